@@ -1,0 +1,24 @@
+//! How frames come and go: the frame slab, batches, and the ports they pass.
+//!
+//! ```text
+//!  Pool (one a core) ── alloc ─► Frame ─► Batch ─► Port::send ══ wire ══► Port::receive ─► Batch
+//!        ▲                                                                             │
+//!        └───────────────────────────────── free ◄─────────────────────────────────────┘
+//! ```
+//!
+//! The only crate with `unsafe`. Never looks above layer 2; never decides anything about a packet.
+
+/// Frames in one shared, AF_XDP-compatible piece of memory, and the pools that hand them out.
+pub mod slab;
+
+/// Up to 64 frames that travel together.
+pub mod batch;
+/// What every port can do, and what it counts.
+pub mod port;
+
+/// Telling the processor what will be read soon.
+pub mod prefetch;
+
+pub use batch::Batch;
+pub use port::{Capabilities, Port, PortCounters};
+pub use slab::{Frame, Pool, Slab};
