@@ -10,6 +10,9 @@ pub mod prefix;
 /// Time, rates and frame lengths, each a type of its own.
 pub mod units;
 
+/// The Internet checksum: whole, verified, and updated in place.
+pub mod checksum;
+
 /// One pass over a frame: layer offsets and the 5-tuple.
 pub mod layers;
 
