@@ -140,7 +140,8 @@ impl Slab {
         // 2 MiB alignment lets the kernel back the slab with huge pages where it wants to.
         let size = frames * STRIDE;
         let align = if size >= 2 << 20 { 2 << 20 } else { 4096 };
-        let layout = Layout::from_size_align(size, align).map_err(|_| SlabError::BadCount(frames))?;
+        let layout =
+            Layout::from_size_align(size, align).map_err(|_| SlabError::BadCount(frames))?;
         let tag = take_tag().ok_or(SlabError::TooManySlabs)?;
         // SAFETY: the layout's size is not zero.
         let base = unsafe { alloc_zeroed(layout) };
