@@ -1,0 +1,140 @@
+//! Every way out has a name: why a packet was dropped. No packet dies anonymously.
+
+use std::fmt;
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// Why a packet went no further. One counter each ([`Discards`]).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Discard { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Discard {
+            /// All reasons, in order.
+            pub const ALL: &[Discard] = &[$(Discard::$name,)+];
+
+            /// The name under which the reason is shown.
+            pub const fn name(self) -> &'static str {
+                match self { $(Discard::$name => $text,)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The Ethernet header or a VLAN tag is cut off.
+    MalformedEthernet = "malformed-ethernet",
+    /// IPv4 header fields contradict each other or the frame.
+    MalformedIpv4 = "malformed-ipv4",
+    /// IPv6 header fields contradict each other or the frame.
+    MalformedIpv6 = "malformed-ipv6",
+    /// An ARP packet is cut off or not for Ethernet and IPv4.
+    MalformedArp = "malformed-arp",
+    /// A transport header is cut off.
+    MalformedTransport = "malformed-transport",
+    /// The IPv4 header checksum is wrong (RFC 1812 §5.2.2).
+    BadHeaderChecksum = "bad-header-checksum",
+    /// The frame's destination MAC is somebody else's.
+    OtherHost = "other-host",
+    /// The frame's source MAC is a group address.
+    BadSourceMac = "bad-source-mac",
+    /// A bridge was asked to forward a frame of the reserved group (IEEE 802.1D 7.12.6).
+    LinkLocalGroup = "link-local-group",
+    /// The interface is disabled or its bridge port is.
+    InterfaceDown = "interface-down",
+    /// No facility takes this protocol (IPv6, MPLS and tags are not built yet).
+    UnknownProtocol = "unknown-protocol",
+    /// An IPv4 source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7).
+    MartianSource = "martian-source",
+    /// An IPv4 destination that may not be: loopback, 0/8, 240/4 (RFC 1812 §5.3.7).
+    MartianDestination = "martian-destination",
+    /// A multicast destination: multicast routing is not built.
+    MulticastDestination = "multicast-destination",
+    /// `ip-forward=no`.
+    ForwardingOff = "forwarding-off",
+    /// The TTL ran out here.
+    TtlExceeded = "ttl-exceeded",
+    /// No route.
+    NoRoute = "no-route",
+    /// The route's type is blackhole.
+    RouteBlackhole = "route-blackhole",
+    /// The route's type is unreachable.
+    RouteUnreachable = "route-unreachable",
+    /// The route's type is prohibit.
+    RouteProhibit = "route-prohibit",
+    /// Longer than the out-interface's MTU, and DF is set.
+    FragmentationNeeded = "fragmentation-needed",
+    /// A fragment whose datagram was not complete in time.
+    ReassemblyTimeout = "reassembly-timeout",
+    /// A fragment that overlaps another or exceeds 65,535 bytes.
+    BadFragment = "bad-fragment",
+    /// More datagrams in pieces than the router keeps.
+    ReassemblyFull = "reassembly-full",
+    /// The neighbour did not answer ARP.
+    NeighbourUnreachable = "neighbour-unreachable",
+    /// Too many packets wait for the neighbour's answer.
+    NeighbourQueueFull = "neighbour-queue-full",
+    /// `/ip firewall filter` said drop.
+    FilterDrop = "filter-drop",
+    /// `/ip firewall filter` said reject.
+    FilterReject = "filter-reject",
+    /// `/interface bridge filter` said drop.
+    BridgeFilterDrop = "bridge-filter-drop",
+    /// No free port for a translation.
+    NatPortsExhausted = "nat-ports-exhausted",
+    /// Two first packets raced for one reply tuple.
+    ConnectionClash = "connection-clash",
+    /// A connection's first packet, and the table is full.
+    ConnectionTableFull = "connection-table-full",
+    /// An ICMP error that was due is above `icmp-rate-limit`.
+    IcmpRateLimited = "icmp-rate-limited",
+    /// A simple queue is full.
+    QueueFull = "queue-full",
+    /// The destination host is behind the port the frame came from.
+    SamePort = "same-port",
+    /// No other port of the bridge may have the frame.
+    NoBridgePort = "no-bridge-port",
+    /// For the router itself, and nobody here listens.
+    NoListener = "no-listener",
+    /// The frame pool is exhausted.
+    NoFrame = "no-frame",
+}
+
+impl fmt::Display for Discard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How many packets were dropped, by reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discards([u64; Discard::ALL.len()]);
+
+impl Default for Discards {
+    fn default() -> Discards {
+        Discards([0; Discard::ALL.len()])
+    }
+}
+
+impl Discards {
+    /// Counts one packet.
+    #[inline]
+    pub fn add(&mut self, reason: Discard) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// Packets dropped for this reason.
+    pub fn get(&self, reason: Discard) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// Packets dropped for any reason.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The reasons that occurred, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Discard, u64)> {
+        Discard::ALL.iter().map(|&r| (r, self.get(r))).filter(|&(_, n)| n != 0)
+    }
+}

@@ -1,0 +1,56 @@
+//! Interfaces and their identities.
+
+use std::collections::HashMap;
+
+/// An interface's number: stable while the router lives, whatever it is renamed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterfaceId(pub u16);
+
+impl InterfaceId {
+    /// No interface: the in-interface of what the router itself sends, for one.
+    pub const NONE: InterfaceId = InterfaceId(0);
+
+    /// Whether it names an interface.
+    #[inline]
+    pub fn is_some(self) -> bool {
+        self != InterfaceId::NONE
+    }
+
+    /// As an index into tables by interface (place 0 belongs to `NONE`).
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What kind of interface it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterfaceKind {
+    /// A port of the device.
+    Ethernet,
+    /// A bridge.
+    Bridge,
+}
+
+/// The interfaces by name, for compiling what refers to them.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    by_name: HashMap<String, (InterfaceId, InterfaceKind)>,
+}
+
+impl Names {
+    /// Names an interface.
+    pub fn insert(&mut self, name: String, id: InterfaceId, kind: InterfaceKind) {
+        self.by_name.insert(name, (id, kind));
+    }
+
+    /// The interface of this name.
+    pub fn find(&self, name: &str) -> Option<InterfaceId> {
+        self.by_name.get(name).map(|&(id, _)| id)
+    }
+
+    /// All interfaces of a kind: `all-ethernet` and the like.
+    pub fn of_kind(&self, kind: InterfaceKind) -> impl Iterator<Item = InterfaceId> {
+        self.by_name.values().filter(move |&&(_, k)| k == kind).map(|&(id, _)| id)
+    }
+}

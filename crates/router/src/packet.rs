@@ -1,0 +1,118 @@
+//! What matchers see of a packet on the slow path.
+
+use crate::interface::InterfaceId;
+use wire::{Layers, MacAddr};
+
+/// `connection-state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ConnectionState {
+    /// Not attributable to any connection.
+    Invalid = 0,
+    /// Traffic was seen in both directions.
+    Established = 1,
+    /// Announced by another connection: ICMP errors, helpers.
+    Related = 2,
+    /// The first packets, as long as no reply was seen.
+    New = 3,
+    /// Not tracked: connection tracking is off, or the packet bypassed it.
+    Untracked = 4,
+}
+
+impl ConnectionState {
+    /// The words of the property, at the place of their number.
+    pub const WORDS: &[&str] = &["invalid", "established", "related", "new", "untracked"];
+
+    /// A set of one.
+    #[inline]
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// `src-address-type`, `dst-address-type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum AddressType {
+    /// An ordinary address somewhere else.
+    Unicast = 0,
+    /// One of the router's own.
+    Local = 1,
+    /// A broadcast address of a connected network, or 255.255.255.255.
+    Broadcast = 2,
+    /// 224.0.0.0/4.
+    Multicast = 3,
+    /// Behind a blackhole route.
+    Blackhole = 4,
+    /// Behind an unreachable route, or no route at all.
+    Unreachable = 5,
+    /// Behind a prohibit route.
+    Prohibit = 6,
+}
+
+impl AddressType {
+    /// The words of the property, at the place of their number.
+    pub const WORDS: &[&str] =
+        &["unicast", "local", "broadcast", "multicast", "blackhole", "unreachable", "prohibit"];
+
+    /// A set of one.
+    #[inline]
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// A packet as the matchers see it: read only, whatever box it is in.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The whole frame, without FCS, as it stands now (translations that were made are in it).
+    pub frame: &'a [u8],
+    /// Its layers.
+    pub layers: &'a Layers,
+    /// IP total length; of the whole datagram when it was reassembled.
+    pub ip_len: u16,
+    /// Where it came in: the bridge, for a member port. `NONE` for the router's own packets.
+    pub in_interface: InterfaceId,
+    /// Where it goes out, once that is known.
+    pub out_interface: InterfaceId,
+    /// The member port of a bridge it came in by.
+    pub in_bridge_port: InterfaceId,
+    /// The member port of a bridge it goes out by.
+    pub out_bridge_port: InterfaceId,
+    /// What connection tracking made of it.
+    pub connection_state: ConnectionState,
+    /// The connection's source is translated.
+    pub srcnat: bool,
+    /// The connection's destination is translated.
+    pub dstnat: bool,
+    /// What kind of address an address is, by the main routing table.
+    pub address_type: &'a dyn Fn(u32) -> AddressType,
+}
+
+impl View<'_> {
+    /// The source MAC.
+    pub fn src_mac(&self) -> MacAddr {
+        self.frame
+            .get(6..)
+            .and_then(|b| b.first_chunk())
+            .map_or(MacAddr::default(), |b| MacAddr(*b))
+    }
+
+    /// The destination MAC.
+    pub fn dst_mac(&self) -> MacAddr {
+        self.frame.first_chunk().map_or(MacAddr::default(), |b| MacAddr(*b))
+    }
+
+    /// From the network header to the end of the IP packet.
+    pub fn ip(&self) -> &[u8] {
+        let (l3, end) = (usize::from(self.layers.l3), usize::from(self.layers.l3_end));
+        self.frame.get(l3..end).unwrap_or(&[])
+    }
+
+    /// From the transport header to the end of the IP packet; empty for later fragments and what
+    /// has none.
+    pub fn transport(&self) -> &[u8] {
+        let (l4, end) = (usize::from(self.layers.l4), usize::from(self.layers.l3_end));
+        if l4 == 0 { &[] } else { self.frame.get(l4..end).unwrap_or(&[]) }
+    }
+}
