@@ -69,6 +69,12 @@ impl Batch {
         &mut self.frames
     }
 
+    /// The vector itself, for ports that move whole batches; they keep to the capacity.
+    #[inline]
+    pub(crate) fn frames_mut(&mut self) -> &mut Vec<Frame> {
+        &mut self.frames
+    }
+
     /// Gives all frames back to `pool`.
     #[inline]
     pub fn free_all(&mut self, pool: &mut Pool) {

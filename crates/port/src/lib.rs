@@ -16,9 +16,15 @@ pub mod batch;
 /// What every port can do, and what it counts.
 pub mod port;
 
+/// Memory wires: a full-duplex cable inside the process.
+pub mod memory;
+/// The ring between two cores that memory wires are made of.
+mod ring;
+
 /// Telling the processor what will be read soon.
 pub mod prefetch;
 
 pub use batch::Batch;
+pub use memory::MemoryPort;
 pub use port::{Capabilities, Port, PortCounters};
 pub use slab::{Frame, Pool, Slab};

@@ -138,7 +138,7 @@ impl Slab {
             return Err(SlabError::BadCount(frames));
         }
         // 2 MiB alignment lets the kernel back the slab with huge pages where it wants to.
-        let size = frames * STRIDE;
+        let size = frames.checked_mul(STRIDE).ok_or(SlabError::BadCount(frames))?;
         let align = if size >= 2 << 20 { 2 << 20 } else { 4096 };
         let layout =
             Layout::from_size_align(size, align).map_err(|_| SlabError::BadCount(frames))?;
@@ -221,7 +221,8 @@ impl Slab {
     #[inline]
     #[must_use]
     pub fn set_len(&self, frame: &mut Frame, len: usize) -> bool {
-        if usize::from(frame.off) + len > self.memory.stride {
+        // Subtracted, not added: a length near `usize::MAX` must not wrap to a small sum.
+        if len > self.memory.stride - usize::from(frame.off) {
             return false;
         }
         frame.len = len as u16;
