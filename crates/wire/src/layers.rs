@@ -6,39 +6,28 @@
 //!                            ^ l3         ^ l4                          ^ l3_end
 //! ```
 //!
-//! Never panics, whatever the bytes; never looks at a checksum (that is the receiver's choice).
+//! Every packet off the fast path comes through here once; later steps take their offsets from
+//! [`Layers`] and never check again. Never panics, whatever the bytes; never looks at a checksum
+//! (that is the receiver's choice). Missing: **IPv6 beyond its fixed header**.
 
-/// EtherType of IPv4.
-pub const ETHERTYPE_IPV4: u16 = 0x0800;
-/// EtherType of ARP.
-pub const ETHERTYPE_ARP: u16 = 0x0806;
-/// EtherType of an 802.1Q tag.
-pub const ETHERTYPE_VLAN: u16 = 0x8100;
-/// EtherType of an 802.1ad service tag.
-pub const ETHERTYPE_SVLAN: u16 = 0x88a8;
-/// EtherType of IPv6.
-pub const ETHERTYPE_IPV6: u16 = 0x86dd;
+pub use crate::ethernet::{
+    ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_SVLAN, ETHERTYPE_VLAN,
+};
+pub use crate::ipv4::protocol;
 
-/// IP protocol numbers the router looks into.
-pub mod protocol {
-    /// ICMP.
-    pub const ICMP: u8 = 1;
-    /// TCP.
-    pub const TCP: u8 = 6;
-    /// UDP.
-    pub const UDP: u8 = 17;
-}
+use crate::bytes::{be16, be32};
+use crate::icmp;
 
 /// Why a frame is not what its headers claim. Counted, never printed per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Malformed {
-    /// Shorter than an Ethernet header, or cut off inside a VLAN tag.
+    /// Shorter than an Ethernet header, cut off inside a VLAN tag, or longer than 65 535 bytes.
     Ethernet,
     /// IPv4 version field, IHL or total length contradict each other or the frame.
     Ipv4,
     /// IPv6 header cut off, version wrong, or payload longer than the frame.
     Ipv6,
-    /// ARP shorter than Ethernet/IPv4 ARP.
+    /// ARP cut off, or not for IPv4 over Ethernet.
     Arp,
     /// TCP, UDP or ICMP header cut off, or its lengths contradict the packet.
     Transport,
@@ -53,13 +42,13 @@ pub struct Layers {
     pub vlan: Option<u16>,
     /// Offset of the network header.
     pub l3: u16,
-    /// Offset of the transport header; 0 if there is none in this packet (not IP, a later
+    /// Offset of the transport header; 0 if there is none in this packet (not IPv4, a later
     /// fragment, or a protocol not looked into).
     pub l4: u16,
     /// Offset behind the last byte of the IP packet; what follows is padding. For what is not
     /// IP: the frame's end.
     pub l3_end: u16,
-    /// Protocol of the IP payload, 0 if not IP.
+    /// Protocol of the IPv4 payload, next header of IPv6, 0 if not IP.
     pub protocol: u8,
     /// IPv4 with MF or an offset: first, middle or last fragment.
     pub fragment: bool,
@@ -101,80 +90,149 @@ impl FiveTuple {
             protocol: self.protocol,
         }
     }
+
+    /// A hash whose every bit depends on every bit of the tuple: take as many as a table needs
+    /// from either end. A tuple and its reverse hash differently.
+    ///
+    /// Two multiplications to 128 bits, the halves folded together, as wyhash does: sequential
+    /// addresses and ports (all a traffic generator sends) spread like random ones.
+    ///
+    /// # DoS
+    /// Not keyed: who knows this function can choose tuples that collide. Tables bound their
+    /// chains.
+    #[inline]
+    pub const fn hash(self) -> u32 {
+        let addresses = (self.src as u64) << 32 | self.dst as u64;
+        let rest =
+            (self.src_port as u64) << 24 | (self.dst_port as u64) << 8 | self.protocol as u64;
+        // Digits of pi: odd, irregular, and nobody's choice.
+        let once = fold(addresses ^ 0x243f_6a88_85a3_08d3, rest ^ 0x1319_8a2e_0370_7345);
+        let twice = fold(once ^ 0xa409_3822_299f_31d1, 0x082e_fa98_ec4e_6c89);
+        (twice ^ twice >> 32) as u32
+    }
+}
+
+#[inline]
+const fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
 }
 
 /// Reads the layers of `frame` (without FCS).
+///
+/// ```
+/// let frame = [&[0; 12][..], &[0x86, 0xdd], &[0x60; 40]].concat();
+/// assert_eq!(wire::layers::parse(&frame), Err(wire::layers::Malformed::Ipv6)); // payload missing
+/// ```
 ///
 /// # Errors
 /// [`Malformed`] names the layer whose header is cut off or contradicts the frame's length.
 #[inline]
 pub fn parse(frame: &[u8]) -> Result<Layers, Malformed> {
-    let be16 = |at: usize| -> Option<u16> {
-        Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk::<2>()?))
-    };
-    let mut layers = Layers::default();
-    let mut at = 12;
-    let mut ether_type = be16(at).ok_or(Malformed::Ethernet)?;
-    while ether_type == ETHERTYPE_VLAN || ether_type == ETHERTYPE_SVLAN {
-        let tci = be16(at + 2).ok_or(Malformed::Ethernet)?;
-        layers.vlan.get_or_insert(tci);
-        at += 4;
-        ether_type = be16(at).ok_or(Malformed::Ethernet)?;
+    if frame.len() < 14 || frame.len() > usize::from(u16::MAX) {
+        return Err(Malformed::Ethernet);
     }
-    layers.ether_type = ether_type;
-    layers.l3 = at as u16 + 2;
-    layers.l3_end = frame.len().min(usize::from(u16::MAX)) as u16;
-    match ether_type {
-        ETHERTYPE_IPV4 => ipv4(frame, layers),
-        ETHERTYPE_ARP if frame.len() < usize::from(layers.l3) + 28 => Err(Malformed::Arp),
+    let mut layers = Layers { l3: 14, l3_end: frame.len() as u16, ..Layers::default() };
+    layers.ether_type = be16(frame, 12);
+    if layers.ether_type == ETHERTYPE_IPV4 {
+        return ipv4(frame, layers, Extent::Whole);
+    }
+    while let ETHERTYPE_VLAN | ETHERTYPE_SVLAN = layers.ether_type {
+        let tag = frame.get(usize::from(layers.l3)..).and_then(<[u8]>::first_chunk::<4>);
+        let &[a, b, c, d] = tag.ok_or(Malformed::Ethernet)?;
+        layers.vlan.get_or_insert(u16::from_be_bytes([a, b]));
+        layers.ether_type = u16::from_be_bytes([c, d]);
+        layers.l3 += 4;
+    }
+    let l3 = &frame[usize::from(layers.l3)..];
+    match layers.ether_type {
+        ETHERTYPE_IPV4 => ipv4(frame, layers, Extent::Whole),
+        ETHERTYPE_IPV6 => {
+            let header = crate::Ipv6::new(l3)?;
+            layers.protocol = header.next_header();
+            layers.l3_end = layers.l3 + 40 + header.payload_len();
+            Ok(layers)
+        }
+        ETHERTYPE_ARP => crate::Arp::new(l3).map(|_| layers),
         _ => Ok(layers),
     }
 }
 
-fn ipv4(frame: &[u8], mut layers: Layers) -> Result<Layers, Malformed> {
-    let l3 = usize::from(layers.l3);
-    let ip = frame.get(l3..).ok_or(Malformed::Ipv4)?;
+/// Reads an IPv4 packet that an ICMP error quotes: from its header on, and cut off somewhere
+/// behind the first eight bytes of its payload (RFC 792). Offsets count from the first byte of
+/// `packet`; `l3_end` is where the quotation ends, and `ether_type` is that of IPv4.
+///
+/// A quoted TCP header is rarely whole: only its ports and sequence number are sure to be there.
+///
+/// # Errors
+/// [`Malformed`], as for [`parse`].
+pub fn quoted(packet: &[u8]) -> Result<Layers, Malformed> {
+    let l3_end = packet.len().min(usize::from(u16::MAX)) as u16;
+    let layers = Layers { ether_type: ETHERTYPE_IPV4, l3_end, ..Layers::default() };
+    ipv4(&packet[..usize::from(l3_end)], layers, Extent::Quoted)
+}
+
+/// How much of an IP packet has to be there.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    /// All its total length.
+    Whole,
+    /// Its header and eight bytes.
+    Quoted,
+}
+
+#[inline(always)] // twice for `parse`, so that the untagged frame's way has constant offsets
+fn ipv4(frame: &[u8], mut layers: Layers, extent: Extent) -> Result<Layers, Malformed> {
+    let ip = &frame[usize::from(layers.l3)..];
     let header = ip.first_chunk::<20>().ok_or(Malformed::Ipv4)?;
     let header_len = usize::from(header[0] & 0x0f) * 4;
-    let total_len = usize::from(u16::from_be_bytes([header[2], header[3]]));
-    if header[0] >> 4 != 4 || header_len < 20 || total_len < header_len || ip.len() < total_len {
+    let total_len = usize::from(be16(header, 2));
+    let present = if extent == Extent::Whole { total_len } else { total_len.min(ip.len()) };
+    if header[0] >> 4 != 4
+        || header_len < 20
+        || total_len < header_len
+        || present < header_len
+        || ip.len() < present
+    {
         return Err(Malformed::Ipv4);
     }
-    let fragment = u16::from_be_bytes([header[6], header[7]]);
+    let fragment = be16(header, 6);
     layers.fragment = fragment & 0x3fff != 0;
     layers.later_fragment = fragment & 0x1fff != 0;
     layers.options = header_len > 20;
-    layers.l3_end = (l3 + total_len) as u16;
+    layers.l3_end = layers.l3 + present as u16;
     layers.protocol = header[9];
-    layers.tuple = FiveTuple {
-        src: u32::from_be_bytes([header[12], header[13], header[14], header[15]]),
-        dst: u32::from_be_bytes([header[16], header[17], header[18], header[19]]),
-        src_port: 0,
-        dst_port: 0,
-        protocol: header[9],
-    };
-    if layers.later_fragment {
+    layers.tuple.src = be32(header, 12);
+    layers.tuple.dst = be32(header, 16);
+    layers.tuple.protocol = header[9];
+    if layers.later_fragment || !matches!(header[9], protocol::UDP | protocol::TCP | protocol::ICMP)
+    {
         return Ok(layers);
     }
-    let l4 = &ip[header_len..total_len];
-    let port = |at: usize| u16::from_be_bytes([l4[at], l4[at + 1]]);
-    let needed = match layers.protocol {
-        protocol::UDP | protocol::ICMP => 8,
-        protocol::TCP => 20,
-        _ => return Ok(layers),
-    };
-    // A first fragment may legally end inside a TCP header's options, never before its ports.
-    if l4.len() < if layers.fragment { 8 } else { needed } {
-        return Err(Malformed::Transport);
-    }
-    match layers.protocol {
+    let l4 = &ip[header_len..present];
+    let start = l4.first_chunk::<8>().ok_or(Malformed::Transport)?;
+    // A first fragment, or a quotation, may end inside a TCP header, never before its ports.
+    let cut = layers.fragment || extent == Extent::Quoted;
+    match header[9] {
         protocol::ICMP => {
-            if matches!(l4[0], 0 | 8 | 13..=18) {
-                (layers.tuple.src_port, layers.tuple.dst_port) = (port(4), port(4));
+            if icmp::is_query(start[0]) {
+                (layers.tuple.src_port, layers.tuple.dst_port) = (be16(start, 4), be16(start, 4));
             }
         }
-        _ => (layers.tuple.src_port, layers.tuple.dst_port) = (port(0), port(2)),
+        protocol => {
+            let intact = if protocol == protocol::UDP {
+                let len = usize::from(be16(start, 4));
+                len >= 8 && (len <= l4.len() || cut)
+            } else {
+                let data_offset = l4.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4);
+                data_offset >= 20 && (data_offset <= l4.len() || cut)
+            };
+            if !intact {
+                return Err(Malformed::Transport);
+            }
+            (layers.tuple.src_port, layers.tuple.dst_port) = (be16(start, 0), be16(start, 2));
+        }
     }
-    layers.l4 = (l3 + header_len) as u16;
+    layers.l4 = layers.l3 + header_len as u16;
     Ok(layers)
 }

@@ -10,13 +10,40 @@ pub mod prefix;
 /// Time, rates and frame lengths, each a type of its own.
 pub mod units;
 
+mod bytes;
 /// The Internet checksum: whole, verified, and updated in place.
 pub mod checksum;
+
+/// The Ethernet header.
+pub mod ethernet;
+/// The 802.1Q tag, put on and taken off in place.
+pub mod vlan;
+
+/// ARP for IPv4 over Ethernet.
+pub mod arp;
+/// The IPv4 header and its options.
+pub mod ipv4;
+/// The IPv6 header.
+pub mod ipv6;
+
+/// ICMP: queries, and errors that quote a packet.
+pub mod icmp;
+/// The TCP header and its options.
+pub mod tcp;
+/// The UDP header.
+pub mod udp;
 
 /// One pass over a frame: layer offsets and the 5-tuple.
 pub mod layers;
 
+pub use arp::Arp;
+pub use ethernet::Ethernet;
+pub use icmp::Icmp;
+pub use ipv4::Ipv4;
+pub use ipv6::Ipv6;
 pub use layers::{FiveTuple, Layers};
 pub use mac::MacAddr;
 pub use prefix::{Ipv4Prefix, Ipv4Range};
+pub use tcp::{Tcp, TcpFlags};
+pub use udp::Udp;
 pub use units::{BitRate, FrameLen, Moment, PacketRate};
