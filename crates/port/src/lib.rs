@@ -20,6 +20,11 @@ pub mod port;
 pub mod memory;
 /// The ring between two cores that memory wires are made of.
 mod ring;
+/// Simulated wires: rate, delay and buffers in virtual time.
+pub mod simulated;
+
+/// Seeded faults around a port.
+pub mod fault;
 
 /// Telling the processor what will be read soon.
 pub mod prefetch;

@@ -21,7 +21,7 @@
 //! other sees its frames pile up in the ring and then get lost, as with a NIC that nobody reads.
 //! Frames inside a cable that is dropped stay lost to their slab: receive them first.
 //!
-//! Never looks at a clock or at `now`.
+//! Never looks at a clock or at `now`: for wires that take time see [`simulated`](crate::simulated).
 
 use crate::ring::{Consumer, Producer, ring};
 use crate::{Batch, Frame, Pool, Port, PortCounters};
