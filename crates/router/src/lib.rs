@@ -13,3 +13,6 @@ pub mod interface;
 pub mod packet;
 /// What a packet's way depended on, and what it counted: the makings of a recipe.
 pub mod trace;
+
+/// IPv4 as RouterOS's `/ip` menu has it: the forwarding table.
+pub mod ip;

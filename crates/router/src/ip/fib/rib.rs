@@ -1,0 +1,329 @@
+//! The routes themselves, exactly: what the trie is built from, and what can be listed.
+//!
+//! A route is a prefix and a next-hop id, nothing else: which of several routes to a prefix is the
+//! active one (distance, scope, gateway reachable) has been decided before.
+//!
+//! ```text
+//!  /0 … /18    short[1 << len | bits]  ─► id              a full binary tree, 2^19 × 2 B
+//!  /19 … /32   bucket[addr >> 14]      ─► | n | n routes, 4 B each, in address order |
+//! ```
+//!
+//! 4 bytes a route hold both the id (16 bits) and the rest of the prefix below its /18 (15 bits,
+//! see [`Long`]). With its two fixed tables of 1 MiB each, the real table of 901,899 routes costs
+//! 7 bytes a route.
+
+use super::NextHopId;
+use super::buddy::Buddy;
+use wire::Ipv4Prefix;
+
+/// Bits of an address that the direct table resolves; prefixes up to this length are "short".
+pub(super) const DIRECT_BITS: u8 = 18;
+/// Entries of the direct table.
+pub(super) const SLOTS: usize = 1 << DIRECT_BITS;
+/// Address bits below the direct table's.
+const LOW_BITS: u32 = 32 - DIRECT_BITS as u32;
+
+/// A route longer than /18, without the /18 it lies in.
+///
+/// ```text
+///  31 | 30 …………………… 16 | 15 ………… 0 |
+///   0 |  bits 1 0 0 0   |  next hop  |      the lowest set bit of the place marks the length
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Long(u32);
+
+impl Long {
+    fn new(prefix: Ipv4Prefix, id: NextHopId) -> Long {
+        let low = prefix.bits() & ((1 << LOW_BITS) - 1);
+        Long((low << 1 | 1 << (32 - prefix.len())) << 16 | u32::from(id.0))
+    }
+
+    #[inline]
+    pub(super) fn id(self) -> NextHopId {
+        NextHopId(self.0 as u16)
+    }
+
+    #[inline]
+    fn place(self) -> u32 {
+        self.0 >> 16
+    }
+
+    /// 19 to 32.
+    #[inline]
+    pub(super) fn len(self) -> u32 {
+        32 - self.place().trailing_zeros()
+    }
+
+    /// The low 14 bits of the prefix's first address.
+    #[inline]
+    pub(super) fn low(self) -> u32 {
+        (self.place() & (self.place() - 1)) >> 1
+    }
+
+    /// Address order, a prefix before those inside it.
+    #[inline]
+    fn order(self) -> u32 {
+        self.low() << 6 | self.len()
+    }
+
+    fn prefix(self, slot: usize) -> Ipv4Prefix {
+        Ipv4Prefix::new((slot as u32) << LOW_BITS | self.low(), self.len() as u8)
+    }
+}
+
+/// Every route, by prefix.
+#[derive(Clone, Debug)]
+pub(super) struct Rib {
+    short: Box<[NextHopId]>,
+    /// Where each /18's routes begin in `store`, in units of two; [`EMPTY`] for none.
+    bucket: Box<[u32]>,
+    /// Buckets: the number of routes, then the routes.
+    store: Vec<u32>,
+    buddy: Buddy,
+    len: usize,
+}
+
+/// No route longer than /18.
+const EMPTY: u32 = 0;
+
+impl Rib {
+    pub(super) fn new() -> Rib {
+        let mut buddy = Buddy::new();
+        let nothing = buddy.alloc(1);
+        debug_assert_eq!(nothing, EMPTY, "the first unit stands for every empty bucket");
+        Rib {
+            short: vec![NextHopId::NONE; 2 * SLOTS].into(),
+            bucket: vec![EMPTY; SLOTS].into(),
+            store: vec![0; 2],
+            buddy,
+            len: 0,
+        }
+    }
+
+    /// How many routes there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The next hop of exactly this prefix.
+    pub(super) fn get(&self, prefix: Ipv4Prefix) -> Option<NextHopId> {
+        let id = if prefix.len() <= DIRECT_BITS {
+            self.short[short_index(prefix)]
+        } else {
+            let routes = self.long(slot(prefix.bits()));
+            let at = find(routes, Long::new(prefix, NextHopId::NONE)).ok()?;
+            Long(routes[at]).id()
+        };
+        (id != NextHopId::NONE).then_some(id)
+    }
+
+    /// Sets the next hop of a prefix, [`NextHopId::NONE`] to take the route away; returns what it
+    /// was.
+    pub(super) fn set(&mut self, prefix: Ipv4Prefix, id: NextHopId) -> NextHopId {
+        let old = if prefix.len() <= DIRECT_BITS {
+            std::mem::replace(&mut self.short[short_index(prefix)], id)
+        } else {
+            self.set_long(prefix, id)
+        };
+        self.len += usize::from(id != NextHopId::NONE);
+        self.len -= usize::from(old != NextHopId::NONE);
+        old
+    }
+
+    fn set_long(&mut self, prefix: Ipv4Prefix, id: NextHopId) -> NextHopId {
+        let slot = slot(prefix.bits());
+        let route = Long::new(prefix, id);
+        let start = self.start(slot);
+        let n = self.store[start] as usize;
+        let first = start + 1;
+        match find(self.long(slot), route) {
+            Ok(at) if id == NextHopId::NONE => {
+                let old = Long(self.store[first + at]).id();
+                self.store.copy_within(first + at + 1..first + n, first + at);
+                self.resize(slot, n - 1);
+                old
+            }
+            Ok(at) => Long(std::mem::replace(&mut self.store[first + at], route.0)).id(),
+            Err(_) if id == NextHopId::NONE => NextHopId::NONE,
+            Err(at) => {
+                let first = self.resize(slot, n + 1) + 1;
+                self.store.copy_within(first + at..first + n, first + at + 1);
+                self.store[first + at] = route.0;
+                NextHopId::NONE
+            }
+        }
+    }
+
+    /// Merges changes to one /18 into it, in one go: `changes` in order, each prefix longer than
+    /// /18, inside the /18 and there once; [`NextHopId::NONE`] takes a route away.
+    pub(super) fn merge_long(&mut self, slot: usize, changes: &[(Ipv4Prefix, NextHopId)]) {
+        let mut merged = Vec::new();
+        let old = self.long(slot);
+        let mut kept = 0;
+        for &(prefix, id) in changes {
+            let route = Long::new(prefix, id);
+            let until = kept + find(&old[kept..], route).unwrap_or_else(|at| at);
+            merged.extend_from_slice(&old[kept..until]);
+            // The old route to the same prefix gives way.
+            kept = until + usize::from(old.get(until).is_some_and(|&o| same(o, route)));
+            if id != NextHopId::NONE {
+                merged.push(route.0);
+            }
+        }
+        merged.extend_from_slice(&old[kept..]);
+        self.len = self.len + merged.len() - old.len();
+        let start = self.resize(slot, merged.len());
+        self.store[start + 1..start + 1 + merged.len()].copy_from_slice(&merged);
+    }
+
+    /// Makes room for `n` routes in a bucket, moving those that are there, and returns where in
+    /// the store it now begins.
+    fn resize(&mut self, slot: usize, n: usize) -> usize {
+        let old = self.start(slot);
+        let held = self.store[old] as usize;
+        let (before, after) = (units(held), units(n));
+        if after < before {
+            let tail = (old / 2) as u32 + after;
+            self.buddy.release(tail, before - after);
+        }
+        if after > before {
+            let start = self.buddy.alloc(after);
+            self.grow();
+            self.bucket[slot] = start;
+            let start = start as usize * 2;
+            self.store.copy_within(old..=old + held.min(n), start);
+            self.buddy.release((old / 2) as u32, before);
+        }
+        if n == 0 {
+            self.bucket[slot] = EMPTY;
+            return 0;
+        }
+        let start = self.start(slot);
+        self.store[start] = n as u32;
+        start
+    }
+
+    fn grow(&mut self) {
+        let len = self.buddy.len() * 2;
+        if self.store.capacity() < len {
+            // An eighth at a time: doubling would leave half of a large table empty.
+            let step = (len - self.store.len()).max(self.store.len() / 8);
+            self.store.reserve_exact(step);
+        }
+        self.store.resize(len.max(self.store.len()), 0);
+    }
+
+    fn start(&self, slot: usize) -> usize {
+        self.bucket[slot] as usize * 2
+    }
+
+    /// The routes longer than /18 in a /18, in order.
+    #[inline]
+    pub(super) fn long(&self, slot: usize) -> &[u32] {
+        let start = self.start(slot);
+        let n = self.store[start] as usize;
+        &self.store[start + 1..start + 1 + n]
+    }
+
+    /// The longest short route that covers a /18: its next hop and length; the default route does
+    /// not count (the trie keeps it apart).
+    pub(super) fn base(&self, slot: usize) -> (NextHopId, u8) {
+        let mut at = SLOTS + slot;
+        let mut len = DIRECT_BITS;
+        while len > 0 && self.short[at] == NextHopId::NONE {
+            at >>= 1;
+            len -= 1;
+        }
+        if len == 0 { (NextHopId::NONE, 0) } else { (self.short[at], len) }
+    }
+
+    /// All routes in address order, a prefix before those inside it.
+    pub(super) fn iter(&self) -> Iter<'_> {
+        Iter { rib: self, at: 1, long: 0, done: false }
+    }
+
+    /// Bytes allocated.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.short)
+            + size_of_val(&*self.bucket)
+            + self.store.capacity() * size_of::<u32>()
+            + self.buddy.bytes()
+    }
+}
+
+/// The /18 of an address.
+#[inline]
+pub(super) fn slot(addr: u32) -> usize {
+    (addr >> LOW_BITS) as usize
+}
+
+fn short_index(prefix: Ipv4Prefix) -> usize {
+    // As u64: a /0 shifts all 32 bits out.
+    (1usize << prefix.len()) | (u64::from(prefix.bits()) >> (32 - prefix.len())) as usize
+}
+
+/// Units of two that a bucket of `n` routes and their number takes.
+fn units(n: usize) -> u32 {
+    if n == 0 { 0 } else { (1 + n).div_ceil(2) as u32 }
+}
+
+fn find(routes: &[u32], route: Long) -> Result<usize, usize> {
+    routes.binary_search_by_key(&route.order(), |&r| Long(r).order())
+}
+
+fn same(a: u32, b: Long) -> bool {
+    Long(a).place() == b.place()
+}
+
+/// The entries of [`Rib::long`], as routes.
+#[inline]
+pub(super) fn as_long(entry: u32) -> Long {
+    Long(entry)
+}
+
+/// All routes in address order, a prefix before those inside it.
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    rib: &'a Rib,
+    /// The node of the short tree to visit, in pre-order.
+    at: usize,
+    /// Where in the /18's bucket, plus one; 0 while the short route itself is to be visited.
+    long: usize,
+    done: bool,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = (Ipv4Prefix, NextHopId);
+
+    fn next(&mut self) -> Option<(Ipv4Prefix, NextHopId)> {
+        while !self.done {
+            let len = self.at.ilog2() as u8;
+            if self.long == 0 {
+                self.long = 1;
+                let id = self.rib.short[self.at];
+                if id != NextHopId::NONE {
+                    let bits = (self.at as u64) << (32 - len);
+                    return Some((Ipv4Prefix::new(bits as u32, len), id));
+                }
+            }
+            if len == DIRECT_BITS {
+                let slot = self.at - SLOTS;
+                if let Some(&entry) = self.rib.long(slot).get(self.long - 1) {
+                    self.long += 1;
+                    return Some((Long(entry).prefix(slot), Long(entry).id()));
+                }
+            }
+            self.long = 0;
+            if len < DIRECT_BITS {
+                self.at *= 2;
+            } else {
+                // Up past all right children, then to the sibling; past the root it is over.
+                let up = (!self.at).trailing_zeros();
+                self.at >>= up;
+                self.done = self.at == 0;
+                self.at += 1;
+            }
+        }
+        None
+    }
+}
