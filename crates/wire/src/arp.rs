@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Never keeps a table: that is the router's. Missing: **RARP, InARP and other hardware
-//! types**: [`Malformed::Arp`].
+//! types**: they are [malformed](crate::layers::Malformed::Arp).
 
 use crate::bytes::{be16, be32, mac, put};
 use crate::layers::Malformed;

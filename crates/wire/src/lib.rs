@@ -33,6 +33,8 @@ pub mod tcp;
 /// The UDP header.
 pub mod udp;
 
+/// Making frames: for tests, templates and what the router sends.
+pub mod craft;
 /// One pass over a frame: layer offsets and the 5-tuple.
 pub mod layers;
 
