@@ -8,8 +8,11 @@
 //! Knows no menu of its own: the facilities bring theirs ([`Menu`]), each property defined once.
 //! Never reads a file or a terminal.
 
-/// What a property can hold, and how it is typed and printed.
+/// What a property can hold, and how it is printed.
 pub mod value;
+
+/// Reading values.
+pub mod parse;
 
 /// Menus and their properties, as the facilities define them.
 pub mod menu;
@@ -17,6 +20,32 @@ pub mod menu;
 /// What the user typed: items and settings, by menu.
 pub mod tree;
 
+/// Reading items: typed, and with the defaults filled in.
+pub mod read;
+
+/// What the running device adds.
+pub mod status;
+
+/// Why a script was refused.
+pub mod error;
+
+/// From text to statements.
+mod line;
+
+/// Running scripts.
+pub mod interpreter;
+
+/// `add`, `set`, `remove` and the other commands that change items.
+mod edit;
+
+/// Which items a selector or a condition means.
+mod find;
+
+pub use error::{At, Error};
+pub use interpreter::{Interpreter, Output, Reply};
 pub use menu::{Access, Menu, MenuKind, Property};
+pub use parse::{AnyName, Mismatch, Names};
+pub use read::Read;
+pub use status::{Call, Command, FIRST_DYNAMIC, Status, Unnamed};
 pub use tree::{Item, ItemId, Tree};
 pub use value::{Type, Value};

@@ -1,7 +1,7 @@
 //! Menus and their properties, as the facilities define them: each property once — name, type,
 //! default, access, help — and everything else (parsing, completion, export, refusal) follows.
 
-use crate::Type;
+use crate::{AnyName, Item, Read, Type, Value};
 
 /// A menu: a list of items, or one set of settings.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,10 @@ pub struct Property {
     pub access: Access,
     /// One sentence.
     pub help: &'static str,
+    /// Whether `print` gives it a column. A menu without any is printed as `name=value` runs.
+    pub column: bool,
+    /// For a read-only yes or no: the letter `print` shows in front (`R` for `running`).
+    pub flag: Option<char>,
 }
 
 /// Who sets a property.
@@ -62,10 +66,36 @@ pub enum Access {
     Missing(&'static str),
 }
 
+impl Menu {
+    /// The property of this name.
+    pub fn property(&self, name: &str) -> Option<&'static Property> {
+        self.properties.iter().find(|property| property.name == name)
+    }
+
+    /// The property that names items, if they have names.
+    pub fn key(&self) -> Option<&'static str> {
+        match self.kind {
+            MenuKind::List { key, .. } => key,
+            MenuKind::Settings => None,
+        }
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(&self) -> bool {
+        matches!(self.kind, MenuKind::List { .. })
+    }
+
+    /// An item's values with the defaults filled in.
+    pub fn read<'a>(&'a self, item: &'a Item) -> Read<'a> {
+        Read::new(self, Some(item))
+    }
+}
+
 impl Property {
     /// An optional property without default.
     pub const fn new(name: &'static str, kind: Type, help: &'static str) -> Property {
-        Property { name, kind, default: "", access: Access::Optional, help }
+        let access = Access::Optional;
+        Property { name, kind, default: "", access, help, column: false, flag: None }
     }
 
     /// With a default, as typed.
@@ -86,6 +116,30 @@ impl Property {
     /// Known to RouterOS, not implemented here: refused with `remark`.
     pub const fn missing(name: &'static str, remark: &'static str) -> Property {
         let access = Access::Missing(remark);
-        Property { name, kind: Type::Text, default: "", access, help: "not implemented" }
+        Property { access, ..Property::new(name, Type::Text, "not implemented") }
+    }
+
+    /// Printed as a column of the menu's table.
+    pub const fn column(self) -> Property {
+        Property { column: true, ..self }
+    }
+
+    /// A flag that the router sets: `find running`, and `letter` in front of printed items.
+    pub const fn flag(name: &'static str, letter: char, help: &'static str) -> Property {
+        let access = Access::ReadOnly;
+        Property { access, flag: Some(letter), ..Property::new(name, Type::Bool, help) }
+    }
+
+    /// The default, read; `None` if it has none.
+    ///
+    /// # Panics
+    /// If the default is not of the property's type: a mistake in the table.
+    pub fn default_value(&self) -> Option<Value> {
+        if self.default.is_empty() {
+            return None;
+        }
+        let value = self.kind.parse(self.default, &AnyName);
+        let Property { name, default, .. } = self;
+        Some(value.unwrap_or_else(|why| panic!("default of {name}, {default}: {why:?}")))
     }
 }

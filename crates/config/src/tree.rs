@@ -49,18 +49,66 @@ impl Tree {
     /// Adds an item at the end and returns its identity. No rule of the menu is checked: this is
     /// for the interpreter, which has checked, and for devices, which bring their own items.
     pub fn push(&mut self, menu: &Menu, values: BTreeMap<&'static str, Value>) -> ItemId {
-        self.next_id += 1;
-        let id = ItemId(self.next_id);
-        let comment = String::new();
-        let item = Item { id, values, disabled: false, comment, dynamic: false };
-        self.menus.entry(menu.path).or_default().push(item);
+        let id = self.new_id();
+        self.items_mut(menu.path).push(Item::new(id, values));
         id
+    }
+
+    /// An identity nobody had before.
+    pub(crate) fn new_id(&mut self) -> ItemId {
+        self.next_id += 1;
+        ItemId(self.next_id)
+    }
+
+    pub(crate) fn items_mut(&mut self, path: &'static str) -> &mut Vec<Item> {
+        self.menus.entry(path).or_default()
+    }
+
+    /// The item of this identity.
+    pub fn item(&self, path: &str, id: ItemId) -> Option<&Item> {
+        self.items(path).iter().find(|item| item.id == id)
+    }
+
+    pub(crate) fn item_mut(&mut self, path: &'static str, id: ItemId) -> Option<&mut Item> {
+        self.existing_mut(path).iter_mut().find(|item| item.id == id)
+    }
+
+    /// The items there are; makes no entry for a menu nothing was typed in.
+    pub(crate) fn existing_mut(&mut self, path: &str) -> &mut [Item] {
+        self.menus.get_mut(path).map_or(&mut [], Vec::as_mut_slice)
+    }
+
+    /// The values of a settings menu, to change them.
+    pub(crate) fn settings_mut(&mut self, menu: &Menu) -> &mut Item {
+        if self.items(menu.path).is_empty() {
+            self.push(menu, BTreeMap::new());
+        }
+        &mut self.items_mut(menu.path)[0]
+    }
+}
+
+impl std::fmt::Display for ItemId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "*{:X}", self.0)
     }
 }
 
 impl Item {
+    /// An item with these values, enabled and without comment: for `Status::dynamic`.
+    pub fn new(id: ItemId, values: BTreeMap<&'static str, Value>) -> Item {
+        Item { id, values, disabled: false, comment: String::new(), dynamic: false }
+    }
+
     /// What was typed for a property; `None` means its default.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(name)
+    }
+
+    /// The text of the key property; empty if there is none.
+    pub fn name(&self, key: &str) -> &str {
+        match self.values.get(key) {
+            Some(Value::Text(name)) => name,
+            _ => "",
+        }
     }
 }

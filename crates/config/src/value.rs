@@ -1,5 +1,10 @@
-//! What a property can hold, and how it is typed and printed.
+//! What a property can hold, and how it is printed. How it is read stands in `parse.rs`.
+//!
+//! For every type, what is printed is read as the same value again.
+//!
+//! **Missing**: IPv6 addresses, sizes in KiB, ids and arrays as values.
 
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::{Ipv4Range, MacAddr};
@@ -41,7 +46,7 @@ pub enum Value {
 /// How a property is typed.
 #[derive(Clone, Copy, Debug)]
 pub enum Type {
-    /// `yes` or `no` → [`Value::Bool`].
+    /// `yes` or `no` (`true`, `false`) → [`Value::Bool`].
     Bool,
     /// A whole number of a range (both included), decimal or `0x` → [`Value::Number`].
     Number(i64, i64),
@@ -81,4 +86,122 @@ pub enum Type {
     /// A syntax of the facility's own. Returns the value, or what was expected instead; it must
     /// print (`Value::to_string`) as something it accepts again.
     Custom(fn(&str) -> Result<Value, String>),
+}
+
+impl Type {
+    /// Whether it is made of words of its own: what `print` shows without quotes.
+    pub(crate) fn is_free_text(&self) -> bool {
+        match self {
+            Type::Text => true,
+            Type::Negatable(kind) | Type::Or(_, kind) => kind.is_free_text(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    /// As RouterOS prints it, without the quotes a text may need on a command line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(true) => f.write_str("yes"),
+            Value::Bool(false) => f.write_str("no"),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Text(text) => f.write_str(text),
+            Value::Address(address) => write!(f, "{address}"),
+            Value::Cidr(address, len) => write!(f, "{address}/{len}"),
+            Value::Range(range) => write!(f, "{range}"),
+            Value::Mac(mac) => write!(f, "{mac}"),
+            Value::MacMask(mac, mask) => write!(f, "{mac}/{mask}"),
+            Value::Time(time) => write_time(f, *time),
+            Value::Rate(rate) => write_rate(f, *rate),
+            Value::Numbers(low, high) if low == high => write!(f, "{low}"),
+            Value::Numbers(low, high) => write!(f, "{low}-{high}"),
+            Value::Pair(up, down) => write!(f, "{up}/{down}"),
+            Value::List(values) => {
+                for (i, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", if i == 0 { "" } else { "," })?;
+                }
+                Ok(())
+            }
+            Value::Not(value) => write!(f, "!{value}"),
+        }
+    }
+}
+
+/// `1w2d3h4m5s6ms7us`, nothing that is zero, except `0s`.
+fn write_time(f: &mut fmt::Formatter<'_>, time: Duration) -> fmt::Result {
+    let mut rest = time.as_micros();
+    if rest == 0 {
+        return f.write_str("0s");
+    }
+    for (unit, us) in TIME_UNITS {
+        let n = rest / us;
+        rest %= us;
+        if n > 0 {
+            write!(f, "{n}{unit}")?;
+        }
+    }
+    Ok(())
+}
+
+/// In microseconds, longest first.
+pub(crate) const TIME_UNITS: [(&str, u128); 7] = [
+    ("w", 604_800_000_000),
+    ("d", 86_400_000_000),
+    ("h", 3_600_000_000),
+    ("m", 60_000_000),
+    ("s", 1_000_000),
+    ("ms", 1_000),
+    ("us", 1),
+];
+
+/// In the largest unit that shows it whole: `10M`, `1500k`, `1`.
+fn write_rate(f: &mut fmt::Formatter<'_>, rate: u64) -> fmt::Result {
+    let unit = RATE_UNITS.iter().find(|(_, bits)| rate != 0 && rate % bits == 0);
+    match unit {
+        Some((unit, bits)) => write!(f, "{}{unit}", rate / bits),
+        None => write!(f, "{rate}"),
+    }
+}
+
+/// In bits per second, largest first; k is 1000.
+pub(crate) const RATE_UNITS: [(char, u64); 3] =
+    [('G', 1_000_000_000), ('M', 1_000_000), ('k', 1_000)];
+
+impl Type {
+    /// Calls `visit` with the menus of every reference it holds.
+    pub(crate) fn each_reference(&self, visit: &mut dyn FnMut(&'static [&'static str])) {
+        match self {
+            Type::Reference(menus) => visit(menus),
+            Type::Pair(kind) | Type::List(kind) | Type::Negatable(kind) | Type::Or(_, kind) => {
+                kind.each_reference(visit);
+            }
+            Type::Either(kinds) => kinds.iter().for_each(|kind| kind.each_reference(visit)),
+            _ => {}
+        }
+    }
+
+    /// Gives references to an item of `menu` its new name.
+    pub(crate) fn rename(&self, value: &mut Value, menu: &str, old: &str, new: &str) {
+        match (self, value) {
+            (Type::Reference(menus), Value::Text(name)) if menus.contains(&menu) && name == old => {
+                *name = new.to_string();
+            }
+            (Type::Or(words, _), Value::Text(word)) if words.contains(&word.as_str()) => {}
+            (Type::Or(_, kind), value) => kind.rename(value, menu, old, new),
+            (Type::Negatable(kind), Value::Not(value)) => kind.rename(value, menu, old, new),
+            (Type::Negatable(kind), value) => kind.rename(value, menu, old, new),
+            (Type::List(kind), Value::List(values)) => {
+                values.iter_mut().for_each(|value| kind.rename(value, menu, old, new));
+            }
+            (Type::Pair(kind), Value::Pair(up, down)) => {
+                kind.rename(up, menu, old, new);
+                kind.rename(down, menu, old, new);
+            }
+            (Type::Either(kinds), value) => {
+                kinds.iter().for_each(|kind| kind.rename(value, menu, old, new));
+            }
+            _ => {}
+        }
+    }
 }

@@ -1,0 +1,548 @@
+//! `add`, `set`, `remove` and the other commands that change items.
+
+use crate::error::choices;
+use crate::interpreter::{Line, Reply, Run};
+use crate::line::{Operator, Word};
+use crate::parse::pick;
+use crate::{
+    Access, Call, Command, Error, Item, ItemId, Menu, MenuKind, Mismatch, Property, Type, Unnamed,
+    Value,
+};
+use std::collections::{BTreeMap, HashSet};
+
+/// What was said about items, before it is known which.
+#[derive(Default)]
+struct Changes {
+    /// `None` unsets.
+    values: Vec<(&'static Property, Option<Value>)>,
+    disabled: Option<bool>,
+    comment: Option<String>,
+}
+
+/// A line's arguments.
+struct Arguments<'w> {
+    changes: Changes,
+    /// `copy-from`, `place-before`, `numbers`.
+    extras: BTreeMap<&'static str, &'w Word>,
+}
+
+/// What a parameter's name stands for.
+#[derive(Clone, Copy)]
+enum Slot {
+    Property(&'static Property),
+    Disabled,
+    Comment,
+    Extra(&'static str),
+}
+
+impl Run<'_> {
+    pub(crate) fn add(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+        let extras =
+            if is_ordered(menu) { &["copy-from", "place-before"][..] } else { &["copy-from"] };
+        let arguments = self.arguments(menu, line, extras, None)?;
+        let mut item = Item::new(self.tree.new_id(), BTreeMap::new());
+        if let Some(word) = arguments.extras.get("copy-from") {
+            let [id] = self.select(menu, word, line.path)?[..] else {
+                return Err(Error::new(word.value_at, "no such item"));
+            };
+            let model = self.tree.item(menu.path, id).cloned();
+            let model = model.ok_or_else(|| Error::new(word.value_at, "no such item"))?;
+            item = Item { id: item.id, ..model };
+            // A copy with a name of its own, where names are made up.
+            if let MenuKind::List { key: Some(key), auto_name: Some(_), .. } = menu.kind {
+                item.values.remove(key);
+            }
+        }
+        let before = match arguments.extras.get("place-before") {
+            Some(word) => {
+                let found = self.select(menu, word, line.path);
+                let place = found.ok().and_then(|ids| self.place_of(menu, *ids.first()?));
+                let text = "failure: item referred by 'place-before' does not exist";
+                Some(place.ok_or_else(|| Error::new(word.value_at, text))?)
+            }
+            None => None,
+        };
+        arguments.changes.apply(&mut item);
+        if let MenuKind::List { key: Some(key), auto_name: Some(prefix), .. } = menu.kind
+            && item.name(key).is_empty()
+        {
+            item.values.insert(key, Value::Text(self.free_name(menu, prefix)));
+        }
+        self.check(menu, &item, line)?;
+        let id = item.id;
+        if let Some(key) = menu.key() {
+            self.reindex(menu, Some((item.name(key), id)));
+        }
+        let items = self.tree.items_mut(menu.path);
+        items.insert(before.unwrap_or(items.len()), item);
+        Ok(Reply::Items(vec![id]))
+    }
+
+    pub(crate) fn set(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+        if !menu.is_list() {
+            let arguments = self.arguments(menu, line, &[], None)?;
+            let mut item = self.tree.settings_mut(menu).clone();
+            arguments.changes.apply(&mut item);
+            self.check(menu, &item, line)?;
+            *self.tree.settings_mut(menu) = item;
+            return Ok(Reply::Nothing);
+        }
+        let arguments = self.arguments(menu, line, &["numbers"], Some("numbers"))?;
+        let ids = self.selected(menu, line, &arguments.extras)?;
+        self.change(menu, line, &ids, "change", &arguments.changes)
+    }
+
+    /// `unset items property`.
+    pub(crate) fn unset(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+        let [selector, names @ ..] = line.words else {
+            return Err(missing(line, "numbers"));
+        };
+        let ids = self.select(menu, selector, line.path)?;
+        let mut changes = Changes::default();
+        for word in names {
+            let name = match &word.name {
+                Some((name, Operator::Equal)) if name == "value-name" => {
+                    self.text_of(word, line.path)?
+                }
+                None => self.text_of(word, line.path)?,
+                Some(_) => return Err(Error::end_of_command(word.at)),
+            };
+            match slot(menu, &[], &name, word)? {
+                Slot::Property(property) => changes.values.push((property, None)),
+                Slot::Comment => changes.comment = Some(String::new()),
+                _ => return Err(Error::end_of_command(word.at)),
+            }
+        }
+        if names.is_empty() {
+            return Err(missing(line, "value-name"));
+        }
+        self.change(menu, line, &ids, "change", &changes)
+    }
+
+    pub(crate) fn disable(
+        &mut self,
+        menu: &'static Menu,
+        line: Line,
+        disabled: bool,
+    ) -> Result<Reply, Error> {
+        let ids = self.only_items(menu, line)?;
+        let changes = Changes { disabled: Some(disabled), ..Changes::default() };
+        self.change(menu, line, &ids, if disabled { "disable" } else { "enable" }, &changes)
+    }
+
+    /// `comment items "text"`.
+    pub(crate) fn comment(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+        let [selector, word] = line.words else {
+            let words = ["numbers", "comment"];
+            return match line.words.get(2) {
+                Some(surplus) => Err(Error::end_of_command(surplus.at)),
+                None => Err(missing(line, &words[line.words.len()..].join(" "))),
+            };
+        };
+        if word.name.as_ref().is_some_and(|(name, _)| name != "comment") {
+            return Err(Error::end_of_command(word.at));
+        }
+        let ids = self.select(menu, selector, line.path)?;
+        let comment = Some(self.text_of(word, line.path)?);
+        self.change(menu, line, &ids, "change", &Changes { comment, ..Changes::default() })
+    }
+
+    pub(crate) fn remove(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+        let ids = self.only_items(menu, line)?;
+        self.refuse_dynamic(menu, line, &ids, "remove")?;
+        let ids: HashSet<ItemId> = ids.into_iter().collect();
+        let mut gone = Vec::new();
+        self.tree.items_mut(menu.path).retain(|item| {
+            if ids.contains(&item.id) {
+                gone.extend(menu.key().map(|key| (item.name(key).to_string(), item.id)));
+            }
+            !ids.contains(&item.id)
+        });
+        for (name, id) in gone {
+            // RouterOS shows a reference to an item that is gone by its identity.
+            self.rename(menu, &name, &id.to_string());
+        }
+        self.reindex(menu, None);
+        Ok(Reply::Nothing)
+    }
+
+    /// `move items destination`: before that item; to the end without one.
+    pub(crate) fn shift(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+        let mut words = [None, None];
+        for (i, word) in line.words.iter().enumerate() {
+            let place = match &word.name {
+                None => i,
+                Some((name, Operator::Equal)) if name == "numbers" => 0,
+                Some((name, Operator::Equal)) if name == "destination" => 1,
+                Some(_) => 2,
+            };
+            match words.get_mut(place) {
+                Some(empty @ None) => *empty = Some(word),
+                _ => return Err(Error::end_of_command(word.at)),
+            }
+        }
+        let numbers = words[0].ok_or_else(|| missing(line, "numbers"))?;
+        let ids = self.select(menu, numbers, line.path)?;
+        self.refuse_dynamic(menu, line, &ids, "move")?;
+        let before = match words[1] {
+            Some(word) => match self.select(menu, word, line.path)?.as_slice() {
+                [id] => Some(*id),
+                _ => return Err(Error::new(word.value_at, "no such item")),
+            },
+            None => None,
+        };
+        let chosen: HashSet<ItemId> = ids.iter().copied().collect();
+        let items = self.tree.items_mut(menu.path);
+        // Before an item that moves itself means before the next one that stays.
+        let from = before.and_then(|id| items.iter().position(|item| item.id == id));
+        let stays = |item: &&Item| !chosen.contains(&item.id);
+        let before = from.and_then(|from| items[from..].iter().find(stays).map(|item| item.id));
+        let (mut moved, mut stay): (Vec<Item>, Vec<Item>) =
+            std::mem::take(items).into_iter().partition(|item| chosen.contains(&item.id));
+        moved.sort_by_key(|item| ids.iter().position(|id| *id == item.id));
+        let place = before.and_then(|id| stay.iter().position(|item| item.id == id));
+        let place = place.unwrap_or(stay.len());
+        stay.splice(place..place, moved);
+        *items = stay;
+        Ok(Reply::Nothing)
+    }
+
+    /// A command of the device's own: read here, run by the device.
+    pub(crate) fn device(
+        &mut self,
+        command: &'static Command,
+        menu: Option<&'static Menu>,
+        line: Line,
+    ) -> Result<Reply, Error> {
+        let mut call = Call { command, items: None, arguments: BTreeMap::new() };
+        for word in line.words {
+            let (name, name_at) = match (&word.name, command.unnamed) {
+                (Some((name, Operator::Equal)), _) => (name.as_str(), word.at),
+                (None, Unnamed::Items) if call.items.is_none() => {
+                    let menu = menu.ok_or_else(|| Error::end_of_command(word.at))?;
+                    call.items = Some(self.select(menu, word, line.path)?);
+                    continue;
+                }
+                (None, Unnamed::Parameter(name)) if !call.arguments.contains_key(name) => {
+                    (name, word.at)
+                }
+                _ => (word.plain().ok_or_else(|| Error::end_of_command(word.at))?, word.at),
+            };
+            let names = command.parameters.iter().map(|parameter| parameter.name);
+            let name = pick(names.clone(), name).map_err(|_| {
+                let names: Vec<&str> = names.clone().collect();
+                let help = format!("parameters of {} are {}", command.name, choices(name, &names));
+                Error::end_of_command(name_at).help(help)
+            })?;
+            let parameter = command.parameters.iter().find(|parameter| parameter.name == name);
+            let Some(parameter) = parameter else { continue };
+            if let Access::Missing(remark) = parameter.access {
+                return Err(Error::missing(name_at, remark));
+            }
+            let flag = word.name.is_none() && command.unnamed != Unnamed::Parameter(name);
+            let value = match (flag, parameter.kind) {
+                (false, kind) => self.value_of(word, name, &kind, line.path)?,
+                (true, Type::Bool) => Value::Bool(true),
+                (true, _) => return Err(Error::end_of_command(word.at)),
+            };
+            if call.arguments.insert(parameter.name, value).is_some() {
+                return Err(Error::end_of_command(name_at).help(format!("{name} is given twice")));
+            }
+        }
+        let required = command.parameters.iter().filter(|p| p.access == Access::Required);
+        let absent = required.map(|p| p.name).filter(|name| !call.arguments.contains_key(name));
+        let absent: Vec<&str> = absent.collect();
+        if !absent.is_empty() {
+            return Err(missing(line, &absent.join(" ")));
+        }
+        self.calls.push(call);
+        Ok(Reply::Nothing)
+    }
+
+    /// Reads `name=value`, `!name`, `flag` and, if `unnamed` says what it stands for, one word
+    /// without a name.
+    fn arguments<'w>(
+        &mut self,
+        menu: &'static Menu,
+        line: Line<'w>,
+        extras: &[&'static str],
+        unnamed: Option<&'static str>,
+    ) -> Result<Arguments<'w>, Error> {
+        let mut arguments = Arguments { changes: Changes::default(), extras: BTreeMap::new() };
+        let mut seen = HashSet::new();
+        for word in line.words {
+            let bare = match &word.name {
+                Some((name, Operator::Equal)) => Err(name.as_str()),
+                Some(_) => return Err(Error::end_of_command(word.at)),
+                None => Ok(word.plain()),
+            };
+            // `!name` unsets; the first other bare word selects; the rest are flags: `disabled`.
+            let unset = bare.ok().flatten().and_then(|bare| bare.strip_prefix('!'));
+            if bare.is_ok()
+                && unset.is_none()
+                && let Some(unnamed) = unnamed
+                && !arguments.extras.contains_key(unnamed)
+            {
+                arguments.extras.insert(unnamed, word);
+                continue;
+            }
+            let name = match bare {
+                Err(name) => name,
+                Ok(Some(bare)) => unset.unwrap_or(bare),
+                Ok(None) => return Err(Error::end_of_command(word.at)),
+            };
+            let slot = slot(menu, extras, name, word)?;
+            if !seen.insert(slot.name()) {
+                let help = format!("{} is given twice", slot.name());
+                return Err(Error::end_of_command(word.at).help(help));
+            }
+            let changes = &mut arguments.changes;
+            match (slot, bare.is_ok()) {
+                (Slot::Property(property), true) if unset.is_some() => {
+                    changes.values.push((property, None));
+                }
+                (Slot::Comment, true) if unset.is_some() => changes.comment = Some(String::new()),
+                (_, true) if unset.is_some() => return Err(Error::end_of_command(word.at)),
+                (Slot::Property(property), true) if matches!(property.kind, Type::Bool) => {
+                    changes.values.push((property, Some(Value::Bool(true))));
+                }
+                (Slot::Disabled, true) => changes.disabled = Some(true),
+                (_, true) => {
+                    let help = format!("{} needs a value: {}=", slot.name(), slot.name());
+                    return Err(Error::end_of_command(word.at).help(help));
+                }
+                (Slot::Property(property), false) => {
+                    let value = self.value_of(word, property.name, &property.kind, line.path)?;
+                    arguments.changes.values.push((property, Some(value)));
+                }
+                (Slot::Disabled, false) => {
+                    let value = self.value_of(word, "disabled", &Type::Bool, line.path)?;
+                    arguments.changes.disabled = Some(value == Value::Bool(true));
+                }
+                (Slot::Comment, false) => {
+                    arguments.changes.comment = Some(self.text_of(word, line.path)?);
+                }
+                (Slot::Extra(name), false) => {
+                    arguments.extras.insert(name, word);
+                }
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// The items of a command that takes nothing else.
+    fn only_items(&mut self, menu: &'static Menu, line: Line) -> Result<Vec<ItemId>, Error> {
+        let mut extras = BTreeMap::new();
+        for word in line.words {
+            let named = word.name.as_ref().is_some_and(|(name, _)| name != "numbers");
+            if named || extras.insert("numbers", word).is_some() {
+                return Err(Error::end_of_command(word.at));
+            }
+        }
+        self.selected(menu, line, &extras)
+    }
+
+    fn selected(
+        &mut self,
+        menu: &'static Menu,
+        line: Line,
+        extras: &BTreeMap<&'static str, &Word>,
+    ) -> Result<Vec<ItemId>, Error> {
+        let word = extras.get("numbers").ok_or_else(|| missing(line, "numbers"))?;
+        self.select(menu, word, line.path)
+    }
+
+    fn change(
+        &mut self,
+        menu: &'static Menu,
+        line: Line,
+        ids: &[ItemId],
+        verb: &str,
+        changes: &Changes,
+    ) -> Result<Reply, Error> {
+        self.refuse_dynamic(menu, line, ids, verb)?;
+        for id in ids {
+            let Some(old) = self.tree.item(menu.path, *id) else { continue };
+            let mut item = old.clone();
+            changes.apply(&mut item);
+            let names =
+                menu.key().map(|key| (old.name(key).to_string(), item.name(key).to_string()));
+            self.check(menu, &item, line)?;
+            if let Some(place) = self.tree.item_mut(menu.path, *id) {
+                *place = item;
+            }
+            if let Some((old, new)) = names.filter(|(old, new)| old != new) {
+                self.rename(menu, &old, &new);
+                self.reindex(menu, None);
+            }
+        }
+        Ok(Reply::Nothing)
+    }
+
+    /// The rules every item obeys: what is required is there, names differ; then the device's.
+    fn check(&self, menu: &'static Menu, item: &Item, line: Line) -> Result<(), Error> {
+        let required = menu.properties.iter().filter(|property| {
+            let is_key = menu.key() == Some(property.name);
+            (property.access == Access::Required || is_key) && item.get(property.name).is_none()
+        });
+        let absent: Vec<&str> = required.map(|property| property.name).collect();
+        if !absent.is_empty() {
+            return Err(missing(line, &absent.join(" ")));
+        }
+        if let Some(key) = menu.key() {
+            let name = item.name(key);
+            for other in self.session.namespace(menu) {
+                if self
+                    .named(other, name)
+                    .is_some_and(|id| id != item.id || other.path != menu.path)
+                {
+                    // Names shared by several menus are those of `/interface …`.
+                    let kind = menu.path.trim_start_matches('/').split(' ').next().unwrap_or("");
+                    let several = self.session.namespace(menu).count() > 1;
+                    let what =
+                        if several { format!("{kind} with such") } else { "such".to_string() };
+                    return Err(Error::new(line.at, format!("failure: already have {what} {key}"))
+                        .help(format!("{name} is in {}", other.path)));
+                }
+            }
+        }
+        let checked = self.status.check(menu, item, &self.tree);
+        checked.map_err(|text| Error::new(line.at, text))
+    }
+
+    fn refuse_dynamic(
+        &self,
+        menu: &Menu,
+        line: Line,
+        ids: &[ItemId],
+        verb: &str,
+    ) -> Result<(), Error> {
+        let ours = |id: &ItemId| self.tree.item(menu.path, *id).is_some_and(|item| !item.dynamic);
+        if ids.iter().all(ours) {
+            return Ok(());
+        }
+        let kind = menu.path.rsplit([' ', '/']).next().unwrap_or("item");
+        Err(Error::new(line.at, format!("failure: cannot {verb} dynamic {kind}")))
+    }
+
+    fn place_of(&self, menu: &Menu, id: ItemId) -> Option<usize> {
+        self.tree.items(menu.path).iter().position(|item| item.id == id)
+    }
+
+    /// The prefix and the first number that make a name nobody has.
+    fn free_name(&self, menu: &'static Menu, prefix: &str) -> String {
+        let names = (1u64..).map(|number| format!("{prefix}{number}"));
+        let taken =
+            |name: &str| self.session.namespace(menu).any(|m| self.named(m, name).is_some());
+        names.into_iter().find(|name| !taken(name)).unwrap_or_default()
+    }
+
+    /// References follow when an item is renamed.
+    fn rename(&mut self, menu: &Menu, old: &str, new: &str) {
+        if old.is_empty() {
+            return;
+        }
+        for other in &self.session.menus {
+            for property in other.properties {
+                let mut refers = false;
+                property.kind.each_reference(&mut |paths| refers |= paths.contains(&menu.path));
+                if !refers {
+                    continue;
+                }
+                for item in self.tree.existing_mut(other.path) {
+                    if let Some(value) = item.values.get_mut(property.name) {
+                        property.kind.rename(value, menu.path, old, new);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Changes {
+    fn apply(&self, item: &mut Item) {
+        for (property, value) in &self.values {
+            // Empty means unset, unless that differs from the default.
+            let empty = |value: &Value| match value {
+                Value::Text(text) => text.is_empty(),
+                Value::List(values) => values.is_empty(),
+                _ => false,
+            };
+            match value {
+                Some(value) if !(empty(value) && property.default.is_empty()) => {
+                    item.values.insert(property.name, value.clone());
+                }
+                _ => {
+                    item.values.remove(property.name);
+                }
+            }
+        }
+        if let Some(disabled) = self.disabled {
+            item.disabled = disabled;
+        }
+        if let Some(comment) = &self.comment {
+            item.comment.clone_from(comment);
+        }
+    }
+}
+
+impl Slot {
+    fn name(self) -> &'static str {
+        match self {
+            Slot::Property(property) => property.name,
+            Slot::Disabled => "disabled",
+            Slot::Comment => "comment",
+            Slot::Extra(name) => name,
+        }
+    }
+}
+
+/// What a parameter's name, or the beginning of it, stands for.
+fn slot(
+    menu: &'static Menu,
+    extras: &[&'static str],
+    typed: &str,
+    word: &Word,
+) -> Result<Slot, Error> {
+    let unknown = || Error::end_of_command(word.at);
+    let mut slots = BTreeMap::new();
+    for property in menu.properties.iter().filter(|property| property.access != Access::ReadOnly) {
+        slots.insert(property.name, Slot::Property(property));
+    }
+    if menu.is_list() {
+        slots.insert("comment", Slot::Comment);
+        slots.insert("disabled", Slot::Disabled);
+    }
+    slots.extend(extras.iter().map(|name| (*name, Slot::Extra(name))));
+    if menu.property(typed).is_some_and(|property| property.access == Access::ReadOnly) {
+        return Err(unknown().help(format!("{typed} is read-only")));
+    }
+    match pick(slots.keys().copied(), typed) {
+        Ok(name) => match slots[name] {
+            Slot::Property(Property { access: Access::Missing(remark), .. }) => {
+                Err(Error::missing(word.at, remark))
+            }
+            slot => Ok(slot),
+        },
+        Err(Mismatch::Ambiguous(words)) => {
+            Err(unknown().help(format!("{typed} could be: {}", words.join(", "))))
+        }
+        Err(_) => {
+            let usable = |slot: &Slot| match slot {
+                Slot::Property(property) => !matches!(property.access, Access::Missing(_)),
+                _ => true,
+            };
+            let names = slots.iter().filter(|(_, slot)| usable(slot)).map(|(name, _)| *name);
+            let names: Vec<&str> = names.collect();
+            Err(unknown().help(format!("parameters are {}", choices(typed, &names))))
+        }
+    }
+}
+
+fn missing(line: Line, names: &str) -> Error {
+    Error::new(line.at, format!("missing value(s) of argument(s) {names}"))
+}
+
+fn is_ordered(menu: &Menu) -> bool {
+    matches!(menu.kind, MenuKind::List { ordered: true, .. })
+}
