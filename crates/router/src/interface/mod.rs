@@ -1,5 +1,8 @@
 //! Interfaces and their identities.
 
+/// `/interface bridge`: frames between ports by MAC address.
+pub mod bridge;
+
 use std::collections::HashMap;
 
 /// An interface's number: stable while the router lives, whatever it is renamed to.

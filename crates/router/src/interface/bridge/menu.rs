@@ -1,0 +1,220 @@
+//! The menus of bridges: `/interface bridge` and what is below it.
+//!
+//! Each property once, with its default; what RouterOS has and this router has not is named here
+//! and refused.
+
+use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
+
+/// What can be a port, and what a rule's interface can be.
+pub const INTERFACES: Type = Type::Reference(&["/interface ethernet", "/interface bridge"]);
+
+const BRIDGES: Type = Type::Reference(&["/interface bridge"]);
+
+/// `/interface bridge`.
+pub static BRIDGE: Menu = Menu {
+    path: "/interface bridge",
+    kind: MenuKind::List {
+        key: Some("name"),
+        auto_name: Some("bridge"),
+        ordered: false,
+        fixed: false,
+    },
+    properties: &[
+        Property::new("name", Type::Text, "name of the interface"),
+        Property::new(
+            "mtu",
+            Type::Or(&["auto"], &Type::Number(68, 65535)),
+            "auto: the least of the ports'",
+        )
+        .default("auto"),
+        Property::new(
+            "protocol-mode",
+            Type::Custom(protocol_mode),
+            "spanning tree protocol; only none is built",
+        )
+        .default("none"),
+        Property::new("ageing-time", Type::Time, "how long a silent host is remembered")
+            .default("5m"),
+        Property::new("auto-mac", Type::Bool, "take the lowest address of the ports")
+            .default("yes"),
+        Property::new("admin-mac", Type::Mac, "the bridge's address when auto-mac=no"),
+        Property::new("mac-address", Type::Mac, "the bridge's address").read_only(),
+        Property::missing("arp", "only arp=enabled is built"),
+        Property::missing("arp-timeout", "set it in /ip settings"),
+        Property::missing("fast-forward", "every bridge uses the same fast path"),
+        Property::missing("priority", NO_STP),
+        Property::missing("forward-delay", NO_STP),
+        Property::missing("max-message-age", NO_STP),
+        Property::missing("max-hops", NO_STP),
+        Property::missing("transmit-hold-count", NO_STP),
+        Property::missing("region-name", NO_STP),
+        Property::missing("region-revision", NO_STP),
+        Property::missing("vlan-filtering", NO_VLAN),
+        Property::missing("pvid", NO_VLAN),
+        Property::missing("ether-type", NO_VLAN),
+        Property::missing("frame-types", NO_VLAN),
+        Property::missing("ingress-filtering", NO_VLAN),
+        Property::missing("igmp-snooping", "multicast is flooded"),
+        Property::missing("multicast-router", "multicast is flooded"),
+        Property::missing("multicast-querier", "multicast is flooded"),
+        Property::missing("dhcp-snooping", "use /interface bridge filter"),
+        Property::missing("add-dhcp-option82", "DHCP packets pass unchanged"),
+    ],
+    help: "bridges: ports of one Ethernet segment",
+};
+
+/// `/interface bridge port`.
+pub static PORT: Menu = Menu {
+    path: "/interface bridge port",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new(
+            "interface",
+            Type::Reference(&["/interface ethernet"]),
+            "the interface that becomes a port",
+        )
+        .required(),
+        Property::new("bridge", BRIDGES, "the bridge it joins").required(),
+        Property::new("learn", Type::Enum(&["auto", "yes", "no"]), "whether hosts are learnt here")
+            .default("auto"),
+        Property::new(
+            "horizon",
+            Type::Or(&["none"], &Type::Number(0, 0xffff_ffff)),
+            "ports of the same value do not reach each other",
+        )
+        .default("none"),
+        Property::new("broadcast-flood", Type::Bool, "flood broadcast out by this port")
+            .default("yes"),
+        Property::new(
+            "unknown-unicast-flood",
+            Type::Bool,
+            "flood unicast to unknown hosts out by this port",
+        )
+        .default("yes"),
+        Property::new("unknown-multicast-flood", Type::Bool, "flood multicast out by this port")
+            .default("yes"),
+        Property::missing("priority", NO_STP),
+        Property::missing("path-cost", NO_STP),
+        Property::missing("internal-path-cost", NO_STP),
+        Property::missing("edge", NO_STP),
+        Property::missing("point-to-point", NO_STP),
+        Property::missing("auto-isolate", NO_STP),
+        Property::missing("bpdu-guard", NO_STP),
+        Property::missing("restricted-role", NO_STP),
+        Property::missing("restricted-tcn", NO_STP),
+        Property::missing("hw", "there is no switch chip to offload to"),
+        Property::missing("pvid", NO_VLAN),
+        Property::missing("frame-types", NO_VLAN),
+        Property::missing("ingress-filtering", NO_VLAN),
+        Property::missing("tag-stacking", NO_VLAN),
+        Property::missing("trusted", "DHCP snooping is not built"),
+        Property::missing("multicast-router", "multicast is flooded"),
+        Property::missing("fast-leave", "multicast is flooded"),
+    ],
+    help: "ports of bridges",
+};
+
+/// `/interface bridge settings`.
+pub static SETTINGS: Menu = Menu {
+    path: "/interface bridge settings",
+    kind: MenuKind::Settings,
+    properties: &[
+        Property::new(
+            "use-ip-firewall",
+            Type::Custom(no_ip_firewall),
+            "send bridged IP through /ip firewall; only no is built",
+        )
+        .default("no"),
+        Property::new(
+            "use-ip-firewall-for-vlan",
+            Type::Custom(no_ip_firewall),
+            "the same for tagged frames; only no is built",
+        )
+        .default("no"),
+        Property::new(
+            "use-ip-firewall-for-pppoe",
+            Type::Custom(no_ip_firewall),
+            "the same for PPPoE; only no is built",
+        )
+        .default("no"),
+        Property::new("allow-fast-path", Type::Bool, "let bridged frames take the fast path")
+            .default("yes"),
+        Property::new(
+            "bridge-fast-path-active",
+            Type::Bool,
+            "whether the bridge handler is in use",
+        )
+        .read_only(),
+        Property::new(
+            "bridge-fast-path-packets",
+            Type::Number(0, i64::MAX),
+            "frames bridged in the fast path",
+        )
+        .read_only(),
+        Property::new("bridge-fast-path-bytes", Type::Number(0, i64::MAX), "their bytes")
+            .read_only(),
+        Property::new(
+            "bridge-fast-forward-packets",
+            Type::Number(0, i64::MAX),
+            "always 0: there is no separate fast forward",
+        )
+        .read_only(),
+        Property::new(
+            "bridge-fast-forward-bytes",
+            Type::Number(0, i64::MAX),
+            "always 0: there is no separate fast forward",
+        )
+        .read_only(),
+    ],
+    help: "settings of all bridges",
+};
+
+/// `/interface bridge host`: filled from [`super::hosts::Hosts::rows`].
+pub static HOST: Menu = Menu {
+    path: "/interface bridge host",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
+    properties: &[
+        Property::new("mac-address", Type::Mac, "the host's address").read_only(),
+        Property::new("vid", Type::Number(0, 4095), "always 0: VLAN filtering is not built")
+            .read_only(),
+        Property::new("on-interface", Type::Text, "the port it is behind").read_only(),
+        Property::new("bridge", Type::Text, "the bridge that learnt it").read_only(),
+        Property::new("age", Type::Time, "since it was last seen").read_only(),
+        Property::new("local", Type::Bool, "one of the router's own addresses").read_only(),
+    ],
+    help: "hosts that bridges have learnt",
+};
+
+const NO_STP: &str = "spanning tree is not built; use protocol-mode=none";
+const NO_VLAN: &str = "VLAN filtering is not built; bridges forward tagged frames as they are";
+
+/// What a port that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words, to be printed after `failure: `.
+pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
+    let same =
+        |other: &&Item| other.id != port.id && other.get("interface") == port.get("interface");
+    match tree.items(PORT.path).iter().find(same) {
+        Some(_) => Err("device already added as bridge port".into()),
+        None => Ok(()),
+    }
+}
+
+fn protocol_mode(text: &str) -> Result<Value, String> {
+    only(text, "none", "spanning tree is not built")
+}
+
+fn no_ip_firewall(text: &str) -> Result<Value, String> {
+    only(
+        text,
+        "no",
+        "the IP firewall does not see bridged frames yet; use /interface bridge filter",
+    )
+    .map(|_| Value::Bool(false))
+}
+
+/// The one value that is built, or what is missing.
+fn only(text: &str, built: &str, missing: &str) -> Result<Value, String> {
+    if text == built { Ok(Value::Text(built.into())) } else { Err(format!("{built} ({missing})")) }
+}

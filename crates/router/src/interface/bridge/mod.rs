@@ -1,0 +1,287 @@
+//! `/interface bridge`: which ports a frame goes out by, looking at MAC addresses only.
+//!
+//! ```text
+//! A (from a port) ─► learn source ─► [decide] ─┬─► bridge filter input ─► B (to the router)
+//!                                              └─► bridge filter forward, a copy per port ─► D
+//! C (from the router) ─────────────► [decide] ───► bridge filter output, a copy per port ─► D
+//! ```
+//!
+//! A [`Bridge`] is compiled, immutable; [`hosts::Hosts`] is its state and outlives every change of
+//! the configuration. The decision is a pure function of both. The lists of ports for flooding are
+//! made beforehand, one per port a frame can come from.
+//!
+//! Never copies a frame, learns or counts: the flow does, following the [`Decision`]. Missing:
+//! **spanning tree** (`protocol-mode` is `none`, and only that is accepted), **VLAN filtering**,
+//! **IGMP and DHCP snooping**, **use-ip-firewall**, **bridge NAT**, **fast-forward**.
+
+/// Which host is behind which port.
+pub mod hosts;
+/// The menus.
+pub mod menu;
+
+use crate::discard::Discard;
+use crate::interface::{InterfaceId, Names};
+use config::{Item, ItemId, Tree, Value};
+use hosts::Hosts;
+use wire::MacAddr;
+
+/// Where a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision<'a> {
+    /// To the router itself.
+    Local,
+    /// Out by one port: the host behind it is known.
+    Port(InterfaceId),
+    /// A copy out by each of these ports, and one to the router if `local`.
+    Flood {
+        /// In the order of the configuration; not empty.
+        ports: &'a [InterfaceId],
+        /// For the router as well: broadcast and multicast that did not come from it.
+        local: bool,
+    },
+    /// Nowhere.
+    Discard(Discard),
+}
+
+/// A port of a bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The interface.
+    pub interface: InterfaceId,
+    /// Its item in `/interface bridge port`.
+    pub item: ItemId,
+    /// Its own address: frames for it are for the router.
+    pub mac: MacAddr,
+    /// `learn`.
+    pub learn: bool,
+    /// `horizon`: no frame goes from one port to another of the same value.
+    pub horizon: Option<u32>,
+    /// What is flooded out by it.
+    pub flood: Floods,
+}
+
+/// What may be flooded out by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floods {
+    /// `broadcast-flood`.
+    pub broadcast: bool,
+    /// `unknown-multicast-flood`.
+    pub unknown_multicast: bool,
+    /// `unknown-unicast-flood`.
+    pub unknown_unicast: bool,
+}
+
+/// Where frames from one port (or from the router) are flooded to.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    broadcast: Vec<InterfaceId>,
+    multicast: Vec<InterfaceId>,
+    unicast: Vec<InterfaceId>,
+}
+
+/// A bridge and its ports, compiled.
+#[derive(Clone, Debug)]
+pub struct Bridge {
+    /// The bridge as an interface.
+    pub interface: InterfaceId,
+    /// Its item in `/interface bridge`.
+    pub item: ItemId,
+    /// Its address: the lowest of its ports', or `admin-mac`; all zeros without ports.
+    pub mac: MacAddr,
+    /// `ageing-time`, ms.
+    pub ageing_ms: u32,
+    /// `mtu`; `None` means auto: the least of its ports'.
+    pub mtu: Option<u16>,
+    ports: Vec<Port>,
+    /// By interface number: its place in `ports`, or [`NO_PORT`].
+    places: Vec<u16>,
+    /// By place; the last is for frames from the router.
+    lists: Vec<Lists>,
+}
+
+const NO_PORT: u16 = u16::MAX;
+
+/// 01:80:C2:00:00:01, which no bridge forwards whatever its protocol: MAC control (IEEE 802.3
+/// 31.1) goes to the next station, and a pause that travelled on would stop the wrong one.
+const MAC_CONTROL: MacAddr = MacAddr([0x01, 0x80, 0xc2, 0, 0, 0x01]);
+
+/// Compiles all enabled bridges. `mac` gives the address of an interface that is there and enabled.
+///
+/// An interface that is a port twice (which the menu refuses) belongs to the first bridge.
+pub fn compile(
+    tree: &Tree,
+    names: &Names,
+    mac: &dyn Fn(InterfaceId) -> Option<MacAddr>,
+) -> Vec<Bridge> {
+    let mut taken = Vec::new();
+    let bridges = tree.enabled(menu::BRIDGE.path).filter_map(|item| {
+        let name = text(item, "name")?;
+        let interface = names.find(name)?;
+        let mut ports = Vec::new();
+        for port in tree.enabled(menu::PORT.path).filter(|port| text(port, "bridge") == Some(name))
+        {
+            let Some(id) = text(port, "interface").and_then(|name| names.find(name)) else {
+                continue;
+            };
+            if let Some(mac) = mac(id).filter(|_| !taken.contains(&id)) {
+                taken.push(id);
+                ports.push(Port::new(port, id, mac));
+            }
+        }
+        Some(Bridge::new(item, interface, ports))
+    });
+    bridges.collect()
+}
+
+impl Port {
+    fn new(item: &Item, interface: InterfaceId, mac: MacAddr) -> Port {
+        let yes = |name| item.get(name) != Some(&Value::Bool(false));
+        Port {
+            interface,
+            item: item.id,
+            mac,
+            learn: text(item, "learn") != Some("no"),
+            horizon: match item.get("horizon") {
+                Some(&Value::Number(n)) => u32::try_from(n).ok(),
+                _ => None,
+            },
+            flood: Floods {
+                broadcast: yes("broadcast-flood"),
+                unknown_multicast: yes("unknown-multicast-flood"),
+                unknown_unicast: yes("unknown-unicast-flood"),
+            },
+        }
+    }
+}
+
+impl Bridge {
+    fn new(item: &Item, interface: InterfaceId, ports: Vec<Port>) -> Bridge {
+        let lowest = ports.iter().map(|port| port.mac).min();
+        let mac = match (item.get("auto-mac"), item.get("admin-mac")) {
+            (Some(Value::Bool(false)), Some(&Value::Mac(admin))) => admin,
+            _ => lowest.unwrap_or_default(),
+        };
+        let ageing_ms = match item.get("ageing-time") {
+            Some(Value::Time(time)) => u32::try_from(time.as_millis()).unwrap_or(u32::MAX),
+            _ => 300_000,
+        };
+        let mtu = match item.get("mtu") {
+            Some(&Value::Number(n)) => u16::try_from(n).ok(),
+            _ => None,
+        };
+
+        let size = ports.iter().map(|port| port.interface.index() + 1).max().unwrap_or(0);
+        let mut places = vec![NO_PORT; size];
+        for (place, port) in ports.iter().enumerate() {
+            places[port.interface.index()] = place as u16;
+        }
+        let lists = ports.iter().map(Some).chain([None]).map(|from| {
+            let to = |wanted: fn(&Floods) -> bool| {
+                ports
+                    .iter()
+                    .filter(|to| from.is_none_or(|from| from.reaches(to)) && wanted(&to.flood))
+                    .map(|to| to.interface)
+                    .collect()
+            };
+            Lists {
+                broadcast: to(|flood| flood.broadcast),
+                multicast: to(|flood| flood.unknown_multicast),
+                unicast: to(|flood| flood.unknown_unicast),
+            }
+        });
+        let lists = lists.collect();
+        Bridge { interface, item: item.id, mac, ageing_ms, mtu, ports, places, lists }
+    }
+
+    /// The ports, in the order of the configuration.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// The port that this interface is.
+    #[inline]
+    pub fn port(&self, interface: InterfaceId) -> Option<&Port> {
+        self.ports.get(usize::from(*self.places.get(interface.index())?))
+    }
+
+    /// The router's own addresses on this bridge, for [`Hosts::set_local`].
+    pub fn local_addresses(&self) -> impl Iterator<Item = (MacAddr, InterfaceId)> {
+        let ports = self.ports.iter().map(|port| (port.mac, port.interface));
+        // An admin-mac is the bridge's own; otherwise its address is that of a port as well, and
+        // shown there.
+        ports.chain([(self.mac, self.interface)])
+    }
+
+    /// Where a frame for `dst` that came in by `from` goes; `from` is a port, or the bridge itself
+    /// for what the router sends.
+    ///
+    /// Frames to the reserved group 01:80:C2:00:00:0x are forwarded like any multicast, as a bridge
+    /// with `protocol-mode=none` does; MAC control alone is not.
+    #[inline]
+    pub fn decide(&self, from: InterfaceId, dst: MacAddr, hosts: &Hosts) -> Decision<'_> {
+        let from_router = from == self.interface;
+        let from_port = self.port(from);
+        if from_port.is_none() && !from_router {
+            return Decision::Discard(Discard::InterfaceDown);
+        }
+        if dst.is_multicast() {
+            return self.group(from, dst);
+        }
+        let Some(host) = hosts.lookup(dst.to_u64()) else {
+            return flood(&self.lists(from).unicast, false);
+        };
+        if host.local {
+            return Decision::Local;
+        }
+        let Some(to) = self.port(host.port) else {
+            // Learnt by a port that has left since.
+            return flood(&self.lists(from).unicast, false);
+        };
+        match from_port {
+            Some(from) if from.interface == to.interface => Decision::Discard(Discard::SamePort),
+            Some(from) if !from.reaches(to) => Decision::Discard(Discard::NoBridgePort),
+            _ => Decision::Port(to.interface),
+        }
+    }
+
+    fn group(&self, from: InterfaceId, dst: MacAddr) -> Decision<'_> {
+        if dst == MAC_CONTROL {
+            return Decision::Discard(Discard::LinkLocalGroup);
+        }
+        let lists = self.lists(from);
+        let list = if dst.is_broadcast() { &lists.broadcast } else { &lists.multicast };
+        flood(list, from != self.interface)
+    }
+
+    /// The lists for frames from this port, or from the router.
+    fn lists(&self, from: InterfaceId) -> &Lists {
+        let place = self.places.get(from.index()).copied().unwrap_or(NO_PORT);
+        &self.lists[usize::from(place).min(self.ports.len())]
+    }
+}
+
+impl Port {
+    /// Whether a frame may go from this port out by another.
+    #[inline]
+    fn reaches(&self, to: &Port) -> bool {
+        self.interface != to.interface && (self.horizon.is_none() || self.horizon != to.horizon)
+    }
+}
+
+fn flood(ports: &[InterfaceId], local: bool) -> Decision<'_> {
+    match (ports, local) {
+        ([], true) => Decision::Local,
+        ([], false) => Decision::Discard(Discard::NoBridgePort),
+        _ => Decision::Flood { ports, local },
+    }
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    match item.get(name) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! The bridging decision: bridges as data, one frame each.
+
+use super::*;
+use crate::interface::InterfaceKind;
+use std::collections::BTreeMap;
+
+/// ether1..ether4 are interfaces 1..4 with addresses ending in their number; bridge1 is 9.
+fn bridge(properties: &[(&'static str, Value)], ports: &[&[(&'static str, Value)]]) -> Bridge {
+    let (tree, names) = typed(properties, ports);
+    let mac = |id: InterfaceId| (id.0 < 9).then(|| own(id.0));
+    compile(&tree, &names, &mac).remove(0)
+}
+
+fn typed(
+    properties: &[(&'static str, Value)],
+    ports: &[&[(&'static str, Value)]],
+) -> (Tree, Names) {
+    let (mut tree, mut names) = (Tree::default(), Names::default());
+    let mut values = BTreeMap::from([("name", Value::Text("bridge1".into()))]);
+    values.extend(properties.iter().cloned());
+    tree.push(&menu::BRIDGE, values);
+    names.insert("bridge1".into(), InterfaceId(9), InterfaceKind::Bridge);
+    for (n, port) in (1..).zip(ports) {
+        let mut values = BTreeMap::from([
+            ("bridge", Value::Text("bridge1".into())),
+            ("interface", Value::Text(format!("ether{n}"))),
+        ]);
+        values.extend(port.iter().cloned());
+        tree.push(&menu::PORT, values);
+        names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
+    }
+    (tree, names)
+}
+
+fn own(n: u16) -> MacAddr {
+    MacAddr::from_u64(0x000c_4200_0000 + u64::from(n))
+}
+
+/// A host behind port n.
+fn host(n: u16) -> MacAddr {
+    MacAddr::from_u64(0x0200_0000_0000 + u64::from(n))
+}
+
+fn hosts(bridge: &Bridge) -> Hosts {
+    let mut hosts = Hosts::new(0, 100);
+    hosts.set_local(bridge.local_addresses());
+    for n in 1..=4 {
+        hosts.learn(host(n).to_u64(), InterfaceId(n), 0);
+    }
+    hosts
+}
+
+fn check(bridge: &Bridge, from: u16, dst: &str, expected: &str) {
+    let dst = match dst.split_once(' ') {
+        Some(("host", n)) => host(n.parse().unwrap()),
+        Some(("own", n)) => own(n.parse().unwrap()),
+        _ => dst.parse().unwrap(),
+    };
+    let found = match bridge.decide(InterfaceId(from), dst, &hosts(bridge)) {
+        Decision::Local => "local".into(),
+        Decision::Port(port) => format!("port {}", port.0),
+        Decision::Flood { ports, local } => {
+            let ports: Vec<_> = ports.iter().map(|port| port.0.to_string()).collect();
+            format!("flood {}{}", ports.join(" "), if local { " local" } else { "" })
+        }
+        Decision::Discard(reason) => format!("discard {reason}"),
+    };
+    assert_eq!(found, expected, "from {from} to {dst} in {bridge:#?}");
+}
+
+const ALL: &str = "FF:FF:FF:FF:FF:FF";
+const GROUP: &str = "01:00:5E:00:00:05";
+const NOBODY: &str = "02:00:00:00:77:77";
+
+#[test]
+fn a_plain_bridge() {
+    let bridge = bridge(&[], &[&[], &[], &[]]);
+    for (from, dst, expected) in [
+        (1, "host 2", "port 2"),
+        (2, "host 1", "port 1"),
+        (1, "host 1", "discard same-port"),
+        (1, "own 1", "local"),
+        (1, "own 3", "local"),
+        (1, NOBODY, "flood 2 3"),
+        (3, NOBODY, "flood 1 2"),
+        (1, ALL, "flood 2 3 local"),
+        (2, GROUP, "flood 1 3 local"),
+        // What the router sends.
+        (9, "host 2", "port 2"),
+        (9, NOBODY, "flood 1 2 3"),
+        (9, ALL, "flood 1 2 3"),
+        (9, GROUP, "flood 1 2 3"),
+        // The reserved group: forwarded, as protocol-mode=none wants it, but for MAC control.
+        (1, "01:80:C2:00:00:00", "flood 2 3 local"),
+        (1, "01:80:C2:00:00:0E", "flood 2 3 local"),
+        (1, "01:80:C2:00:00:01", "discard link-local-group"),
+        // Host 4 was learnt by a port that is not one any more.
+        (1, "host 4", "flood 2 3"),
+        // Not a port.
+        (4, "host 1", "discard interface-down"),
+        (0, "host 1", "discard interface-down"),
+    ] {
+        check(&bridge, from, dst, expected);
+    }
+}
+
+#[test]
+fn a_bridge_without_ports_and_with_one() {
+    check(&bridge(&[], &[]), 9, ALL, "discard no-bridge-port");
+    check(&bridge(&[], &[]), 9, NOBODY, "discard no-bridge-port");
+    check(&bridge(&[], &[&[]]), 1, ALL, "local");
+    check(&bridge(&[], &[&[]]), 1, NOBODY, "discard no-bridge-port");
+}
+
+#[test]
+fn a_port_is_spared_what_it_does_not_want() {
+    for (property, unicast, multicast, broadcast) in [
+        ("broadcast-flood", "flood 2 3", "flood 2 3 local", "flood 2 local"),
+        ("unknown-multicast-flood", "flood 2 3", "flood 2 local", "flood 2 3 local"),
+        ("unknown-unicast-flood", "flood 2", "flood 2 3 local", "flood 2 3 local"),
+    ] {
+        let bridge = bridge(&[], &[&[], &[], &[(property, Value::Bool(false))]]);
+        check(&bridge, 1, NOBODY, unicast);
+        check(&bridge, 1, GROUP, multicast);
+        check(&bridge, 1, ALL, broadcast);
+        check(&bridge, 1, "host 3", "port 3");
+    }
+}
+
+#[test]
+fn the_same_horizon_is_not_crossed() {
+    let horizon = |n| ("horizon", Value::Number(n));
+    let bridge = bridge(&[], &[&[horizon(1)], &[horizon(1)], &[horizon(2)], &[]]);
+    for (from, dst, expected) in [
+        (1, "host 2", "discard no-bridge-port"),
+        (1, "host 3", "port 3"),
+        (1, "host 4", "port 4"),
+        (4, "host 1", "port 1"),
+        (1, ALL, "flood 3 4 local"),
+        (3, ALL, "flood 1 2 4 local"),
+        (9, ALL, "flood 1 2 3 4"),
+        (9, "host 1", "port 1"),
+    ] {
+        check(&bridge, from, dst, expected);
+    }
+}
+
+#[test]
+fn the_address_is_the_lowest_or_the_one_given() {
+    let admin = || ("admin-mac", Value::Mac(host(77)));
+    let no = || ("auto-mac", Value::Bool(false));
+    assert_eq!(bridge(&[], &[&[], &[]]).mac, own(1));
+    assert_eq!(bridge(&[], &[]).mac, MacAddr::default());
+    assert_eq!(bridge(&[admin()], &[&[]]).mac, own(1));
+    assert_eq!(bridge(&[admin(), no()], &[&[]]).mac, host(77));
+    let given = bridge(&[admin(), no()], &[&[], &[]]);
+    check(&given, 1, "02:00:00:00:00:4D", "local");
+    check(&given, 1, "own 1", "local");
+}
+
+#[test]
+fn properties_are_compiled() {
+    let plain = bridge(&[], &[&[], &[("learn", Value::Text("no".into()))]]);
+    assert_eq!((plain.ageing_ms, plain.mtu), (300_000, None));
+    assert_eq!(plain.ports().iter().map(|port| port.learn).collect::<Vec<_>>(), [true, false]);
+    let set = [
+        ("ageing-time", Value::Time(std::time::Duration::from_secs(10))),
+        ("mtu", Value::Number(1400)),
+    ];
+    let set = bridge(&set, &[]);
+    assert_eq!((set.ageing_ms, set.mtu), (10_000, Some(1400)));
+}
+
+#[test]
+fn an_interface_is_a_port_once() {
+    let (mut tree, names) = typed(&[], &[&[], &[]]);
+    let again = tree.items(menu::PORT.path)[0].clone();
+    assert_eq!(menu::check_port(&tree, &again), Ok(()));
+    let id = tree.push(&menu::PORT, again.values);
+    let again = tree.items(menu::PORT.path).iter().find(|item| item.id == id).unwrap();
+    assert_eq!(
+        menu::check_port(&tree, again),
+        Err("device already added as bridge port".to_string())
+    );
+    let bridges = compile(&tree, &names, &|id| Some(own(id.0)));
+    assert_eq!(bridges[0].ports().len(), 2);
+    assert!(
+        bridges[0].port(InterfaceId(0)).is_none() && bridges[0].port(InterfaceId(999)).is_none()
+    );
+}
+
+#[test]
+fn spanning_tree_is_refused_by_name() {
+    let accepts = |menu: &config::Menu, name: &str, text: &str| {
+        let property = menu.properties.iter().find(|property| property.name == name).unwrap();
+        let config::Type::Custom(parse) = property.kind else { panic!("{property:?}") };
+        parse(text)
+    };
+    assert_eq!(accepts(&menu::BRIDGE, "protocol-mode", "none"), Ok(Value::Text("none".into())));
+    for mode in ["stp", "rstp", "mstp", "", "nonsense"] {
+        let error = accepts(&menu::BRIDGE, "protocol-mode", mode).unwrap_err();
+        assert!(error.contains("none") && error.contains("spanning tree"), "{error}");
+    }
+    assert_eq!(accepts(&menu::SETTINGS, "use-ip-firewall", "no"), Ok(Value::Bool(false)));
+    assert!(accepts(&menu::SETTINGS, "use-ip-firewall", "yes").is_err());
+}
