@@ -132,28 +132,34 @@ pub fn parse(frame: &[u8]) -> Result<Layers, Malformed> {
     if frame.len() < 14 || frame.len() > usize::from(u16::MAX) {
         return Err(Malformed::Ethernet);
     }
-    let mut layers = Layers { l3: 14, l3_end: frame.len() as u16, ..Layers::default() };
-    layers.ether_type = be16(frame, 12);
-    if layers.ether_type == ETHERTYPE_IPV4 {
-        return ipv4(frame, layers, Extent::Whole);
+    if be16(frame, 12) == ETHERTYPE_IPV4 {
+        return ipv4(frame, Link { ether_type: ETHERTYPE_IPV4, vlan: None, l3: 14 }, Extent::Whole);
     }
-    while let ETHERTYPE_VLAN | ETHERTYPE_SVLAN = layers.ether_type {
-        let tag = frame.get(usize::from(layers.l3)..).and_then(<[u8]>::first_chunk::<4>);
+    tagged_or_not_ipv4(frame)
+}
+
+/// The same for the frames that are rarer, kept out of line so that [`parse`] stays short.
+#[inline(never)]
+fn tagged_or_not_ipv4(frame: &[u8]) -> Result<Layers, Malformed> {
+    let mut link = Link { ether_type: be16(frame, 12), vlan: None, l3: 14 };
+    while let ETHERTYPE_VLAN | ETHERTYPE_SVLAN = link.ether_type {
+        let tag = frame.get(usize::from(link.l3)..).and_then(<[u8]>::first_chunk::<4>);
         let &[a, b, c, d] = tag.ok_or(Malformed::Ethernet)?;
-        layers.vlan.get_or_insert(u16::from_be_bytes([a, b]));
-        layers.ether_type = u16::from_be_bytes([c, d]);
-        layers.l3 += 4;
+        link.vlan.get_or_insert(u16::from_be_bytes([a, b]));
+        link.ether_type = u16::from_be_bytes([c, d]);
+        link.l3 += 4;
     }
-    let l3 = &frame[usize::from(layers.l3)..];
-    match layers.ether_type {
-        ETHERTYPE_IPV4 => ipv4(frame, layers, Extent::Whole),
+    let Link { ether_type, vlan, l3 } = link;
+    let rest = &frame[usize::from(l3)..];
+    let layers = Layers { ether_type, vlan, l3, l3_end: frame.len() as u16, ..Layers::default() };
+    match ether_type {
+        ETHERTYPE_IPV4 => ipv4(frame, link, Extent::Whole),
         ETHERTYPE_IPV6 => {
-            let header = crate::Ipv6::new(l3)?;
-            layers.protocol = header.next_header();
-            layers.l3_end = layers.l3 + 40 + header.payload_len();
-            Ok(layers)
+            let header = crate::Ipv6::new(rest)?;
+            let l3_end = l3 + crate::ipv6::HEADER_LEN as u16 + header.payload_len();
+            Ok(Layers { protocol: header.next_header(), l3_end, ..layers })
         }
-        ETHERTYPE_ARP => crate::Arp::new(l3).map(|_| layers),
+        ETHERTYPE_ARP => crate::Arp::new(rest).map(|_| layers),
         _ => Ok(layers),
     }
 }
@@ -167,9 +173,16 @@ pub fn parse(frame: &[u8]) -> Result<Layers, Malformed> {
 /// # Errors
 /// [`Malformed`], as for [`parse`].
 pub fn quoted(packet: &[u8]) -> Result<Layers, Malformed> {
-    let l3_end = packet.len().min(usize::from(u16::MAX)) as u16;
-    let layers = Layers { ether_type: ETHERTYPE_IPV4, l3_end, ..Layers::default() };
-    ipv4(&packet[..usize::from(l3_end)], layers, Extent::Quoted)
+    let packet = &packet[..packet.len().min(usize::from(u16::MAX))];
+    ipv4(packet, Link { ether_type: ETHERTYPE_IPV4, vlan: None, l3: 0 }, Extent::Quoted)
+}
+
+/// What stands before the network header.
+#[derive(Clone, Copy)]
+struct Link {
+    ether_type: u16,
+    vlan: Option<u16>,
+    l3: u16,
 }
 
 /// How much of an IP packet has to be there.
@@ -181,58 +194,70 @@ enum Extent {
     Quoted,
 }
 
-#[inline(always)] // twice for `parse`, so that the untagged frame's way has constant offsets
-fn ipv4(frame: &[u8], mut layers: Layers, extent: Extent) -> Result<Layers, Malformed> {
-    let ip = &frame[usize::from(layers.l3)..];
+#[inline(always)] // so that the untagged frame's way has constant offsets
+fn ipv4(frame: &[u8], link: Link, extent: Extent) -> Result<Layers, Malformed> {
+    let ip = &frame[usize::from(link.l3)..];
     let header = ip.first_chunk::<20>().ok_or(Malformed::Ipv4)?;
     let header_len = usize::from(header[0] & 0x0f) * 4;
     let total_len = usize::from(be16(header, 2));
-    let present = if extent == Extent::Whole { total_len } else { total_len.min(ip.len()) };
-    if header[0] >> 4 != 4
-        || header_len < 20
-        || total_len < header_len
-        || present < header_len
-        || ip.len() < present
-    {
+    let end = if extent == Extent::Whole { total_len } else { total_len.min(ip.len()) };
+    if header[0] >> 4 != 4 || header_len < 20 || total_len < header_len {
         return Err(Malformed::Ipv4);
     }
+    let payload = ip.get(header_len..end).ok_or(Malformed::Ipv4)?;
     let fragment = be16(header, 6);
-    layers.fragment = fragment & 0x3fff != 0;
-    layers.later_fragment = fragment & 0x1fff != 0;
-    layers.options = header_len > 20;
-    layers.l3_end = layers.l3 + present as u16;
-    layers.protocol = header[9];
-    layers.tuple.src = be32(header, 12);
-    layers.tuple.dst = be32(header, 16);
-    layers.tuple.protocol = header[9];
-    if layers.later_fragment || !matches!(header[9], protocol::UDP | protocol::TCP | protocol::ICMP)
-    {
-        return Ok(layers);
-    }
-    let l4 = &ip[header_len..present];
-    let start = l4.first_chunk::<8>().ok_or(Malformed::Transport)?;
-    // A first fragment, or a quotation, may end inside a TCP header, never before its ports.
-    let cut = layers.fragment || extent == Extent::Quoted;
-    match header[9] {
-        protocol::ICMP => {
-            if icmp::is_query(start[0]) {
-                (layers.tuple.src_port, layers.tuple.dst_port) = (be16(start, 4), be16(start, 4));
-            }
-        }
-        protocol => {
-            let intact = if protocol == protocol::UDP {
-                let len = usize::from(be16(start, 4));
-                len >= 8 && (len <= l4.len() || cut)
-            } else {
-                let data_offset = l4.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4);
-                data_offset >= 20 && (data_offset <= l4.len() || cut)
-            };
-            if !intact {
-                return Err(Malformed::Transport);
-            }
-            (layers.tuple.src_port, layers.tuple.dst_port) = (be16(start, 0), be16(start, 2));
-        }
-    }
-    layers.l4 = layers.l3 + header_len as u16;
-    Ok(layers)
+    let later_fragment = fragment & 0x1fff != 0;
+    let protocol = header[9];
+    let ports = if later_fragment {
+        None
+    } else {
+        // A first fragment, or a quotation, may end inside a TCP header, never before its ports.
+        let cut = fragment & 0x3fff != 0 || extent == Extent::Quoted;
+        ports(protocol, payload, cut)?
+    };
+    let (src_port, dst_port) = ports.unwrap_or((0, 0));
+    Ok(Layers {
+        ether_type: link.ether_type,
+        vlan: link.vlan,
+        l3: link.l3,
+        l4: if ports.is_some() { link.l3 + header_len as u16 } else { 0 },
+        l3_end: link.l3 + end as u16,
+        protocol,
+        fragment: fragment & 0x3fff != 0,
+        later_fragment,
+        options: header_len > 20,
+        tuple: FiveTuple {
+            src: be32(header, 12),
+            dst: be32(header, 16),
+            src_port,
+            dst_port,
+            protocol,
+        },
+    })
 }
+
+/// The ports in a transport header, or what stands for them; `None` for a protocol not looked
+/// into. `cut`: the header may be complete only in its first eight bytes.
+#[inline(always)]
+fn ports(protocol: u8, payload: &[u8], cut: bool) -> Result<Option<(u16, u16)>, Malformed> {
+    if !matches!(protocol, protocol::UDP | protocol::TCP | protocol::ICMP) {
+        return Ok(None);
+    }
+    let start = payload.first_chunk::<8>().ok_or(Malformed::Transport)?;
+    let intact = match protocol {
+        protocol::UDP => {
+            let len = usize::from(be16(start, 4));
+            len >= 8 && (len <= payload.len() || cut)
+        }
+        protocol::TCP => {
+            let data_offset = payload.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4);
+            data_offset >= 20 && (data_offset <= payload.len() || cut)
+        }
+        _ if icmp::is_query(start[0]) => return Ok(Some((be16(start, 4), be16(start, 4)))),
+        _ => return Ok(Some((0, 0))),
+    };
+    if intact { Ok(Some((be16(start, 0), be16(start, 2)))) } else { Err(Malformed::Transport) }
+}
+
+#[cfg(test)]
+mod tests;
