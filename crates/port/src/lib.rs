@@ -26,6 +26,13 @@ pub mod simulated;
 /// Seeded faults around a port.
 pub mod fault;
 
+/// Classic pcap files, read and written.
+pub mod pcap;
+/// pcapng files, read and written.
+pub mod pcapng;
+/// What capture files hold, and how reading them can fail.
+pub mod record;
+
 /// Telling the processor what will be read soon.
 pub mod prefetch;
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A frame starts when the line is free and [`send`](Port::send)'s `now` has come, occupies the line
-//! for its [L1 length](FrameLen::l1), leaves the buffer with its last bit, and can be received from
+//! for its [L1 length](wire::FrameLen::l1), leaves the buffer with its last bit, and can be received from
 //! the first nanosecond on at which its last bit has arrived. Frames under 64 bytes take the time
 //! of 64, as if padded; the padding itself is not delivered.
 //!
