@@ -74,6 +74,8 @@ reasons! {
     NeighbourUnreachable = "neighbour-unreachable",
     /// Too many packets wait for the neighbour's answer.
     NeighbourQueueFull = "neighbour-queue-full",
+    /// `max-neighbor-entries` is reached.
+    NeighbourTableFull = "neighbour-table-full",
     /// `/ip firewall filter` said drop.
     FilterDrop = "filter-drop",
     /// `/ip firewall filter` said reject.

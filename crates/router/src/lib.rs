@@ -3,16 +3,42 @@
 //! No I/O, no clock, no thread, no `unsafe`: frames and `now` come in, frames go out, so the same
 //! code runs on cores in real time and in tests in virtual time, bit for bit repeatable.
 
+/// What the configuration means: compiled, immutable, swapped whole.
+pub mod program;
+/// One router: its program, its state, and the breath that moves frames.
+pub mod router;
+
+/// The same semantics at speed: batches, the FIB, and recipes.
+mod fast;
+/// The packet flow as straight-line code: the specification.
+mod flow;
+/// What is on its way out during one breath.
+mod outbox;
+/// The boxes of the published packet flow, by name.
+pub mod step;
+
 /// Who counts what: counters that survive every change of the configuration.
 pub mod counter;
 /// Every way out has a name: why a packet was dropped.
 pub mod discard;
-/// Interfaces and their identities.
-pub mod interface;
 /// A packet on the slow path, and what matchers see of it.
 pub mod packet;
 /// What a packet's way depended on, and what it counted: the makings of a recipe.
 pub mod trace;
 
-/// IPv4 as RouterOS's `/ip` menu has it: the forwarding table.
+/// Interfaces and their identities; bridges.
+pub mod interface;
+/// IPv4: addresses, routes, neighbours, ICMP, fragments, settings.
 pub mod ip;
+
+pub use program::PortInfo;
+pub use router::Router;
+
+/// All menus of the router, those that others refer to first.
+pub const MENUS: &[&config::Menu] = &[
+    &interface::menu::ETHERNET,
+    &ip::menu::SETTINGS,
+    &ip::menu::ADDRESS,
+    &ip::menu::ARP,
+    &ip::menu::ROUTE,
+];

@@ -1,6 +1,9 @@
 //! What matchers see of a packet on the slow path.
 
 use crate::interface::InterfaceId;
+use crate::ip::fragment::Piece;
+use crate::trace::Trace;
+use port::Frame;
 use wire::{Layers, MacAddr};
 
 /// `connection-state`.
@@ -115,4 +118,29 @@ impl View<'_> {
         let (l4, end) = (usize::from(self.layers.l4), usize::from(self.layers.l3_end));
         if l4 == 0 { &[] } else { self.frame.get(l4..end).unwrap_or(&[]) }
     }
+}
+
+/// A packet on the slow path: the frame, and what the boxes it passed have found out.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    /// The frame; of a reassembled datagram, its first fragment.
+    pub(crate) frame: Frame,
+    /// Its layers.
+    pub(crate) layers: Layers,
+    /// The other fragments of a reassembled datagram.
+    pub(crate) rest: Vec<Piece>,
+    /// IP total length; of a reassembled datagram, all of it.
+    pub(crate) ip_len: u16,
+    /// The port it came in by; `NONE` for the router's own packets.
+    pub(crate) port: InterfaceId,
+    /// The interface IP sees: the bridge, for a member port.
+    pub(crate) in_interface: InterfaceId,
+    /// Where it goes, once that is known.
+    pub(crate) out_interface: InterfaceId,
+    /// What connection tracking made of it.
+    pub(crate) connection_state: ConnectionState,
+    /// Still in FastPath: no box has taken it to the slow path for good.
+    pub(crate) fast: bool,
+    /// What it counted and what its way depended on.
+    pub(crate) trace: Trace,
 }

@@ -3,6 +3,9 @@
 /// `/interface bridge`: frames between ports by MAC address.
 pub mod bridge;
 
+/// The property table of `/interface ethernet`.
+pub mod menu;
+
 use std::collections::HashMap;
 
 /// An interface's number: stable while the router lives, whatever it is renamed to.

@@ -1,0 +1,390 @@
+//! The packet flow of RouterOS v6 as straight-line code: the published diagram, box by box.
+//!
+//! ```text
+//! physical_in ─► bridging ─► to_router ─┐         ┌─► forward ─┐
+//!      └────────────────────────────────┴► routing ┤            ├─► postrouting ─► out ─► transmit
+//!                                                 └─► input     │
+//!                              local_out ─► output ─────────────┘
+//! ```
+//!
+//! This is the specification: whatever is faster (`fast`) must give the same packets, counters and
+//! states. One packet at a time; every function takes the packet and either hands it on, holds it,
+//! or discards it by name. `r.at(Step::…)` marks a box of the manual, in the manual's order;
+//! ARCHITECTURE.md shows the same list, and a test compares the two.
+
+use crate::discard::Discard;
+use crate::interface::{InterfaceId, InterfaceKind};
+use crate::ip::fib::NextHopId;
+use crate::ip::neighbour::{Waiting, Want};
+use crate::ip::route::Target;
+use crate::ip::{arp, fragment, icmp};
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::step::Step;
+use port::Frame;
+use wire::arp::Operation;
+use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
+use wire::{Arp, Moment, checksum};
+
+/// PHYSICAL IN-INTERFACE: a frame has come in by a port.
+pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
+    r.at(Step::PhysicalIn);
+    let interface = r.program.interface(port);
+    let (bridge, fast) = (interface.bridge, interface.fast_rx);
+    if !interface.enabled {
+        return r.discard_frame(frame, Discard::InterfaceDown);
+    }
+    let layers = match layers::parse(r.slab.bytes(&frame)) {
+        Ok(layers) => layers,
+        Err(malformed) => return r.discard_frame(frame, reason(malformed)),
+    };
+    let mut p = r.packet(frame, layers, port);
+    p.fast = fast;
+    if r.src_mac(&p).is_multicast() {
+        return r.discard(p, Discard::BadSourceMac);
+    }
+    if bridge.is_some() { bridging(r, now, p, bridge) } else { to_router(r, now, p) }
+}
+
+/// BRIDGING (box A): a frame has come in by a member port.
+fn bridging(r: &mut Router, now: Moment, p: Packet, _bridge: InterfaceId) {
+    r.at(Step::BridgeDstNat);
+    r.at(Step::BridgingDecision);
+    let _ = now;
+    r.discard(p, Discard::NoBridgePort);
+}
+
+/// Boxes B, F, J's head: a frame for the router's own upper layers.
+fn to_router(r: &mut Router, now: Moment, p: Packet) {
+    let dst = r.dst_mac(&p);
+    if dst != r.program.interface(p.in_interface).mac && !dst.is_multicast() {
+        return r.discard(p, Discard::OtherHost);
+    }
+    r.at(Step::MplsDecision);
+    match p.layers.ether_type {
+        ETHERTYPE_IPV4 if p.layers.vlan.is_none() => routing(r, now, p),
+        ETHERTYPE_ARP if p.layers.vlan.is_none() => arp_in(r, now, p),
+        _ => {
+            r.at(Step::Decapsulation);
+            r.discard(p, Discard::UnknownProtocol)
+        }
+    }
+}
+
+/// ROUTING (box I): PREROUTING and the routing decision.
+fn routing(r: &mut Router, now: Moment, mut p: Packet) {
+    if !checksum::is_ok(r.ip_header(&p)) {
+        return r.discard(p, Discard::BadHeaderChecksum);
+    }
+    if is_martian_source(p.layers.tuple.src) {
+        return r.discard(p, Discard::MartianSource);
+    }
+    r.at(Step::HotspotIn);
+    r.at(Step::RawPrerouting);
+    r.at(Step::TrackPrerouting);
+    r.at(Step::ManglePrerouting);
+    r.at(Step::DstNat);
+    r.at(Step::RoutingDecision);
+    let leaf = r.routes.lookup(p.layers.tuple.dst);
+    match r.routes.target(leaf) {
+        Some(Target::Local | Target::Broadcast) => {
+            p.fast = false;
+            input(r, now, p)
+        }
+        Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
+        Some(Target::Multicast) => r.discard(p, Discard::MulticastDestination),
+        // RFC 1812 §5.3.4: what came as a link-layer broadcast is not forwarded.
+        _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),
+        _ if !r.program.settings.ip_forward => r.discard(p, Discard::ForwardingOff),
+        None => refuse(r, now, p, Discard::NoRoute, icmp::Error::NET_UNREACHABLE),
+        Some(Target::Blackhole) => r.discard(p, Discard::RouteBlackhole),
+        Some(Target::Unreachable) => {
+            refuse(r, now, p, Discard::RouteUnreachable, icmp::Error::HOST_UNREACHABLE)
+        }
+        Some(Target::Prohibit) => {
+            refuse(r, now, p, Discard::RouteProhibit, icmp::Error::ADMIN_PROHIBITED)
+        }
+        Some(Target::Connected(_) | Target::Gateways(_)) => forward(r, now, p, leaf),
+    }
+}
+
+/// FORWARD: the packet is for somebody else.
+fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
+    let hop = next_hop(r, leaf, &p);
+    p.out_interface = hop.interface;
+    r.at(Step::Ttl);
+    if !r.decrement_ttl(&mut p) {
+        return refuse(r, now, p, Discard::TtlExceeded, icmp::Error::TTL_EXCEEDED);
+    }
+    let mtu = r.program.interface(hop.interface).mtu;
+    if p.ip_len > mtu && p.rest.is_empty() && r.dont_fragment(&p) {
+        let error = icmp::Error::fragmentation_needed(mtu);
+        return refuse(r, now, p, Discard::FragmentationNeeded, error);
+    }
+    r.at(Step::MangleForward);
+    r.at(Step::FilterForward);
+    r.at(Step::Accounting);
+    postrouting(r, now, p, hop)
+}
+
+/// INPUT: the packet is for the router itself.
+fn input(r: &mut Router, now: Moment, p: Packet) {
+    r.at(Step::MangleInput);
+    r.at(Step::FilterInput);
+    r.at(Step::HtbGlobalInput);
+    r.at(Step::SimpleQueuesInput);
+    local_in(r, now, p)
+}
+
+/// LOCAL IN: the router's own programs; so far, answering pings.
+fn local_in(r: &mut Router, now: Moment, p: Packet) {
+    r.at(Step::LocalIn);
+    let _ = now;
+    r.discard(p, Discard::NoListener)
+}
+
+/// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
+/// Ethernet header.
+fn local_out(r: &mut Router, now: Moment, frame: Frame) {
+    r.at(Step::LocalOut);
+    let layers = match layers::parse(r.slab.bytes(&frame)) {
+        Ok(layers) => layers,
+        Err(malformed) => return r.discard_frame(frame, reason(malformed)),
+    };
+    let mut p = r.packet(frame, layers, InterfaceId::NONE);
+    r.at(Step::RoutingDecision);
+    let leaf = r.routes.lookup(p.layers.tuple.dst);
+    if !matches!(r.routes.target(leaf), Some(Target::Connected(_) | Target::Gateways(_))) {
+        return r.discard(p, Discard::NoRoute);
+    }
+    let hop = next_hop(r, leaf, &p);
+    p.out_interface = hop.interface;
+    r.at(Step::RawOutput);
+    r.at(Step::TrackOutput);
+    r.at(Step::MangleOutput);
+    r.at(Step::FilterOutput);
+    r.at(Step::RoutingAdjustment);
+    postrouting(r, now, p, hop)
+}
+
+/// POSTROUTING: the packet leaves by IP.
+fn postrouting(r: &mut Router, now: Moment, p: Packet, hop: Hop) {
+    r.at(Step::ManglePostrouting);
+    r.at(Step::SrcNat);
+    r.at(Step::HotspotOut);
+    r.at(Step::HtbGlobal);
+    r.at(Step::SimpleQueues);
+    r.at(Step::IpsecPolicy);
+    ip_out(r, now, p, hop)
+}
+
+/// Box L: to the neighbour, in pieces if the packet is too long for the way.
+fn ip_out(r: &mut Router, now: Moment, p: Packet, hop: Hop) {
+    r.at(Step::MplsOutput);
+    let mtu = r.program.interface(hop.interface).mtu;
+    let (l3, in_interface, fast) = (p.layers.l3, p.in_interface, p.fast);
+    r.recycle(p.trace);
+    for frame in std::iter::once(p.frame).chain(p.rest.into_iter().map(|piece| piece.frame)) {
+        let mut fast = fast;
+        if usize::from(mtu) >= ip_total_len(r.slab.bytes(&frame), l3) {
+            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast });
+            continue;
+        }
+        fast = false;
+        let mut pieces = std::mem::take(&mut r.pieces);
+        let whole = fragment::split(&mut r.pool, frame, l3.into(), mtu.into(), |f| pieces.push(f));
+        if !whole {
+            r.discards.add(Discard::NoFrame);
+        }
+        for frame in pieces.drain(..) {
+            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast });
+        }
+        r.pieces = pieces;
+    }
+}
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop {
+    /// By which interface.
+    pub(crate) interface: InterfaceId,
+    /// To which neighbour.
+    pub(crate) address: u32,
+}
+
+/// The next hop behind a leaf that forwards.
+fn next_hop(r: &mut Router, leaf: NextHopId, p: &Packet) -> Hop {
+    let tuple = p.layers.tuple;
+    match r.routes.target(leaf) {
+        Some(Target::Gateways(ways)) => {
+            let (interface, address) = ways[ecmp_way(tuple.src, tuple.dst, ways.len())];
+            if let (1, Some(id)) = (ways.len(), r.neighbours.find(interface, address)) {
+                r.routes.set_neighbour(leaf, id); // for the fast path
+            }
+            Hop { interface, address }
+        }
+        Some(&Target::Connected(interface)) => Hop { interface, address: tuple.dst },
+        other => unreachable!("no next hop behind {other:?}"),
+    }
+}
+
+/// Which of several gateways a pair of addresses uses: always the same one, as with RouterOS v6's
+/// route cache.
+pub(crate) fn ecmp_way(src: u32, dst: u32, ways: usize) -> usize {
+    let pair = u64::from(src) << 32 | u64::from(dst);
+    let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    (hash as usize * ways) >> 32
+}
+
+/// Writes the Ethernet header and sends, or lets the frame wait until ARP has answered.
+fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
+    match r.neighbours.want(now, hop.interface, hop.address) {
+        Want::Ready(id) => {
+            let adjacency = &mut r.neighbours.adjacencies_mut()[id.index()];
+            adjacency.used_ms = now.as_millis_u32();
+            let header = adjacency.header;
+            let l3 = usize::from(waiting.l3);
+            if l3 > 14 {
+                waiting.frame.pull(l3 - 14);
+            }
+            r.slab.bytes_mut(&mut waiting.frame)[..14].copy_from_slice(&header);
+            if waiting.fast {
+                r.count_fast_path(&waiting, hop.interface);
+            }
+            encapsulate(r, now, hop.interface, waiting.frame, waiting.fast);
+        }
+        Want::Wait(id, request) => {
+            if let Some(request) = request {
+                r.send_arp_request(now, request);
+            }
+            if let Some(oldest) = r.neighbours.wait(id, waiting) {
+                r.discard_frame(oldest.frame, Discard::NeighbourQueueFull);
+            }
+        }
+        Want::Full => r.discard_frame(waiting.frame, Discard::NeighbourTableFull),
+    }
+}
+
+/// Boxes H, C, D: bridging output if the interface is a bridge, then the interface's own queue.
+pub(crate) fn encapsulate(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    frame: Frame,
+    fast: bool,
+) {
+    let _ = now;
+    match r.program.interface(interface).kind {
+        InterfaceKind::Bridge => r.discard_frame(frame, Discard::NoBridgePort),
+        InterfaceKind::Ethernet => physical_out(r, interface, frame, fast),
+    }
+}
+
+/// PHYSICAL OUT-INTERFACE.
+fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool) {
+    r.at(Step::Encapsulation);
+    r.at(Step::InterfaceHtb);
+    r.at(Step::PhysicalOut);
+    r.transmit(interface, frame, fast);
+}
+
+/// ARP, which is part of the router itself.
+fn arp_in(r: &mut Router, now: Moment, p: Packet) {
+    let interface = p.in_interface;
+    let l3 = usize::from(p.layers.l3);
+    let message = match Arp::new(&r.slab.bytes(&p.frame)[l3..]) {
+        Ok(arp) => arp.message(),
+        Err(_) => return r.discard(p, Discard::MalformedArp),
+    };
+    let own = r.program.interface(interface);
+    let (mac, mtu) = (own.mac, own.mtu);
+    let for_us = r
+        .program
+        .addresses
+        .iter()
+        .any(|own| own.address == message.target_ip && own.interface == interface);
+    let sender_known = icmp::is_host(message.sender_ip)
+        && !message.sender_mac.is_multicast()
+        && !r.program.is_local(message.sender_ip)
+        && r.is_neighbour(interface, message.sender_ip);
+    if sender_known {
+        let ip = message.sender_ip;
+        let (_, waiting) =
+            r.neighbours.learn(now, interface, ip, message.sender_mac, (mac, mtu), for_us);
+        for frame in waiting {
+            to_neighbour(r, now, Hop { interface, address: ip }, frame);
+        }
+    }
+    if for_us && message.operation == Operation::Request {
+        let reply = message.reply_from(mac);
+        if let Some(frame) = arp::frame(&mut r.pool, reply, mac, message.sender_mac) {
+            encapsulate(r, now, interface, frame, false);
+        }
+    }
+    r.consume(p);
+}
+
+/// Discards a packet and, where the RFCs allow, says so to its sender.
+pub(crate) fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error: icmp::Error) {
+    let frame = r.slab.bytes(&p.frame);
+    if icmp::may_answer(frame, &p.layers) && !r.is_broadcast(p.layers.tuple.dst) {
+        answer(r, now, &p, error);
+    }
+    r.discard(p, why);
+}
+
+/// Sends an ICMP error about a packet, if `icmp-rate-limit` lets it.
+fn answer(r: &mut Router, now: Moment, p: &Packet, error: icmp::Error) {
+    let Some(src) = r.answer_source(p) else { return };
+    if !r.icmp_limit.allows(now, error.kind) {
+        return r.discards.add(Discard::IcmpRateLimited);
+    }
+    let (l3, end) = (usize::from(p.layers.l3), usize::from(p.layers.l3_end));
+    let slab = r.slab.clone();
+    let original = &slab.bytes(&p.frame)[l3..end];
+    match icmp::error(&mut r.pool, original, error, src) {
+        Some(frame) => local_out(r, now, frame),
+        None => r.discards.add(Discard::NoFrame),
+    }
+}
+
+/// What is due by now: ARP requests and failures, datagrams that stayed incomplete.
+pub(crate) fn timers(r: &mut Router, now: Moment) {
+    let due = r.neighbours.tick(now);
+    if r.neighbours.take_removed() {
+        r.routes.forget_neighbours();
+    }
+    for request in due.requests {
+        r.send_arp_request(now, request);
+    }
+    for waiting in due.failed {
+        match layers::parse(r.slab.bytes(&waiting.frame)) {
+            Ok(layers) if waiting.in_interface.is_some() => {
+                let p = r.packet(waiting.frame, layers, waiting.in_interface);
+                refuse(r, now, p, Discard::NeighbourUnreachable, icmp::Error::HOST_UNREACHABLE);
+            }
+            _ => r.discard_frame(waiting.frame, Discard::NeighbourUnreachable),
+        }
+    }
+}
+
+/// A source that no host may have (RFC 1812 §5.3.7).
+#[inline]
+pub(crate) fn is_martian_source(src: u32) -> bool {
+    matches!(src >> 24, 0 | 127 | 224..)
+}
+
+fn ip_total_len(bytes: &[u8], l3: u16) -> usize {
+    let l3 = usize::from(l3);
+    usize::from(u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]))
+}
+
+fn reason(malformed: Malformed) -> Discard {
+    match malformed {
+        Malformed::Ethernet => Discard::MalformedEthernet,
+        Malformed::Ipv4 => Discard::MalformedIpv4,
+        Malformed::Ipv6 => Discard::MalformedIpv6,
+        Malformed::Arp => Discard::MalformedArp,
+        Malformed::Transport => Discard::MalformedTransport,
+    }
+}

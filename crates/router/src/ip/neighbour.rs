@@ -1,0 +1,443 @@
+//! Neighbours: who answers for an address on an interface, and the frames that wait for the answer.
+//!
+//! ```text
+//!            packet                 reply                    arp-timeout, used since
+//!  (none) ──────────► incomplete ──────────► reachable ──────────────────────────► probe
+//!                        │ 3 requests           ▲  │ arp-timeout, not used           │ │
+//!                        ▼ unanswered           │  ▼                         reply   │ │ 3 unanswered
+//!                      failed: gone             │ gone                 ◄─────────────┘ ▼
+//!                      (waiting frames          └───────────────────────────────   failed: gone
+//!                       are answered by ICMP host unreachable)
+//! ```
+//!
+//! The fast path reads only the [`Adjacency`]: the finished Ethernet header, 32 bytes, one line for
+//! two. While a neighbour is probed its adjacency stays ready, so refreshing costs no packet.
+//!
+//! Never sends: [`Neighbours::tick`] and [`Neighbours::want`] say which requests are due.
+
+use crate::interface::InterfaceId;
+use port::Frame;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+use wire::{MacAddr, Moment};
+
+/// A neighbour's place; 0 names none. Places are used again, see [`Neighbours::take_removed`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NeighbourId(pub u32);
+
+impl NeighbourId {
+    /// No neighbour.
+    pub const NONE: NeighbourId = NeighbourId(0);
+
+    /// As an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What the fast path needs to send to a neighbour.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
+pub struct Adjacency {
+    /// Destination MAC, source MAC, EtherType IPv4.
+    pub header: [u8; 14],
+    /// The longest IP packet the out-interface takes.
+    pub mtu: u16,
+    /// The neighbour's address.
+    pub address: u32,
+    /// When it was last used, coarsely: [`Moment::as_millis_u32`].
+    pub used_ms: u32,
+    /// The out-interface.
+    pub interface: InterfaceId,
+    /// Whether the header is complete.
+    pub ready: bool,
+}
+
+/// Where an entry stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Asked, not answered yet.
+    Incomplete,
+    /// Answered within arp-timeout.
+    Reachable,
+    /// Asked again; the old answer is still used.
+    Probe,
+    /// Typed by the user.
+    Permanent,
+}
+
+/// A frame that waits for an answer.
+#[derive(Debug)]
+pub struct Waiting {
+    /// The frame, its IP header ready to go.
+    pub frame: Frame,
+    /// Where it came from; [`InterfaceId::NONE`] if the router itself sent it.
+    pub in_interface: InterfaceId,
+    /// Offset of its IP header.
+    pub l3: u16,
+    /// Whether it arrived by FastPath.
+    pub fast: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    status: Status,
+    tries: u8,
+    deadline: Moment,
+    waiting: VecDeque<Waiting>,
+}
+
+/// A request that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Where to ask.
+    pub interface: InterfaceId,
+    /// For whom.
+    pub address: u32,
+    /// Whom to ask: nobody in particular (broadcast), or the one who answered last.
+    pub to: MacAddr,
+}
+
+/// What has become due.
+#[derive(Debug, Default)]
+pub struct Due {
+    /// Requests to send.
+    pub requests: Vec<Request>,
+    /// Frames whose neighbour did not answer.
+    pub failed: Vec<Waiting>,
+}
+
+/// Where to send a packet now.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Want {
+    /// The adjacency is ready.
+    Ready(NeighbourId),
+    /// The frame must wait ([`Neighbours::wait`]); the request, if one is due, goes out now.
+    Wait(NeighbourId, Option<Request>),
+    /// `max-neighbor-entries` is reached.
+    Full,
+}
+
+/// Between two requests, and before a failure.
+const RETRANSMIT: Duration = Duration::from_secs(1);
+/// Requests before giving up (RFC 1122 §2.3.2.1 leaves the number open; Linux sends 3).
+const TRIES: u8 = 3;
+/// Frames that wait for one neighbour; an older one makes room for a newer (RFC 1122 §2.3.2.2).
+const WAITING: usize = 64;
+
+/// The neighbours of all interfaces: `/ip arp`.
+#[derive(Debug)]
+pub struct Neighbours {
+    adjacencies: Vec<Adjacency>,
+    entries: Vec<Entry>,
+    /// Open addressing by (interface, address): places, 0 is empty. Never more than half full.
+    index: Vec<NeighbourId>,
+    free: Vec<NeighbourId>,
+    deadlines: BTreeSet<(Moment, NeighbourId)>,
+    live: usize,
+    removed: bool,
+    /// `max-neighbor-entries`.
+    pub max_entries: usize,
+    /// `arp-timeout`.
+    pub timeout: Duration,
+}
+
+impl Default for Neighbours {
+    fn default() -> Neighbours {
+        Neighbours {
+            adjacencies: vec![Adjacency::default()],
+            entries: vec![Entry {
+                status: Status::Incomplete,
+                tries: 0,
+                deadline: Moment::ZERO,
+                waiting: VecDeque::new(),
+            }],
+            index: vec![NeighbourId::NONE; 1024],
+            free: Vec::new(),
+            deadlines: BTreeSet::new(),
+            live: 0,
+            removed: false,
+            max_entries: 8192,
+            timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Neighbours {
+    /// The adjacency; not ready for `NONE`.
+    #[inline]
+    pub fn adjacency(&self, id: NeighbourId) -> &Adjacency {
+        &self.adjacencies[id.index()]
+    }
+
+    /// All adjacencies by place, for the fast path.
+    #[inline]
+    pub fn adjacencies_mut(&mut self) -> &mut [Adjacency] {
+        &mut self.adjacencies
+    }
+
+    /// The entry for an address on an interface.
+    #[inline]
+    pub fn find(&self, interface: InterfaceId, address: u32) -> Option<NeighbourId> {
+        let mut at = self.slot(interface, address);
+        loop {
+            let id = self.index[at];
+            if id == NeighbourId::NONE {
+                return None;
+            }
+            let adjacency = &self.adjacencies[id.index()];
+            if adjacency.address == address && adjacency.interface == interface {
+                return Some(id);
+            }
+            at = (at + 1) & (self.index.len() - 1);
+        }
+    }
+
+    /// Where to send to `address` on `interface` now, beginning to ask if nobody has yet.
+    pub fn want(&mut self, now: Moment, interface: InterfaceId, address: u32) -> Want {
+        if let Some(id) = self.find(interface, address) {
+            if self.adjacencies[id.index()].ready {
+                return Want::Ready(id);
+            }
+            return Want::Wait(id, None);
+        }
+        let Some(id) = self.create(interface, address) else { return Want::Full };
+        self.entries[id.index()].tries = 1;
+        self.schedule(id, now + RETRANSMIT);
+        let to = MacAddr::BROADCAST;
+        Want::Wait(id, Some(Request { interface, address, to }))
+    }
+
+    /// Keeps a frame until the neighbour answers; returns the one that had to make room.
+    pub fn wait(&mut self, id: NeighbourId, waiting: Waiting) -> Option<Waiting> {
+        let queue = &mut self.entries[id.index()].waiting;
+        queue.push_back(waiting);
+        if queue.len() > WAITING { queue.pop_front() } else { None }
+    }
+
+    /// Takes in what an ARP packet said; `create` if the entry is to be made when there is none
+    /// (the packet was for us, RFC 826). Returns the frames that waited for it, now sendable.
+    pub fn learn(
+        &mut self,
+        now: Moment,
+        interface: InterfaceId,
+        address: u32,
+        mac: MacAddr,
+        own: (MacAddr, u16),
+        create: bool,
+    ) -> (NeighbourId, VecDeque<Waiting>) {
+        let id = match self.find(interface, address) {
+            Some(id) => id,
+            None if create => match self.create(interface, address) {
+                Some(id) => id,
+                None => return (NeighbourId::NONE, VecDeque::new()),
+            },
+            None => return (NeighbourId::NONE, VecDeque::new()),
+        };
+        if self.entries[id.index()].status == Status::Permanent {
+            return (id, VecDeque::new());
+        }
+        self.complete(id, mac, own);
+        self.entries[id.index()].status = Status::Reachable;
+        self.schedule(id, now + self.timeout);
+        (id, std::mem::take(&mut self.entries[id.index()].waiting))
+    }
+
+    /// Enters what the user typed in `/ip arp`.
+    pub fn set_permanent(
+        &mut self,
+        interface: InterfaceId,
+        address: u32,
+        mac: MacAddr,
+        own: (MacAddr, u16),
+    ) {
+        let Some(id) = self.find(interface, address).or_else(|| self.create(interface, address))
+        else {
+            return;
+        };
+        self.complete(id, mac, own);
+        self.unschedule(id);
+        self.entries[id.index()].status = Status::Permanent;
+    }
+
+    /// Removes entries `keep` says no to (an interface is gone, its MAC changed); their waiting
+    /// frames are returned.
+    pub fn retain(
+        &mut self,
+        mut keep: impl FnMut(&Adjacency, Status) -> bool,
+    ) -> VecDeque<Waiting> {
+        let mut orphans = VecDeque::new();
+        for at in 1..self.entries.len() {
+            let id = NeighbourId(at as u32);
+            let adjacency = self.adjacencies[at];
+            if adjacency.interface.is_some() && !keep(&adjacency, self.entries[at].status) {
+                orphans.append(&mut self.remove(id));
+            }
+        }
+        orphans
+    }
+
+    /// Does what has become due: asks again, gives up, forgets.
+    pub fn tick(&mut self, now: Moment) -> Due {
+        let mut due = Due::default();
+        while let Some(&(deadline, id)) = self.deadlines.first() {
+            if deadline > now {
+                break;
+            }
+            self.deadlines.pop_first();
+            let at = id.index();
+            let used = self.adjacencies[at].used_ms.wrapping_sub(now.as_millis_u32());
+            let used_lately = u64::from(used.wrapping_neg()) <= self.timeout.as_millis() as u64;
+            match self.entries[at].status {
+                Status::Permanent => {}
+                Status::Reachable if used_lately => {
+                    self.entries[at].status = Status::Probe;
+                    self.entries[at].tries = 0;
+                    self.ask_again(now, id, &mut due);
+                }
+                Status::Reachable => drop(self.remove(id)),
+                Status::Incomplete | Status::Probe if self.entries[at].tries < TRIES => {
+                    self.ask_again(now, id, &mut due);
+                }
+                Status::Incomplete | Status::Probe => due.failed.extend(self.remove(id)),
+            }
+        }
+        due
+    }
+
+    /// When [`tick`](Self::tick) has something to do next.
+    pub fn next_deadline(&self) -> Option<Moment> {
+        self.deadlines.first().map(|&(deadline, _)| deadline)
+    }
+
+    /// Whether an entry was removed since the last call: whoever remembers places must forget
+    /// them before the next frame comes, for they will be used again.
+    pub fn take_removed(&mut self) -> bool {
+        std::mem::take(&mut self.removed)
+    }
+
+    /// All entries, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Adjacency, Status)> {
+        let entries = self.adjacencies.iter().zip(&self.entries).skip(1);
+        entries.filter(|(a, _)| a.interface.is_some()).map(|(a, e)| (a, e.status))
+    }
+
+    /// Frames that wait, over all entries.
+    pub fn waiting(&self) -> usize {
+        self.entries.iter().map(|entry| entry.waiting.len()).sum()
+    }
+
+    fn ask_again(&mut self, now: Moment, id: NeighbourId, due: &mut Due) {
+        let adjacency = self.adjacencies[id.index()];
+        let entry = &mut self.entries[id.index()];
+        entry.tries += 1;
+        // The first probes go to the one who answered last, so that a flood of them disturbs
+        // nobody else (RFC 1122 §2.3.2.1); the last one asks everybody.
+        let unicast = entry.status == Status::Probe && entry.tries < TRIES;
+        let to = match adjacency.header.first_chunk::<6>() {
+            Some(mac) if unicast => MacAddr(*mac),
+            _ => MacAddr::BROADCAST,
+        };
+        let (interface, address) = (adjacency.interface, adjacency.address);
+        due.requests.push(Request { interface, address, to });
+        self.schedule(id, now + RETRANSMIT);
+    }
+
+    fn complete(&mut self, id: NeighbourId, mac: MacAddr, (own, mtu): (MacAddr, u16)) {
+        let adjacency = &mut self.adjacencies[id.index()];
+        adjacency.header[..6].copy_from_slice(&mac.0);
+        adjacency.header[6..12].copy_from_slice(&own.0);
+        adjacency.header[12..].copy_from_slice(&wire::layers::ETHERTYPE_IPV4.to_be_bytes());
+        adjacency.mtu = mtu;
+        adjacency.ready = true;
+    }
+
+    fn schedule(&mut self, id: NeighbourId, deadline: Moment) {
+        self.unschedule(id);
+        self.entries[id.index()].deadline = deadline;
+        self.deadlines.insert((deadline, id));
+    }
+
+    fn unschedule(&mut self, id: NeighbourId) {
+        self.deadlines.remove(&(self.entries[id.index()].deadline, id));
+    }
+
+    fn create(&mut self, interface: InterfaceId, address: u32) -> Option<NeighbourId> {
+        if self.live >= self.max_entries {
+            return None;
+        }
+        self.live += 1;
+        if self.live * 2 > self.index.len() {
+            self.grow();
+        }
+        let entry = Entry {
+            status: Status::Incomplete,
+            tries: 0,
+            deadline: Moment::ZERO,
+            waiting: VecDeque::new(),
+        };
+        let adjacency = Adjacency { address, interface, ..Adjacency::default() };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.entries[id.index()] = entry;
+                self.adjacencies[id.index()] = adjacency;
+                id
+            }
+            None => {
+                self.entries.push(entry);
+                self.adjacencies.push(adjacency);
+                NeighbourId(self.entries.len() as u32 - 1)
+            }
+        };
+        self.enter(id);
+        Some(id)
+    }
+
+    fn remove(&mut self, id: NeighbourId) -> VecDeque<Waiting> {
+        self.unschedule(id);
+        self.removed = true;
+        let old = std::mem::take(&mut self.adjacencies[id.index()]);
+        self.live -= 1;
+        self.free.push(id);
+        // Backward-shift deletion: whatever stands behind the hole and wants to be before it moves.
+        let mask = self.index.len() - 1;
+        let mut hole = self.slot(old.interface, old.address);
+        while self.index[hole] != id {
+            hole = (hole + 1) & mask;
+        }
+        self.index[hole] = NeighbourId::NONE;
+        let mut at = (hole + 1) & mask;
+        while self.index[at] != NeighbourId::NONE {
+            let moved = self.index[at];
+            self.index[at] = NeighbourId::NONE;
+            self.enter(moved);
+            at = (at + 1) & mask;
+        }
+        std::mem::take(&mut self.entries[id.index()].waiting)
+    }
+
+    fn enter(&mut self, id: NeighbourId) {
+        let adjacency = &self.adjacencies[id.index()];
+        let mut at = self.slot(adjacency.interface, adjacency.address);
+        while self.index[at] != NeighbourId::NONE {
+            at = (at + 1) & (self.index.len() - 1);
+        }
+        self.index[at] = id;
+    }
+
+    fn grow(&mut self) {
+        let size = self.index.len() * 2;
+        let old = std::mem::replace(&mut self.index, vec![NeighbourId::NONE; size]);
+        for id in old.into_iter().filter(|&id| id != NeighbourId::NONE) {
+            self.enter(id);
+        }
+    }
+
+    #[inline]
+    fn slot(&self, interface: InterfaceId, address: u32) -> usize {
+        let key = u64::from(address) << 16 | u64::from(interface.0);
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        hash as usize & (self.index.len() - 1)
+    }
+}

@@ -1,0 +1,178 @@
+//! What the configuration means: compiled, immutable, swapped whole between two batches.
+//!
+//! ```text
+//! config::Tree (said) ──► Program (meant) ──► State (happening: connections, neighbours, counters)
+//! ```
+//!
+//! Nothing here outlives a change of the configuration; nothing in the state is lost by one.
+
+use crate::interface::menu::ETHERNET;
+use crate::interface::{InterfaceId, InterfaceKind, Names};
+use crate::ip::address::{self, Address};
+use crate::ip::settings::Settings;
+use config::{ItemId, Tree, Value};
+use port::Capabilities;
+use std::collections::HashMap;
+use wire::MacAddr;
+
+/// A port of the device, as the device describes it.
+#[derive(Clone, Debug)]
+pub struct PortInfo {
+    /// Its name: `ether1`.
+    pub name: String,
+    /// Its MAC address.
+    pub mac: MacAddr,
+    /// What its driver can do.
+    pub capabilities: Capabilities,
+}
+
+/// An interface as compiled.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// Its number.
+    pub id: InterfaceId,
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: InterfaceKind,
+    /// Its MAC address.
+    pub mac: MacAddr,
+    /// The longest IP packet.
+    pub mtu: u16,
+    /// Not disabled.
+    pub enabled: bool,
+    /// The port behind it, for an ethernet interface.
+    pub port: Option<usize>,
+    /// The bridge it is a port of; `NONE` if none.
+    pub bridge: InterfaceId,
+    /// Frames can be received in FastPath.
+    pub fast_rx: bool,
+    /// Frames can be sent in FastPath.
+    pub fast_tx: bool,
+}
+
+impl Interface {
+    /// The interface that is none: disabled, nameless.
+    fn none() -> Interface {
+        Interface {
+            id: InterfaceId::NONE,
+            name: String::new(),
+            kind: InterfaceKind::Ethernet,
+            mac: MacAddr::default(),
+            mtu: 0,
+            enabled: false,
+            port: None,
+            bridge: InterfaceId::NONE,
+            fast_rx: false,
+            fast_tx: false,
+        }
+    }
+}
+
+/// The compiled configuration.
+#[derive(Debug)]
+pub struct Program {
+    /// By number; place 0 is a disabled interface that nobody uses.
+    pub interfaces: Vec<Interface>,
+    /// The interface behind each port.
+    pub ports: Vec<InterfaceId>,
+    /// By name.
+    pub names: Names,
+    /// The router's own addresses.
+    pub addresses: Vec<Address>,
+    /// `/ip settings`.
+    pub settings: Settings,
+}
+
+/// The numbers that items of the configuration have as interfaces: kept for the router's life.
+#[derive(Debug, Default)]
+pub struct InterfaceIds(HashMap<ItemId, InterfaceId>);
+
+impl InterfaceIds {
+    /// The number of an item; a fresh one when it is asked for the first time.
+    pub fn of(&mut self, item: ItemId) -> InterfaceId {
+        let next = InterfaceId(self.0.len() as u16 + 1);
+        *self.0.entry(item).or_insert(next)
+    }
+
+    /// How many numbers are in use, the one of no interface included.
+    pub fn len(&self) -> usize {
+        self.0.len() + 1
+    }
+
+    /// Never: there is always the number of no interface.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+impl Program {
+    /// What a device comes with: its ports.
+    pub fn factory_tree(ports: &[PortInfo]) -> Tree {
+        let mut tree = Tree::default();
+        for port in ports {
+            let name = Value::Text(port.name.clone());
+            tree.push(&ETHERNET, [("name", name.clone()), ("default-name", name)].into());
+        }
+        tree
+    }
+
+    /// Compiles a configuration. What refers to nothing (an interface that is gone) is left out:
+    /// the interpreter refuses such lines, and a rule so broken is marked invalid.
+    pub fn compile(tree: &Tree, ports: &[PortInfo], ids: &mut InterfaceIds) -> Program {
+        let mut interfaces = Vec::new();
+        let mut ports_of = vec![InterfaceId::NONE; ports.len()];
+        for item in tree.read(&ETHERNET) {
+            let default_name = item.text("default-name");
+            let Some(at) = ports.iter().position(|port| port.name == default_name) else {
+                continue;
+            };
+            let id = ids.of(item.id());
+            ports_of[at] = id;
+            let mac = match item.opt("mac-address").as_deref() {
+                Some(Value::Mac(mac)) => *mac,
+                _ => ports[at].mac,
+            };
+            interfaces.push(Interface {
+                id,
+                name: item.name().to_owned(),
+                kind: InterfaceKind::Ethernet,
+                mac,
+                mtu: item.number("mtu") as u16,
+                enabled: !item.bool("disabled"),
+                port: Some(at),
+                bridge: InterfaceId::NONE,
+                fast_rx: ports[at].capabilities.fast_path_rx,
+                fast_tx: ports[at].capabilities.fast_path_tx,
+            });
+        }
+        let mut names = Names::default();
+        for interface in &interfaces {
+            names.insert(interface.name.clone(), interface.id, interface.kind);
+        }
+        let mut by_id = vec![Interface::none(); ids.len()];
+        for interface in interfaces {
+            let at = interface.id.index();
+            by_id[at] = interface;
+        }
+        let addresses = address::read(tree, &names);
+        let settings = Settings::read(tree);
+        Program { interfaces: by_id, ports: ports_of, names, addresses, settings }
+    }
+
+    /// The interface.
+    #[inline]
+    pub fn interface(&self, id: InterfaceId) -> &Interface {
+        &self.interfaces[id.index()]
+    }
+
+    /// Whether the interface is up: frames pass.
+    pub fn runs(&self, id: InterfaceId) -> bool {
+        self.interfaces.get(id.index()).is_some_and(|i| i.enabled)
+    }
+
+    /// Whether `address` is one of the router's own.
+    pub fn is_local(&self, address: u32) -> bool {
+        self.addresses.iter().any(|own| own.address == address)
+    }
+}

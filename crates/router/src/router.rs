@@ -1,0 +1,366 @@
+//! One router: its program, its state, and the breath that moves frames.
+//!
+//! ```text
+//! breathe:  for each port: receive ─► fast (batch) ─┬─► outboxes ─► send
+//!                                      └─ slow (one)┘
+//!           timers
+//! ```
+//!
+//! Owned by one core. Everything that happens comes in by [`Router::configure`] (between two
+//! breaths) and [`Router::breathe`].
+
+use crate::counter::{Count, CounterBook, Counters};
+use crate::discard::{Discard, Discards};
+use crate::fast;
+use crate::flow;
+use crate::interface::InterfaceId;
+use crate::ip::address;
+use crate::ip::arp;
+use crate::ip::icmp::RateLimit;
+use crate::ip::neighbour::{Neighbours, Request, Waiting};
+use crate::ip::route::{Routes, TooManyTargets};
+use crate::outbox::Outbox;
+use crate::packet::{ConnectionState, Packet};
+use crate::program::{InterfaceIds, PortInfo, Program};
+use crate::step::Step;
+use crate::trace::Trace;
+use config::Tree;
+use port::{Batch, Frame, Pool, Port, Slab};
+use wire::arp::ArpMessage;
+use wire::{Layers, MacAddr, Moment};
+
+/// What one interface has seen. Bytes are L2 without FCS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceCounts {
+    /// Received.
+    pub rx: Count,
+    /// Sent.
+    pub tx: Count,
+    /// Of the received, those that came in FastPath (or FastTrack).
+    pub fast_rx: Count,
+    /// Of the sent, those that left in FastPath (or FastTrack).
+    pub fast_tx: Count,
+}
+
+/// How many packets the quick ways took. Bytes are IP length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounts {
+    /// `ipv4-fast-path-packets`, `-bytes`.
+    pub ipv4_fast_path: Count,
+}
+
+/// A router in memory.
+pub struct Router {
+    pub(crate) program: Program,
+    pub(crate) slab: Slab,
+    pub(crate) pool: Pool,
+    pub(crate) routes: Routes,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) counters: Counters,
+    pub(crate) book: CounterBook,
+    pub(crate) discards: Discards,
+    pub(crate) icmp_limit: RateLimit,
+    pub(crate) interface_counts: Vec<InterfaceCounts>,
+    pub(crate) paths: PathCounts,
+    pub(crate) outboxes: Vec<Outbox>,
+    /// The port infos the device was made with.
+    ports: Vec<PortInfo>,
+    interface_ids: InterfaceIds,
+    inbox: Batch,
+    /// Traces not in use: their memory is used again.
+    traces: Vec<Trace>,
+    /// Scratch for fragmentation.
+    pub(crate) pieces: Vec<Frame>,
+    /// The boxes a packet passes, while somebody wants to know.
+    pub(crate) steps: Option<Vec<Step>>,
+    /// Whether only the slow path is used: the reference that faster ones are compared with.
+    reference: bool,
+}
+
+impl Router {
+    /// A router with these ports, their frames in `slab`, and an empty configuration.
+    ///
+    /// # Panics
+    /// If there are no ports, or more than 1,000.
+    pub fn new(ports: Vec<PortInfo>, slab: &Slab) -> Router {
+        assert!((1..=1000).contains(&ports.len()), "{} ports", ports.len());
+        let tree = Program::factory_tree(&ports);
+        let mut interface_ids = InterfaceIds::default();
+        let program = Program::compile(&tree, &ports, &mut interface_ids);
+        let mut router = Router {
+            program,
+            slab: slab.clone(),
+            pool: slab.pool(),
+            routes: Routes::default(),
+            neighbours: Neighbours::default(),
+            counters: Counters::default(),
+            book: CounterBook::default(),
+            discards: Discards::default(),
+            icmp_limit: RateLimit::default(),
+            interface_counts: Vec::new(),
+            paths: PathCounts::default(),
+            outboxes: ports.iter().map(|_| Outbox::default()).collect(),
+            interface_ids,
+            ports,
+            inbox: Batch::new(),
+            traces: Vec::new(),
+            pieces: Vec::new(),
+            steps: None,
+            reference: false,
+        };
+        if let Err(error) = router.configure(&tree) {
+            unreachable!("an empty configuration is legal: {error}");
+        }
+        router
+    }
+
+    /// What the router comes with: the tree to start a configuration from.
+    pub fn factory_tree(&self) -> Tree {
+        Program::factory_tree(&self.ports)
+    }
+
+    /// Takes over a configuration, between two breaths. Connections, neighbours, hosts, queues and
+    /// counters stay.
+    ///
+    /// # Errors
+    /// What the interpreter cannot know: more gateways than the FIB can number.
+    pub fn configure(&mut self, tree: &Tree) -> Result<(), TooManyTargets> {
+        let program = Program::compile(tree, &self.ports, &mut self.interface_ids);
+        self.interface_counts.resize(self.interface_ids.len(), InterfaceCounts::default());
+        let ways = address::routes(tree, &program.names, &program.addresses, |i| program.runs(i));
+        self.routes.configure(ways)?;
+        let settings = &program.settings;
+        self.neighbours.max_entries = settings.max_neighbor_entries;
+        self.neighbours.timeout = settings.arp_timeout;
+        self.icmp_limit.per_second = settings.icmp_rate_limit;
+        self.icmp_limit.mask = settings.icmp_rate_mask;
+        self.program = program;
+        Ok(())
+    }
+
+    /// One breath: receives from every port, forwards, does what is due, sends. `ports` are those
+    /// the router was made with, in their order. Returns how many frames came in.
+    ///
+    /// # Panics
+    /// If `ports` are not as many as there were.
+    pub fn breathe<P: Port>(&mut self, now: Moment, ports: &mut [P]) -> usize {
+        assert_eq!(ports.len(), self.ports.len(), "ports given to breathe");
+        let mut received = 0;
+        let mut inbox = std::mem::take(&mut self.inbox);
+        for at in 0..ports.len() {
+            let n = ports[at].receive(now, &mut self.pool, &mut inbox);
+            if n == 0 {
+                continue;
+            }
+            received += n;
+            let id = self.program.ports[at];
+            let rx = &mut self.interface_counts[id.index()].rx;
+            rx.packets += n as u64;
+            rx.bytes += inbox.as_slice().iter().map(|frame| frame.len() as u64).sum::<u64>();
+            if self.reference {
+                for frame in inbox.drain() {
+                    flow::physical_in(self, now, id, frame);
+                }
+            } else {
+                fast::receive(self, now, id, &mut inbox);
+            }
+            self.flush(now, ports);
+        }
+        self.inbox = inbox;
+        flow::timers(self, now);
+        self.flush(now, ports);
+        received
+    }
+
+    /// Makes the slow path take every packet: the reference for differential tests.
+    pub fn set_reference(&mut self, reference: bool) {
+        self.reference = reference;
+    }
+
+    /// The compiled configuration.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What an interface has seen.
+    pub fn interface_counts(&self, id: InterfaceId) -> InterfaceCounts {
+        self.interface_counts[id.index()]
+    }
+
+    /// How many packets the quick ways took.
+    pub fn path_counts(&self) -> PathCounts {
+        self.paths
+    }
+
+    /// What was dropped, by reason.
+    pub fn discards(&self) -> &Discards {
+        &self.discards
+    }
+
+    /// The routes.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The neighbours.
+    pub fn neighbours(&self) -> &Neighbours {
+        &self.neighbours
+    }
+
+    /// Notes the boxes that slow-path packets pass from now on; returns those noted so far.
+    pub fn watch_steps(&mut self) -> Vec<Step> {
+        self.steps.replace(Vec::new()).unwrap_or_default()
+    }
+
+    fn flush<P: Port>(&mut self, now: Moment, ports: &mut [P]) {
+        for (at, port) in ports.iter_mut().enumerate() {
+            let outbox = &mut self.outboxes[at];
+            let sent = outbox.flush(now, &mut self.pool, port);
+            let fast = std::mem::take(&mut outbox.fast);
+            let counts = &mut self.interface_counts[self.program.ports[at].index()];
+            counts.tx.merge(sent);
+            counts.fast_tx.merge(fast);
+        }
+    }
+}
+
+/// What the boxes of the flow need.
+impl Router {
+    /// Marks that a packet has entered a box.
+    #[inline]
+    pub(crate) fn at(&mut self, step: Step) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(step);
+        }
+    }
+
+    /// A packet on the slow path.
+    pub(crate) fn packet(&mut self, frame: Frame, layers: Layers, port: InterfaceId) -> Packet {
+        Packet {
+            frame,
+            layers,
+            rest: Vec::new(),
+            ip_len: layers.l3_end.saturating_sub(layers.l3),
+            port,
+            in_interface: port,
+            out_interface: InterfaceId::NONE,
+            connection_state: ConnectionState::Untracked,
+            fast: false,
+            trace: self.traces.pop().unwrap_or_default(),
+        }
+    }
+
+    /// Puts a packet to its end, for a reason.
+    pub(crate) fn discard(&mut self, p: Packet, why: Discard) {
+        self.discards.add(why);
+        self.consume(p);
+    }
+
+    /// Puts a frame to its end, for a reason.
+    pub(crate) fn discard_frame(&mut self, frame: Frame, why: Discard) {
+        self.discards.add(why);
+        self.pool.free(frame);
+    }
+
+    /// Frees a packet that has reached its destination: here.
+    pub(crate) fn consume(&mut self, p: Packet) {
+        self.pool.free(p.frame);
+        for piece in p.rest {
+            self.pool.free(piece.frame);
+        }
+        self.recycle(p.trace);
+    }
+
+    /// Keeps a trace's memory for the next packet.
+    pub(crate) fn recycle(&mut self, mut trace: Trace) {
+        trace.clear();
+        self.traces.push(trace);
+    }
+
+    pub(crate) fn src_mac(&self, p: &Packet) -> MacAddr {
+        let bytes = self.slab.bytes(&p.frame);
+        bytes[6..].first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac))
+    }
+
+    pub(crate) fn dst_mac(&self, p: &Packet) -> MacAddr {
+        self.slab.bytes(&p.frame).first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac))
+    }
+
+    /// The IPv4 header, options included.
+    pub(crate) fn ip_header<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
+        let ip = &self.slab.bytes(&p.frame)[usize::from(p.layers.l3)..];
+        &ip[..usize::from(ip[0] & 0x0f) * 4]
+    }
+
+    pub(crate) fn dont_fragment(&self, p: &Packet) -> bool {
+        self.ip_header(p)[6] & 0x40 != 0
+    }
+
+    /// Takes one from the TTL; no if it was 0 or 1 (RFC 1812 §5.3.1).
+    pub(crate) fn decrement_ttl(&mut self, p: &mut Packet) -> bool {
+        let frames = std::iter::once((&mut p.frame, p.layers.l3));
+        let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, piece.layers.l3));
+        for (frame, l3) in frames.chain(rest) {
+            let ip = &mut self.slab.bytes_mut(frame)[usize::from(l3)..];
+            if ip[8] <= 1 {
+                return false;
+            }
+            fast::decrement_ttl(ip);
+        }
+        true
+    }
+
+    /// Whether `address` is a broadcast address here.
+    pub(crate) fn is_broadcast(&self, address: u32) -> bool {
+        use crate::ip::route::Target;
+        let target = self.routes.target(self.routes.lookup(address));
+        matches!(target, Some(Target::Broadcast))
+    }
+
+    /// Whether `address` belongs to a network connected to `interface`: only such may enter the
+    /// ARP table.
+    pub(crate) fn is_neighbour(&self, interface: InterfaceId, address: u32) -> bool {
+        let on = self.program.addresses.iter().filter(|own| own.interface == interface);
+        on.into_iter().any(|own| own.network.contains(address))
+    }
+
+    /// The address an ICMP error about this packet comes from.
+    pub(crate) fn answer_source(&self, p: &Packet) -> Option<u32> {
+        if self.program.is_local(p.layers.tuple.dst) {
+            return Some(p.layers.tuple.dst);
+        }
+        address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)
+    }
+
+    pub(crate) fn send_arp_request(&mut self, now: Moment, request: Request) {
+        let mac = self.program.interface(request.interface).mac;
+        let Some(own) =
+            address::source(&self.program.addresses, request.interface, request.address)
+        else {
+            return;
+        };
+        let message = ArpMessage::request(mac, own, request.address);
+        match arp::frame(&mut self.pool, message, mac, request.to) {
+            Some(frame) => flow::encapsulate(self, now, request.interface, frame, false),
+            None => self.discards.add(Discard::NoFrame),
+        }
+    }
+
+    /// Counts a packet that the IPv4 FastPath handler has carried from end to end.
+    pub(crate) fn count_fast_path(&mut self, waiting: &Waiting, out: InterfaceId) {
+        let _ = (waiting, out);
+    }
+
+    /// Puts a frame in its port's outbox.
+    pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
+        let out = self.program.interface(interface);
+        let Some(port) = out.port.filter(|_| out.enabled) else {
+            return self.discard_frame(frame, Discard::InterfaceDown);
+        };
+        let outbox = &mut self.outboxes[port];
+        if fast && out.fast_tx {
+            outbox.fast.add(frame.len() as u64);
+        }
+        outbox.push(frame);
+    }
+}

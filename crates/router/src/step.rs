@@ -1,0 +1,81 @@
+//! The boxes of the published packet flow, v6: names for tests, explanations and pictures.
+//!
+//! `flow.rs` walks them in the manual's order. A box that is not built yet stands in its place all
+//! the same and is marked as missing here.
+
+use std::fmt;
+
+macro_rules! steps {
+    ($($name:ident = $text:literal $($missing:ident)?,)+) => {
+        /// A box of the packet flow.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Step { $(#[doc = $text] $name,)+ }
+
+        impl Step {
+            /// All boxes, in the order of the manual's drawings.
+            pub const ALL: &[Step] = &[$(Step::$name,)+];
+
+            /// The box's name in the manual.
+            pub const fn name(self) -> &'static str {
+                match self { $(Step::$name => $text,)+ }
+            }
+
+            /// Whether the box does something; a missing one lets every packet through.
+            pub const fn is_built(self) -> bool {
+                match self { $(Step::$name => steps!(@built $($missing)?),)+ }
+            }
+        }
+    };
+    (@built missing) => { false };
+    (@built) => { true };
+}
+
+steps! {
+    PhysicalIn = "physical in-interface",
+    BridgeDstNat = "bridge dst-nat" missing,
+    BridgingDecision = "bridging decision",
+    BridgeInput = "bridge filter input",
+    BridgeForward = "bridge filter forward",
+    BridgeOutput = "bridge filter output",
+    BridgeSrcNat = "bridge src-nat" missing,
+    MplsDecision = "mpls decision" missing,
+    Decapsulation = "decapsulation" missing,
+    HotspotIn = "hotspot-in" missing,
+    RawPrerouting = "raw prerouting" missing,
+    TrackPrerouting = "connection tracking prerouting",
+    ManglePrerouting = "mangle prerouting" missing,
+    DstNat = "dst-nat",
+    RoutingDecision = "routing decision",
+    MangleInput = "mangle input" missing,
+    FilterInput = "filter input",
+    HtbGlobalInput = "htb global input" missing,
+    SimpleQueuesInput = "simple queues input" missing,
+    LocalIn = "local in",
+    Ttl = "ttl",
+    MangleForward = "mangle forward" missing,
+    FilterForward = "filter forward",
+    Accounting = "accounting" missing,
+    LocalOut = "local out",
+    RawOutput = "raw output" missing,
+    TrackOutput = "connection tracking output",
+    MangleOutput = "mangle output" missing,
+    FilterOutput = "filter output",
+    RoutingAdjustment = "routing adjustment" missing,
+    ManglePostrouting = "mangle postrouting" missing,
+    SrcNat = "src-nat",
+    HotspotOut = "hotspot-out" missing,
+    HtbGlobal = "htb global" missing,
+    SimpleQueues = "simple queues",
+    IpsecPolicy = "ipsec policy" missing,
+    MplsOutput = "mpls output" missing,
+    Encapsulation = "encapsulation" missing,
+    InterfaceHtb = "interface htb" missing,
+    PhysicalOut = "physical out-interface",
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

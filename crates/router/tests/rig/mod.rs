@@ -1,0 +1,128 @@
+//! A router on a bench: a script for its configuration, a wire in every port, a clock of our own.
+//!
+//! ```text
+//!   send(port, frame) ══ wire ══► [ router ] ══ wire ══► take(port)
+//! ```
+
+#![allow(dead_code)] // each test file uses its part
+
+use config::Interpreter;
+use port::memory::{self, MemoryPort};
+use port::{Batch, Pool, Port, Slab};
+use router::interface::InterfaceId;
+use router::{MENUS, PortInfo, Router};
+use std::time::Duration;
+use wire::arp::{ArpMessage, Operation};
+use wire::{MacAddr, Moment, craft};
+
+/// A router with `ether1`, `ether2` … and our ends of the wires.
+pub(crate) struct Rig {
+    pub(crate) router: Router,
+    pub(crate) console: Interpreter,
+    pub(crate) now: Moment,
+    ports: Vec<MemoryPort>,
+    wires: Vec<MemoryPort>,
+    slab: Slab,
+    pool: Pool,
+}
+
+/// The router's MAC address on a port (from 1).
+pub(crate) fn own_mac(port: u8) -> MacAddr {
+    MacAddr([0x02, 0, 0, 0, 0, port])
+}
+
+/// A MAC address of ours.
+pub(crate) fn mac(n: u8) -> MacAddr {
+    MacAddr([0x06, 0, 0, 0, 0, n])
+}
+
+impl Rig {
+    /// `n` ports and a configuration.
+    pub(crate) fn new(n: u8, script: &str) -> Rig {
+        let slab = Slab::new(4096).unwrap();
+        let infos = (1..=n).map(|i| PortInfo {
+            name: format!("ether{i}"),
+            mac: own_mac(i),
+            capabilities: Default::default(),
+        });
+        let router = Router::new(infos.collect(), &slab);
+        let (ports, wires) = (0..n).map(|_| memory::wire(1024)).unzip();
+        let mut console = Interpreter::new(MENUS.to_vec());
+        *console.tree_mut() = router.factory_tree();
+        let pool = slab.pool();
+        let mut rig = Rig { router, console, now: Moment::ZERO, ports, wires, slab, pool };
+        rig.run(script);
+        rig
+    }
+
+    /// Runs a script on the console and takes the configuration over.
+    pub(crate) fn run(&mut self, script: &str) -> String {
+        let output = match self.console.run(script, &()) {
+            Ok(output) => output,
+            Err(error) => panic!("{error}"),
+        };
+        self.router.configure(self.console.tree()).unwrap();
+        output.text
+    }
+
+    /// Puts a frame on the wire of a port (from 1).
+    pub(crate) fn send(&mut self, port: usize, bytes: &[u8]) {
+        let mut frame = self.pool.alloc(bytes.len()).expect("a frame");
+        self.slab.bytes_mut(&mut frame).copy_from_slice(bytes);
+        let mut batch = Batch::new();
+        batch.push(frame);
+        self.wires[port - 1].send(self.now, &mut self.pool, &mut batch);
+    }
+
+    /// Lets the router breathe until nothing more comes in.
+    pub(crate) fn breathe(&mut self) {
+        while self.router.breathe(self.now, &mut self.ports) > 0 {}
+    }
+
+    /// Lets time pass in steps of at most 100 ms.
+    pub(crate) fn wait(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            self.now = (self.now + Duration::from_millis(100)).min(end);
+            self.breathe();
+        }
+    }
+
+    /// Takes what the router has sent out of a port (from 1).
+    pub(crate) fn take(&mut self, port: usize) -> Vec<Vec<u8>> {
+        let mut taken = Vec::new();
+        let mut batch = Batch::new();
+        while self.wires[port - 1].receive(self.now, &mut self.pool, &mut batch) > 0 {
+            taken.extend(batch.as_slice().iter().map(|frame| self.slab.bytes(frame).to_vec()));
+            batch.free_all(&mut self.pool);
+        }
+        taken
+    }
+
+    /// Sends a frame, lets the router breathe, and takes what came out, as (port, frame).
+    pub(crate) fn pass(&mut self, port: usize, bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
+        self.send(port, bytes);
+        self.breathe();
+        (1..=self.wires.len())
+            .flat_map(|port| self.take(port).into_iter().map(move |frame| (port, frame)))
+            .collect()
+    }
+
+    /// Introduces a neighbour: an ARP request from it, as a host does that wants to talk.
+    pub(crate) fn introduce(&mut self, port: usize, mac: MacAddr, ip: u32, router_ip: u32) {
+        let out = self.pass(port, &craft::arp(ArpMessage::request(mac, ip, router_ip)).build());
+        let reply = out.first().expect("the router answers ARP");
+        let message = wire::Arp::new(&reply.1[14..]).unwrap().message();
+        assert_eq!(message.operation, Operation::Reply, "{message:?}");
+    }
+
+    /// The number of ether`n`.
+    pub(crate) fn ether(&self, n: u8) -> InterfaceId {
+        self.router.program().names.find(&format!("ether{n}")).expect("the port")
+    }
+
+    /// How many frames are somewhere in the router.
+    pub(crate) fn frames_inside(&self) -> usize {
+        self.slab.frames_out()
+    }
+}
