@@ -10,9 +10,9 @@
 //!              insert, remove     rebuilds one /18           lookup, lookup_batch
 //! ```
 //!
-//! A change rebuilds the one /18 it lies in; a prefix of /1 to /18 goes through the 2^(18 − len)
-//! /18s that it covers; the default route is a single register. Blocks are reused, so that churn
-//! does not make the table grow.
+//! A change rebuilds the one node that sees it, mostly that of its /18; a prefix of /1 to /18 goes
+//! through the 2^(18 − len) /18s that it covers; the default route is a single register. Blocks are
+//! reused, so that churn does not make the table grow.
 //!
 //! It never decides which of several routes to a prefix is active, and knows nothing of gateways,
 //! distances, VRFs (a table each) or multicast.
@@ -26,6 +26,8 @@ mod buddy;
 mod rib;
 /// The look-up structure.
 mod trie;
+/// Its memory.
+mod words;
 
 /// Prefix lists as text, one prefix a line.
 pub mod list;
@@ -160,7 +162,7 @@ impl Fib {
                     }
                 }
             }
-            _ => self.trie.set(first, self.rib.base(first).0, self.rib.long(first)),
+            _ => self.trie.update(self.rib.base(first).0, self.rib.long(first), prefix),
         }
     }
 }

@@ -22,6 +22,8 @@ pub(super) const DIRECT_BITS: u8 = 18;
 pub(super) const SLOTS: usize = 1 << DIRECT_BITS;
 /// Address bits below the direct table's.
 const LOW_BITS: u32 = 32 - DIRECT_BITS as u32;
+/// The same as a mask.
+pub(super) const LOW_MASK: u32 = (1 << LOW_BITS) - 1;
 
 /// A route longer than /18, without the /18 it lies in.
 ///
@@ -34,7 +36,7 @@ pub(super) struct Long(u32);
 
 impl Long {
     fn new(prefix: Ipv4Prefix, id: NextHopId) -> Long {
-        let low = prefix.bits() & ((1 << LOW_BITS) - 1);
+        let low = prefix.bits() & LOW_MASK;
         Long((low << 1 | 1 << (32 - prefix.len())) << 16 | u32::from(id.0))
     }
 
@@ -62,8 +64,8 @@ impl Long {
 
     /// Address order, a prefix before those inside it.
     #[inline]
-    fn order(self) -> u32 {
-        self.low() << 6 | self.len()
+    pub(super) fn order(self) -> u32 {
+        order(self.low(), self.len())
     }
 
     fn prefix(self, slot: usize) -> Ipv4Prefix {
@@ -249,6 +251,12 @@ impl Rib {
             + self.store.capacity() * size_of::<u32>()
             + self.buddy.bytes()
     }
+}
+
+/// Sorts as [`Long::order`] says.
+#[inline]
+pub(super) fn order(low: u32, len: u32) -> u32 {
+    low << 6 | len
 }
 
 /// The /18 of an address.

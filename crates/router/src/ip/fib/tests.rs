@@ -34,6 +34,9 @@ fn agree(fib: &Fib, oracle: &Oracle, probes: &[u32]) -> Result<(), TestCaseError
     let expected: Vec<_> = oracle.0.iter().map(|(&p, &id)| (p, id)).collect();
     prop_assert_eq!(listed, expected);
     prop_assert_eq!(fib.len(), oracle.0.len());
+    // Changed in place or built at once, the trie is the same: nothing is left lying about.
+    let fresh: Fib = fib.iter().collect();
+    prop_assert_eq!(fib.trie.used(), fresh.trie.used(), "words of {:?}", fib);
     Ok(())
 }
 
@@ -59,8 +62,10 @@ fn lookups_agree(fib: &Fib, oracle: &Oracle, probes: &[u32]) -> Result<(), TestC
 fn prefix() -> impl Strategy<Value = Ipv4Prefix> {
     let crowded = (0u32..4, 0u32..4, 0u32..4, 0u32..8, 0u8..=32)
         .prop_map(|(a, b, c, d, len)| Ipv4Prefix::new(a << 30 | b << 13 | c << 6 | d, len));
+    let hosts =
+        (0u32..512, 24u8..=32).prop_map(|(low, len)| Ipv4Prefix::new(0xc0a8_0000 | low, len));
     let anywhere = (any::<u32>(), 0u8..=32).prop_map(|(addr, len)| Ipv4Prefix::new(addr, len));
-    prop_oneof![4 => crowded, 1 => anywhere]
+    prop_oneof![4 => crowded, 3 => hosts, 1 => anywhere]
 }
 
 /// Changes: few different next hops, so that equal neighbours merge; 0 removes.

@@ -8,13 +8,13 @@
 //! ```text
 //!  direct[addr >> 14]          31 30 | 29 ……………………………… 0
 //!                    leaf       0  0 |        next hop
-//!                    narrow     0  1 | word ─┐          all 64 entries are leaves: 16 bits each
-//!                    wide       1  0 | word ─┤          leaves and nodes: 32 bits each, as here
+//!                    narrow     0  1 | word ─┐     a node of leaves only, four to a word
+//!                    wide       1  0 | word  │     leaves and nodes, as in `direct`, two to a word
 //!                                            ▼
-//!   ┌──────────────┬──────────┬──────────┬──  words of 64 bits
-//!   │ bitmap, 1 =  │ leaf 0 1 │ leaf 4 5 │    the 64 entries, runs of equal ones kept once:
-//!   │ run begins   │      2 3 │      6 7 │    entry i is leaf popcount(bitmap[0..=i]) − 1
-//!   └──────────────┴──────────┴──────────┴──
+//!   ┌──────────────┬─────────────┬─────────────┬──  words of 64 bits
+//!   │ bitmap, 1 =  │ leaves 0–3, │ leaves 4–7, │    of the 64 entries, runs of equal ones are
+//!   │ run begins   │ 16 bits each│ 16 bits each│    kept once: entry i is leaf
+//!   └──────────────┴─────────────┴─────────────┴──  popcount(bitmap[0..=i]) − 1
 //! ```
 //!
 //! The default route is no leaf but a register, filled in where the trie says "no route": it may
@@ -22,13 +22,18 @@
 
 use super::NextHopId;
 use super::buddy::Buddy;
-use super::rib::{SLOTS, as_long, slot};
+use super::rib::{LOW_MASK, SLOTS, as_long, order, slot};
+use super::words::Words;
 use port::prefetch;
+use wire::Ipv4Prefix;
 
 /// Address bits a node resolves.
 const STRIDE: u32 = 6;
 /// Address bits resolved before the first node.
 const ROOT_DEPTH: u32 = 18;
+
+/// Addresses whose look-ups overlap.
+const AT_ONCE: usize = 64;
 
 /// What a direct entry or an entry of a wide node says: a next hop, or where to look further.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,12 +53,6 @@ impl Entry {
         self.0 >> 30
     }
 
-    /// A leaf's next hop.
-    #[inline]
-    const fn id(self) -> NextHopId {
-        NextHopId(self.0 as u16)
-    }
-
     /// Where a node begins.
     #[inline]
     const fn word(self) -> usize {
@@ -61,16 +60,11 @@ impl Entry {
     }
 }
 
-/// A cache line of the arena.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
-struct Line([u64; 8]);
-
 /// Next hops by longest matching prefix.
 #[derive(Clone)]
 pub(super) struct Trie {
     direct: Box<[Entry; SLOTS]>,
-    lines: Vec<Line>,
+    words: Words,
     buddy: Buddy,
     /// The next hop of 0.0.0.0/0.
     pub(super) default: NextHopId,
@@ -80,84 +74,62 @@ impl Trie {
     pub(super) fn new() -> Trie {
         let direct = vec![Entry::leaf(NextHopId::NONE); SLOTS].into_boxed_slice();
         let Ok(direct) = direct.try_into() else { unreachable!("made with SLOTS entries") };
-        // One line is always there: looking up a leaf reads word 0 for nothing, and without branch.
-        let lines = vec![Line::default()];
-        Trie { direct, lines, buddy: Buddy::new(), default: NextHopId::NONE }
+        // Some are always there: looking up a leaf reads word 0 for nothing, and without branch.
+        let words = Words::new(16);
+        Trie { direct, words, buddy: Buddy::new(), default: NextHopId::NONE }
     }
 
     /// The next hop for an address.
     #[inline]
     pub(super) fn lookup(&self, dst: u32) -> NextHopId {
-        self.finish(self.direct[slot(dst)], dst)
+        let words = self.words.as_slice();
+        let (mut entry, mut rest) = (self.direct[slot(dst)], dst);
+        while entry.kind() == WIDE {
+            entry = wide(words, entry.word(), index(rest, ROOT_DEPTH));
+            rest <<= STRIDE;
+        }
+        self.settle(words, entry, rest)
     }
 
-    /// The next hops of up to any number of addresses, with the cache misses of each stage
-    /// overlapping.
-    #[inline]
+    /// The next hops of any number of addresses, 64 at a time, so that the cache misses of each
+    /// stage overlap.
     pub(super) fn lookup_batch(&self, dst: &[u32], out: &mut [NextHopId]) {
-        const AT_ONCE: usize = 64;
+        let words = self.words.as_slice();
         for (dst, out) in dst.chunks(AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
-            let mut entries = [Entry(0); AT_ONCE];
             for &dst in dst {
                 prefetch::element(&self.direct[..], slot(dst));
             }
+            let mut entries = [Entry(0); AT_ONCE];
+            let mut any = 0;
             for (entry, &dst) in entries.iter_mut().zip(dst) {
                 *entry = self.direct[slot(dst)];
-                prefetch::element(&self.lines, entry.word() / 8);
+                any |= entry.0;
+                prefetch::element(words, entry.word());
             }
-            for ((out, &entry), &dst) in out.iter_mut().zip(&entries).zip(dst) {
-                *out = self.finish(entry, dst);
+            if Entry(any).kind() & WIDE != 0 {
+                let mut rest = [0; AT_ONCE];
+                rest[..dst.len()].copy_from_slice(dst);
+                descend(words, &mut entries[..dst.len()], &mut rest);
+                for ((out, &entry), &rest) in out.iter_mut().zip(&entries).zip(&rest) {
+                    *out = self.settle(words, entry, rest);
+                }
+            } else {
+                for ((out, &entry), &dst) in out.iter_mut().zip(&entries).zip(dst) {
+                    *out = self.settle(words, entry, dst);
+                }
             }
         }
     }
 
-    /// The look-up after the direct table.
+    /// The last step: a leaf, or the leaf of a narrow node.
     #[inline(always)]
-    fn finish(&self, entry: Entry, dst: u32) -> NextHopId {
-        let id = if entry.kind() == WIDE {
-            self.descend(entry, dst)
-        } else {
-            // Leaf or narrow node is a coin toss for the branch predictor, so both are done and
-            // one is kept.
-            let narrow = (entry.kind() & NARROW).wrapping_neg();
-            let found =
-                self.narrow((entry.0 & narrow) as usize & entry.word(), index(dst, ROOT_DEPTH));
-            NextHopId((u32::from(found.0) & narrow | entry.0 & !narrow) as u16)
-        };
+    fn settle(&self, words: &[u64], entry: Entry, rest: u32) -> NextHopId {
+        // Which of the two is a coin toss for the branch predictor, so both are done and one is
+        // kept: `mask` is all ones for a node.
+        let mask = (entry.kind() & NARROW).wrapping_neg();
+        let found = narrow(words, entry.word() & mask as usize, index(rest, ROOT_DEPTH));
+        let id = NextHopId((u32::from(found.0) & mask | entry.0 & !mask) as u16);
         if id == NextHopId::NONE { self.default } else { id }
-    }
-
-    /// The look-up below something longer than /24.
-    fn descend(&self, mut entry: Entry, dst: u32) -> NextHopId {
-        let mut depth = ROOT_DEPTH;
-        while entry.kind() == WIDE {
-            entry = self.wide(entry.word(), index(dst, depth));
-            depth += STRIDE;
-        }
-        if entry.kind() == NARROW {
-            self.narrow(entry.word(), index(dst, depth))
-        } else {
-            entry.id()
-        }
-    }
-
-    #[inline(always)]
-    fn narrow(&self, node: usize, index: u32) -> NextHopId {
-        let rank = runs_up_to(self.word(node), index);
-        // Leaf `rank - 1`, four to a word, after the bitmap: place `rank + 3`.
-        let place = rank as usize + 3;
-        NextHopId((self.word(node + place / 4) >> (place % 4 * 16)) as u16)
-    }
-
-    #[inline]
-    fn wide(&self, node: usize, index: u32) -> Entry {
-        let place = runs_up_to(self.word(node), index) as usize + 1;
-        Entry((self.word(node + place / 2) >> (place % 2 * 32)) as u32)
-    }
-
-    #[inline(always)]
-    fn word(&self, at: usize) -> u64 {
-        self.lines[at / 8].0[at % 8]
     }
 
     /// Rebuilds what lies below one direct entry: `base` is the next hop of the longest short
@@ -166,6 +138,46 @@ impl Trie {
         let old = self.direct[slot];
         self.direct[slot] = self.build(ROOT_DEPTH, Entry::leaf(base), routes);
         self.release(old);
+    }
+
+    /// The same after a change of the one route `changed`, longer than /18: only the node that
+    /// sees it is built anew, which is worth it where a /18 is full of host routes.
+    pub(super) fn update(&mut self, base: NextHopId, routes: &[u32], changed: Ipv4Prefix) {
+        let slot = slot(changed.bits());
+        let old = self.direct[slot];
+        self.direct[slot] = self.rebuild(old, ROOT_DEPTH, Entry::leaf(base), routes, changed);
+    }
+
+    /// Replaces `old`, at `depth`, by what `routes` now say.
+    fn rebuild(
+        &mut self,
+        old: Entry,
+        depth: u32,
+        base: Entry,
+        routes: &[u32],
+        changed: Ipv4Prefix,
+    ) -> Entry {
+        let below = depth + STRIDE;
+        if old.kind() == WIDE && u32::from(changed.len()) > below {
+            let (node, at) = (old.word(), index(changed.bits(), depth));
+            let bitmap = self.words.as_slice()[node];
+            let place = runs_up_to(bitmap, at) as usize + 1;
+            let child = wide_leaf(self.words.as_slice(), node, place);
+            // A node is never part of a run, so the place is this entry's alone.
+            if child.kind() != 0 {
+                let (over, inside) = beneath(routes, changed.bits(), below);
+                let child = self.rebuild(child, below, over.unwrap_or(base), inside, changed);
+                let word = &mut self.words.as_mut_slice()[node + place / 2];
+                let shift = place % 2 * 32;
+                *word = *word & !(0xffff_ffff << shift) | u64::from(child.0) << shift;
+                if child.kind() != 0 {
+                    return old;
+                }
+            }
+        }
+        let new = self.build(depth, base, routes);
+        self.release(old);
+        new
     }
 
     fn build(&mut self, depth: u32, base: Entry, routes: &[u32]) -> Entry {
@@ -209,12 +221,13 @@ impl Trie {
         }
         let kind = if kinds == 0 { NARROW } else { WIDE };
         let node = self.alloc(words(kind, n as u32));
-        *self.word_mut(node) = bitmap;
+        let to = &mut self.words.as_mut_slice()[node..];
+        to[0] = bitmap;
         let per_word = leaves_per_word(kind) as usize;
-        for (i, leaves) in runs[..n].chunks(per_word).enumerate() {
+        for (to, leaves) in to[1..].iter_mut().zip(runs[..n].chunks(per_word)) {
             let shift = 64 / per_word as u32;
             let pack = |word: u64, leaf: &Entry| word << shift | u64::from(leaf.0);
-            *self.word_mut(node + 1 + i) = leaves.iter().rev().fold(0, pack);
+            *to = leaves.iter().rev().fold(0, pack);
         }
         Entry(kind << 30 | node as u32)
     }
@@ -225,11 +238,10 @@ impl Trie {
             return;
         }
         let node = entry.word();
-        let n = self.word(node).count_ones();
+        let n = self.words.as_slice()[node].count_ones();
         if entry.kind() == WIDE {
             for place in 2..2 + n as usize {
-                let below = Entry((self.word(node + place / 2) >> (place % 2 * 32)) as u32);
-                self.release(below);
+                self.release(wide_leaf(self.words.as_slice(), node, place));
             }
         }
         self.buddy.release(node as u32, words(entry.kind(), n));
@@ -237,26 +249,70 @@ impl Trie {
 
     fn alloc(&mut self, words: u32) -> usize {
         let node = self.buddy.alloc(words);
-        let lines = self.buddy.len() / 8;
-        if self.lines.capacity() < lines {
-            // An eighth at a time: doubling would leave half of a large table empty.
-            let step = (lines - self.lines.len()).max(self.lines.len() / 8);
-            self.lines.reserve_exact(step);
-        }
-        if self.lines.len() < lines {
-            self.lines.resize(lines, Line::default());
-        }
+        self.words.grow(self.buddy.len());
         node as usize
     }
 
-    fn word_mut(&mut self, at: usize) -> &mut u64 {
-        &mut self.lines[at / 8].0[at % 8]
+    /// Words in use: the same for the same routes, however they came to be.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        self.buddy.used()
     }
 
     /// Bytes allocated.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.direct) + self.lines.capacity() * size_of::<Line>() + self.buddy.bytes()
+        size_of_val(&*self.direct) + self.words.bytes() + self.buddy.bytes()
     }
+}
+
+/// Follows all wide nodes of a batch down, level by level, so that their misses overlap, too. The
+/// bits used up are shifted out of `rest`, so that at every depth the next ones stand in the
+/// same place.
+#[inline(never)]
+fn descend(words: &[u64], entries: &mut [Entry], rest: &mut [u32; AT_ONCE]) {
+    let mut any = WIDE;
+    while any & WIDE != 0 {
+        any = 0;
+        for (entry, rest) in entries.iter_mut().zip(&mut *rest) {
+            if entry.kind() == WIDE {
+                *entry = wide(words, entry.word(), index(*rest, ROOT_DEPTH));
+                *rest <<= STRIDE;
+                any |= entry.kind();
+                prefetch::element(words, entry.word());
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn narrow(words: &[u64], node: usize, index: u32) -> NextHopId {
+    // Leaf `rank - 1`, four to a word, after the bitmap: place `rank + 3`.
+    let place = runs_up_to(words[node], index) as usize + 3;
+    NextHopId((words[node + place / 4] >> (place % 4 * 16)) as u16)
+}
+
+#[inline(always)]
+fn wide(words: &[u64], node: usize, index: u32) -> Entry {
+    wide_leaf(words, node, runs_up_to(words[node], index) as usize + 1)
+}
+
+/// What stands in a wide node, two to a word; the bitmap takes places 0 and 1.
+#[inline]
+fn wide_leaf(words: &[u64], node: usize, place: usize) -> Entry {
+    Entry((words[node + place / 2] >> (place % 2 * 32)) as u32)
+}
+
+/// Of the `routes` of a node, what the entry of `addr` is made from, whose own length is `len`:
+/// the longest that covers it whole, if any, and those inside it.
+fn beneath(routes: &[u32], addr: u32, len: u32) -> (Option<Entry>, &[u32]) {
+    let low = |len: u32| Ipv4Prefix::new(addr, len as u8).bits() & LOW_MASK;
+    let before = |order| routes.partition_point(|&r| as_long(r).order() < order);
+    let inside = before(order(low(len), len + 1))..before(order(low(len) + (1 << (32 - len)), 0));
+    let covers = |len| {
+        let route = as_long(*routes.get(before(order(low(len), len)))?);
+        (route.order() == order(low(len), len)).then(|| Entry::leaf(route.id()))
+    };
+    ((len - STRIDE + 1..=len).rev().find_map(covers), &routes[inside])
 }
 
 /// The six address bits a node at `depth` resolves. At depth 30 only two are left: they count as
