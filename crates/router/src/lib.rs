@@ -21,6 +21,8 @@ pub mod step;
 pub mod counter;
 /// Every way out has a name: why a packet was dropped.
 pub mod discard;
+/// `/ip firewall`: rules over packets and connections.
+pub mod firewall;
 /// A packet on the slow path, and what matchers see of it.
 pub mod packet;
 /// What a packet's way depended on, and what it counted: the makings of a recipe.

@@ -1,0 +1,306 @@
+//! From the items of a menu to rules, chains, and the list of invalid rules.
+//!
+//! ```text
+//! items ─► drafts ─────────► jumps ──────────► chains ─────────────► Ruleset
+//!          matchers, action   targets, loops    which built-in ones
+//!                                               lead here, and what
+//!                                               can match there
+//!          invalid: value,    invalid: target   invalid: no way here,
+//!          interface, list    missing, loop     in-interface in output …
+//! ```
+
+use crate::counter::{CounterBook, Counters};
+use crate::firewall::gate::Gate;
+use crate::firewall::invalid::Invalid;
+use crate::firewall::log::LogHead;
+use crate::firewall::matcher::{Matcher, ORDER, What};
+use crate::firewall::read::{Surroundings, text};
+use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
+use crate::firewall::state::RuleState;
+use crate::interface::Names;
+use config::{Item, ItemId, Tree, Value};
+use std::collections::BTreeMap;
+
+/// A table of rules: its built-in chains and its own actions.
+pub(crate) trait Table: Copy {
+    /// The menu's path.
+    const PATH: &'static str;
+    /// The built-in chains, in order.
+    const HOOKS: &'static [Hook];
+
+    /// An action that not all tables have.
+    fn action(action: &str, item: &Item) -> Result<Possible<Self>, Invalid>;
+}
+
+/// An action, and where it is possible.
+pub(crate) struct Possible<A> {
+    pub(crate) step: Step<A>,
+    /// The only built-in chain that may lead to it, if not all may; and the action's name.
+    pub(crate) only: Option<(&'static str, &'static str)>,
+}
+
+/// A built-in chain.
+pub(crate) struct Hook {
+    pub(crate) name: &'static str,
+    /// Packets have come in by an interface.
+    pub(crate) has_in: bool,
+    /// It is known by which interface they go out.
+    pub(crate) has_out: bool,
+}
+
+/// What rules refer to, and what they leave behind.
+#[derive(Debug)]
+pub struct Setting<'a> {
+    /// The configuration: rules, address lists, bridge ports.
+    pub tree: &'a Tree,
+    /// The interfaces.
+    pub names: &'a Names,
+    /// `/interface bridge settings use-ip-firewall`.
+    pub use_ip_firewall: bool,
+    /// Which rule has which counter.
+    pub book: &'a mut CounterBook,
+    /// The counters.
+    pub counters: &'a mut Counters,
+    /// What rules remember.
+    pub state: &'a mut RuleState,
+}
+
+/// Compiles the enabled rules of a table.
+pub(crate) fn compile<A: Table>(setting: &mut Setting) -> Ruleset<A> {
+    let items: Vec<&Item> = setting.tree.enabled(A::PATH).collect();
+    let mut around = Surroundings::of(setting.tree, setting.names, setting.use_ip_firewall);
+    let mut compiler = Compiler::<A> {
+        chains: A::HOOKS.iter().map(|hook| hook.name).collect(),
+        drafts: Vec::new(),
+        invalid: BTreeMap::new(),
+    };
+    // A chain comes into being by use.
+    for item in &items {
+        let name = text(item, "chain").unwrap_or_default();
+        if !compiler.chains.contains(&name) {
+            compiler.chains.push(name);
+        }
+    }
+    for item in items {
+        match compiler.draft(item, &mut around, setting.state) {
+            Ok(draft) => compiler.drafts.push(draft),
+            Err(reason) => _ = compiler.invalid.insert(item.id, reason),
+        }
+    }
+    let order = compiler.refuse_loops();
+    compiler.refuse_unreachable(&order);
+    compiler.emit(around, setting.book, setting.counters)
+}
+
+/// A rule on its way.
+struct Draft<'a, A> {
+    item: &'a Item,
+    chain: usize,
+    matchers: Vec<Matcher>,
+    action: Possible<A>,
+}
+
+struct Compiler<'a, A> {
+    chains: Vec<&'a str>,
+    drafts: Vec<Draft<'a, A>>,
+    invalid: BTreeMap<ItemId, Invalid>,
+}
+
+impl<'a, A: Table> Compiler<'a, A> {
+    /// A rule as far as it can be understood by itself.
+    fn draft(
+        &self,
+        item: &'a Item,
+        around: &mut Surroundings,
+        state: &mut RuleState,
+    ) -> Result<Draft<'a, A>, Invalid> {
+        let chain = self.chain(text(item, "chain").unwrap_or_default());
+        let chain = chain.ok_or(Invalid::Unreadable("chain"))?;
+        let mut matchers = Vec::new();
+        for name in ORDER {
+            if let Some(value) = item.get(name) {
+                matchers.push(around.matcher(name, value, || state.slot(item.id))?);
+            }
+        }
+        let step = match text(item, "action").unwrap_or("accept") {
+            "passthrough" | "log" => Step::Continue,
+            "return" => Step::Return,
+            "jump" => Step::Jump(self.jump(text(item, "jump-target").unwrap_or_default())?),
+            own => return Ok(Draft { item, chain, matchers, action: A::action(own, item)? }),
+        };
+        Ok(Draft { item, chain, matchers, action: Possible { step, only: None } })
+    }
+
+    fn chain(&self, name: &str) -> Option<usize> {
+        self.chains.iter().position(|&chain| chain == name)
+    }
+
+    fn jump(&self, target: &str) -> Result<u32, Invalid> {
+        match self.chain(target) {
+            None => Err(Invalid::NoChain(target.to_string())),
+            Some(chain) if chain < A::HOOKS.len() => {
+                Err(Invalid::BuiltinTarget(target.to_string()))
+            }
+            Some(chain) => Ok(chain as u32),
+        }
+    }
+
+    /// Makes the jumps that close a loop invalid, as Linux refuses them: the first such jump on
+    /// the way down from the first built-in chain. Returns the chains in an order in which jumps
+    /// go forward only.
+    fn refuse_loops(&mut self) -> Vec<usize> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Visit {
+            Not,
+            Open,
+            Done,
+        }
+        let mut jumps: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.chains.len()];
+        for (i, draft) in self.drafts.iter().enumerate() {
+            if let Step::Jump(target) = draft.action.step {
+                jumps[draft.chain].push((i, target as usize));
+            }
+        }
+        let mut visits = vec![Visit::Not; self.chains.len()];
+        let (mut done, mut loops) = (Vec::new(), Vec::new());
+        for root in 0..self.chains.len() {
+            // Depth first, without recursion: a configuration may nest chains at will.
+            let mut path = if visits[root] == Visit::Not { vec![(root, 0)] } else { vec![] };
+            while let Some((chain, at)) = path.last_mut() {
+                visits[*chain] = Visit::Open;
+                let Some(&(draft, target)) = jumps[*chain].get(*at) else {
+                    visits[*chain] = Visit::Done;
+                    done.push(*chain);
+                    path.pop();
+                    continue;
+                };
+                *at += 1;
+                match visits[target] {
+                    Visit::Not => path.push((target, 0)),
+                    Visit::Open => loops.push(draft),
+                    Visit::Done => (),
+                }
+            }
+        }
+        self.remove(|i, draft, chains| {
+            loops.contains(&i).then(|| Invalid::Loop(target_name(draft, chains)))
+        });
+        done.reverse();
+        done
+    }
+
+    /// Finds out from which built-in chains each rule can be reached, and makes invalid what can
+    /// not be reached, match or act there.
+    fn refuse_unreachable(&mut self, order: &[usize]) {
+        // Sets of built-in chains, bits by place in `HOOKS`.
+        let mut reach: Vec<u8> = vec![0; self.chains.len()];
+        for (hook, reach) in reach.iter_mut().enumerate().take(A::HOOKS.len()) {
+            *reach = 1 << hook;
+        }
+        let with = |has: fn(&Hook) -> bool| {
+            A::HOOKS
+                .iter()
+                .enumerate()
+                .filter(|(_, hook)| has(hook))
+                .fold(0, |set, (i, _)| set | 1 << i)
+        };
+        let (with_in, with_out): (u8, u8) = (with(|hook| hook.has_in), with(|hook| hook.has_out));
+        let mut by_chain: Vec<Vec<usize>> = vec![Vec::new(); self.chains.len()];
+        for (i, draft) in self.drafts.iter().enumerate() {
+            by_chain[draft.chain].push(i);
+        }
+        let mut refused: BTreeMap<usize, Invalid> = BTreeMap::new();
+        for &chain in order {
+            for &i in &by_chain[chain] {
+                let draft = &self.drafts[i];
+                let hooks = reach[chain];
+                let (mut in_hooks, mut out_hooks) = (hooks, hooks);
+                for matcher in &draft.matchers {
+                    match matcher.what {
+                        What::InInterface(_) | What::InBridgePort(_) => in_hooks &= with_in,
+                        What::OutInterface(_) | What::OutBridgePort(_) => out_hooks &= with_out,
+                        _ => (),
+                    }
+                }
+                let only = draft.action.only;
+                let wrong = |name| {
+                    A::HOOKS
+                        .iter()
+                        .position(|hook| hook.name == name)
+                        .is_none_or(|at| hooks != 1 << at)
+                };
+                if hooks == 0 {
+                    refused.insert(i, Invalid::Unreachable(self.chains[chain].to_string()));
+                } else if in_hooks == 0 {
+                    refused.insert(i, Invalid::InInterface);
+                } else if out_hooks == 0 || in_hooks & out_hooks == 0 {
+                    refused.insert(i, Invalid::OutInterface);
+                } else if let Some((name, action)) = only.filter(|&(name, _)| wrong(name)) {
+                    refused.insert(i, Invalid::WrongChain(action, name));
+                } else if let Step::Jump(target) = draft.action.step {
+                    reach[target as usize] |= in_hooks & out_hooks;
+                }
+            }
+        }
+        self.remove(|i, _, _| refused.remove(&i));
+    }
+
+    /// Moves drafts for which there is a reason to the invalid ones.
+    fn remove(&mut self, mut reason: impl FnMut(usize, &Draft<A>, &[&str]) -> Option<Invalid>) {
+        let drafts = std::mem::take(&mut self.drafts);
+        for (i, draft) in drafts.into_iter().enumerate() {
+            match reason(i, &draft, &self.chains) {
+                Some(reason) => _ = self.invalid.insert(draft.item.id, reason),
+                None => self.drafts.push(draft),
+            }
+        }
+    }
+
+    fn emit(
+        mut self,
+        around: Surroundings,
+        book: &mut CounterBook,
+        counters: &mut Counters,
+    ) -> Ruleset<A> {
+        let mut ruleset = Ruleset {
+            chains: Vec::new(),
+            gates: Vec::new(),
+            rules: Vec::new(),
+            lists: around.lists,
+            invalid: self.invalid,
+        };
+        // Stable: the order within a chain stays.
+        self.drafts.sort_by_key(|draft| draft.chain);
+        let mut drafts = self.drafts.into_iter().peekable();
+        for (chain, &name) in self.chains.iter().enumerate() {
+            let start = ruleset.rules.len() as u32;
+            while let Some(draft) = drafts.next_if(|draft| draft.chain == chain) {
+                let mut gate = Gate::OPEN;
+                let rest = draft.matchers.into_iter().filter(|matcher| !gate.absorb(matcher));
+                let rule = Rule {
+                    matchers: rest.collect(),
+                    counter: book.of(draft.item.id, counters),
+                    log: log_head(draft.item, name),
+                    step: draft.action.step,
+                };
+                ruleset.rules.push(rule);
+                ruleset.gates.push(gate);
+            }
+            ruleset.chains.push(Chain { rules: start..ruleset.rules.len() as u32 });
+        }
+        ruleset
+    }
+}
+
+fn target_name<A>(draft: &Draft<A>, chains: &[&str]) -> String {
+    match draft.action.step {
+        Step::Jump(chain) => chains[chain as usize].to_string(),
+        _ => String::new(),
+    }
+}
+
+/// `log=yes`, or `action=log`: one line either way.
+fn log_head(item: &Item, chain: &str) -> Option<LogHead> {
+    let wanted = item.get("log") == Some(&Value::Bool(true)) || text(item, "action") == Some("log");
+    wanted.then(|| LogHead::new(text(item, "log-prefix").unwrap_or_default(), chain))
+}

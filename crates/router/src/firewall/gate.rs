@@ -1,0 +1,146 @@
+//! The cheap part of a rule's matchers, all at once.
+//!
+//! Nearly all rules that do not match fail on an address, a port, a protocol, an interface or the
+//! state, all of which are constant for a flow. These are tested together, without a branch
+//! between them; only what passes the gate sees the rule's other matchers, one by one.
+//!
+//! ```text
+//! facts of the packet   proto  in  out  sport dport l4   src  dst   state
+//! gate of the rule      ├─────── first, span: u16 ────┤  ├─ u32 ─┤   set     all hold? ─► rule
+//! ```
+//!
+//! Each lane is a range that may wrap around, so that `!a..b` is a range as well: `b+1..a-1`.
+//! Never: notes anything in the trace (nothing here varies within a flow), remembers anything.
+
+use crate::firewall::matcher::{Matcher, What};
+use crate::packet::View;
+use wire::layers::protocol;
+
+const PROTOCOL: usize = 0;
+const IN: usize = 1;
+const OUT: usize = 2;
+const SRC_PORT: usize = 3;
+const DST_PORT: usize = 4;
+const PORTS: usize = 5;
+const FRAGMENT: usize = 6;
+const SRC: usize = 0;
+const DST: usize = 1;
+
+/// What the gates look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts {
+    narrow: [u16; 8],
+    wide: [u32; 2],
+    state: u8,
+}
+
+impl Facts {
+    pub(crate) fn of(view: &View) -> Facts {
+        let layers = view.layers;
+        let tuple = &layers.tuple;
+        let has_ports = layers.l4 != 0 && matches!(layers.protocol, protocol::TCP | protocol::UDP);
+        Facts {
+            narrow: [
+                u16::from(tuple.protocol),
+                view.in_interface.0,
+                view.out_interface.0,
+                tuple.src_port,
+                tuple.dst_port,
+                u16::from(has_ports),
+                u16::from(layers.later_fragment),
+                0,
+            ],
+            wide: [tuple.src, tuple.dst],
+            state: view.connection_state.bit(),
+        }
+    }
+}
+
+/// A rule's gate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    narrow_first: [u16; 8],
+    narrow_span: [u16; 8],
+    wide_first: [u32; 2],
+    wide_span: [u32; 2],
+    states: u8,
+}
+
+impl Gate {
+    /// Lets everything through.
+    pub(crate) const OPEN: Gate = Gate {
+        narrow_first: [0; 8],
+        narrow_span: [u16::MAX; 8],
+        wide_first: [0; 2],
+        wide_span: [u32::MAX; 2],
+        states: u8::MAX,
+    };
+
+    /// Whether the packet passes.
+    #[inline(always)]
+    pub(crate) fn admits(&self, facts: &Facts) -> bool {
+        let mut outside = 0u16;
+        for i in 0..8 {
+            let at = facts.narrow[i].wrapping_sub(self.narrow_first[i]);
+            outside |= at.saturating_sub(self.narrow_span[i]);
+        }
+        let mut outside_wide = self.states & facts.state == 0;
+        for i in 0..2 {
+            let at = facts.wide[i].wrapping_sub(self.wide_first[i]);
+            outside_wide |= at > self.wide_span[i];
+        }
+        (outside == 0) & !outside_wide
+    }
+
+    /// Takes a matcher over, if it can stand for it; false leaves the gate as it was.
+    pub(crate) fn absorb(&mut self, matcher: &Matcher) -> bool {
+        let not = matcher.not;
+        match &matcher.what {
+            What::Protocol(number) => {
+                self.narrow(PROTOCOL, (*number).into(), (*number).into(), not)
+            }
+            What::InInterface(set) if set.len() == 1 => self.narrow(IN, set[0].0, set[0].0, not),
+            What::OutInterface(set) if set.len() == 1 => self.narrow(OUT, set[0].0, set[0].0, not),
+            What::Fragment => self.narrow(FRAGMENT, 1, 1, not),
+            What::SrcAddress(range) => self.wide(SRC, range.first(), range.last(), not),
+            What::DstAddress(range) => self.wide(DST, range.first(), range.last(), not),
+            What::SrcPort(ports) if ports.len() == 1 => {
+                self.narrow(SRC_PORT, ports[0].0, ports[0].1, not)
+                    && self.narrow(PORTS, 1, 1, false)
+            }
+            What::DstPort(ports) if ports.len() == 1 => {
+                self.narrow(DST_PORT, ports[0].0, ports[0].1, not)
+                    && self.narrow(PORTS, 1, 1, false)
+            }
+            What::ConnectionState(set) => {
+                self.states &= if not { !set } else { *set };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn narrow(&mut self, lane: usize, first: u16, last: u16, not: bool) -> bool {
+        if first > last {
+            return false;
+        }
+        let (first, last) =
+            if not { (last.wrapping_add(1), first.wrapping_sub(1)) } else { (first, last) };
+        // The complement of everything would come out as everything.
+        if not && last.wrapping_add(1) == first {
+            return false;
+        }
+        (self.narrow_first[lane], self.narrow_span[lane]) = (first, last.wrapping_sub(first));
+        true
+    }
+
+    fn wide(&mut self, lane: usize, first: u32, last: u32, not: bool) -> bool {
+        let (first, last) =
+            if not { (last.wrapping_add(1), first.wrapping_sub(1)) } else { (first, last) };
+        if not && last.wrapping_add(1) == first {
+            return false;
+        }
+        (self.wide_first[lane], self.wide_span[lane]) = (first, last.wrapping_sub(first));
+        true
+    }
+}

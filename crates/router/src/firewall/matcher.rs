@@ -1,0 +1,318 @@
+//! What a rule looks at. The matchers of a rule are tried in the documented order ([`ORDER`]),
+//! cheap before costly; the first that fails ends it.
+//!
+//! ```text
+//! in-interface ─ out-interface ─ protocol ─ … ─ connection-state ─ random ─ nth ─ limit ─ content
+//! └── constant for a flow: tried at once by the gate ──┘            └── remember something ──┘
+//! ```
+//!
+//! A matcher that looks at something that is not constant for a flow says so in the trace,
+//! whether it matched or not; one that remembers, or reads the payload, forbids a recipe.
+
+use crate::firewall::address_list::AddressLists;
+use crate::firewall::rule::Books;
+use crate::firewall::state::SlotId;
+use crate::firewall::syntax::{IcmpOptions, Limit, Nth, TcpFlags, Ttl};
+use crate::interface::InterfaceId;
+use crate::packet::View;
+use wire::layers::protocol;
+use wire::{Ipv4Range, MacAddr};
+
+/// The order in which a rule's matchers are tried: RouterOS's, position 1 first. Observable only
+/// where a matcher remembers something (`random`, `nth`, `limit`): it sees what passed everything
+/// before it. `connection-nat-state` is younger than the list and stands where the current manual
+/// has it, after `connection-state`.
+pub const ORDER: [&str; 44] = [
+    "in-interface",
+    "out-interface",
+    "protocol",
+    "fragment",
+    "src-mac-address",
+    "in-bridge-port",
+    "out-bridge-port",
+    "src-address",
+    "dst-address",
+    "src-address-type",
+    "dst-address-type",
+    "dst-address-list",
+    "src-address-list",
+    "ttl",
+    "dscp",
+    "packet-size",
+    "ipv4-options",
+    "dst-port",
+    "src-port",
+    "port",
+    "tcp-flags",
+    "tcp-mss",
+    "icmp-options",
+    "ingress-priority",
+    "priority",
+    "packet-mark",
+    "routing-mark",
+    "hotspot",
+    "connection-mark",
+    "connection-state",
+    "connection-nat-state",
+    "connection-bytes",
+    "connection-limit",
+    "connection-rate",
+    "connection-type",
+    "random",
+    "psd",
+    "nth",
+    "limit",
+    "dst-limit",
+    "per-connection-classifier",
+    "p2p",
+    "content",
+    "layer7-protocol",
+];
+
+/// One matcher of a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Matcher {
+    /// `!`: matches what `what` does not. (Where there is nothing to look at, neither matches.)
+    pub(crate) not: bool,
+    pub(crate) what: What,
+}
+
+/// What is compared with what.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum What {
+    InInterface(Box<[InterfaceId]>),
+    OutInterface(Box<[InterfaceId]>),
+    Protocol(u8),
+    Fragment,
+    SrcMac(MacAddr),
+    InBridgePort(InterfaceId),
+    OutBridgePort(InterfaceId),
+    SrcAddress(Ipv4Range),
+    DstAddress(Ipv4Range),
+    /// A set of [`AddressType::bit`](crate::packet::AddressType::bit)s.
+    SrcAddressType(u8),
+    DstAddressType(u8),
+    DstAddressList(u32),
+    SrcAddressList(u32),
+    Ttl(Ttl),
+    Dscp(u8),
+    PacketSize(u16, u16),
+    Ipv4Options(Ipv4Options),
+    DstPort(Box<[(u16, u16)]>),
+    SrcPort(Box<[(u16, u16)]>),
+    Port(Box<[(u16, u16)]>),
+    TcpFlags(TcpFlags),
+    TcpMss(u16, u16),
+    IcmpOptions(IcmpOptions),
+    /// A set of [`ConnectionState::bit`](crate::packet::ConnectionState::bit)s.
+    ConnectionState(u8),
+    /// 1: the source is translated; 2: the destination.
+    ConnectionNatState(u8),
+    Random(u8),
+    Nth(Nth, SlotId),
+    Limit(Limit, SlotId),
+    Content(Box<[u8]>),
+}
+
+/// `ipv4-options`: the packet has (or has not) one of these options; none given: any option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ipv4Options {
+    pub(crate) kinds: &'static [u8],
+    pub(crate) present: bool,
+}
+
+impl Ipv4Options {
+    /// The meaning of one of the property's words (option numbers: IANA, copied flag included).
+    pub(crate) fn parse(word: &str) -> Option<Ipv4Options> {
+        let (kinds, present): (&[u8], bool) = match word {
+            "any" => (&[], true),
+            "none" => (&[], false),
+            "loose-source-routing" => (&[131], true),
+            "strict-source-routing" => (&[137], true),
+            "no-source-routing" => (&[131, 137], false),
+            "record-route" => (&[7], true),
+            "no-record-route" => (&[7], false),
+            "router-alert" => (&[148], true),
+            "no-router-alert" => (&[148], false),
+            "timestamp" => (&[68], true),
+            "no-timestamp" => (&[68], false),
+            _ => return None,
+        };
+        Some(Ipv4Options { kinds, present })
+    }
+
+    fn holds(self, header: &[u8]) -> bool {
+        let options = header.get(20..).unwrap_or(&[]);
+        let found = match self.kinds {
+            [] => !options.is_empty(),
+            kinds => find_option(options, |kind| kinds.contains(&kind)).is_some(),
+        };
+        found == self.present
+    }
+}
+
+impl Matcher {
+    /// Whether the packet matches; notes in the trace what it looked at.
+    pub(crate) fn matches(&self, view: &View, lists: &AddressLists, books: &mut Books) -> bool {
+        // Nothing to look at (no ports in a later fragment): no match, with or without `!`.
+        self.what.holds(view, lists, books).is_some_and(|holds| holds != self.not)
+    }
+}
+
+impl What {
+    fn holds(&self, view: &View, lists: &AddressLists, books: &mut Books) -> Option<bool> {
+        let tuple = &view.layers.tuple;
+        let trace = &mut *books.trace;
+        Some(match self {
+            What::InInterface(set) => set.contains(&view.in_interface),
+            What::OutInterface(set) => set.contains(&view.out_interface),
+            What::Protocol(protocol) => tuple.protocol == *protocol,
+            What::Fragment => view.layers.later_fragment,
+            What::SrcMac(mac) => {
+                if !view.in_interface.is_some() {
+                    return None;
+                }
+                trace.looked_at_src_mac(view.src_mac());
+                view.src_mac() == *mac
+            }
+            // A host may move to another port of the bridge while its flows live on.
+            What::InBridgePort(port) => {
+                trace.once = true;
+                view.in_bridge_port == *port
+            }
+            What::OutBridgePort(port) => {
+                trace.once = true;
+                view.out_bridge_port == *port
+            }
+            What::SrcAddress(range) => range.contains(tuple.src),
+            What::DstAddress(range) => range.contains(tuple.dst),
+            What::SrcAddressType(set) => (view.address_type)(tuple.src).bit() & set != 0,
+            What::DstAddressType(set) => (view.address_type)(tuple.dst).bit() & set != 0,
+            What::DstAddressList(list) => lists.get(*list).contains(tuple.dst),
+            What::SrcAddressList(list) => lists.get(*list).contains(tuple.src),
+            What::Ttl(ttl) => {
+                let n = *view.ip().get(8)?;
+                trace.looked_at_ttl(n);
+                (ttl.range.0 <= n && n <= ttl.range.1) != ttl.not
+            }
+            What::Dscp(dscp) => {
+                let tos = *view.ip().get(1)?;
+                trace.looked_at_tos(tos);
+                tos >> 2 == *dscp
+            }
+            What::PacketSize(min, max) => {
+                trace.looked_at_len(view.ip_len, *min, *max);
+                (*min..=*max).contains(&view.ip_len)
+            }
+            What::Ipv4Options(options) => options.holds(ip_header(view)),
+            What::DstPort(ports) => holds_port(ports, has_ports(view)?.dst_port),
+            What::SrcPort(ports) => holds_port(ports, has_ports(view)?.src_port),
+            What::Port(ports) => {
+                let tuple = has_ports(view)?;
+                holds_port(ports, tuple.src_port) || holds_port(ports, tuple.dst_port)
+            }
+            What::TcpFlags(want) => {
+                let flags = tcp_flags(view)?;
+                trace.looked_at_flags(flags, want.set | want.unset);
+                flags & want.set == want.set && flags & want.unset == 0
+            }
+            What::TcpMss(min, max) => {
+                let flags = tcp_flags(view)?;
+                trace.looked_at_flags(flags, SYN);
+                if flags & SYN == 0 {
+                    return None;
+                }
+                trace.once = true;
+                (*min..=*max).contains(&tcp_mss(view.transport())?)
+            }
+            What::IcmpOptions(want) => {
+                let [kind, code] = *view.transport().first_chunk()?;
+                if tuple.protocol != protocol::ICMP {
+                    return None;
+                }
+                trace.looked_at_icmp(kind, code);
+                kind == want.kind && want.codes.0 <= code && code <= want.codes.1
+            }
+            What::ConnectionState(set) => view.connection_state.bit() & set != 0,
+            What::ConnectionNatState(set) => {
+                (u8::from(view.srcnat) | u8::from(view.dstnat) << 1) & set != 0
+            }
+            What::Random(percent) => {
+                trace.once = true;
+                books.state.throw(*percent)
+            }
+            What::Nth(nth, slot) => {
+                trace.once = true;
+                books.state.count(*slot, *nth)
+            }
+            What::Limit(limit, slot) => {
+                trace.once = true;
+                books.state.take(*slot, limit, view.ip_len, books.now)
+            }
+            What::Content(text) => {
+                trace.once = true;
+                payload(view).windows(text.len()).any(|window| window == &**text)
+            }
+        })
+    }
+}
+
+const SYN: u8 = 0x02;
+
+/// The ports, if the packet has any: not a later fragment, not another protocol.
+fn has_ports<'a>(view: &View<'a>) -> Option<&'a wire::FiveTuple> {
+    let is_port_protocol = matches!(view.layers.protocol, protocol::TCP | protocol::UDP);
+    (view.layers.l4 != 0 && is_port_protocol).then_some(&view.layers.tuple)
+}
+
+fn holds_port(ports: &[(u16, u16)], port: u16) -> bool {
+    ports.iter().any(|&(low, high)| low <= port && port <= high)
+}
+
+fn tcp_flags(view: &View) -> Option<u8> {
+    let is_tcp = view.layers.protocol == protocol::TCP;
+    if is_tcp { view.transport().get(13).copied() } else { None }
+}
+
+fn tcp_mss(segment: &[u8]) -> Option<u16> {
+    let header_len = usize::from(segment.get(12)? >> 4) * 4;
+    let option = find_option(segment.get(20..header_len)?, |kind| kind == 2)?;
+    Some(u16::from_be_bytes([*option.get(2)?, *option.get(3)?]))
+}
+
+/// The first option of these kinds, whole. IP and TCP write them alike: 0 ends, 1 fills, all
+/// others have their length in the second byte.
+fn find_option(mut options: &[u8], wanted: impl Fn(u8) -> bool) -> Option<&[u8]> {
+    loop {
+        match *options {
+            [] | [0, ..] => return None,
+            [1, ref rest @ ..] => options = rest,
+            [kind, len, ..] if len >= 2 => {
+                let option = options.get(..usize::from(len))?;
+                if wanted(kind) {
+                    return Some(option);
+                }
+                options = &options[usize::from(len)..];
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn ip_header<'a>(view: &'a View) -> &'a [u8] {
+    let ip = view.ip();
+    let len = ip.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+    ip.get(..len).unwrap_or(&[])
+}
+
+/// What the transport header carries; for protocols without one, and later fragments, what IP
+/// carries.
+fn payload<'a>(view: &'a View) -> &'a [u8] {
+    let transport = view.transport();
+    let header_len = match view.layers.protocol {
+        _ if transport.is_empty() => return view.ip().get(ip_header(view).len()..).unwrap_or(&[]),
+        protocol::TCP => transport.get(12).map_or(0, |b| usize::from(b >> 4) * 4),
+        _ => 8,
+    };
+    transport.get(header_len..).unwrap_or(&[])
+}

@@ -1,0 +1,276 @@
+//! The menus of the rules: `/ip firewall filter`, `/ip firewall nat`, `/ip firewall address-list`.
+//! Every property RouterOS v6 has, once; what is not built is refused with a remark.
+//!
+//! **Missing** are the properties given as [`Property::missing`], the actions in
+//! [`MISSING_ACTIONS`], and the port matchers of DCCP, SCTP and UDP-Lite.
+
+use crate::firewall::syntax;
+use crate::packet::{AddressType, ConnectionState};
+use config::{Item, Menu, MenuKind, Property, Type, Value};
+
+/// `/ip firewall filter`.
+pub static FILTER: Menu = Menu {
+    path: "/ip firewall filter",
+    kind: RULES,
+    properties: &FILTER_PROPERTIES,
+    help: "Who may pass: rules over the packets of input, forward and output.",
+};
+
+/// `/ip firewall nat`.
+pub static NAT: Menu = Menu {
+    path: "/ip firewall nat",
+    kind: RULES,
+    properties: &NAT_PROPERTIES,
+    help: "Which translation a connection gets: rules over first packets.",
+};
+
+/// `/ip firewall address-list`.
+pub static ADDRESS_LIST: Menu = Menu {
+    path: "/ip firewall address-list",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("list", Type::Text, "The list's name.").required(),
+        Property::new("address", Type::Range, "An address, a prefix or a range.").required(),
+        Property::missing("timeout", "entries are static; remove them when their time has come"),
+    ],
+    help: "Named sets of addresses.",
+};
+
+const RULES: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false };
+
+/// Where the interfaces stand that a rule can name.
+const INTERFACES: &[&str] = &["/interface ethernet", "/interface bridge"];
+
+const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET], &Type::Reference(INTERFACES)));
+const BRIDGE_PORT: Type = Type::Negatable(&Type::Reference(INTERFACES));
+const ADDRESS: Type = Type::Negatable(&Type::Range);
+const NAME: Type = Type::Negatable(&Type::Text);
+const PORTS: Type = Type::Negatable(&Type::List(&Type::Numbers(0, 65535)));
+const LENGTHS: Type = Type::Negatable(&Type::Numbers(0, 65535));
+const ADDRESS_TYPES: Type = Type::Negatable(&Type::List(&Type::Enum(AddressType::WORDS)));
+
+/// `in-interface=all-ethernet`.
+pub(crate) const ALL_ETHERNET: &str = "all-ethernet";
+
+/// How many ports or ranges one matcher may list.
+const MAX_PORTS: usize = 15;
+
+/// The words of `connection-nat-state`, at the place of their bit.
+pub(crate) const NAT_STATES: &[&str] = &["srcnat", "dstnat"];
+
+/// The words of `ipv4-options`.
+pub(crate) const IPV4_OPTIONS: &[&str] = &[
+    "any",
+    "none",
+    "loose-source-routing",
+    "no-record-route",
+    "no-router-alert",
+    "no-source-routing",
+    "no-timestamp",
+    "record-route",
+    "router-alert",
+    "strict-source-routing",
+    "timestamp",
+];
+
+/// The words of `reject-with`.
+pub(crate) const REJECT_WITH: &[&str] = &[
+    "icmp-network-unreachable",
+    "icmp-host-unreachable",
+    "icmp-port-unreachable",
+    "icmp-protocol-unreachable",
+    "icmp-network-prohibited",
+    "icmp-host-prohibited",
+    "icmp-admin-prohibited",
+    "tcp-reset",
+];
+
+/// What the rules of all tables look at, and the log.
+const MATCHERS: [Property; 52] = [
+    Property::new("in-interface", INTERFACE, "Where it came in; a bridge for its ports."),
+    Property::new("out-interface", INTERFACE, "Where it goes out; a bridge for its ports."),
+    Property::missing("in-interface-list", "name one interface, or all-ethernet"),
+    Property::missing("out-interface-list", "name one interface, or all-ethernet"),
+    Property::new("protocol", PROTOCOL, "The IP protocol: a name or a number."),
+    Property::new("fragment", Type::Bool, "Second and later fragments."),
+    Property::new("src-mac-address", Type::Negatable(&Type::Mac), "The frame's source MAC."),
+    Property::new("in-bridge-port", BRIDGE_PORT, "The bridge's port it came in by."),
+    Property::new("out-bridge-port", BRIDGE_PORT, "The bridge's port it goes out by."),
+    Property::missing("in-bridge-port-list", "name one port"),
+    Property::missing("out-bridge-port-list", "name one port"),
+    Property::new("src-address", ADDRESS, "Source: an address, a prefix or a range."),
+    Property::new("dst-address", ADDRESS, "Destination: an address, a prefix or a range."),
+    Property::new("src-address-type", ADDRESS_TYPES, "Source, by the main routing table."),
+    Property::new("dst-address-type", ADDRESS_TYPES, "Destination, by the main routing table."),
+    Property::new("dst-address-list", NAME, "Destination is in this address list."),
+    Property::new("src-address-list", NAME, "Source is in this address list."),
+    Property::new("ttl", Type::Custom(syntax::read_ttl), "equal:N, less-than:N and so on."),
+    Property::new("dscp", Type::Negatable(&Type::Number(0, 63)), "The DSCP field."),
+    Property::new("packet-size", LENGTHS, "IP total length, in bytes."),
+    Property::new("ipv4-options", Type::Enum(IPV4_OPTIONS), "Which IP options there are."),
+    Property::new("dst-port", PORTS, "Destination ports; needs protocol=tcp or udp."),
+    Property::new("src-port", PORTS, "Source ports; needs protocol=tcp or udp."),
+    Property::new("port", PORTS, "Either port; needs protocol=tcp or udp."),
+    Property::new("tcp-flags", Type::Custom(syntax::read_tcp_flags), "Flags set, or !not set."),
+    Property::new("tcp-mss", LENGTHS, "The MSS option of a SYN."),
+    Property::new("icmp-options", ICMP_OPTIONS, "ICMP type:code or type:code-code."),
+    Property::missing("ingress-priority", "VLAN and MPLS priorities are not kept"),
+    Property::missing("priority", "VLAN and MPLS priorities are not kept"),
+    Property::missing("packet-mark", "marks come with /ip firewall mangle"),
+    Property::missing("routing-mark", "marks come with /ip firewall mangle"),
+    Property::missing("hotspot", "there is no hotspot"),
+    Property::missing("connection-mark", "marks come with /ip firewall mangle"),
+    Property::new("connection-state", CONNECTION_STATES, "What connection tracking made of it."),
+    Property::new("connection-nat-state", NAT_STATE, "The connection is translated."),
+    Property::missing("connection-bytes", "look at /ip firewall connection print"),
+    Property::missing("connection-limit", "use limit, which bounds packets"),
+    Property::missing("connection-rate", "look at /ip firewall connection print"),
+    Property::missing("connection-type", "there are no helpers"),
+    Property::new("random", Type::Number(1, 99), "Matches by chance, in percent."),
+    Property::missing("psd", "port scans are not detected"),
+    Property::new("nth", Type::Custom(syntax::read_nth), "every,packet: one of each so many."),
+    Property::new("limit", Type::Custom(syntax::read_limit), "count[/time],burst[:packet|bit]."),
+    Property::missing("dst-limit", "use limit, which has one bucket for all"),
+    Property::missing("per-connection-classifier", "use src-address or dst-address ranges"),
+    Property::missing("p2p", "RouterOS has removed it as well (6.39)"),
+    Property::new("content", NAME, "Text somewhere in the packet's payload."),
+    Property::missing("layer7-protocol", "use content, which looks at one packet"),
+    Property::missing("tls-host", "use dst-address-list"),
+    Property::missing("time", "enable and disable the rule"),
+    Property::missing("ipsec-policy", "there is no IPsec"),
+    Property::missing("realm", "there is no /routing filter to set it"),
+];
+
+const PROTOCOL: Type = Type::Negatable(&Type::Custom(syntax::read_protocol));
+const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_options));
+const CONNECTION_STATES: Type = Type::Negatable(&Type::List(&Type::Enum(ConnectionState::WORDS)));
+const NAT_STATE: Type = Type::Negatable(&Type::List(&Type::Enum(NAT_STATES)));
+
+/// Actions RouterOS has and we do not.
+pub const MISSING_ACTIONS: &[&str] =
+    &["tarpit", "add-src-to-address-list", "add-dst-to-address-list", "netmap", "same"];
+
+const FILTER_HEAD: [Property; 5] = [
+    Property::new("chain", Type::Text, "input, forward, output or a chain of your own.").required(),
+    Property::new("action", FILTER_ACTIONS, "What to do with a packet that matches.")
+        .default("accept"),
+    Property::new("jump-target", Type::Text, "The chain to jump to."),
+    Property::new("reject-with", Type::Enum(REJECT_WITH), "What a rejected sender is told.")
+        .default("icmp-network-unreachable"),
+    Property::missing("hw-offload", "there is no switch chip"),
+];
+
+const FILTER_ACTIONS: Type = Type::Enum(&[
+    "accept",
+    "drop",
+    "fasttrack-connection",
+    "jump",
+    "log",
+    "passthrough",
+    "reject",
+    "return",
+]);
+
+const NAT_HEAD: [Property; 7] = [
+    Property::new("chain", Type::Text, "srcnat, dstnat or a chain of your own.").required(),
+    Property::new("action", NAT_ACTIONS, "Which translation a connection gets.").default("accept"),
+    Property::new("jump-target", Type::Text, "The chain to jump to."),
+    Property::new("to-addresses", Type::Range, "The new source or destination."),
+    Property::new("to-ports", Type::Numbers(0, 65535), "The new source or destination ports."),
+    Property::missing("randomise-ports", "the old port is kept where it is free"),
+    Property::missing("same-not-by-dst", "action=same is not built"),
+];
+
+const NAT_ACTIONS: Type = Type::Enum(&[
+    "accept",
+    "dst-nat",
+    "jump",
+    "log",
+    "masquerade",
+    "passthrough",
+    "redirect",
+    "return",
+    "src-nat",
+]);
+
+const TAIL: [Property; 4] = [
+    Property::new("log", Type::Bool, "Write a line for each packet that matches.").default("no"),
+    Property::new("log-prefix", Type::Text, "Put this before the line."),
+    Property::missing("address-list", "there is no action that would use it"),
+    Property::missing("address-list-timeout", "there is no action that would use it"),
+];
+
+static FILTER_PROPERTIES: [Property; 61] = join(FILTER_HEAD, MATCHERS, TAIL);
+static NAT_PROPERTIES: [Property; 63] = join(NAT_HEAD, MATCHERS, TAIL);
+
+const fn join<const A: usize, const B: usize, const C: usize, const N: usize>(
+    a: [Property; A],
+    b: [Property; B],
+    c: [Property; C],
+) -> [Property; N] {
+    assert!(A + B + C == N);
+    let mut all = [c[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < A {
+            a[i]
+        } else if i < A + B {
+            b[i - A]
+        } else {
+            c[i - A - B]
+        };
+        i += 1;
+    }
+    all
+}
+
+/// What no property alone can say about a rule: refused before it enters the tree.
+///
+/// # Errors
+/// The text after `failure: `, in RouterOS's words where it has them.
+pub fn check(item: &Item) -> Result<(), String> {
+    let protocol = match item.get("protocol") {
+        Some(Value::Text(protocol)) => protocol.as_str(),
+        _ => "",
+    };
+    for name in ["dst-port", "src-port", "port", "to-ports"] {
+        let Some(value) = item.get(name) else { continue };
+        match protocol {
+            "tcp" | "udp" => (),
+            "udp-lite" | "dccp" | "sctp" => {
+                return Err(format!("{name} with protocol={protocol} is not implemented"));
+            }
+            _ => return Err(PORTS_NEED.to_string()),
+        }
+        if count(value) > MAX_PORTS {
+            return Err(format!("{name}: at most {MAX_PORTS} ports or ranges"));
+        }
+    }
+    if item.get("tcp-flags").is_some() && protocol != "tcp" {
+        return Err("tcp-flags works only with tcp".to_string());
+    }
+    if item.get("tcp-mss").is_some() && protocol != "tcp" {
+        return Err("tcp-mss works only with tcp".to_string());
+    }
+    if item.get("icmp-options").is_some() && protocol != "icmp" {
+        return Err("icmp-options can be specified if proto is icmp".to_string());
+    }
+    let action = match item.get("action") {
+        Some(Value::Text(action)) => action.as_str(),
+        _ => "accept",
+    };
+    if action == "jump" && item.get("jump-target").is_none() {
+        return Err("action=jump needs a jump-target".to_string());
+    }
+    Ok(())
+}
+
+const PORTS_NEED: &str = "ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp";
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Not(value) => count(value),
+        Value::List(values) => values.len(),
+        _ => 1,
+    }
+}

@@ -1,0 +1,137 @@
+//! `/ip firewall nat`: which translation a connection gets.
+//!
+//! ```text
+//! prerouting:  conntrack ─► mangle ─► [dstnat] ─► routing decision
+//! postrouting: mangle ─► [srcnat] ─► queues
+//! ```
+//!
+//! Read only for the first packet of a connection; the choice is kept in the connection, and later
+//! packets are rewritten from there.
+//!
+//! Never: rewrites a packet, looks for a free port, knows an interface's address (that is
+//! `firewall::translation`).
+//! **Missing**: `netmap`, `same`, `add-*-to-address-list`, `randomise-ports`.
+
+use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
+use crate::firewall::invalid::Invalid;
+use crate::firewall::read::{numbers, range};
+use crate::firewall::rule::{Books, Ruleset, Step};
+use crate::packet::View;
+use config::{Item, ItemId};
+use wire::Ipv4Range;
+
+/// The built-in chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NatChain {
+    /// Before the routing decision: destinations.
+    Dstnat = 0,
+    /// Before the packet leaves: sources.
+    Srcnat = 1,
+}
+
+/// Ports, both included.
+pub type PortRange = (u16, u16);
+
+/// Which translation a connection gets. What is `None` stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NatVerdict {
+    /// No rule decided.
+    None,
+    /// A rule said that there is to be no translation.
+    Accept,
+    /// `src-nat`.
+    Src {
+        /// The new source is one of these.
+        addresses: Option<Ipv4Range>,
+        /// The new source port is one of these.
+        ports: Option<PortRange>,
+    },
+    /// `masquerade`: the new source is the out-interface's address.
+    Masquerade {
+        /// The new source port is one of these.
+        ports: Option<PortRange>,
+    },
+    /// `dst-nat`.
+    Dst {
+        /// The new destination is one of these.
+        addresses: Option<Ipv4Range>,
+        /// The new destination port is one of these.
+        ports: Option<PortRange>,
+    },
+    /// `redirect`: the new destination is the in-interface's address.
+    Redirect {
+        /// The new destination port is one of these.
+        ports: Option<PortRange>,
+    },
+}
+
+impl Table for NatVerdict {
+    const PATH: &'static str = "/ip firewall nat";
+    const HOOKS: &'static [Hook] = &[
+        Hook { name: "dstnat", has_in: true, has_out: false },
+        Hook { name: "srcnat", has_in: false, has_out: true },
+    ];
+
+    fn action(action: &str, item: &Item) -> Result<Possible<NatVerdict>, Invalid> {
+        let addresses = match item.get("to-addresses") {
+            Some(value) => Some(range(value).ok_or(Invalid::Unreadable("to-addresses"))?),
+            None => None,
+        };
+        // RouterOS writes 0.0.0.0 for an address that is not to change.
+        let addresses = addresses.filter(|range| range.last() != 0);
+        let ports = match item.get("to-ports") {
+            Some(value) => Some(numbers(value).ok_or(Invalid::Unreadable("to-ports"))?),
+            None => None,
+        };
+        if let Some((low, high)) = ports
+            && low > high
+        {
+            return Err(Invalid::Never("to-ports", format!("{low}-{high}")));
+        }
+        let nothing = addresses.is_none() && ports.is_none();
+        let (verdict, only) = match action {
+            "accept" => (NatVerdict::Accept, None),
+            "src-nat" if nothing => return Err(Invalid::NothingToTranslate("src-nat")),
+            "dst-nat" if nothing => return Err(Invalid::NothingToTranslate("dst-nat")),
+            "src-nat" => (NatVerdict::Src { addresses, ports }, Some(("srcnat", "src-nat"))),
+            "dst-nat" => (NatVerdict::Dst { addresses, ports }, Some(("dstnat", "dst-nat"))),
+            "masquerade" => (NatVerdict::Masquerade { ports }, Some(("srcnat", "masquerade"))),
+            "redirect" => (NatVerdict::Redirect { ports }, Some(("dstnat", "redirect"))),
+            _ => return Err(Invalid::Unreadable("action")),
+        };
+        Ok(Possible { step: Step::Stop(verdict), only })
+    }
+}
+
+/// The compiled table.
+#[derive(Clone, Debug)]
+pub struct Nat {
+    rules: Ruleset<NatVerdict>,
+}
+
+impl Nat {
+    /// Compiles the enabled rules of `/ip firewall nat`.
+    pub fn compile(setting: &mut Setting) -> Nat {
+        Nat { rules: compile::compile(setting) }
+    }
+
+    /// Walks the first packet of a connection through a built-in chain.
+    pub fn run(&self, chain: NatChain, view: &View, books: &mut Books) -> NatVerdict {
+        self.rules.run(chain as usize, view, books).action.unwrap_or(NatVerdict::None)
+    }
+
+    /// Whether no rule is in force.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// How many rules are in force: neither disabled nor invalid.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Why a rule is invalid, if it is.
+    pub fn invalid(&self, item: ItemId) -> Option<&Invalid> {
+        self.rules.invalid(item)
+    }
+}

@@ -1,0 +1,240 @@
+//! From a property as typed to a matcher: what one value means, by itself.
+
+use crate::firewall::address_list::AddressLists;
+use crate::firewall::invalid::Invalid;
+use crate::firewall::matcher::{Ipv4Options, Matcher, What};
+use crate::firewall::menu::{ALL_ETHERNET, NAT_STATES};
+use crate::firewall::state::SlotId;
+use crate::firewall::syntax::{self, IcmpOptions, Limit, Nth, TcpFlags, Ttl};
+use crate::interface::{InterfaceId, InterfaceKind, Names};
+use crate::packet::{AddressType, ConnectionState};
+use config::{Item, Tree, Value};
+use std::collections::HashMap;
+use wire::{Ipv4Prefix, Ipv4Range};
+
+/// The text of a property; `None` if it is not set.
+pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    match item.get(name) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Addresses, however they were typed.
+pub(crate) fn range(value: &Value) -> Option<Ipv4Range> {
+    match *value {
+        Value::Range(range) => Some(range),
+        Value::Address(address) => Some(Ipv4Prefix::host(address.into()).into()),
+        Value::Cidr(address, len) if len <= 32 => Some(Ipv4Prefix::new(address.into(), len).into()),
+        _ => None,
+    }
+}
+
+/// A range of 16-bit numbers, however it was typed.
+pub(crate) fn numbers(value: &Value) -> Option<(u16, u16)> {
+    match *value {
+        Value::Numbers(low, high) => Some((low.try_into().ok()?, high.try_into().ok()?)),
+        Value::Number(n) => Some((n.try_into().ok()?, n.try_into().ok()?)),
+        _ => None,
+    }
+}
+
+/// What the matchers of all rules refer to.
+pub(crate) struct Surroundings<'a> {
+    names: &'a Names,
+    pub(crate) lists: AddressLists,
+    /// The bridge of each bridge port.
+    masters: HashMap<&'a str, &'a str>,
+    use_ip_firewall: bool,
+}
+
+impl<'a> Surroundings<'a> {
+    pub(crate) fn of(tree: &'a Tree, names: &'a Names, use_ip_firewall: bool) -> Self {
+        let ports = tree.enabled("/interface bridge port");
+        let masters =
+            ports.filter_map(|port| Some((text(port, "interface")?, text(port, "bridge")?)));
+        let (lists, masters) = (AddressLists::compile(tree), masters.collect());
+        Surroundings { names, lists, masters, use_ip_firewall }
+    }
+
+    /// Reads one property. `slot` is the memory of the rule, asked for only where it is needed.
+    pub(crate) fn matcher(
+        &mut self,
+        name: &'static str,
+        value: &Value,
+        slot: impl FnOnce() -> SlotId,
+    ) -> Result<Matcher, Invalid> {
+        let (not, plain) = match value {
+            Value::Not(plain) => (true, &**plain),
+            Value::Bool(yes) => (!yes, value),
+            plain => (false, plain),
+        };
+        let what = match plain {
+            Value::Text(text) => self.worded(name, text, slot)?,
+            plain => Self::plain(name, plain),
+        };
+        let matcher = Matcher { not, what: what.ok_or(Invalid::Unreadable(name))? };
+        let empty_list = match matcher.what {
+            What::SrcAddressList(list) | What::DstAddressList(list) => {
+                self.lists.get(list).is_empty()
+            }
+            _ => false,
+        };
+        if empty_list && !not {
+            return Err(Invalid::EmptyList(name, typed(plain)));
+        }
+        if matcher.never() {
+            return Err(Invalid::Never(name, typed(value)));
+        }
+        Ok(matcher)
+    }
+
+    fn worded(
+        &mut self,
+        name: &'static str,
+        text: &str,
+        slot: impl FnOnce() -> SlotId,
+    ) -> Result<Option<What>, Invalid> {
+        Ok(match name {
+            "in-interface" => Some(What::InInterface(self.interfaces(name, text)?)),
+            "out-interface" => Some(What::OutInterface(self.interfaces(name, text)?)),
+            "in-bridge-port" => Some(What::InBridgePort(self.bridge_port(name, text)?)),
+            "out-bridge-port" => Some(What::OutBridgePort(self.bridge_port(name, text)?)),
+            "protocol" => syntax::protocol_number(text).map(What::Protocol),
+            "dst-address-list" => Some(What::DstAddressList(self.lists.find(text))),
+            "src-address-list" => Some(What::SrcAddressList(self.lists.find(text))),
+            "src-address-type" => word(text, AddressType::WORDS).map(What::SrcAddressType),
+            "dst-address-type" => word(text, AddressType::WORDS).map(What::DstAddressType),
+            "ttl" => Ttl::parse(text).map(What::Ttl),
+            "ipv4-options" => Ipv4Options::parse(text).map(What::Ipv4Options),
+            "tcp-flags" => TcpFlags::parse(text).map(What::TcpFlags),
+            "icmp-options" => IcmpOptions::parse(text).map(What::IcmpOptions),
+            "connection-state" => word(text, ConnectionState::WORDS).map(What::ConnectionState),
+            "connection-nat-state" => word(text, NAT_STATES).map(What::ConnectionNatState),
+            "nth" => Nth::parse(text).map(|nth| What::Nth(nth, slot())),
+            "limit" => Limit::parse(text).map(|limit| What::Limit(limit, slot())),
+            "content" => Some(What::Content(text.as_bytes().into())),
+            _ => None,
+        })
+    }
+
+    fn plain(name: &str, value: &Value) -> Option<What> {
+        Some(match name {
+            "fragment" => What::Fragment,
+            "protocol" => What::Protocol(numbers(value)?.0.try_into().ok()?),
+            "src-mac-address" => match value {
+                Value::Mac(mac) => What::SrcMac(*mac),
+                _ => return None,
+            },
+            "src-address" => What::SrcAddress(range(value)?),
+            "dst-address" => What::DstAddress(range(value)?),
+            "src-address-type" => What::SrcAddressType(words(value, AddressType::WORDS)?),
+            "dst-address-type" => What::DstAddressType(words(value, AddressType::WORDS)?),
+            "dscp" => What::Dscp(numbers(value)?.0.try_into().ok()?),
+            "packet-size" => What::PacketSize(numbers(value)?.0, numbers(value)?.1),
+            "tcp-mss" => What::TcpMss(numbers(value)?.0, numbers(value)?.1),
+            "dst-port" => What::DstPort(ports(value)?),
+            "src-port" => What::SrcPort(ports(value)?),
+            "port" => What::Port(ports(value)?),
+            "connection-state" => What::ConnectionState(words(value, ConnectionState::WORDS)?),
+            "connection-nat-state" => What::ConnectionNatState(words(value, NAT_STATES)?),
+            "random" => What::Random(numbers(value)?.0.try_into().ok()?),
+            _ => return None,
+        })
+    }
+
+    /// The interfaces of this name, as IP sees them.
+    fn interfaces(&self, name: &'static str, text: &str) -> Result<Box<[InterfaceId]>, Invalid> {
+        let mut ids: Vec<InterfaceId> = if text == ALL_ETHERNET {
+            self.names.of_kind(InterfaceKind::Ethernet).collect()
+        } else {
+            self.names.find(text).into_iter().collect()
+        };
+        if ids.is_empty() {
+            return Err(Invalid::NoInterface(name, text.to_string()));
+        }
+        if let Some(&bridge) = self.masters.get(text) {
+            return Err(Invalid::Slave(text.to_string(), bridge.to_string()));
+        }
+        ids.sort_unstable();
+        Ok(ids.into())
+    }
+
+    fn bridge_port(&self, name: &'static str, text: &str) -> Result<InterfaceId, Invalid> {
+        let port = self.names.find(text);
+        let port = port.ok_or_else(|| Invalid::NoInterface(name, text.to_string()))?;
+        if !self.masters.contains_key(text) {
+            return Err(Invalid::NotSlave(text.to_string()));
+        }
+        if self.use_ip_firewall { Ok(port) } else { Err(Invalid::NoIpFirewall(name)) }
+    }
+}
+
+impl Matcher {
+    /// Whether no packet at all can match.
+    fn never(&self) -> bool {
+        let never = |all: bool, none: bool| if self.not { all } else { none };
+        let set = |set: u8, words: &[&str]| never(set.count_ones() == words.len() as u32, set == 0);
+        let ports = |ports: &[(u16, u16)]| {
+            let covers = |&(low, high): &(u16, u16)| low == 0 && high == u16::MAX;
+            never(ports.iter().any(covers), ports.iter().all(|&(low, high)| low > high))
+        };
+        match &self.what {
+            What::SrcAddress(range) | What::DstAddress(range) => {
+                never(range.first() == 0 && range.last() == u32::MAX, false)
+            }
+            What::SrcAddressType(types) | What::DstAddressType(types) => {
+                set(*types, AddressType::WORDS)
+            }
+            What::ConnectionState(states) => set(*states, ConnectionState::WORDS),
+            // Untranslated connections exist: the complement is never empty.
+            What::ConnectionNatState(states) => never(false, *states == 0),
+            What::DstPort(list) | What::SrcPort(list) | What::Port(list) => ports(list),
+            // An IPv4 packet has 20 bytes at least.
+            What::PacketSize(low, high) => {
+                never(*low <= 20 && *high == u16::MAX, low > high || *high < 20)
+            }
+            What::TcpMss(low, high) => never(*low == 0 && *high == u16::MAX, low > high),
+            What::Ttl(ttl) => !ttl.not && ttl.range.0 > ttl.range.1,
+            What::TcpFlags(flags) => flags.set & flags.unset != 0,
+            What::IcmpOptions(options) => never(false, options.codes.0 > options.codes.1),
+            What::Nth(nth, _) => nth.packet == 0 || nth.packet > nth.every,
+            What::Limit(limit, _) => limit.burst == 0,
+            What::Content(text) => never(text.is_empty(), false),
+            _ => false,
+        }
+    }
+}
+
+/// The value as it was typed, for the reason of an invalid rule.
+fn typed(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Range(range) => range.to_string(),
+        Value::Number(n) => n.to_string(),
+        Value::Numbers(low, high) => format!("{low}-{high}"),
+        Value::List(values) => values.iter().map(typed).collect::<Vec<_>>().join(","),
+        Value::Not(value) => format!("!{}", typed(value)),
+        value => format!("{value:?}"),
+    }
+}
+
+fn word(text: &str, words: &[&str]) -> Option<u8> {
+    words.iter().position(|&word| word == text).map(|i| 1 << i)
+}
+
+/// The set of a list of words: bits by place in `words`.
+fn words(value: &Value, all: &[&str]) -> Option<u8> {
+    let Value::List(values) = value else { return None };
+    values.iter().try_fold(0, |set, value| match value {
+        Value::Text(text) => Some(set | word(text, all)?),
+        _ => None,
+    })
+}
+
+fn ports(value: &Value) -> Option<Box<[(u16, u16)]>> {
+    match value {
+        Value::List(values) => values.iter().map(numbers).collect(),
+        value => Some([numbers(value)?].into()),
+    }
+}

@@ -1,0 +1,179 @@
+//! Rules compiled, and the walk through them.
+//!
+//! ```text
+//! chains   input │ forward │ output │ icmp │ …         each a stretch of the two tables
+//! gates    ▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮▮        all cheap matchers of a rule at once
+//! rules    other matchers, counter, log, step          read only when the gate lets through
+//!
+//! top-down ─► gate ─► matchers ─► count ─► log ─► accept, drop, src-nat …   the walk ends
+//!                                                 passthrough, log, fasttrack  the next rule
+//!                                                 jump ─► own chain ─► return  the rule after it
+//! ```
+//!
+//! The end of a built-in chain decides nothing, which means accept; the end of an own chain goes
+//! back. Chains cannot loop (a jump that would close a loop is [invalid](super::invalid)), so the
+//! walk ends; but chains that jump to each other many times multiply, as in Linux.
+//!
+//! Recipes are neither made nor used for fragments and for packets with IP options; a walk over
+//! one says so in the trace.
+//!
+//! **Missing**: a compiler that sorts rules into classes of tuples, so that the first packets of a
+//! flood of flows cost the same however many rules there are.
+
+use crate::counter::{Count, CounterBook, CounterId, Counters};
+use crate::firewall::address_list::AddressLists;
+use crate::firewall::gate::{Facts, Gate};
+use crate::firewall::invalid::Invalid;
+use crate::firewall::log::{Log, LogHead};
+use crate::firewall::matcher::Matcher;
+use crate::firewall::state::RuleState;
+use crate::packet::View;
+use crate::trace::Trace;
+use config::ItemId;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use wire::Moment;
+
+/// All chains of one table (filter, nat), whose last word is an `A`.
+#[derive(Clone, Debug)]
+pub struct Ruleset<A> {
+    /// The built-in chains first, in the order of the table; then the user's own.
+    pub(crate) chains: Vec<Chain>,
+    /// One gate and one rule each, chain by chain.
+    pub(crate) gates: Vec<Gate>,
+    pub(crate) rules: Vec<Rule<A>>,
+    pub(crate) lists: AddressLists,
+    pub(crate) invalid: BTreeMap<ItemId, Invalid>,
+}
+
+/// A chain: which rules.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    pub(crate) rules: Range<u32>,
+}
+
+/// A rule behind its gate.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule<A> {
+    /// What the gate could not take over, in the documented order.
+    pub(crate) matchers: Box<[Matcher]>,
+    pub(crate) counter: CounterId,
+    pub(crate) log: Option<LogHead>,
+    pub(crate) step: Step<A>,
+}
+
+/// What to do with a packet that matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step<A> {
+    /// `passthrough`, `log`.
+    Continue,
+    /// `fasttrack-connection`.
+    Fasttrack,
+    Jump(u32),
+    Return,
+    /// The table's own word, which ends the walk.
+    Stop(A),
+}
+
+/// What a walk reads and writes besides the packet.
+#[derive(Debug)]
+pub struct Books<'a> {
+    /// The time.
+    pub now: Moment,
+    /// What rules remember.
+    pub state: &'a mut RuleState,
+    /// What was looked at and counted.
+    pub trace: &'a mut Trace,
+    /// The rules' counters.
+    pub counters: &'a mut Counters,
+    /// Where `log=yes` writes.
+    pub log: &'a mut Log,
+}
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome<A> {
+    /// The rule that ended it; `None` at the end of the built-in chain.
+    pub action: Option<A>,
+    /// A `fasttrack-connection` rule was passed.
+    pub fasttrack: bool,
+}
+
+impl<A: Copy> Ruleset<A> {
+    /// Walks a packet through a built-in chain, given by its place in the table.
+    pub(crate) fn run(&self, chain: usize, view: &View, books: &mut Books) -> Outcome<A> {
+        let mut outcome = Outcome { action: None, fasttrack: false };
+        let mut rules = self.chains[chain].rules.clone();
+        if rules.is_empty() {
+            return outcome;
+        }
+        if view.layers.fragment | view.layers.options {
+            books.trace.once = true;
+        }
+        let facts = Facts::of(view);
+        books.state.returns.clear();
+        loop {
+            let Some(at) = self.next(rules.clone(), &facts) else {
+                let Some((start, end)) = books.state.returns.pop() else { return outcome };
+                rules = start..end;
+                continue;
+            };
+            rules.start = at + 1;
+            let rule = &self.rules[at as usize];
+            if !rule.matchers.iter().all(|matcher| matcher.matches(view, &self.lists, books)) {
+                continue;
+            }
+            books.counters.add(rule.counter, u64::from(view.ip_len));
+            books.trace.counters.push(rule.counter);
+            if let Some(head) = &rule.log {
+                books.trace.once = true;
+                books.log.write(head, view, books.now);
+            }
+            match rule.step {
+                Step::Continue => (),
+                Step::Fasttrack => outcome.fasttrack = true,
+                Step::Jump(chain) => {
+                    books.state.returns.push((rules.start, rules.end));
+                    rules = self.chains[chain as usize].rules.clone();
+                }
+                Step::Return => rules.start = rules.end,
+                Step::Stop(action) => {
+                    outcome.action = Some(action);
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    /// The first of these rules whose gate lets the packet through.
+    #[inline]
+    fn next(&self, rules: Range<u32>, facts: &Facts) -> Option<u32> {
+        let gates = &self.gates[rules.start as usize..rules.end as usize];
+        gates.iter().position(|gate| gate.admits(facts)).map(|i| rules.start + i as u32)
+    }
+
+    /// Why a rule is invalid, if it is.
+    pub fn invalid(&self, item: ItemId) -> Option<&Invalid> {
+        self.invalid.get(&item)
+    }
+
+    /// All invalid rules, with the reasons.
+    pub fn all_invalid(&self) -> impl Iterator<Item = (ItemId, &Invalid)> {
+        self.invalid.iter().map(|(&item, reason)| (item, reason))
+    }
+
+    /// How many rules are in force: neither disabled nor invalid.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether no rule is in force: the table does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+}
+
+/// `print stats`: what a rule has counted; zero if it never was in force.
+pub fn stats(item: ItemId, book: &CounterBook, counters: &Counters) -> Count {
+    book.find(item).map_or(Count::default(), |id| counters.get(id))
+}

@@ -1,0 +1,177 @@
+//! What rules remember between packets: the buckets of `limit`, the counts of `nth`, the dice of
+//! `random`. It belongs to the item, not to the compiled program: editing another rule, or even
+//! this one, resets nothing.
+//!
+//! ```text
+//! compiled rule ── SlotId ──► slot { tokens, refilled, seen }   ◄── the same after every edit
+//! ```
+
+use crate::firewall::syntax::{Limit, Nth};
+use config::ItemId;
+use std::collections::HashMap;
+use std::time::Duration;
+use wire::Moment;
+
+/// Where a rule's memory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotId(u32);
+
+/// The memory of all rules.
+#[derive(Debug)]
+pub struct RuleState {
+    slots: Vec<Slot>,
+    by_item: HashMap<ItemId, SlotId>,
+    free: Vec<SlotId>,
+    dice: u64,
+    /// Where to go on after `return`: the walk's stack, here for its memory.
+    pub(crate) returns: Vec<(u32, u32)>,
+}
+
+/// One rule's memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Tokens, in packets or bits times the nanoseconds of the limit's `per`; `None` before the
+    /// first packet, which finds the bucket full.
+    tokens: Option<u128>,
+    /// The last refill, in ticks.
+    refilled: u64,
+    /// Packets seen in this round of `nth`.
+    seen: u32,
+}
+
+/// Buckets are refilled this often, as RouterOS does.
+const TICK: Duration = Duration::from_millis(10);
+
+impl RuleState {
+    /// No memory yet. `seed` decides what the dice show.
+    pub fn new(seed: u64) -> RuleState {
+        let (slots, free, returns) = (Vec::new(), Vec::new(), Vec::new());
+        RuleState { slots, by_item: HashMap::new(), free, dice: seed, returns }
+    }
+
+    /// The item's memory; made when it is asked for the first time.
+    pub fn slot(&mut self, item: ItemId) -> SlotId {
+        if let Some(&slot) = self.by_item.get(&item) {
+            return slot;
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            SlotId(self.slots.len() as u32 - 1)
+        });
+        self.slots[slot.0 as usize] = Slot::default();
+        self.by_item.insert(item, slot);
+        slot
+    }
+
+    /// Forgets the items that are gone.
+    pub fn retain(&mut self, mut lives: impl FnMut(ItemId) -> bool) {
+        self.by_item.retain(|&item, &mut slot| {
+            let keep = lives(item);
+            if !keep {
+                self.free.push(slot);
+            }
+            keep
+        });
+    }
+
+    /// `limit`: takes a token for a packet of `ip_len` bytes; false if there is none.
+    pub(crate) fn take(&mut self, slot: SlotId, limit: &Limit, ip_len: u16, now: Moment) -> bool {
+        let slot = &mut self.slots[slot.0 as usize];
+        let unit = limit.per.as_nanos();
+        let depth = u128::from(limit.burst) * unit;
+        let tick = now.as_nanos() / TICK.as_nanos() as u64;
+        let since = u128::from(tick.saturating_sub(slot.refilled)) * TICK.as_nanos();
+        let refill = since.saturating_mul(u128::from(limit.count));
+        let tokens = slot.tokens.map_or(depth, |t| t.saturating_add(refill).min(depth));
+        slot.refilled = tick;
+        let price = unit * if limit.bits { u128::from(ip_len) * 8 } else { 1 };
+        slot.tokens = Some(tokens.checked_sub(price).unwrap_or(tokens));
+        tokens >= price
+    }
+
+    /// `nth`: counts one more packet; whether it is the one.
+    pub(crate) fn count(&mut self, slot: SlotId, nth: Nth) -> bool {
+        let slot = &mut self.slots[slot.0 as usize];
+        slot.seen = if slot.seen >= nth.every { 1 } else { slot.seen + 1 };
+        slot.seen == nth.packet
+    }
+
+    /// `random`: true in `percent` of 100 throws.
+    pub(crate) fn throw(&mut self, percent: u8) -> bool {
+        // SplitMix64: one addition and a mix, good enough for dice and repeatable from the seed.
+        self.dice = self.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.dice;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let throw = (u128::from(z ^ (z >> 31)) * 100) >> 64;
+        throw < u128::from(percent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: u64) -> Moment {
+        Moment::from_nanos(ms * 1_000_000)
+    }
+
+    /// Feeds a packet of 100 bytes at each time; how many were let through.
+    fn passed(text: &str, times_ms: impl Iterator<Item = u64>) -> usize {
+        let limit = Limit::parse(text).unwrap();
+        let mut state = RuleState::new(1);
+        let slot = state.slot(ItemId(1));
+        times_ms.filter(|&ms| state.take(slot, &limit, 100, at_ms(ms))).count()
+    }
+
+    #[test]
+    fn a_bucket_lets_through_its_burst_and_then_its_rate() {
+        assert_eq!(passed("10,5:packet", std::iter::repeat_n(7, 100)), 5);
+        // 5 at once, then 10 a second for 10 s, each token as soon as it is whole.
+        assert_eq!(passed("10,5:packet", 0..10_000), 5 + 99);
+        assert_eq!(passed("60/1m,1:packet", 0..10_000), 1 + 9);
+        // 800 bits a packet: 8000 bit/s are ten packets a second.
+        assert_eq!(passed("8k,1600:bit", 0..10_000), 2 + 99);
+        // A packet that is greater than the bucket never passes.
+        assert_eq!(passed("1M,799:bit", 0..1000), 0);
+        // Nothing comes back between two ticks.
+        assert_eq!(passed("1000,1:packet", 10..20), 1);
+        // Never above the burst, however long nothing came.
+        assert_eq!(passed("1000,3:packet", [0, 3_600_000].into_iter().flat_map(|t| [t; 9])), 6);
+    }
+
+    #[test]
+    fn nth_matches_one_of_each_round() {
+        let mut state = RuleState::new(1);
+        let slot = state.slot(ItemId(1));
+        let nth = Nth { every: 3, packet: 2 };
+        let got: Vec<bool> = (0..7).map(|_| state.count(slot, nth)).collect();
+        assert_eq!(got, [false, true, false, false, true, false, false]);
+    }
+
+    #[test]
+    fn dice_are_fair_and_repeatable() {
+        let throws = |seed, percent| {
+            let mut state = RuleState::new(seed);
+            (0..100_000).filter(|_| state.throw(percent)).count()
+        };
+        assert_eq!(throws(7, 30), throws(7, 30));
+        for percent in [1u8, 30, 99] {
+            let got = throws(42, percent) as f64 / 1000.0;
+            assert!((got - f64::from(percent)).abs() < 0.5, "{percent} %: {got} %");
+        }
+    }
+
+    #[test]
+    fn memory_belongs_to_the_item() {
+        let mut state = RuleState::new(1);
+        let (a, b) = (state.slot(ItemId(1)), state.slot(ItemId(2)));
+        assert_eq!((state.slot(ItemId(1)), a == b), (a, false));
+        let nth = Nth { every: 2, packet: 2 };
+        assert!(!state.count(a, nth) && !state.count(b, nth));
+        state.retain(|item| item == ItemId(2));
+        assert!(state.count(b, nth), "kept");
+        let c = state.slot(ItemId(3));
+        assert!(!state.count(c, nth), "starts anew in the freed place");
+    }
+}
