@@ -43,4 +43,7 @@ pub const MENUS: &[&config::Menu] = &[
     &ip::menu::ADDRESS,
     &ip::menu::ARP,
     &ip::menu::ROUTE,
+    &firewall::menu::FILTER,
+    &firewall::menu::NAT,
+    &firewall::menu::ADDRESS_LIST,
 ];

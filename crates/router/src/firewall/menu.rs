@@ -193,15 +193,20 @@ const NAT_ACTIONS: Type = Type::Enum(&[
     "src-nat",
 ]);
 
-const TAIL: [Property; 4] = [
+const TAIL: [Property; 7] = [
     Property::new("log", Type::Bool, "Write a line for each packet that matches.").default("no"),
     Property::new("log-prefix", Type::Text, "Put this before the line."),
     Property::missing("address-list", "there is no action that would use it"),
     Property::missing("address-list-timeout", "there is no action that would use it"),
+    Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
+    Property::new("bytes", COUNT, "IP bytes that have matched.").read_only(),
+    Property::new("packets", COUNT, "Packets that have matched.").read_only(),
 ];
 
-static FILTER_PROPERTIES: [Property; 61] = join(FILTER_HEAD, MATCHERS, TAIL);
-static NAT_PROPERTIES: [Property; 63] = join(NAT_HEAD, MATCHERS, TAIL);
+const COUNT: Type = Type::Number(0, i64::MAX);
+
+static FILTER_PROPERTIES: [Property; 64] = join(FILTER_HEAD, MATCHERS, TAIL);
+static NAT_PROPERTIES: [Property; 66] = join(NAT_HEAD, MATCHERS, TAIL);
 
 const fn join<const A: usize, const B: usize, const C: usize, const N: usize>(
     a: [Property; A],
@@ -227,7 +232,7 @@ const fn join<const A: usize, const B: usize, const C: usize, const N: usize>(
 /// What no property alone can say about a rule: refused before it enters the tree.
 ///
 /// # Errors
-/// The text after `failure: `, in RouterOS's words where it has them.
+/// `failure: ` and why, in RouterOS's words where it has them.
 pub fn check(item: &Item) -> Result<(), String> {
     let protocol = match item.get("protocol") {
         Some(Value::Text(protocol)) => protocol.as_str(),
@@ -238,34 +243,34 @@ pub fn check(item: &Item) -> Result<(), String> {
         match protocol {
             "tcp" | "udp" => (),
             "udp-lite" | "dccp" | "sctp" => {
-                return Err(format!("{name} with protocol={protocol} is not implemented"));
+                return Err(format!("failure: {name} with protocol={protocol} is not implemented"));
             }
             _ => return Err(PORTS_NEED.to_string()),
         }
         if count(value) > MAX_PORTS {
-            return Err(format!("{name}: at most {MAX_PORTS} ports or ranges"));
+            return Err(format!("failure: {name}: at most {MAX_PORTS} ports or ranges"));
         }
     }
     if item.get("tcp-flags").is_some() && protocol != "tcp" {
-        return Err("tcp-flags works only with tcp".to_string());
+        return Err("failure: tcp-flags works only with tcp".to_string());
     }
     if item.get("tcp-mss").is_some() && protocol != "tcp" {
-        return Err("tcp-mss works only with tcp".to_string());
+        return Err("failure: tcp-mss works only with tcp".to_string());
     }
     if item.get("icmp-options").is_some() && protocol != "icmp" {
-        return Err("icmp-options can be specified if proto is icmp".to_string());
+        return Err("failure: icmp-options can be specified if proto is icmp".to_string());
     }
     let action = match item.get("action") {
         Some(Value::Text(action)) => action.as_str(),
         _ => "accept",
     };
     if action == "jump" && item.get("jump-target").is_none() {
-        return Err("action=jump needs a jump-target".to_string());
+        return Err("failure: action=jump needs a jump-target".to_string());
     }
     Ok(())
 }
 
-const PORTS_NEED: &str = "ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp";
+const PORTS_NEED: &str = "failure: ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp";
 
 fn count(value: &Value) -> usize {
     match value {
