@@ -48,7 +48,7 @@ impl MacAddr {
 impl fmt::Display for MacAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{g:02X}")
+        f.pad(&format!("{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{g:02X}"))
     }
 }
 
@@ -84,5 +84,55 @@ impl FromStr for MacAddr {
             *byte = u8::from_str_radix(part, 16).map_err(|_| BadMac)?;
         }
         if parts.next().is_some() { Err(BadMac) } else { Ok(MacAddr(bytes)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_and_printed() {
+        let mac: MacAddr = "00:0c:42:Ab:CD:ef".parse().unwrap();
+        assert_eq!(mac, MacAddr([0x00, 0x0c, 0x42, 0xab, 0xcd, 0xef]));
+        assert_eq!(
+            (mac.to_string(), format!("{mac:?}")),
+            ("00:0C:42:AB:CD:EF".into(), mac.to_string())
+        );
+        assert_eq!(format!("[{mac:>19}]"), "[  00:0C:42:AB:CD:EF]", "columns of `print`");
+        for bad in [
+            "",
+            "00",
+            "00:0C:42:AB:CD",
+            "00:0C:42:AB:CD:EF:00",
+            "00:0C:42:AB:CD:E",
+            "0:0C:42:AB:CD:EF",
+            "00-0C-42-AB-CD-EF",
+            "00:0C:42:AB:CD:+F",
+            "00:0C:42:AB:CD:EG",
+            "00:0C:42:AB:CD:EF:",
+            "00:0C:42:AB:CD:é",
+        ] {
+            assert_eq!(bad.parse::<MacAddr>(), Err(BadMac), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn kinds() {
+        let [host, group, bpdu] = ["02:00:00:00:00:01", "01:00:5E:00:00:01", "01:80:C2:00:00:00"]
+            .map(|s| s.parse().unwrap());
+        let kinds = |mac: MacAddr| (mac.is_multicast(), mac.is_broadcast(), mac.is_link_local());
+        assert_eq!(kinds(host), (false, false, false));
+        assert_eq!(kinds(group), (true, false, false));
+        assert_eq!(kinds(bpdu), (true, false, true));
+        assert_eq!(kinds(MacAddr::BROADCAST), (true, true, false));
+        assert_eq!(kinds("01:80:C2:00:00:10".parse().unwrap()), (true, false, false));
+    }
+
+    #[test]
+    fn as_a_number() {
+        let mac = MacAddr([1, 2, 3, 4, 5, 6]);
+        assert_eq!(mac.to_u64(), 0x0102_0304_0506);
+        assert_eq!(MacAddr::from_u64(0xffff_0102_0304_0506), mac);
     }
 }

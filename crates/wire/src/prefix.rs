@@ -61,7 +61,7 @@ pub const fn mask(len: u8) -> u32 {
 
 impl fmt::Display for Ipv4Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", Ipv4Addr::from(self.bits), self.len)
+        f.pad(&format!("{}/{}", Ipv4Addr::from(self.bits), self.len))
     }
 }
 
@@ -148,9 +148,12 @@ impl fmt::Display for Ipv4Range {
     /// As RouterOS prints it: an address alone, a prefix if the range is exactly one, else `a-b`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_prefix() {
-            Some(prefix) if prefix.len() == 32 => write!(f, "{}", Ipv4Addr::from(self.first)),
-            Some(prefix) => write!(f, "{prefix}"),
-            None => write!(f, "{}-{}", Ipv4Addr::from(self.first), Ipv4Addr::from(self.last)),
+            Some(prefix) if prefix.len() == 32 => Ipv4Addr::from(self.first).fmt(f),
+            Some(prefix) => prefix.fmt(f),
+            None => {
+                let (first, last) = (Ipv4Addr::from(self.first), Ipv4Addr::from(self.last));
+                f.pad(&format!("{first}-{last}"))
+            }
         }
     }
 }
@@ -171,5 +174,69 @@ impl FromStr for Ipv4Range {
         let first: Ipv4Addr = first.parse().map_err(|_| BadPrefix)?;
         let last: Ipv4Addr = last.parse().map_err(|_| BadPrefix)?;
         Ipv4Range::new(first.into(), last.into()).ok_or(BadPrefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn read_and_printed() {
+        for (text, printed) in [
+            ("10.0.0.0/8", Some("10.0.0.0/8")),
+            ("1.1.1.1/24", Some("1.1.1.0/24")),
+            ("0.0.0.0/0", Some("0.0.0.0/0")),
+            ("1.2.3.4", Some("1.2.3.4")),
+            ("1.2.3.4/32", Some("1.2.3.4")),
+            ("1.2.3.4-1.2.3.9", Some("1.2.3.4-1.2.3.9")),
+            ("1.2.3.4-1.2.3.4", Some("1.2.3.4")),
+            ("1.2.3.0-1.2.3.255", Some("1.2.3.0/24")),
+            ("0.0.0.0-255.255.255.255", Some("0.0.0.0/0")),
+            ("1.2.3.9-1.2.3.4", None),
+            ("1.2.3.4/33", None),
+            ("1.2.3.4/+8", None),
+            ("1.2.3.4/008", None),
+            ("1.2.3.4/", None),
+            ("1.2.3", None),
+            ("1.2.3.4-", None),
+            ("1.2.3.0/24-1.2.4.0", None),
+            ("", None),
+        ] {
+            let range = text.parse::<Ipv4Range>();
+            assert_eq!(range.ok().map(|range| range.to_string()).as_deref(), printed, "{text:?}");
+        }
+        assert_eq!(Ipv4Prefix::host(0x0102_0304).to_string(), "1.2.3.4/32");
+        assert_eq!(format!("[{:<12}]", Ipv4Prefix::ALL), "[0.0.0.0/0   ]", "columns of `print`");
+    }
+
+    #[test]
+    fn masks() {
+        assert_eq!([0, 1, 24, 31, 32].map(mask), [0, 1 << 31, !0xff, !1, u32::MAX]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_prefix_is_its_range(addr: u32, len in 0..=32u8, probe: u32) {
+            let prefix = Ipv4Prefix::new(addr, len);
+            let range = Ipv4Range::from(prefix);
+            prop_assert!(prefix.contains(addr) && prefix.contains(prefix.last()));
+            prop_assert_eq!(u64::from(prefix.last() - prefix.bits()) + 1, 1 << (32 - len));
+            prop_assert_eq!(prefix.contains(probe), range.contains(probe));
+            prop_assert_eq!(range.as_prefix(), Some(prefix));
+            prop_assert_eq!(prefix.to_string().parse(), Ok(prefix));
+        }
+
+        #[test]
+        fn a_range_is_read_as_printed(a: u32, b: u32, near in 0..300u32) {
+            for (first, last) in [(a.min(b), a.max(b)), (a, a.saturating_add(near))] {
+                let range = Ipv4Range::new(first, last).unwrap();
+                prop_assert_eq!(range.to_string().parse(), Ok(range));
+                if let Some(prefix) = range.as_prefix() {
+                    prop_assert_eq!(Ipv4Range::from(prefix), range);
+                }
+            }
+        }
     }
 }
