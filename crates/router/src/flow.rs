@@ -13,54 +13,157 @@
 //! ARCHITECTURE.md shows the same list, and a test compares the two.
 
 use crate::discard::Discard;
-use crate::interface::{InterfaceId, InterfaceKind};
+use crate::interface::InterfaceId;
+use crate::interface::bridge::Decision;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
 use crate::ip::{arp, fragment, icmp};
 use crate::packet::Packet;
+use crate::program::{BridgeAt, Kind};
 use crate::router::Router;
 use crate::step::Step;
 use port::Frame;
 use wire::arp::Operation;
-use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
-use wire::{Arp, Moment, checksum};
+use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed, protocol};
+use wire::{Arp, Layers, MacAddr, Moment, checksum};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
     r.at(Step::PhysicalIn);
     let interface = r.program.interface(port);
-    let (bridge, fast) = (interface.bridge, interface.fast_rx);
+    let (bridge, own_mac, fast) = (interface.bridge, interface.mac, interface.fast_rx);
     if !interface.enabled {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
+    let mut malformed = None;
     let layers = match layers::parse(r.slab.bytes(&frame)) {
         Ok(layers) => layers,
-        Err(malformed) => return r.discard_frame(frame, reason(malformed)),
+        Err(Malformed::Ethernet) => {
+            return r.discard_frame(frame, Discard::MalformedEthernet);
+        }
+        // A bridge need not understand what it forwards; the router itself must.
+        Err(other) => {
+            malformed = Some(other);
+            Layers::default()
+        }
     };
     let mut p = r.packet(frame, layers, port);
-    p.fast = fast;
+    (p.fast, p.malformed) = (fast, malformed);
     if r.src_mac(&p).is_multicast() {
         return r.discard(p, Discard::BadSourceMac);
     }
-    if bridge.is_some() { bridging(r, now, p, bridge) } else { to_router(r, now, p) }
+    if let Some(bridge) = bridge {
+        return bridging(r, now, p, bridge);
+    }
+    let dst = r.dst_mac(&p);
+    if dst != own_mac && !dst.is_multicast() {
+        return r.discard(p, Discard::OtherHost);
+    }
+    to_router(r, now, p)
 }
 
-/// BRIDGING (box A): a frame has come in by a member port.
-fn bridging(r: &mut Router, now: Moment, p: Packet, _bridge: InterfaceId) {
+/// BRIDGING (box A): a frame has come in by a port of a bridge.
+fn bridging(r: &mut Router, now: Moment, p: Packet, bridge: BridgeAt) {
     r.at(Step::BridgeDstNat);
     r.at(Step::BridgingDecision);
-    let _ = now;
-    r.discard(p, Discard::NoBridgePort);
+    let (src, dst) = (r.src_mac(&p), r.dst_mac(&p));
+    if r.program.bridge(bridge).port(p.port).is_some_and(|port| port.learn) {
+        r.hosts[bridge.0].learn(src.to_u64(), p.port, now.as_millis_u32());
+    }
+    let mut targets = std::mem::take(&mut r.targets);
+    let local = match r.program.bridge(bridge).decide(p.port, dst, &r.hosts[bridge.0]) {
+        Decision::Local => true,
+        Decision::Port(port) => {
+            targets.push(port);
+            false
+        }
+        Decision::Flood { ports, local } => {
+            targets.extend_from_slice(ports);
+            local
+        }
+        Decision::Discard(why) => {
+            r.targets = targets;
+            return r.discard(p, why);
+        }
+    };
+    let mut last = Some(p);
+    let copies = targets.len() + usize::from(local);
+    for (n, port) in targets.drain(..).enumerate() {
+        let copy = if n + 1 == copies { last.take() } else { r.copy(last.as_ref()) };
+        if let Some(copy) = copy {
+            bridge_forward(r, copy, port);
+        }
+    }
+    r.targets = targets;
+    if let Some(p) = last {
+        bridge_input(r, now, p, bridge);
+    }
+}
+
+/// Bridge filter FORWARD, and out by one port.
+fn bridge_forward(r: &mut Router, mut p: Packet, to: InterfaceId) {
+    p.out_interface = to;
+    r.at(Step::BridgeForward);
+    r.at(Step::BridgeSrcNat);
+    p.fast &= r.program.bridge_fast_path();
+    if p.fast {
+        let len = p.frame.len() as u64;
+        r.paths.bridge_fast_path.add(len);
+        r.interface_counts[p.port.index()].fast_rx.add(len);
+    }
+    r.recycle(p.trace);
+    physical_out(r, to, p.frame, p.fast)
+}
+
+/// Bridge filter INPUT: the frame is for the router, which sees it come in by the bridge (box B).
+fn bridge_input(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
+    r.at(Step::BridgeInput);
+    p.in_interface = r.program.bridge(bridge).interface;
+    to_router(r, now, p)
+}
+
+/// Box C: a frame of the router's own, or routed, leaves by a bridge.
+fn bridge_output(r: &mut Router, bridge: BridgeAt, frame: Frame, fast: bool) {
+    r.at(Step::BridgingDecision);
+    let dst = r.slab.bytes(&frame).first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac));
+    let bridge_interface = r.program.bridge(bridge).interface;
+    let mut targets = std::mem::take(&mut r.targets);
+    match r.program.bridge(bridge).decide(bridge_interface, dst, &r.hosts[bridge.0]) {
+        Decision::Port(port) => targets.push(port),
+        Decision::Flood { ports, .. } => targets.extend_from_slice(ports),
+        Decision::Local => {}
+        Decision::Discard(why) => {
+            r.targets = targets;
+            return r.discard_frame(frame, why);
+        }
+    }
+    let Some(last) = targets.pop() else {
+        r.targets = targets;
+        return r.discard_frame(frame, Discard::NoBridgePort);
+    };
+    r.count_bridge_tx(bridge_interface, &frame);
+    for &port in &targets {
+        r.at(Step::BridgeOutput);
+        r.at(Step::BridgeSrcNat);
+        match r.copy_frame(&frame) {
+            Some(copy) => physical_out(r, port, copy, fast),
+            None => r.discards.add(Discard::NoFrame),
+        }
+    }
+    targets.clear();
+    r.targets = targets;
+    r.at(Step::BridgeOutput);
+    r.at(Step::BridgeSrcNat);
+    physical_out(r, last, frame, fast)
 }
 
 /// Boxes B, F, J's head: a frame for the router's own upper layers.
 fn to_router(r: &mut Router, now: Moment, p: Packet) {
-    let dst = r.dst_mac(&p);
-    if dst != r.program.interface(p.in_interface).mac && !dst.is_multicast() {
-        return r.discard(p, Discard::OtherHost);
-    }
     r.at(Step::MplsDecision);
+    if let Some(malformed) = p.malformed {
+        return r.discard(p, reason(malformed));
+    }
     match p.layers.ether_type {
         ETHERTYPE_IPV4 if p.layers.vlan.is_none() => routing(r, now, p),
         ETHERTYPE_ARP if p.layers.vlan.is_none() => arp_in(r, now, p),
@@ -112,6 +215,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
 fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
     let hop = next_hop(r, leaf, &p);
     p.out_interface = hop.interface;
+    p.fast &= r.program.ipv4_fast_path();
     r.at(Step::Ttl);
     if !r.decrement_ttl(&mut p) {
         return refuse(r, now, p, Discard::TtlExceeded, icmp::Error::TTL_EXCEEDED);
@@ -136,22 +240,60 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     local_in(r, now, p)
 }
 
-/// LOCAL IN: the router's own programs; so far, answering pings.
+/// LOCAL IN: the router's own programs. There is one so far, which answers pings.
 fn local_in(r: &mut Router, now: Moment, p: Packet) {
     r.at(Step::LocalIn);
-    let _ = now;
+    if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
+        return r.discard(p, Discard::NoListener);
+    }
+    match p.layers.protocol {
+        protocol::ICMP => match r.transport(&p).first() {
+            Some(8) => return echo_reply(r, now, p),
+            _ => return r.discard(p, Discard::NoListener),
+        },
+        protocol::TCP => {
+            if let Some(reset) = r.tcp_reset(&p) {
+                local_out(r, now, reset);
+            }
+        }
+        protocol::UDP => answer(r, now, &p, icmp::Error::PORT_UNREACHABLE),
+        _ => answer(r, now, &p, icmp::Error::PROTOCOL_UNREACHABLE),
+    }
     r.discard(p, Discard::NoListener)
+}
+
+/// Turns an echo request round (RFC 1122 §3.2.2.6): the same data, in the same pieces.
+fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
+    if !checksum::is_ok(r.transport(&p)) && p.rest.is_empty() {
+        return r.discard(p, Discard::MalformedTransport);
+    }
+    let slab = r.slab.clone();
+    let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, &mut piece.layers));
+    for (frame, layers) in std::iter::once((&mut p.frame, &mut p.layers)).chain(rest) {
+        let ip = &mut slab.bytes_mut(frame)[usize::from(layers.l3)..];
+        icmp::turn_round(ip, usize::from(layers.l4.saturating_sub(layers.l3)));
+        layers.tuple = layers.tuple.reversed();
+    }
+    (p.port, p.in_interface, p.fast) = (InterfaceId::NONE, InterfaceId::NONE, false);
+    p.trace.clear();
+    output(r, now, p)
 }
 
 /// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
 /// Ethernet header.
 fn local_out(r: &mut Router, now: Moment, frame: Frame) {
+    match layers::parse(r.slab.bytes(&frame)) {
+        Ok(layers) => {
+            let p = r.packet(frame, layers, InterfaceId::NONE);
+            output(r, now, p)
+        }
+        Err(malformed) => r.discard_frame(frame, reason(malformed)),
+    }
+}
+
+/// OUTPUT: from the router itself.
+fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::LocalOut);
-    let layers = match layers::parse(r.slab.bytes(&frame)) {
-        Ok(layers) => layers,
-        Err(malformed) => return r.discard_frame(frame, reason(malformed)),
-    };
-    let mut p = r.packet(frame, layers, InterfaceId::NONE);
     r.at(Step::RoutingDecision);
     let leaf = r.routes.lookup(p.layers.tuple.dst);
     if !matches!(r.routes.target(leaf), Some(Target::Connected(_) | Target::Gateways(_))) {
@@ -249,13 +391,13 @@ fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
             }
             r.slab.bytes_mut(&mut waiting.frame)[..14].copy_from_slice(&header);
             if waiting.fast {
-                r.count_fast_path(&waiting, hop.interface);
+                r.count_fast_path(&waiting);
             }
-            encapsulate(r, now, hop.interface, waiting.frame, waiting.fast);
+            link_out(r, hop.interface, waiting.frame, waiting.fast);
         }
         Want::Wait(id, request) => {
             if let Some(request) = request {
-                r.send_arp_request(now, request);
+                r.send_arp_request(request);
             }
             if let Some(oldest) = r.neighbours.wait(id, waiting) {
                 r.discard_frame(oldest.frame, Discard::NeighbourQueueFull);
@@ -266,17 +408,10 @@ fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
 }
 
 /// Boxes H, C, D: bridging output if the interface is a bridge, then the interface's own queue.
-pub(crate) fn encapsulate(
-    r: &mut Router,
-    now: Moment,
-    interface: InterfaceId,
-    frame: Frame,
-    fast: bool,
-) {
-    let _ = now;
+pub(crate) fn link_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool) {
     match r.program.interface(interface).kind {
-        InterfaceKind::Bridge => r.discard_frame(frame, Discard::NoBridgePort),
-        InterfaceKind::Ethernet => physical_out(r, interface, frame, fast),
+        Kind::Bridge(bridge) => bridge_output(r, bridge, frame, fast),
+        Kind::Ethernet { .. } => physical_out(r, interface, frame, fast),
     }
 }
 
@@ -318,7 +453,7 @@ fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     if for_us && message.operation == Operation::Request {
         let reply = message.reply_from(mac);
         if let Some(frame) = arp::frame(&mut r.pool, reply, mac, message.sender_mac) {
-            encapsulate(r, now, interface, frame, false);
+            link_out(r, interface, frame, false);
         }
     }
     r.consume(p);
@@ -355,7 +490,7 @@ pub(crate) fn timers(r: &mut Router, now: Moment) {
         r.routes.forget_neighbours();
     }
     for request in due.requests {
-        r.send_arp_request(now, request);
+        r.send_arp_request(request);
     }
     for waiting in due.failed {
         match layers::parse(r.slab.bytes(&waiting.frame)) {

@@ -39,6 +39,9 @@ pub use router::Router;
 /// All menus of the router, those that others refer to first.
 pub const MENUS: &[&config::Menu] = &[
     &interface::menu::ETHERNET,
+    &interface::bridge::menu::BRIDGE,
+    &interface::bridge::menu::PORT,
+    &interface::bridge::menu::SETTINGS,
     &ip::menu::SETTINGS,
     &ip::menu::ADDRESS,
     &ip::menu::ARP,

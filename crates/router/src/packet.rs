@@ -4,6 +4,7 @@ use crate::interface::InterfaceId;
 use crate::ip::fragment::Piece;
 use crate::trace::Trace;
 use port::Frame;
+use wire::layers::Malformed;
 use wire::{Layers, MacAddr};
 
 /// `connection-state`.
@@ -127,6 +128,8 @@ pub(crate) struct Packet {
     pub(crate) frame: Frame,
     /// Its layers.
     pub(crate) layers: Layers,
+    /// What is wrong with the headers above Ethernet: a bridge need not mind.
+    pub(crate) malformed: Option<Malformed>,
     /// The other fragments of a reassembled datagram.
     pub(crate) rest: Vec<Piece>,
     /// IP total length; of a reassembled datagram, all of it.

@@ -6,6 +6,8 @@
 //!
 //! Nothing here outlives a change of the configuration; nothing in the state is lost by one.
 
+use crate::interface::bridge::menu::{BRIDGE, SETTINGS as BRIDGE_SETTINGS};
+use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
 use crate::interface::{InterfaceId, InterfaceKind, Names};
 use crate::ip::address::{self, Address};
@@ -26,6 +28,34 @@ pub struct PortInfo {
     pub capabilities: Capabilities,
 }
 
+/// What an interface is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A port of the device.
+    Ethernet {
+        /// Its place among the ports.
+        port: usize,
+    },
+    /// A bridge.
+    Bridge(BridgeAt),
+}
+
+/// A bridge's place in [`Program::bridges`] (and of its hosts in the state).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BridgeAt(pub usize);
+
+/// Why a quick way is not taken: the conditions of `routeros/C-fastpath.md` that are not met. A way
+/// with none of these is active.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unmet {
+    /// IPv4 FastPath.
+    pub ipv4_fast_path: Vec<&'static str>,
+    /// Bridge FastPath.
+    pub bridge_fast_path: Vec<&'static str>,
+    /// IPv4 FastTrack.
+    pub ipv4_fasttrack: Vec<&'static str>,
+}
+
 /// An interface as compiled.
 #[derive(Clone, Debug)]
 pub struct Interface {
@@ -34,17 +64,15 @@ pub struct Interface {
     /// Its name.
     pub name: String,
     /// Its kind.
-    pub kind: InterfaceKind,
+    pub kind: Kind,
     /// Its MAC address.
     pub mac: MacAddr,
     /// The longest IP packet.
     pub mtu: u16,
     /// Not disabled.
     pub enabled: bool,
-    /// The port behind it, for an ethernet interface.
-    pub port: Option<usize>,
-    /// The bridge it is a port of; `NONE` if none.
-    pub bridge: InterfaceId,
+    /// The bridge it is a port of.
+    pub bridge: Option<BridgeAt>,
     /// Frames can be received in FastPath.
     pub fast_rx: bool,
     /// Frames can be sent in FastPath.
@@ -57,12 +85,11 @@ impl Interface {
         Interface {
             id: InterfaceId::NONE,
             name: String::new(),
-            kind: InterfaceKind::Ethernet,
+            kind: Kind::Ethernet { port: usize::MAX },
             mac: MacAddr::default(),
             mtu: 0,
             enabled: false,
-            port: None,
-            bridge: InterfaceId::NONE,
+            bridge: None,
             fast_rx: false,
             fast_tx: false,
         }
@@ -78,10 +105,14 @@ pub struct Program {
     pub ports: Vec<InterfaceId>,
     /// By name.
     pub names: Names,
+    /// The bridges.
+    pub bridges: Vec<Bridge>,
     /// The router's own addresses.
     pub addresses: Vec<Address>,
     /// `/ip settings`.
     pub settings: Settings,
+    /// Why quick ways are not taken.
+    pub unmet: Unmet,
 }
 
 /// The numbers that items of the configuration have as interfaces: kept for the router's life.
@@ -136,19 +167,48 @@ impl Program {
             interfaces.push(Interface {
                 id,
                 name: item.name().to_owned(),
-                kind: InterfaceKind::Ethernet,
+                kind: Kind::Ethernet { port: at },
                 mac,
                 mtu: item.number("mtu") as u16,
                 enabled: !item.bool("disabled"),
-                port: Some(at),
-                bridge: InterfaceId::NONE,
+                bridge: None,
                 fast_rx: ports[at].capabilities.fast_path_rx,
                 fast_tx: ports[at].capabilities.fast_path_tx,
             });
         }
         let mut names = Names::default();
         for interface in &interfaces {
-            names.insert(interface.name.clone(), interface.id, interface.kind);
+            names.insert(interface.name.clone(), interface.id, InterfaceKind::Ethernet);
+        }
+        for item in tree.read(&BRIDGE).filter(|item| !item.bool("disabled")) {
+            let id = ids.of(item.id());
+            names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
+        }
+        let mac_of = |id| {
+            let port = interfaces.iter().find(|port| port.id == id);
+            port.filter(|port| port.enabled).map(|port| port.mac)
+        };
+        let bridges = bridge::compile(tree, &names, &mac_of);
+        for (at, bridge) in bridges.iter().enumerate() {
+            for port in &mut interfaces {
+                if bridge.port(port.id).is_some() {
+                    port.bridge = Some(BridgeAt(at));
+                }
+            }
+            let ports = interfaces.iter().filter(|port| port.bridge == Some(BridgeAt(at)));
+            let least = ports.map(|port| port.mtu).min();
+            let item = tree.read(&BRIDGE).find(|item| item.id() == bridge.item);
+            interfaces.push(Interface {
+                id: bridge.interface,
+                name: item.map_or(String::new(), |item| item.name().to_owned()),
+                kind: Kind::Bridge(BridgeAt(at)),
+                mac: bridge.mac,
+                mtu: bridge.mtu.or(least).unwrap_or(1500),
+                enabled: true,
+                bridge: None,
+                fast_rx: true,
+                fast_tx: true,
+            });
         }
         let mut by_id = vec![Interface::none(); ids.len()];
         for interface in interfaces {
@@ -157,13 +217,39 @@ impl Program {
         }
         let addresses = address::read(tree, &names);
         let settings = Settings::read(tree);
-        Program { interfaces: by_id, ports: ports_of, names, addresses, settings }
+        let mut unmet = Unmet::default();
+        if !settings.allow_fast_path {
+            unmet.ipv4_fast_path.push("/ip settings allow-fast-path=no");
+            unmet.ipv4_fasttrack.push("/ip settings allow-fast-path=no");
+        }
+        if !tree.read_settings(&BRIDGE_SETTINGS).bool("allow-fast-path") {
+            unmet.bridge_fast_path.push("/interface bridge settings allow-fast-path=no");
+        }
+        Program { interfaces: by_id, ports: ports_of, names, bridges, addresses, settings, unmet }
     }
 
     /// The interface.
     #[inline]
     pub fn interface(&self, id: InterfaceId) -> &Interface {
         &self.interfaces[id.index()]
+    }
+
+    /// The bridge.
+    #[inline]
+    pub fn bridge(&self, at: BridgeAt) -> &Bridge {
+        &self.bridges[at.0]
+    }
+
+    /// `ipv4-fast-path-active`.
+    #[inline]
+    pub fn ipv4_fast_path(&self) -> bool {
+        self.unmet.ipv4_fast_path.is_empty()
+    }
+
+    /// `bridge-fast-path-active`.
+    #[inline]
+    pub fn bridge_fast_path(&self) -> bool {
+        self.unmet.bridge_fast_path.is_empty()
     }
 
     /// Whether the interface is up: frames pass.

@@ -14,18 +14,20 @@ use crate::discard::{Discard, Discards};
 use crate::fast;
 use crate::flow;
 use crate::interface::InterfaceId;
+use crate::interface::bridge::hosts::{self, Hosts};
 use crate::ip::address;
-use crate::ip::arp;
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::{Neighbours, Request, Waiting};
 use crate::ip::route::{Routes, TooManyTargets};
+use crate::ip::{arp, icmp};
 use crate::outbox::Outbox;
 use crate::packet::{ConnectionState, Packet};
-use crate::program::{InterfaceIds, PortInfo, Program};
+use crate::program::{InterfaceIds, Kind, PortInfo, Program};
 use crate::step::Step;
 use crate::trace::Trace;
 use config::Tree;
 use port::{Batch, Frame, Pool, Port, Slab};
+use std::collections::HashMap;
 use wire::arp::ArpMessage;
 use wire::{Layers, MacAddr, Moment};
 
@@ -47,6 +49,8 @@ pub struct InterfaceCounts {
 pub struct PathCounts {
     /// `ipv4-fast-path-packets`, `-bytes`.
     pub ipv4_fast_path: Count,
+    /// `bridge-fast-path-packets`, `-bytes`; bytes are L2 without FCS.
+    pub bridge_fast_path: Count,
 }
 
 /// A router in memory.
@@ -60,6 +64,8 @@ pub struct Router {
     pub(crate) book: CounterBook,
     pub(crate) discards: Discards,
     pub(crate) icmp_limit: RateLimit,
+    /// By place of the bridge.
+    pub(crate) hosts: Vec<Hosts>,
     pub(crate) interface_counts: Vec<InterfaceCounts>,
     pub(crate) paths: PathCounts,
     pub(crate) outboxes: Vec<Outbox>,
@@ -69,6 +75,8 @@ pub struct Router {
     inbox: Batch,
     /// Traces not in use: their memory is used again.
     traces: Vec<Trace>,
+    /// Scratch for flooding.
+    pub(crate) targets: Vec<InterfaceId>,
     /// Scratch for fragmentation.
     pub(crate) pieces: Vec<Frame>,
     /// The boxes a packet passes, while somebody wants to know.
@@ -97,6 +105,7 @@ impl Router {
             book: CounterBook::default(),
             discards: Discards::default(),
             icmp_limit: RateLimit::default(),
+            hosts: Vec::new(),
             interface_counts: Vec::new(),
             paths: PathCounts::default(),
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
@@ -104,6 +113,7 @@ impl Router {
             ports,
             inbox: Batch::new(),
             traces: Vec::new(),
+            targets: Vec::new(),
             pieces: Vec::new(),
             steps: None,
             reference: false,
@@ -134,6 +144,7 @@ impl Router {
         self.neighbours.timeout = settings.arp_timeout;
         self.icmp_limit.per_second = settings.icmp_rate_limit;
         self.icmp_limit.mask = settings.icmp_rate_mask;
+        self.adopt_hosts(&program);
         self.program = program;
         Ok(())
     }
@@ -212,6 +223,21 @@ impl Router {
         self.steps.replace(Vec::new()).unwrap_or_default()
     }
 
+    /// Bridges keep their hosts; a new one begins with its own addresses only.
+    fn adopt_hosts(&mut self, program: &Program) {
+        let old = std::mem::take(&mut self.hosts);
+        let mut old: HashMap<_, _> =
+            self.program.bridges.iter().map(|bridge| bridge.interface).zip(old).collect();
+        for bridge in &program.bridges {
+            let mut hosts = old
+                .remove(&bridge.interface)
+                .unwrap_or_else(|| Hosts::new(bridge.mac.to_u64(), hosts::MAX_HOSTS));
+            hosts.remove_where(|_, host| bridge.port(host.port).is_none());
+            hosts.set_local(bridge.local_addresses());
+            self.hosts.push(hosts);
+        }
+    }
+
     fn flush<P: Port>(&mut self, now: Moment, ports: &mut [P]) {
         for (at, port) in ports.iter_mut().enumerate() {
             let outbox = &mut self.outboxes[at];
@@ -239,6 +265,7 @@ impl Router {
         Packet {
             frame,
             layers,
+            malformed: None,
             rest: Vec::new(),
             ip_len: layers.l3_end.saturating_sub(layers.l3),
             port,
@@ -292,6 +319,19 @@ impl Router {
         &ip[..usize::from(ip[0] & 0x0f) * 4]
     }
 
+    /// From the transport header on; empty if there is none.
+    pub(crate) fn transport<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
+        let (l4, end) = (usize::from(p.layers.l4), usize::from(p.layers.l3_end));
+        if l4 == 0 { &[] } else { &self.slab.bytes(&p.frame)[l4..end] }
+    }
+
+    /// The TCP reset that answers this segment.
+    pub(crate) fn tcp_reset(&mut self, p: &Packet) -> Option<Frame> {
+        let slab = self.slab.clone();
+        let ip = &slab.bytes(&p.frame)[usize::from(p.layers.l3)..usize::from(p.layers.l3_end)];
+        icmp::tcp_reset(&mut self.pool, ip, &p.layers)
+    }
+
     pub(crate) fn dont_fragment(&self, p: &Packet) -> bool {
         self.ip_header(p)[6] & 0x40 != 0
     }
@@ -332,7 +372,7 @@ impl Router {
         address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)
     }
 
-    pub(crate) fn send_arp_request(&mut self, now: Moment, request: Request) {
+    pub(crate) fn send_arp_request(&mut self, request: Request) {
         let mac = self.program.interface(request.interface).mac;
         let Some(own) =
             address::source(&self.program.addresses, request.interface, request.address)
@@ -341,23 +381,54 @@ impl Router {
         };
         let message = ArpMessage::request(mac, own, request.address);
         match arp::frame(&mut self.pool, message, mac, request.to) {
-            Some(frame) => flow::encapsulate(self, now, request.interface, frame, false),
+            Some(frame) => flow::link_out(self, request.interface, frame, false),
             None => self.discards.add(Discard::NoFrame),
         }
     }
 
     /// Counts a packet that the IPv4 FastPath handler has carried from end to end.
-    pub(crate) fn count_fast_path(&mut self, waiting: &Waiting, out: InterfaceId) {
-        let _ = (waiting, out);
+    pub(crate) fn count_fast_path(&mut self, waiting: &Waiting) {
+        let bytes = self.slab.bytes(&waiting.frame);
+        let l3 = usize::from(waiting.l3);
+        let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
+        self.paths.ipv4_fast_path.add(ip_len.into());
+        self.interface_counts[waiting.in_interface.index()].fast_rx.add(bytes.len() as u64);
+    }
+
+    /// Counts a frame the router sends by a bridge (its ports count it again, each).
+    pub(crate) fn count_bridge_tx(&mut self, bridge: InterfaceId, frame: &Frame) {
+        self.interface_counts[bridge.index()].tx.add(frame.len() as u64);
+    }
+
+    /// A second frame with the same bytes.
+    pub(crate) fn copy_frame(&mut self, frame: &Frame) -> Option<Frame> {
+        let mut copy = self.pool.alloc(frame.len())?;
+        self.slab.bytes_mut(&mut copy).copy_from_slice(self.slab.bytes(frame));
+        Some(copy)
+    }
+
+    /// A second packet like this one, for another port of a bridge.
+    pub(crate) fn copy(&mut self, p: Option<&Packet>) -> Option<Packet> {
+        let p = p?;
+        let Some(frame) = self.copy_frame(&p.frame) else {
+            self.discards.add(Discard::NoFrame);
+            return None;
+        };
+        let mut copy = self.packet(frame, p.layers, p.port);
+        (copy.fast, copy.malformed) = (p.fast, p.malformed);
+        Some(copy)
     }
 
     /// Puts a frame in its port's outbox.
+    #[inline]
     pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
         let out = self.program.interface(interface);
-        let Some(port) = out.port.filter(|_| out.enabled) else {
+        let Kind::Ethernet { port } = out.kind else {
+            unreachable!("a bridge's frames leave by its ports");
+        };
+        let Some(outbox) = self.outboxes.get_mut(port).filter(|_| out.enabled) else {
             return self.discard_frame(frame, Discard::InterfaceDown);
         };
-        let outbox = &mut self.outboxes[port];
         if fast && out.fast_tx {
             outbox.fast.add(frame.len() as u64);
         }

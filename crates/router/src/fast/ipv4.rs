@@ -6,6 +6,7 @@
 //! ```
 
 use super::decrement_ttl;
+use crate::counter::Count;
 use crate::flow::{self, is_martian_source};
 use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
@@ -18,7 +19,10 @@ use wire::{Moment, checksum};
 /// Forwards a batch.
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let n = batch.len();
-    let own_mac = r.program.interface(port).mac.0;
+    let interface = r.program.interface(port);
+    let own_mac = interface.mac.0;
+    let fast = r.program.ipv4_fast_path() && interface.fast_rx;
+    let (mut frames, mut packets) = (Count::default(), Count::default());
     // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
     let mut dst = [0; Batch::CAPACITY];
     for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
@@ -44,7 +48,13 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         head[..14].copy_from_slice(&adjacency.header);
         decrement_ttl(&mut head[14..]);
         let out = adjacency.interface;
-        r.transmit(out, frame, true);
+        frames.add(frame.len() as u64);
+        packets.add(ip_len.into());
+        r.transmit(out, frame, fast);
+    }
+    if fast {
+        r.paths.ipv4_fast_path.merge(packets);
+        r.interface_counts[port.index()].fast_rx.merge(frames);
     }
 }
 

@@ -10,6 +10,8 @@
 //! Which one a port uses is compiled into the program. Nothing here decides anything that
 //! `flow.rs` does not: a packet is either treated exactly as there, or handed over to it.
 
+/// Bridging when there is nothing to ask but the hosts.
+mod bridge;
 /// Routing when there is nothing to ask but the FIB.
 mod ipv4;
 
@@ -23,8 +25,10 @@ use wire::Moment;
 #[inline]
 pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let interface = r.program.interface(port);
-    if interface.enabled && !interface.bridge.is_some() {
-        return ipv4::receive(r, now, port, batch);
+    match interface.bridge {
+        _ if !interface.enabled => {}
+        Some(bridge) => return bridge::receive(r, now, port, bridge, batch),
+        None => return ipv4::receive(r, now, port, batch),
     }
     for frame in batch.drain() {
         flow::physical_in(r, now, port, frame);

@@ -100,6 +100,24 @@ pub fn write_ipv4(ip: &mut [u8], tos: u8, protocol: u8, src: u32, dst: u32) {
     header[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
+/// Turns the IP packet `ip` round in place: addresses swapped, a fresh TTL, and the echo request
+/// at `l4` made a reply; `l4` is 0 in a later fragment.
+pub fn turn_round(ip: &mut [u8], l4: usize) {
+    let header_len = usize::from(ip[0] & 0x0f) * 4;
+    let (src, dst) = ip[12..20].split_at_mut(4);
+    src.swap_with_slice(dst);
+    ip[8] = 64;
+    ip[10..12].fill(0);
+    let sum = checksum::of(&ip[..header_len]);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    if l4 != 0 {
+        let sum = u16::from_be_bytes([ip[l4 + 2], ip[l4 + 3]]);
+        let sum = checksum::Delta::default().u16(0x0800, 0x0000).apply(sum);
+        ip[l4] = 0;
+        ip[l4 + 2..l4 + 4].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
 /// A TCP reset that answers the segment in `original` (RFC 9293 §3.10.7.1), its Ethernet header
 /// still to be written. `None` when the segment is itself a reset, or the pool is empty.
 pub fn tcp_reset(pool: &mut Pool, original: &[u8], layers: &Layers) -> Option<Frame> {
