@@ -1,10 +1,11 @@
 //! Which items a selector (`0,1`, `ether1`, `*2`, `[find …]`) or a condition
 //! (`chain=input !disabled comment~"^temp"`) means.
 
-use crate::interpreter::{Line, Reply, Run, mismatch};
 use crate::line::{Operator, Part, Word};
 use crate::parse::pick;
-use crate::{Access, AnyName, Error, Item, ItemId, Menu, Mismatch, Type, Value};
+use crate::pattern::Pattern;
+use crate::run::{Line, Run, mismatch};
+use crate::{Access, AnyName, Error, Item, ItemId, Menu, Mismatch, Reply, Type, Value};
 
 /// One condition; several are and-ed.
 pub(crate) struct Condition {
@@ -18,6 +19,8 @@ enum Test {
     Flag(bool),
     /// `chain=input`: the value, if the text is one, and the text.
     Compare(Operator, Option<Value>, String),
+    /// `comment~"^temp"`.
+    Matches(Pattern),
 }
 
 impl Run<'_> {
@@ -189,11 +192,14 @@ impl Run<'_> {
                 conditions.push(Condition { name, kind, test: Test::Flag(!flag.starts_with('!')) });
                 continue;
             };
-            if *operator == Operator::Matches {
-                return Err(Error::missing(word.at, "conditions with ~"));
-            }
             let (name, kind) = field(menu, name).map_err(|why| unknown(why, name))?;
             let text = self.text_of(word, path)?;
+            if *operator == Operator::Matches {
+                let pattern = Pattern::new(&text);
+                let pattern = pattern.map_err(|why| Error::syntax(word.value_at, why))?;
+                conditions.push(Condition { name, kind, test: Test::Matches(pattern) });
+                continue;
+            }
             let value = kind.parse(&text, &AnyName).ok();
             conditions.push(Condition { name, kind, test: Test::Compare(*operator, value, text) });
         }
@@ -212,8 +218,11 @@ impl Run<'_> {
                     };
                     set == *wanted
                 }
+                Test::Matches(pattern) => {
+                    pattern.matches(&value.map(|value| value.to_string()).unwrap_or_default())
+                }
                 Test::Compare(operator, typed, text) => {
-                    compare(value, *operator, typed.as_ref(), text, &condition.kind)
+                    compare(value.as_ref(), *operator, typed.as_ref(), text, &condition.kind)
                 }
             }
         })
@@ -221,7 +230,7 @@ impl Run<'_> {
 
     /// What a property of an item is now: typed, by default, or what the device says.
     pub(crate) fn value(&self, menu: &Menu, item: Option<&Item>, name: &str) -> Option<Value> {
-        match (name, item) {
+        match (name, item.filter(|_| menu.is_list())) {
             (".id", Some(item)) => Some(Value::Text(item.id.to_string())),
             ("disabled", Some(item)) => Some(Value::Bool(item.disabled)),
             ("dynamic", Some(item)) => Some(Value::Bool(item.dynamic)),
@@ -256,19 +265,19 @@ pub(crate) fn field(menu: &'static Menu, typed: &str) -> Result<(&'static str, T
 }
 
 fn compare(
-    value: Option<Value>,
+    value: Option<&Value>,
     operator: Operator,
     typed: Option<&Value>,
     text: &str,
     kind: &Type,
 ) -> bool {
-    let equal = || match (&value, typed) {
+    let equal = || match (value, typed) {
         (Some(value), Some(typed)) => value == typed,
         (Some(value), None) => value.to_string() == text,
         (None, _) => text.is_empty(),
     };
     let order = || {
-        let value = value.as_ref()?;
+        let value = value?;
         let typed = typed.cloned().or_else(|| kind.parse(text, &AnyName).ok())?;
         match (magnitude(value), magnitude(&typed)) {
             (Some(a), Some(b)) => Some(a.cmp(&b)),

@@ -32,14 +32,29 @@ pub mod error;
 /// From text to statements.
 mod line;
 
-/// Running scripts.
+/// A session: running scripts, all or nothing.
 pub mod interpreter;
+
+/// One script under way.
+mod run;
+
+/// What stands behind a command.
+mod arguments;
 
 /// `add`, `set`, `remove` and the other commands that change items.
 mod edit;
 
 /// Which items a selector or a condition means.
 mod find;
+
+/// Regular expressions for conditions.
+mod pattern;
+
+/// Items and settings for the eye.
+mod print;
+
+/// The script that makes a configuration again.
+mod export;
 
 pub use error::{At, Error};
 pub use interpreter::{Interpreter, Output, Reply};
@@ -49,3 +64,6 @@ pub use read::Read;
 pub use status::{Call, Command, FIRST_DYNAMIC, Status, Unnamed};
 pub use tree::{Item, ItemId, Tree};
 pub use value::{Type, Value};
+
+#[cfg(test)]
+mod tests;

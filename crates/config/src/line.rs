@@ -158,9 +158,9 @@ impl<'a> Lexer<'a> {
     /// After a join: whether the blanks it swallowed end the word. They do not behind `name=` and
     /// a list's comma, where `export` breaks its lines.
     fn joined_with_blanks(&mut self) -> bool {
-        let blanks = self.rest.starts_with([' ', '\t']);
+        let ends = self.rest.starts_with([' ', '\t']) && !matches!(self.before, '=' | ',' | '~');
         self.skip_blanks();
-        blanks && !matches!(self.before, '=' | ',' | '~')
+        ends
     }
 
     fn operator(&mut self) -> Option<Operator> {
@@ -202,7 +202,8 @@ impl<'a> Lexer<'a> {
         self.depth -= 1;
         self.bump();
         if statement.words.is_empty() {
-            return Err(Error::new(at, format!("expected command name {}", statement.end)));
+            let end = statement.end;
+            return Err(Error::new(end, format!("expected command name {end}")));
         }
         Ok(statement)
     }

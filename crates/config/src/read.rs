@@ -65,10 +65,10 @@ impl<'a> Read<'a> {
 
     /// What was typed, else the default, else `None`.
     pub fn opt(&self, name: &str) -> Option<Cow<'a, Value>> {
-        match (name, self.item) {
-            ("disabled", item) => Some(Cow::Owned(Value::Bool(item.is_some_and(|i| i.disabled)))),
-            ("dynamic", item) => Some(Cow::Owned(Value::Bool(item.is_some_and(|i| i.dynamic)))),
-            ("comment", _) => Some(Cow::Owned(Value::Text(self.comment().to_string()))),
+        match (name, self.item.filter(|_| self.menu.is_list())) {
+            ("disabled", Some(item)) => Some(Cow::Owned(Value::Bool(item.disabled))),
+            ("dynamic", Some(item)) => Some(Cow::Owned(Value::Bool(item.dynamic))),
+            ("comment", Some(item)) => Some(Cow::Owned(Value::Text(item.comment.clone()))),
             _ => {
                 let path = self.menu.path;
                 let property = self.menu.property(name);

@@ -157,7 +157,7 @@ pub(crate) const TIME_UNITS: [(&str, u128); 7] = [
 
 /// In the largest unit that shows it whole: `10M`, `1500k`, `1`.
 fn write_rate(f: &mut fmt::Formatter<'_>, rate: u64) -> fmt::Result {
-    let unit = RATE_UNITS.iter().find(|(_, bits)| rate != 0 && rate % bits == 0);
+    let unit = RATE_UNITS.iter().find(|(_, bits)| rate != 0 && rate.is_multiple_of(*bits));
     match unit {
         Some((unit, bits)) => write!(f, "{}{unit}", rate / bits),
         None => write!(f, "{rate}"),

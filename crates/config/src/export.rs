@@ -1,0 +1,332 @@
+//! `export`: the script that makes this configuration again.
+//!
+//! ```text
+//! /ip firewall filter
+//! add action=accept chain=forward comment="allow already established connections" \
+//!     connection-state=established
+//! ```
+//!
+//! Properties are alphabetical, what has its default is left out (`compact`, unless `verbose`),
+//! and physical lines hold at most 79 characters (unless `terse`, one whole command per line).
+//! Run on a device without configuration, the script gives the same tree.
+//!
+//! **Missing**: `file=`, `hide-sensitive` (nothing is hidden).
+
+use crate::line::{quote, quote_always};
+use crate::parse::pick;
+use crate::run::{Line, Run};
+use crate::{Access, Error, Item, Menu, MenuKind, Reply, Value};
+use std::collections::BTreeMap;
+
+/// What fits on a physical line, the closing backslash included.
+const WIDTH: usize = 79;
+const INDENT: &str = "    ";
+
+#[derive(Clone, Copy, Default)]
+struct Style {
+    verbose: bool,
+    terse: bool,
+}
+
+impl Run<'_> {
+    /// `export [compact | verbose] [terse]` of a menu and those below it.
+    pub(crate) fn export(&mut self, line: Line) -> Result<Reply, Error> {
+        const WORDS: [&str; 4] = ["compact", "terse", "verbose", "show-sensitive"];
+        let mut style = Style::default();
+        for word in line.words {
+            let flag = word.plain().and_then(|word| pick(WORDS.into_iter(), word).ok());
+            match (flag, &word.name) {
+                (Some("verbose"), _) => style.verbose = true,
+                (Some("terse"), _) => style.terse = true,
+                (Some(_), _) => {}
+                (None, Some((name, _))) if name == "file" => {
+                    return Err(Error::missing(word.at, "export to a file; redirect the output"));
+                }
+                (None, _) if word.plain() == Some("hide-sensitive") => {
+                    return Err(Error::missing(word.at, "hide-sensitive"));
+                }
+                (None, _) => {
+                    let help = format!("parameters are {}", WORDS.join(", "));
+                    return Err(Error::end_of_command(word.at).help(help));
+                }
+            }
+        }
+        for banner in self.status.banner() {
+            self.text += format!("# {banner}").trim_end();
+            self.text.push('\n');
+        }
+        let below = |menu: &&&Menu| {
+            let rest = menu.path.strip_prefix(line.path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '/']))
+        };
+        for menu in self.session.menus.iter().filter(below) {
+            let commands = self.commands(menu, style);
+            if commands.is_empty() {
+                continue;
+            }
+            if !style.terse {
+                self.text += menu.path;
+                self.text.push('\n');
+            }
+            for words in commands {
+                if style.terse {
+                    self.text += menu.path;
+                    for Piece { name, value } in words {
+                        self.text += &format!(" {name}{value}");
+                    }
+                } else {
+                    self.text += &wrap(&words);
+                }
+                self.text.push('\n');
+            }
+        }
+        Ok(Reply::Nothing)
+    }
+
+    /// The commands that make a menu's items.
+    fn commands(&self, menu: &Menu, style: Style) -> Vec<Vec<Piece>> {
+        let items = self.tree.items(menu.path).iter();
+        let items = items.enumerate().filter(|(_, item)| !item.dynamic);
+        let MenuKind::List { fixed, .. } = menu.kind else {
+            let untouched = Item::new(crate::ItemId(0), BTreeMap::new());
+            let item = self.tree.settings(menu.path).unwrap_or(&untouched);
+            let words = properties(menu, item, style, None);
+            let words = if words.is_empty() { None } else { Some(command("set", words)) };
+            return words.into_iter().collect();
+        };
+        if !fixed {
+            return items
+                .map(|(_, item)| command("add", properties(menu, item, style, None)))
+                .collect();
+        }
+        let sets = items.filter_map(|(number, item)| {
+            let words = properties(menu, item, style, menu.key());
+            let mut set = command("set", vec![Piece::word(selector(menu, item, number))]);
+            let any = !words.is_empty();
+            set.extend(words);
+            any.then_some(set)
+        });
+        sets.collect()
+    }
+}
+
+/// How a fixed item is found again: by what it was called in the factory, its name or its number.
+fn selector(menu: &Menu, item: &Item, number: usize) -> String {
+    let text = |value: &Value| quote(&value.to_string());
+    if let Some(name) = item.get("default-name") {
+        return format!("[ find default-name={} ]", text(name));
+    }
+    match menu.key().and_then(|key| item.get(key)) {
+        Some(name) => text(name),
+        None => number.to_string(),
+    }
+}
+
+/// What `add` or `set` must say, alphabetically. A fixed item's key is said by the selector, unless
+/// the item has been renamed.
+fn properties(menu: &Menu, item: &Item, style: Style, fixed_key: Option<&str>) -> Vec<Piece> {
+    let mut words = BTreeMap::new();
+    for property in menu.properties {
+        if matches!(property.access, Access::ReadOnly | Access::Missing(_)) {
+            continue;
+        }
+        let typed = item.get(property.name);
+        let said = match item.get("default-name") {
+            original @ Some(_) => typed == original && !style.verbose,
+            None => true,
+        };
+        if fixed_key == Some(property.name) && said {
+            continue;
+        }
+        let default = property.default_value();
+        let value = match typed {
+            Some(value) if style.verbose || default.as_ref() != Some(value) => value.clone(),
+            None if style.verbose => match default {
+                Some(value) => value,
+                None => continue,
+            },
+            _ => continue,
+        };
+        words.insert(property.name, quote(&value.to_string()));
+    }
+    if menu.is_list() {
+        if !item.comment.is_empty() {
+            words.insert("comment", quote(&item.comment));
+        }
+        if item.disabled || style.verbose {
+            words.insert("disabled", Value::Bool(item.disabled).to_string());
+        }
+    }
+    words.into_iter().map(|(name, value)| Piece { name: format!("{name}="), value }).collect()
+}
+
+/// `name=` and `value`, between which a line may break; or a word alone.
+struct Piece {
+    name: String,
+    value: String,
+}
+
+impl Piece {
+    fn word(word: impl Into<String>) -> Piece {
+        Piece { name: word.into(), value: String::new() }
+    }
+}
+
+fn command(verb: &str, words: Vec<Piece>) -> Vec<Piece> {
+    let mut command = vec![Piece::word(verb)];
+    command.extend(words);
+    command
+}
+
+/// One command on as many physical lines as it needs.
+fn wrap(words: &[Piece]) -> String {
+    let mut lines = Lines { done: String::new(), line: String::new() };
+    for (i, Piece { name, value }) in words.iter().enumerate() {
+        let last = i + 1 == words.len();
+        let blank = if last { "" } else { " " };
+        if value.is_empty() {
+            lines.put(&format!("{name}{blank}"), last);
+        } else {
+            lines.put(name, false);
+            lines.put_value(value, blank, last);
+        }
+    }
+    lines.done + &lines.line
+}
+
+struct Lines {
+    done: String,
+    line: String,
+}
+
+impl Lines {
+    /// Whether so many characters fit; behind them the backslash must, unless they are the last.
+    fn fits(&self, len: usize, last: bool) -> bool {
+        self.line.len() + len + usize::from(!last) <= WIDTH
+    }
+
+    fn put(&mut self, text: &str, last: bool) {
+        if !self.fits(text.len(), last) {
+            self.break_line();
+        }
+        self.line += text;
+    }
+
+    fn break_line(&mut self) {
+        self.done += &self.line;
+        self.done += "\\\n";
+        self.line = INDENT.to_string();
+    }
+
+    /// A value goes on the next line if it fits there, else it is broken: lists at their commas,
+    /// strings anywhere; what is neither is made a string.
+    fn put_value(&mut self, value: &str, blank: &str, last: bool) {
+        let whole = format!("{value}{blank}");
+        if self.fits(whole.len(), last) || INDENT.len() + whole.len() < WIDTH {
+            return self.put(&whole, last);
+        }
+        if !value.starts_with('"') && value.contains(',') {
+            for part in value.split_inclusive(',') {
+                self.put(part, false);
+            }
+            self.line += blank;
+            return;
+        }
+        let string = if value.starts_with('"') { value } else { &quote_always(value) };
+        let mut rest = string;
+        while !rest.is_empty() {
+            let (unit, tail) = rest.split_at(unit_len(rest));
+            // Room for the backslash, and for the blank behind the closing quote.
+            let closing = if tail.is_empty() { blank.len() } else { 0 };
+            let mut unit = unit;
+            if !self.fits(unit.len() + closing, false) {
+                self.break_line();
+                // The next line's first blanks would be dropped.
+                unit = if unit == " " { "\\_" } else { unit };
+            }
+            self.line += unit;
+            rest = tail;
+        }
+        self.line += blank;
+    }
+}
+
+/// The length of an escape sequence, or of one character: what no line break may split.
+fn unit_len(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'\\', b'0'..=b'9' | b'A'..=b'F', _, ..] => 3,
+        [b'\\', _, ..] => 2,
+        // Quoted text is ASCII.
+        _ => 1,
+    }
+}
+
+/// A text as `print` shows it in `name="value"`.
+pub(crate) fn shown(value: &Value, free_text: bool) -> String {
+    let text = value.to_string();
+    if free_text { quote_always(&text) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::{Lexer, Part, Word};
+
+    /// Commands as RouterOS 6 wraps them, put on one line and wrapped again.
+    #[test]
+    fn wraps_like_routeros() {
+        let lines = r#"add action=accept chain=input comment=\
+    "defconf: accept established,related,untracked" connection-state=\
+    established,related,untracked
+add action=drop chain=input comment="defconf: drop invalid" connection-state=\
+    invalid
+add action=accept chain=input comment="defconf: accept ICMP" protocol=icmp
+add action=accept chain=input comment=\
+    "defconf: accept to local loopback (for CAPsMAN)" dst-address=127.0.0.1
+add action=drop chain=input comment="defconf: drop all not coming from LAN" \
+    in-interface-list=!LAN
+add action=fasttrack-connection chain=forward comment="defconf: fasttrack" \
+    connection-state=established,related
+add action=drop chain=forward comment=\
+    "defconf: drop all from WAN not DSTNATed" connection-nat-state=!dstnat \
+    connection-state=new in-interface-list=WAN
+"#
+        .replace("\\\\", "\\");
+        let mut lexer = Lexer::new(&lines);
+        let mut wrapped = String::new();
+        while let Ok(Some(statement)) = lexer.next() {
+            let pieces: Vec<Piece> = statement.words.iter().map(piece).collect();
+            wrapped += &(wrap(&pieces) + "\n");
+        }
+        assert_eq!(wrapped, lines, "\n{wrapped}");
+    }
+
+    fn piece(word: &Word) -> Piece {
+        let value = match word.value.as_slice() {
+            [Part::Plain(text) | Part::Quoted(text)] => quote(text),
+            other => panic!("{other:?}"),
+        };
+        match &word.name {
+            Some((name, _)) => Piece { name: format!("{name}="), value },
+            None => Piece::word(value),
+        }
+    }
+
+    /// A string longer than a line is broken anywhere but inside an escape, a blank at the break
+    /// written `\_`.
+    #[test]
+    fn long_strings() {
+        for text in ["x".repeat(300), "a b ".repeat(80), "\"$\n ".repeat(60), "ü ".repeat(50)] {
+            for offset in 1..40 {
+                let name = "n".repeat(offset);
+                let pieces =
+                    [Piece::word("add"), Piece { name: format!("{name}="), value: quote(&text) }];
+                let wrapped = wrap(&pieces);
+                assert!(wrapped.lines().all(|line| line.len() <= WIDTH), "{wrapped}");
+                let read =
+                    Lexer::new(&wrapped).next().ok().flatten().map(|s| s.words[1].value.clone());
+                assert_eq!(read, Some(vec![Part::Quoted(text.clone())]), "{wrapped}");
+            }
+        }
+    }
+}
