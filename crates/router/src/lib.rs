@@ -33,6 +33,9 @@ pub mod interface;
 /// IPv4: addresses, routes, neighbours, ICMP, fragments, settings.
 pub mod ip;
 
+/// Queues: how fast traffic may pass, and what waits meanwhile.
+pub mod queue;
+
 pub use program::PortInfo;
 pub use router::Router;
 

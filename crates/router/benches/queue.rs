@@ -1,0 +1,92 @@
+//! What simple queues cost. `offer` is what a packet pays whose recipe names its leaf; `classify`
+//! what a flow pays once; `release` what a packet pays that had to wait.
+
+use config::{Tree, Value};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use router::interface::{InterfaceId, Names};
+use router::queue::{Decision, QueueLeafId, Queues, Simple, menu};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use wire::Moment;
+
+/// Queues of one client each, as in the documents' list of 25,000.
+fn tree(n: u32, rate: u64) -> Tree {
+    let mut tree = Tree::default();
+    for client in 0..n {
+        let target = Value::List(vec![Value::Cidr((0x0404_0000 + client).into(), 32)]);
+        let rate = Value::Rate(rate);
+        let limit = Value::Pair(Box::new(rate.clone()), Box::new(rate));
+        tree.push(&menu::SIMPLE, BTreeMap::from([("target", target), ("max-limit", limit)]));
+    }
+    tree
+}
+
+fn queues(n: u32, rate: u64) -> (Simple, Queues<u64>) {
+    let mut queues = Queues::default();
+    let simple = Simple::compile(&tree(n, rate), &Names::default(), &mut queues);
+    queues.apply(&simple, Moment::ZERO, |_| true);
+    (simple, queues)
+}
+
+fn benches(c: &mut Criterion) {
+    let mut group = c.benchmark_group("queue");
+    for n in [25u32, 25_000] {
+        // Not full: 64 packets of as many queues in a batch, all at the batch's moment.
+        let (simple, mut state) = queues(n, 100_000_000_000);
+        let mut now = 0;
+        group.throughput(Throughput::Elements(64));
+        group.bench_function(format!("offer, not full/{n}"), |bench| {
+            bench.iter(|| {
+                now += 2000;
+                for i in 0..64u32 {
+                    let leaf = QueueLeafId(2 * (i * 397 % n));
+                    let decision = state.offer(leaf, Moment::from_nanos(now), black_box(60));
+                    assert_eq!(decision, Decision::Pass);
+                }
+            });
+        });
+        group.throughput(Throughput::Elements(64));
+        group.bench_function(format!("classify/{n}"), |bench| {
+            bench.iter(|| {
+                for i in 0..64u32 {
+                    let client = 0x0404_0000 + i * 397 % n;
+                    black_box(simple.classify(client, 0x0808_0808, InterfaceId(1), InterfaceId(2)));
+                }
+            });
+        });
+        // All full: each packet waits its 480 µs at 1 Mbit/s.
+        let (_, mut state) = queues(n, 1_000_000);
+        let (mut now, mut released) = (0, 0u64);
+        group.throughput(Throughput::Elements(u64::from(n)));
+        group.bench_function(format!("enqueue and release/{n}"), |bench| {
+            bench.iter(|| {
+                now += 480_000;
+                let now = Moment::from_nanos(now);
+                state.release(now, |_, n| released += n);
+                for queue in 0..n {
+                    let leaf = QueueLeafId(2 * queue);
+                    if state.offer(leaf, now, 60) == Decision::Enqueue {
+                        state.enqueue(leaf, 1, 60);
+                    }
+                }
+            });
+        });
+        assert!(released > 0);
+        let tree = tree(n, 1_000_000);
+        group.throughput(Throughput::Elements(u64::from(n)));
+        group.bench_function(format!("compile and apply/{n}"), |bench| {
+            let mut state = Queues::<u64>::default();
+            bench.iter(|| {
+                let simple = Simple::compile(&tree, &Names::default(), &mut state);
+                state.apply(&simple, Moment::ZERO, |_| true);
+                simple
+            });
+        });
+        let (simple, state) = queues(n, 1_000_000);
+        println!("{n} queues: {} B compiled, {} B state", simple.bytes(), state.bytes());
+    }
+    group.finish();
+}
+
+criterion_group!(queue, benches);
+criterion_main!(queue);

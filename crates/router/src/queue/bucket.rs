@@ -1,0 +1,149 @@
+//! The token bucket: S0's toll booth, where unused permits are kept, but only so many.
+//!
+//! ```text
+//!        rate, all the time
+//!             │
+//!             ▼
+//!   | ~~~~~~~~~~~~ | ◄─ capacity = bucket-size × rate: what is beyond runs over
+//!   |   tokens     |
+//!   └──────┬───────┘
+//!          ▼ a packet takes its size
+//! ```
+//!
+//! In any window of T seconds at most `rate · T + capacity` passes. A packet that is larger than
+//! the capacity passes a full bucket and leaves a debt (else it would wait for ever), so where the
+//! capacity is less than one packet, one packet takes its place in that formula.
+//!
+//! The arithmetic is exact: a token is such a part of a byte that both a nanosecond's fill and a
+//! byte's price are whole numbers. At 1 Mbit/s a nanosecond brings 1 token and a byte costs 8,000;
+//! at 10 Gbit/s they are 5 and 4. Nothing is rounded but moments, to the nanosecond, and what that
+//! costs is kept: the rate is met over any time.
+
+use wire::Moment;
+
+/// A rate limit, as configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// `max-limit`, bits per second; 0 means unlimited.
+    pub rate: u64,
+    /// `bucket-size`, as the nanoseconds it takes to fill the bucket.
+    pub depth_ns: u64,
+    /// How many packets may wait.
+    pub packets: u16,
+}
+
+impl Limit {
+    /// No limit: packets are only counted.
+    pub const NONE: Limit = Limit { rate: 0, depth_ns: 0, packets: 0 };
+}
+
+/// A token bucket. Filled lazily, when somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    /// Negative: a debt.
+    tokens: i64,
+    /// When `tokens` was true.
+    last: Moment,
+    /// Tokens that a nanosecond brings; 0 means unlimited.
+    per_ns: u64,
+    /// Tokens that a byte costs.
+    per_byte: u64,
+    capacity: i64,
+}
+
+impl Bucket {
+    /// A full bucket.
+    pub(super) fn new(limit: Limit, now: Moment) -> Bucket {
+        /// Tokens would be bit-nanoseconds if nothing could be shortened.
+        const BYTE: u64 = 8_000_000_000;
+        if limit.rate == 0 {
+            return Bucket { tokens: 0, last: now, per_ns: 0, per_byte: 0, capacity: 0 };
+        }
+        let common = gcd(limit.rate, BYTE);
+        let (per_ns, per_byte) = (limit.rate / common, BYTE / common);
+        // Only odd rates of many Gbit/s with buckets of seconds come near this bound.
+        let capacity = per_ns.saturating_mul(limit.depth_ns).min(1 << 62) as i64;
+        Bucket { tokens: capacity, last: now, per_ns, per_byte, capacity }
+    }
+
+    /// The bucket under another limit, with what was in it.
+    pub(super) fn with_limit(mut self, limit: Limit, now: Moment) -> Bucket {
+        let mut new = Bucket::new(limit, now);
+        if self.per_ns != 0 && new.per_ns != 0 {
+            self.fill(now);
+            let tokens =
+                i128::from(self.tokens) * i128::from(new.per_byte) / i128::from(self.per_byte);
+            new.tokens = i64::try_from(tokens).map_or(new.capacity, |t| t.min(new.capacity));
+        }
+        new
+    }
+
+    /// Whether nothing is limited.
+    #[inline]
+    pub(super) fn unlimited(&self) -> bool {
+        self.per_ns == 0
+    }
+
+    /// Takes `len` bytes' tokens if they are there at `now`.
+    #[inline]
+    pub(super) fn take(&mut self, now: Moment, len: u32) -> bool {
+        if now > self.last {
+            self.fill(now);
+        }
+        let price = self.price(len);
+        // Enough, or a full bucket.
+        let enough = self.tokens >= price.min(self.capacity);
+        if enough {
+            self.tokens -= price;
+        }
+        enough
+    }
+
+    /// Pays for `len` bytes at `when`, which [`ready`](Self::ready) gave. The part of a nanosecond
+    /// by which that was too late is kept: nothing runs over while somebody waits.
+    pub(super) fn pay(&mut self, when: Moment, len: u32) {
+        if self.unlimited() {
+            return;
+        }
+        self.tokens = self.tokens.saturating_add(self.fresh(when)).saturating_sub(self.price(len));
+        self.last = self.last.max(when);
+    }
+
+    /// When `len` bytes' tokens will be there, if nobody takes any before.
+    pub(super) fn ready(&self, len: u32) -> Moment {
+        let missing = self.price(len).min(self.capacity).saturating_sub(self.tokens);
+        match u64::try_from(missing) {
+            Ok(missing) if self.per_ns != 0 => {
+                let wait = missing.div_ceil(self.per_ns);
+                Moment::from_nanos(self.last.as_nanos().saturating_add(wait))
+            }
+            _ => self.last,
+        }
+    }
+
+    #[inline]
+    fn price(&self, len: u32) -> i64 {
+        // At most 2³² · 2³³, cut to what fits.
+        u64::from(len).saturating_mul(self.per_byte).min(1 << 62) as i64
+    }
+
+    #[inline]
+    fn fill(&mut self, now: Moment) {
+        self.tokens = self.tokens.saturating_add(self.fresh(now)).min(self.capacity);
+        self.last = self.last.max(now);
+    }
+
+    /// What came in since `last`.
+    #[inline]
+    fn fresh(&self, now: Moment) -> i64 {
+        let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
+        elapsed.saturating_mul(self.per_ns).min(i64::MAX as u64) as i64
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,31 @@
+//! Queues: how fast traffic may pass, and what waits meanwhile.
+//!
+//! ```text
+//! … postrouting ─► [simple queues] ─► L          (and after input, for what is for the router)
+//!
+//!   simple: which queue? ──► leaf ──► tokens, and nobody waits ──────────► pass, at once
+//!   (once a flow; then the    │
+//!    leaf is in its recipe)   ├─────► no tokens: wait ─► … ─► release ──► pass, in order
+//!                             └─────► no room to wait ─────────────────► queue-full
+//! ```
+//!
+//! What is compiled ([`Simple`]) knows which packets belong to which leaf; what is state
+//! ([`Queues`]) holds tokens, waiting packets and counters and outlives every change of the
+//! configuration. Never looks into a frame, and never reads a clock.
+//!
+//! Missing: **queue tree**, **HTB** (`limit-at`, priorities, parents), **bursts**, **queue types
+//! other than the two pfifos**, **`total-*`**, **`time`**, **packet marks**, **one queue served by
+//! several cores**.
+
+/// The token bucket: what a rate limit is made of.
+pub mod bucket;
+/// Leaves: tokens, waiting packets, counters.
+pub mod leaf;
+/// The menu.
+pub mod menu;
+/// `/queue simple`, compiled: which packet belongs to which leaf.
+pub mod simple;
+
+pub use bucket::Limit;
+pub use leaf::{Decision, Direction, LeafStats, QueueLeafId, Queues};
+pub use simple::Simple;
