@@ -4,6 +4,8 @@
 pub mod address_list;
 /// From the items of a menu to rules, chains and the list of invalid ones.
 pub mod compile;
+/// `/ip firewall connection`: connection tracking.
+pub mod connection;
 /// `/ip firewall filter`: who may pass.
 pub mod filter;
 /// The cheap part of a rule's matchers, all at once.

@@ -1,0 +1,365 @@
+//! The flow table: one cache line for each direction of a connection, found by 5-tuple.
+//!
+//! ```text
+//!   5-tuple ─► hash ─► bucket (tags) ─► Flow, 64 bytes ─► Connection, 128 bytes
+//!                stage 1        stage 2            stage 3 (TCP only)
+//! ```
+//!
+//! A flow line holds all that the fast path needs to send a packet on: where it goes, what its
+//! addresses become, which recipe to replay, and the counters and the time stamp it writes.
+//! Probe many packets at a time: [`prefetch_bucket`](FlowTable::prefetch_bucket) for all, then
+//! [`candidate`](FlowTable::candidate) and [`prefetch_flow`](FlowTable::prefetch_flow) for all,
+//! then [`find`](FlowTable::find).
+//!
+//! Never decides what a packet means: that is [`Connections`](super::Connections)'.
+//! Missing: **IPv6** (a key of two lines), **a zone or interface in the key**.
+
+use super::ConnectionId;
+use super::index::Index;
+use crate::packet::ConnectionState;
+use wire::FiveTuple;
+
+/// A flow's number, used again after its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// No flow.
+    pub const NONE: FlowId = FlowId(u32::MAX);
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which way a packet goes within its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Direction {
+    /// As the first packet.
+    Original = 0,
+    /// Against it.
+    Reply = 1,
+}
+
+impl Direction {
+    /// The other one.
+    #[inline]
+    pub const fn opposite(self) -> Direction {
+        match self {
+            Direction::Original => Direction::Reply,
+            Direction::Reply => Direction::Original,
+        }
+    }
+}
+
+/// What [`Flow::flags`] says.
+pub mod flow_flag {
+    /// Source address or port are rewritten.
+    pub const SOURCE: u8 = 1;
+    /// Destination address or port are rewritten.
+    pub const DESTINATION: u8 = 2;
+    /// Both of them: whether anything is rewritten.
+    pub const NAT: u8 = SOURCE | DESTINATION;
+    /// The next packet may take the FastTrack way.
+    pub const FASTTRACK: u8 = 4;
+    /// The place is in use.
+    pub(crate) const LIVE: u8 = 128;
+}
+
+/// One direction of a connection.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Flow {
+    /// Source address, as packets of this direction arrive.
+    pub src: u32,
+    /// Destination address.
+    pub dst: u32,
+    /// Source port, or the ICMP identifier.
+    pub src_port: u16,
+    /// Destination port, or the ICMP identifier.
+    pub dst_port: u16,
+    /// IP protocol.
+    pub protocol: u8,
+    /// [`Direction`] as a number.
+    pub direction: u8,
+    /// [`flow_flag`]s.
+    pub flags: u8,
+    /// What `connection-state` will see of the next packet of this direction: a
+    /// [`ConnectionState`] as a number.
+    pub state: u8,
+    /// The connection; `NONE` for a flow that is kept for its recipe only.
+    pub connection: ConnectionId,
+    /// What to replay for its packets; 0 if nothing yet. Whatever changes what rules see of the
+    /// connection sets it to 0, in both directions.
+    pub recipe: u32,
+    /// The program the recipe was recorded under.
+    pub generation: u32,
+    /// Where its packets go.
+    pub next_hop: u32,
+    /// Packets.
+    pub packets: u64,
+    /// IP bytes.
+    pub bytes: u64,
+    /// When the last packet came ([`wire::Moment::as_millis_u32`]).
+    pub last_ms: u32,
+    /// Source address after translation; the same if there is none.
+    pub new_src: u32,
+    /// Destination address after translation.
+    pub new_dst: u32,
+    /// Source port after translation.
+    pub new_src_port: u16,
+    /// Destination port after translation.
+    pub new_dst_port: u16,
+}
+
+const _: () = assert!(size_of::<Flow>() == 64);
+
+impl Flow {
+    /// A flow whose packets arrive as `tuple` and leave as `new`.
+    pub fn new(
+        tuple: FiveTuple,
+        new: FiveTuple,
+        direction: Direction,
+        connection: ConnectionId,
+    ) -> Flow {
+        Flow {
+            src: tuple.src,
+            dst: tuple.dst,
+            src_port: tuple.src_port,
+            dst_port: tuple.dst_port,
+            protocol: tuple.protocol,
+            direction: direction as u8,
+            flags: flow_flag::LIVE,
+            state: ConnectionState::New as u8,
+            connection,
+            recipe: 0,
+            generation: 0,
+            next_hop: 0,
+            packets: 0,
+            bytes: 0,
+            last_ms: 0,
+            new_src: new.src,
+            new_dst: new.dst,
+            new_src_port: new.src_port,
+            new_dst_port: new.dst_port,
+        }
+    }
+
+    /// The 5-tuple of its packets as they arrive.
+    #[inline]
+    pub const fn tuple(&self) -> FiveTuple {
+        FiveTuple {
+            src: self.src,
+            dst: self.dst,
+            src_port: self.src_port,
+            dst_port: self.dst_port,
+            protocol: self.protocol,
+        }
+    }
+
+    /// The 5-tuple of its packets as they leave.
+    #[inline]
+    pub const fn translated(&self) -> FiveTuple {
+        FiveTuple {
+            src: self.new_src,
+            dst: self.new_dst,
+            src_port: self.new_src_port,
+            dst_port: self.new_dst_port,
+            protocol: self.protocol,
+        }
+    }
+
+    /// Its direction.
+    #[inline]
+    pub const fn direction(&self) -> Direction {
+        if self.direction == 0 { Direction::Original } else { Direction::Reply }
+    }
+
+    /// What `connection-state` will see of the next packet.
+    #[inline]
+    pub const fn state(&self) -> ConnectionState {
+        const NEW: u8 = ConnectionState::New as u8;
+        const ESTABLISHED: u8 = ConnectionState::Established as u8;
+        const RELATED: u8 = ConnectionState::Related as u8;
+        match self.state {
+            NEW => ConnectionState::New,
+            ESTABLISHED => ConnectionState::Established,
+            RELATED => ConnectionState::Related,
+            _ => ConnectionState::Untracked,
+        }
+    }
+
+    /// Counts a packet of `len` IP bytes: what both paths do for each packet they accept as the
+    /// flow's, and all that the timers need to know.
+    #[inline(always)]
+    pub fn count(&mut self, len: u16, now_ms: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+        self.last_ms = now_ms;
+    }
+
+    #[inline(always)]
+    fn is(&self, tuple: &FiveTuple) -> bool {
+        // Compared without branches between: they would be as hard to foresee as the tuple.
+        let differ = (self.src ^ tuple.src) | (self.dst ^ tuple.dst);
+        let ports = (self.src_port ^ tuple.src_port) | (self.dst_port ^ tuple.dst_port);
+        differ | u32::from(ports) | u32::from(self.protocol ^ tuple.protocol) == 0
+    }
+
+    fn live(&self) -> bool {
+        self.flags & flow_flag::LIVE != 0
+    }
+}
+
+/// All flows.
+pub struct FlowTable {
+    flows: Vec<Flow>,
+    /// Free places are chained by `recipe`.
+    free: FlowId,
+    live: usize,
+    max: usize,
+    index: Index,
+}
+
+impl FlowTable {
+    /// An empty table for at most `max` flows. Memory for all of them is asked for at once, so
+    /// that nothing ever moves; the system provides it as it is touched.
+    pub fn new(max: usize) -> FlowTable {
+        let max = max.min(FlowId::NONE.index());
+        let flows = Vec::with_capacity(max);
+        FlowTable { flows, free: FlowId::NONE, live: 0, max, index: Index::new() }
+    }
+
+    /// How many flows there are.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// How many more fit.
+    pub fn room(&self) -> usize {
+        self.max - self.live
+    }
+
+    /// Stage 1: asks for the line of the bucket.
+    #[inline(always)]
+    pub fn prefetch_bucket(&self, hash: u32) {
+        self.index.prefetch(hash);
+    }
+
+    /// Stage 2: the flow this is likely to be, by its tag alone; no flow's memory is touched.
+    /// `None` is certain: no such flow.
+    #[inline(always)]
+    pub fn candidate(&self, hash: u32) -> Option<FlowId> {
+        self.index.find(hash, |_| true).map(FlowId)
+    }
+
+    /// Stage 2: asks for the line of the flow.
+    #[inline(always)]
+    pub fn prefetch_flow(&self, id: FlowId) {
+        port::prefetch::element(&self.flows, id.index());
+    }
+
+    /// Stage 3: whether the candidate was right; else what [`find`](Self::find) says.
+    #[inline(always)]
+    pub fn confirm(&self, candidate: FlowId, hash: u32, tuple: &FiveTuple) -> Option<FlowId> {
+        let right =
+            self.flows.get(candidate.index()).is_some_and(|flow| flow.live() && flow.is(tuple));
+        if right { Some(candidate) } else { self.find(hash, tuple) }
+    }
+
+    /// The flow of this 5-tuple; `hash` is the tuple's.
+    #[inline]
+    pub fn find(&self, hash: u32, tuple: &FiveTuple) -> Option<FlowId> {
+        self.index.find(hash, |id| self.flows[id as usize].is(tuple)).map(FlowId)
+    }
+
+    /// The flow.
+    ///
+    /// # Panics
+    /// If there never was one of this number.
+    #[inline(always)]
+    pub fn flow(&self, id: FlowId) -> &Flow {
+        &self.flows[id.index()]
+    }
+
+    /// The flow, to be written to.
+    ///
+    /// # Panics
+    /// If there never was one of this number.
+    #[inline(always)]
+    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow {
+        &mut self.flows[id.index()]
+    }
+
+    /// Adds a flow. The caller has looked that no flow has this tuple.
+    ///
+    /// # Errors
+    /// [`Full`]: the most flows there may be, or (crafted tuples) no room for this hash.
+    pub fn insert(&mut self, flow: Flow) -> Result<FlowId, Full> {
+        if self.live == self.max {
+            return Err(Full);
+        }
+        let id = if self.free == FlowId::NONE {
+            self.flows.push(flow);
+            FlowId(self.flows.len() as u32 - 1)
+        } else {
+            let id = self.free;
+            self.free = FlowId(self.flow(id).recipe);
+            *self.flow_mut(id) = flow;
+            id
+        };
+        let flows = &self.flows;
+        let hash_of = |id: u32| {
+            let flow = &flows[id as usize];
+            flow.live().then(|| flow.tuple().hash())
+        };
+        if self.index.insert(flow.tuple().hash(), id.0, flows.len() as u32, hash_of) {
+            self.live += 1;
+            return Ok(id);
+        }
+        self.release(id);
+        Err(Full)
+    }
+
+    /// Takes a flow away. Nothing happens if there is none of this number.
+    pub fn remove(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get(id.index()).filter(|flow| flow.live()) {
+            self.index.remove(flow.tuple().hash(), id.0);
+            self.live -= 1;
+            self.release(id);
+        }
+    }
+
+    fn release(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.index()];
+        flow.flags = 0;
+        flow.recipe = self.free.0;
+        self.free = id;
+    }
+
+    /// The numbers that are in use or were: all flows have smaller ones.
+    pub fn end(&self) -> u32 {
+        self.flows.len() as u32
+    }
+
+    /// The flow, if the number is in use.
+    pub fn get(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(id.index()).filter(|flow| flow.live())
+    }
+
+    /// Bytes of memory: flows that are or were, and the index.
+    pub fn bytes(&self) -> usize {
+        self.flows.len() * size_of::<Flow>() + self.index.bytes()
+    }
+}
+
+/// There is no room for another flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;

@@ -1,0 +1,53 @@
+//! `/ip firewall connection`: connection tracking, by which the firewall knows what belongs
+//! together.
+//!
+//! ```text
+//!  packet ─► track ─┬─ known ──► state, flow ─► filter ─► …
+//!                   ├─ unknown ► New ─► dst-nat ─► filter ─► src-nat ─► confirm ─► two flows
+//!                   ├─ ICMP error about a known one ► Related
+//!                   └─ else ► Invalid
+//!
+//!  FlowTable ─ one line a direction ─┐
+//!  slab ─ Connection ◄───────────────┴── Timers ◄─ sweep
+//! ```
+//!
+//! A first packet leaves nothing behind until it leaves the router: [`Connections::track`] only
+//! says what the connection would be ([`New`]), the NAT rules change that
+//! ([`Connections::translate`]), and [`Connections::confirm`] enters it. The fast path meets the
+//! same flows ([`FlowTable`]) and judges TCP segments by the same function
+//! ([`Connections::tcp_fast`]).
+//!
+//! Transport checksums are verified for packets that would begin a connection and for ICMP
+//! errors, and are not for packets of known flows: so both paths agree, and the ends verify
+//! anyway.
+//!
+//! Never drops a packet; never reads a clock; allocates nothing per packet.
+//! Missing: **helpers** (`service-port`), **connection-mark**, **orig-rate** and **repl-rate**,
+//! **GRE call ids**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
+
+/// One cache line a direction: the flow table.
+pub mod flow;
+/// From hash to flow number.
+mod index;
+
+/// What the two directions share.
+pub mod connection;
+/// `/ip firewall connection tracking`, as values.
+pub mod settings;
+/// The TCP machine and its windows.
+pub mod tcp;
+/// When connections end.
+mod timers;
+
+/// All connections: from packet to state, and what is entered and ended.
+mod tracking;
+
+pub use connection::{Connection, ConnectionId, Flags};
+pub use flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
+pub use settings::{Class, Enabled, Settings, Timeouts};
+pub use tcp::TcpState;
+pub use timers::Rank;
+pub use tracking::{Connections, Counts, New, Tracking};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! `/ip firewall connection tracking`: how long connections live without traffic.
+//!
+//! Missing: **active-ipv4**, **active-ipv6** (version 7's).
+
+use std::time::Duration;
+
+/// Which timeout holds for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// `tcp-syn-sent-timeout`.
+    TcpSynSent,
+    /// `tcp-syn-received-timeout`.
+    TcpSynReceived,
+    /// `tcp-established-timeout`.
+    TcpEstablished,
+    /// `tcp-fin-wait-timeout`.
+    TcpFinWait,
+    /// `tcp-close-wait-timeout`.
+    TcpCloseWait,
+    /// `tcp-last-ack-timeout`.
+    TcpLastAck,
+    /// `tcp-time-wait-timeout`.
+    TcpTimeWait,
+    /// `tcp-close-timeout`.
+    TcpClose,
+    /// `tcp-max-retrans-timeout`: after three retransmissions without acknowledgement.
+    TcpMaxRetrans,
+    /// `tcp-unacked-timeout`: while the last data is not acknowledged.
+    TcpUnacked,
+    /// `udp-timeout`.
+    Udp,
+    /// `udp-stream-timeout`: after traffic both ways.
+    UdpStream,
+    /// `icmp-timeout`.
+    Icmp,
+    /// `generic-timeout`: every other protocol.
+    Generic,
+}
+
+impl Class {
+    /// All, in order, with the property's name and default as typed.
+    pub const ALL: [(Class, &'static str, &'static str); 14] = [
+        (Class::TcpSynSent, "tcp-syn-sent-timeout", "5s"),
+        (Class::TcpSynReceived, "tcp-syn-received-timeout", "5s"),
+        (Class::TcpEstablished, "tcp-established-timeout", "1d"),
+        (Class::TcpFinWait, "tcp-fin-wait-timeout", "10s"),
+        (Class::TcpCloseWait, "tcp-close-wait-timeout", "10s"),
+        (Class::TcpLastAck, "tcp-last-ack-timeout", "10s"),
+        (Class::TcpTimeWait, "tcp-time-wait-timeout", "10s"),
+        (Class::TcpClose, "tcp-close-timeout", "10s"),
+        (Class::TcpMaxRetrans, "tcp-max-retrans-timeout", "5m"),
+        (Class::TcpUnacked, "tcp-unacked-timeout", "5m"),
+        (Class::Udp, "udp-timeout", "10s"),
+        (Class::UdpStream, "udp-stream-timeout", "3m"),
+        (Class::Icmp, "icmp-timeout", "10s"),
+        (Class::Generic, "generic-timeout", "10m"),
+    ];
+}
+
+/// The timeouts, in milliseconds, by class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts([u32; Class::ALL.len()]);
+
+impl Timeouts {
+    /// The longest timeout: 12 days. Time stamps tell times apart that are twice as far.
+    pub const MAX: Duration = Duration::from_millis(1 << 30);
+
+    /// In milliseconds.
+    #[inline(always)]
+    pub const fn millis(&self, class: Class) -> u32 {
+        self.0[class as usize]
+    }
+
+    /// As a length of time.
+    pub const fn get(&self, class: Class) -> Duration {
+        Duration::from_millis(self.millis(class) as u64)
+    }
+
+    /// Sets one; longer ones than [`MAX`](Self::MAX) are cut.
+    pub fn set(&mut self, class: Class, timeout: Duration) {
+        self.0[class as usize] = timeout.min(Self::MAX).as_millis() as u32;
+    }
+
+    /// The class with the shorter timeout; the first one if both are the same.
+    #[inline(always)]
+    pub(super) const fn shorter(&self, a: Class, b: Class) -> Class {
+        if self.millis(b) < self.millis(a) { b } else { a }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        const S: u32 = 1000;
+        const M: u32 = 60 * S;
+        const D: u32 = 24 * 60 * M;
+        Timeouts([
+            5 * S,
+            5 * S,
+            D,
+            10 * S,
+            10 * S,
+            10 * S,
+            10 * S,
+            10 * S,
+            5 * M,
+            5 * M,
+            10 * S,
+            3 * M,
+            10 * S,
+            10 * M,
+        ])
+    }
+}
+
+/// `enabled`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Enabled {
+    /// As soon as something needs it: a rule of the firewall, for one.
+    #[default]
+    Auto,
+    /// Always.
+    Yes,
+    /// Never; what needs it stops working.
+    No,
+}
+
+/// What the menu holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `enabled`.
+    pub enabled: Enabled,
+    /// All timeouts.
+    pub timeouts: Timeouts,
+    /// `loose-tcp-tracking`: a segment from the middle may begin a connection.
+    pub loose_tcp: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { enabled: Enabled::Auto, timeouts: Timeouts::default(), loose_tcp: true }
+    }
+}

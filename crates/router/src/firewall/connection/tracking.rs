@@ -1,0 +1,732 @@
+//! All connections: from packet to state, and what is entered and ended.
+
+use super::connection::{Connection, ConnectionId, Flags};
+use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
+use super::settings::{Class, Settings, Timeouts};
+use super::tcp::{Tcp, TcpState, Verdict};
+use super::timers::{Rank, Timer, Timers};
+use crate::counter::Count;
+use crate::discard::Discard;
+use crate::packet::ConnectionState;
+use wire::layers::{ETHERTYPE_IPV4, protocol};
+use wire::tcp::Tcp as Segment;
+use wire::{FiveTuple, Layers, Moment, checksum, icmp, layers};
+
+/// What tracking says of a packet.
+#[derive(Clone, Debug)]
+pub struct Tracking {
+    /// What `connection-state` sees.
+    pub state: ConnectionState,
+    /// The packet's flow, if it has one. It has been counted there.
+    pub flow: Option<FlowId>,
+    /// What would be entered if the packet left the router. To be translated, then given to
+    /// [`Connections::confirm`].
+    pub new: Option<New>,
+    /// For an ICMP error: the flow the error goes along with, opposite to the packet it is about.
+    /// It is translated as that flow is, and the quoted packet becomes
+    /// `flow.translated().reversed()`.
+    pub related: Option<FlowId>,
+    /// It is invalid only because the table is full.
+    pub full: bool,
+}
+
+/// A connection that is not entered yet.
+#[derive(Clone, Debug)]
+pub struct New {
+    /// The first packet as it came.
+    pub original: FiveTuple,
+    /// The first packet as it is to leave; changed by [`Connections::translate`].
+    pub translated: FiveTuple,
+    /// `SRCNAT` and `DSTNAT`, as far as it was translated.
+    pub flags: Flags,
+    len: u16,
+    class: Class,
+    icmp: [u8; 2],
+    tcp: Tcp,
+}
+
+/// What happened to connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Entered.
+    pub created: u64,
+    /// Ended because nothing came in time.
+    pub expired: u64,
+    /// Ended early to make room for new ones.
+    pub early_dropped: u64,
+    /// Packets that belonged nowhere.
+    pub invalid: u64,
+    /// First packets refused because the table was full.
+    pub full: u64,
+    /// First packets whose tuples had been taken meanwhile.
+    pub clashes: u64,
+    /// Translations refused because no port was free.
+    pub ports_exhausted: u64,
+}
+
+/// All connections of a router.
+pub struct Connections {
+    table: FlowTable,
+    slab: Vec<Connection>,
+    free: ConnectionId,
+    live: usize,
+    max: usize,
+    timers: Timers,
+    settings: Settings,
+    /// What happened.
+    pub counts: Counts,
+    /// How many have the F flag.
+    fasttracked: usize,
+    /// Flows without a connection, kept for their recipes.
+    untracked: usize,
+    /// Where the search for idle ones among them goes on.
+    untracked_at: u32,
+}
+
+const INVALID: Tracking =
+    Tracking { state: ConnectionState::Invalid, flow: None, new: None, related: None, full: false };
+
+impl Connections {
+    /// An empty table for `max_entries` connections. Memory for all of them (256 bytes each) is
+    /// asked for at once, and provided by the system as it is touched.
+    pub fn new(max_entries: usize) -> Connections {
+        let max = max_entries.min(FlowId::NONE.0 as usize / 2);
+        Connections {
+            table: FlowTable::new(max * 2),
+            slab: Vec::with_capacity(max),
+            free: ConnectionId::NONE,
+            live: 0,
+            max,
+            timers: Timers::new(),
+            settings: Settings::default(),
+            counts: Counts::default(),
+            fasttracked: 0,
+            untracked: 0,
+            untracked_at: 0,
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Changes the settings. Connections keep their places in the timers, so that a timeout made
+    /// shorter takes effect on idle connections within one round of the wheel (262 s).
+    pub fn configure(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
+    /// `total-entries`.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// `max-entries`.
+    pub fn max_entries(&self) -> usize {
+        self.max
+    }
+
+    /// The flows, for the fast path to probe.
+    #[inline(always)]
+    pub fn flows(&self) -> &FlowTable {
+        &self.table
+    }
+
+    /// A flow.
+    #[inline(always)]
+    pub fn flow(&self, id: FlowId) -> &Flow {
+        self.table.flow(id)
+    }
+
+    /// A flow, to keep a recipe in or to count a packet.
+    #[inline(always)]
+    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow {
+        self.table.flow_mut(id)
+    }
+
+    /// Stage 3 for TCP: asks for the line of the windows.
+    #[inline(always)]
+    pub fn prefetch_connection(&self, id: ConnectionId) {
+        port::prefetch::element(&self.slab, id.index());
+    }
+
+    /// The connection of this number.
+    pub fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.slab.get(id.index()).filter(|c| c.flags.has(Flags::CONFIRMED))
+    }
+
+    /// All connections in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
+        let all = self.slab.iter().enumerate();
+        all.filter(|(_, c)| c.flags.has(Flags::CONFIRMED)).map(|(i, c)| (ConnectionId(i as u32), c))
+    }
+
+    /// Bytes of memory for all that is or was entered, the index included.
+    pub fn bytes(&self) -> usize {
+        self.table.bytes() + self.slab.len() * size_of::<Connection>() + Timers::BYTES
+    }
+
+    /// Finds out what a packet (whole, not a fragment) belongs to. `layers` are `frame`'s, their
+    /// tuple is the packet's as it came.
+    pub fn track(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
+        let packet = Packet { frame, layers, now_ms: now.as_millis_u32() };
+        let tracking = if layers.ether_type != ETHERTYPE_IPV4 || layers.fragment {
+            INVALID
+        } else if packet.is_icmp_error() {
+            self.icmp_error(&packet)
+        } else {
+            match self.table.find(layers.tuple.hash(), &layers.tuple) {
+                Some(flow) => self.follow(flow, &packet),
+                None => self.begin(&packet),
+            }
+        };
+        self.counts.invalid += u64::from(tracking.state == ConnectionState::Invalid);
+        tracking
+    }
+
+    /// A packet of a flow that is known.
+    fn follow(&mut self, id: FlowId, packet: &Packet<'_>) -> Tracking {
+        let flow = *self.table.flow(id);
+        let direction = flow.direction();
+        let Some(connection) = self.slab.get_mut(flow.connection.index()) else {
+            self.remove_untracked(id); // its recipe is from a time without tracking
+            return self.begin(packet);
+        };
+        if connection.flags.has(Flags::DYING) {
+            self.remove(flow.connection);
+            return self.begin(packet);
+        }
+        let seen_reply = connection.flags.has(Flags::SEEN_REPLY);
+        let assured = connection.flags.has(Flags::ASSURED);
+        let fasttrack = connection.flags.has(Flags::FASTTRACK);
+        let state = flow.state();
+        let known = Tracking { state, flow: Some(id), ..INVALID };
+        let mut class = connection.class;
+        match flow.protocol {
+            protocol::TCP => {
+                let Some(segment) = packet.segment() else { return INVALID };
+                if fasttrack {
+                    connection.tcp.forget_windows();
+                }
+                let from = connection.tcp.state;
+                if !connection.tcp.established(direction, &segment) {
+                    match connection.tcp.judge(direction, &segment, seen_reply, assured) {
+                        Verdict::Accept => {}
+                        Verdict::Ignore => return known,
+                        Verdict::Invalid => return INVALID,
+                        Verdict::Reopen => {
+                            self.remove(flow.connection);
+                            return self.begin(packet);
+                        }
+                    }
+                }
+                let to = connection.tcp.state;
+                class = connection
+                    .tcp
+                    .class(seen_reply || direction == Direction::Reply, &self.settings.timeouts);
+                if !seen_reply && to == TcpState::Close {
+                    // Refused, or given up before an answer: nothing to keep (RFC 9293 §3.10.7.3).
+                    connection.flags.set(Flags::DYING);
+                } else if seen_reply
+                    && matches!(from, TcpState::SynReceived | TcpState::Established)
+                    && to == TcpState::Established
+                {
+                    connection.flags.set(Flags::ASSURED);
+                }
+            }
+            protocol::UDP if seen_reply => {
+                connection.flags.set(Flags::ASSURED);
+                class = Class::UdpStream;
+            }
+            protocol::UDP | protocol::ICMP => {}
+            _ if seen_reply => connection.flags.set(Flags::ASSURED),
+            _ => {}
+        }
+        connection.class = class;
+        let len = packet.len();
+        if fasttrack {
+            connection.regular[direction as usize].add(u64::from(len));
+        }
+        let flow = self.table.flow_mut(id);
+        flow.count(len, packet.now_ms);
+        if fasttrack {
+            flow.flags |= flow_flag::FASTTRACK; // this direction is set up (again)
+        }
+        let connection = flow.connection;
+        if direction == Direction::Reply && !seen_reply {
+            self.reply_seen(connection);
+        }
+        self.reschedule_if_earlier(connection, packet.now_ms);
+        known
+    }
+
+    /// The first packet against the original direction: the connection is established from now.
+    fn reply_seen(&mut self, id: ConnectionId) {
+        let connection = &mut self.slab[id.index()];
+        connection.flags.set(Flags::SEEN_REPLY);
+        let original = connection.flow(Direction::Original);
+        self.table.flow_mut(original).state = ConnectionState::Established as u8;
+        self.drop_recipes(id);
+    }
+
+    /// What rules see of the connection has changed: what was recorded holds no more.
+    fn drop_recipes(&mut self, id: ConnectionId) {
+        for flow in self.slab[id.index()].flows {
+            self.table.flow_mut(flow).recipe = 0;
+        }
+    }
+
+    /// A packet no flow is known for.
+    fn begin(&mut self, packet: &Packet<'_>) -> Tracking {
+        let tuple = packet.layers.tuple;
+        let mut tcp = Tcp::default();
+        let class = match tuple.protocol {
+            protocol::TCP => {
+                let opened = packet
+                    .segment()
+                    .and_then(|segment| Tcp::open(&segment, self.settings.loose_tcp));
+                let Some(opened) = opened else { return INVALID };
+                tcp = opened;
+                tcp.class(false, &self.settings.timeouts)
+            }
+            protocol::UDP => Class::Udp,
+            // Echo, timestamp, information and address mask requests (RFC 5508 §3.1).
+            protocol::ICMP if matches!(packet.icmp()[0], 8 | 13 | 15 | 17) => Class::Icmp,
+            protocol::ICMP => return INVALID,
+            _ => Class::Generic,
+        };
+        if !packet.checksum_ok() {
+            return INVALID;
+        }
+        if !self.has_room() {
+            self.counts.full += 1;
+            return Tracking { full: true, ..INVALID };
+        }
+        let new = New {
+            original: tuple,
+            translated: tuple,
+            flags: Flags::default(),
+            len: packet.len(),
+            class,
+            icmp: if tuple.protocol == protocol::ICMP { packet.icmp() } else { [0; 2] },
+            tcp,
+        };
+        Tracking { state: ConnectionState::New, new: Some(new), ..INVALID }
+    }
+
+    /// An ICMP error: it belongs to the connection of the packet it quotes.
+    fn icmp_error(&mut self, packet: &Packet<'_>) -> Tracking {
+        let quoted = packet.transport().get(icmp::HEADER_LEN..);
+        let quoted = quoted.and_then(|quoted| layers::quoted(quoted).ok());
+        let Some(quoted) = quoted.filter(|quoted| !quoted.later_fragment) else { return INVALID };
+        if !packet.checksum_ok() {
+            return INVALID;
+        }
+        let along = quoted.tuple.reversed();
+        match self.table.find(along.hash(), &along) {
+            Some(flow) if self.table.flow(flow).connection != ConnectionId::NONE => {
+                Tracking { state: ConnectionState::Related, related: Some(flow), ..INVALID }
+            }
+            _ => INVALID,
+        }
+    }
+
+    /// Enters a connection whose first packet leaves the router, and returns that packet's flow.
+    ///
+    /// # Errors
+    /// [`Discard::ConnectionClash`]: one of its tuples was taken since it was tracked.
+    /// [`Discard::ConnectionTableFull`]: the room there was has been taken.
+    pub fn confirm(&mut self, new: &New, now: Moment) -> Result<FlowId, Discard> {
+        let reply = new.translated.reversed();
+        let is_taken = |tuple: &FiveTuple| self.table.find(tuple.hash(), tuple).is_some();
+        if is_taken(&new.original) || is_taken(&reply) {
+            self.counts.clashes += 1;
+            return Err(Discard::ConnectionClash);
+        }
+        if !self.make_room() {
+            self.counts.full += 1;
+            return Err(Discard::ConnectionTableFull);
+        }
+        let now_ms = now.as_millis_u32();
+        let id = self.next_id();
+        let (srcnat, dstnat) = (new.flags.has(Flags::SRCNAT), new.flags.has(Flags::DSTNAT));
+        let nat = |source: bool, destination: bool| {
+            u8::from(source) * flow_flag::SOURCE | u8::from(destination) * flow_flag::DESTINATION
+        };
+        let mut original = Flow::new(new.original, new.translated, Direction::Original, id);
+        original.flags |= nat(srcnat, dstnat);
+        original.count(new.len, now_ms);
+        let mut back = Flow::new(reply, new.original.reversed(), Direction::Reply, id);
+        back.flags |= nat(dstnat, srcnat);
+        back.state = ConnectionState::Established as u8;
+        back.last_ms = now_ms;
+
+        let flow = self.table.insert(original);
+        let back = flow.and_then(|flow| {
+            let back = self.table.insert(back);
+            back.inspect_err(|_| self.table.remove(flow))
+        });
+        let (Ok(flow), Ok(back)) = (flow, back) else {
+            self.counts.full += 1;
+            return Err(Discard::ConnectionTableFull);
+        };
+        let mut flags = new.flags;
+        flags.set(Flags::CONFIRMED);
+        let connection = Connection {
+            tcp: new.tcp.clone(),
+            class: new.class,
+            flags,
+            icmp_type: new.icmp[0],
+            icmp_code: new.icmp[1],
+            flows: [flow, back],
+            timer: Timer::IDLE,
+            created_ms: now_ms,
+            regular: [Count::default(); 2],
+        };
+        self.store(id, connection);
+        self.counts.created += 1;
+        let deadline = now_ms.wrapping_add(self.settings.timeouts.millis(new.class));
+        let rank = self.rank(id);
+        self.timers.insert(&mut self.slab, id, rank, deadline);
+        Ok(flow)
+    }
+
+    /// The number the next connection gets.
+    fn next_id(&self) -> ConnectionId {
+        if self.free == ConnectionId::NONE {
+            ConnectionId(self.slab.len() as u32)
+        } else {
+            self.free
+        }
+    }
+
+    fn store(&mut self, id: ConnectionId, connection: Connection) {
+        self.live += 1;
+        if id == self.free {
+            self.free = self.slab[id.index()].timer.next_free();
+            self.slab[id.index()] = connection;
+        } else {
+            self.slab.push(connection);
+        }
+    }
+
+    /// Ends a connection. False if there is none of this number.
+    pub fn remove(&mut self, id: ConnectionId) -> bool {
+        let Some(connection) = self.get(id) else { return false };
+        let flows = connection.flows;
+        if connection.flags.has(Flags::FASTTRACK) {
+            self.fasttracked -= 1;
+        }
+        for flow in flows {
+            self.table.remove(flow);
+        }
+        self.timers.remove(&mut self.slab, id);
+        let connection = &mut self.slab[id.index()];
+        connection.flags = Flags::default();
+        connection.timer = Timer::free(self.free);
+        self.free = id;
+        self.live -= 1;
+        true
+    }
+
+    /// Ends all connections, and forgets all flows: tracking was switched off or on.
+    pub fn clear(&mut self) {
+        for i in 0..self.slab.len() {
+            self.remove(ConnectionId(i as u32));
+        }
+        for i in 0..self.table.end() {
+            self.remove_untracked(FlowId(i));
+        }
+    }
+
+    /// Ends connections whose time has come and forgets untracked flows that are idle, looking at
+    /// no more than `budget` of each. To be called every now and then, with time going forward.
+    /// Returns how many it looked at: as many as `budget` means there may be more.
+    pub fn sweep(&mut self, now: Moment, budget: usize) -> usize {
+        let now_ms = now.as_millis_u32();
+        self.sweep_untracked(now_ms, budget);
+        for looked_at in 0..budget {
+            let Some(id) = self.timers.due(now_ms) else { return looked_at };
+            let left = self.timeout_left(id, now_ms);
+            if left == 0 {
+                self.remove(id);
+                self.counts.expired += 1;
+            } else {
+                self.reschedule(id, now_ms.wrapping_add(left));
+                self.refresh(id, now_ms);
+            }
+        }
+        budget
+    }
+
+    /// Once a timeout, when a connection in use is looked at: FastTrack has to show it to the
+    /// regular path again, and a direction that is silent for long must not look recent when the
+    /// clock comes round.
+    fn refresh(&mut self, id: ConnectionId, now_ms: u32) {
+        const OLDEST: u32 = 1 << 30;
+        for flow in self.slab[id.index()].flows {
+            let flow = self.table.flow_mut(flow);
+            flow.flags &= !flow_flag::FASTTRACK;
+            if now_ms.wrapping_sub(flow.last_ms) > OLDEST {
+                flow.last_ms = now_ms.wrapping_sub(OLDEST);
+            }
+        }
+    }
+
+    /// Milliseconds until the connection ends if nothing comes.
+    fn timeout_left(&self, id: ConnectionId, now_ms: u32) -> u32 {
+        let connection = &self.slab[id.index()];
+        if connection.flags.has(Flags::DYING) {
+            return 0;
+        }
+        let age = |flow: FlowId| {
+            let age = now_ms.wrapping_sub(self.table.flow(flow).last_ms);
+            if age > u32::MAX / 2 { 0 } else { age }
+        };
+        let idle = age(connection.flows[0]).min(age(connection.flows[1]));
+        self.settings.timeouts.millis(connection.class).saturating_sub(idle)
+    }
+
+    /// After a packet: its class may have a timeout that ends before the connection's turn.
+    #[inline]
+    fn reschedule_if_earlier(&mut self, id: ConnectionId, now_ms: u32) {
+        let connection = &self.slab[id.index()];
+        let timeout = self.settings.timeouts.millis(connection.class);
+        let timeout = if connection.flags.has(Flags::DYING) { 0 } else { timeout };
+        let deadline_ms = now_ms.wrapping_add(timeout);
+        if self.timers.is_earlier(connection.timer, deadline_ms) {
+            self.reschedule(id, deadline_ms);
+        }
+    }
+
+    fn reschedule(&mut self, id: ConnectionId, deadline_ms: u32) {
+        let rank = self.rank(id);
+        self.timers.remove(&mut self.slab, id);
+        self.timers.insert(&mut self.slab, id, rank, deadline_ms);
+    }
+
+    /// How dispensable a connection is now.
+    fn rank(&self, id: ConnectionId) -> Rank {
+        let connection = &self.slab[id.index()];
+        match connection.tcp.state {
+            TcpState::SynSent | TcpState::SynSent2 | TcpState::SynReceived => Rank::Opening,
+            TcpState::None | TcpState::Established => {
+                let assured = connection.flags.has(Flags::ASSURED);
+                if assured { Rank::Kept } else { Rank::Unreplied }
+            }
+            _ => Rank::Closing,
+        }
+    }
+
+    /// Whether one more connection could be entered.
+    fn has_room(&mut self) -> bool {
+        self.has_place() || self.dispensable().is_some()
+    }
+
+    fn has_place(&self) -> bool {
+        self.live < self.max && self.table.room() >= 2
+    }
+
+    /// Makes room for one more connection, if need be at the cost of a dispensable one.
+    fn make_room(&mut self) -> bool {
+        if !self.has_place()
+            && let Some(id) = self.dispensable()
+        {
+            self.remove(id);
+            self.counts.early_dropped += 1;
+        }
+        self.has_place()
+    }
+
+    /// The connection that gives way first. Those that have become worth keeping since they were
+    /// put in their wheel are put where they belong on the way: once each.
+    fn dispensable(&mut self) -> Option<ConnectionId> {
+        for rank in [Rank::Unreplied, Rank::Opening, Rank::Closing] {
+            while let Some(id) = self.timers.next_of(rank) {
+                let now = self.rank(id);
+                if now == rank {
+                    return Some(id);
+                }
+                self.timers.change_rank(&mut self.slab, id, now);
+            }
+        }
+        None
+    }
+
+    /// Whether a segment of an established connection may go the fast way: it has no SYN, FIN or
+    /// RST, is in its window, and changes nothing that rules see. The windows have then been
+    /// brought up to date, and what remains is [`Flow::count`]. If false, nothing has changed, and
+    /// [`track`](Self::track) decides.
+    #[inline]
+    pub fn tcp_fast(&mut self, id: FlowId, segment: &Segment<&[u8]>, now_ms: u32) -> bool {
+        let flow = self.table.flow(id);
+        let (direction, id) = (flow.direction(), flow.connection);
+        let Some(connection) = self.slab.get_mut(id.index()) else { return true };
+        let flags = connection.flags;
+        let settled = flags.has(Flags::ASSURED) || !flags.has(Flags::SEEN_REPLY);
+        if !settled
+            || flags.0 & (Flags::DYING.0 | Flags::FASTTRACK.0) != 0
+            || !connection.tcp.established(direction, segment)
+        {
+            return false;
+        }
+        let seen_reply = flags.has(Flags::SEEN_REPLY);
+        let class = connection.tcp.class(seen_reply, &self.settings.timeouts);
+        if class != connection.class {
+            connection.class = class;
+            self.reschedule_if_earlier(id, now_ms);
+        }
+        true
+    }
+
+    /// Whether a recipe may be recorded for the flow: another packet like the last one changes
+    /// nothing about the connection but what [`Flow::count`] and [`tcp_fast`](Self::tcp_fast) do.
+    pub fn is_settled(&self, id: FlowId) -> bool {
+        let flow = self.table.flow(id);
+        let Some(connection) = self.slab.get(flow.connection.index()) else { return true };
+        let flags = connection.flags;
+        let one_way = !flags.has(Flags::SEEN_REPLY) && flow.direction() == Direction::Original;
+        !flags.has(Flags::DYING)
+            && flow.protocol != protocol::ICMP // what its type says is looked at each time
+            && (one_way || flags.has(Flags::ASSURED))
+    }
+
+    /// Marks a connection as fasttracked, as `action=fasttrack-connection` does for a packet of
+    /// `flow`: the packet that is under way sets up its own direction, the other one takes one
+    /// regular packet more. Nothing happens unless it is TCP or UDP.
+    pub fn set_fasttrack(&mut self, flow: FlowId) {
+        let Flow { connection: id, protocol, .. } = *self.table.flow(flow);
+        let Some(connection) = self.slab.get_mut(id.index()) else { return };
+        let takes = matches!(protocol, protocol::TCP | protocol::UDP);
+        if !takes || connection.flags.has(Flags::FASTTRACK) {
+            return;
+        }
+        connection.flags.set(Flags::FASTTRACK);
+        self.fasttracked += 1;
+        for (regular, flow) in connection.regular.iter_mut().zip(connection.flows) {
+            let flow = self.table.flow(flow);
+            *regular = Count { packets: flow.packets, bytes: flow.bytes };
+        }
+        self.table.flow_mut(flow).flags |= flow_flag::FASTTRACK;
+        self.drop_recipes(id);
+    }
+
+    /// Whether the flow's next packet may take the FastTrack way. SYN, FIN and RST should not:
+    /// the connection's end is to be seen.
+    #[inline(always)]
+    pub fn fasttrack_allows(flow: &Flow) -> bool {
+        flow.flags & flow_flag::FASTTRACK != 0
+    }
+
+    /// How many connections are fasttracked: the special dummy rules show while there is one.
+    pub fn fasttracked(&self) -> usize {
+        self.fasttracked
+    }
+
+    /// What FastTrack carried of a direction of a connection: what its flow counted, less what
+    /// took the regular way.
+    pub fn fasttrack_count(&self, id: ConnectionId, direction: Direction) -> Count {
+        match self.get(id) {
+            Some(connection) if connection.flags.has(Flags::FASTTRACK) => {
+                let flow = self.table.flow(connection.flow(direction));
+                let regular = connection.regular[direction as usize];
+                Count {
+                    packets: flow.packets.saturating_sub(regular.packets),
+                    bytes: flow.bytes.saturating_sub(regular.bytes),
+                }
+            }
+            _ => Count::default(),
+        }
+    }
+
+    /// Keeps a flow for its recipe alone, for a time without tracking. `None` if there is no
+    /// room. Forgotten when idle for ten seconds.
+    pub fn keep_untracked(&mut self, tuple: FiveTuple, now: Moment) -> Option<FlowId> {
+        let mut flow = Flow::new(tuple, tuple, Direction::Original, ConnectionId::NONE);
+        flow.state = ConnectionState::Untracked as u8;
+        flow.last_ms = now.as_millis_u32();
+        let id = self.table.insert(flow).ok()?;
+        self.untracked += 1;
+        Some(id)
+    }
+
+    fn remove_untracked(&mut self, id: FlowId) {
+        if self.table.get(id).is_some_and(|flow| flow.connection == ConnectionId::NONE) {
+            self.table.remove(id);
+            self.untracked -= 1;
+        }
+    }
+
+    fn sweep_untracked(&mut self, now_ms: u32, budget: usize) {
+        if self.untracked == 0 {
+            return;
+        }
+        let end = self.table.end();
+        for _ in 0..budget.min(end as usize) {
+            self.untracked_at = if self.untracked_at >= end { 0 } else { self.untracked_at };
+            let id = FlowId(self.untracked_at);
+            self.untracked_at += 1;
+            let idle = |flow: &Flow| now_ms.wrapping_sub(flow.last_ms) >= UNTRACKED_IDLE_MS;
+            if self.table.get(id).is_some_and(idle) {
+                self.remove_untracked(id);
+            }
+        }
+    }
+
+    /// The timeouts.
+    pub fn timeouts(&self) -> &Timeouts {
+        &self.settings.timeouts
+    }
+}
+
+/// How long an untracked flow is kept without packets.
+const UNTRACKED_IDLE_MS: u32 = 10_000;
+
+/// A packet as tracking reads it.
+struct Packet<'a> {
+    frame: &'a [u8],
+    layers: &'a Layers,
+    now_ms: u32,
+}
+
+impl<'a> Packet<'a> {
+    /// IP bytes.
+    fn len(&self) -> u16 {
+        self.layers.l3_end - self.layers.l3
+    }
+
+    /// From the transport header on; empty if there is none.
+    fn transport(&self) -> &'a [u8] {
+        let (from, to) = (usize::from(self.layers.l4), usize::from(self.layers.l3_end));
+        if from == 0 { &[] } else { self.frame.get(from..to).unwrap_or(&[]) }
+    }
+
+    fn segment(&self) -> Option<Segment<&'a [u8]>> {
+        Segment::new(self.transport()).ok()
+    }
+
+    /// ICMP type and code.
+    fn icmp(&self) -> [u8; 2] {
+        self.transport().first_chunk().copied().unwrap_or([u8::MAX; 2])
+    }
+
+    fn is_icmp_error(&self) -> bool {
+        self.layers.protocol == protocol::ICMP && icmp::is_error(self.icmp()[0])
+    }
+
+    fn checksum_ok(&self) -> bool {
+        let FiveTuple { src, dst, protocol, .. } = self.layers.tuple;
+        match protocol {
+            protocol::TCP => checksum::tcp_ok(src, dst, self.transport()),
+            protocol::UDP => checksum::udp_ok(src, dst, self.transport()),
+            protocol::ICMP => checksum::is_ok(self.transport()),
+            _ => true,
+        }
+    }
+}
