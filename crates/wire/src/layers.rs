@@ -215,7 +215,7 @@ fn ipv4(frame: &[u8], link: Link, extent: Extent) -> Result<Layers, Malformed> {
         let cut = fragment & 0x3fff != 0 || extent == Extent::Quoted;
         ports(protocol, payload, cut)?
     };
-    let (src_port, dst_port) = ports.unwrap_or((0, 0));
+    let both = ports.unwrap_or(0);
     Ok(Layers {
         ether_type: link.ether_type,
         vlan: link.vlan,
@@ -229,17 +229,17 @@ fn ipv4(frame: &[u8], link: Link, extent: Extent) -> Result<Layers, Malformed> {
         tuple: FiveTuple {
             src: be32(header, 12),
             dst: be32(header, 16),
-            src_port,
-            dst_port,
+            src_port: (both >> 16) as u16,
+            dst_port: both as u16,
             protocol,
         },
     })
 }
 
-/// The ports in a transport header, or what stands for them; `None` for a protocol not looked
-/// into. `cut`: the header may be complete only in its first eight bytes.
+/// Both ports of a transport header, or what stands for them, the source's in the upper half;
+/// `None` for a protocol not looked into. `cut`: only the first eight bytes are sure to be there.
 #[inline(always)]
-fn ports(protocol: u8, payload: &[u8], cut: bool) -> Result<Option<(u16, u16)>, Malformed> {
+fn ports(protocol: u8, payload: &[u8], cut: bool) -> Result<Option<u32>, Malformed> {
     if !matches!(protocol, protocol::UDP | protocol::TCP | protocol::ICMP) {
         return Ok(None);
     }
@@ -253,10 +253,10 @@ fn ports(protocol: u8, payload: &[u8], cut: bool) -> Result<Option<(u16, u16)>, 
             let data_offset = payload.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4);
             data_offset >= 20 && (data_offset <= payload.len() || cut)
         }
-        _ if icmp::is_query(start[0]) => return Ok(Some((be16(start, 4), be16(start, 4)))),
-        _ => return Ok(Some((0, 0))),
+        _ if icmp::is_query(start[0]) => return Ok(Some(u32::from(be16(start, 4)) * 0x1_0001)),
+        _ => return Ok(Some(0)),
     };
-    if intact { Ok(Some((be16(start, 0), be16(start, 2)))) } else { Err(Malformed::Transport) }
+    if intact { Ok(Some(be32(start, 0))) } else { Err(Malformed::Transport) }
 }
 
 #[cfg(test)]
