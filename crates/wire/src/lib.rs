@@ -7,6 +7,8 @@
 pub mod mac;
 /// IPv4 prefixes and ranges.
 pub mod prefix;
+/// Numbers as RouterOS prints them.
+pub mod text;
 /// Time, rates and frame lengths, each a type of its own.
 pub mod units;
 
