@@ -1,0 +1,395 @@
+//! Results: versioned, serialisable, each row whole in itself.
+//!
+//! ```text
+//! Measured ─ row ─► Row ─► Results { schema, environment, rows } ─► report, JSON
+//!                    └ faults: sums, layers, nothing above the wire
+//! ```
+//!
+//! Frames and duration are what was measured; rates are derived from them here and nowhere else,
+//! every bit rate with its layer in its name (L1 with preamble and gap, L2 with FCS, L3 the IP
+//! packet). Names in the file are the fields' names. Changing one is a new [`SCHEMA`](crate::result::SCHEMA).
+//!
+//! Never reads or writes a file; never rounds.
+
+use crate::self_test::HEADROOM;
+use crate::trial::{Outcome, Trial};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+use wire::{BitRate, FrameLen, PacketRate};
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "wirespeed-bench/1";
+
+/// A run: the whole of a result file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Where and how it was run.
+    pub environment: Environment,
+    /// One for each cell of the table.
+    pub rows: Vec<Row>,
+}
+
+/// Where and how something was measured: what a reader needs to believe or repeat it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The processor's name.
+    pub cpu: String,
+    /// How many processors the machine has.
+    pub cores: u32,
+    /// Name and version of the operating system's kernel.
+    pub kernel: String,
+    /// What was built: the commit, with `-dirty` if something was not committed.
+    pub commit: String,
+    /// How: `release`, `debug`.
+    pub build: String,
+    /// The processor features it was built for.
+    pub features: Vec<String>,
+    /// When the run began: RFC 3339, UTC.
+    pub timestamp: String,
+    /// The command line.
+    pub command: String,
+    /// Where random choices started from.
+    pub seed: u64,
+}
+
+/// What a device does with the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// By MAC address.
+    Bridging,
+    /// By IP address.
+    Routing,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Mode::Bridging => "Bridging",
+            Mode::Routing => "Routing",
+        })
+    }
+}
+
+/// What a trial said, as it stands in a file. The reason of an invalid one is in
+/// [`Row::remark`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// No frame was lost.
+    Pass,
+    /// Frames were lost: usual at the highest load the tester can offer.
+    Fail,
+    /// The tester fell short; the numbers say nothing about the device.
+    Invalid,
+}
+
+/// What kept a rate from being higher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The device: the result the table is for.
+    Device,
+    /// The tester, which alone is less than [`HEADROOM`] times as fast.
+    Tester,
+    /// The wire: as many frames as fit.
+    Wire,
+    /// The distance between the cores, which changed during every attempt.
+    Placement,
+}
+
+/// Latencies in nanoseconds, of every frame received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// How many were measured.
+    pub count: u64,
+    /// The lowest.
+    pub min_ns: u64,
+    /// The median: RFC 8219's typical latency.
+    pub p50_ns: u64,
+    /// 99 of 100 are not above.
+    pub p99_ns: u64,
+    /// 999 of 1000 are not above: RFC 8219's worst-case latency.
+    pub p999_ns: u64,
+    /// The highest.
+    pub max_ns: u64,
+}
+
+impl Latency {
+    /// Of a histogram in nanoseconds; `None` if it is empty.
+    pub fn of(histogram: &Histogram<u64>) -> Option<Latency> {
+        let at = |quantile| histogram.value_at_quantile(quantile).min(histogram.max());
+        (!histogram.is_empty()).then(|| Latency {
+            count: histogram.len(),
+            min_ns: histogram.min(),
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+            p999_ns: at(0.999),
+            max_ns: histogram.max(),
+        })
+    }
+}
+
+/// One cell of the table: a device in one mode, with one configuration, at one frame size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was measured.
+    pub device: String,
+    /// What it does with the frames.
+    pub mode: Mode,
+    /// What it is loaded with: `none`, `25-filter-rules`, `25-simple-queues`, …
+    pub configuration: String,
+    /// L2 bytes with FCS.
+    pub frame_size: u32,
+    /// On how many cores: 2 is tester and device on one each, in real time; 1 is the device alone,
+    /// fed from memory, its own time counted.
+    pub cores: u32,
+    /// Frames the tester was to send (intended load). At full speed: that it sent.
+    pub offered: u64,
+    /// Frames that left the tester.
+    pub sent: u64,
+    /// Frames that came back whole.
+    pub forwarded: u64,
+    /// Frames that did not: sent less forwarded.
+    pub lost: u64,
+    /// Seconds.
+    pub duration: f64,
+    /// Frames forwarded per second.
+    pub pps: f64,
+    /// The same in thousands.
+    pub kpps: f64,
+    /// 10⁶ bit/s: frame with FCS, preamble, start of frame and gap.
+    pub l1_mbps: f64,
+    /// 10⁶ bit/s: frame with FCS, as the performance tables of 2016 and 2019 count.
+    pub l2_mbps: f64,
+    /// 10⁶ bit/s: IP packet.
+    pub l3_mbps: f64,
+    /// Nanoseconds the router worked for each frame, if it can tell.
+    pub router_ns_per_packet: Option<f64>,
+    /// The share of frames that took the fast path, 0 to 1, if the device can tell.
+    pub fast_path_share: Option<f64>,
+    /// What the trial said.
+    pub verdict: Verdict,
+    /// Why it is invalid, or what else to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// What kept the rate from being higher.
+    pub limited_by: Limit,
+    /// Rate of the wire in 10⁶ bit/s (L1), if it has one: a memory wire has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_mbps: Option<f64>,
+    /// The highest load without loss in frames per second, if it was searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_drop: Option<f64>,
+    /// The highest rate of the tester alone in frames per second, if it tested itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tester_pps: Option<f64>,
+    /// Latencies, if they were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// Where and how.
+    pub environment: Environment,
+}
+
+/// What was measured, before anything is derived. See [`Row`] for the fields.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What was measured.
+    pub device: String,
+    /// What it does.
+    pub mode: Mode,
+    /// With what.
+    pub configuration: String,
+    /// At which length.
+    pub frame: FrameLen,
+    /// On how many cores.
+    pub cores: u32,
+    /// At the highest load.
+    pub trial: Trial,
+    /// The device's own time in all.
+    pub router_time: Option<Duration>,
+    /// Of the frames forwarded.
+    pub fast_path_share: Option<f64>,
+    /// The wire's L1 rate.
+    pub wire: Option<BitRate>,
+    /// From a search.
+    pub no_drop: Option<PacketRate>,
+    /// From the tester's self-test.
+    pub tester: Option<PacketRate>,
+    /// From the receiver.
+    pub latency: Option<Latency>,
+    /// Where and how.
+    pub environment: Environment,
+}
+
+impl Measured {
+    /// The row. A placement that changed is the limit whatever else there is; then the wire, then
+    /// the tester.
+    pub fn row(self) -> Row {
+        let Trial { duration, counts, outcome } = self.trial;
+        let pps = self.trial.forwarding_rate();
+        let (verdict, remark) = match outcome {
+            Outcome::Pass => (Verdict::Pass, None),
+            Outcome::Fail { .. } => (Verdict::Fail, None),
+            Outcome::Invalid(reason) => (Verdict::Invalid, Some(reason.to_string())),
+        };
+        Row {
+            device: self.device,
+            mode: self.mode,
+            configuration: self.configuration,
+            frame_size: self.frame.l2(),
+            cores: self.cores,
+            offered: counts.intended,
+            sent: counts.sent,
+            forwarded: counts.received,
+            lost: counts.lost().unwrap_or(0),
+            duration: duration.as_secs_f64(),
+            pps: pps.0,
+            kpps: pps.as_kpps(),
+            l1_mbps: pps.l1(self.frame).as_mbps(),
+            l2_mbps: pps.l2(self.frame).as_mbps(),
+            l3_mbps: pps.l3(self.frame).as_mbps(),
+            router_ns_per_packet: self
+                .router_time
+                .filter(|_| counts.received > 0)
+                .map(|time| time.as_nanos() as f64 / counts.received as f64),
+            fast_path_share: self.fast_path_share,
+            verdict,
+            remark,
+            limited_by: limit(
+                &self.trial,
+                self.wire.map(|w| w.max_frames(self.frame)),
+                self.tester,
+            ),
+            wire_mbps: self.wire.map(BitRate::as_mbps),
+            no_drop: self.no_drop.map(|rate| rate.0),
+            tester_pps: self.tester.map(|rate| rate.0),
+            latency: self.latency,
+            environment: self.environment,
+        }
+    }
+}
+
+/// At least this share of the wire's frames is wire speed: a trial's ends cost a few frames.
+const WIRE_SPEED: f64 = 0.999;
+
+fn limit(trial: &Trial, wire: Option<PacketRate>, tester: Option<PacketRate>) -> Limit {
+    use crate::trial::Reason;
+    let pps = trial.forwarding_rate().0;
+    match trial.outcome {
+        Outcome::Invalid(Reason::PlacementChanged(..)) => Limit::Placement,
+        _ if wire.is_some_and(|wire| pps >= WIRE_SPEED * wire.0) => Limit::Wire,
+        Outcome::Invalid(_) => Limit::Tester,
+        // A device that loses nothing at the highest load could have forwarded more.
+        _ if tester.is_some_and(|tester| tester.0 < HEADROOM * pps) => Limit::Tester,
+        _ => Limit::Device,
+    }
+}
+
+/// Something in a row that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault(
+    /// Names the fields and their values.
+    pub String,
+);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Row {
+    /// The frames' length.
+    pub fn frame(&self) -> FrameLen {
+        FrameLen::with_fcs(self.frame_size)
+    }
+
+    /// All that cannot be: sums that do not add up, rates that do not follow from the counts,
+    /// more frames than the wire carries. None in a sound row; a row that was judged invalid is
+    /// looked at in the same way, but for the sums, which may be why.
+    pub fn faults(&self) -> Vec<Fault> {
+        let mut faults = vec![];
+        let mut check = |is_right: bool, text: &dyn Fn() -> String| {
+            if !is_right {
+                faults.push(Fault(text()));
+            }
+        };
+        let sound = self.verdict != Verdict::Invalid;
+        let Row { offered, sent, forwarded, lost, duration, pps, .. } = *self;
+        check(!sound || forwarded.checked_add(lost) == Some(sent), &|| {
+            format!("forwarded {forwarded} + lost {lost} is not sent {sent}")
+        });
+        check(sent <= offered, &|| format!("sent {sent} is more than offered {offered}"));
+        check(!sound || (self.verdict == Verdict::Pass) == (lost == 0), &|| {
+            format!("verdict {:?} with {lost} frames lost", self.verdict)
+        });
+        check(duration > 0.0 && duration.is_finite(), &|| format!("duration {duration} s"));
+        check(close(pps * duration, forwarded as f64), &|| {
+            format!("pps {pps} in {duration} s is not forwarded {forwarded}")
+        });
+        let rate = PacketRate(pps);
+        let frame = FrameLen::with_fcs(self.frame_size.min(1 << 20));
+        for (name, value, expected) in [
+            ("kpps", self.kpps, rate.as_kpps()),
+            ("l1_mbps", self.l1_mbps, rate.l1(frame).as_mbps()),
+            ("l2_mbps", self.l2_mbps, rate.l2(frame).as_mbps()),
+            ("l3_mbps", self.l3_mbps, rate.l3(frame).as_mbps()),
+        ] {
+            check(close(value, expected), &|| format!("{name} {value} should be {expected}"));
+        }
+        if let Some(wire) = self.wire_mbps {
+            check(self.l1_mbps <= wire * 1.0001, &|| {
+                format!("l1_mbps {} is more than the wire's {wire}", self.l1_mbps)
+            });
+        }
+        if let Some(tester) = self.tester_pps {
+            check(pps <= tester * 1.5, &|| {
+                format!("pps {pps} is far more than the tester's own {tester}")
+            });
+        }
+        let share = self.fast_path_share.unwrap_or(0.0);
+        check((0.0..=1.0).contains(&share), &|| format!("fast_path_share {share} is not 0 to 1"));
+        for (name, value) in
+            [("router_ns_per_packet", self.router_ns_per_packet), ("no_drop", self.no_drop)]
+        {
+            let value = value.unwrap_or(0.0);
+            check(value >= 0.0 && value.is_finite(), &|| format!("{name} {value}"));
+        }
+        if let Some(l) = self.latency {
+            let order = [l.min_ns, l.p50_ns, l.p99_ns, l.p999_ns, l.max_ns];
+            check(order.is_sorted(), &|| format!("latency percentiles fall: {order:?}"));
+            check(l.count == forwarded, &|| {
+                format!("latency of {} frames, forwarded {forwarded}", l.count)
+            });
+        }
+        faults
+    }
+}
+
+/// Equal to a millionth: what survives being written as decimal text, with room to spare.
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-6)
+}
+
+impl Results {
+    /// The functionality tax of a configuration: how many times slower routing (or bridging) is
+    /// with it than plain, at one frame size, on one device and number of cores. `None` where a
+    /// row is missing, invalid, or forwarded nothing.
+    pub fn tax(&self, row: &Row) -> Option<f64> {
+        let plain = self.rows.iter().find(|plain| {
+            plain.configuration == "none"
+                && (&plain.device, plain.mode, plain.frame_size, plain.cores)
+                    == (&row.device, row.mode, row.frame_size, row.cores)
+        })?;
+        let counts = |row: &Row| row.verdict != Verdict::Invalid && row.pps > 0.0;
+        (counts(plain) && counts(row)).then(|| plain.pps / row.pps)
+    }
+}
+
+#[cfg(test)]
+mod tests;

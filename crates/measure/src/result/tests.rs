@@ -1,0 +1,192 @@
+use super::*;
+use crate::trial::{Conditions, Counts, Reason};
+
+fn measured(sent: u64, received: u64) -> Measured {
+    let counts = Counts { intended: sent, sent, received, ..Counts::default() };
+    let trial = Trial::judge(Duration::from_secs(2), counts, &Conditions::default());
+    Measured {
+        device: "router".into(),
+        mode: Mode::Routing,
+        configuration: "none".into(),
+        frame: FrameLen::with_fcs(64),
+        cores: 1,
+        trial,
+        router_time: Some(Duration::from_millis(1500)),
+        fast_path_share: Some(0.5),
+        wire: None,
+        no_drop: None,
+        tester: None,
+        latency: None,
+        environment: Environment { seed: 7, cpu: "a CPU".into(), ..Environment::default() },
+    }
+}
+
+#[test]
+fn layers_of_ten_gigabit_ethernet() {
+    // 2 s at 14,880,952.38 a second.
+    let wire = Some(BitRate::gbps(10.0));
+    let row = Measured { wire, ..measured(29_761_904, 29_761_904) }.row();
+    assert_eq!((row.kpps * 1e3) as u64, 14_880_952);
+    assert!((row.l1_mbps - 10_000.0).abs() < 0.001, "{}", row.l1_mbps);
+    assert!((row.l2_mbps - 7619.047).abs() < 0.001, "{}", row.l2_mbps);
+    assert!((row.l3_mbps - 5476.19).abs() < 0.001, "{}", row.l3_mbps);
+    assert!((row.router_ns_per_packet.unwrap() - 50.4).abs() < 0.001);
+    assert_eq!((row.limited_by, row.verdict, row.lost), (Limit::Wire, Verdict::Pass, 0));
+    assert_eq!(row.faults(), []);
+}
+
+#[test]
+fn what_limits() {
+    let wire = |gbps| Some(BitRate::gbps(gbps));
+    let tester = |pps| Some(PacketRate(pps));
+    let moved = Conditions { placement_ns: Some((90, 500)), ..Conditions::default() };
+    let invalid = |conditions: &Conditions, intended| {
+        let counts = Counts { intended, sent: 1000, received: 1000, ..Counts::default() };
+        Trial::judge(Duration::from_secs(2), counts, conditions)
+    };
+    for (row, expected) in [
+        (measured(1000, 900), Limit::Device),
+        (Measured { tester: tester(541.0), ..measured(1000, 900) }, Limit::Device),
+        (Measured { tester: tester(539.0), ..measured(1000, 900) }, Limit::Tester),
+        (Measured { wire: wire(450.0 * 672e-9), ..measured(1000, 900) }, Limit::Wire),
+        (Measured { wire: wire(460.0 * 672e-9), ..measured(1000, 900) }, Limit::Device),
+        (Measured { trial: invalid(&moved, 1000), ..measured(1, 1) }, Limit::Placement),
+        (
+            Measured { trial: invalid(&Conditions::default(), 1001), ..measured(1, 1) },
+            Limit::Tester,
+        ),
+    ] {
+        let row = row.row();
+        assert_eq!(row.limited_by, expected, "{row:?}");
+        assert_eq!(row.faults(), [], "{row:?}");
+    }
+}
+
+#[test]
+fn an_invalid_trial_says_why() {
+    let counts = Counts { intended: 10, sent: 10, received: 11, ..Counts::default() };
+    let trial = Trial::judge(Duration::from_secs(1), counts, &Conditions::default());
+    let row = Measured { trial, ..measured(1, 1) }.row();
+    assert_eq!(row.verdict, Verdict::Invalid);
+    let reason = Reason::CountersDisagree { received: 11, most: 10 };
+    assert_eq!(row.remark, Some(reason.to_string()));
+}
+
+/// Every name the format promises, literally.
+#[test]
+fn names() {
+    let mut row = measured(1000, 900);
+    row.latency =
+        Some(Latency { count: 900, min_ns: 1, p50_ns: 2, p99_ns: 3, p999_ns: 4, max_ns: 5 });
+    (row.no_drop, row.wire, row.tester) =
+        (Some(PacketRate(1.0)), Some(BitRate::gbps(1.0)), Some(PacketRate(1e6)));
+    let row = serde_json::to_value(row.row()).unwrap();
+    for name in [
+        "device",
+        "mode",
+        "configuration",
+        "frame_size",
+        "cores",
+        "offered",
+        "sent",
+        "forwarded",
+        "lost",
+        "duration",
+        "pps",
+        "kpps",
+        "l1_mbps",
+        "l2_mbps",
+        "l3_mbps",
+        "router_ns_per_packet",
+        "fast_path_share",
+        "verdict",
+        "limited_by",
+        "wire_mbps",
+        "no_drop",
+        "tester_pps",
+        "latency",
+        "environment",
+    ] {
+        assert!(row.get(name).is_some_and(|value| !value.is_null()), "{name} in {row}");
+    }
+    for name in
+        ["cpu", "cores", "kernel", "commit", "build", "features", "timestamp", "command", "seed"]
+    {
+        assert!(row["environment"].get(name).is_some(), "{name} in {row}");
+    }
+    let words = [&row["mode"], &row["verdict"], &row["limited_by"], &row["latency"]["p999_ns"]];
+    assert_eq!(words.map(ToString::to_string), ["\"routing\"", "\"fail\"", "\"device\"", "4"]);
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let row = measured(1_000_003, 900_001).row();
+    let results =
+        Results { schema: SCHEMA.into(), environment: row.environment.clone(), rows: vec![row] };
+    let text = serde_json::to_string(&results).unwrap();
+    assert_eq!(serde_json::from_str::<Results>(&text).unwrap(), results, "{text}");
+}
+
+/// Each change to a sound row is found, and named.
+#[test]
+fn faults() {
+    let latency = Latency { count: 900, min_ns: 1, p50_ns: 2, p99_ns: 3, p999_ns: 4, max_ns: 5 };
+    let sound = Measured {
+        latency: Some(latency),
+        wire: Some(BitRate::gbps(1.0)),
+        tester: Some(PacketRate(1000.0)),
+        ..measured(1000, 900)
+    };
+    let sound = sound.row();
+    assert_eq!(sound.faults(), []);
+    type Change = fn(&mut Row);
+    let cases: [(Change, &str); 15] = [
+        (|r| r.lost = 99, "forwarded 900 + lost 99 is not sent 1000"),
+        (|r| r.lost = u64::MAX, "is not sent"),
+        (|r| r.offered = 999, "sent 1000 is more than offered 999"),
+        (|r| r.verdict = Verdict::Pass, "verdict Pass with 100 frames lost"),
+        (|r| r.duration = 0.0, "duration 0 s"),
+        (|r| r.pps = 451.0, "pps 451 in 2 s is not forwarded 900"),
+        (|r| r.pps = f64::NAN, "pps NaN"),
+        (|r| r.kpps *= 1.001, "kpps 0.45"),
+        (|r| r.l1_mbps = r.l2_mbps, "l1_mbps 0.2304 should be 0.3024"),
+        // The frame with 18 bytes too many: the tables of 2014.
+        (|r| r.l2_mbps *= 82.0 / 64.0, "should be 0.2304"),
+        (|r| r.l3_mbps = 0.0, "l3_mbps 0"),
+        (|r| r.wire_mbps = Some(0.3), "is more than the wire's 0.3"),
+        (|r| r.tester_pps = Some(200.0), "is far more than the tester's own 200"),
+        (|r| r.fast_path_share = Some(1.1), "fast_path_share 1.1 is not 0 to 1"),
+        (|r| r.latency.as_mut().unwrap().p99_ns = 1, "latency percentiles fall"),
+    ];
+    for (change, expected) in cases {
+        let mut row = sound.clone();
+        change(&mut row);
+        let faults: Vec<String> = row.faults().iter().map(ToString::to_string).collect();
+        assert!(faults.iter().any(|fault| fault.contains(expected)), "{expected}: {faults:?}");
+    }
+}
+
+#[test]
+fn tax() {
+    let plain = measured(1000, 1000).row();
+    let mut rules = measured(400, 400).row();
+    rules.configuration = "25-filter-rules".into();
+    let environment = Environment::default();
+    let rows = vec![plain, rules.clone()];
+    let mut results = Results { schema: SCHEMA.into(), environment, rows };
+    assert_eq!(results.tax(&rules), Some(2.5));
+    assert_eq!(results.tax(&Row { frame_size: 512, ..rules.clone() }), None);
+    assert_eq!(results.tax(&Row { device: "linux".into(), ..rules.clone() }), None);
+    results.rows[0].verdict = Verdict::Invalid;
+    assert_eq!(results.tax(&rules), None);
+}
+
+#[test]
+fn latency_of_a_histogram() {
+    let mut histogram = Histogram::<u64>::new_with_bounds(1, 1_000_000, 3).unwrap();
+    assert_eq!(Latency::of(&histogram), None);
+    (1..=1000).for_each(|ns| histogram.record(ns).unwrap());
+    let expected =
+        Latency { count: 1000, min_ns: 1, p50_ns: 500, p99_ns: 990, p999_ns: 999, max_ns: 1000 };
+    assert_eq!(Latency::of(&histogram), Some(expected));
+}

@@ -1,0 +1,241 @@
+//! What changes from frame to frame: fields, the values they go through, and in which order.
+//!
+//! ```text
+//! Fields   each field by itself, in turn or at random       (hosts of a bridge, fresh addresses)
+//! Flows    the first N combinations of all fields' values   (N connections, exactly)
+//! ```
+//!
+//! Flow `i` is read off its number, the first field's values changing fastest, so N flows are
+//! distinct by construction (as in RFC 9693's enumerated port ranges).
+//!
+//! Never writes a frame: that is [`stream`](crate::stream). Missing: **masks** (`port/mask`),
+//! **random payload bytes**.
+
+use crate::Prng;
+use std::fmt;
+use wire::Ipv4Prefix;
+
+/// A field that can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// Destination MAC address, as a number of 48 bits.
+    DstMac,
+    /// Source MAC address, as a number of 48 bits.
+    SrcMac,
+    /// Source address.
+    Src,
+    /// Destination address.
+    Dst,
+    /// UDP source port.
+    SrcPort,
+    /// UDP destination port.
+    DstPort,
+}
+
+impl Field {
+    /// The largest value the field can hold.
+    pub const fn max(self) -> u64 {
+        match self {
+            Field::DstMac | Field::SrcMac => 0xffff_ffff_ffff,
+            Field::Src | Field::Dst => 0xffff_ffff,
+            Field::SrcPort | Field::DstPort => 0xffff,
+        }
+    }
+}
+
+/// The values a field goes through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// All from the first to the last, both included.
+    Range(u64, u64),
+    /// These.
+    List(Vec<u64>),
+    /// One address out of each of these networks. In turn: the network's first host address
+    /// (the second address; the first of a /31 or /32). At random: any address of a network, all
+    /// networks being equally likely however large they are.
+    Networks(Vec<Ipv4Prefix>),
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// One after the other, then again from the first.
+    InTurn,
+    /// Each one independent of the last, from the stream's seed.
+    Random,
+}
+
+/// How a stream's frames differ from their template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Variation {
+    /// Every field by itself; none for frames that are all alike.
+    Fields(Vec<(Field, Values, Pick)>),
+    /// Distinct flows: the first `count` combinations of addresses and ports.
+    Flows {
+        /// The fields and their values, fastest first. No MAC addresses.
+        fields: Vec<(Field, Values)>,
+        /// How many, at most [`MAX_FLOWS`].
+        count: usize,
+        /// Which one is next.
+        pick: Pick,
+    },
+}
+
+/// The most flows a stream keeps (16 bytes each).
+pub const MAX_FLOWS: usize = 1 << 22;
+
+/// The variation cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadVariation {
+    /// No value at all, or a range the wrong way round.
+    NoValues(Field),
+    /// The field cannot hold this value.
+    TooLarge(Field, u64),
+    /// The field is named twice.
+    Twice(Field),
+    /// Flows are addresses and ports: MAC addresses are varied as fields.
+    MacInFlows,
+    /// So many flows were asked for, the values have only so many combinations (or the limit of
+    /// [`MAX_FLOWS`] is lower). No flow at all is as wrong.
+    Flows(usize, u64),
+}
+
+impl fmt::Display for BadVariation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadVariation::NoValues(field) => write!(f, "{field:?}: no values to go through"),
+            BadVariation::TooLarge(field, value) => {
+                write!(f, "{field:?}: {value} is more than {}", field.max())
+            }
+            BadVariation::Twice(field) => write!(f, "{field:?} is varied twice"),
+            BadVariation::MacInFlows => {
+                f.write_str("flows differ in addresses and ports: vary MAC addresses as fields")
+            }
+            BadVariation::Flows(count, most) => {
+                write!(f, "{count} flows: there can be 1 to {most} of these values")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadVariation {}
+
+impl Values {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        match self {
+            Values::Range(first, last) => last.saturating_sub(*first).saturating_add(1),
+            Values::List(list) => list.len() as u64,
+            Values::Networks(networks) => networks.len() as u64,
+        }
+    }
+
+    /// The value at `index`, which is below [`count`](Self::count).
+    #[inline]
+    fn at(&self, index: u64) -> u64 {
+        match self {
+            Values::Range(first, _) => first + index,
+            Values::List(list) => list[index as usize],
+            Values::Networks(networks) => {
+                let network = networks[index as usize];
+                u64::from(network.bits()) + u64::from(network.len() < 31)
+            }
+        }
+    }
+
+    #[inline]
+    fn random(&self, prng: &mut Prng) -> u64 {
+        let index = prng.below(self.count());
+        match self {
+            Values::Networks(networks) => {
+                let network = networks[index as usize];
+                let hosts = u64::from(network.last() - network.bits()) + 1;
+                u64::from(network.bits()) + prng.below(hosts)
+            }
+            _ => self.at(index),
+        }
+    }
+
+    fn check(&self, field: Field) -> Result<(), BadVariation> {
+        let largest = match self {
+            Values::Range(first, last) => (first <= last).then_some(*last),
+            Values::List(list) => list.iter().max().copied(),
+            Values::Networks(networks) => networks.iter().map(|n| u64::from(n.last())).max(),
+        };
+        match largest {
+            None => Err(BadVariation::NoValues(field)),
+            Some(value) if value > field.max() => Err(BadVariation::TooLarge(field, value)),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+impl Variation {
+    /// Frames that are all alike.
+    pub const NONE: Variation = Variation::Fields(Vec::new());
+
+    pub(crate) fn check(&self) -> Result<(), BadVariation> {
+        let fields: Vec<(Field, &Values)> = match self {
+            Variation::Fields(fields) => fields.iter().map(|(f, v, _)| (*f, v)).collect(),
+            Variation::Flows { fields, .. } => fields.iter().map(|(f, v)| (*f, v)).collect(),
+        };
+        for (i, (field, values)) in fields.iter().enumerate() {
+            values.check(*field)?;
+            if fields[..i].iter().any(|(earlier, _)| earlier == field) {
+                return Err(BadVariation::Twice(*field));
+            }
+        }
+        let &Variation::Flows { count, .. } = self else { return Ok(()) };
+        if fields.iter().any(|(field, _)| matches!(field, Field::DstMac | Field::SrcMac)) {
+            return Err(BadVariation::MacInFlows);
+        }
+        let combinations = fields.iter().fold(1u64, |all, (_, v)| all.saturating_mul(v.count()));
+        let most = combinations.min(MAX_FLOWS as u64);
+        if count == 0 || count as u64 > most {
+            return Err(BadVariation::Flows(count, most));
+        }
+        Ok(())
+    }
+}
+
+/// The values of flow `index`, each with its field.
+pub(crate) fn flow(
+    fields: &[(Field, Values)],
+    index: usize,
+) -> impl Iterator<Item = (Field, u64)> + '_ {
+    let mut rest = index as u64;
+    fields.iter().map(move |(field, values)| {
+        let n = values.count();
+        let value = values.at(rest % n);
+        rest /= n;
+        (*field, value)
+    })
+}
+
+/// A field on its way through its values.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) field: Field,
+    values: Values,
+    pick: Pick,
+    /// In turn: the index that is next.
+    next: u64,
+}
+
+impl Source {
+    pub(crate) fn new(field: Field, values: Values, pick: Pick) -> Source {
+        Source { field, values, pick, next: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self, prng: &mut Prng) -> u64 {
+        match self.pick {
+            Pick::Random => self.values.random(prng),
+            Pick::InTurn => {
+                let index = self.next;
+                self.next = if index + 1 == self.values.count() { 0 } else { index + 1 };
+                self.values.at(index)
+            }
+        }
+    }
+}
