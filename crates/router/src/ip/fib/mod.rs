@@ -6,8 +6,8 @@
 //! neighbour that changes is one write there and none here.
 //!
 //! ```text
-//!  /ip route: active routes ──► rib (exact, 7 B/route) ──► trie (4–6 B/route) ──► next-hop id
-//!              insert, remove     rebuilds one /18           lookup, lookup_batch
+//!  /ip route: active routes ──► rib (exact, 7.4 B/route) ──► trie (2–5 B/route) ──► next-hop id
+//!              insert, remove     rebuilds one node          lookup, lookup_batch
 //! ```
 //!
 //! A change rebuilds the one node that sees it, mostly that of its /18; a prefix of /1 to /18 goes

