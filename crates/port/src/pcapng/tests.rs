@@ -118,6 +118,16 @@ fn sections_interfaces_and_all_kinds_of_packets() {
 }
 
 #[test]
+fn a_section_forgets_the_interfaces_before() {
+    let mut file = section(Endian::Little);
+    interface(&mut file, Endian::Little, 0, &[]);
+    file.extend(section(Endian::Little));
+    packet(&mut file, Endian::Little, 0, 0, 0, &[]);
+    let error = read_all(&file).unwrap_err().to_string();
+    assert_eq!(error, "at byte 76: a packet of interface 0, but 0 are described");
+}
+
+#[test]
 fn times_are_what_the_interface_says() {
     let check = |resolution: u8, offset: i64, ticks, expected: u64| {
         for endian in [Endian::Big, Endian::Little] {
