@@ -4,7 +4,7 @@ use crate::arguments::{Changes, Slot, missing, slot};
 use crate::line::{Operator, Word};
 use crate::run::{Line, Run};
 use crate::{Access, Error, Item, ItemId, Menu, MenuKind, Reply, Value};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Run<'_> {
     pub(crate) fn add(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
@@ -120,19 +120,18 @@ impl Run<'_> {
 
     pub(crate) fn remove(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
         let ids = self.only_items(menu, line)?;
-        self.refuse_dynamic(menu, line, &ids, "remove")?;
+        self.places(menu, line, &ids, "remove")?;
         let ids: HashSet<ItemId> = ids.into_iter().collect();
-        let mut gone = Vec::new();
+        let mut gone = HashMap::new();
         self.tree.items_mut(menu.path).retain(|item| {
-            if ids.contains(&item.id) {
-                gone.extend(menu.key().map(|key| (item.name(key).to_string(), item.id)));
+            let goes = ids.contains(&item.id);
+            if goes && let Some(key) = menu.key() {
+                // RouterOS shows a reference to an item that is gone by its identity.
+                gone.insert(item.name(key).to_string(), item.id.to_string());
             }
-            !ids.contains(&item.id)
+            !goes
         });
-        for (name, id) in gone {
-            // RouterOS shows a reference to an item that is gone by its identity.
-            self.rename(menu, &name, &id.to_string());
-        }
+        self.rename(menu, &gone);
         self.reindex(menu, None);
         Ok(Reply::Nothing)
     }
@@ -154,7 +153,7 @@ impl Run<'_> {
         }
         let numbers = words[0].ok_or_else(|| missing(line, "numbers"))?;
         let ids = self.select(menu, numbers, line.path)?;
-        self.refuse_dynamic(menu, line, &ids, "move")?;
+        self.places(menu, line, &ids, "move")?;
         let before = match words[1] {
             Some(word) => match self.select(menu, word, line.path)?.as_slice() {
                 [id] => Some(*id),
@@ -208,19 +207,16 @@ impl Run<'_> {
         verb: &str,
         changes: &Changes,
     ) -> Result<Reply, Error> {
-        self.refuse_dynamic(menu, line, ids, verb)?;
-        for id in ids {
-            let Some(old) = self.tree.item(menu.path, *id) else { continue };
+        for place in self.places(menu, line, ids, verb)? {
+            let old = &self.tree.items(menu.path)[place];
             let mut item = old.clone();
             changes.apply(&mut item);
+            self.check(menu, &item, line)?;
             let names =
                 menu.key().map(|key| (old.name(key).to_string(), item.name(key).to_string()));
-            self.check(menu, &item, line)?;
-            if let Some(place) = self.tree.item_mut(menu.path, *id) {
-                *place = item;
-            }
+            self.tree.items_mut(menu.path)[place] = item;
             if let Some((old, new)) = names.filter(|(old, new)| old != new) {
-                self.rename(menu, &old, &new);
+                self.rename(menu, &[(old, new)].into());
                 self.reindex(menu, None);
             }
         }
@@ -258,19 +254,24 @@ impl Run<'_> {
         checked.map_err(|text| Error::new(line.at, text))
     }
 
-    fn refuse_dynamic(
+    /// Where the items stand, in the order asked for.
+    ///
+    /// # Errors
+    /// If one was made by the device and not by the user.
+    fn places(
         &self,
         menu: &Menu,
         line: Line,
         ids: &[ItemId],
         verb: &str,
-    ) -> Result<(), Error> {
-        let ours = |id: &ItemId| self.tree.item(menu.path, *id).is_some_and(|item| !item.dynamic);
-        if ids.iter().all(ours) {
-            return Ok(());
-        }
+    ) -> Result<Vec<usize>, Error> {
+        let wanted: HashSet<ItemId> = ids.iter().copied().collect();
+        let items = self.tree.items(menu.path).iter().enumerate();
+        let ours = items.filter(|(_, item)| !item.dynamic && wanted.contains(&item.id));
+        let places: HashMap<ItemId, usize> = ours.map(|(place, item)| (item.id, place)).collect();
+        let places: Option<Vec<usize>> = ids.iter().map(|id| places.get(id).copied()).collect();
         let kind = menu.path.rsplit([' ', '/']).next().unwrap_or("item");
-        Err(Error::new(line.at, format!("failure: cannot {verb} dynamic {kind}")))
+        places.ok_or_else(|| Error::new(line.at, format!("failure: cannot {verb} dynamic {kind}")))
     }
 
     fn place_of(&self, menu: &Menu, id: ItemId) -> Option<usize> {
@@ -286,8 +287,8 @@ impl Run<'_> {
     }
 
     /// References follow when an item is renamed.
-    fn rename(&mut self, menu: &Menu, old: &str, new: &str) {
-        if old.is_empty() {
+    fn rename(&mut self, menu: &Menu, new_names: &HashMap<String, String>) {
+        if new_names.is_empty() {
             return;
         }
         for other in &self.session.menus {
@@ -299,7 +300,7 @@ impl Run<'_> {
                 }
                 for item in self.tree.existing_mut(other.path) {
                     if let Some(value) = item.values.get_mut(property.name) {
-                        property.kind.rename(value, menu.path, old, new);
+                        property.kind.rename(value, menu.path, new_names);
                     }
                 }
             }

@@ -88,11 +88,19 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
         if !self.source.is_empty() {
-            // Tabs stay tabs, so that the caret stands below its character on any terminal.
-            let before = self.source.chars().map(|c| if c == '\t' { c } else { ' ' });
+            /// Of a line without end, what stands before and behind the place.
+            const BEFORE: usize = 60;
+            const SHOWN: usize = 120;
             let n_before = (self.at.column as usize).saturating_sub(1);
-            let indent: String = before.chain(std::iter::repeat(' ')).take(n_before).collect();
-            write!(f, "\n    {}\n    {indent}^", self.source)?;
+            let cut = n_before.saturating_sub(BEFORE);
+            let line = self.source.chars().skip(cut).take(SHOWN);
+            // A script may hold what a terminal would obey.
+            let line = line.map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c });
+            // Tabs stay tabs, so that the caret stands below its character on any terminal.
+            let before = line.clone().map(|c| if c == '\t' { c } else { ' ' });
+            let before = before.chain(std::iter::repeat(' ')).take(n_before - cut);
+            let (line, before): (String, String) = (line.collect(), before.collect());
+            write!(f, "\n    {line}\n    {before}^")?;
         }
         if !self.help.is_empty() {
             write!(f, "\n{}", self.help)?;
@@ -168,5 +176,12 @@ mod tests {
         let error = Error::end_of_command(at).help("no").locate("first\n\tadd foo=1\r\n");
         let text = "expected end of command (line 2 column 6)\n    \tadd foo=1\n    \t    ^\nno";
         assert_eq!(error.to_string(), text);
+        let at = At { line: 1, column: 1001 };
+        let long =
+            Error::end_of_command(at).locate(&("\u{1b}".repeat(1000) + "x" + &"y".repeat(1000)));
+        let text = long.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1].chars().position(|c| c == 'x'), lines[2].find('^'));
+        assert!(!text.contains('\u{1b}') && lines[1].chars().count() == 124, "{text}");
     }
 }

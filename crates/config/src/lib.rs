@@ -6,7 +6,11 @@
 //! ```
 //!
 //! Knows no menu of its own: the facilities bring theirs ([`Menu`]), each property defined once.
-//! Never reads a file or a terminal.
+//! Never reads a file or a terminal. To see it run, begin at [`interpreter`]; to write a table, at
+//! [`menu`]; to read what was typed, at [`read`].
+//!
+//! **Missing**: scripting, IPv6 and size values, menus that unite others (`/interface`), completion
+//! (the modules say what else).
 
 /// What a property can hold, and how it is printed.
 pub mod value;

@@ -1,5 +1,8 @@
 //! Menus and their properties, as the facilities define them: each property once — name, type,
-//! default, access, help — and everything else (parsing, completion, export, refusal) follows.
+//! default, access, help — and everything else (parsing, printing, export, refusal) follows.
+//!
+//! Every list also has `comment` and `disabled`, which belong in no table. A table is checked by
+//! [`faults`](crate::menu::faults), in a test of whoever mounts it.
 
 use crate::{AnyName, Item, Read, Type, Value};
 
@@ -142,4 +145,58 @@ impl Property {
         let Property { name, default, .. } = self;
         Some(value.unwrap_or_else(|why| panic!("default of {name}, {default}: {why:?}")))
     }
+}
+
+/// What is wrong with these tables when mounted together, one sentence each; nothing, if all is
+/// well: then no getter of [`Read`] and no script can trip over them.
+pub fn faults(menus: &[&'static Menu]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let known = |path: &str| menus.iter().find(|menu| menu.path == path);
+    for menu in menus {
+        let path = menu.path;
+        let words = path.strip_prefix('/').unwrap_or("").split(' ');
+        if words.clone().any(|word| word.is_empty() || word.contains('/')) {
+            faults.push(format!("{path}: a path is / and words separated by one blank"));
+        }
+        if menus.iter().filter(|other| other.path == path).count() > 1 {
+            faults.push(format!("{path} is there twice"));
+        }
+        if let Some(key) = menu.key().filter(|key| menu.property(key).is_none()) {
+            faults.push(format!("{path}: the key {key} is no property"));
+        }
+        for property in menu.properties {
+            let Property { name, default, access, .. } = *property;
+            if menu.properties.iter().filter(|other| other.name == name).count() > 1 {
+                faults.push(format!("{path} {name} is there twice"));
+            }
+            if menu.is_list() && ["comment", "disabled"].contains(&name) && property.flag.is_none()
+            {
+                faults.push(format!("{path} {name}: every list has it"));
+            }
+            if access == Access::Required && !default.is_empty() {
+                faults.push(format!("{path} {name} is required and has a default"));
+            }
+            match property.kind.parse(default, &AnyName) {
+                _ if default.is_empty() => {}
+                Err(why) => faults.push(format!("{path} {name}: the default {default}: {why:?}")),
+                // An export leaves defaults out by comparing values, so they must be well spelled.
+                Ok(value)
+                    if property.kind.parse(&value.to_string(), &AnyName) != Ok(value.clone()) =>
+                {
+                    faults
+                        .push(format!("{path} {name}: {default} prints as {value}, another value"));
+                }
+                Ok(_) => {}
+            }
+            property.kind.each_reference(&mut |targets| {
+                for target in targets {
+                    if known(target).is_none_or(|menu| menu.key().is_none()) {
+                        faults
+                            .push(format!("{path} {name} refers to {target}, which has no names"));
+                    }
+                }
+            });
+        }
+    }
+    faults
 }

@@ -30,7 +30,8 @@ pub trait Status {
         Vec::new()
     }
 
-    /// A rule about a whole item, asked after each `add` and `set`.
+    /// A rule about a whole item, asked when an `add` or `set` is about to put it into `tree`,
+    /// which holds the item's old state, if it has one.
     ///
     /// # Errors
     /// RouterOS's words: `failure: ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp`.

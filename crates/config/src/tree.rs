@@ -3,6 +3,7 @@
 
 use crate::{Menu, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// An item's identity, stable for its life; printed `*HEX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,17 +24,17 @@ pub struct Item {
     pub dynamic: bool,
 }
 
-/// The whole configuration.
+/// The whole configuration. Cloning is cheap: a menu's items are shared until one side changes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tree {
-    menus: BTreeMap<&'static str, Vec<Item>>,
+    menus: BTreeMap<&'static str, Arc<Vec<Item>>>,
     next_id: u32,
 }
 
 impl Tree {
     /// The items of a list menu in their order; empty for a menu nothing was typed in.
     pub fn items(&self, path: &str) -> &[Item] {
-        self.menus.get(path).map_or(&[], Vec::as_slice)
+        self.menus.get(path).map_or(&[], |items| items.as_slice())
     }
 
     /// The items that are not disabled.
@@ -61,7 +62,7 @@ impl Tree {
     }
 
     pub(crate) fn items_mut(&mut self, path: &'static str) -> &mut Vec<Item> {
-        self.menus.entry(path).or_default()
+        Arc::make_mut(self.menus.entry(path).or_default())
     }
 
     /// The item of this identity.
@@ -69,13 +70,9 @@ impl Tree {
         self.items(path).iter().find(|item| item.id == id)
     }
 
-    pub(crate) fn item_mut(&mut self, path: &'static str, id: ItemId) -> Option<&mut Item> {
-        self.existing_mut(path).iter_mut().find(|item| item.id == id)
-    }
-
     /// The items there are; makes no entry for a menu nothing was typed in.
     pub(crate) fn existing_mut(&mut self, path: &str) -> &mut [Item] {
-        self.menus.get_mut(path).map_or(&mut [], Vec::as_mut_slice)
+        self.menus.get_mut(path).map_or(&mut [], |items| Arc::make_mut(items).as_mut_slice())
     }
 
     /// The values of a settings menu, to change them.

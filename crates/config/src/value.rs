@@ -4,6 +4,7 @@
 //!
 //! **Missing**: IPv6 addresses, sizes in KiB, ids and arrays as values.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -181,25 +182,35 @@ impl Type {
         }
     }
 
-    /// Gives references to an item of `menu` its new name.
-    pub(crate) fn rename(&self, value: &mut Value, menu: &str, old: &str, new: &str) {
+    /// Gives references to items of `menu` their new names.
+    pub(crate) fn rename(&self, value: &mut Value, menu: &str, new: &HashMap<String, String>) {
         match (self, value) {
-            (Type::Reference(menus), Value::Text(name)) if menus.contains(&menu) && name == old => {
-                *name = new.to_string();
+            (Type::Reference(menus), Value::Text(name)) if menus.contains(&menu) => {
+                if let Some(new) = new.get(name) {
+                    name.clone_from(new);
+                }
             }
             (Type::Or(words, _), Value::Text(word)) if words.contains(&word.as_str()) => {}
-            (Type::Or(_, kind), value) => kind.rename(value, menu, old, new),
-            (Type::Negatable(kind), Value::Not(value)) => kind.rename(value, menu, old, new),
-            (Type::Negatable(kind), value) => kind.rename(value, menu, old, new),
+            (Type::Or(_, kind), value) => kind.rename(value, menu, new),
+            (Type::Negatable(kind), Value::Not(value)) => kind.rename(value, menu, new),
+            (Type::Negatable(kind), value) => kind.rename(value, menu, new),
             (Type::List(kind), Value::List(values)) => {
-                values.iter_mut().for_each(|value| kind.rename(value, menu, old, new));
+                values.iter_mut().for_each(|value| kind.rename(value, menu, new));
             }
             (Type::Pair(kind), Value::Pair(up, down)) => {
-                kind.rename(up, menu, old, new);
-                kind.rename(down, menu, old, new);
+                kind.rename(up, menu, new);
+                kind.rename(down, menu, new);
             }
             (Type::Either(kinds), value) => {
-                kinds.iter().for_each(|kind| kind.rename(value, menu, old, new));
+                // One of them read the name; two must not follow a swap of names twice.
+                let refers = |kind: &&Type| {
+                    let mut refers = false;
+                    kind.each_reference(&mut |menus| refers |= menus.contains(&menu));
+                    refers
+                };
+                if let Some(kind) = kinds.iter().find(refers) {
+                    kind.rename(value, menu, new);
+                }
             }
             _ => {}
         }

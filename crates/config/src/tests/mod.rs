@@ -192,15 +192,20 @@ fn router() -> Interpreter {
     router
 }
 
-/// Everything but identities: what an export must bring back.
+/// Everything that differs from its default, but identities: what an export must bring back.
 fn contents(router: &Interpreter) -> String {
     let mut text = String::new();
     for menu in router.menus() {
         for item in router.tree().items(menu.path) {
             let Item { values, disabled, comment, .. } = item;
+            let own = values.iter().filter(|(name, value)| {
+                let property = menu.property(name);
+                property.and_then(Property::default_value).as_ref() != Some(*value)
+            });
+            let own: Vec<_> = own.collect();
             // Settings that nobody set are not there, or there and empty.
-            if menu.is_list() || !values.is_empty() {
-                text += &format!("{}: {values:?} {disabled} {comment:?}\n", menu.path);
+            if menu.is_list() || !own.is_empty() {
+                text += &format!("{}: {own:?} {disabled} {comment:?}\n", menu.path);
             }
         }
     }
@@ -218,4 +223,21 @@ fn after(script: &str) -> Interpreter {
 fn prints(script: &str) -> String {
     let mut router = router();
     router.run(script, &()).unwrap_or_else(|error| panic!("{error}")).text
+}
+
+#[test]
+fn tables() {
+    assert_eq!(menu::faults(router().menus()), Vec::<String>::new());
+    const BAD: Menu = Menu {
+        path: "/ip  bad",
+        kind: list(Some("name"), None, false),
+        properties: &[
+            Property::new("a", Type::Bool, "").default("perhaps"),
+            Property::new("a", Type::Reference(&["/nowhere"]), "").required().default("x"),
+            Property::new("comment", Type::Text, ""),
+        ],
+        help: "",
+    };
+    let faults = menu::faults(&[&BAD]);
+    assert_eq!(faults.len(), 8, "{faults:#?}");
 }

@@ -172,3 +172,33 @@ set udp-timeout=30s
     let line = "set [ find default-name=ether1 ] disabled=no mtu=1500 name=ether1";
     assert_eq!(text.lines().nth(1), Some(line));
 }
+
+/// Fixed items without factory names: by their own, or by number.
+#[test]
+fn fixed_items() {
+    const fn services(path: &'static str, key: Option<&'static str>) -> Menu {
+        let kind = MenuKind::List { key, auto_name: None, ordered: false, fixed: true };
+        const PROPERTIES: &[Property] = &[
+            Property::new("name", Type::Text, "Which."),
+            Property::new("port", Type::Number(1, 65535), "Where.").default("1"),
+        ];
+        Menu { path, kind, properties: PROPERTIES, help: "" }
+    }
+    static NAMED: Menu = services("/ip service", Some("name"));
+    static NUMBERED: Menu = services("/system leds", None);
+    let fresh = || {
+        let mut router = Interpreter::new([&NAMED, &NUMBERED]);
+        for name in ["telnet", "ssh"] {
+            router.tree_mut().push(&NAMED, [("name", Value::Text(name.to_string()))].into());
+            router.tree_mut().push(&NUMBERED, Default::default());
+        }
+        router
+    };
+    let mut router = fresh();
+    let script = "/ip service set ssh port=2200\n/system leds set 1 disabled=yes\n/export";
+    let text = router.run(script, &()).map_or_else(|e| panic!("{e}"), |output| output.text);
+    assert_eq!(text, "/ip service\nset ssh port=2200\n/system leds\nset 1 disabled=yes\n");
+    let mut second = fresh();
+    second.run(&text, &()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(second.tree(), router.tree());
+}
