@@ -65,8 +65,8 @@ pub struct Setting<'a> {
     pub state: &'a mut RuleState,
 }
 
-/// Compiles the enabled rules of a table.
-pub(crate) fn compile<A: Table>(setting: &mut Setting) -> Ruleset<A> {
+/// Compiles the enabled rules of a table. `gated` is false only to test that gates change nothing.
+pub(crate) fn compile<A: Table>(setting: &mut Setting, gated: bool) -> Ruleset<A> {
     let items: Vec<&Item> = setting.tree.enabled(A::PATH).collect();
     let mut around = Surroundings::of(setting.tree, setting.names, setting.use_ip_firewall);
     let mut compiler = Compiler::<A> {
@@ -89,7 +89,7 @@ pub(crate) fn compile<A: Table>(setting: &mut Setting) -> Ruleset<A> {
     }
     let order = compiler.refuse_loops();
     compiler.refuse_unreachable(&order);
-    compiler.emit(around, setting.book, setting.counters)
+    compiler.emit(around, gated, setting.book, setting.counters)
 }
 
 /// A rule on its way.
@@ -259,6 +259,7 @@ impl<'a, A: Table> Compiler<'a, A> {
     fn emit(
         mut self,
         around: Surroundings,
+        gated: bool,
         book: &mut CounterBook,
         counters: &mut Counters,
     ) -> Ruleset<A> {
@@ -276,7 +277,8 @@ impl<'a, A: Table> Compiler<'a, A> {
             let start = ruleset.rules.len() as u32;
             while let Some(draft) = drafts.next_if(|draft| draft.chain == chain) {
                 let mut gate = Gate::OPEN;
-                let rest = draft.matchers.into_iter().filter(|matcher| !gate.absorb(matcher));
+                let rest =
+                    draft.matchers.into_iter().filter(|matcher| !(gated && gate.absorb(matcher)));
                 let rule = Rule {
                     matchers: rest.collect(),
                     counter: book.of(draft.item.id, counters),

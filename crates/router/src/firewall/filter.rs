@@ -13,7 +13,7 @@
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::invalid::Invalid;
-use crate::firewall::menu::{self, REJECT_WITH};
+use crate::firewall::menu::REJECT_WITH;
 use crate::firewall::read::text;
 use crate::firewall::rule::{Books, Ruleset, Step};
 use crate::packet::View;
@@ -158,7 +158,13 @@ pub struct Filter {
 impl Filter {
     /// Compiles the enabled rules of `/ip firewall filter`.
     pub fn compile(setting: &mut Setting) -> Filter {
-        Filter { rules: compile::compile(setting) }
+        Filter { rules: compile::compile(setting, true) }
+    }
+
+    /// The same, slower: the oracle for the gates.
+    #[cfg(test)]
+    pub(crate) fn compile_without_gates(setting: &mut Setting) -> Filter {
+        Filter { rules: compile::compile(setting, false) }
     }
 
     /// Walks a packet through a built-in chain.
@@ -201,9 +207,4 @@ pub fn dummy_rule(id: ItemId) -> Item {
         comment: "special dummy rule to show fasttrack counters".to_string(),
         dynamic: true,
     }
-}
-
-/// The menu this table is typed in.
-pub fn menu() -> &'static config::Menu {
-    &menu::FILTER
 }

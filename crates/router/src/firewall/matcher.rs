@@ -12,11 +12,12 @@
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::rule::Books;
 use crate::firewall::state::SlotId;
-use crate::firewall::syntax::{IcmpOptions, Limit, Nth, TcpFlags, Ttl};
+use crate::firewall::syntax::{FlagTest, IcmpOptions, Limit, Nth, Ttl};
 use crate::interface::InterfaceId;
 use crate::packet::View;
+use wire::ipv4::OptionSet;
 use wire::layers::protocol;
-use wire::{Ipv4Range, MacAddr};
+use wire::{Ipv4, Ipv4Range, MacAddr, Tcp, TcpFlags};
 
 /// The order in which a rule's matchers are tried: RouterOS's, position 1 first. Observable only
 /// where a matcher remembers something (`random`, `nth`, `limit`): it sees what passed everything
@@ -101,7 +102,7 @@ pub(crate) enum What {
     DstPort(Box<[(u16, u16)]>),
     SrcPort(Box<[(u16, u16)]>),
     Port(Box<[(u16, u16)]>),
-    TcpFlags(TcpFlags),
+    TcpFlags(FlagTest),
     TcpMss(u16, u16),
     IcmpOptions(IcmpOptions),
     /// A set of [`ConnectionState::bit`](crate::packet::ConnectionState::bit)s.
@@ -114,40 +115,42 @@ pub(crate) enum What {
     Content(Box<[u8]>),
 }
 
-/// `ipv4-options`: the packet has (or has not) one of these options; none given: any option.
+/// `ipv4-options`: which options the packet has to have, or must not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ipv4Options {
-    pub(crate) kinds: &'static [u8],
-    pub(crate) present: bool,
+pub(crate) enum Ipv4Options {
+    Any,
+    None,
+    Some(OptionSet),
+    No(OptionSet),
 }
 
 impl Ipv4Options {
-    /// The meaning of one of the property's words (option numbers: IANA, copied flag included).
+    /// The meaning of one of the property's words.
     pub(crate) fn parse(word: &str) -> Option<Ipv4Options> {
-        let (kinds, present): (&[u8], bool) = match word {
-            "any" => (&[], true),
-            "none" => (&[], false),
-            "loose-source-routing" => (&[131], true),
-            "strict-source-routing" => (&[137], true),
-            "no-source-routing" => (&[131, 137], false),
-            "record-route" => (&[7], true),
-            "no-record-route" => (&[7], false),
-            "router-alert" => (&[148], true),
-            "no-router-alert" => (&[148], false),
-            "timestamp" => (&[68], true),
-            "no-timestamp" => (&[68], false),
+        use Ipv4Options::{Any, No, None as Nothing, Some as Has};
+        Some(match word {
+            "any" => Any,
+            "none" => Nothing,
+            "loose-source-routing" => Has(OptionSet::LOOSE_SOURCE_ROUTING),
+            "strict-source-routing" => Has(OptionSet::STRICT_SOURCE_ROUTING),
+            "no-source-routing" => No(OptionSet::SOURCE_ROUTING),
+            "record-route" => Has(OptionSet::RECORD_ROUTE),
+            "no-record-route" => No(OptionSet::RECORD_ROUTE),
+            "router-alert" => Has(OptionSet::ROUTER_ALERT),
+            "no-router-alert" => No(OptionSet::ROUTER_ALERT),
+            "timestamp" => Has(OptionSet::TIMESTAMP),
+            "no-timestamp" => No(OptionSet::TIMESTAMP),
             _ => return None,
-        };
-        Some(Ipv4Options { kinds, present })
+        })
     }
 
-    fn holds(self, header: &[u8]) -> bool {
-        let options = header.get(20..).unwrap_or(&[]);
-        let found = match self.kinds {
-            [] => !options.is_empty(),
-            kinds => find_option(options, |kind| kinds.contains(&kind)).is_some(),
-        };
-        found == self.present
+    fn holds(self, set: OptionSet) -> bool {
+        match self {
+            Ipv4Options::Any => !set.is_empty(),
+            Ipv4Options::None => set.is_empty(),
+            Ipv4Options::Some(wanted) => set.intersects(wanted),
+            Ipv4Options::No(unwanted) => !set.intersects(unwanted),
+        }
     }
 }
 
@@ -204,7 +207,7 @@ impl What {
                 trace.looked_at_len(view.ip_len, *min, *max);
                 (*min..=*max).contains(&view.ip_len)
             }
-            What::Ipv4Options(options) => options.holds(ip_header(view)),
+            What::Ipv4Options(options) => options.holds(Ipv4::new(view.ip()).ok()?.options().set()),
             What::DstPort(ports) => holds_port(ports, has_ports(view)?.dst_port),
             What::SrcPort(ports) => holds_port(ports, has_ports(view)?.src_port),
             What::Port(ports) => {
@@ -217,13 +220,14 @@ impl What {
                 flags & want.set == want.set && flags & want.unset == 0
             }
             What::TcpMss(min, max) => {
+                const SYN: u8 = TcpFlags::SYN.0;
                 let flags = tcp_flags(view)?;
                 trace.looked_at_flags(flags, SYN);
                 if flags & SYN == 0 {
                     return None;
                 }
                 trace.once = true;
-                (*min..=*max).contains(&tcp_mss(view.transport())?)
+                (*min..=*max).contains(&Tcp::new(view.transport()).ok()?.mss()?)
             }
             What::IcmpOptions(want) => {
                 let [kind, code] = *view.transport().first_chunk()?;
@@ -257,8 +261,6 @@ impl What {
     }
 }
 
-const SYN: u8 = 0x02;
-
 /// The ports, if the packet has any: not a later fragment, not another protocol.
 fn has_ports<'a>(view: &View<'a>) -> Option<&'a wire::FiveTuple> {
     let is_port_protocol = matches!(view.layers.protocol, protocol::TCP | protocol::UDP);
@@ -274,43 +276,16 @@ fn tcp_flags(view: &View) -> Option<u8> {
     if is_tcp { view.transport().get(13).copied() } else { None }
 }
 
-fn tcp_mss(segment: &[u8]) -> Option<u16> {
-    let header_len = usize::from(segment.get(12)? >> 4) * 4;
-    let option = find_option(segment.get(20..header_len)?, |kind| kind == 2)?;
-    Some(u16::from_be_bytes([*option.get(2)?, *option.get(3)?]))
-}
-
-/// The first option of these kinds, whole. IP and TCP write them alike: 0 ends, 1 fills, all
-/// others have their length in the second byte.
-fn find_option(mut options: &[u8], wanted: impl Fn(u8) -> bool) -> Option<&[u8]> {
-    loop {
-        match *options {
-            [] | [0, ..] => return None,
-            [1, ref rest @ ..] => options = rest,
-            [kind, len, ..] if len >= 2 => {
-                let option = options.get(..usize::from(len))?;
-                if wanted(kind) {
-                    return Some(option);
-                }
-                options = &options[usize::from(len)..];
-            }
-            _ => return None,
-        }
-    }
-}
-
-fn ip_header<'a>(view: &'a View) -> &'a [u8] {
-    let ip = view.ip();
-    let len = ip.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
-    ip.get(..len).unwrap_or(&[])
-}
-
 /// What the transport header carries; for protocols without one, and later fragments, what IP
 /// carries.
 fn payload<'a>(view: &'a View) -> &'a [u8] {
     let transport = view.transport();
     let header_len = match view.layers.protocol {
-        _ if transport.is_empty() => return view.ip().get(ip_header(view).len()..).unwrap_or(&[]),
+        _ if transport.is_empty() => {
+            let ip = view.ip();
+            let header_len = ip.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+            return ip.get(header_len..).unwrap_or(&[]);
+        }
         protocol::TCP => transport.get(12).map_or(0, |b| usize::from(b >> 4) * 4),
         _ => 8,
     };

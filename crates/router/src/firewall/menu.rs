@@ -5,6 +5,7 @@
 //! [`MISSING_ACTIONS`], and the port matchers of DCCP, SCTP and UDP-Lite.
 
 use crate::firewall::syntax;
+use crate::interface::bridge::menu::INTERFACES;
 use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Menu, MenuKind, Property, Type, Value};
 
@@ -38,11 +39,8 @@ pub static ADDRESS_LIST: Menu = Menu {
 
 const RULES: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false };
 
-/// Where the interfaces stand that a rule can name.
-const INTERFACES: &[&str] = &["/interface ethernet", "/interface bridge"];
-
-const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET], &Type::Reference(INTERFACES)));
-const BRIDGE_PORT: Type = Type::Negatable(&Type::Reference(INTERFACES));
+const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET], &INTERFACES));
+const BRIDGE_PORT: Type = Type::Negatable(&INTERFACES);
 const ADDRESS: Type = Type::Negatable(&Type::Range);
 const NAME: Type = Type::Negatable(&Type::Text);
 const PORTS: Type = Type::Negatable(&Type::List(&Type::Numbers(0, 65535)));
@@ -146,9 +144,9 @@ const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_optio
 const CONNECTION_STATES: Type = Type::Negatable(&Type::List(&Type::Enum(ConnectionState::WORDS)));
 const NAT_STATE: Type = Type::Negatable(&Type::List(&Type::Enum(NAT_STATES)));
 
-/// Actions RouterOS has and we do not.
+/// Actions RouterOS has and we do not: known as words, refused by [`check`].
 pub const MISSING_ACTIONS: &[&str] =
-    &["tarpit", "add-src-to-address-list", "add-dst-to-address-list", "netmap", "same"];
+    &["add-dst-to-address-list", "add-src-to-address-list", "netmap", "same", "tarpit"];
 
 const FILTER_HEAD: [Property; 5] = [
     Property::new("chain", Type::Text, "input, forward, output or a chain of your own.").required(),
@@ -162,6 +160,8 @@ const FILTER_HEAD: [Property; 5] = [
 
 const FILTER_ACTIONS: Type = Type::Enum(&[
     "accept",
+    "add-dst-to-address-list",
+    "add-src-to-address-list",
     "drop",
     "fasttrack-connection",
     "jump",
@@ -169,6 +169,7 @@ const FILTER_ACTIONS: Type = Type::Enum(&[
     "passthrough",
     "reject",
     "return",
+    "tarpit",
 ]);
 
 const NAT_HEAD: [Property; 7] = [
@@ -183,13 +184,17 @@ const NAT_HEAD: [Property; 7] = [
 
 const NAT_ACTIONS: Type = Type::Enum(&[
     "accept",
+    "add-dst-to-address-list",
+    "add-src-to-address-list",
     "dst-nat",
     "jump",
     "log",
     "masquerade",
+    "netmap",
     "passthrough",
     "redirect",
     "return",
+    "same",
     "src-nat",
 ]);
 
@@ -264,6 +269,9 @@ pub fn check(item: &Item) -> Result<(), String> {
         Some(Value::Text(action)) => action.as_str(),
         _ => "accept",
     };
+    if MISSING_ACTIONS.contains(&action) {
+        return Err(format!("failure: action={action} is not implemented"));
+    }
     if action == "jump" && item.get("jump-target").is_none() {
         return Err("failure: action=jump needs a jump-target".to_string());
     }

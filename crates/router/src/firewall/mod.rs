@@ -28,3 +28,6 @@ pub mod rule;
 pub mod state;
 /// Values with a syntax of the firewall's own: `limit`, `tcp-flags` and the like.
 pub mod syntax;
+
+#[cfg(test)]
+mod tests;

@@ -112,7 +112,7 @@ pub struct Nat {
 impl Nat {
     /// Compiles the enabled rules of `/ip firewall nat`.
     pub fn compile(setting: &mut Setting) -> Nat {
-        Nat { rules: compile::compile(setting) }
+        Nat { rules: compile::compile(setting, true) }
     }
 
     /// Walks the first packet of a connection through a built-in chain.

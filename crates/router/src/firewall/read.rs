@@ -5,7 +5,7 @@ use crate::firewall::invalid::Invalid;
 use crate::firewall::matcher::{Ipv4Options, Matcher, What};
 use crate::firewall::menu::{ALL_ETHERNET, NAT_STATES};
 use crate::firewall::state::SlotId;
-use crate::firewall::syntax::{self, IcmpOptions, Limit, Nth, TcpFlags, Ttl};
+use crate::firewall::syntax::{self, FlagTest, IcmpOptions, Limit, Nth, Ttl};
 use crate::interface::{InterfaceId, InterfaceKind, Names};
 use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Tree, Value};
@@ -107,7 +107,7 @@ impl<'a> Surroundings<'a> {
             "dst-address-type" => word(text, AddressType::WORDS).map(What::DstAddressType),
             "ttl" => Ttl::parse(text).map(What::Ttl),
             "ipv4-options" => Ipv4Options::parse(text).map(What::Ipv4Options),
-            "tcp-flags" => TcpFlags::parse(text).map(What::TcpFlags),
+            "tcp-flags" => FlagTest::parse(text).map(What::TcpFlags),
             "icmp-options" => IcmpOptions::parse(text).map(What::IcmpOptions),
             "connection-state" => word(text, ConnectionState::WORDS).map(What::ConnectionState),
             "connection-nat-state" => word(text, NAT_STATES).map(What::ConnectionNatState),

@@ -7,6 +7,7 @@
 
 use config::Value;
 use std::time::Duration;
+use wire::TcpFlags;
 
 /// The protocols that have names (RouterOS's words, IANA's numbers).
 pub const PROTOCOLS: &[(&str, u8)] = &[
@@ -93,26 +94,23 @@ pub fn read_icmp_options(text: &str) -> Result<Value, String> {
 
 /// `tcp-flags`: which flags are looked at, and how they must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TcpFlags {
+pub struct FlagTest {
     /// Flags that must be set.
     pub set: u8,
     /// Flags that must not be set.
     pub unset: u8,
 }
 
-impl TcpFlags {
-    /// The flags' names, at the place of their bit in the flags byte.
-    pub const WORDS: [&str; 8] = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"];
-
+impl FlagTest {
     /// Reads `syn,!ack`.
-    pub fn parse(text: &str) -> Option<TcpFlags> {
-        let mut flags = TcpFlags { set: 0, unset: 0 };
+    pub fn parse(text: &str) -> Option<FlagTest> {
+        let mut flags = FlagTest { set: 0, unset: 0 };
         for word in text.split(',') {
             let (side, word) = match word.strip_prefix('!') {
                 Some(word) => (&mut flags.unset, word),
                 None => (&mut flags.set, word),
             };
-            *side |= 1 << TcpFlags::WORDS.iter().position(|&w| w == word)?;
+            *side |= TcpFlags::NAMES.iter().find(|&&(name, _)| name == word)?.1.0;
         }
         Some(flags)
     }
@@ -121,7 +119,7 @@ impl TcpFlags {
 /// Reads `tcp-flags`.
 pub fn read_tcp_flags(text: &str) -> Result<Value, String> {
     let expected = "some of fin,syn,rst,psh,ack,urg,ece,cwr, each with or without !";
-    keep(text, TcpFlags::parse(text).is_some(), expected)
+    keep(text, FlagTest::parse(text).is_some(), expected)
 }
 
 /// `ttl`: a comparison, as the range of TTLs that satisfy it (or, negated, do not).
@@ -284,7 +282,7 @@ mod tests {
     fn tcp_flags() {
         let good = [("syn", (2, 0)), ("syn,!ack", (2, 16)), ("!fin,!syn,!rst,!ack", (0, 0x17))];
         for (text, (set, unset)) in good {
-            assert_eq!(TcpFlags::parse(text), Some(TcpFlags { set, unset }), "{text}");
+            assert_eq!(FlagTest::parse(text), Some(FlagTest { set, unset }), "{text}");
         }
         for bad in ["", "syn,", "sin", "!!syn", "SYN"] {
             assert!(read_tcp_flags(bad).is_err(), "{bad}");

@@ -1,0 +1,242 @@
+//! A router in miniature: the real menus, the real interpreter, rules over packets made to order.
+
+mod chains;
+mod matchers;
+mod recipe;
+
+use super::compile::Setting;
+use super::filter::{Decision, Filter, FilterChain, FilterVerdict};
+use super::log::Log;
+use super::menu;
+use super::nat::{Nat, NatChain, NatVerdict};
+use super::rule::{Books, stats};
+use super::state::RuleState;
+use crate::counter::{Count, CounterBook, Counters};
+use crate::interface::{InterfaceId, InterfaceKind, Names, bridge};
+use crate::packet::{AddressType, ConnectionState, View};
+use crate::trace::Trace;
+use config::{Interpreter, Item, ItemId, Menu, Status, Tree, Value};
+use wire::craft::Frame;
+use wire::{Layers, Moment, layers};
+
+const ETHER1: InterfaceId = InterfaceId(1);
+const ETHER2: InterfaceId = InterfaceId(2);
+const ETHER3: InterfaceId = InterfaceId(3);
+const BRIDGE1: InterfaceId = InterfaceId(4);
+
+/// Asks the firewall about its rules.
+struct Checked;
+
+impl Status for Checked {
+    fn check(&self, _menu: &Menu, item: &Item, _tree: &Tree) -> Result<(), String> {
+        menu::check(item)
+    }
+}
+
+/// ether1, ether2, and bridge1 with ether3 as its port.
+struct Fixture {
+    session: Interpreter,
+    names: Names,
+    use_ip_firewall: bool,
+    book: CounterBook,
+    counters: Counters,
+    state: RuleState,
+    trace: Trace,
+    log: Log,
+    now: Moment,
+    filter: Filter,
+    nat: Nat,
+}
+
+impl Fixture {
+    /// # Panics
+    /// If the script is refused.
+    fn new(script: &str) -> Fixture {
+        let mut fixture = Fixture::empty();
+        fixture.edit(script);
+        fixture
+    }
+
+    fn empty() -> Fixture {
+        let mut menus = crate::MENUS.to_vec();
+        for menu in [&bridge::menu::BRIDGE, &bridge::menu::PORT] {
+            if !menus.iter().any(|known| known.path == menu.path) {
+                menus.push(menu);
+            }
+        }
+        let mut session = Interpreter::new(menus);
+        let mut names = Names::default();
+        let text = |text: &str| Value::Text(text.to_string());
+        for (name, id) in [("ether1", ETHER1), ("ether2", ETHER2), ("ether3", ETHER3)] {
+            let values = [("name", text(name)), ("default-name", text(name))].into();
+            session.tree_mut().push(&crate::interface::menu::ETHERNET, values);
+            names.insert(name.to_string(), id, InterfaceKind::Ethernet);
+        }
+        session.tree_mut().push(&bridge::menu::BRIDGE, [("name", text("bridge1"))].into());
+        names.insert("bridge1".to_string(), BRIDGE1, InterfaceKind::Bridge);
+        let port = [("bridge", text("bridge1")), ("interface", text("ether3"))].into();
+        session.tree_mut().push(&bridge::menu::PORT, port);
+        let (mut book, mut counters) = (CounterBook::default(), Counters::default());
+        let mut state = RuleState::new(1);
+        let mut setting = Setting {
+            tree: session.tree(),
+            names: &names,
+            use_ip_firewall: true,
+            book: &mut book,
+            counters: &mut counters,
+            state: &mut state,
+        };
+        let (filter, nat) = (Filter::compile(&mut setting), Nat::compile(&mut setting));
+        Fixture {
+            session,
+            names,
+            use_ip_firewall: true,
+            book,
+            counters,
+            state,
+            trace: Trace::default(),
+            log: Log::new(16),
+            now: Moment::ZERO,
+            filter,
+            nat,
+        }
+    }
+
+    /// # Panics
+    /// If the script is refused.
+    fn edit(&mut self, script: &str) {
+        if let Err(error) = self.session.run(script, &Checked) {
+            panic!("{}: {}\n{script}", error.text, error.help);
+        }
+        self.compile();
+    }
+
+    fn compile(&mut self) {
+        let mut setting = Setting {
+            tree: self.session.tree(),
+            names: &self.names,
+            use_ip_firewall: self.use_ip_firewall,
+            book: &mut self.book,
+            counters: &mut self.counters,
+            state: &mut self.state,
+        };
+        self.filter = Filter::compile(&mut setting);
+        self.nat = Nat::compile(&mut setting);
+    }
+
+    fn run(&mut self, chain: FilterChain, packet: &Packet) -> FilterVerdict {
+        self.trace.clear();
+        let mut books = Books {
+            now: self.now,
+            state: &mut self.state,
+            trace: &mut self.trace,
+            counters: &mut self.counters,
+            log: &mut self.log,
+        };
+        self.filter.run(chain, &packet.view(), &mut books)
+    }
+
+    fn forward(&mut self, packet: &Packet) -> Decision {
+        self.run(FilterChain::Forward, packet).decision
+    }
+
+    fn nat(&mut self, chain: NatChain, packet: &Packet) -> NatVerdict {
+        self.trace.clear();
+        let mut books = Books {
+            now: self.now,
+            state: &mut self.state,
+            trace: &mut self.trace,
+            counters: &mut self.counters,
+            log: &mut self.log,
+        };
+        self.nat.run(chain, &packet.view(), &mut books)
+    }
+
+    fn items(&self, path: &str) -> Vec<ItemId> {
+        self.session.tree().items(path).iter().map(|item| item.id).collect()
+    }
+
+    /// What the filter rules have counted, in their order.
+    fn counted(&self) -> Vec<Count> {
+        let items = self.items("/ip firewall filter");
+        items.into_iter().map(|item| stats(item, &self.book, &self.counters)).collect()
+    }
+
+    /// Packets the filter rules have counted, in their order.
+    fn packets(&self) -> Vec<u64> {
+        self.counted().iter().map(|count| count.packets).collect()
+    }
+
+    /// Why the filter rules are invalid, in their order; empty for those that are not.
+    fn reasons(&self) -> Vec<String> {
+        let reason = |item| self.filter.invalid(item).map(ToString::to_string);
+        let items = self.items("/ip firewall filter").into_iter();
+        items.map(|item| reason(item).unwrap_or_default()).collect()
+    }
+}
+
+/// A frame and what the flow knows about it.
+#[derive(Clone, Debug)]
+struct Packet {
+    frame: Vec<u8>,
+    layers: Layers,
+    in_interface: InterfaceId,
+    out_interface: InterfaceId,
+    in_bridge_port: InterfaceId,
+    out_bridge_port: InterfaceId,
+    state: ConnectionState,
+    srcnat: bool,
+    dstnat: bool,
+}
+
+impl Packet {
+    /// From ether1 to ether2, new.
+    fn of(frame: &Frame) -> Packet {
+        let frame = frame.build();
+        let layers = layers::parse(&frame).expect("well-formed");
+        Packet {
+            frame,
+            layers,
+            in_interface: ETHER1,
+            out_interface: ETHER2,
+            in_bridge_port: InterfaceId::NONE,
+            out_bridge_port: InterfaceId::NONE,
+            state: ConnectionState::New,
+            srcnat: false,
+            dstnat: false,
+        }
+    }
+
+    fn ip_len(&self) -> u16 {
+        self.layers.l3_end - self.layers.l3
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            frame: &self.frame,
+            layers: &self.layers,
+            ip_len: self.ip_len(),
+            in_interface: self.in_interface,
+            out_interface: self.out_interface,
+            in_bridge_port: self.in_bridge_port,
+            out_bridge_port: self.out_bridge_port,
+            connection_state: self.state,
+            srcnat: self.srcnat,
+            dstnat: self.dstnat,
+            address_type: &address_type,
+        }
+    }
+}
+
+/// A routing table in miniature.
+fn address_type(addr: u32) -> AddressType {
+    match addr.to_be_bytes() {
+        [10, 0, 0, 254] => AddressType::Local,
+        [10, 0, 0, 255] | [255, 255, 255, 255] => AddressType::Broadcast,
+        [224..=239, ..] => AddressType::Multicast,
+        [192, 0, 2, _] => AddressType::Blackhole,
+        [203, 0, 113, _] => AddressType::Unreachable,
+        [198, 51, 100, _] => AddressType::Prohibit,
+        _ => AddressType::Unicast,
+    }
+}
