@@ -89,3 +89,86 @@ impl Default for Batch {
         Batch::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Slab;
+    use proptest::prelude::*;
+
+    fn numbers(frames: &[Frame]) -> Vec<usize> {
+        frames.iter().map(Frame::len).collect()
+    }
+
+    #[test]
+    fn frames_go_out_in_the_order_they_came_in() {
+        let slab = Slab::new(256).unwrap();
+        let mut pool = slab.pool();
+        let mut batch = Batch::new();
+        for len in 0..Batch::CAPACITY {
+            assert_eq!((batch.len(), batch.room()), (len, 64 - len));
+            batch.push(pool.alloc(len).unwrap());
+        }
+        assert_eq!(numbers(batch.as_slice()), (0..64).collect::<Vec<_>>());
+        batch.as_mut_slice()[3].truncate(1);
+        let last = batch.pop().unwrap();
+        assert_eq!(last.len(), 63);
+        pool.free(last);
+        let mut lens = vec![];
+        for frame in batch.drain() {
+            lens.push(frame.len());
+            pool.free(frame);
+        }
+        let expected: Vec<_> = (0..63).map(|len| if len == 3 { 1 } else { len }).collect();
+        assert_eq!(lens, expected);
+        assert!(batch.is_empty() && batch.pop().is_none());
+        drop(pool);
+        assert_eq!(slab.frames_out(), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "batch overfull")]
+    fn a_65th_frame_panics() {
+        let slab = Slab::new(256).unwrap();
+        let mut pool = slab.pool();
+        let mut batch = Batch::new();
+        for _ in 0..=Batch::CAPACITY {
+            batch.push(pool.alloc(60).unwrap());
+        }
+    }
+
+    proptest! {
+        /// Against a vector: order, room and slots; and its memory never moves.
+        #[test]
+        fn behaves_as_a_vector(ops in prop::collection::vec(0..8, 0..300)) {
+            let slab = Slab::new(256).unwrap();
+            let mut pool = slab.pool();
+            let (mut batch, mut model) = (Batch::new(), vec![]);
+            let memory = batch.as_slice().as_ptr();
+            for (i, op) in ops.into_iter().enumerate() {
+                match op {
+                    0 => {
+                        let popped = batch.pop();
+                        prop_assert_eq!(popped.as_ref().map(Frame::len), model.pop());
+                        popped.into_iter().for_each(|frame| pool.free(frame));
+                    }
+                    1 if i % 5 == 0 => {
+                        batch.free_all(&mut pool);
+                        model.clear();
+                    }
+                    _ if batch.room() > 0 => {
+                        batch.push(pool.alloc(i).unwrap());
+                        model.push(i);
+                    }
+                    _ => prop_assert_eq!(model.len(), Batch::CAPACITY),
+                }
+                prop_assert_eq!(numbers(batch.as_slice()), &model[..]);
+                prop_assert_eq!(batch.room(), Batch::CAPACITY - model.len());
+                prop_assert_eq!(batch.as_slice().as_ptr(), memory);
+            }
+            batch.free_all(&mut pool);
+            drop(pool);
+            prop_assert_eq!(slab.frames_out(), 0);
+        }
+    }
+}

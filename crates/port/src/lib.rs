@@ -6,9 +6,11 @@
 //!        └───────────────────────────────── free ◄─────────────────────────────────────┘
 //! ```
 //!
-//! The only crate with `unsafe`. Never looks above layer 2; never decides anything about a packet.
+//! The only crate with `unsafe`. Never looks above layer 2; never decides anything about a packet;
+//! never opens a file by its path or reads a clock.
+//! Missing: ports on real interfaces: **AF_XDP**, **AF_PACKET**, **TAP**.
 
-/// Frames in one shared, AF_XDP-compatible piece of memory, and the pools that hand them out.
+/// All frames of a device in one piece of memory, and the pools that hand them out.
 pub mod slab;
 
 /// Up to 64 frames that travel together.
@@ -26,17 +28,25 @@ pub mod simulated;
 /// Seeded faults around a port.
 pub mod fault;
 
+/// Capturing around a port: what passes is copied to a sink.
+pub mod capture;
 /// Classic pcap files, read and written.
 pub mod pcap;
 /// pcapng files, read and written.
 pub mod pcapng;
 /// What capture files hold, and how reading them can fail.
 pub mod record;
+/// A capture played back, each frame at its time.
+pub mod replay;
 
 /// Telling the processor what will be read soon.
 pub mod prefetch;
 
 pub use batch::Batch;
+pub use capture::CapturePort;
+pub use fault::FaultyPort;
 pub use memory::MemoryPort;
 pub use port::{Capabilities, Port, PortCounters};
+pub use replay::ReplayPort;
+pub use simulated::SimulatedPort;
 pub use slab::{Frame, Pool, Slab};

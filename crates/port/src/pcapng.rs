@@ -175,7 +175,7 @@ impl<R: Read> Reader<R> {
         what: &'static str,
     ) -> Result<(), ReadError> {
         let front = self.endian.u32(length);
-        if !(least..=MAX_BLOCK).contains(&front) || front % 4 != 0 {
+        if !(least..=MAX_BLOCK).contains(&front) || !front.is_multiple_of(4) {
             return Err(bad_length(at, what, front.into(), least.into(), MAX_BLOCK.into()));
         }
         self.source.need(&mut self.buffer, (front - had).into(), what)?;
@@ -310,7 +310,7 @@ impl Interface {
     fn nanoseconds(&self, ticks: u64) -> u64 {
         let (ticks, exponent) = (i128::from(ticks), u32::from(self.resolution & 0x7f));
         let ns = if self.resolution & 0x80 != 0 {
-            ticks * 1_000_000_000 >> exponent // at most 127
+            (ticks * 1_000_000_000) >> exponent // at most 127
         } else if exponent <= 9 {
             ticks * 10i128.pow(9 - exponent)
         } else {

@@ -5,7 +5,7 @@
 //!                       └─ pcapng::Reader ─┘
 //! ```
 //!
-//! [`Reader`] looks at the first four bytes and takes the format they name. Bytes from a file are
+//! [`Reader`](record::Reader) looks at the first four bytes and takes the format they name. Bytes from a file are
 //! as hostile as bytes from a wire: every length is checked before it is believed, and what is
 //! wrong is said with its place. Nobody here opens a file: callers bring `Read` and `Write`.
 //!
@@ -382,7 +382,7 @@ mod tests {
             cut in any::<prop::sample::Index>(),
         ) {
             let endian = if big { Endian::Big } else { Endian::Little };
-            let bytes = vec![0x5a; 100];
+            let bytes = [0x5a; 100];
             let records = lens.iter().map(|&len| Record {
                 direction: Some(Direction::In),
                 ..Record::ethernet(1, &bytes[..len])
