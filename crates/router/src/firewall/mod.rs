@@ -28,6 +28,8 @@ pub mod rule;
 pub mod state;
 /// Values with a syntax of the firewall's own: `limit`, `tcp-flags` and the like.
 pub mod syntax;
+/// Which new addresses a connection gets, and frames rewritten to them.
+pub mod translation;
 
 #[cfg(test)]
 mod tests;

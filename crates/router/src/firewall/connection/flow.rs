@@ -18,6 +18,7 @@ use super::ConnectionId;
 use super::index::Index;
 use crate::packet::ConnectionState;
 use wire::FiveTuple;
+use wire::layers::protocol;
 
 /// A flow's number, used again after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -168,6 +169,44 @@ impl Flow {
             src_port: self.new_src_port,
             dst_port: self.new_dst_port,
             protocol: self.protocol,
+        }
+    }
+
+    /// What a packet of the flow becomes before the routing decision: its destination is
+    /// translated, in either direction of the connection. For an ICMP error that goes along, give
+    /// the error's own tuple.
+    #[inline]
+    pub fn translate_destination(&self, mut tuple: FiveTuple) -> FiveTuple {
+        if self.flags & flow_flag::DESTINATION != 0 {
+            tuple.dst = self.new_dst;
+            if tuple.protocol == self.protocol {
+                self.put_ports(&mut tuple, self.new_dst_port, false);
+            }
+        }
+        tuple
+    }
+
+    /// What it becomes last: its source is translated. For an ICMP error that goes along, give
+    /// the error's own tuple: whoever sent it is shown as the translated host is (RFC 5508 §4.2).
+    #[inline]
+    pub fn translate_source(&self, mut tuple: FiveTuple) -> FiveTuple {
+        if self.flags & flow_flag::SOURCE != 0 {
+            tuple.src = self.new_src;
+            if tuple.protocol == self.protocol {
+                self.put_ports(&mut tuple, self.new_src_port, true);
+            }
+        }
+        tuple
+    }
+
+    #[inline]
+    fn put_ports(&self, tuple: &mut FiveTuple, port: u16, source: bool) {
+        if self.protocol == protocol::ICMP {
+            (tuple.src_port, tuple.dst_port) = (port, port); // one identifier stands for both
+        } else if source {
+            tuple.src_port = port;
+        } else {
+            tuple.dst_port = port;
         }
     }
 

@@ -26,7 +26,8 @@
 
 use super::flow::Direction;
 use super::settings::{Class, Timeouts};
-use wire::tcp::{Tcp as Segment, TcpFlags, TcpOption};
+use std::ops::Deref;
+use wire::tcp::{Tcp as View, TcpFlags, TcpOption};
 
 /// `tcp-state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,35 @@ impl TcpState {
             TcpState::TimeWait => Class::TcpTimeWait,
             TcpState::Close => Class::TcpClose,
         }
+    }
+}
+
+/// A segment, of which only the first part may be at hand.
+pub(super) struct Segment<'a> {
+    header: View<&'a [u8]>,
+    /// Bytes of payload in the datagram's other fragments.
+    more: u32,
+}
+
+impl<'a> Segment<'a> {
+    #[inline(always)]
+    pub(super) fn new(header: View<&'a [u8]>, more: u32) -> Segment<'a> {
+        Segment { header, more }
+    }
+
+    /// The sequence number behind it.
+    #[inline(always)]
+    fn end(&self) -> u32 {
+        self.header.seq().wrapping_add(self.header.seq_len()).wrapping_add(self.more)
+    }
+}
+
+impl<'a> Deref for Segment<'a> {
+    type Target = View<&'a [u8]>;
+
+    #[inline(always)]
+    fn deref(&self) -> &View<&'a [u8]> {
+        &self.header
     }
 }
 
@@ -254,13 +284,13 @@ impl Default for Tcp {
 
 impl Tcp {
     /// The machine after the first segment of a connection; `None` if none can begin with it.
-    pub(super) fn open(segment: &Segment<&[u8]>, loose: bool) -> Option<Tcp> {
+    pub(super) fn open(segment: &Segment<'_>, loose: bool) -> Option<Tcp> {
         let event = event(segment.flags())?;
         let mut tcp = Tcp::default();
         let Next::To(state) = TABLE[0][event as usize][TcpState::None as usize] else {
             return None;
         };
-        let end = segment.seq().wrapping_add(segment.seq_len());
+        let end = segment.end();
         let window = u32::from(segment.window()).max(1);
         let first = &mut tcp.ends[0];
         (first.end, first.max_window) = (end, window);
@@ -286,7 +316,7 @@ impl Tcp {
     pub(super) fn judge(
         &mut self,
         direction: Direction,
-        segment: &Segment<&[u8]>,
+        segment: &Segment<'_>,
         seen_reply: bool,
         assured: bool,
     ) -> Verdict {
@@ -347,7 +377,7 @@ impl Tcp {
     /// on an established connection both ends of which were heard. False, and nothing changed,
     /// if it is anything else.
     #[inline]
-    pub(super) fn established(&mut self, direction: Direction, segment: &Segment<&[u8]>) -> bool {
+    pub(super) fn established(&mut self, direction: Direction, segment: &Segment<'_>) -> bool {
         let plain = TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST | TcpFlags::ACK;
         let both = self.ends[0].max_window != 0 && self.ends[1].max_window != 0;
         if self.state != TcpState::Established
@@ -396,7 +426,7 @@ impl Tcp {
     /// Lets a segment pass that does not fit the state. The connection's ends may know better: a
     /// SYN that the other end answers with SYN,ACK puts us in step with them.
     #[cold]
-    fn ignore(&mut self, direction: Direction, event: Event, segment: &Segment<&[u8]>) -> Verdict {
+    fn ignore(&mut self, direction: Direction, event: Event, segment: &Segment<'_>) -> Verdict {
         if event == Event::SynAck
             && self.last_event == Event::Syn
             && self.last_direction != direction
@@ -422,7 +452,7 @@ impl Tcp {
         self.last_event = event;
         self.last_direction = direction;
         self.last_seq = segment.seq();
-        self.last_end = segment.seq().wrapping_add(segment.seq_len());
+        self.last_end = segment.end();
         self.last_window = segment.window();
         if event == Event::Syn && direction == Direction::Original {
             let mut end = End::default();
@@ -437,7 +467,7 @@ impl Tcp {
 
     /// Whether a segment is believable; if so, what it says of the windows is taken over.
     #[inline]
-    fn in_window(&mut self, direction: Direction, event: Event, segment: &Segment<&[u8]>) -> bool {
+    fn in_window(&mut self, direction: Direction, event: Event, segment: &Segment<'_>) -> bool {
         let flags = segment.flags();
         let syn = flags.contains(TcpFlags::SYN);
         let has_ack = flags.contains(TcpFlags::ACK);
@@ -447,7 +477,7 @@ impl Tcp {
             Direction::Reply => (reply, original),
         };
         let mut seq = segment.seq();
-        let mut end = seq.wrapping_add(segment.seq_len());
+        let mut end = segment.end();
         let raw_window = segment.window();
         let mut window = u32::from(raw_window);
         let mut ack = segment.ack();
@@ -552,7 +582,7 @@ impl Tcp {
 
 impl End {
     /// Takes over what a SYN offers.
-    fn read_options(&mut self, segment: &Segment<&[u8]>) {
+    fn read_options(&mut self, segment: &Segment<'_>) {
         self.scale = 0;
         self.flags &= !(SCALES | SACKS);
         for option in segment.options() {
@@ -570,7 +600,7 @@ impl End {
 
 /// The highest byte acknowledged, selectively or not.
 #[inline]
-fn sacked(segment: &Segment<&[u8]>, ack: u32) -> u32 {
+fn sacked(segment: &Segment<'_>, ack: u32) -> u32 {
     let mut highest = ack;
     for option in segment.options() {
         if let TcpOption::Other { kind: 5, data: blocks } = option {

@@ -3,13 +3,13 @@
 use super::connection::{Connection, ConnectionId, Flags};
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 use super::settings::{Class, Settings, Timeouts};
-use super::tcp::{Tcp, TcpState, Verdict};
+use super::tcp::{Segment, Tcp, TcpState, Verdict};
 use super::timers::{Rank, Timer, Timers};
 use crate::counter::Count;
 use crate::discard::Discard;
 use crate::packet::ConnectionState;
+use wire::checksum::Sum;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
-use wire::tcp::Tcp as Segment;
 use wire::{FiveTuple, Layers, Moment, checksum, icmp, layers};
 
 /// What tracking says of a packet.
@@ -172,18 +172,42 @@ impl Connections {
         self.table.bytes() + self.slab.len() * size_of::<Connection>() + Timers::BYTES
     }
 
-    /// Finds out what a packet (whole, not a fragment) belongs to. `layers` are `frame`'s, their
-    /// tuple is the packet's as it came.
+    /// Finds out what a packet belongs to. `layers` are `frame`'s, their tuple is the packet's as
+    /// it came. A fragment is invalid: datagrams are put together before.
     pub fn track(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
-        let packet = Packet { frame, layers, now_ms: now.as_millis_u32() };
-        let tracking = if layers.ether_type != ETHERTYPE_IPV4 || layers.fragment {
+        let len = layers.l3_end - layers.l3;
+        let now_ms = now.as_millis_u32();
+        let packet = Packet { frame, layers, len, now_ms, checksum_ok: None };
+        self.judge(&packet, layers.fragment)
+    }
+
+    /// [`track`](Self::track) for a datagram that came in pieces: `frame` and `layers` are its
+    /// first fragment's, `len` is the whole datagram's IP length, `rest` are the payloads of its
+    /// other fragments in order.
+    pub fn track_reassembled<'a>(
+        &mut self,
+        now: Moment,
+        frame: &[u8],
+        layers: &Layers,
+        len: u16,
+        rest: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Tracking {
+        let now_ms = now.as_millis_u32();
+        let mut packet = Packet { frame, layers, len, now_ms, checksum_ok: None };
+        packet.checksum_ok = Some(packet.checksum_over(rest));
+        self.judge(&packet, layers.later_fragment)
+    }
+
+    fn judge(&mut self, packet: &Packet<'_>, is_piece: bool) -> Tracking {
+        let layers = packet.layers;
+        let tracking = if layers.ether_type != ETHERTYPE_IPV4 || is_piece {
             INVALID
         } else if packet.is_icmp_error() {
-            self.icmp_error(&packet)
+            self.icmp_error(packet)
         } else {
             match self.table.find(layers.tuple.hash(), &layers.tuple) {
-                Some(flow) => self.follow(flow, &packet),
-                None => self.begin(&packet),
+                Some(flow) => self.follow(flow, packet),
+                None => self.begin(packet),
             }
         };
         self.counts.invalid += u64::from(tracking.state == ConnectionState::Invalid);
@@ -249,7 +273,7 @@ impl Connections {
             _ => {}
         }
         connection.class = class;
-        let len = packet.len();
+        let len = packet.len;
         if fasttrack {
             connection.regular[direction as usize].add(u64::from(len));
         }
@@ -312,7 +336,7 @@ impl Connections {
             original: tuple,
             translated: tuple,
             flags: Flags::default(),
-            len: packet.len(),
+            len: packet.len,
             class,
             icmp: if tuple.protocol == protocol::ICMP { packet.icmp() } else { [0; 2] },
             tcp,
@@ -564,7 +588,7 @@ impl Connections {
     /// brought up to date, and what remains is [`Flow::count`]. If false, nothing has changed, and
     /// [`track`](Self::track) decides.
     #[inline]
-    pub fn tcp_fast(&mut self, id: FlowId, segment: &Segment<&[u8]>, now_ms: u32) -> bool {
+    pub fn tcp_fast(&mut self, id: FlowId, segment: &wire::Tcp<&[u8]>, now_ms: u32) -> bool {
         let flow = self.table.flow(id);
         let (direction, id) = (flow.direction(), flow.connection);
         let Some(connection) = self.slab.get_mut(id.index()) else { return true };
@@ -572,7 +596,7 @@ impl Connections {
         let settled = flags.has(Flags::ASSURED) || !flags.has(Flags::SEEN_REPLY);
         if !settled
             || flags.0 & (Flags::DYING.0 | Flags::FASTTRACK.0) != 0
-            || !connection.tcp.established(direction, segment)
+            || !connection.tcp.established(direction, &Segment::new(*segment, 0))
         {
             return false;
         }
@@ -692,23 +716,24 @@ const UNTRACKED_IDLE_MS: u32 = 10_000;
 struct Packet<'a> {
     frame: &'a [u8],
     layers: &'a Layers,
+    /// IP bytes, of the whole datagram.
+    len: u16,
     now_ms: u32,
+    /// Whether the transport checksum is right, if that was found out beforehand.
+    checksum_ok: Option<bool>,
 }
 
 impl<'a> Packet<'a> {
-    /// IP bytes.
-    fn len(&self) -> u16 {
-        self.layers.l3_end - self.layers.l3
-    }
-
     /// From the transport header on; empty if there is none.
     fn transport(&self) -> &'a [u8] {
         let (from, to) = (usize::from(self.layers.l4), usize::from(self.layers.l3_end));
         if from == 0 { &[] } else { self.frame.get(from..to).unwrap_or(&[]) }
     }
 
-    fn segment(&self) -> Option<Segment<&'a [u8]>> {
-        Segment::new(self.transport()).ok()
+    fn segment(&self) -> Option<Segment<'a>> {
+        let here = self.layers.l3_end - self.layers.l3;
+        let header = wire::Tcp::new(self.transport()).ok()?;
+        Some(Segment::new(header, u32::from(self.len.saturating_sub(here))))
     }
 
     /// ICMP type and code.
@@ -721,6 +746,9 @@ impl<'a> Packet<'a> {
     }
 
     fn checksum_ok(&self) -> bool {
+        if let Some(known) = self.checksum_ok {
+            return known;
+        }
         let FiveTuple { src, dst, protocol, .. } = self.layers.tuple;
         match protocol {
             protocol::TCP => checksum::tcp_ok(src, dst, self.transport()),
@@ -728,5 +756,20 @@ impl<'a> Packet<'a> {
             protocol::ICMP => checksum::is_ok(self.transport()),
             _ => true,
         }
+    }
+
+    /// The same over the pieces of a datagram. All but the last hold multiples of 8 bytes.
+    fn checksum_over<'b>(&self, rest: impl IntoIterator<Item = &'b [u8]>) -> bool {
+        let FiveTuple { src, dst, protocol, .. } = self.layers.tuple;
+        let first = self.transport();
+        let header_len = self.layers.l4.saturating_sub(self.layers.l3);
+        let len = self.len.saturating_sub(header_len);
+        let sum = match protocol {
+            protocol::UDP if first.get(6..8) == Some(&[0, 0]) => return true,
+            protocol::TCP | protocol::UDP => Sum::pseudo_ipv4(src, dst, protocol, len),
+            protocol::ICMP => Sum::default(),
+            _ => return true,
+        };
+        rest.into_iter().fold(sum.bytes(first), Sum::bytes).is_ok()
     }
 }

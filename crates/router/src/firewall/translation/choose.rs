@@ -1,0 +1,194 @@
+//! Which new 5-tuple a connection gets.
+//!
+//! ```text
+//!  source:       address by hash of the old one ─► its port, if free ─► another of its kind
+//!  destination:  address by hash of the source ─► port of the range
+//!                  (a clash is the source's to resolve, behind the routing decision)
+//! ```
+//!
+//! A source keeps its port if it can (RFC 4787 §4.2.1), and a host keeps its address out of many
+//! (REQ-2, "paired"). If the port is taken, another of the same kind is looked for: well-known
+//! ports stay below 512, privileged ones below 1024, the rest above. The search starts at a hash
+//! of the tuple, so it is the same each time, and looks at no more than [`TRIES`] ports of each of
+//! [`ADDRESSES`] addresses: with 97 of 100 ports in use it fails once in two thousand.
+//!
+//! The same port serves connections to different destinations at once, so ports run out only
+//! towards one destination.
+//!
+//! Missing: **endpoint-independent mapping** beyond what keeping the port gives (RFC 4787 REQ-1),
+//! **port parity**, `netmap`, `same`.
+
+use crate::discard::Discard;
+use crate::firewall::connection::{Connections, Flags, New};
+use wire::layers::protocol;
+use wire::{FiveTuple, Ipv4Range};
+
+/// How many ports of one address are looked at.
+pub const TRIES: u32 = 256;
+/// How many addresses of a range are looked at.
+pub const ADDRESSES: u32 = 4;
+
+/// What is translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NatKind {
+    /// The source: `src-nat`, `masquerade`.
+    Source,
+    /// The destination: `dst-nat`, `redirect`.
+    Destination,
+}
+
+/// What a rule allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NatTarget {
+    /// What is translated.
+    pub kind: NatKind,
+    /// One of these addresses; `None`: it stays.
+    pub addresses: Option<Ipv4Range>,
+    /// One of these ports, both ends included; `None`: any, best the same. Means nothing to
+    /// protocols without ports, nor to ICMP.
+    pub ports: Option<(u16, u16)>,
+}
+
+impl Connections {
+    /// Translates a connection that is not entered yet. Destinations first, then sources; both
+    /// may be (hairpin).
+    ///
+    /// # Errors
+    /// [`Discard::NatPortsExhausted`], counted; the connection is as it was.
+    pub fn translate(&mut self, new: &mut New, target: &NatTarget) -> Result<(), Discard> {
+        let taken = |tuple: &FiveTuple| {
+            let reply = tuple.reversed();
+            self.flows().find(reply.hash(), &reply).is_some()
+        };
+        let Some(chosen) = choose(new.translated, target, taken) else {
+            self.counts.ports_exhausted += 1;
+            return Err(Discard::NatPortsExhausted);
+        };
+        if chosen != new.translated {
+            new.flags.set(match target.kind {
+                NatKind::Source => Flags::SRCNAT,
+                NatKind::Destination => Flags::DSTNAT,
+            });
+            new.translated = chosen;
+        }
+        Ok(())
+    }
+
+    /// What every connection needs behind the last NAT chain, also if no rule was for it: that
+    /// its reply tuple is nobody else's. Mostly nothing is to be done; else the source gets
+    /// another port.
+    ///
+    /// # Errors
+    /// [`Discard::NatPortsExhausted`], counted.
+    pub fn settle(&mut self, new: &mut New) -> Result<(), Discard> {
+        let same = NatTarget { kind: NatKind::Source, addresses: None, ports: None };
+        self.translate(new, &same)
+    }
+}
+
+/// The tuple with its source or destination translated; `None` if all that was looked at is taken.
+/// `taken` says whether a connection whose packets leave with a tuple could not be told from
+/// another by its replies.
+pub fn choose(
+    tuple: FiveTuple,
+    target: &NatTarget,
+    taken: impl Fn(&FiveTuple) -> bool,
+) -> Option<FiveTuple> {
+    match target.kind {
+        NatKind::Source => source(tuple, target, taken),
+        NatKind::Destination => Some(destination(tuple, target)),
+    }
+}
+
+fn source(
+    tuple: FiveTuple,
+    target: &NatTarget,
+    taken: impl Fn(&FiveTuple) -> bool,
+) -> Option<FiveTuple> {
+    let mut addresses = Addresses::new(tuple.src, target.addresses, tuple.src);
+    (0..addresses.count.min(u64::from(ADDRESSES))).find_map(|_| {
+        let tuple = FiveTuple { src: addresses.next(), ..tuple };
+        port(tuple, target.ports, &taken)
+    })
+}
+
+/// A free port for this source address.
+fn port(
+    tuple: FiveTuple,
+    ports: Option<(u16, u16)>,
+    taken: &impl Fn(&FiveTuple) -> bool,
+) -> Option<FiveTuple> {
+    let port = tuple.src_port;
+    let is_icmp = tuple.protocol == protocol::ICMP;
+    let (low, high) = match (tuple.protocol, ports) {
+        (protocol::TCP | protocol::UDP, Some(ports)) => ports,
+        (protocol::TCP | protocol::UDP, None) => class(port),
+        (protocol::ICMP, _) => (0, u16::MAX), // identifiers have no classes (RFC 5508 §3.1)
+        _ => return (!taken(&tuple)).then_some(tuple),
+    };
+    let with = |port: u16| {
+        // An identifier stands for both ports.
+        let dst_port = if is_icmp { port } else { tuple.dst_port };
+        FiveTuple { src_port: port, dst_port, ..tuple }
+    };
+    let allowed = ports.is_none() || is_icmp || (low <= port && port <= high);
+    if allowed && !taken(&tuple) {
+        return Some(tuple);
+    }
+    let size = u32::from(high - low) + 1;
+    // Steps of a prime: neighbours of a taken port are taken more often than others.
+    let step = if size.is_multiple_of(7919) { 1 } else { 7919 % size };
+    let mut at = tuple.hash() % size;
+    for _ in 0..size.min(TRIES) {
+        let candidate = with(low + at as u16);
+        if !taken(&candidate) {
+            return Some(candidate);
+        }
+        at = (at + step) % size;
+    }
+    None
+}
+
+fn destination(tuple: FiveTuple, target: &NatTarget) -> FiveTuple {
+    let dst = Addresses::new(tuple.dst, target.addresses, tuple.src).next();
+    let dst_port = match (tuple.protocol, target.ports) {
+        (protocol::TCP | protocol::UDP, Some((low, high)))
+            if tuple.dst_port < low || tuple.dst_port > high =>
+        {
+            low + (tuple.hash() % (u32::from(high - low) + 1)) as u16
+        }
+        _ => tuple.dst_port,
+    };
+    FiveTuple { dst, dst_port, ..tuple }
+}
+
+/// The ports a port may be replaced by.
+fn class(port: u16) -> (u16, u16) {
+    match port {
+        0..512 => (1, 511),
+        512..1024 => (600, 1023),
+        _ => (1024, u16::MAX),
+    }
+}
+
+/// The addresses of a range, beginning with the one that belongs to a host.
+struct Addresses {
+    first: u32,
+    count: u64,
+    at: u64,
+}
+
+impl Addresses {
+    fn new(old: u32, range: Option<Ipv4Range>, host: u32) -> Addresses {
+        let (first, last) = range.map_or((old, old), |range| (range.first(), range.last()));
+        let count = u64::from(last - first) + 1;
+        let at = u64::from(FiveTuple { src: host, ..FiveTuple::default() }.hash()) % count;
+        Addresses { first, count, at }
+    }
+
+    fn next(&mut self) -> u32 {
+        let address = self.first + self.at as u32;
+        self.at = (self.at + 1) % self.count;
+        address
+    }
+}

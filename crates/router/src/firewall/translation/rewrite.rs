@@ -1,0 +1,118 @@
+//! Frames rewritten in place, with every checksum that depends on what changed.
+//!
+//! ```text
+//!  IPv4 header   addresses ──────────────► header checksum
+//!  TCP, UDP      ports ─── and addresses ► checksum (UDP: 0 stays 0)
+//!  ICMP query    identifier ─────────────► checksum
+//!  ICMP error    quoted packet: the same once more ─► the error's own checksum
+//! ```
+//!
+//! Checksums are updated, not computed (RFC 1624): a packet that was damaged on its way stays
+//! damaged, and its receiver finds out.
+//!
+//! Never panics, whatever the frame; never looks at what a translation is for.
+
+use wire::checksum::Delta;
+use wire::layers::protocol;
+use wire::{FiveTuple, Layers, icmp, layers};
+
+/// Gives an IPv4 packet another 5-tuple. `layers` are `frame`'s and become those of the result.
+///
+/// Of an ICMP error, and of a fragment that is not the first, only the addresses change. The
+/// other fragments of a datagram need the same addresses, each with a call of its own.
+#[inline]
+pub fn rewrite(frame: &mut [u8], layers: &mut Layers, new: &FiveTuple) {
+    let Some(packet) = frame.get_mut(usize::from(layers.l3)..usize::from(layers.l3_end)) else {
+        return;
+    };
+    let l4 = match layers.l4 {
+        0 => None,
+        l4 => Some(usize::from(l4 - layers.l3)),
+    };
+    let has_ports = rewrite_packet(packet, l4, layers.protocol, new, &mut Delta::default());
+    (layers.tuple.src, layers.tuple.dst) = (new.src, new.dst);
+    if has_ports {
+        (layers.tuple.src_port, layers.tuple.dst_port) = (new.src_port, new.dst_port);
+    }
+}
+
+/// Gives the packet that an ICMP error quotes another 5-tuple, and puts the checksums of both
+/// right (RFC 5508 §4.2). Nothing happens if nothing readable is quoted.
+pub fn rewrite_quoted(frame: &mut [u8], layers: &Layers, new: &FiveTuple) {
+    let (l4, end) = (usize::from(layers.l4), usize::from(layers.l3_end));
+    if l4 == 0 || layers.protocol != protocol::ICMP {
+        return;
+    }
+    let Some(message) = frame.get_mut(l4..end) else { return };
+    let Some(kind) = message.first() else { return };
+    if !icmp::is_error(*kind) {
+        return;
+    }
+    let Some((header, quoted)) = message.split_first_chunk_mut::<{ icmp::HEADER_LEN }>() else {
+        return;
+    };
+    let Ok(inside) = layers::quoted(quoted) else { return };
+    let inside_l4 = (inside.l4 != 0).then_some(usize::from(inside.l4));
+    let mut change = Delta::default();
+    let packet = &mut quoted[..usize::from(inside.l3_end)];
+    rewrite_packet(packet, inside_l4, inside.protocol, new, &mut change);
+    let checksum = u16::from_be_bytes([header[2], header[3]]);
+    header[2..4].copy_from_slice(&change.apply(checksum).to_be_bytes());
+}
+
+/// Rewrites from the IPv4 header on; `l4` counts from there. All that changes is gathered in
+/// `change`. Says whether ports (or an identifier) were there to be rewritten.
+#[inline(always)]
+fn rewrite_packet(
+    packet: &mut [u8],
+    l4: Option<usize>,
+    protocol: u8,
+    new: &FiveTuple,
+    change: &mut Delta,
+) -> bool {
+    let Some(header) = packet.first_chunk_mut::<20>() else { return false };
+    let old_src = u32::from_be_bytes([header[12], header[13], header[14], header[15]]);
+    let old_dst = u32::from_be_bytes([header[16], header[17], header[18], header[19]]);
+    let addresses = Delta::default().u32(old_src, new.src).u32(old_dst, new.dst);
+    let checksum = u16::from_be_bytes([header[10], header[11]]);
+    let new_checksum = addresses.apply(checksum);
+    header[10..12].copy_from_slice(&new_checksum.to_be_bytes());
+    header[12..16].copy_from_slice(&new.src.to_be_bytes());
+    header[16..20].copy_from_slice(&new.dst.to_be_bytes());
+    *change = change.and(addresses).u16(checksum, new_checksum);
+
+    let Some(transport) = l4.and_then(|l4| packet.get_mut(l4..)) else { return false };
+    let Some(start) = transport.first_chunk_mut::<8>() else { return false };
+    let word = |at: usize| u16::from_be_bytes([start[at], start[at + 1]]);
+    match protocol {
+        protocol::TCP | protocol::UDP => {
+            let ports = Delta::default().u16(word(0), new.src_port).u16(word(2), new.dst_port);
+            let udp_checksum = word(6);
+            start[0..2].copy_from_slice(&new.src_port.to_be_bytes());
+            start[2..4].copy_from_slice(&new.dst_port.to_be_bytes());
+            *change = change.and(ports);
+            let delta = addresses.and(ports);
+            if protocol == protocol::UDP {
+                let new_checksum = delta.apply_udp(udp_checksum);
+                start[6..8].copy_from_slice(&new_checksum.to_be_bytes());
+                *change = change.u16(udp_checksum, new_checksum);
+            } else if let Some(&[a, b]) = transport.get(16..18) {
+                let old = u16::from_be_bytes([a, b]);
+                let new_checksum = delta.apply(old);
+                transport[16..18].copy_from_slice(&new_checksum.to_be_bytes());
+                *change = change.u16(old, new_checksum);
+            }
+            true
+        }
+        protocol::ICMP if icmp::is_query(start[0]) => {
+            let (checksum, identifier) = (word(2), word(4));
+            let delta = Delta::default().u16(identifier, new.src_port);
+            let new_checksum = delta.apply(checksum);
+            start[2..4].copy_from_slice(&new_checksum.to_be_bytes());
+            start[4..6].copy_from_slice(&new.src_port.to_be_bytes());
+            *change = change.and(delta).u16(checksum, new_checksum);
+            true
+        }
+        _ => false,
+    }
+}
