@@ -1,0 +1,143 @@
+use super::*;
+use measure::result::SCHEMA;
+use measure::{Conditions, Counts, Environment, Measured, Trial};
+use std::time::Duration;
+use wire::{BitRate, FrameLen, PacketRate};
+
+fn environment() -> Environment {
+    Environment {
+        cpu: "TILE-Gx72 @ 1.2GHz".into(),
+        kernel: "RouterOS v6.31rc2".into(),
+        build: "release".into(),
+        commit: "0123456789ab".into(),
+        timestamp: "2016-05-19T09:00:00Z".into(),
+        ..Environment::default()
+    }
+}
+
+/// A row that forwarded so many thousands a second for ten seconds, through 80 Gbit/s.
+fn measured(mode: Mode, configuration: &str, size: u32, kpps: f64) -> Measured {
+    let received = (kpps * 1e4).round() as u64;
+    let counts = Counts { intended: received, sent: received, received, ..Counts::default() };
+    Measured {
+        device: "CCR1072".into(),
+        mode,
+        configuration: configuration.into(),
+        frame: FrameLen::with_fcs(size),
+        cores: 72,
+        trial: Trial::judge(Duration::from_secs(10), counts, &Conditions::default()),
+        router_time: None,
+        fast_path_share: None,
+        wire: Some(BitRate::gbps(80.0)),
+        no_drop: None,
+        tester: None,
+        latency: None,
+        environment: environment(),
+    }
+}
+
+fn results(rows: impl IntoIterator<Item = Measured>) -> Results {
+    let rows = rows.into_iter().map(Measured::row).collect();
+    Results { schema: SCHEMA.into(), environment: environment(), rows }
+}
+
+/// The table of source 003 (and routeros/J-seed-numbers.md J.5), of which every number comes out
+/// as it was printed, and the same cells are at wire speed. (But for 1518 byte: 6,502.0, which was
+/// printed there, is 0.05 kpps more than eight wires carry.)
+#[test]
+fn the_table_of_2016() {
+    let printed = [
+        (Mode::Routing, "25-filter-rules", [6104.0, 6125.5, 5247.6]),
+        (Mode::Bridging, "none", [119_047.6, 18_790.0, 6501.9]),
+        (Mode::Bridging, "25-filter-rules", [10_432.3, 9099.2, 6501.9]),
+        (Mode::Routing, "none", [94_668.4, 18_790.0, 6501.9]),
+        (Mode::Routing, "25-simple-queues", [13_683.5, 13_500.0, 6501.9]),
+    ];
+    let rows = printed.iter().flat_map(|&(mode, configuration, kpps)| {
+        [64, 512, 1518].into_iter().zip(kpps).map(move |(s, k)| measured(mode, configuration, s, k))
+    });
+    let expected = "\
+CCR1072: 72 cores, real time; forwarding rate at the highest load offered
+TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19T09:00:00Z
+
+                                       64 byte              512 byte            1518 byte
+Mode      Configuration                kpps   Mbps(L2)      kpps   Mbps(L2)     kpps   Mbps(L2)
+Bridging  none (fast path)        119,047.6w  60,952.4  18,790.0w  76,963.8  6,501.9w  78,959.1
+Bridging  25 bridge filter rules   10,432.3    5,341.3   9,099.2   37,270.3  6,501.9w  78,959.1
+Routing   none (fast path)         94,668.4   48,470.2  18,790.0w  76,963.8  6,501.9w  78,959.1
+Routing   25 simple queues         13,683.5    7,006.0  13,500.0   55,296.0  6,501.9w  78,959.1
+Routing   25 ip filter rules        6,104.0    3,125.2   6,125.5   25,090.0  5,247.6   63,726.9
+
+Mbps(L2): 10^6 bit/s of frames with FCS
+w  wire speed reached
+
+Functionality tax, routing, 64 byte (plain rate / rate with it): 25 simple queues 6.92; 25 ip filter rules 15.51
+Functionality tax, routing, 512 byte (plain rate / rate with it): 25 simple queues 1.39w; 25 ip filter rules 3.07w
+Functionality tax, routing, 1518 byte (plain rate / rate with it): 25 simple queues 1.00w; 25 ip filter rules 1.24w
+";
+    let text = render(&results(rows));
+    assert_eq!(text, expected, "\n{text}");
+}
+
+/// All marks, the second table, an unknown configuration, a cell that was not measured, two devices.
+#[test]
+fn everything_else() {
+    let routing = |configuration, size, kpps| Measured {
+        device: "router".into(),
+        cores: 1,
+        router_time: Some(Duration::from_millis(2500)),
+        wire: None,
+        ..measured(Mode::Routing, configuration, size, kpps)
+    };
+    let moved = Conditions { placement_ns: Some((90, 500)), ..Conditions::default() };
+    let counts = Counts { intended: 9, sent: 8, received: 8, ..Counts::default() };
+    let invalid = |c| Trial::judge(Duration::from_secs(1), counts, c);
+    let rows = [
+        routing("none", 64, 50_000.0),
+        Measured { tester: Some(PacketRate(51e6)), ..routing("none", 128, 50_000.0) },
+        Measured { no_drop: Some(PacketRate(9.5e6)), ..routing("conntrack", 64, 10_000.0) },
+        Measured { trial: invalid(&Conditions::default()), ..routing("bgp-table", 64, 0.0) },
+        Measured {
+            trial: Trial::judge(Duration::from_secs(1), Counts { sent: 9, ..counts }, &moved),
+            ..routing("fasttrack", 64, 0.0)
+        },
+        routing("my-own", 64, 25_000.0),
+        Measured {
+            device: "linux".into(),
+            wire: None,
+            ..measured(Mode::Bridging, "none", 64, 1.0)
+        },
+    ];
+    let expected = "\
+router: 1 core, fed from memory: only the device's own time counts; forwarding rate at the highest load offered
+TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19T09:00:00Z
+
+";
+    let text = render(&results(rows));
+    assert!(text.starts_with(expected), "\n{text}");
+    for line in [
+        "Routing  none (fast path)               50,000.0   25,600.0  50,000.0t  51,200.0",
+        "Routing  connection tracking            10,000.0    5,120.0         -          -",
+        "Routing  fasttrack, 25 ip filter rules       0.0p       0.0",
+        "Routing  full BGP table (fast path)          0.0x       0.0",
+        "Routing  none (fast path)                         5.0             -        5.0             -",
+        "Routing  connection tracking                     25.0       9,500.0",
+        "t  the tester's limit",
+        "p  the cores moved",
+        "x  invalid",
+        "   Routing, full BGP table (fast path), 64 byte: the tester sent 8 frames instead of 9",
+        "   Routing, fasttrack, 25 ip filter rules, 64 byte: the cores moved during the trial: 90 ns apart, then 500 ns",
+        "Functionality tax, routing, 64 byte (plain rate / rate with it): connection tracking 5.00; my-own 2.00",
+        "linux: 72 cores, real time; forwarding rate at the highest load offered",
+        "Bridging  none (fast path)   1.0        0.5",
+    ] {
+        assert!(text.lines().any(|found| found.starts_with(line)), "{line:?} in\n{text}");
+    }
+    assert!(!text.contains("w  wire"), "no such row\n{text}");
+    assert!(text.lines().all(|line| line.trim_end() == line), "blanks at a line's end\n{text}");
+}
+
+#[test]
+fn nothing() {
+    assert_eq!(render(&results([])), "");
+}
