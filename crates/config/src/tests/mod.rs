@@ -5,6 +5,7 @@ mod errors;
 mod properties;
 mod seed;
 mod showing;
+mod values;
 
 use crate::*;
 
