@@ -191,12 +191,12 @@ const NO_VLAN: &str = "VLAN filtering is not built; bridges forward tagged frame
 /// What a port that is added or changed must not be.
 ///
 /// # Errors
-/// RouterOS's words, to be printed after `failure: `.
+/// RouterOS's words.
 pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
     let same =
         |other: &&Item| other.id != port.id && other.get("interface") == port.get("interface");
     match tree.items(PORT.path).iter().find(same) {
-        Some(_) => Err("device already added as bridge port".into()),
+        Some(_) => Err("failure: device already added as bridge port".into()),
         None => Ok(()),
     }
 }

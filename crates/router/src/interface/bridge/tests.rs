@@ -180,7 +180,7 @@ fn an_interface_is_a_port_once() {
     let again = tree.items(menu::PORT.path).iter().find(|item| item.id == id).unwrap();
     assert_eq!(
         menu::check_port(&tree, again),
-        Err("device already added as bridge port".to_string())
+        Err("failure: device already added as bridge port".to_string())
     );
     let bridges = compile(&tree, &names, &|id| Some(own(id.0)));
     assert_eq!(bridges[0].ports().len(), 2);

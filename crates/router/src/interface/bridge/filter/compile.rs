@@ -1,0 +1,254 @@
+//! From items to gates, rules and chains.
+//!
+//! ```text
+//! item ─► tests (and what they presuppose) ─► the word with most bits: gate ─┬─► chain by chain
+//!                                             the other tests ───────────────┘
+//! ```
+
+use super::facts::{self, Field, KIND_ARP, KIND_IP, KIND_PORTS, Test};
+use super::menu::{self, FILTER};
+use super::{Chain, Filter, Gate, Rule, Step};
+use crate::counter::{CounterBook, Counters};
+use crate::firewall::invalid::Invalid;
+use crate::firewall::log::LogHead;
+use crate::firewall::state::RuleState;
+use crate::firewall::syntax::{Limit, protocol_number};
+use crate::interface::Names;
+use crate::interface::bridge::text;
+use config::{Item, Tree, Value};
+use wire::layers::{ETHERTYPE_ARP, ETHERTYPE_IPV4};
+
+impl Filter {
+    /// Compiles the enabled rules; those that can never match are kept apart, with the reason.
+    pub fn compile(
+        tree: &Tree,
+        names: &Names,
+        book: &mut CounterBook,
+        counters: &mut Counters,
+        state: &mut RuleState,
+    ) -> Filter {
+        let mut filter = Filter::default();
+        let mut chains: Vec<&str> = Chain::NAMES.to_vec();
+        // A chain comes into being by use.
+        for item in tree.enabled(FILTER.path) {
+            let name = text(item, "chain").unwrap_or_default();
+            if !chains.contains(&name) {
+                chains.push(name);
+            }
+        }
+        let mut by_chain: Vec<Vec<(Gate, Rule)>> = vec![Vec::new(); chains.len()];
+        let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); chains.len()];
+        for item in tree.enabled(FILTER.path) {
+            let name = text(item, "chain").unwrap_or_default();
+            let from = chains.iter().position(|&chain| chain == name).unwrap_or_default();
+            let compiled = step(item, from, &chains, &mut jumps).and_then(|step| {
+                let tests = tests(item, name, names)?;
+                filter.looks_at_arp |= tests.iter().any(|test| asks_arp(test));
+                let (gate, tests) = gate(tests);
+                let limit = match item.get("limit").map(positive) {
+                    Some((Value::Text(text), not)) => {
+                        let limit = Limit::parse(text).ok_or(Invalid::Unreadable("limit"))?;
+                        Some((state.slot(item.id), limit, not))
+                    }
+                    _ => None,
+                };
+                let logs = step == Step::Continue && text(item, "action") == Some("log");
+                let logs = logs || item.get("log") == Some(&Value::Bool(true));
+                let prefix = text(item, "log-prefix").unwrap_or_default();
+                let log = logs.then(|| LogHead::new(prefix, name));
+                let counter = book.of(item.id, counters);
+                Ok((gate, Rule { tests: tests.into(), limit, counter, log, step }))
+            });
+            match compiled {
+                Ok(rule) => by_chain[from].push(rule),
+                Err(why) => _ = filter.invalid.insert(item.id, why),
+            }
+        }
+        for rules in by_chain {
+            let start = filter.rules.len() as u32;
+            for (gate, rule) in rules {
+                filter.gates.push(gate);
+                filter.rules.push(rule);
+            }
+            filter.chains.push(start..filter.rules.len() as u32);
+        }
+        filter
+    }
+}
+
+fn step(
+    item: &Item,
+    from: usize,
+    chains: &[&str],
+    jumps: &mut [Vec<usize>],
+) -> Result<Step, Invalid> {
+    Ok(match text(item, "action").unwrap_or("accept") {
+        "drop" => Step::Drop,
+        "return" => Step::Return,
+        "log" | "passthrough" => Step::Continue,
+        "jump" => {
+            let name = text(item, "jump-target").unwrap_or_default();
+            let to = chains.iter().position(|&chain| chain == name);
+            let to = to.ok_or_else(|| Invalid::NoChain(name.into()))?;
+            if to < Chain::NAMES.len() {
+                return Err(Invalid::BuiltinTarget(name.into()));
+            }
+            if reaches(to, from, jumps) {
+                return Err(Invalid::Loop(name.into()));
+            }
+            jumps[from].push(to);
+            Step::Jump(to as u32)
+        }
+        _ => Step::Accept,
+    })
+}
+
+/// Whether jumps lead from one chain to another (or are the same chain).
+fn reaches(from: usize, to: usize, jumps: &[Vec<usize>]) -> bool {
+    let (mut seen, mut open) = (vec![false; jumps.len()], vec![from]);
+    while let Some(chain) = open.pop() {
+        if chain == to {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[chain], true) {
+            open.extend(&jumps[chain]);
+        }
+    }
+    false
+}
+
+/// All tests of a rule; contradictions are invalid.
+fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<Test>, Invalid> {
+    let mut tests: Vec<Test> = Vec::new();
+    for name in menu::MATCHERS {
+        let Some(value) = item.get(name) else { continue };
+        match *name {
+            "in-interface" | "in-bridge" if chain == "output" => return Err(Invalid::InInterface),
+            "out-interface" | "out-bridge" if chain == "input" => {
+                return Err(Invalid::OutInterface);
+            }
+            _ => {}
+        }
+        let test = test(name, value, names)?;
+        let before = tests.len();
+        tests.extend(presupposed(name));
+        tests.push(test);
+        if contradict(&tests) {
+            return Err(Invalid::Never(tests_name(name), value.to_string()));
+        }
+        debug_assert!(tests.len() > before);
+    }
+    Ok(tests)
+}
+
+/// The matcher's name with the table's lifetime.
+fn tests_name(name: &str) -> &'static str {
+    menu::MATCHERS.iter().find(|&&matcher| matcher == name).copied().unwrap_or_default()
+}
+
+/// What a frame must be to have the field at all.
+fn presupposed(name: &str) -> Vec<Test> {
+    let ether_type = |number: u16| Test::is(facts::ETHER_TYPE, number.into());
+    match name {
+        "src-address" | "dst-address" | "ip-protocol" => {
+            vec![ether_type(ETHERTYPE_IPV4), Test::is(facts::ANY_IP, KIND_IP)]
+        }
+        "src-port" | "dst-port" => {
+            vec![ether_type(ETHERTYPE_IPV4), Test::is(facts::KIND, KIND_PORTS)]
+        }
+        "arp-opcode" | "arp-src-address" | "arp-dst-address" => {
+            vec![ether_type(ETHERTYPE_ARP), Test::is(facts::KIND, KIND_ARP)]
+        }
+        _ => vec![],
+    }
+}
+
+fn asks_arp(test: &Test) -> bool {
+    let Field { word, mask, .. } = facts::KIND;
+    test.field.word == word && test.field.mask == mask && test.first == KIND_ARP
+}
+
+fn test(name: &'static str, value: &Value, names: &Names) -> Result<Test, Invalid> {
+    let (value, not) = positive(value);
+    let unreadable = Invalid::Unreadable(name);
+    let field = match name {
+        "in-interface" => facts::IN_PORT,
+        "out-interface" => facts::OUT_PORT,
+        "in-bridge" => facts::IN_BRIDGE,
+        "out-bridge" => facts::OUT_BRIDGE,
+        "mac-protocol" => facts::ETHER_TYPE,
+        "src-mac-address" => facts::SRC_MAC,
+        "dst-mac-address" => facts::DST_MAC,
+        "packet-type" => facts::PACKET_TYPE,
+        "vlan-id" => facts::VLAN,
+        "src-address" | "arp-src-address" => facts::SRC,
+        "dst-address" | "arp-dst-address" => facts::DST,
+        "ip-protocol" => facts::PROTOCOL,
+        "src-port" => facts::SRC_PORT,
+        "dst-port" => facts::DST_PORT,
+        "arp-opcode" => facts::ARP_OPCODE,
+        _ => return Err(unreadable),
+    };
+    let range = |first, last| Ok(Test { field, first, last, not });
+    let one = |value| range(value, value);
+    match (name, value) {
+        ("in-interface" | "out-interface" | "in-bridge" | "out-bridge", Value::Text(interface)) => {
+            let id = names.find(interface);
+            one(id.ok_or_else(|| Invalid::NoInterface(name, interface.clone()))?.0.into())
+        }
+        ("mac-protocol", Value::Text(text)) => {
+            let (first, last) = menu::mac_protocol(text).ok_or(unreadable)?;
+            range(first.into(), last.into())
+        }
+        ("packet-type", Value::Text(text)) => {
+            let number = facts::PACKET_TYPES.iter().position(|kind| kind == text);
+            one(number.ok_or(unreadable)? as u64)
+        }
+        ("arp-opcode", Value::Text(text)) => one(menu::arp_opcode(text).ok_or(unreadable)?.into()),
+        ("ip-protocol", Value::Text(text)) => one(protocol_number(text).ok_or(unreadable)?.into()),
+        (_, &Value::MacMask(mac, mask)) => {
+            let field = Field { mask: mask.to_u64(), ..field };
+            let value = mac.to_u64() & mask.to_u64();
+            Ok(Test { field, first: value, last: value, not })
+        }
+        (_, Value::Range(addresses)) => range(addresses.first().into(), addresses.last().into()),
+        (_, &Value::Numbers(first, last)) => range(first, last),
+        ("vlan-id", &Value::Number(vlan)) => {
+            one(facts::TAGGED | u64::try_from(vlan).map_err(|_| unreadable)?)
+        }
+        _ => Err(unreadable),
+    }
+}
+
+/// The value without its `!`, and whether there was one.
+fn positive(value: &Value) -> (&Value, bool) {
+    match value {
+        Value::Not(value) => (value, true),
+        value => (value, false),
+    }
+}
+
+/// Whether two tests want different values of the same bits.
+fn contradict(tests: &[Test]) -> bool {
+    let masked = |test: &Test| test.masked().map(|(value, mask)| (test.field.word, value, mask));
+    let all: Vec<_> = tests.iter().filter_map(masked).collect();
+    all.iter().any(|&(word, value, mask)| {
+        all.iter().any(|&(w, v, m)| w == word && (value ^ v) & mask & m != 0)
+    })
+}
+
+/// The word that tells most, and the tests it does not stand for.
+fn gate(tests: Vec<Test>) -> (Gate, Vec<Test>) {
+    let mut words = [(0u64, 0u64); 8];
+    for test in &tests {
+        if let Some((value, mask)) = test.masked() {
+            let word = &mut words[usize::from(test.field.word & 7)];
+            *word = (word.0 | value, word.1 | mask);
+        }
+    }
+    let telling = (0u8..8).max_by_key(|&word| words[usize::from(word)].1.count_ones());
+    let word = telling.unwrap_or_default();
+    let (value, mask) = words[usize::from(word)];
+    let behind = |test: &Test| test.field.word != word || test.masked().is_none();
+    (Gate { value, mask, word }, tests.into_iter().filter(behind).collect())
+}

@@ -1,0 +1,196 @@
+//! The menu `/interface bridge filter`.
+
+use super::facts::PACKET_TYPES;
+use crate::firewall::syntax;
+use crate::interface::bridge::menu::INTERFACES;
+use config::{Item, Menu, MenuKind, Property, Type, Value};
+
+/// `/interface bridge filter`.
+pub static FILTER: Menu = Menu {
+    path: "/interface bridge filter",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
+    properties: &[
+        Property::new("chain", Type::Text, "input, forward, output or a chain of your own.")
+            .required(),
+        Property::new("action", ACTIONS, "What to do with a frame that matches.").default("accept"),
+        Property::new("jump-target", Type::Text, "The chain to jump to."),
+        Property::new("in-interface", INTERFACE, "The port it came in by."),
+        Property::new("out-interface", INTERFACE, "The port it goes out by."),
+        Property::new("in-bridge", BRIDGE, "The bridge it came in by."),
+        Property::new("out-bridge", BRIDGE, "The bridge it goes out by."),
+        Property::new("mac-protocol", MAC_PROTOCOL, "The EtherType: a name or a number."),
+        Property::new("src-mac-address", MAC, "Source MAC, and which bits count."),
+        Property::new("dst-mac-address", MAC, "Destination MAC, and which bits count."),
+        Property::new("packet-type", PACKET_TYPE, "Who it is for, by its destination MAC."),
+        Property::new("vlan-id", VLAN, "The outermost tag's VLAN."),
+        Property::new("src-address", ADDRESS, "IPv4 source; untagged frames only."),
+        Property::new("dst-address", ADDRESS, "IPv4 destination; untagged frames only."),
+        Property::new("ip-protocol", PROTOCOL, "The IP protocol: a name or a number."),
+        Property::new("src-port", PORT, "Source port of UDP and TCP."),
+        Property::new("dst-port", PORT, "Destination port of UDP and TCP."),
+        Property::new("arp-opcode", OPCODE, "What kind of ARP packet."),
+        Property::new("arp-src-address", ADDRESS, "ARP's sender address."),
+        Property::new("arp-dst-address", ADDRESS, "ARP's target address."),
+        Property::new(
+            "limit",
+            Type::Custom(syntax::read_limit),
+            "count[/time],burst[:packet|bit].",
+        ),
+        Property::new("log", Type::Bool, "Write a line for each frame that matches.").default("no"),
+        Property::new("log-prefix", Type::Text, "Put this before the line."),
+        Property::missing("in-interface-list", "name one port"),
+        Property::missing("out-interface-list", "name one port"),
+        Property::missing("in-bridge-list", "name one bridge"),
+        Property::missing("out-bridge-list", "name one bridge"),
+        Property::missing("802.3-sap", "802.2 headers are not read"),
+        Property::missing("802.3-type", "802.2 headers are not read"),
+        Property::missing("arp-gratuitous", "use arp-src-address and arp-dst-address"),
+        Property::missing("arp-hardware-type", "all ARP is for Ethernet"),
+        Property::missing("arp-packet-type", "all ARP is for IPv4"),
+        Property::missing("arp-src-mac-address", "use src-mac-address"),
+        Property::missing("arp-dst-mac-address", "use dst-mac-address"),
+        Property::missing("ingress-priority", "frames carry no priority"),
+        Property::missing("new-priority", "frames carry no priority"),
+        Property::missing("packet-mark", "frames carry no marks"),
+        Property::missing("new-packet-mark", "frames carry no marks"),
+        Property::missing("stp-flags", NO_STP),
+        Property::missing("stp-forward-delay", NO_STP),
+        Property::missing("stp-hello-time", NO_STP),
+        Property::missing("stp-max-age", NO_STP),
+        Property::missing("stp-msg-age", NO_STP),
+        Property::missing("stp-port", NO_STP),
+        Property::missing("stp-root-address", NO_STP),
+        Property::missing("stp-root-cost", NO_STP),
+        Property::missing("stp-root-priority", NO_STP),
+        Property::missing("stp-sender-address", NO_STP),
+        Property::missing("stp-sender-priority", NO_STP),
+        Property::missing("stp-type", NO_STP),
+        Property::missing("tls-host", "use dst-address"),
+        Property::missing("vlan-encap", "rules do not look behind VLAN tags"),
+        Property::missing("vlan-priority", "frames carry no priority"),
+        Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
+        Property::new("bytes", COUNT, "Bytes that have matched, L2 without FCS.").read_only(),
+        Property::new("packets", COUNT, "Frames that have matched.").read_only(),
+    ],
+    help: "Which frames bridges let pass.",
+};
+
+/// The matchers, cheap ones first; `limit` comes after all of them.
+pub(super) const MATCHERS: &[&str] = &[
+    "in-interface",
+    "out-interface",
+    "in-bridge",
+    "out-bridge",
+    "mac-protocol",
+    "src-mac-address",
+    "dst-mac-address",
+    "packet-type",
+    "vlan-id",
+    "ip-protocol",
+    "src-address",
+    "dst-address",
+    "src-port",
+    "dst-port",
+    "arp-opcode",
+    "arp-src-address",
+    "arp-dst-address",
+];
+
+const ACTIONS: Type = Type::Enum(&["accept", "drop", "jump", "log", "passthrough", "return"]);
+const INTERFACE: Type = Type::Negatable(&INTERFACES);
+const BRIDGE: Type = Type::Negatable(&Type::Reference(&["/interface bridge"]));
+const MAC: Type = Type::Negatable(&Type::MacMask);
+const MAC_PROTOCOL: Type = Type::Negatable(&Type::Custom(read_mac_protocol));
+const PACKET_TYPE: Type = Type::Negatable(&Type::Enum(PACKET_TYPES));
+const VLAN: Type = Type::Negatable(&Type::Number(0, 4095));
+const ADDRESS: Type = Type::Negatable(&Type::Range);
+const PROTOCOL: Type = Type::Negatable(&Type::Custom(syntax::read_protocol));
+const PORT: Type = Type::Negatable(&Type::Numbers(0, 65535));
+const OPCODE: Type = Type::Negatable(&Type::Custom(read_arp_opcode));
+const COUNT: Type = Type::Number(0, i64::MAX);
+const NO_STP: &str = "spanning tree is not built; match its frames by dst-mac-address";
+
+/// The EtherTypes that have names (RouterOS's words, IEEE's numbers). 802.2 frames have a length in
+/// its place.
+const MAC_PROTOCOLS: &[(&str, u16, u16)] = &[
+    ("802.2", 0, 0x05ff),
+    ("arp", 0x0806, 0x0806),
+    ("homeplug-av", 0x88e1, 0x88e1),
+    ("ip", 0x0800, 0x0800),
+    ("ipv6", 0x86dd, 0x86dd),
+    ("ipx", 0x8137, 0x8137),
+    ("lldp", 0x88cc, 0x88cc),
+    ("loop-protect", 0x9003, 0x9003),
+    ("mpls-multicast", 0x8848, 0x8848),
+    ("mpls-unicast", 0x8847, 0x8847),
+    ("pppoe", 0x8864, 0x8864),
+    ("pppoe-discovery", 0x8863, 0x8863),
+    ("rarp", 0x8035, 0x8035),
+    ("service-vlan", 0x88a8, 0x88a8),
+    ("vlan", 0x8100, 0x8100),
+];
+
+/// The ARP operations that have names (IANA).
+const ARP_OPCODES: &[(&str, u16)] = &[
+    ("request", 1),
+    ("reply", 2),
+    ("request-reverse", 3),
+    ("reply-reverse", 4),
+    ("drarp-request", 5),
+    ("drarp-reply", 6),
+    ("drarp-error", 7),
+    ("inarp-request", 8),
+    ("arp-nak", 10),
+];
+
+/// The EtherTypes of a name or number.
+pub(super) fn mac_protocol(text: &str) -> Option<(u16, u16)> {
+    let named = MAC_PROTOCOLS.iter().find(|&&(name, ..)| name == text);
+    named.map(|&(_, first, last)| (first, last)).or_else(|| number(text).map(|n| (n, n)))
+}
+
+/// The number of an ARP operation.
+pub(super) fn arp_opcode(text: &str) -> Option<u16> {
+    let named = ARP_OPCODES.iter().find(|&&(name, _)| name == text);
+    named.map(|&(_, opcode)| opcode).or_else(|| number(text))
+}
+
+fn read_mac_protocol(text: &str) -> Result<Value, String> {
+    let names = || MAC_PROTOCOLS.iter().map(|&(name, ..)| name).collect::<Vec<_>>().join(", ");
+    match mac_protocol(text) {
+        Some(_) => Ok(Value::Text(text.into())),
+        None => Err(format!("{} or a number from 0 to 0xffff", names())),
+    }
+}
+
+fn read_arp_opcode(text: &str) -> Result<Value, String> {
+    let names = || ARP_OPCODES.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(", ");
+    match arp_opcode(text) {
+        Some(_) => Ok(Value::Text(text.into())),
+        None => Err(format!("{} or a number from 0 to 65535", names())),
+    }
+}
+
+/// Decimal, or hexadecimal after `0x`; digits only.
+fn number(text: &str) -> Option<u16> {
+    let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));
+    let plain = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    u16::from_str_radix(digits, radix).ok().filter(|_| plain)
+}
+
+/// What no property alone can say about a rule: refused before it enters the tree.
+///
+/// # Errors
+/// `failure: ` and why.
+pub fn check(item: &Item) -> Result<(), String> {
+    let is = |name: &str, words: &[&str]| matches!(item.get(name), Some(Value::Text(text)) if words.contains(&text.as_str()));
+    for port in ["src-port", "dst-port"] {
+        if item.get(port).is_some() && !is("ip-protocol", &["tcp", "udp"]) {
+            return Err(format!("failure: {port} needs ip-protocol=tcp or udp"));
+        }
+    }
+    if is("action", &["jump"]) && item.get("jump-target").is_none() {
+        return Err("failure: action=jump needs a jump-target".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! `/interface bridge filter`: which frames a bridge lets pass.
+//!
+//! ```text
+//! decision ─┬─► [input]   ─► the router            frame ─► facts: five words
+//!           └─► [forward] ─► out, per port                    │
+//! router ─────► [output]  ─► out, per port                    ▼
+//!                                    gates  ▮▮▮▮▮▮▮▮▮▮▮▮   one masked word each
+//!                                    rules  tests, counter, log, step   only behind the gate
+//! ```
+//!
+//! Every field of a frame that rules ask for is laid out in five words ([`facts`]). A rule's most
+//! telling word is its gate: one load, one mask, one comparison; a rule that does not match hardly
+//! ever costs more. What the rule asks beyond that is tested behind the gate.
+//!
+//! Matchers of IP fields match untagged IPv4 only, those of ports UDP and TCP, those of ARP fields
+//! ARP: a negated one as well. Bytes are counted as the bridge sees them, L2 without FCS.
+//!
+//! Never looks up hosts or decides where a frame goes. Missing: **802.2 and STP fields**, **looking
+//! behind VLAN tags** (`vlan-encap`), **marks and priorities**, and a **log line's EtherType and ARP
+//! fields** (frames that are not IPv4 show their source MAC only).
+
+mod compile;
+mod facts;
+/// The menu.
+pub mod menu;
+
+use crate::counter::CounterId;
+use crate::firewall::invalid::Invalid;
+use crate::firewall::log::LogHead;
+use crate::firewall::rule::Books;
+use crate::firewall::state::SlotId;
+use crate::firewall::syntax::Limit;
+use crate::packet::View;
+use config::ItemId;
+use facts::{Facts, Test};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The built-in chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chain {
+    /// To the router.
+    Input = 0,
+    /// From port to port.
+    Forward = 1,
+    /// From the router.
+    Output = 2,
+}
+
+impl Chain {
+    /// The names, at the place of their number.
+    const NAMES: [&str; 3] = ["input", "forward", "output"];
+}
+
+/// The rules, compiled.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// The built-in chains, then the user's own: which rules.
+    chains: Vec<Range<u32>>,
+    /// One of each a rule, chain by chain.
+    gates: Vec<Gate>,
+    rules: Vec<Rule>,
+    /// Some rule looks at fields of ARP, which differ from frame to frame.
+    looks_at_arp: bool,
+    invalid: BTreeMap<ItemId, Invalid>,
+}
+
+/// A rule's most telling word.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    value: u64,
+    mask: u64,
+    word: u8,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    /// What the gate does not stand for.
+    tests: Box<[Test]>,
+    limit: Option<(SlotId, Limit, bool)>,
+    counter: CounterId,
+    log: Option<LogHead>,
+    step: Step,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Accept,
+    Drop,
+    Jump(u32),
+    Return,
+    /// `log`, `passthrough`.
+    Continue,
+}
+
+impl Filter {
+    /// Walks a frame through a built-in chain: whether it may pass. A frame that is refused is
+    /// [`crate::discard::Discard::BridgeFilterDrop`].
+    ///
+    /// The member ports are those of the view's bridge ports, the bridges its interfaces. What
+    /// differs between frames of the same MACs, EtherType, ports and 5-tuple is noted in the trace.
+    pub fn accepts(&self, chain: Chain, view: &View, books: &mut Books) -> bool {
+        let Some(mut rules) = self.chains.get(chain as usize).cloned() else { return true };
+        if rules.is_empty() {
+            return true;
+        }
+        let layers = view.layers;
+        let facts = Facts::of(chain, view);
+        if layers.vlan.is_some() | layers.fragment | layers.options
+            || self.looks_at_arp && facts.is_arp()
+        {
+            books.trace.once = true;
+        }
+        let depth = books.state.returns.len();
+        loop {
+            let Some(at) = self.next(rules.clone(), &facts) else {
+                if books.state.returns.len() == depth {
+                    return true;
+                }
+                let Some((start, end)) = books.state.returns.pop() else { return true };
+                rules = start..end;
+                continue;
+            };
+            rules.start = at + 1;
+            let rule = &self.rules[at as usize];
+            if !rule.tests.iter().all(|test| test.holds(&facts)) {
+                continue;
+            }
+            if let Some((slot, limit, not)) = &rule.limit {
+                books.trace.once = true;
+                let len = view.frame.len().min(usize::from(u16::MAX)) as u16;
+                if books.state.take(*slot, limit, len, books.now) == *not {
+                    continue;
+                }
+            }
+            books.counters.add(rule.counter, view.frame.len() as u64);
+            books.trace.counters.push(rule.counter);
+            if let Some(head) = &rule.log {
+                books.trace.once = true;
+                let ports = View {
+                    in_interface: view.in_bridge_port,
+                    out_interface: view.out_bridge_port,
+                    ..*view
+                };
+                books.log.write(head, &ports, books.now);
+            }
+            match rule.step {
+                Step::Continue => {}
+                Step::Jump(chain) => {
+                    books.state.returns.push((rules.start, rules.end));
+                    rules = self.chains[chain as usize].clone();
+                }
+                Step::Return => rules.start = rules.end,
+                Step::Accept | Step::Drop => {
+                    books.state.returns.truncate(depth);
+                    return rule.step == Step::Accept;
+                }
+            }
+        }
+    }
+
+    /// The first of these rules whose gate lets the frame through.
+    #[inline]
+    fn next(&self, rules: Range<u32>, facts: &Facts) -> Option<u32> {
+        let gates = &self.gates[rules.start as usize..rules.end as usize];
+        let open = |gate: &Gate| (facts.word(gate.word) ^ gate.value) & gate.mask == 0;
+        gates.iter().position(open).map(|i| rules.start + i as u32)
+    }
+
+    /// Why a rule is invalid, if it is.
+    pub fn invalid(&self, item: ItemId) -> Option<&Invalid> {
+        self.invalid.get(&item)
+    }
+
+    /// How many rules are in force: neither disabled nor invalid.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether no rule is in force.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;
