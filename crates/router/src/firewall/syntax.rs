@@ -1,11 +1,11 @@
 //! Values with a syntax of the firewall's own. Each has a reader for the property's
-//! [`Type::Custom`](config::Type::Custom), which keeps the text, and a type that says what it means.
+//! [`Type::Custom`], which keeps the text, and a type that says what it means.
 //!
 //! ```text
 //! limit=10/1m,5:packet   tcp-flags=syn,!ack   icmp-options=3:0-4   ttl=less-than:5   nth=4,1
 //! ```
 
-use config::Value;
+use config::{AnyName, Type, Value};
 use std::time::Duration;
 use wire::TcpFlags;
 
@@ -234,23 +234,11 @@ fn multiple(text: &str) -> Option<u64> {
     number::<u64>(text)?.checked_mul(factor)
 }
 
-/// `1m30s`, or seconds.
 fn time(text: &str) -> Option<Duration> {
-    if let Some(seconds) = number(text) {
-        return Some(Duration::from_secs(seconds));
+    match Type::Time.parse(text, &AnyName) {
+        Ok(Value::Time(time)) => Some(time),
+        _ => None,
     }
-    let units = [("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000)];
-    let units = units.into_iter().chain([("s", 1_000), ("ms", 1)]);
-    let (mut rest, mut total) = (text, 0u64);
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let after = &rest[digits..];
-        let letters = after.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let (_, ms) = units.clone().find(|&(unit, _)| unit == &after[..letters])?;
-        total = total.checked_add(number::<u64>(&rest[..digits])?.checked_mul(ms)?)?;
-        rest = &after[letters..];
-    }
-    Some(Duration::from_millis(total))
 }
 
 #[cfg(test)]
@@ -331,7 +319,7 @@ mod tests {
         for (text, want) in good {
             assert_eq!(Limit::parse(text), want, "{text}");
         }
-        for bad in ["", "10", "10/,5", "10/0s,5", "10/8d,5", "10,5:byte", "k,5", "1/1x,2", "1/m,2"]
+        for bad in ["", "10", "10/,5", "10/0s,5", "10/8d,5", "10,5:byte", "k,5", "1/1x,2", "1/é,2"]
         {
             assert!(read_limit(bad).is_err(), "{bad}");
         }

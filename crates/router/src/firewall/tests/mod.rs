@@ -1,7 +1,9 @@
 //! A router in miniature: the real menus, the real interpreter, rules over packets made to order.
 
 mod chains;
+mod invalid;
 mod matchers;
+mod nat;
 mod recipe;
 
 use super::compile::Setting;
