@@ -15,7 +15,7 @@
 
 use crate::template::{BadLength, IPV4, UDP};
 use crate::trailer::{self, Trailer};
-use crate::vary::{self, Source};
+use crate::vary::{self, Ahead, Source};
 pub use crate::vary::{BadVariation, Field, Pick, Values, Variation};
 use crate::{Prng, Template};
 use std::fmt;
@@ -84,10 +84,11 @@ impl StreamPlan {
         let ipv4_sum = Sum::default().bytes(&still[IPV4..UDP]);
         let udp_sum = Sum::pseudo_ipv4(0, 0, 17, udp_len).bytes(&still[UDP..]);
         let now = Current::of(&self.template);
+        let mut prng = Prng::new(self.seed);
         let vary = match self.variation {
             Variation::Fields(fields) if fields.is_empty() => Vary::Nothing,
             Variation::Fields(fields) => {
-                let source = |(field, values, pick)| Source::new(field, values, pick);
+                let source = |(field, values, pick)| Source::new(field, values, pick, &mut prng);
                 Vary::Fields(fields.into_iter().map(source).collect())
             }
             Variation::Flows { fields, count, pick } => {
@@ -96,11 +97,18 @@ impl StreamPlan {
                     vary::flow(&fields, index).for_each(|(field, value)| values.set(field, value));
                     Flow::new(ipv4_sum, values)
                 };
-                Vary::Flows { flows: (0..count).map(flow).collect(), pick, next: 0 }
+                let flows = (0..count).map(flow).collect();
+                match pick {
+                    Pick::InTurn => Vary::FlowsInTurn { flows, next: 0 },
+                    Pick::Random => {
+                        let ahead = Ahead::new(&mut prng, count as u64);
+                        Vary::FlowsRandom { flows, ahead }
+                    }
+                }
             }
         };
         let udp_sum = self.template.udp_checksum.then_some(udp_sum);
-        let (id, frame, prng) = (self.id, self.frame, Prng::new(self.seed));
+        let (id, frame) = (self.id, self.frame);
         Ok(Stream { id, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence: 0 })
     }
 }
@@ -126,7 +134,8 @@ pub struct Stream {
 enum Vary {
     Nothing,
     Fields(Vec<Source>),
-    Flows { flows: Vec<Flow>, pick: Pick, next: usize },
+    FlowsInTurn { flows: Vec<Flow>, next: usize },
+    FlowsRandom { flows: Vec<Flow>, ahead: Ahead },
 }
 
 /// The six fields that can change.
@@ -192,19 +201,18 @@ impl Stream {
                     self.now.set(source.field, source.next(&mut self.prng));
                 }
                 bytes[..12].copy_from_slice(&self.now.macs());
-                let flow = Flow::new(self.ipv4_sum, self.now);
-                bytes[FLOW_AT..FLOW_AT + FLOW].copy_from_slice(&flow.bytes);
-                flow.sum
+                Flow::new(self.ipv4_sum, self.now).put(bytes)
             }
-            Vary::Flows { flows, pick, next } => {
-                let index = match pick {
-                    Pick::Random => self.prng.below(flows.len() as u64) as usize,
-                    Pick::InTurn => *next,
-                };
-                *next = if index + 1 == flows.len() { 0 } else { index + 1 };
-                let flow = &flows[index];
-                bytes[FLOW_AT..FLOW_AT + FLOW].copy_from_slice(&flow.bytes);
-                flow.sum
+            Vary::FlowsInTurn { flows, next } => {
+                let flow = &flows[*next];
+                *next = if *next + 1 == flows.len() { 0 } else { *next + 1 };
+                flow.put(bytes)
+            }
+            Vary::FlowsRandom { flows, ahead } => {
+                let n = flows.len() as u64;
+                let far = |index| port::prefetch::element(flows, index);
+                let index = ahead.next(&mut self.prng, n, far);
+                flows[index as usize].put(bytes)
             }
         };
         let trailer = Trailer { stream: self.id, sequence: self.sequence, time: now }.to_bytes();
@@ -276,6 +284,13 @@ impl Flow {
         let mut flow = Flow { bytes: [0; FLOW], sum: values.sum() };
         flow.bytes.copy_from_slice(&bytes.to_be_bytes()[2..]);
         flow
+    }
+
+    /// Writes it into a frame, and returns its part of the UDP checksum.
+    #[inline]
+    fn put(&self, frame: &mut [u8]) -> u16 {
+        frame[FLOW_AT..FLOW_AT + FLOW].copy_from_slice(&self.bytes);
+        self.sum
     }
 }
 

@@ -143,9 +143,19 @@ impl Values {
         }
     }
 
+    /// Asks for the value at `index` to be brought near.
     #[inline]
-    fn random(&self, prng: &mut Prng) -> u64 {
-        let index = prng.below(self.count());
+    fn prefetch(&self, index: usize) {
+        match self {
+            Values::Range(..) => {}
+            Values::List(list) => port::prefetch::element(list, index),
+            Values::Networks(networks) => port::prefetch::element(networks, index),
+        }
+    }
+
+    /// The value at `index`, or another address of that network.
+    #[inline]
+    fn any_at(&self, index: u64, prng: &mut Prng) -> u64 {
         match self {
             Values::Networks(networks) => {
                 let network = networks[index as usize];
@@ -212,29 +222,71 @@ pub(crate) fn flow(
     })
 }
 
+/// Random numbers drawn some frames before they are used, so that what they lead to can be brought
+/// near meanwhile: out of 900,000 networks, three times as many frames a second.
+#[derive(Clone, Debug)]
+pub(crate) struct Ahead {
+    drawn: [u64; AHEAD],
+    at: usize,
+}
+
+/// Far enough for memory's 150 ns at 10 ns a frame.
+const AHEAD: usize = 16;
+
+impl Ahead {
+    /// Draws the first numbers, each below `n`.
+    pub(crate) fn new(prng: &mut Prng, n: u64) -> Ahead {
+        Ahead { drawn: std::array::from_fn(|_| prng.below(n)), at: 0 }
+    }
+
+    /// The number drawn longest ago. Draws another one below `n` and hands it to `prefetch`.
+    #[inline]
+    pub(crate) fn next(&mut self, prng: &mut Prng, n: u64, prefetch: impl FnOnce(usize)) -> u64 {
+        let far = prng.below(n);
+        prefetch(far as usize);
+        let near = std::mem::replace(&mut self.drawn[self.at % AHEAD], far);
+        self.at = (self.at + 1) % AHEAD;
+        near
+    }
+}
+
 /// A field on its way through its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) field: Field,
     values: Values,
-    pick: Pick,
-    /// In turn: the index that is next.
-    next: u64,
+    way: Way,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    /// The index that is next.
+    InTurn(u64),
+    Random(Ahead),
 }
 
 impl Source {
-    pub(crate) fn new(field: Field, values: Values, pick: Pick) -> Source {
-        Source { field, values, pick, next: 0 }
+    /// The values are not empty.
+    pub(crate) fn new(field: Field, values: Values, pick: Pick, prng: &mut Prng) -> Source {
+        let way = match pick {
+            Pick::InTurn => Way::InTurn(0),
+            Pick::Random => Way::Random(Ahead::new(prng, values.count())),
+        };
+        Source { field, values, way }
     }
 
     #[inline]
     pub(crate) fn next(&mut self, prng: &mut Prng) -> u64 {
-        match self.pick {
-            Pick::Random => self.values.random(prng),
-            Pick::InTurn => {
-                let index = self.next;
-                self.next = if index + 1 == self.values.count() { 0 } else { index + 1 };
-                self.values.at(index)
+        let (values, n) = (&self.values, self.values.count());
+        match &mut self.way {
+            Way::Random(ahead) => {
+                let index = ahead.next(prng, n, |far| values.prefetch(far));
+                values.any_at(index, prng)
+            }
+            Way::InTurn(next) => {
+                let index = *next;
+                *next = if index + 1 == n { 0 } else { index + 1 };
+                values.at(index)
             }
         }
     }
