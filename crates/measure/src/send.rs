@@ -119,6 +119,8 @@ pub struct Sent {
 pub struct Sender {
     stream: Stream,
     schedule: Schedule,
+    /// [`Schedule::frames`], worked out once.
+    frames: Option<u64>,
     /// When the next frame is due: what a poll with nothing to do looks at, and no more.
     next: Moment,
     sent: Sent,
@@ -128,8 +130,8 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing yet.
     pub fn new(stream: Stream, schedule: Schedule) -> Sender {
-        let (next, sent) = (schedule.start, Sent::default());
-        Sender { stream, schedule, next, sent, batch: Batch::new() }
+        let (frames, next) = (schedule.frames(), schedule.start);
+        Sender { stream, schedule, frames, next, sent: Sent::default(), batch: Batch::new() }
     }
 
     /// Sends what is due, at most a batch, and returns how many frames went to the port.
@@ -176,7 +178,7 @@ impl Sender {
 
     /// Whether all frames of the schedule are sent, or (at full speed) its time is over.
     pub fn is_done(&self, now: Moment) -> bool {
-        match self.schedule.frames() {
+        match self.frames {
             Some(frames) => self.sent.offered == frames,
             None => now >= self.schedule.start + self.schedule.duration,
         }
@@ -206,7 +208,7 @@ impl Sender {
             Load::FullSpeed => return 0,
             Load::Paced(pace) => pace,
         };
-        self.sent.intended = pace.by(now.since(start)).min(pace.before(duration));
+        self.sent.intended = pace.by(now.since(start)).min(self.frames.unwrap_or(u64::MAX));
         let late = now.since(self.next).as_nanos() as u64;
         self.sent.late_ns_max = self.sent.late_ns_max.max(late);
         self.sent.intended.saturating_sub(self.sent.offered)
@@ -215,7 +217,7 @@ impl Sender {
     #[inline]
     fn plan_next(&mut self) {
         let Load::Paced(pace) = self.schedule.load else { return };
-        self.next = if self.schedule.frames() == Some(self.sent.offered) {
+        self.next = if self.frames == Some(self.sent.offered) {
             Moment::from_nanos(u64::MAX)
         } else {
             self.schedule.start + pace.time_of(self.sent.offered)
