@@ -75,7 +75,7 @@ fn benches(c: &mut Criterion) {
                 let now = Moment::from_nanos(now);
                 state.release(now, |_, n| released += n);
                 for leaf in leaves() {
-                    black_box(fill(&mut state, leaf, now));
+                    let _ = black_box(fill(&mut state, leaf, now));
                 }
             });
         });

@@ -16,66 +16,66 @@ pub static SIMPLE: Menu = Menu {
         fixed: false,
     },
     properties: &[
-        Property::new("name", Type::Text, "name of the queue"),
+        Property::new("name", Type::Text, "Name of the queue."),
         Property::new(
             "target",
             Type::List(&TARGET),
-            "whose traffic: addresses, prefixes, interfaces",
+            "Whose traffic: addresses, prefixes, interfaces.",
         )
         .required(),
-        Property::new("dst", TARGET, "only traffic between target and this"),
+        Property::new("dst", TARGET, "Only traffic between target and this."),
         Property::new(
             "max-limit",
             Type::Pair(&Type::Rate),
-            "most bits per second, upload/download; 0 means unlimited",
+            "Most bits per second, upload/download; 0 means unlimited.",
         )
         .default("0/0"),
         Property::new(
             "bucket-size",
             Type::Pair(&Type::Custom(bucket_size)),
-            "size of the token bucket in seconds of max-limit",
+            "Size of the token bucket in seconds of max-limit.",
         )
         .default("0.1/0.1"),
         Property::new(
             "queue",
             Type::Pair(&Type::Enum(QUEUE_TYPES)),
-            "how many packets may wait: default-small 10, default 50",
+            "How many packets may wait: default-small 10, default 50.",
         )
         .default("default-small/default-small"),
         Property::new(
             "parent",
             Type::Custom(|text| only(text, &["none"], NO_TREE)),
-            "only none is built",
+            "Only none is built.",
         )
         .default("none"),
         Property::new(
             "limit-at",
             Type::Pair(&Type::Custom(|text| only(text, &["0"], NO_HTB))),
-            "only 0/0 is built",
+            "Only 0/0 is built.",
         )
         .default("0/0"),
         Property::new(
             "priority",
             Type::Pair(&Type::Custom(|text| only(text, &["8"], NO_HTB))),
-            "only 8/8 is built",
+            "Only 8/8 is built.",
         )
         .default("8/8"),
         Property::new(
             "burst-limit",
             Type::Pair(&Type::Custom(|text| only(text, &["0"], NO_BURST))),
-            "only 0/0 is built",
+            "Only 0/0 is built.",
         )
         .default("0/0"),
         Property::new(
             "burst-threshold",
             Type::Pair(&Type::Custom(|text| only(text, &["0"], NO_BURST))),
-            "only 0/0 is built",
+            "Only 0/0 is built.",
         )
         .default("0/0"),
         Property::new(
             "burst-time",
             Type::Pair(&Type::Custom(|text| only(text, &["0s", "0"], NO_BURST))),
-            "only 0s/0s is built",
+            "Only 0s/0s is built.",
         )
         .default("0s/0s"),
         Property::new(
@@ -92,19 +92,23 @@ pub static SIMPLE: Menu = Menu {
         Property::missing("total-burst-threshold", NO_TOTAL),
         Property::missing("total-burst-time", NO_TOTAL),
         Property::missing("total-bucket-size", NO_TOTAL),
-        Property::new("bytes", Type::Pair(&COUNT), "bytes that passed, upload/download")
+        Property::new("bytes", Type::Pair(&COUNT), "Bytes that passed, upload/download.")
             .read_only(),
-        Property::new("packets", Type::Pair(&COUNT), "packets that passed").read_only(),
-        Property::new("dropped", Type::Pair(&COUNT), "packets dropped because too many waited")
+        Property::new("packets", Type::Pair(&COUNT), "Packets that passed.").read_only(),
+        Property::new("dropped", Type::Pair(&COUNT), "Packets dropped because too many waited.")
             .read_only(),
-        Property::new("queued-bytes", Type::Pair(&COUNT), "bytes waiting now").read_only(),
-        Property::new("queued-packets", Type::Pair(&COUNT), "packets waiting now").read_only(),
-        Property::new("rate", Type::Pair(&Type::Rate), "bits per second over the last second")
+        Property::new("queued-bytes", Type::Pair(&COUNT), "Bytes waiting now.").read_only(),
+        Property::new("queued-packets", Type::Pair(&COUNT), "Packets waiting now.").read_only(),
+        Property::new("rate", Type::Pair(&Type::Rate), "Bits per second over the last second.")
             .read_only(),
-        Property::new("packet-rate", Type::Pair(&COUNT), "packets per second over the last second")
-            .read_only(),
+        Property::new(
+            "packet-rate",
+            Type::Pair(&COUNT),
+            "Packets per second over the last second.",
+        )
+        .read_only(),
     ],
-    help: "simple queues: a rate limit for each direction of a target's traffic",
+    help: "Simple queues: a rate limit for each direction of a target's traffic.",
 };
 
 const TARGET: Type =
@@ -173,6 +177,10 @@ fn only(text: &str, built: &[&str], missing: &str) -> Result<Value, String> {
     if built.contains(&text) {
         Ok(Value::Text(text.into()))
     } else {
-        Err(format!("{} ({missing})", built[0]))
+        let built = if built[0].is_empty() { "\"\"" } else { built[0] };
+        Err(format!("{built} ({missing})"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,25 +20,25 @@ pub static BRIDGE: Menu = Menu {
         fixed: false,
     },
     properties: &[
-        Property::new("name", Type::Text, "name of the interface"),
+        Property::new("name", Type::Text, "Name of the interface."),
         Property::new(
             "mtu",
             Type::Or(&["auto"], &Type::Number(68, 65535)),
-            "auto: the least of the ports'",
+            "Auto: the least of the ports'.",
         )
         .default("auto"),
         Property::new(
             "protocol-mode",
             Type::Custom(protocol_mode),
-            "spanning tree protocol; only none is built",
+            "Spanning tree protocol; only none is built.",
         )
         .default("none"),
-        Property::new("ageing-time", Type::Time, "how long a silent host is remembered")
+        Property::new("ageing-time", Type::Time, "How long a silent host is remembered.")
             .default("5m"),
-        Property::new("auto-mac", Type::Bool, "take the lowest address of the ports")
+        Property::new("auto-mac", Type::Bool, "Take the lowest address of the ports.")
             .default("yes"),
-        Property::new("admin-mac", Type::Mac, "the bridge's address when auto-mac=no"),
-        Property::new("mac-address", Type::Mac, "the bridge's address").read_only(),
+        Property::new("admin-mac", Type::Mac, "The bridge's address when auto-mac=no."),
+        Property::new("mac-address", Type::Mac, "The bridge's address.").read_only(),
         Property::missing("arp", "only arp=enabled is built"),
         Property::missing("arp-timeout", "set it in /ip settings"),
         Property::missing("fast-forward", "every bridge uses the same fast path"),
@@ -60,7 +60,7 @@ pub static BRIDGE: Menu = Menu {
         Property::missing("dhcp-snooping", "use /interface bridge filter"),
         Property::missing("add-dhcp-option82", "DHCP packets pass unchanged"),
     ],
-    help: "bridges: ports of one Ethernet segment",
+    help: "Bridges: ports of one Ethernet segment.",
 };
 
 /// `/interface bridge port`.
@@ -71,27 +71,31 @@ pub static PORT: Menu = Menu {
         Property::new(
             "interface",
             Type::Reference(&["/interface ethernet"]),
-            "the interface that becomes a port",
+            "The interface that becomes a port.",
         )
         .required(),
-        Property::new("bridge", BRIDGES, "the bridge it joins").required(),
-        Property::new("learn", Type::Enum(&["auto", "yes", "no"]), "whether hosts are learnt here")
-            .default("auto"),
+        Property::new("bridge", BRIDGES, "The bridge it joins.").required(),
+        Property::new(
+            "learn",
+            Type::Enum(&["auto", "yes", "no"]),
+            "Whether hosts are learnt here.",
+        )
+        .default("auto"),
         Property::new(
             "horizon",
             Type::Or(&["none"], &Type::Number(0, 0xffff_ffff)),
-            "ports of the same value do not reach each other",
+            "Ports of the same value do not reach each other.",
         )
         .default("none"),
-        Property::new("broadcast-flood", Type::Bool, "flood broadcast out by this port")
+        Property::new("broadcast-flood", Type::Bool, "Flood broadcast out by this port.")
             .default("yes"),
         Property::new(
             "unknown-unicast-flood",
             Type::Bool,
-            "flood unicast to unknown hosts out by this port",
+            "Flood unicast to unknown hosts out by this port.",
         )
         .default("yes"),
-        Property::new("unknown-multicast-flood", Type::Bool, "flood multicast out by this port")
+        Property::new("unknown-multicast-flood", Type::Bool, "Flood multicast out by this port.")
             .default("yes"),
         Property::missing("priority", NO_STP),
         Property::missing("path-cost", NO_STP),
@@ -111,7 +115,7 @@ pub static PORT: Menu = Menu {
         Property::missing("multicast-router", "multicast is flooded"),
         Property::missing("fast-leave", "multicast is flooded"),
     ],
-    help: "ports of bridges",
+    help: "Ports of bridges.",
 };
 
 /// `/interface bridge settings`.
@@ -122,51 +126,51 @@ pub static SETTINGS: Menu = Menu {
         Property::new(
             "use-ip-firewall",
             Type::Custom(no_ip_firewall),
-            "send bridged IP through /ip firewall; only no is built",
+            "Send bridged IP through /ip firewall; only no is built.",
         )
         .default("no"),
         Property::new(
             "use-ip-firewall-for-vlan",
             Type::Custom(no_ip_firewall),
-            "the same for tagged frames; only no is built",
+            "The same for tagged frames; only no is built.",
         )
         .default("no"),
         Property::new(
             "use-ip-firewall-for-pppoe",
             Type::Custom(no_ip_firewall),
-            "the same for PPPoE; only no is built",
+            "The same for PPPoE; only no is built.",
         )
         .default("no"),
-        Property::new("allow-fast-path", Type::Bool, "let bridged frames take the fast path")
+        Property::new("allow-fast-path", Type::Bool, "Let bridged frames take the fast path.")
             .default("yes"),
         Property::new(
             "bridge-fast-path-active",
             Type::Bool,
-            "whether the bridge handler is in use",
+            "Whether the bridge handler is in use.",
         )
         .read_only(),
         Property::new(
             "bridge-fast-path-packets",
             Type::Number(0, i64::MAX),
-            "frames bridged in the fast path",
+            "Frames bridged in the fast path.",
         )
         .read_only(),
-        Property::new("bridge-fast-path-bytes", Type::Number(0, i64::MAX), "their bytes")
+        Property::new("bridge-fast-path-bytes", Type::Number(0, i64::MAX), "Their bytes.")
             .read_only(),
         Property::new(
             "bridge-fast-forward-packets",
             Type::Number(0, i64::MAX),
-            "always 0: there is no separate fast forward",
+            "Always 0: there is no separate fast forward.",
         )
         .read_only(),
         Property::new(
             "bridge-fast-forward-bytes",
             Type::Number(0, i64::MAX),
-            "always 0: there is no separate fast forward",
+            "Always 0: there is no separate fast forward.",
         )
         .read_only(),
     ],
-    help: "settings of all bridges",
+    help: "Settings of all bridges.",
 };
 
 /// `/interface bridge host`: filled from [`super::hosts::Hosts::rows`].
@@ -174,15 +178,15 @@ pub static HOST: Menu = Menu {
     path: "/interface bridge host",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
     properties: &[
-        Property::new("mac-address", Type::Mac, "the host's address").read_only(),
-        Property::new("vid", Type::Number(0, 4095), "always 0: VLAN filtering is not built")
+        Property::new("mac-address", Type::Mac, "The host's address.").read_only(),
+        Property::new("vid", Type::Number(0, 4095), "Always 0: VLAN filtering is not built.")
             .read_only(),
-        Property::new("on-interface", Type::Text, "the port it is behind").read_only(),
-        Property::new("bridge", Type::Text, "the bridge that learnt it").read_only(),
-        Property::new("age", Type::Time, "since it was last seen").read_only(),
-        Property::new("local", Type::Bool, "one of the router's own addresses").read_only(),
+        Property::new("on-interface", Type::Text, "The port it is behind.").read_only(),
+        Property::new("bridge", Type::Text, "The bridge that learnt it.").read_only(),
+        Property::new("age", Type::Time, "Since it was last seen.").read_only(),
+        Property::new("local", Type::Bool, "One of the router's own addresses.").read_only(),
     ],
-    help: "hosts that bridges have learnt",
+    help: "Hosts that bridges have learnt.",
 };
 
 const NO_STP: &str = "spanning tree is not built; use protocol-mode=none";

@@ -204,3 +204,60 @@ fn spanning_tree_is_refused_by_name() {
     assert_eq!(accepts(&menu::SETTINGS, "use-ip-firewall", "no"), Ok(Value::Bool(false)));
     assert!(accepts(&menu::SETTINGS, "use-ip-firewall", "yes").is_err());
 }
+
+/// The commands of the documents (source 001's bridging set-up), and what must be refused.
+#[test]
+fn bridges_are_typed() {
+    struct Device;
+    impl config::Status for Device {
+        fn check(&self, menu: &config::Menu, item: &Item, tree: &Tree) -> Result<(), String> {
+            if menu.path == menu::PORT.path { menu::check_port(tree, item) } else { Ok(()) }
+        }
+    }
+    let ethernet = &crate::interface::menu::ETHERNET;
+    let mut interpreter =
+        config::Interpreter::new([ethernet, &menu::BRIDGE, &menu::PORT, &menu::SETTINGS]);
+    for n in 1..=3 {
+        let values = BTreeMap::from([("name", Value::Text(format!("ether{n}")))]);
+        interpreter.tree_mut().push(ethernet, values);
+    }
+    for line in [
+        "/interface bridge add",
+        "/interface bridge add name=lan ageing-time=1m protocol-mode=none",
+        "/interface bridge port add interface=ether1 bridge=bridge1",
+        "/interface bridge port add interface=ether2 bridge=bridge1 horizon=1 learn=no",
+        "/interface bridge settings set allow-fast-path=no use-ip-firewall=no",
+    ] {
+        if let Err(error) = interpreter.run(line, &Device) {
+            panic!("{line}: {error}");
+        }
+    }
+    for (line, why) in [
+        (
+            "/interface bridge port add interface=ether2 bridge=lan",
+            "failure: device already added as bridge port",
+        ),
+        ("/interface bridge port add interface=ether3 bridge=nowhere", "nowhere"),
+        ("/interface bridge port add interface=ether3 bridge=lan pvid=7", "VLAN"),
+        ("/interface bridge add name=b protocol-mode=rstp", "spanning tree"),
+        ("/interface bridge set lan vlan-filtering=yes", "VLAN"),
+        ("/interface bridge settings set use-ip-firewall=yes", "bridge filter"),
+    ] {
+        let error = interpreter.run(line, &Device).unwrap_err().to_string();
+        assert!(error.contains(why), "{line}: {error}");
+    }
+    let mut names = Names::default();
+    names.insert("bridge1".into(), InterfaceId(9), InterfaceKind::Bridge);
+    names.insert("lan".into(), InterfaceId(10), InterfaceKind::Bridge);
+    for n in 1..=3 {
+        names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
+    }
+    let bridges = compile(interpreter.tree(), &names, &|id| (id.0 < 9).then(|| own(id.0)));
+    assert_eq!(
+        bridges.iter().map(|bridge| bridge.ageing_ms).collect::<Vec<_>>(),
+        [300_000, 60_000]
+    );
+    let ports: Vec<_> =
+        bridges[0].ports().iter().map(|p| (p.interface.0, p.learn, p.horizon)).collect();
+    assert_eq!(ports, [(1, true, None), (2, false, Some(1))]);
+}

@@ -43,7 +43,7 @@ impl Filter {
             let from = chains.iter().position(|&chain| chain == name).unwrap_or_default();
             let compiled = step(item, from, &chains, &mut jumps).and_then(|step| {
                 let tests = tests(item, name, names)?;
-                filter.looks_at_arp |= tests.iter().any(|test| asks_arp(test));
+                filter.looks_at_arp |= tests.iter().any(asks_arp);
                 let (gate, tests) = gate(tests);
                 let limit = match item.get("limit").map(positive) {
                     Some((Value::Text(text), not)) => {
@@ -120,9 +120,9 @@ fn reaches(from: usize, to: usize, jumps: &[Vec<usize>]) -> bool {
 /// All tests of a rule; contradictions are invalid.
 fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<Test>, Invalid> {
     let mut tests: Vec<Test> = Vec::new();
-    for name in menu::MATCHERS {
+    for &name in menu::MATCHERS {
         let Some(value) = item.get(name) else { continue };
-        match *name {
+        match name {
             "in-interface" | "in-bridge" if chain == "output" => return Err(Invalid::InInterface),
             "out-interface" | "out-bridge" if chain == "input" => {
                 return Err(Invalid::OutInterface);
@@ -130,20 +130,13 @@ fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<Test>, Invalid> 
             _ => {}
         }
         let test = test(name, value, names)?;
-        let before = tests.len();
         tests.extend(presupposed(name));
         tests.push(test);
         if contradict(&tests) {
-            return Err(Invalid::Never(tests_name(name), value.to_string()));
+            return Err(Invalid::Never(name, value.to_string()));
         }
-        debug_assert!(tests.len() > before);
     }
     Ok(tests)
-}
-
-/// The matcher's name with the table's lifetime.
-fn tests_name(name: &str) -> &'static str {
-    menu::MATCHERS.iter().find(|&&matcher| matcher == name).copied().unwrap_or_default()
 }
 
 /// What a frame must be to have the field at all.
