@@ -32,6 +32,11 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// The identities of all items, in no particular order.
+    pub fn ids(&self) -> impl Iterator<Item = ItemId> {
+        self.menus.values().flat_map(|items| items.iter().map(|item| item.id))
+    }
+
     /// The items of a list menu in their order; empty for a menu nothing was typed in.
     pub fn items(&self, path: &str) -> &[Item] {
         self.menus.get(path).map_or(&[], |items| items.as_slice())

@@ -13,20 +13,28 @@
 //! ARCHITECTURE.md shows the same list, and a test compares the two.
 
 use crate::discard::Discard;
+use crate::firewall::connection::{Connections, FlowId, flow_flag};
+use crate::firewall::filter::{self, Answer, FilterChain, FilterVerdict};
+use crate::firewall::nat::{NatChain, NatVerdict};
+use crate::firewall::translation::{self, NatKind, NatTarget};
 use crate::interface::InterfaceId;
 use crate::interface::bridge::Decision;
+use crate::ip::address;
 use crate::ip::fib::NextHopId;
+use crate::ip::fragment::{Collected, Piece};
 use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
 use crate::ip::{arp, fragment, icmp};
-use crate::packet::Packet;
+use crate::packet::{ConnectionState, Packet};
 use crate::program::{BridgeAt, Kind};
+use crate::queue::leaf::{self as queues, QueueLeafId};
+use crate::recipe::Way;
 use crate::router::Router;
 use crate::step::Step;
 use port::Frame;
 use wire::arp::Operation;
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed, protocol};
-use wire::{Arp, Layers, MacAddr, Moment, checksum};
+use wire::{Arp, FiveTuple, Ipv4Prefix, Layers, MacAddr, Moment, checksum};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
@@ -37,7 +45,7 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
     let mut malformed = None;
-    let layers = match layers::parse(r.slab.bytes(&frame)) {
+    let layers = match layers::network(r.slab.bytes(&frame)) {
         Ok(layers) => layers,
         Err(Malformed::Ethernet) => {
             return r.discard_frame(frame, Discard::MalformedEthernet);
@@ -175,7 +183,7 @@ fn to_router(r: &mut Router, now: Moment, p: Packet) {
 }
 
 /// ROUTING (box I): PREROUTING and the routing decision.
-fn routing(r: &mut Router, now: Moment, mut p: Packet) {
+fn routing(r: &mut Router, now: Moment, p: Packet) {
     if !checksum::is_ok(r.ip_header(&p)) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }
@@ -185,15 +193,18 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::HotspotIn);
     r.at(Step::RawPrerouting);
     r.at(Step::TrackPrerouting);
-    r.at(Step::ManglePrerouting);
+    let Some(mut p) = track(r, now, p) else { return };
+    if !p.fasttrack {
+        r.at(Step::ManglePrerouting);
+    }
     r.at(Step::DstNat);
+    if let Err(why) = dst_nat(r, now, &mut p) {
+        return r.discard(p, why);
+    }
     r.at(Step::RoutingDecision);
     let leaf = r.routes.lookup(p.layers.tuple.dst);
     match r.routes.target(leaf) {
-        Some(Target::Local | Target::Broadcast) => {
-            p.fast = false;
-            input(r, now, p)
-        }
+        Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
         Some(Target::Multicast) => r.discard(p, Discard::MulticastDestination),
         // RFC 1812 §5.3.4: what came as a link-layer broadcast is not forwarded.
@@ -211,33 +222,227 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     }
 }
 
+/// CONNECTION TRACKING: reassembles, finds the connection, and lets FastTracked packets leave the
+/// regular path. `None` if the packet is held back or gone.
+fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
+    if !r.program.tracking {
+        return Some(p);
+    }
+    if p.layers.fragment {
+        p = reassemble(r, now, p)?;
+    }
+    if let Some(flow) = fasttracked(r, &p) {
+        r.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
+        (p.flow, p.fasttrack) = (Some(flow), true);
+        return Some(p);
+    }
+    p.fast = false;
+    let tracking = r.track(now, &p);
+    p.connection_state = tracking.state;
+    (p.flow, p.new, p.related) = (tracking.flow, tracking.new, tracking.related);
+    if tracking.full {
+        r.discard(p, Discard::ConnectionTableFull);
+        return None;
+    }
+    Some(p)
+}
+
+/// The flow of a packet that may take the FastTrack way. What may end a connection, or is out of
+/// the ordinary, stays on the regular path.
+fn fasttracked(r: &Router, p: &Packet) -> Option<FlowId> {
+    const FIN_SYN_RST: u8 = 0x07;
+    let tuple = p.layers.tuple;
+    let plain = p.fast && p.layers.l4 != 0 && p.rest.is_empty() && !p.layers.options;
+    let flags = || r.transport(p).get(13).copied().unwrap_or(FIN_SYN_RST);
+    let ends = tuple.protocol == protocol::TCP && flags() & FIN_SYN_RST != 0;
+    if !plain || ends || !r.program.fasttrack() || r.connections.fasttracked() == 0 {
+        return None;
+    }
+    let flow = r.connections.flows().find(tuple.hash(), &tuple)?;
+    Connections::fasttrack_allows(r.connections.flow(flow)).then_some(flow)
+}
+
+/// Collects a fragment; the packet goes on when its datagram is complete.
+fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
+    let (port, in_interface) = (p.port, p.in_interface);
+    let slab = r.slab.clone();
+    let (frame, trace) = (p.frame, p.trace);
+    r.recycle(trace);
+    match r.reassembly.collect(now, &slab, frame, p.layers) {
+        Collected::Held => None,
+        Collected::Full(frame) => {
+            r.discard_frame(frame, Discard::ReassemblyFull);
+            None
+        }
+        Collected::Bad(pieces) => {
+            for piece in pieces {
+                r.discard_frame(piece.frame, Discard::BadFragment);
+            }
+            None
+        }
+        Collected::Complete(mut pieces, ip_len) => {
+            let first = pieces.remove(0);
+            let mut whole = r.packet(first.frame, first.layers, port);
+            whole.layers.fragment = false;
+            (whole.in_interface, whole.ip_len, whole.rest) = (in_interface, ip_len, pieces);
+            Some(whole)
+        }
+    }
+}
+
 /// FORWARD: the packet is for somebody else.
 fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
     let hop = next_hop(r, leaf, &p);
     p.out_interface = hop.interface;
-    p.fast &= r.program.ipv4_fast_path();
+    p.fast &= r.program.ipv4_fast_path() || p.fasttrack;
     r.at(Step::Ttl);
     if !r.decrement_ttl(&mut p) {
         return refuse(r, now, p, Discard::TtlExceeded, icmp::Error::TTL_EXCEEDED);
     }
     let mtu = r.program.interface(hop.interface).mtu;
-    if p.ip_len > mtu && p.rest.is_empty() && r.dont_fragment(&p) {
+    if r.longest_piece(&p) > mtu && r.dont_fragment(&p) {
         let error = icmp::Error::fragmentation_needed(mtu);
         return refuse(r, now, p, Discard::FragmentationNeeded, error);
     }
-    r.at(Step::MangleForward);
-    r.at(Step::FilterForward);
-    r.at(Step::Accounting);
+    if !p.fasttrack {
+        r.at(Step::MangleForward);
+        r.at(Step::FilterForward);
+        let verdict = filter(r, now, FilterChain::Forward, &mut p);
+        let Some(p) = verdict_says(r, now, p, verdict) else { return };
+        r.at(Step::Accounting);
+        return postrouting(r, now, p, hop);
+    }
     postrouting(r, now, p, hop)
 }
 
 /// INPUT: the packet is for the router itself.
-fn input(r: &mut Router, now: Moment, p: Packet) {
+fn input(r: &mut Router, now: Moment, mut p: Packet) {
+    p.fast = false;
     r.at(Step::MangleInput);
     r.at(Step::FilterInput);
+    let verdict = filter(r, now, FilterChain::Input, &mut p);
+    let Some(mut p) = verdict_says(r, now, p, verdict) else { return };
     r.at(Step::HtbGlobalInput);
     r.at(Step::SimpleQueuesInput);
+    if let Err(why) = confirm(r, now, &mut p) {
+        return r.discard(p, why);
+    }
     local_in(r, now, p)
+}
+
+/// Walks a packet through a chain of `/ip firewall filter`.
+fn filter(r: &mut Router, now: Moment, chain: FilterChain, p: &mut Packet) -> FilterVerdict {
+    r.with_view(now, p, |program, view, books| program.filter.run(chain, view, books))
+}
+
+/// Does what the filter said; `None` if the packet is gone.
+fn verdict_says(r: &mut Router, now: Moment, p: Packet, verdict: FilterVerdict) -> Option<Packet> {
+    if let (true, Some(flow)) = (verdict.fasttrack, p.flow) {
+        r.connections.set_fasttrack(flow);
+    }
+    match verdict.decision {
+        filter::Decision::Accept => return Some(p),
+        filter::Decision::Drop => r.discard(p, Discard::FilterDrop),
+        filter::Decision::Reject(with) => match with.answer() {
+            Answer::Icmp { kind, code } => {
+                refuse(r, now, p, Discard::FilterReject, icmp::Error::new(kind, code));
+            }
+            Answer::TcpReset => {
+                if let Some(reset) = r.tcp_reset(&p) {
+                    local_out(r, now, reset);
+                }
+                r.discard(p, Discard::FilterReject);
+            }
+        },
+    }
+    None
+}
+
+/// DST-NAT: the rules choose for a connection's first packet; the others follow it.
+fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+    if let Some(mut new) = p.new.take() {
+        p.trace.once = true;
+        let verdict = r.with_view(now, p, |program, view, books| {
+            program.nat.run(NatChain::Dstnat, view, books)
+        });
+        let target = match verdict {
+            NatVerdict::Dst { addresses, ports } => Some((addresses, ports)),
+            NatVerdict::Redirect { ports } => {
+                let own = address::source(&r.program.addresses, p.in_interface, new.original.src);
+                own.map(|own| (Some(Ipv4Prefix::host(own).into()), ports))
+            }
+            _ => None,
+        };
+        if let Some((addresses, ports)) = target {
+            let target = NatTarget { kind: NatKind::Destination, addresses, ports };
+            r.connections.translate(&mut new, &target)?;
+        }
+        p.translated = Some(new.translated);
+        p.new = Some(new);
+    } else if let Some(id) = p.related {
+        let flow = r.connections.flow(id);
+        if flow.flags & flow_flag::NAT != 0 {
+            let quoted = flow.translated().reversed();
+            let (sources, new) = (flow.flags & flow_flag::SOURCE, flow.translated());
+            let src = if sources != 0 { new.src } else { p.layers.tuple.src };
+            let destinations = flow.flags & flow_flag::DESTINATION;
+            let dst = if destinations != 0 { new.dst } else { p.layers.tuple.dst };
+            p.translated = Some(FiveTuple { src, dst, ..p.layers.tuple });
+            translation::rewrite_quoted(r.slab.bytes_mut(&mut p.frame), &p.layers, &quoted);
+        }
+    } else if let Some(id) = p.flow {
+        let flow = r.connections.flow(id);
+        if flow.flags & flow_flag::NAT != 0 {
+            p.translated = Some(flow.translated());
+        }
+    }
+    if let Some(new) = p.translated {
+        let (dst, dst_port) = (new.dst, new.dst_port);
+        let src_port =
+            if p.layers.protocol == protocol::ICMP { dst_port } else { p.layers.tuple.src_port };
+        r.rewrite(p, FiveTuple { dst, dst_port, src_port, ..p.layers.tuple });
+    }
+    Ok(())
+}
+
+/// SRC-NAT: as before, for the source, now that the way out is known.
+fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+    if let Some(mut new) = p.new.take() {
+        p.trace.once = true;
+        let verdict = r.with_view(now, p, |program, view, books| {
+            program.nat.run(NatChain::Srcnat, view, books)
+        });
+        let target = match verdict {
+            NatVerdict::Src { addresses, ports } => Some((addresses, ports)),
+            NatVerdict::Masquerade { ports } => {
+                let dst = p.layers.tuple.dst;
+                let own = address::source(&r.program.addresses, p.out_interface, dst);
+                own.map(|own| (Some(Ipv4Prefix::host(own).into()), ports))
+            }
+            _ => None,
+        };
+        match target {
+            Some((addresses, ports)) => {
+                let target = NatTarget { kind: NatKind::Source, addresses, ports };
+                r.connections.translate(&mut new, &target)?;
+            }
+            None => r.connections.settle(&mut new)?,
+        }
+        p.translated = Some(new.translated);
+        p.new = Some(new);
+    }
+    if let Some(new) = p.translated {
+        r.rewrite(p, new);
+    }
+    Ok(())
+}
+
+/// Enters the connection of a first packet that the router does not drop.
+fn confirm(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+    if let Some(new) = p.new.take() {
+        r.connections.confirm(&new, now)?;
+    }
+    Ok(())
 }
 
 /// LOCAL IN: the router's own programs. There is one so far, which answers pings.
@@ -282,7 +487,7 @@ fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
 /// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
 /// Ethernet header.
 fn local_out(r: &mut Router, now: Moment, frame: Frame) {
-    match layers::parse(r.slab.bytes(&frame)) {
+    match layers::network(r.slab.bytes(&frame)) {
         Ok(layers) => {
             let p = r.packet(frame, layers, InterfaceId::NONE);
             output(r, now, p)
@@ -303,43 +508,141 @@ fn output(r: &mut Router, now: Moment, mut p: Packet) {
     p.out_interface = hop.interface;
     r.at(Step::RawOutput);
     r.at(Step::TrackOutput);
+    let Some(mut p) = track(r, now, p) else { return };
     r.at(Step::MangleOutput);
     r.at(Step::FilterOutput);
+    let verdict = filter(r, now, FilterChain::Output, &mut p);
+    let Some(p) = verdict_says(r, now, p, verdict) else { return };
     r.at(Step::RoutingAdjustment);
     postrouting(r, now, p, hop)
 }
 
 /// POSTROUTING: the packet leaves by IP.
-fn postrouting(r: &mut Router, now: Moment, p: Packet, hop: Hop) {
-    r.at(Step::ManglePostrouting);
+fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
+    if !p.fasttrack {
+        r.at(Step::ManglePostrouting);
+    }
+    // Simple queues know a client by its own address: the one before src-nat.
+    let tuple = p.layers.tuple;
     r.at(Step::SrcNat);
-    r.at(Step::HotspotOut);
-    r.at(Step::HtbGlobal);
-    r.at(Step::SimpleQueues);
-    r.at(Step::IpsecPolicy);
-    ip_out(r, now, p, hop)
+    if let Err(why) = src_nat(r, now, &mut p) {
+        return r.discard(p, why);
+    }
+    if let Err(why) = confirm(r, now, &mut p) {
+        return r.discard(p, why);
+    }
+    let mut leaf = None;
+    if !p.fasttrack {
+        r.at(Step::HotspotOut);
+        r.at(Step::HtbGlobal);
+        r.at(Step::SimpleQueues);
+        let queues = &r.program.queues;
+        leaf = queues.classify(tuple.src, tuple.dst, p.in_interface, p.out_interface);
+        r.at(Step::IpsecPolicy);
+    }
+    record(r, now, &p, hop, leaf);
+    if p.fasttrack && p.fast {
+        r.paths.ipv4_fasttrack.add(p.ip_len.into());
+    }
+    let len = u32::from(p.ip_len) + 14;
+    let leaving = Leaving {
+        frame: p.frame,
+        rest: p.rest,
+        in_interface: p.in_interface,
+        l3: p.layers.l3,
+        fast: p.fast,
+        hop,
+    };
+    r.recycle(p.trace);
+    match leaf {
+        None => ip_out(r, now, leaving),
+        Some(leaf) => match r.queues.offer(leaf, now, len) {
+            queues::Decision::Pass => ip_out(r, now, leaving),
+            verdict => queue(r, leaf, verdict, leaving, len),
+        },
+    }
+}
+
+/// Lets a packet wait in its queue, or ends it there.
+pub(crate) fn queue(
+    r: &mut Router,
+    leaf: QueueLeafId,
+    verdict: queues::Decision,
+    leaving: Leaving,
+    len: u32,
+) {
+    if verdict == queues::Decision::Enqueue {
+        return r.queues.enqueue(leaf, leaving, len);
+    }
+    r.discards.add(Discard::QueueFull);
+    r.pool.free(leaving.frame);
+    for piece in leaving.rest {
+        r.pool.free(piece.frame);
+    }
+}
+
+/// A packet that has passed all boxes of IP: what is left is the way to the neighbour.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    pub(crate) frame: Frame,
+    /// The other fragments of a reassembled datagram.
+    pub(crate) rest: Vec<Piece>,
+    pub(crate) in_interface: InterfaceId,
+    /// Offset of the IP header.
+    pub(crate) l3: u16,
+    pub(crate) fast: bool,
+    pub(crate) hop: Hop,
+}
+
+/// Keeps what the packet went through as its flow's recipe, if the next one would go the same way.
+fn record(r: &mut Router, now: Moment, p: &Packet, hop: Hop, queue: Option<QueueLeafId>) {
+    let plain = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
+        && p.layers.l4 == p.layers.l3 + 20
+        && p.layers.l3 == 14
+        && !p.layers.fragment
+        && p.rest.is_empty()
+        && !p.trace.once;
+    let direct = p.port.is_some()
+        && p.port == p.in_interface
+        && matches!(r.program.interface(hop.interface).kind, Kind::Ethernet { .. });
+    let tracked = p.connection_state != ConnectionState::Invalid || p.fasttrack;
+    if !plain || !direct || !tracked {
+        return;
+    }
+    let flow = match p.flow {
+        Some(flow) if p.fasttrack || r.connections.is_settled(flow) => flow,
+        None if !r.program.tracking => match r.untracked_flow(now, p) {
+            Some(flow) => flow,
+            None => return,
+        },
+        _ => return,
+    };
+    let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else { return };
+    let way =
+        Way { guard: p.trace.guard, port: p.port, queue, fasttrack: p.fasttrack, fast: p.fast };
+    let number = r.recipes.number(way, &p.trace, &mut r.counters);
+    let generation = r.recipes.generation();
+    let flow = r.connections.flow_mut(flow);
+    (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
 }
 
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
-fn ip_out(r: &mut Router, now: Moment, p: Packet, hop: Hop) {
+pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
-    let mtu = r.program.interface(hop.interface).mtu;
-    let (l3, in_interface, fast) = (p.layers.l3, p.in_interface, p.fast);
-    r.recycle(p.trace);
-    for frame in std::iter::once(p.frame).chain(p.rest.into_iter().map(|piece| piece.frame)) {
-        let mut fast = fast;
-        if usize::from(mtu) >= ip_total_len(r.slab.bytes(&frame), l3) {
+    let Leaving { frame, rest, in_interface, l3, fast, hop } = leaving;
+    let mtu = usize::from(r.program.interface(hop.interface).mtu);
+    for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
+        if mtu >= ip_total_len(r.slab.bytes(&frame), l3) {
             to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast });
             continue;
         }
-        fast = false;
         let mut pieces = std::mem::take(&mut r.pieces);
-        let whole = fragment::split(&mut r.pool, frame, l3.into(), mtu.into(), |f| pieces.push(f));
+        let whole = fragment::split(&mut r.pool, frame, l3.into(), mtu, |f| pieces.push(f));
         if !whole {
             r.discards.add(Discard::NoFrame);
         }
         for frame in pieces.drain(..) {
-            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast });
+            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast: false });
         }
         r.pieces = pieces;
     }
@@ -488,6 +791,7 @@ pub(crate) fn timers(r: &mut Router, now: Moment) {
     let due = r.neighbours.tick(now);
     if r.neighbours.take_removed() {
         r.routes.forget_neighbours();
+        r.recipes.forget(&mut r.counters);
     }
     for request in due.requests {
         r.send_arp_request(request);
@@ -501,7 +805,37 @@ pub(crate) fn timers(r: &mut Router, now: Moment) {
             _ => r.discard_frame(waiting.frame, Discard::NeighbourUnreachable),
         }
     }
+    for pieces in r.reassembly.expired(now) {
+        // RFC 792: only if the first fragment is there, which has the ports.
+        let mut pieces = pieces.into_iter();
+        if let Some(first) = pieces.next() {
+            let p = r.packet(first.frame, first.layers, InterfaceId::NONE);
+            if p.layers.later_fragment {
+                r.discard(p, Discard::ReassemblyTimeout);
+            } else {
+                let error = icmp::Error::REASSEMBLY_EXCEEDED;
+                refuse(r, now, p, Discard::ReassemblyTimeout, error);
+            }
+        }
+        for piece in pieces {
+            r.discard_frame(piece.frame, Discard::ReassemblyTimeout);
+        }
+    }
+    let mut released = std::mem::take(&mut r.released);
+    r.queues.release(now, |_, leaving| released.push(leaving));
+    for leaving in released.drain(..) {
+        ip_out(r, now, leaving);
+    }
+    r.released = released;
+    r.queues.sample(now);
+    r.connections.sweep(now, SWEEP);
+    for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.hosts) {
+        hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);
+    }
 }
+
+/// Entries of a table that one breath looks at for their age.
+const SWEEP: usize = 16;
 
 /// A source that no host may have (RFC 1812 §5.3.7).
 #[inline]

@@ -14,6 +14,8 @@ mod fast;
 mod flow;
 /// What is on its way out during one breath.
 mod outbox;
+/// What a flow's packet went through, kept so that the next ones need not.
+mod recipe;
 /// The boxes of the published packet flow, by name.
 pub mod step;
 

@@ -1,11 +1,12 @@
 //! What matchers see of a packet on the slow path.
 
+use crate::firewall::connection::{FlowId, New};
 use crate::interface::InterfaceId;
 use crate::ip::fragment::Piece;
 use crate::trace::Trace;
 use port::Frame;
 use wire::layers::Malformed;
-use wire::{Layers, MacAddr};
+use wire::{FiveTuple, Layers, MacAddr};
 
 /// `connection-state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,6 +143,16 @@ pub(crate) struct Packet {
     pub(crate) out_interface: InterfaceId,
     /// What connection tracking made of it.
     pub(crate) connection_state: ConnectionState,
+    /// Its flow, if connection tracking knows it.
+    pub(crate) flow: Option<FlowId>,
+    /// The connection it would begin.
+    pub(crate) new: Option<New>,
+    /// For an ICMP error: the flow it goes along with.
+    pub(crate) related: Option<FlowId>,
+    /// The 5-tuple it leaves with, if its connection is translated.
+    pub(crate) translated: Option<FiveTuple>,
+    /// Its connection is FastTracked, and it may go that way.
+    pub(crate) fasttrack: bool,
     /// Still in FastPath: no box has taken it to the slow path for good.
     pub(crate) fast: bool,
     /// What it counted and what its way depended on.

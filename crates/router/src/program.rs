@@ -6,12 +6,21 @@
 //!
 //! Nothing here outlives a change of the configuration; nothing in the state is lost by one.
 
+use crate::counter::{CounterBook, Counters};
+use crate::firewall::compile::Setting;
+use crate::firewall::connection::{self, Enabled};
+use crate::firewall::filter::Filter;
+use crate::firewall::nat::Nat;
+use crate::firewall::state::RuleState;
+use crate::flow::Leaving;
 use crate::interface::bridge::menu::{BRIDGE, SETTINGS as BRIDGE_SETTINGS};
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
 use crate::interface::{InterfaceId, InterfaceKind, Names};
 use crate::ip::address::{self, Address};
 use crate::ip::settings::Settings;
+use crate::queue::leaf::Queues;
+use crate::queue::simple::Simple;
 use config::{ItemId, Tree, Value};
 use port::Capabilities;
 use std::collections::HashMap;
@@ -54,6 +63,25 @@ pub struct Unmet {
     pub bridge_fast_path: Vec<&'static str>,
     /// IPv4 FastTrack.
     pub ipv4_fasttrack: Vec<&'static str>,
+}
+
+const IPV4: fn(&mut Unmet) -> &mut Vec<&'static str> = |unmet| &mut unmet.ipv4_fast_path;
+const BRIDGE_PATH: fn(&mut Unmet) -> &mut Vec<&'static str> = |unmet| &mut unmet.bridge_fast_path;
+const FASTTRACK: fn(&mut Unmet) -> &mut Vec<&'static str> = |unmet| &mut unmet.ipv4_fasttrack;
+
+/// Whether a condition is violated, how to say so, and which ways it closes.
+type Condition = (bool, &'static str, &'static [fn(&mut Unmet) -> &mut Vec<&'static str>]);
+
+impl Unmet {
+    fn of(conditions: &[Condition]) -> Unmet {
+        let mut unmet = Unmet::default();
+        for &(violated, text, ways) in conditions {
+            for way in ways.iter().filter(|_| violated) {
+                way(&mut unmet).push(text);
+            }
+        }
+        unmet
+    }
 }
 
 /// An interface as compiled.
@@ -111,6 +139,16 @@ pub struct Program {
     pub addresses: Vec<Address>,
     /// `/ip settings`.
     pub settings: Settings,
+    /// `/ip firewall filter`.
+    pub filter: Filter,
+    /// `/ip firewall nat`.
+    pub nat: Nat,
+    /// `/queue simple`.
+    pub queues: Simple,
+    /// `/ip firewall connection tracking`.
+    pub connection_settings: connection::Settings,
+    /// Whether connections are tracked.
+    pub tracking: bool,
     /// Why quick ways are not taken.
     pub unmet: Unmet,
 }
@@ -137,6 +175,15 @@ impl InterfaceIds {
     }
 }
 
+/// What compiling reads and writes of the state: who has which number, counter, memory, leaf.
+pub(crate) struct Books<'a> {
+    pub(crate) ids: &'a mut InterfaceIds,
+    pub(crate) book: &'a mut CounterBook,
+    pub(crate) counters: &'a mut Counters,
+    pub(crate) rules: &'a mut RuleState,
+    pub(crate) queues: &'a mut Queues<Leaving>,
+}
+
 impl Program {
     /// What a device comes with: its ports.
     pub fn factory_tree(ports: &[PortInfo]) -> Tree {
@@ -150,7 +197,8 @@ impl Program {
 
     /// Compiles a configuration. What refers to nothing (an interface that is gone) is left out:
     /// the interpreter refuses such lines, and a rule so broken is marked invalid.
-    pub fn compile(tree: &Tree, ports: &[PortInfo], ids: &mut InterfaceIds) -> Program {
+    pub(crate) fn compile(tree: &Tree, ports: &[PortInfo], books: Books) -> Program {
+        let ids = books.ids;
         let mut interfaces = Vec::new();
         let mut ports_of = vec![InterfaceId::NONE; ports.len()];
         for item in tree.read(&ETHERNET) {
@@ -217,15 +265,51 @@ impl Program {
         }
         let addresses = address::read(tree, &names);
         let settings = Settings::read(tree);
-        let mut unmet = Unmet::default();
-        if !settings.allow_fast_path {
-            unmet.ipv4_fast_path.push("/ip settings allow-fast-path=no");
-            unmet.ipv4_fasttrack.push("/ip settings allow-fast-path=no");
+        let mut setting = Setting {
+            tree,
+            names: &names,
+            use_ip_firewall: false,
+            book: books.book,
+            counters: books.counters,
+            state: books.rules,
+        };
+        let filter = Filter::compile(&mut setting);
+        let nat = Nat::compile(&mut setting);
+        let queues = Simple::compile(tree, &names, books.queues);
+        let connection_settings = connection::Settings::default();
+        let rules = filter.len() + nat.len() > 0;
+        let tracking = match connection_settings.enabled {
+            Enabled::Yes => true,
+            Enabled::No => false,
+            Enabled::Auto => rules,
+        };
+        let bridge_settings = tree.read_settings(&BRIDGE_SETTINGS);
+        let unmet = Unmet::of(&[
+            (!settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
+            (rules, "there are rules in /ip firewall", &[IPV4]),
+            (tracking, "connection tracking is active", &[IPV4]),
+            (!tracking, "connection tracking is not active", &[FASTTRACK]),
+            (!queues.is_empty(), "there are simple queues", &[IPV4]),
+            (
+                !bridge_settings.bool("allow-fast-path"),
+                "/interface bridge settings allow-fast-path=no",
+                &[BRIDGE_PATH],
+            ),
+        ]);
+        Program {
+            interfaces: by_id,
+            ports: ports_of,
+            names,
+            bridges,
+            addresses,
+            settings,
+            filter,
+            nat,
+            queues,
+            connection_settings,
+            tracking,
+            unmet,
         }
-        if !tree.read_settings(&BRIDGE_SETTINGS).bool("allow-fast-path") {
-            unmet.bridge_fast_path.push("/interface bridge settings allow-fast-path=no");
-        }
-        Program { interfaces: by_id, ports: ports_of, names, bridges, addresses, settings, unmet }
     }
 
     /// The interface.
@@ -244,6 +328,18 @@ impl Program {
     #[inline]
     pub fn ipv4_fast_path(&self) -> bool {
         self.unmet.ipv4_fast_path.is_empty()
+    }
+
+    /// `ipv4-fasttrack-active`, but for a connection that uses it.
+    #[inline]
+    pub fn fasttrack(&self) -> bool {
+        self.unmet.ipv4_fasttrack.is_empty()
+    }
+
+    /// Whether a routed packet needs nothing but the FIB.
+    #[inline]
+    pub fn is_stateless(&self) -> bool {
+        !self.tracking && self.filter.is_empty() && self.queues.is_empty()
     }
 
     /// `bridge-fast-path-active`.

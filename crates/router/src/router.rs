@@ -12,24 +12,32 @@
 use crate::counter::{Count, CounterBook, Counters};
 use crate::discard::{Discard, Discards};
 use crate::fast;
-use crate::flow;
+use crate::firewall::connection::{Connections, Flags, FlowId, Tracking};
+use crate::firewall::log::Log;
+use crate::firewall::rule;
+use crate::firewall::state::RuleState;
+use crate::firewall::translation;
+use crate::flow::{self, Leaving};
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::ip::address;
+use crate::ip::fragment::Reassembly;
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::{Neighbours, Request, Waiting};
 use crate::ip::route::{Routes, TooManyTargets};
 use crate::ip::{arp, icmp};
 use crate::outbox::Outbox;
-use crate::packet::{ConnectionState, Packet};
-use crate::program::{InterfaceIds, Kind, PortInfo, Program};
+use crate::packet::{ConnectionState, Packet, View};
+use crate::program::{Books, InterfaceIds, Kind, PortInfo, Program};
+use crate::queue::leaf::Queues;
+use crate::recipe::Recipes;
 use crate::step::Step;
 use crate::trace::Trace;
-use config::Tree;
+use config::{Item, ItemId, Tree};
 use port::{Batch, Frame, Pool, Port, Slab};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use wire::arp::ArpMessage;
-use wire::{Layers, MacAddr, Moment};
+use wire::{FiveTuple, Layers, MacAddr, Moment};
 
 /// What one interface has seen. Bytes are L2 without FCS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,9 +57,20 @@ pub struct InterfaceCounts {
 pub struct PathCounts {
     /// `ipv4-fast-path-packets`, `-bytes`.
     pub ipv4_fast_path: Count,
+    /// `ipv4-fasttrack-packets`, `-bytes`.
+    pub ipv4_fasttrack: Count,
+    /// Packets of any kind that a recipe carried (ours; RouterOS has no word for it).
+    pub replayed: u64,
     /// `bridge-fast-path-packets`, `-bytes`; bytes are L2 without FCS.
     pub bridge_fast_path: Count,
 }
+
+/// `max-entries` of the connection table; memory is taken as it is used.
+const MAX_ENTRIES: usize = 1 << 20;
+/// Firewall log lines kept until somebody takes them.
+const LOG_LINES: usize = 1000;
+/// What the dice of `random` begin with: a router in virtual time is repeatable.
+const SEED: u64 = 0x5eed;
 
 /// A router in memory.
 pub struct Router {
@@ -63,6 +82,12 @@ pub struct Router {
     pub(crate) counters: Counters,
     pub(crate) book: CounterBook,
     pub(crate) discards: Discards,
+    pub(crate) connections: Connections,
+    pub(crate) reassembly: Reassembly,
+    pub(crate) rule_state: RuleState,
+    pub(crate) log: Log,
+    pub(crate) queues: Queues<Leaving>,
+    pub(crate) recipes: Recipes,
     pub(crate) icmp_limit: RateLimit,
     /// By place of the bridge.
     pub(crate) hosts: Vec<Hosts>,
@@ -75,6 +100,8 @@ pub struct Router {
     inbox: Batch,
     /// Traces not in use: their memory is used again.
     traces: Vec<Trace>,
+    /// Scratch for what queues let go.
+    pub(crate) released: Vec<Leaving>,
     /// Scratch for flooding.
     pub(crate) targets: Vec<InterfaceId>,
     /// Scratch for fragmentation.
@@ -93,32 +120,48 @@ impl Router {
     pub fn new(ports: Vec<PortInfo>, slab: &Slab) -> Router {
         assert!((1..=1000).contains(&ports.len()), "{} ports", ports.len());
         let tree = Program::factory_tree(&ports);
-        let mut interface_ids = InterfaceIds::default();
-        let program = Program::compile(&tree, &ports, &mut interface_ids);
+        let mut ids = InterfaceIds::default();
+        let (mut counters, mut book) = (Counters::default(), CounterBook::default());
+        let (mut rules, mut queues) = (RuleState::new(SEED), Queues::default());
+        let books = Books {
+            ids: &mut ids,
+            book: &mut book,
+            counters: &mut counters,
+            rules: &mut rules,
+            queues: &mut queues,
+        };
+        let program = Program::compile(&tree, &ports, books);
         let mut router = Router {
             program,
             slab: slab.clone(),
             pool: slab.pool(),
             routes: Routes::default(),
             neighbours: Neighbours::default(),
-            counters: Counters::default(),
-            book: CounterBook::default(),
+            counters,
+            book,
             discards: Discards::default(),
+            connections: Connections::new(MAX_ENTRIES),
+            reassembly: Reassembly::default(),
+            rule_state: rules,
+            log: Log::new(LOG_LINES),
+            queues,
+            recipes: Recipes::default(),
             icmp_limit: RateLimit::default(),
             hosts: Vec::new(),
             interface_counts: Vec::new(),
             paths: PathCounts::default(),
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
-            interface_ids,
+            interface_ids: ids,
             ports,
             inbox: Batch::new(),
             traces: Vec::new(),
+            released: Vec::new(),
             targets: Vec::new(),
             pieces: Vec::new(),
             steps: None,
             reference: false,
         };
-        if let Err(error) = router.configure(&tree) {
+        if let Err(error) = router.configure(&tree, Moment::ZERO) {
             unreachable!("an empty configuration is legal: {error}");
         }
         router
@@ -134,8 +177,15 @@ impl Router {
     ///
     /// # Errors
     /// What the interpreter cannot know: more gateways than the FIB can number.
-    pub fn configure(&mut self, tree: &Tree) -> Result<(), TooManyTargets> {
-        let program = Program::compile(tree, &self.ports, &mut self.interface_ids);
+    pub fn configure(&mut self, tree: &Tree, now: Moment) -> Result<(), TooManyTargets> {
+        let books = Books {
+            ids: &mut self.interface_ids,
+            book: &mut self.book,
+            counters: &mut self.counters,
+            rules: &mut self.rule_state,
+            queues: &mut self.queues,
+        };
+        let program = Program::compile(tree, &self.ports, books);
         self.interface_counts.resize(self.interface_ids.len(), InterfaceCounts::default());
         let ways = address::routes(tree, &program.names, &program.addresses, |i| program.runs(i));
         self.routes.configure(ways)?;
@@ -144,6 +194,15 @@ impl Router {
         self.neighbours.timeout = settings.arp_timeout;
         self.icmp_limit.per_second = settings.icmp_rate_limit;
         self.icmp_limit.mask = settings.icmp_rate_mask;
+        self.recipes.forget(&mut self.counters);
+        let lives: HashSet<ItemId> = tree.ids().collect();
+        self.queues.apply(&program.queues, now, |item| lives.contains(&item));
+        self.book.retain(&mut self.counters, |item| lives.contains(&item));
+        self.rule_state.retain(|item| lives.contains(&item));
+        self.connections.configure(program.connection_settings);
+        if program.tracking != self.program.tracking {
+            self.connections.clear();
+        }
         self.adopt_hosts(&program);
         self.program = program;
         Ok(())
@@ -201,6 +260,13 @@ impl Router {
     /// How many packets the quick ways took.
     pub fn path_counts(&self) -> PathCounts {
         self.paths
+    }
+
+    /// The counters of a menu's rules, in their order.
+    pub fn rule_counts(&mut self, menu: &str, tree: &Tree) -> Vec<Count> {
+        self.recipes.fold(&mut self.counters);
+        let count = |item: &Item| self.book.find(item.id).map(|id| self.counters.get(id));
+        tree.items(menu).iter().map(|item| count(item).unwrap_or_default()).collect()
     }
 
     /// What was dropped, by reason.
@@ -272,6 +338,11 @@ impl Router {
             in_interface: port,
             out_interface: InterfaceId::NONE,
             connection_state: ConnectionState::Untracked,
+            flow: None,
+            new: None,
+            related: None,
+            translated: None,
+            fasttrack: false,
             fast: false,
             trace: self.traces.pop().unwrap_or_default(),
         }
@@ -347,7 +418,80 @@ impl Router {
             }
             fast::decrement_ttl(ip);
         }
+        p.trace.ttl_taken = 1;
         true
+    }
+
+    /// What connection tracking makes of a packet.
+    pub(crate) fn track(&mut self, now: Moment, p: &Packet) -> Tracking {
+        let slab = &self.slab;
+        let frame = slab.bytes(&p.frame);
+        if p.rest.is_empty() {
+            return self.connections.track(now, frame, &p.layers);
+        }
+        let rest = p.rest.iter().map(|piece| {
+            let start = usize::from(piece.layers.l3) + piece.header_len;
+            &slab.bytes(&piece.frame)[start..usize::from(piece.layers.l3_end)]
+        });
+        self.connections.track_reassembled(now, frame, &p.layers, p.ip_len, rest)
+    }
+
+    /// Shows a packet to rules.
+    pub(crate) fn with_view<T>(
+        &mut self,
+        now: Moment,
+        p: &mut Packet,
+        run: impl FnOnce(&Program, &View, &mut rule::Books) -> T,
+    ) -> T {
+        let routes = &self.routes;
+        let address_type = |address| routes.address_type(address);
+        let nat = match (p.flow, &p.new) {
+            (_, Some(new)) => new.flags,
+            (Some(flow), None) => self.connections.flags_of(flow),
+            (None, None) => Flags::default(),
+        };
+        let view = View {
+            frame: self.slab.bytes(&p.frame),
+            layers: &p.layers,
+            ip_len: p.ip_len,
+            in_interface: p.in_interface,
+            out_interface: p.out_interface,
+            in_bridge_port: if p.port == p.in_interface { InterfaceId::NONE } else { p.port },
+            out_bridge_port: InterfaceId::NONE,
+            connection_state: p.connection_state,
+            srcnat: nat.has(Flags::SRCNAT),
+            dstnat: nat.has(Flags::DSTNAT),
+            address_type: &address_type,
+        };
+        let mut books = rule::Books {
+            now,
+            state: &mut self.rule_state,
+            trace: &mut p.trace,
+            counters: &mut self.counters,
+            log: &mut self.log,
+        };
+        run(&self.program, &view, &mut books)
+    }
+
+    /// Gives a packet, and all its fragments, another 5-tuple.
+    pub(crate) fn rewrite(&mut self, p: &mut Packet, new: FiveTuple) {
+        translation::rewrite(self.slab.bytes_mut(&mut p.frame), &mut p.layers, &new);
+        for piece in &mut p.rest {
+            translation::rewrite(self.slab.bytes_mut(&mut piece.frame), &mut piece.layers, &new);
+        }
+    }
+
+    /// The length of the longest piece of a packet, which for most is all of it.
+    pub(crate) fn longest_piece(&self, p: &Packet) -> u16 {
+        let lens = p.rest.iter().map(|piece| piece.layers.l3_end - piece.layers.l3);
+        lens.chain([p.layers.l3_end - p.layers.l3]).max().unwrap_or(0)
+    }
+
+    /// The flow that keeps a recipe while nothing is tracked.
+    pub(crate) fn untracked_flow(&mut self, now: Moment, p: &Packet) -> Option<FlowId> {
+        let tuple = p.layers.tuple;
+        let known = self.connections.flows().find(tuple.hash(), &tuple);
+        known.or_else(|| self.connections.keep_untracked(tuple, now))
     }
 
     /// Whether `address` is a broadcast address here.

@@ -32,3 +32,36 @@ fn a_packet_is_routed() {
         assert_eq!(out, [(2, expected.build())], "{:?}", rig.router.discards());
     }
 }
+
+/// 25 rules that match nothing, and tracking with them: the way is the same, and a recipe takes
+/// over after the first packets.
+#[test]
+fn rules_are_passed_and_recipes_replay_them() {
+    let rules: String = (0..25)
+        .map(|n| format!("add chain=forward src-address=172.16.{n}.0/24 action=drop\n"))
+        .collect();
+    let script =
+        format!("{TWO_NETS}\n/ip firewall filter\n{rules}add chain=forward protocol=udp\n");
+    let mut ends = Vec::new();
+    for reference in [true, false] {
+        let mut rig = Rig::new(2, &script);
+        rig.router.set_reference(reference);
+        rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+        rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+        let to = |port: u16| craft::Frame {
+            src_mac: mac(1),
+            dst_mac: own_mac(1),
+            ..craft::udp(ip(10, 0, 1, 1), port, ip(10, 0, 2, 1), 2000)
+        };
+        let mut out = Vec::new();
+        for n in 0..100 {
+            out.extend(rig.pass(1, &to(1000 + n % 10).build()));
+        }
+        assert_eq!(out.len(), 100, "{:?}", rig.router.discards());
+        let replayed = rig.router.path_counts().replayed;
+        assert_eq!(replayed, if reference { 0 } else { 80 }, "the first two of each flow are not");
+        ends.push((out, rig.router.rule_counts("/ip firewall filter", rig.console.tree())));
+    }
+    assert_eq!(ends[0], ends[1]);
+    assert_eq!(ends[0].1.last().unwrap().packets, 100);
+}

@@ -138,17 +138,23 @@ pub fn parse(frame: &[u8]) -> Result<Layers, Malformed> {
     tagged_or_not_ipv4(frame)
 }
 
+/// [`parse`] for who does not look above IP, as a router without connection tracking: a transport
+/// header that is cut off or contradicts itself counts as none (`l4` is 0).
+///
+/// # Errors
+/// [`Malformed`], but never [`Malformed::Transport`].
+#[inline]
+pub fn network(frame: &[u8]) -> Result<Layers, Malformed> {
+    match parse(frame) {
+        Err(Malformed::Transport) => ipv4(frame, link(frame)?, Extent::Network),
+        other => other,
+    }
+}
+
 /// The same for the frames that are rarer, kept out of line so that [`parse`] stays short.
 #[inline(never)]
 fn tagged_or_not_ipv4(frame: &[u8]) -> Result<Layers, Malformed> {
-    let mut link = Link { ether_type: be16(frame, 12), vlan: None, l3: 14 };
-    while let ETHERTYPE_VLAN | ETHERTYPE_SVLAN = link.ether_type {
-        let tag = frame.get(usize::from(link.l3)..).and_then(<[u8]>::first_chunk::<4>);
-        let &[a, b, c, d] = tag.ok_or(Malformed::Ethernet)?;
-        link.vlan.get_or_insert(u16::from_be_bytes([a, b]));
-        link.ether_type = u16::from_be_bytes([c, d]);
-        link.l3 += 4;
-    }
+    let link = link(frame)?;
     let Link { ether_type, vlan, l3 } = link;
     let rest = &frame[usize::from(l3)..];
     let layers = Layers { ether_type, vlan, l3, l3_end: frame.len() as u16, ..Layers::default() };
@@ -162,6 +168,19 @@ fn tagged_or_not_ipv4(frame: &[u8]) -> Result<Layers, Malformed> {
         ETHERTYPE_ARP => crate::Arp::new(rest).map(|_| layers),
         _ => Ok(layers),
     }
+}
+
+/// The EtherType behind all tags, and where its header begins.
+fn link(frame: &[u8]) -> Result<Link, Malformed> {
+    let mut link = Link { ether_type: be16(frame, 12), vlan: None, l3: 14 };
+    while let ETHERTYPE_VLAN | ETHERTYPE_SVLAN = link.ether_type {
+        let tag = frame.get(usize::from(link.l3)..).and_then(<[u8]>::first_chunk::<4>);
+        let &[a, b, c, d] = tag.ok_or(Malformed::Ethernet)?;
+        link.vlan.get_or_insert(u16::from_be_bytes([a, b]));
+        link.ether_type = u16::from_be_bytes([c, d]);
+        link.l3 += 4;
+    }
+    Ok(link)
 }
 
 /// Reads an IPv4 packet that an ICMP error quotes: from its header on, and cut off somewhere
@@ -192,6 +211,8 @@ enum Extent {
     Whole,
     /// Its header and eight bytes.
     Quoted,
+    /// All its total length, but the transport header may be anything.
+    Network,
 }
 
 #[inline(always)] // so that the untagged frame's way has constant offsets
@@ -200,7 +221,7 @@ fn ipv4(frame: &[u8], link: Link, extent: Extent) -> Result<Layers, Malformed> {
     let header = ip.first_chunk::<20>().ok_or(Malformed::Ipv4)?;
     let header_len = usize::from(header[0] & 0x0f) * 4;
     let total_len = usize::from(be16(header, 2));
-    let end = if extent == Extent::Whole { total_len } else { total_len.min(ip.len()) };
+    let end = if extent == Extent::Quoted { total_len.min(ip.len()) } else { total_len };
     if header[0] >> 4 != 4 || header_len < 20 || total_len < header_len {
         return Err(Malformed::Ipv4);
     }
@@ -213,7 +234,10 @@ fn ipv4(frame: &[u8], link: Link, extent: Extent) -> Result<Layers, Malformed> {
     } else {
         // A first fragment, or a quotation, may end inside a TCP header, never before its ports.
         let cut = fragment & 0x3fff != 0 || extent == Extent::Quoted;
-        ports(protocol, payload, cut)?
+        match ports(protocol, payload, cut) {
+            Err(_) if extent == Extent::Network => None,
+            ports => ports?,
+        }
     };
     let both = ports.unwrap_or(0);
     Ok(Layers {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  batch of one port ─┬─ ipv4    nothing to ask but the FIB: look up, rewrite, out
-//!                     ├─ bridge  nothing to ask but the hosts (and the bridge filter)
-//!                     └─ flow    a recipe per flow: what its first packet went through
+//!                     ├─ bridge  nothing to ask but the hosts
+//!                     └─ replay  a recipe per flow: what its first packet went through
 //!   whatever does not fit ─► flow::physical_in, at its place in the batch, so order is kept
 //! ```
 //!
@@ -14,6 +14,8 @@
 mod bridge;
 /// Routing when there is nothing to ask but the FIB.
 mod ipv4;
+/// Replaying recipes: a flow's packets after its first ones.
+mod replay;
 
 use crate::flow;
 use crate::interface::InterfaceId;
@@ -28,7 +30,8 @@ pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     match interface.bridge {
         _ if !interface.enabled => {}
         Some(bridge) => return bridge::receive(r, now, port, bridge, batch),
-        None => return ipv4::receive(r, now, port, batch),
+        None if r.program.is_stateless() => return ipv4::receive(r, now, port, batch),
+        None => return replay::receive(r, now, port, batch),
     }
     for frame in batch.drain() {
         flow::physical_in(r, now, port, frame);

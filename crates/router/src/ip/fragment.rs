@@ -7,7 +7,7 @@
 //!
 //! Never answers: a datagram that runs out of time is handed back for the ICMP error.
 
-use port::{Frame, Pool};
+use port::{Frame, Pool, Slab};
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use wire::{Layers, Moment, checksum};
@@ -148,13 +148,8 @@ const MAX_FRAMES: usize = 1024;
 
 impl Reassembly {
     /// Takes in a fragment.
-    pub fn collect(
-        &mut self,
-        now: Moment,
-        bytes: &[u8],
-        frame: Frame,
-        layers: Layers,
-    ) -> Collected {
+    pub fn collect(&mut self, now: Moment, slab: &Slab, frame: Frame, layers: Layers) -> Collected {
+        let bytes = slab.bytes(&frame);
         let l3 = usize::from(layers.l3);
         let header_len = usize::from(bytes[l3] & 0x0f) * 4;
         let field = u16::from_be_bytes([bytes[l3 + 6], bytes[l3 + 7]]);

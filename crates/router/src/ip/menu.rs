@@ -13,7 +13,11 @@ pub const ADDRESS: Menu = Menu {
         Property::new("address", Type::Cidr, "The address and its network's length; /32 if none.")
             .required(),
         Property::new("interface", INTERFACES, "The interface it is on.").required(),
-        Property::new("network", Type::Address, "The network's address.").read_only(),
+        Property::new(
+            "network",
+            Type::Address,
+            "The network's address; it follows from the address and must agree with it.",
+        ),
         Property::missing("broadcast", "the network's last address is used"),
         Property::new("actual-interface", Type::Text, "The interface it is on.").read_only(),
     ],
@@ -29,7 +33,7 @@ pub const ROUTE: Menu = Menu {
             .default("0.0.0.0/0"),
         Property::new(
             "gateway",
-            Type::List(&Type::Custom(gateway)),
+            Type::List(&Type::Either(&[Type::Address, INTERFACES])),
             "The next router's address, or an interface; several share the load (ECMP).",
         ),
         Property::new("distance", Type::Number(1, 255), "The lowest wins.").default("1"),
@@ -54,14 +58,6 @@ pub const ROUTE: Menu = Menu {
     ],
     help: "Static routes.",
 };
-
-/// A gateway: an address, or an interface's name.
-fn gateway(text: &str) -> Result<Value, String> {
-    if text.is_empty() || text.contains(['%', '/', ' ']) {
-        return Err("expected an address (10.0.0.1) or an interface's name".into());
-    }
-    Ok(text.parse().map_or_else(|_| Value::Text(text.into()), Value::Address))
-}
 
 /// `/ip arp`.
 pub const ARP: Menu = Menu {

@@ -15,6 +15,7 @@
 use super::fib::{Fib, NextHopId};
 use super::neighbour::NeighbourId;
 use crate::interface::InterfaceId;
+use crate::packet::AddressType;
 use std::collections::{BTreeMap, HashMap};
 use wire::Ipv4Prefix;
 
@@ -142,6 +143,19 @@ impl Routes {
     #[inline]
     pub fn leaf(&self, id: NextHopId) -> Leaf {
         self.leaves[usize::from(id.0)]
+    }
+
+    /// What kind of address an address is (`src-address-type`, `dst-address-type`).
+    pub fn address_type(&self, address: u32) -> AddressType {
+        match self.target(self.lookup(address)) {
+            Some(Target::Local) => AddressType::Local,
+            Some(Target::Broadcast) => AddressType::Broadcast,
+            Some(Target::Multicast) => AddressType::Multicast,
+            Some(Target::Connected(_) | Target::Gateways(_)) => AddressType::Unicast,
+            Some(Target::Blackhole) => AddressType::Blackhole,
+            Some(Target::Prohibit) => AddressType::Prohibit,
+            Some(Target::Unreachable | Target::Martian) | None => AddressType::Unreachable,
+        }
     }
 
     /// All leaves by number.

@@ -61,7 +61,7 @@ impl Rig {
             Ok(output) => output,
             Err(error) => panic!("{error}"),
         };
-        self.router.configure(self.console.tree()).unwrap();
+        self.router.configure(self.console.tree(), self.now).unwrap();
         output.text
     }
 
@@ -111,9 +111,11 @@ impl Rig {
     /// Introduces a neighbour: an ARP request from it, as a host does that wants to talk.
     pub(crate) fn introduce(&mut self, port: usize, mac: MacAddr, ip: u32, router_ip: u32) {
         let out = self.pass(port, &craft::arp(ArpMessage::request(mac, ip, router_ip)).build());
-        let reply = out.first().expect("the router answers ARP");
-        let message = wire::Arp::new(&reply.1[14..]).unwrap().message();
-        assert_eq!(message.operation, Operation::Reply, "{message:?}");
+        let replied = out.iter().any(|(to, frame)| {
+            let arp = wire::Arp::new(&frame[14..]).map(|arp| arp.message());
+            *to == port && arp.is_ok_and(|arp| arp.operation == Operation::Reply)
+        });
+        assert!(replied, "no ARP reply, but {out:02x?}");
     }
 
     /// The number of ether`n`.

@@ -161,6 +161,11 @@ impl Connections {
         self.slab.get(id.index()).filter(|c| c.flags.has(Flags::CONFIRMED))
     }
 
+    /// The flags of a flow's connection; none if it has none.
+    pub fn flags_of(&self, flow: FlowId) -> Flags {
+        self.get(self.flow(flow).connection).map_or(Flags::default(), Connection::flags)
+    }
+
     /// All connections in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
         let all = self.slab.iter().enumerate();
