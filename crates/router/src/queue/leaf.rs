@@ -188,14 +188,7 @@ impl<T> Queues<T> {
         for cold in self.cold.iter_mut().filter(|cold| cold.sampled == Moment::ZERO) {
             cold.sampled = now;
         }
-        // Limits have changed: whoever waits may have to wait longer or shorter.
-        self.deadlines.clear();
-        self.deadlines.reserve(self.leaves.len());
-        for id in (0..self.leaves.len() as u32).map(QueueLeafId) {
-            if let Some(ready) = self.ready(id) {
-                self.deadlines.push(Reverse((ready, id)));
-            }
-        }
+        self.renew_deadlines();
         let (leaves, cold, free) = (&mut self.leaves, &mut self.cold, &mut self.free_slots);
         self.slots.retain(|&item, &mut slot| {
             let both = 2 * slot as usize..2 * slot as usize + 2;
@@ -365,6 +358,17 @@ impl<T> Queues<T> {
         let leaf = &mut self.leaves[id.index()];
         leaf.bucket = leaf.bucket.with_limit(limit, now);
         leaf.limit = limit.packets;
+    }
+
+    /// Limits have changed: whoever waits may have to wait longer or shorter.
+    fn renew_deadlines(&mut self) {
+        self.deadlines.clear();
+        self.deadlines.reserve(self.leaves.len());
+        for id in (0..self.leaves.len() as u32).map(QueueLeafId) {
+            if let Some(ready) = self.ready(id) {
+                self.deadlines.push(Reverse((ready, id)));
+            }
+        }
     }
 
     fn node(&mut self, node: Node<T>) -> u32 {
