@@ -39,11 +39,17 @@ pub mod tcp;
 /// When connections end.
 mod timers;
 
+/// The menus: every property, once.
+pub mod menu;
+
+/// Connections as the user sees them.
+pub mod list;
 /// All connections: from packet to state, and what is entered and ended.
 mod tracking;
 
 pub use connection::{Connection, ConnectionId, Flags};
 pub use flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
+pub use list::Entry;
 pub use settings::{Class, Enabled, Settings, Timeouts};
 pub use tcp::TcpState;
 pub use timers::Rank;

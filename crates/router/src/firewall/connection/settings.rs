@@ -39,22 +39,27 @@ pub enum Class {
 }
 
 impl Class {
-    /// All, in order, with the property's name and default as typed.
-    pub const ALL: [(Class, &'static str, &'static str); 14] = [
-        (Class::TcpSynSent, "tcp-syn-sent-timeout", "5s"),
-        (Class::TcpSynReceived, "tcp-syn-received-timeout", "5s"),
-        (Class::TcpEstablished, "tcp-established-timeout", "1d"),
-        (Class::TcpFinWait, "tcp-fin-wait-timeout", "10s"),
-        (Class::TcpCloseWait, "tcp-close-wait-timeout", "10s"),
-        (Class::TcpLastAck, "tcp-last-ack-timeout", "10s"),
-        (Class::TcpTimeWait, "tcp-time-wait-timeout", "10s"),
-        (Class::TcpClose, "tcp-close-timeout", "10s"),
-        (Class::TcpMaxRetrans, "tcp-max-retrans-timeout", "5m"),
-        (Class::TcpUnacked, "tcp-unacked-timeout", "5m"),
-        (Class::Udp, "udp-timeout", "10s"),
-        (Class::UdpStream, "udp-stream-timeout", "3m"),
-        (Class::Icmp, "icmp-timeout", "10s"),
-        (Class::Generic, "generic-timeout", "10m"),
+    /// All, in order, each with the property's name, its default as typed, and what it means.
+    pub const ALL: [(Class, &'static str, &'static str, &'static str); 14] = [
+        (Class::TcpSynSent, "tcp-syn-sent-timeout", "5s", "After a SYN."),
+        (Class::TcpSynReceived, "tcp-syn-received-timeout", "5s", "After a SYN was answered."),
+        (Class::TcpEstablished, "tcp-established-timeout", "1d", "While established."),
+        (Class::TcpFinWait, "tcp-fin-wait-timeout", "10s", "After a FIN."),
+        (Class::TcpCloseWait, "tcp-close-wait-timeout", "10s", "After a FIN was acknowledged."),
+        (Class::TcpLastAck, "tcp-last-ack-timeout", "10s", "After the other side's FIN."),
+        (Class::TcpTimeWait, "tcp-time-wait-timeout", "10s", "After that was acknowledged."),
+        (Class::TcpClose, "tcp-close-timeout", "10s", "After a RST."),
+        (
+            Class::TcpMaxRetrans,
+            "tcp-max-retrans-timeout",
+            "5m",
+            "After three retransmissions, or with the window closed.",
+        ),
+        (Class::TcpUnacked, "tcp-unacked-timeout", "5m", "While data is not acknowledged."),
+        (Class::Udp, "udp-timeout", "10s", "Before traffic goes both ways."),
+        (Class::UdpStream, "udp-stream-timeout", "3m", "With traffic both ways."),
+        (Class::Icmp, "icmp-timeout", "10s", "ICMP queries."),
+        (Class::Generic, "generic-timeout", "10m", "Every other protocol."),
     ];
 }
 
@@ -90,26 +95,19 @@ impl Timeouts {
 }
 
 impl Default for Timeouts {
+    /// RouterOS 6's; a test compares them with the texts in [`Class::ALL`].
     fn default() -> Timeouts {
         const S: u32 = 1000;
         const M: u32 = 60 * S;
         const D: u32 = 24 * 60 * M;
-        Timeouts([
-            5 * S,
-            5 * S,
-            D,
-            10 * S,
-            10 * S,
-            10 * S,
-            10 * S,
-            10 * S,
-            5 * M,
-            5 * M,
-            10 * S,
-            3 * M,
-            10 * S,
-            10 * M,
-        ])
+        Timeouts(Class::ALL.map(|(class, ..)| match class {
+            Class::TcpEstablished => D,
+            Class::TcpSynSent | Class::TcpSynReceived => 5 * S,
+            Class::TcpMaxRetrans | Class::TcpUnacked => 5 * M,
+            Class::UdpStream => 3 * M,
+            Class::Generic => 10 * M,
+            _ => 10 * S,
+        }))
     }
 }
 

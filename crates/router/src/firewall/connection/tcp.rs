@@ -486,9 +486,11 @@ impl Tcp {
             sack = sacked(segment, ack);
         }
 
-        let restarts = after(end, sender.end)
-            && ((self.state == TcpState::SynSent && direction == Direction::Original)
-                || (self.state == TcpState::SynReceived && direction == Direction::Reply));
+        // Before any answer the sender may change its mind: another SYN instead of the first, or
+        // the RST by which it gets rid of the other end's old connection (RFC 9293 §3.5.1).
+        let restarts = self.state == TcpState::SynSent
+            && direction == Direction::Original
+            && after(end, sender.end);
         if sender.max_window == 0 && !syn {
             // The middle of a connection whose beginning nobody saw.
             sender.end = end;
@@ -499,11 +501,12 @@ impl Tcp {
             } else if sack == receiver.end.wrapping_add(1) {
                 receiver.end = sack; // the answer to a keepalive, which ends one byte early
             }
-        } else if sender.max_window == 0 || (restarts && syn) {
-            // The first SYN of this side; or another one instead of it (RFC 9293 §3.4.1).
+        } else if sender.max_window == 0 || restarts {
             (sender.end, sender.max_end) = (end, end);
             sender.max_window = window.max(1);
-            sender.read_options(segment);
+            if syn {
+                sender.read_options(segment);
+            }
             if direction == Direction::Reply {
                 if sender.flags & receiver.flags & SCALES == 0 {
                     // Both have to offer scaling (RFC 7323 §1.3).

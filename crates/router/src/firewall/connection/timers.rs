@@ -151,11 +151,9 @@ impl Timers {
     pub(super) fn due(&mut self, now_ms: u32) -> Option<ConnectionId> {
         let now = now_ms >> TICK_BITS;
         let mut behind = now.wrapping_sub(self.cursor) & TICKS;
-        if behind > TICKS / 2 {
-            return None; // time does not run backwards; should it, nothing is due
-        }
         if behind >= SLOTS {
-            // A whole round or more is late: each slot once is enough.
+            // A whole round or more is late (or time went backwards, which is treated alike):
+            // each slot once is enough.
             self.cursor = now.wrapping_sub(SLOTS - 1) & TICKS;
             behind = SLOTS - 1;
         }

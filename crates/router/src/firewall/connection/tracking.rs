@@ -45,6 +45,22 @@ pub struct New {
     tcp: Tcp,
 }
 
+#[cfg(test)]
+impl New {
+    /// What tracking gives for the first packet of a UDP tuple.
+    pub(crate) fn udp(tuple: FiveTuple) -> New {
+        New {
+            original: tuple,
+            translated: tuple,
+            flags: Flags::default(),
+            len: 28,
+            class: Class::Udp,
+            icmp: [0; 2],
+            tcp: Tcp::default(),
+        }
+    }
+}
+
 /// What happened to connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -247,7 +263,13 @@ impl Connections {
                 if !connection.tcp.established(direction, &segment) {
                     match connection.tcp.judge(direction, &segment, seen_reply, assured) {
                         Verdict::Accept => {}
-                        Verdict::Ignore => return known,
+                        Verdict::Ignore => {
+                            // Not counted, and no timeout begins anew; but somebody answered.
+                            if direction == Direction::Reply && !seen_reply {
+                                self.reply_seen(flow.connection);
+                            }
+                            return known;
+                        }
                         Verdict::Invalid => return INVALID,
                         Verdict::Reopen => {
                             self.remove(flow.connection);
@@ -509,7 +531,7 @@ impl Connections {
     }
 
     /// Milliseconds until the connection ends if nothing comes.
-    fn timeout_left(&self, id: ConnectionId, now_ms: u32) -> u32 {
+    pub(super) fn timeout_left(&self, id: ConnectionId, now_ms: u32) -> u32 {
         let connection = &self.slab[id.index()];
         if connection.flags.has(Flags::DYING) {
             return 0;

@@ -1,0 +1,132 @@
+//! `/ip firewall connection print`: connections as the user sees them.
+
+use super::connection::{Connection, ConnectionId, Flags};
+use super::flow::Direction;
+use super::tcp::TcpState;
+use super::tracking::Connections;
+use crate::counter::Count;
+use config::Value;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use wire::layers::protocol;
+use wire::{FiveTuple, Moment};
+
+/// A connection, as it stands at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its number.
+    pub id: ConnectionId,
+    /// Its flags.
+    pub flags: Flags,
+    /// The first packet as it came.
+    pub original: FiveTuple,
+    /// The replies as they come.
+    pub reply: FiveTuple,
+    /// Type and code of the first packet, if it was ICMP.
+    pub icmp: Option<(u8, u8)>,
+    /// `tcp-state`, if it is TCP.
+    pub tcp_state: Option<TcpState>,
+    /// Until it ends if nothing comes; 0 if it only waits to be swept.
+    pub timeout: Duration,
+    /// Packets and IP bytes, by direction.
+    pub counts: [Count; 2],
+    /// Of these, what FastTrack carried.
+    pub fasttrack: [Count; 2],
+}
+
+impl Connections {
+    /// All connections, in the order of their numbers.
+    pub fn list(&self, now: Moment) -> impl Iterator<Item = Entry> {
+        self.iter().map(move |(id, connection)| self.describe(id, connection, now))
+    }
+
+    /// One of them.
+    pub fn entry(&self, id: ConnectionId, now: Moment) -> Option<Entry> {
+        self.get(id).map(|connection| self.describe(id, connection, now))
+    }
+
+    fn describe(&self, id: ConnectionId, connection: &Connection, now: Moment) -> Entry {
+        let both = [Direction::Original, Direction::Reply];
+        let [original, reply] = both.map(|direction| self.flow(connection.flow(direction)));
+        let has_icmp = original.protocol == protocol::ICMP;
+        let has_tcp = original.protocol == protocol::TCP;
+        Entry {
+            id,
+            flags: connection.flags(),
+            original: original.tuple(),
+            reply: reply.tuple(),
+            icmp: has_icmp.then_some((connection.icmp_type, connection.icmp_code)),
+            tcp_state: has_tcp.then_some(connection.tcp.state),
+            timeout: Duration::from_millis(self.timeout_left(id, now.as_millis_u32()).into()),
+            counts: [original, reply].map(|f| Count { packets: f.packets, bytes: f.bytes }),
+            fasttrack: both.map(|direction| self.fasttrack_count(id, direction)),
+        }
+    }
+}
+
+impl Entry {
+    /// The properties of [`CONNECTION`](super::menu::CONNECTION), as far as they have a value.
+    pub fn values(&self) -> BTreeMap<&'static str, Value> {
+        let mut values = BTreeMap::new();
+        for (_, name, flag) in Flags::NAMES {
+            values.insert(name, Value::Bool(self.flags.has(flag)));
+        }
+        let mut text = |name, text: String| values.insert(name, Value::Text(text));
+        text("protocol", protocol_name(self.original.protocol));
+        text(
+            "src-address",
+            address(self.original.protocol, self.original.src, self.original.src_port),
+        );
+        text(
+            "dst-address",
+            address(self.original.protocol, self.original.dst, self.original.dst_port),
+        );
+        text(
+            "reply-src-address",
+            address(self.reply.protocol, self.reply.src, self.reply.src_port),
+        );
+        text(
+            "reply-dst-address",
+            address(self.reply.protocol, self.reply.dst, self.reply.dst_port),
+        );
+        if let Some(state) = self.tcp_state {
+            text("tcp-state", state.name().to_string());
+        }
+        values.insert("timeout", Value::Time(self.timeout));
+        let mut number = |name, n: u64| values.insert(name, Value::Number(n as i64));
+        if let Some((kind, code)) = self.icmp {
+            number("icmp-type", kind.into());
+            number("icmp-code", code.into());
+            number("icmp-id", self.original.src_port.into());
+        }
+        let [original, reply] = self.counts;
+        number("orig-packets", original.packets);
+        number("orig-bytes", original.bytes);
+        number("repl-packets", reply.packets);
+        number("repl-bytes", reply.bytes);
+        let [original, reply] = self.fasttrack;
+        number("orig-fasttrack-packets", original.packets);
+        number("orig-fasttrack-bytes", original.bytes);
+        number("repl-fasttrack-packets", reply.packets);
+        number("repl-fasttrack-bytes", reply.bytes);
+        values
+    }
+}
+
+fn protocol_name(protocol: u8) -> String {
+    match protocol {
+        protocol::TCP => "tcp".to_string(),
+        protocol::UDP => "udp".to_string(),
+        protocol::ICMP => "icmp".to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn address(protocol: u8, address: u32, port: u16) -> String {
+    let address = Ipv4Addr::from(address);
+    match protocol {
+        protocol::TCP | protocol::UDP => format!("{address}:{port}"),
+        _ => address.to_string(),
+    }
+}

@@ -1,0 +1,125 @@
+//! The property tables of `/ip firewall connection` and `/ip firewall connection tracking`
+//! (`routeros/D-conntrack.md`).
+
+use super::settings::{Class, Enabled, Settings, Timeouts};
+use config::{Menu, MenuKind, Property, Tree, Type, Value};
+use std::time::Duration;
+
+/// `/ip firewall connection tracking`.
+pub const TRACKING: Menu = Menu {
+    path: "/ip firewall connection tracking",
+    kind: MenuKind::Settings,
+    properties: &TRACKING_PROPERTIES,
+    help: "Whether connections are tracked, and how long they live without traffic.",
+};
+
+/// `/ip firewall connection`: made by traffic; `remove` ends one.
+pub const CONNECTION: Menu = Menu {
+    path: "/ip firewall connection",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
+    properties: &CONNECTION_PROPERTIES,
+    help: "The connections that are tracked.",
+};
+
+const TRACKING_PROPERTIES: [Property; Class::ALL.len() + 6] = {
+    let enabled = Property::new(
+        "enabled",
+        Type::Enum(&["auto", "yes", "no"]),
+        "auto: as soon as something needs it, a firewall rule for one.",
+    );
+    let mut all = [enabled.default("auto"); Class::ALL.len() + 6];
+    let mut i = 0;
+    while i < Class::ALL.len() {
+        let (_, name, default, help) = Class::ALL[i];
+        all[1 + i] = Property::new(name, Type::Custom(timeout), help).default(default);
+        i += 1;
+    }
+    let at = 1 + i;
+    all[at] = Property::new(
+        "loose-tcp-tracking",
+        Type::Bool,
+        "A TCP segment from the middle of a connection may enter it.",
+    )
+    .default("yes");
+    let count = Type::Number(0, u32::MAX as i64);
+    all[at + 1] = Property::new("total-entries", count, "Connections now.").read_only();
+    all[at + 2] = Property::new("max-entries", count, "Connections at most.").read_only();
+    all[at + 3] = Property::missing("active-ipv4", "version 7's; read enabled");
+    all[at + 4] = Property::missing("active-ipv6", "version 7's; IPv6 is not tracked");
+    all
+};
+
+const CONNECTION_PROPERTIES: [Property; 32] = [
+    Property::flag("expected", 'E', "Announced by a helper; none is built."),
+    Property::flag("seen-reply", 'S', "Traffic was seen in both directions."),
+    Property::flag("assured", 'A', "Kept when the table is full."),
+    Property::flag("confirmed", 'C', "The first packet has left the router."),
+    Property::flag("dying", 'D', "About to end."),
+    Property::flag("fasttrack", 'F', "Marked by action=fasttrack-connection."),
+    Property::flag("srcnat", 's', "The source is translated."),
+    Property::flag("dstnat", 'd', "The destination is translated."),
+    text("protocol", "IP protocol.").column(),
+    text("src-address", "Source of the first packet, with its port.").column(),
+    text("dst-address", "Destination of the first packet, with its port.").column(),
+    text("reply-src-address", "Source of the replies."),
+    text("reply-dst-address", "Destination of the replies."),
+    number("icmp-type", "ICMP type of the first packet."),
+    number("icmp-code", "ICMP code of the first packet."),
+    number("icmp-id", "ICMP identifier of the first packet."),
+    text("tcp-state", "State of the TCP connection.").column(),
+    Property::new("timeout", Type::Time, "Until it ends if nothing comes.").read_only().column(),
+    number("orig-packets", "Packets as the first one."),
+    number("orig-bytes", "IP bytes as the first packet."),
+    number("orig-fasttrack-packets", "Of these, packets by FastTrack."),
+    number("orig-fasttrack-bytes", "Of these, bytes by FastTrack."),
+    number("repl-packets", "Packets against the first one."),
+    number("repl-bytes", "IP bytes against the first packet."),
+    number("repl-fasttrack-packets", "Of these, packets by FastTrack."),
+    number("repl-fasttrack-bytes", "Of these, bytes by FastTrack."),
+    Property::missing("connection-mark", "mangle is not built"),
+    Property::missing("connection-type", "helpers are not built"),
+    Property::missing("orig-rate", "read orig-bytes twice"),
+    Property::missing("repl-rate", "read repl-bytes twice"),
+    Property::missing("gre-key", "GRE is tracked by its addresses"),
+    Property::missing("p2p", "layer 7 is not looked at"),
+];
+
+const fn text(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, Type::Text, help).read_only()
+}
+
+const fn number(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, Type::Number(0, i64::MAX), help).read_only()
+}
+
+/// A time of at least a millisecond that the time stamps can tell.
+fn timeout(text: &str) -> Result<Value, String> {
+    let expected = || "a time from 1ms to 12d, such as 10s or 1d".to_string();
+    let value = Type::Time.parse(text, &config::AnyName).map_err(|_| expected())?;
+    match value {
+        Value::Time(time) if time >= Duration::from_millis(1) && time <= Timeouts::MAX => {
+            Ok(Value::Time(time))
+        }
+        _ => Err(expected()),
+    }
+}
+
+impl Settings {
+    /// What was typed in `/ip firewall connection tracking`, with the defaults.
+    pub fn read(tree: &Tree) -> Settings {
+        let typed = tree.read_settings(&TRACKING);
+        let mut timeouts = Timeouts::default();
+        for (class, name, ..) in Class::ALL {
+            timeouts.set(class, typed.time(name));
+        }
+        Settings {
+            enabled: match typed.text("enabled").as_str() {
+                "yes" => Enabled::Yes,
+                "no" => Enabled::No,
+                _ => Enabled::Auto,
+            },
+            timeouts,
+            loose_tcp: typed.bool("loose-tcp-tracking"),
+        }
+    }
+}
