@@ -47,6 +47,7 @@ pub const MENUS: &[&config::Menu] = &[
     &interface::bridge::menu::BRIDGE,
     &interface::bridge::menu::PORT,
     &interface::bridge::menu::SETTINGS,
+    &interface::bridge::filter::menu::FILTER,
     &ip::menu::SETTINGS,
     &ip::menu::ADDRESS,
     &ip::menu::ARP,
@@ -54,4 +55,6 @@ pub const MENUS: &[&config::Menu] = &[
     &firewall::menu::FILTER,
     &firewall::menu::NAT,
     &firewall::menu::ADDRESS_LIST,
+    &firewall::connection::menu::TRACKING,
+    &queue::menu::SIMPLE,
 ];

@@ -139,8 +139,10 @@ pub(crate) struct Packet {
     pub(crate) port: InterfaceId,
     /// The interface IP sees: the bridge, for a member port.
     pub(crate) in_interface: InterfaceId,
-    /// Where it goes, once that is known.
+    /// Where it goes, once that is known: the bridge, for a member port.
     pub(crate) out_interface: InterfaceId,
+    /// The member port it goes out by, in the bridge's boxes.
+    pub(crate) out_port: InterfaceId,
     /// What connection tracking made of it.
     pub(crate) connection_state: ConnectionState,
     /// Its flow, if connection tracking knows it.

@@ -135,6 +135,8 @@ pub struct Program {
     pub names: Names,
     /// The bridges.
     pub bridges: Vec<Bridge>,
+    /// `/interface bridge filter`.
+    pub bridge_filter: bridge::filter::Filter,
     /// The router's own addresses.
     pub addresses: Vec<Address>,
     /// `/ip settings`.
@@ -265,6 +267,8 @@ impl Program {
         }
         let addresses = address::read(tree, &names);
         let settings = Settings::read(tree);
+        let bridge_filter =
+            bridge::filter::Filter::compile(tree, &names, books.book, books.counters, books.rules);
         let mut setting = Setting {
             tree,
             names: &names,
@@ -276,7 +280,7 @@ impl Program {
         let filter = Filter::compile(&mut setting);
         let nat = Nat::compile(&mut setting);
         let queues = Simple::compile(tree, &names, books.queues);
-        let connection_settings = connection::Settings::default();
+        let connection_settings = connection::Settings::read(tree);
         let rules = filter.len() + nat.len() > 0;
         let tracking = match connection_settings.enabled {
             Enabled::Yes => true,
@@ -291,6 +295,11 @@ impl Program {
             (!tracking, "connection tracking is not active", &[FASTTRACK]),
             (!queues.is_empty(), "there are simple queues", &[IPV4]),
             (
+                !bridge_filter.is_empty(),
+                "there are rules in /interface bridge filter",
+                &[BRIDGE_PATH],
+            ),
+            (
                 !bridge_settings.bool("allow-fast-path"),
                 "/interface bridge settings allow-fast-path=no",
                 &[BRIDGE_PATH],
@@ -301,6 +310,7 @@ impl Program {
             ports: ports_of,
             names,
             bridges,
+            bridge_filter,
             addresses,
             settings,
             filter,

@@ -100,6 +100,8 @@ pub struct Router {
     inbox: Batch,
     /// Traces not in use: their memory is used again.
     traces: Vec<Trace>,
+    /// Scratch for the bridge filter's walk.
+    pub(crate) bridge_trace: Trace,
     /// Scratch for what queues let go.
     pub(crate) released: Vec<Leaving>,
     /// Scratch for flooding.
@@ -155,6 +157,7 @@ impl Router {
             ports,
             inbox: Batch::new(),
             traces: Vec::new(),
+            bridge_trace: Trace::default(),
             released: Vec::new(),
             targets: Vec::new(),
             pieces: Vec::new(),
@@ -237,7 +240,7 @@ impl Router {
             self.flush(now, ports);
         }
         self.inbox = inbox;
-        flow::timers(self, now);
+        flow::timers::due(self, now);
         self.flush(now, ports);
         received
     }
@@ -337,6 +340,7 @@ impl Router {
             port,
             in_interface: port,
             out_interface: InterfaceId::NONE,
+            out_port: InterfaceId::NONE,
             connection_state: ConnectionState::Untracked,
             flow: None,
             new: None,
@@ -457,7 +461,7 @@ impl Router {
             in_interface: p.in_interface,
             out_interface: p.out_interface,
             in_bridge_port: if p.port == p.in_interface { InterfaceId::NONE } else { p.port },
-            out_bridge_port: InterfaceId::NONE,
+            out_bridge_port: p.out_port,
             connection_state: p.connection_state,
             srcnat: nat.has(Flags::SRCNAT),
             dstnat: nat.has(Flags::DSTNAT),
@@ -516,7 +520,7 @@ impl Router {
         address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)
     }
 
-    pub(crate) fn send_arp_request(&mut self, request: Request) {
+    pub(crate) fn send_arp_request(&mut self, now: Moment, request: Request) {
         let mac = self.program.interface(request.interface).mac;
         let Some(own) =
             address::source(&self.program.addresses, request.interface, request.address)
@@ -525,7 +529,7 @@ impl Router {
         };
         let message = ArpMessage::request(mac, own, request.address);
         match arp::frame(&mut self.pool, message, mac, request.to) {
-            Some(frame) => flow::link_out(self, request.interface, frame, false),
+            Some(frame) => flow::link_out(self, now, request.interface, frame, false),
             None => self.discards.add(Discard::NoFrame),
         }
     }
@@ -539,11 +543,6 @@ impl Router {
         self.interface_counts[waiting.in_interface.index()].fast_rx.add(bytes.len() as u64);
     }
 
-    /// Counts a frame the router sends by a bridge (its ports count it again, each).
-    pub(crate) fn count_bridge_tx(&mut self, bridge: InterfaceId, frame: &Frame) {
-        self.interface_counts[bridge.index()].tx.add(frame.len() as u64);
-    }
-
     /// A second frame with the same bytes.
     pub(crate) fn copy_frame(&mut self, frame: &Frame) -> Option<Frame> {
         let mut copy = self.pool.alloc(frame.len())?;
@@ -552,13 +551,13 @@ impl Router {
     }
 
     /// A second packet like this one, for another port of a bridge.
-    pub(crate) fn copy(&mut self, p: Option<&Packet>) -> Option<Packet> {
-        let p = p?;
+    pub(crate) fn copy(&mut self, p: &Packet) -> Option<Packet> {
         let Some(frame) = self.copy_frame(&p.frame) else {
             self.discards.add(Discard::NoFrame);
             return None;
         };
         let mut copy = self.packet(frame, p.layers, p.port);
+        (copy.in_interface, copy.out_interface) = (p.in_interface, p.out_interface);
         (copy.fast, copy.malformed) = (p.fast, p.malformed);
         Some(copy)
     }

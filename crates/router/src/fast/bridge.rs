@@ -1,7 +1,7 @@
-//! Bridging when there is nothing to ask but the hosts.
+//! Bridging between known hosts, through the bridge filter if it has rules.
 //!
 //! ```text
-//! both MACs of all frames: prefetch their buckets ─► decide ─► known, one port ─► learn, outbox
+//! both MACs of all frames: prefetch their buckets ─► decide ─► known, one port ─► learn, filter, outbox
 //!                                                      └ flood, local, tagged … ─► slow path
 //! ```
 //!
@@ -9,13 +9,17 @@
 //! own source: that one is left to the slow path.
 
 use crate::counter::Count;
+use crate::discard::Discard;
+use crate::firewall::rule::Books;
 use crate::flow;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::Decision;
+use crate::interface::bridge::filter::Chain;
+use crate::packet::{ConnectionState, View};
 use crate::program::BridgeAt;
 use crate::router::Router;
-use port::Batch;
-use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
+use port::{Batch, Frame};
+use wire::layers::{self, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::{MacAddr, Moment};
 
 /// Bridges a batch.
@@ -34,6 +38,7 @@ pub(super) fn receive(
     }
     let fast = r.program.bridge_fast_path() && r.program.interface(port).fast_rx;
     let learn = r.program.bridge(bridge).port(port).is_some_and(|port| port.learn);
+    let filtered = !r.program.bridge_filter.is_empty();
     let mut forwarded = Count::default();
     for frame in batch.drain() {
         let to = plain_addresses(r.slab.bytes(&frame)).and_then(|(dst, src)| {
@@ -49,6 +54,10 @@ pub(super) fn receive(
         if learn {
             r.hosts[bridge.0].learn(src.to_u64(), port, now.as_millis_u32());
         }
+        if filtered && !accepts(r, now, (port, to), bridge, &frame) {
+            r.discard_frame(frame, Discard::BridgeFilterDrop);
+            continue;
+        }
         forwarded.add(frame.len() as u64);
         r.transmit(to, frame, fast);
     }
@@ -56,6 +65,43 @@ pub(super) fn receive(
         r.paths.bridge_fast_path.merge(forwarded);
         r.interface_counts[port.index()].fast_rx.merge(forwarded);
     }
+}
+
+/// Whether the bridge filter lets a frame go from port to port.
+fn accepts(
+    r: &mut Router,
+    now: Moment,
+    (from, to): (InterfaceId, InterfaceId),
+    bridge: BridgeAt,
+    frame: &Frame,
+) -> bool {
+    let bytes = r.slab.bytes(frame);
+    // A bridge need not understand what it forwards.
+    let layers = layers::network(bytes).unwrap_or_default();
+    let interface = r.program.bridge(bridge).interface;
+    let view = View {
+        frame: bytes,
+        layers: &layers,
+        ip_len: layers.l3_end.saturating_sub(layers.l3),
+        in_interface: interface,
+        out_interface: interface,
+        in_bridge_port: from,
+        out_bridge_port: to,
+        connection_state: ConnectionState::Untracked,
+        srcnat: false,
+        dstnat: false,
+        address_type: &|address| r.routes.address_type(address),
+    };
+    let mut books = Books {
+        now,
+        state: &mut r.rule_state,
+        trace: &mut r.bridge_trace,
+        counters: &mut r.counters,
+        log: &mut r.log,
+    };
+    let accepted = r.program.bridge_filter.accepts(Chain::Forward, &view, &mut books);
+    r.bridge_trace.clear();
+    accepted
 }
 
 /// Destination and source of an untagged frame between two hosts.

@@ -1,0 +1,154 @@
+//! What is left when all boxes of IP are passed: recording the recipe, waiting in a queue, finding
+//! the neighbour.
+
+use super::link_out;
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::ip::fib::NextHopId;
+use crate::ip::fragment::Piece;
+use crate::ip::neighbour::{Waiting, Want};
+use crate::ip::route::Target;
+use crate::packet::{ConnectionState, Packet};
+use crate::program::Kind;
+use crate::queue::leaf::{Decision, QueueLeafId};
+use crate::recipe::Way;
+use crate::router::Router;
+use port::Frame;
+use wire::Moment;
+use wire::layers::protocol;
+
+/// Lets a packet wait in its queue, or ends it there.
+pub(crate) fn queue(
+    r: &mut Router,
+    leaf: QueueLeafId,
+    verdict: Decision,
+    leaving: Leaving,
+    len: u32,
+) {
+    if verdict == Decision::Enqueue {
+        return r.queues.enqueue(leaf, leaving, len);
+    }
+    r.discards.add(Discard::QueueFull);
+    r.pool.free(leaving.frame);
+    for piece in leaving.rest {
+        r.pool.free(piece.frame);
+    }
+}
+
+/// A packet that has passed all boxes of IP: what is left is the way to the neighbour.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    pub(crate) frame: Frame,
+    /// The other fragments of a reassembled datagram.
+    pub(crate) rest: Vec<Piece>,
+    pub(crate) in_interface: InterfaceId,
+    /// Offset of the IP header.
+    pub(crate) l3: u16,
+    pub(crate) fast: bool,
+    pub(crate) hop: Hop,
+}
+
+/// Keeps what the packet went through as its flow's recipe, if the next one would go the same way.
+pub(super) fn record(
+    r: &mut Router,
+    now: Moment,
+    p: &Packet,
+    hop: Hop,
+    queue: Option<QueueLeafId>,
+) {
+    let plain = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
+        && p.layers.l4 == p.layers.l3 + 20
+        && p.layers.l3 == 14
+        && !p.layers.fragment
+        && p.rest.is_empty()
+        && !p.trace.once;
+    let direct = p.port.is_some()
+        && p.port == p.in_interface
+        && matches!(r.program.interface(hop.interface).kind, Kind::Ethernet { .. });
+    let tracked = p.connection_state != ConnectionState::Invalid || p.fasttrack;
+    if !plain || !direct || !tracked {
+        return;
+    }
+    let flow = match p.flow {
+        Some(flow) if p.fasttrack || r.connections.is_settled(flow) => flow,
+        None if !r.program.tracking => match r.untracked_flow(now, p) {
+            Some(flow) => flow,
+            None => return,
+        },
+        _ => return,
+    };
+    let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else { return };
+    let way =
+        Way { guard: p.trace.guard, port: p.port, queue, fasttrack: p.fasttrack, fast: p.fast };
+    let number = r.recipes.number(way, &p.trace, &mut r.counters);
+    let generation = r.recipes.generation();
+    let flow = r.connections.flow_mut(flow);
+    (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
+}
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop {
+    /// By which interface.
+    pub(crate) interface: InterfaceId,
+    /// To which neighbour.
+    pub(crate) address: u32,
+}
+
+/// The next hop behind a leaf that forwards.
+pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, p: &Packet) -> Hop {
+    let tuple = p.layers.tuple;
+    match r.routes.target(leaf) {
+        Some(Target::Gateways(ways)) => {
+            let (interface, address) = ways[ecmp_way(tuple.src, tuple.dst, ways.len())];
+            if let (1, Some(id)) = (ways.len(), r.neighbours.find(interface, address)) {
+                r.routes.set_neighbour(leaf, id); // for the fast path
+            }
+            Hop { interface, address }
+        }
+        Some(&Target::Connected(interface)) => Hop { interface, address: tuple.dst },
+        other => unreachable!("no next hop behind {other:?}"),
+    }
+}
+
+/// Which of several gateways a pair of addresses uses: always the same one, as with RouterOS v6's
+/// route cache.
+pub(crate) fn ecmp_way(src: u32, dst: u32, ways: usize) -> usize {
+    let pair = u64::from(src) << 32 | u64::from(dst);
+    let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    (hash as usize * ways) >> 32
+}
+
+/// Writes the Ethernet header and sends, or lets the frame wait until ARP has answered.
+pub(super) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
+    match r.neighbours.want(now, hop.interface, hop.address) {
+        Want::Ready(id) => {
+            let adjacency = &mut r.neighbours.adjacencies_mut()[id.index()];
+            adjacency.used_ms = now.as_millis_u32();
+            let header = adjacency.header;
+            let l3 = usize::from(waiting.l3);
+            if l3 > 14 {
+                waiting.frame.pull(l3 - 14);
+            }
+            r.slab.bytes_mut(&mut waiting.frame)[..14].copy_from_slice(&header);
+            if waiting.fast {
+                r.count_fast_path(&waiting);
+            }
+            link_out(r, now, hop.interface, waiting.frame, waiting.fast);
+        }
+        Want::Wait(id, request) => {
+            if let Some(request) = request {
+                r.send_arp_request(now, request);
+            }
+            if let Some(oldest) = r.neighbours.wait(id, waiting) {
+                r.discard_frame(oldest.frame, Discard::NeighbourQueueFull);
+            }
+        }
+        Want::Full => r.discard_frame(waiting.frame, Discard::NeighbourTableFull),
+    }
+}
+
+pub(super) fn ip_total_len(bytes: &[u8], l3: u16) -> usize {
+    let l3 = usize::from(l3);
+    usize::from(u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]))
+}

@@ -1,0 +1,126 @@
+//! LOCAL IN and LOCAL OUT: the router's own programs (ping, ARP) and what it says about packets it
+//! could not forward.
+
+use super::leave::{Hop, to_neighbour};
+use super::{link_out, output, reason};
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::ip::{arp, icmp};
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::step::Step;
+use port::Frame;
+use wire::arp::Operation;
+use wire::layers::{self, protocol};
+use wire::{Arp, Moment, checksum};
+
+/// LOCAL IN: the router's own programs. There is one so far, which answers pings.
+pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
+    r.at(Step::LocalIn);
+    if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
+        return r.discard(p, Discard::NoListener);
+    }
+    match p.layers.protocol {
+        protocol::ICMP => match r.transport(&p).first() {
+            Some(8) => return echo_reply(r, now, p),
+            _ => return r.discard(p, Discard::NoListener),
+        },
+        protocol::TCP => {
+            if let Some(reset) = r.tcp_reset(&p) {
+                local_out(r, now, reset);
+            }
+        }
+        protocol::UDP => answer(r, now, &p, icmp::Error::PORT_UNREACHABLE),
+        _ => answer(r, now, &p, icmp::Error::PROTOCOL_UNREACHABLE),
+    }
+    r.discard(p, Discard::NoListener)
+}
+
+/// Turns an echo request round (RFC 1122 §3.2.2.6): the same data, in the same pieces.
+pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
+    if !checksum::is_ok(r.transport(&p)) && p.rest.is_empty() {
+        return r.discard(p, Discard::MalformedTransport);
+    }
+    let slab = r.slab.clone();
+    let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, &mut piece.layers));
+    for (frame, layers) in std::iter::once((&mut p.frame, &mut p.layers)).chain(rest) {
+        let ip = &mut slab.bytes_mut(frame)[usize::from(layers.l3)..];
+        icmp::turn_round(ip, usize::from(layers.l4.saturating_sub(layers.l3)));
+        layers.tuple = layers.tuple.reversed();
+    }
+    (p.port, p.in_interface, p.fast) = (InterfaceId::NONE, InterfaceId::NONE, false);
+    p.trace.clear();
+    output(r, now, p)
+}
+
+/// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
+/// Ethernet header.
+pub(super) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
+    match layers::network(r.slab.bytes(&frame)) {
+        Ok(layers) => {
+            let p = r.packet(frame, layers, InterfaceId::NONE);
+            output(r, now, p)
+        }
+        Err(malformed) => r.discard_frame(frame, reason(malformed)),
+    }
+}
+
+/// ARP, which is part of the router itself.
+pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
+    let interface = p.in_interface;
+    let l3 = usize::from(p.layers.l3);
+    let message = match Arp::new(&r.slab.bytes(&p.frame)[l3..]) {
+        Ok(arp) => arp.message(),
+        Err(_) => return r.discard(p, Discard::MalformedArp),
+    };
+    let own = r.program.interface(interface);
+    let (mac, mtu) = (own.mac, own.mtu);
+    let for_us = r
+        .program
+        .addresses
+        .iter()
+        .any(|own| own.address == message.target_ip && own.interface == interface);
+    let sender_known = icmp::is_host(message.sender_ip)
+        && !message.sender_mac.is_multicast()
+        && !r.program.is_local(message.sender_ip)
+        && r.is_neighbour(interface, message.sender_ip);
+    if sender_known {
+        let ip = message.sender_ip;
+        let (_, waiting) =
+            r.neighbours.learn(now, interface, ip, message.sender_mac, (mac, mtu), for_us);
+        for frame in waiting {
+            to_neighbour(r, now, Hop { interface, address: ip }, frame);
+        }
+    }
+    if for_us && message.operation == Operation::Request {
+        let reply = message.reply_from(mac);
+        if let Some(frame) = arp::frame(&mut r.pool, reply, mac, message.sender_mac) {
+            link_out(r, now, interface, frame, false);
+        }
+    }
+    r.consume(p);
+}
+
+/// Discards a packet and, where the RFCs allow, says so to its sender.
+pub(crate) fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error: icmp::Error) {
+    let frame = r.slab.bytes(&p.frame);
+    if icmp::may_answer(frame, &p.layers) && !r.is_broadcast(p.layers.tuple.dst) {
+        answer(r, now, &p, error);
+    }
+    r.discard(p, why);
+}
+
+/// Sends an ICMP error about a packet, if `icmp-rate-limit` lets it.
+pub(super) fn answer(r: &mut Router, now: Moment, p: &Packet, error: icmp::Error) {
+    let Some(src) = r.answer_source(p) else { return };
+    if !r.icmp_limit.allows(now, error.kind) {
+        return r.discards.add(Discard::IcmpRateLimited);
+    }
+    let (l3, end) = (usize::from(p.layers.l3), usize::from(p.layers.l3_end));
+    let slab = r.slab.clone();
+    let original = &slab.bytes(&p.frame)[l3..end];
+    match icmp::error(&mut r.pool, original, error, src) {
+        Some(frame) => local_out(r, now, frame),
+        None => r.discards.add(Discard::NoFrame),
+    }
+}

@@ -1,0 +1,56 @@
+//! The FILTER boxes, of IP and of the bridge: walk the rules, do what they say.
+
+use super::local::{local_out, refuse};
+use crate::discard::Discard;
+use crate::firewall::filter::{Answer, Decision, FilterChain, FilterVerdict};
+use crate::interface::bridge::filter::Chain;
+use crate::ip::icmp;
+use crate::packet::Packet;
+use crate::router::Router;
+use wire::Moment;
+
+/// Walks a packet through a chain of `/ip firewall filter`.
+pub(super) fn filter(
+    r: &mut Router,
+    now: Moment,
+    chain: FilterChain,
+    p: &mut Packet,
+) -> FilterVerdict {
+    r.with_view(now, p, |program, view, books| program.filter.run(chain, view, books))
+}
+
+/// Does what the filter said; `None` if the packet is gone.
+pub(super) fn verdict_says(
+    r: &mut Router,
+    now: Moment,
+    p: Packet,
+    verdict: FilterVerdict,
+) -> Option<Packet> {
+    if let (true, Some(flow)) = (verdict.fasttrack, p.flow) {
+        r.connections.set_fasttrack(flow);
+    }
+    match verdict.decision {
+        Decision::Accept => return Some(p),
+        Decision::Drop => r.discard(p, Discard::FilterDrop),
+        Decision::Reject(with) => match with.answer() {
+            Answer::Icmp { kind, code } => {
+                refuse(r, now, p, Discard::FilterReject, icmp::Error::new(kind, code));
+            }
+            Answer::TcpReset => {
+                if let Some(reset) = r.tcp_reset(&p) {
+                    local_out(r, now, reset);
+                }
+                r.discard(p, Discard::FilterReject);
+            }
+        },
+    }
+    None
+}
+
+/// Whether `/interface bridge filter` lets a frame pass. Its bridge and ports are in the packet.
+pub(super) fn bridge_accepts(r: &mut Router, now: Moment, chain: Chain, p: &mut Packet) -> bool {
+    if r.program.bridge_filter.is_empty() {
+        return true;
+    }
+    r.with_view(now, p, |program, view, books| program.bridge_filter.accepts(chain, view, books))
+}

@@ -1,0 +1,85 @@
+//! The CONNECTION TRACKING box: pieces put together, connections found, FastTrack's fork.
+
+use crate::discard::Discard;
+use crate::firewall::connection::{Connections, FlowId};
+use crate::ip::fragment::Collected;
+use crate::packet::Packet;
+use crate::router::Router;
+use wire::Moment;
+use wire::layers::protocol;
+
+/// CONNECTION TRACKING: reassembles, finds the connection, and lets FastTracked packets leave the
+/// regular path. `None` if the packet is held back or gone.
+pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
+    if !r.program.tracking {
+        return Some(p);
+    }
+    if p.layers.fragment {
+        p = reassemble(r, now, p)?;
+    }
+    if let Some(flow) = fasttracked(r, &p) {
+        r.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
+        (p.flow, p.fasttrack) = (Some(flow), true);
+        return Some(p);
+    }
+    p.fast = false;
+    let tracking = r.track(now, &p);
+    p.connection_state = tracking.state;
+    (p.flow, p.new, p.related) = (tracking.flow, tracking.new, tracking.related);
+    if tracking.full {
+        r.discard(p, Discard::ConnectionTableFull);
+        return None;
+    }
+    Some(p)
+}
+
+/// The flow of a packet that may take the FastTrack way. What may end a connection, or is out of
+/// the ordinary, stays on the regular path.
+pub(super) fn fasttracked(r: &Router, p: &Packet) -> Option<FlowId> {
+    const FIN_SYN_RST: u8 = 0x07;
+    let tuple = p.layers.tuple;
+    let plain = p.fast && p.layers.l4 != 0 && p.rest.is_empty() && !p.layers.options;
+    let flags = || r.transport(p).get(13).copied().unwrap_or(FIN_SYN_RST);
+    let ends = tuple.protocol == protocol::TCP && flags() & FIN_SYN_RST != 0;
+    if !plain || ends || !r.program.fasttrack() || r.connections.fasttracked() == 0 {
+        return None;
+    }
+    let flow = r.connections.flows().find(tuple.hash(), &tuple)?;
+    Connections::fasttrack_allows(r.connections.flow(flow)).then_some(flow)
+}
+
+/// Collects a fragment; the packet goes on when its datagram is complete.
+pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
+    let (port, in_interface) = (p.port, p.in_interface);
+    let slab = r.slab.clone();
+    let (frame, trace) = (p.frame, p.trace);
+    r.recycle(trace);
+    match r.reassembly.collect(now, &slab, frame, p.layers) {
+        Collected::Held => None,
+        Collected::Full(frame) => {
+            r.discard_frame(frame, Discard::ReassemblyFull);
+            None
+        }
+        Collected::Bad(pieces) => {
+            for piece in pieces {
+                r.discard_frame(piece.frame, Discard::BadFragment);
+            }
+            None
+        }
+        Collected::Complete(mut pieces, ip_len) => {
+            let first = pieces.remove(0);
+            let mut whole = r.packet(first.frame, first.layers, port);
+            whole.layers.fragment = false;
+            (whole.in_interface, whole.ip_len, whole.rest) = (in_interface, ip_len, pieces);
+            Some(whole)
+        }
+    }
+}
+
+/// Enters the connection of a first packet that the router does not drop.
+pub(super) fn confirm(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+    if let Some(new) = p.new.take() {
+        r.connections.confirm(&new, now)?;
+    }
+    Ok(())
+}

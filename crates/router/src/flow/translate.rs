@@ -1,0 +1,90 @@
+//! The NAT boxes: rules choose for a connection's first packet, the others follow it.
+
+use crate::discard::Discard;
+use crate::firewall::connection::flow_flag;
+use crate::firewall::nat::{NatChain, NatVerdict};
+use crate::firewall::translation::{self, NatKind, NatTarget};
+use crate::ip::address;
+use crate::packet::Packet;
+use crate::router::Router;
+use wire::layers::protocol;
+use wire::{FiveTuple, Ipv4Prefix, Moment};
+
+/// DST-NAT: the rules choose for a connection's first packet; the others follow it.
+pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+    if let Some(mut new) = p.new.take() {
+        p.trace.once = true;
+        let verdict = r.with_view(now, p, |program, view, books| {
+            program.nat.run(NatChain::Dstnat, view, books)
+        });
+        let target = match verdict {
+            NatVerdict::Dst { addresses, ports } => Some((addresses, ports)),
+            NatVerdict::Redirect { ports } => {
+                let own = address::source(&r.program.addresses, p.in_interface, new.original.src);
+                own.map(|own| (Some(Ipv4Prefix::host(own).into()), ports))
+            }
+            _ => None,
+        };
+        if let Some((addresses, ports)) = target {
+            let target = NatTarget { kind: NatKind::Destination, addresses, ports };
+            r.connections.translate(&mut new, &target)?;
+        }
+        p.translated = Some(new.translated);
+        p.new = Some(new);
+    } else if let Some(id) = p.related {
+        let flow = r.connections.flow(id);
+        if flow.flags & flow_flag::NAT != 0 {
+            let quoted = flow.translated().reversed();
+            let (sources, new) = (flow.flags & flow_flag::SOURCE, flow.translated());
+            let src = if sources != 0 { new.src } else { p.layers.tuple.src };
+            let destinations = flow.flags & flow_flag::DESTINATION;
+            let dst = if destinations != 0 { new.dst } else { p.layers.tuple.dst };
+            p.translated = Some(FiveTuple { src, dst, ..p.layers.tuple });
+            translation::rewrite_quoted(r.slab.bytes_mut(&mut p.frame), &p.layers, &quoted);
+        }
+    } else if let Some(id) = p.flow {
+        let flow = r.connections.flow(id);
+        if flow.flags & flow_flag::NAT != 0 {
+            p.translated = Some(flow.translated());
+        }
+    }
+    if let Some(new) = p.translated {
+        let (dst, dst_port) = (new.dst, new.dst_port);
+        let src_port =
+            if p.layers.protocol == protocol::ICMP { dst_port } else { p.layers.tuple.src_port };
+        r.rewrite(p, FiveTuple { dst, dst_port, src_port, ..p.layers.tuple });
+    }
+    Ok(())
+}
+
+/// SRC-NAT: as before, for the source, now that the way out is known.
+pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+    if let Some(mut new) = p.new.take() {
+        p.trace.once = true;
+        let verdict = r.with_view(now, p, |program, view, books| {
+            program.nat.run(NatChain::Srcnat, view, books)
+        });
+        let target = match verdict {
+            NatVerdict::Src { addresses, ports } => Some((addresses, ports)),
+            NatVerdict::Masquerade { ports } => {
+                let dst = p.layers.tuple.dst;
+                let own = address::source(&r.program.addresses, p.out_interface, dst);
+                own.map(|own| (Some(Ipv4Prefix::host(own).into()), ports))
+            }
+            _ => None,
+        };
+        match target {
+            Some((addresses, ports)) => {
+                let target = NatTarget { kind: NatKind::Source, addresses, ports };
+                r.connections.translate(&mut new, &target)?;
+            }
+            None => r.connections.settle(&mut new)?,
+        }
+        p.translated = Some(new.translated);
+        p.new = Some(new);
+    }
+    if let Some(new) = p.translated {
+        r.rewrite(p, new);
+    }
+    Ok(())
+}
