@@ -13,7 +13,7 @@ macro_rules! steps {
         pub enum Step { $(#[doc = $text] $name,)+ }
 
         impl Step {
-            /// All boxes, in the order of the manual's drawings.
+            /// All boxes, in the order in which `flow.rs` first comes to them.
             pub const ALL: &[Step] = &[$(Step::$name,)+];
 
             /// The box's name in the manual.
@@ -35,10 +35,10 @@ steps! {
     PhysicalIn = "physical in-interface",
     BridgeDstNat = "bridge dst-nat" missing,
     BridgingDecision = "bridging decision",
-    BridgeInput = "bridge filter input",
     BridgeForward = "bridge filter forward",
-    BridgeOutput = "bridge filter output",
     BridgeSrcNat = "bridge src-nat" missing,
+    BridgeInput = "bridge filter input",
+    BridgeOutput = "bridge filter output",
     MplsDecision = "mpls decision" missing,
     Decapsulation = "decapsulation" missing,
     HotspotIn = "hotspot-in" missing,
@@ -47,15 +47,15 @@ steps! {
     ManglePrerouting = "mangle prerouting" missing,
     DstNat = "dst-nat",
     RoutingDecision = "routing decision",
+    Ttl = "ttl",
+    MangleForward = "mangle forward" missing,
+    FilterForward = "filter forward",
+    Accounting = "accounting" missing,
     MangleInput = "mangle input" missing,
     FilterInput = "filter input",
     HtbGlobalInput = "htb global input" missing,
     SimpleQueuesInput = "simple queues input" missing,
     LocalIn = "local in",
-    Ttl = "ttl",
-    MangleForward = "mangle forward" missing,
-    FilterForward = "filter forward",
-    Accounting = "accounting" missing,
     LocalOut = "local out",
     RawOutput = "raw output" missing,
     TrackOutput = "connection tracking output",

@@ -1,3 +1,5 @@
+//! What is received is counted exactly, whatever comes in whatever order.
+
 use super::*;
 use crate::{Field, Pick, Prng, StreamPlan, Template, Values, Variation};
 use port::Slab;

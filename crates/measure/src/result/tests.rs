@@ -1,3 +1,5 @@
+//! Rows derived from counts: rates, limits, faults; what is written is read again.
+
 use super::*;
 use crate::trial::{Conditions, Counts, Reason};
 

@@ -1,3 +1,5 @@
+//! Frames of streams: what varies and how often, and that every frame is right.
+
 use super::*;
 use proptest::prelude::*;
 use std::collections::HashSet;

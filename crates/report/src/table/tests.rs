@@ -1,3 +1,5 @@
+//! Tables as they are printed: cells, marks, notes and the tax.
+
 use super::*;
 use measure::result::SCHEMA;
 use measure::{Conditions, Counts, Environment, Measured, Trial};

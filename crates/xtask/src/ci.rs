@@ -1,0 +1,219 @@
+//! Everything CI runs, in its order: what fails soonest first.
+//!
+//! Each step prints a heading, what it runs, and how long it took. The first failure ends the run.
+//! Nothing here knows where it runs: on a developer's machine it is the same.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// A step: its name, what it is for, and how it is run.
+type Step = (&'static str, &'static str, fn(&Path) -> Result<(), String>);
+
+/// All steps, in order.
+const STEPS: &[Step] = &[
+    ("format", "rustfmt has nothing to say", format),
+    ("clippy", "all targets, warnings denied", clippy),
+    ("docs", "rustdoc, warnings denied", docs),
+    ("test", "every test of every crate, tidy among them; none ignored", test),
+    ("release", "the release build", release),
+    ("bench", "the quick table on one core has every row", bench),
+    ("fuzz", "each fuzz target for a few seconds", fuzz),
+];
+
+/// Fuzz targets, and seconds for each.
+const FUZZ: &[&str] = &["frame_parse", "script_parse", "router", "pcap"];
+const FUZZ_SECONDS: &str = "5";
+
+/// The rows of the table: mode and configurations, each in every size.
+const ROWS: &[(&str, &[&str])] = &[
+    ("bridging", &["none", "25-filter-rules"]),
+    (
+        "routing",
+        &["none", "25-filter-rules", "25-simple-queues", "fasttrack", "conntrack", "bgp-table"],
+    ),
+];
+const SIZES: &[u64] = &[64, 512, 1518];
+
+/// Prints the steps.
+pub(crate) fn list() {
+    for (name, purpose, _) in STEPS {
+        println!("{name:<10}{purpose}");
+    }
+}
+
+/// Runs the steps named, or all.
+pub(crate) fn run(root: &Path, only: &[&str]) -> ExitCode {
+    if let Some(unknown) = only.iter().find(|&only| STEPS.iter().all(|(name, ..)| name != only)) {
+        eprintln!("xtask ci: no step {unknown}; there are:");
+        list();
+        return ExitCode::from(2);
+    }
+    let began = now();
+    for (name, purpose, step) in
+        STEPS.iter().filter(|(name, ..)| only.is_empty() || only.contains(name))
+    {
+        println!("\n=== {name}: {purpose}");
+        let step_began = now();
+        let outcome = step(root);
+        let took = seconds(step_began.elapsed());
+        match outcome {
+            Ok(()) => println!("=== {name}: done in {took}"),
+            Err(error) => {
+                println!("=== {name}: FAILED after {took}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    println!("\n=== all done in {}", seconds(began.elapsed()));
+    ExitCode::SUCCESS
+}
+
+fn format(root: &Path) -> Result<(), String> {
+    cargo(root, &["fmt", "--all", "--check"])
+}
+
+fn clippy(root: &Path) -> Result<(), String> {
+    cargo(root, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-Dwarnings"])
+}
+
+fn docs(root: &Path) -> Result<(), String> {
+    let mut command = command(root, &["doc", "--workspace", "--no-deps", "--quiet"]);
+    finish(command.env("RUSTDOCFLAGS", "-Dwarnings"))
+}
+
+/// Runs `cargo test` as README says it, and refuses tests that did not run.
+fn test(root: &Path) -> Result<(), String> {
+    let mut command = command(root, &["test"]);
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        println!("{text}");
+        return Err(format!("{command:?}: {}", output.status));
+    }
+    let (passed, ignored) = tally(&text);
+    println!("{passed} tests passed");
+    match ignored {
+        0 if passed > 0 => Ok(()),
+        0 => Err("no test has run".to_string()),
+        n => Err(format!("{n} ignored: assert the wrong behaviour with a FIXME instead")),
+    }
+}
+
+/// Adds up the lines `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+fn tally(output: &str) -> (u64, u64) {
+    let count = |line: &str, what: &str| -> u64 {
+        let before = line.split(what).next().unwrap_or_default().trim_end();
+        before.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+    };
+    let results = output.lines().filter(|line| line.starts_with("test result:"));
+    results.fold((0, 0), |(passed, ignored), line| {
+        (passed + count(line, "passed"), ignored + count(line, "ignored"))
+    })
+}
+
+fn release(root: &Path) -> Result<(), String> {
+    cargo(root, &["build", "--release", "--quiet"])
+}
+
+fn bench(root: &Path) -> Result<(), String> {
+    const FILE: &str = "target/bench.json";
+    let quick = ["bench", "--quick", "--cores", "1", "--json", FILE];
+    cargo(root, &[&["run", "--release", "--quiet", "--"], &quick[..]].concat())?;
+    let text =
+        std::fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+    let results = serde_json::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
+    let missing = missing_rows(&results);
+    if missing.is_empty() { Ok(()) } else { Err(format!("no row {}", missing.join(", no row "))) }
+}
+
+/// The rows that a result file should have and has not.
+fn missing_rows(results: &Value) -> Vec<String> {
+    let name =
+        |mode: &str, configuration: &str, size: u64| format!("{mode} {configuration} {size}");
+    let rows = results["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    let there: BTreeSet<String> = rows
+        .iter()
+        .filter(|row| row["forwarded"].as_u64().is_some_and(|frames| frames > 0))
+        .filter_map(|row| {
+            let (mode, configuration) = (row["mode"].as_str()?, row["configuration"].as_str()?);
+            Some(name(mode, configuration, row["frame_size"].as_u64()?))
+        })
+        .collect();
+    let mut missing = Vec::new();
+    for (mode, configurations) in ROWS {
+        for configuration in *configurations {
+            missing.extend(SIZES.iter().map(|&size| name(mode, configuration, size)));
+        }
+    }
+    missing.retain(|row| !there.contains(row));
+    missing
+}
+
+/// Fuzzes with the plain runner, which needs no nightly compiler.
+fn fuzz(root: &Path) -> Result<(), String> {
+    let build = ["--release", "--quiet", "--manifest-path", "fuzz/Cargo.toml"];
+    cargo(root, &[&["clippy"], &build[..], &["--all-targets", "--", "-Dwarnings"]].concat())?;
+    for target in FUZZ {
+        let run = ["--bin", "run", "--", target, "--seconds", FUZZ_SECONDS];
+        cargo(root, &[&["run"], &build[..], &run].concat())?;
+    }
+    Ok(())
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    finish(&mut command(root, arguments))
+}
+
+fn command(root: &Path, arguments: &[&str]) -> Command {
+    println!("$ cargo {}", arguments.join(" "));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(root);
+    command
+}
+
+fn finish(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long a step took, for the reader of the log")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn adds_up_tests() {
+        let output = "running 3 tests\n\
+            test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n\
+            noise: 7 passed\n\
+            test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        assert_eq!(tally(output), (15, 1));
+        assert_eq!(tally(""), (0, 0));
+    }
+
+    #[test]
+    fn names_missing_rows() {
+        assert_eq!(missing_rows(&json!({})).len(), 24);
+        let row = |size: u64, forwarded: u64| json!({"mode": "routing", "configuration": "none", "frame_size": size, "forwarded": forwarded});
+        let missing = missing_rows(&json!({"rows": [row(64, 10), row(512, 0)]}));
+        assert!(!missing.contains(&"routing none 64".to_string()), "{missing:?}");
+        assert!(missing.contains(&"routing none 512".to_string()), "nothing was forwarded");
+        assert_eq!(missing.len(), 23);
+    }
+}
