@@ -19,3 +19,6 @@ pub mod rewrite;
 
 pub use choose::{NatKind, NatTarget};
 pub use rewrite::{rewrite, rewrite_quoted};
+
+#[cfg(test)]
+mod tests;

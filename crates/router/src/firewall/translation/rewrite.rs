@@ -27,7 +27,7 @@ pub fn rewrite(frame: &mut [u8], layers: &mut Layers, new: &FiveTuple) {
     };
     let l4 = match layers.l4 {
         0 => None,
-        l4 => Some(usize::from(l4 - layers.l3)),
+        l4 => l4.checked_sub(layers.l3).map(usize::from),
     };
     let has_ports = rewrite_packet(packet, l4, layers.protocol, new, &mut Delta::default());
     (layers.tuple.src, layers.tuple.dst) = (new.src, new.dst);
