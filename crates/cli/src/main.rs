@@ -1,2 +1,50 @@
-//! placeholder
-fn main() {}
+//! The one binary, `wirespeed`.
+//!
+//! ```text
+//! arguments ─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
+//! ```
+//!
+//! Exit codes: 0 done, 1 failed, 2 usage, 3 environment (a file that cannot be read, too few
+//! cores, a processor too old). Results go to stdout, progress and errors to stderr.
+//! Never holds logic worth testing by itself.
+//! Missing: **test, router, console, lab, btest, speed-test, calc, report**.
+
+/// Arguments that are no plain words or numbers.
+mod arguments;
+/// `wirespeed bench`.
+mod bench;
+/// Why a command ended, and the exit code of it.
+mod failure;
+/// What is shown while something takes long.
+mod progress;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A router, and the bench that measures it.
+#[derive(Parser)]
+#[command(name = "wirespeed", version, about, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The performance table: forwarding rates by mode, configuration and frame size
+    Bench(bench::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match arguments.command {
+        Command::Bench(arguments) => bench::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("wirespeed: {failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -42,6 +42,9 @@ pub mod replay;
 /// Telling the processor what will be read soon.
 pub mod prefetch;
 
+/// Which processor a thread runs on.
+pub mod affinity;
+
 pub use batch::Batch;
 pub use capture::CapturePort;
 pub use fault::FaultyPort;

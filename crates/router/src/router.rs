@@ -24,7 +24,7 @@ use crate::ip::address;
 use crate::ip::fragment::Reassembly;
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::{Neighbours, Request, Waiting};
-use crate::ip::route::{Routes, TooManyTargets};
+use crate::ip::route::{Routes, Target, TooManyTargets};
 use crate::ip::{arp, icmp};
 use crate::outbox::Outbox;
 use crate::packet::{ConnectionState, Packet, View};
@@ -37,7 +37,7 @@ use config::{Item, ItemId, Tree};
 use port::{Batch, Frame, Pool, Port, Slab};
 use std::collections::{HashMap, HashSet};
 use wire::arp::ArpMessage;
-use wire::{FiveTuple, Layers, MacAddr, Moment};
+use wire::{FiveTuple, Ipv4Prefix, Layers, MacAddr, Moment};
 
 /// What one interface has seen. Bytes are L2 without FCS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -282,6 +282,17 @@ impl Router {
         &self.routes
     }
 
+    /// Enters routes that a protocol or a file feeds (see [`Routes::feed`]), between two breaths.
+    ///
+    /// # Errors
+    /// [`TooManyTargets`].
+    pub fn feed_routes(
+        &mut self,
+        routes: impl IntoIterator<Item = (Ipv4Prefix, Target)>,
+    ) -> Result<(), TooManyTargets> {
+        self.routes.feed(routes)
+    }
+
     /// The neighbours.
     pub fn neighbours(&self) -> &Neighbours {
         &self.neighbours
@@ -500,7 +511,6 @@ impl Router {
 
     /// Whether `address` is a broadcast address here.
     pub(crate) fn is_broadcast(&self, address: u32) -> bool {
-        use crate::ip::route::Target;
         let target = self.routes.target(self.routes.lookup(address));
         matches!(target, Some(Target::Broadcast))
     }

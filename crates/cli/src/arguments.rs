@@ -1,0 +1,90 @@
+//! Arguments that are no plain words or numbers.
+
+use measure::Mode;
+use std::time::Duration;
+use wire::FrameLen;
+
+/// A frame size: bytes with FCS.
+pub(crate) fn frame_len(text: &str) -> Result<FrameLen, String> {
+    let (least, most) = (FrameLen::MIN.l2(), FrameLen::MAX.l2());
+    match text.parse() {
+        Ok(bytes) if bytes < least => Err(format!(
+            "the smallest Ethernet frame has {least} bytes, its FCS counted; use {least} to {most}"
+        )),
+        Ok(bytes) if bytes > most => Err(format!(
+            "the largest frame that fits an MTU of 1500 has {most} bytes, its FCS counted; \
+             use {least} to {most}"
+        )),
+        Ok(bytes) => Ok(FrameLen::with_fcs(bytes)),
+        Err(_) => Err(format!("a frame size is a number of bytes, {least} to {most}")),
+    }
+}
+
+/// A mode.
+pub(crate) fn mode(text: &str) -> Result<Mode, String> {
+    match text {
+        "bridging" => Ok(Mode::Bridging),
+        "routing" => Ok(Mode::Routing),
+        _ => Err("the modes are: bridging, routing".to_string()),
+    }
+}
+
+/// The name of a configuration.
+pub(crate) fn configuration(text: &str) -> Result<&'static str, String> {
+    let names = lab::configuration::names();
+    let known = names.iter().copied().find(|name| *name == text);
+    known.ok_or_else(|| format!("the configurations are: {}", names.join(", ")))
+}
+
+/// A time: `500ms`, `2s`, `1m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return Err("a time has a unit: 500ms, 2s, 1m".to_string()),
+    };
+    let seconds: f64 =
+        digits.parse().map_err(|_| "a time is a number and a unit: 500ms, 2s, 1m")?;
+    let seconds = seconds * unit;
+    // Shorter ones measure the clock; longer ones are a mistyped unit.
+    if (0.001..=3600.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("a trial lasts 1ms to 60m".to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, ms) in [("500ms", 500), ("2s", 2000), ("1.5s", 1500), ("1m", 60_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "2", "s", "2h", "-1s", "0s", "1e9s", "61m", "NaNs", "infs", "2 s x"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn frame_lengths() {
+        for (text, expected) in [
+            ("64", Ok(FrameLen::MIN)),
+            ("1518", Ok(FrameLen::MAX)),
+            ("63", Err("smallest Ethernet frame has 64 bytes")),
+            ("1519", Err("fits an MTU of 1500 has 1518 bytes")),
+            ("-1", Err("a number of bytes")),
+            ("", Err("a number of bytes")),
+        ] {
+            match (frame_len(text), expected) {
+                (Ok(len), Ok(expected)) => assert_eq!(len, expected),
+                (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
+                (got, _) => panic!("{text}: {got:?}"),
+            }
+        }
+    }
+}

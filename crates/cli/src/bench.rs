@@ -1,0 +1,169 @@
+//! `wirespeed bench`: the performance table.
+
+use crate::arguments;
+use crate::failure::Failure;
+use crate::progress::Shown;
+use clap::Args;
+use flate2::bufread::MultiGzDecoder;
+use lab::bench::Plan;
+use lab::configuration::ALL;
+use lab::routes::Table;
+use lab::{clock, machine};
+use measure::{Environment, Mode};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wire::FrameLen;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed bench
+  wirespeed bench --quick --cores 1 --json results.json
+  wirespeed bench --modes routing --configurations none,bgp-table --routes prefixes.txt.gz
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 environment")]
+pub(crate) struct Arguments {
+    /// All rows in under 40 seconds: trials of 200ms
+    #[arg(long)]
+    quick: bool,
+
+    /// 2: tester and router on a core each, in real time; 1: the router alone, fed from memory,
+    /// its own time counted [default: 2 if there are two]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2))]
+    cores: Option<u32>,
+
+    /// Frame sizes in bytes, FCS included
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "64,512,1518",
+          value_parser = arguments::frame_len)]
+    sizes: Vec<FrameLen>,
+
+    /// Modes: bridging, routing [default: both]
+    #[arg(long, value_name = "MODE,…", value_delimiter = ',', value_parser = arguments::mode)]
+    modes: Vec<Mode>,
+
+    /// Configurations: none, 25-filter-rules, … [default: all]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',',
+          value_parser = arguments::configuration)]
+    configurations: Vec<&'static str>,
+
+    /// How long each trial at the highest load takes: 500ms, 2s, 1m [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    duration: Option<Duration>,
+
+    /// Where random choices start from
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+
+    /// The full table: a prefix a line, plain or .gz [default: 900,000 made-up routes]
+    #[arg(long, value_name = "FILE")]
+    routes: Option<PathBuf>,
+
+    /// Write all results to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// A progress bar without colours (the table has none)
+    #[arg(long)]
+    no_color: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let missing = machine::missing_features();
+    if !missing.is_empty() {
+        let text = format!(
+            "this program was built for processors with {}, which this one lacks: build it here \
+             with RUSTFLAGS=-Ctarget-cpu=native",
+            missing.join(", ")
+        );
+        return Err(Failure::Environment(text));
+    }
+    let plan = plan(arguments)?;
+    // Before anything is measured: a result that cannot be written is a result lost.
+    if let Some(path) = &arguments.json {
+        let created = File::options().create(true).append(true).open(path);
+        created.map_err(|error| cannot("write the results to", path, &error))?;
+    }
+    let n = plan.configurations.len() * plan.sizes.len();
+    let mut shown = Shown::new(n, !arguments.no_color);
+    let environment = environment(arguments.seed);
+    let results = lab::run(&plan, &environment, |progress| shown.show(&progress));
+    drop(shown);
+    let results = results.map_err(|error| Failure::Failed(error.to_string()))?;
+    print!("{}", report::render(&results));
+    if let Some(path) = &arguments.json {
+        let text = report::write(&results).map_err(|error| Failure::Failed(error.to_string()))?;
+        std::fs::write(path, text).map_err(|error| cannot("write the results to", path, &error))?;
+        eprintln!("results written to {}", path.display());
+    }
+    Ok(())
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    let asked = |mode: &Mode, name: &&str| {
+        (arguments.modes.is_empty() || arguments.modes.contains(mode))
+            && (arguments.configurations.is_empty() || arguments.configurations.contains(name))
+    };
+    let configurations: Vec<_> = ALL.iter().filter(|c| asked(&c.mode, &c.name)).collect();
+    if configurations.is_empty() {
+        let there: Vec<_> =
+            ALL.iter().filter(|c| arguments.modes.contains(&c.mode)).map(|c| c.name).collect();
+        let text = format!("no such row: the configurations of this mode are {}", there.join(", "));
+        return Err(Failure::Usage(text));
+    }
+    let mut sizes = arguments.sizes.clone();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let default = if arguments.quick { 200 } else { 1000 };
+    Ok(Plan {
+        cores: arguments.cores.unwrap_or(1),
+        sizes,
+        configurations,
+        duration: arguments.duration.unwrap_or(Duration::from_millis(default)),
+        seed: arguments.seed,
+        table: arguments.routes.as_deref().map(read_routes).transpose()?,
+    })
+}
+
+fn read_routes(path: &Path) -> Result<Table, Failure> {
+    let file = File::open(path).map_err(|error| cannot("read the routes in", path, &error))?;
+    let reader = BufReader::new(file);
+    let name = path.display().to_string();
+    let table = if path.extension().is_some_and(|end| end == "gz") {
+        Table::read(&name, BufReader::new(MultiGzDecoder::new(reader)))
+    } else {
+        Table::read(&name, reader)
+    };
+    let table = table.map_err(|error| {
+        Failure::Environment(format!("cannot read the routes in {name}: {error}"))
+    })?;
+    if table.prefixes.is_empty() {
+        let text = format!("cannot read the routes in {name}: there is no IPv4 prefix in it");
+        return Err(Failure::Environment(text));
+    }
+    Ok(table)
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    let advice = match error.kind() {
+        std::io::ErrorKind::NotFound => "; check the path",
+        std::io::ErrorKind::PermissionDenied => "; choose another file, or change its permissions",
+        _ => "",
+    };
+    Failure::Environment(format!("cannot {what} {}: {error}{advice}", path.display()))
+}
+
+fn environment(seed: u64) -> Environment {
+    Environment {
+        cpu: machine::cpu(),
+        cores: machine::cores() as u32,
+        kernel: machine::kernel(),
+        commit: env!("WIRESPEED_COMMIT").to_string(),
+        build: env!("WIRESPEED_BUILD").to_string(),
+        features: machine::BUILT_FOR.iter().map(|name| (*name).to_string()).collect(),
+        timestamp: clock::timestamp(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        seed,
+    }
+}

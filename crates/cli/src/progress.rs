@@ -1,0 +1,53 @@
+//! What is shown while a bench runs: a bar on a terminal, plain lines elsewhere. On stderr, so
+//! that a table can be piped.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::bench::Progress;
+use std::io::IsTerminal;
+
+/// Shows progress over `n` cells.
+pub(crate) struct Shown {
+    bar: Option<ProgressBar>,
+    done: usize,
+    n: usize,
+}
+
+impl Shown {
+    pub(crate) fn new(n: usize, colours: bool) -> Shown {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(n as u64);
+            let bar_style = if colours { "{bar:30.green}" } else { "{bar:30}" };
+            let template = format!("{bar_style} {{pos}}/{{len}}  {{msg}}");
+            if let Ok(style) = ProgressStyle::with_template(&template) {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Shown { bar, done: 0, n }
+    }
+
+    pub(crate) fn show(&mut self, progress: &Progress<'_>) {
+        match (progress, &self.bar) {
+            (Progress::Begin(what, frame), Some(bar)) => {
+                bar.set_message(format!("{}, {}, {} byte", what.mode, what.name, frame.l2()));
+            }
+            (Progress::Begin(..), None) => {}
+            (Progress::Done(_), Some(bar)) => bar.inc(1),
+            (Progress::Done(row), None) => {
+                self.done += 1;
+                eprintln!(
+                    "[{}/{}] {}, {}, {} byte: {:.1} kpps",
+                    self.done, self.n, row.mode, row.configuration, row.frame_size, row.kpps
+                );
+            }
+        }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The clock of a run: nanoseconds since it was started, steady.
+//!
+//! Never read inside `router` or `measure`: they are handed its time.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use wire::Moment;
+
+/// A steady clock. Copies tell the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Clock {
+    /// A clock that starts now.
+    #[allow(clippy::disallowed_methods)] // the edge: here time comes in
+    pub fn start() -> Clock {
+        Clock(Instant::now())
+    }
+
+    /// The time since its start.
+    #[inline]
+    #[allow(clippy::disallowed_methods)]
+    pub fn now(&self) -> Moment {
+        Moment::from_nanos(Instant::now().duration_since(self.0).as_nanos() as u64)
+    }
+}
+
+/// The time of day, UTC, as RFC 3339 writes it: `2026-11-20T22:30:00Z`.
+#[allow(clippy::disallowed_methods)]
+pub fn timestamp() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    rfc3339(since.as_secs())
+}
+
+fn rfc3339(unix: u64) -> String {
+    let (days, second) = (unix / 86_400, unix % 86_400);
+    // Years are counted from March, so that the leap day is a year's last; 400 years are 146,097
+    // days (the proleptic Gregorian calendar).
+    let from_march = days + 719_468;
+    let (era, day) = (from_march / 146_097, from_march % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + next;
+    let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_days() {
+        for (unix, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_799, "2000-02-29T23:59:59Z"),
+            (1_709_164_800, "2024-02-29T00:00:00Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"),
+            (1_735_689_600, "2025-01-01T00:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(rfc3339(unix), text);
+        }
+    }
+
+    #[test]
+    fn time_does_not_go_back() {
+        let clock = Clock::start();
+        let copy = clock;
+        let a = clock.now();
+        assert!(copy.now() >= a);
+    }
+}

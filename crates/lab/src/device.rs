@@ -1,0 +1,120 @@
+//! A router in memory: its console, its ports, our ends of the wires.
+//!
+//! ```text
+//!  script ─► console ─► Tree ─► [ router ] ─ ports ══ wires ─► the tester
+//! ```
+//!
+//! A script that fails changes nothing, and its error names the file, the line and the column.
+
+use crate::clock::Clock;
+use config::Interpreter;
+use port::Slab;
+use port::memory::{self, MemoryPort};
+use port::slab::SlabError;
+use router::{MENUS, PortInfo, Router};
+use std::fmt;
+use wire::MacAddr;
+
+/// A router with `ether1`, `ether2` … and memory wires in them.
+pub struct Device {
+    /// The router.
+    pub router: Router,
+    /// Its ends of the wires, in the order of its ports.
+    pub ports: Vec<MemoryPort>,
+    /// Its time.
+    pub clock: Clock,
+    slab: Slab,
+    console: Interpreter,
+}
+
+/// The frames a ring holds: twice what a chunk of a one-core run puts on all wires.
+const RING: usize = 1024;
+
+/// A script was refused.
+#[derive(Debug)]
+pub struct LoadError {
+    /// The script's file.
+    pub file: String,
+    /// Where and why.
+    pub error: config::Error,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config::At { line, column } = self.error.at;
+        write!(f, "{}:{line}:{column}: {}", self.file, self.error)
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl Device {
+    /// A device with `n` ports (at least one) and no configuration, and the other ends of its
+    /// wires.
+    ///
+    /// # Errors
+    /// No slab could be made.
+    pub fn new(n: usize) -> Result<(Device, Vec<MemoryPort>), SlabError> {
+        // Full rings in both directions, two pools, batches under way; more for a device that
+        // holds frames back.
+        let slab = Slab::new((2 * n * RING + 1024).next_power_of_two())?;
+        let infos = (1..=n).map(|i| PortInfo {
+            name: format!("ether{i}"),
+            mac: port_mac(i),
+            capabilities: Default::default(),
+        });
+        let router = Router::new(infos.collect(), &slab);
+        let (ports, wires) = (0..n).map(|_| memory::wire(RING)).unzip();
+        let mut console = Interpreter::new(MENUS.to_vec());
+        *console.tree_mut() = router.factory_tree();
+        Ok((Device { router, ports, clock: Clock::start(), slab, console }, wires))
+    }
+
+    /// Runs a script on the console and takes the configuration over.
+    ///
+    /// # Errors
+    /// [`LoadError`]; the configuration is then what it was.
+    pub fn load(&mut self, file: &str, script: &str) -> Result<(), LoadError> {
+        let failed = |error| LoadError { file: file.to_string(), error };
+        let before = self.console.clone();
+        self.console.run(script, &()).map_err(failed)?;
+        if let Err(error) = self.router.configure(self.console.tree(), self.clock.now()) {
+            self.console = before;
+            return Err(failed(config::Error {
+                text: error.to_string(),
+                at: config::At::default(),
+                source: String::new(),
+                help: String::new(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// The slab all its frames come from.
+    pub fn slab(&self) -> &Slab {
+        &self.slab
+    }
+
+    /// Lets the router breathe until nothing more comes in; returns how many frames did.
+    pub fn breathe(&mut self) -> usize {
+        let mut received = 0;
+        loop {
+            match self.router.breathe(self.clock.now(), &mut self.ports) {
+                0 => return received,
+                n => received += n,
+            }
+        }
+    }
+
+    /// Frames the slow path was spared so far: FastPath (routed or bridged), and recipes (FastTrack
+    /// among them).
+    pub fn fast_path_packets(&self) -> u64 {
+        let paths = self.router.path_counts();
+        paths.ipv4_fast_path.packets + paths.bridge_fast_path.packets + paths.replayed
+    }
+}
+
+/// The MAC address of ether`i`.
+fn port_mac(i: usize) -> MacAddr {
+    MacAddr([0x02, 0, 0, 0, 0, i as u8])
+}

@@ -1,0 +1,133 @@
+//! The tester's hosts, and the streams between them.
+//!
+//! ```text
+//! routing    198.18.0.101 … .125 ── ether1 [ router ] ether2 ── 198.19.0.101 … .125
+//!            clients                .1                .1         servers
+//! bridging   500 hosts ──────────── ether1 [ bridge ] ether2 ── 500 hosts
+//! ```
+//!
+//! Connections: 25 clients × 25 servers × 8 client ports are the first 5,000; client .101 × 25
+//! servers × 200 client ports (10000 to 10199) the other 5,000. Those of the second half can be
+//! masqueraded without a clash: server, server port and client port name each of them, whatever
+//! becomes of the client's address. Each connection has one packet there for one back.
+//!
+//! Table: each stream draws a network, then an address in it, for every frame anew. A few such
+//! addresses lie in a smaller network behind the other port; their frames go back where they came
+//! from, and are counted like all others.
+
+use crate::configuration::Traffic;
+use crate::routes::Table;
+use measure::stream::BadStream;
+use measure::{Field, Pick, Stream, StreamPlan, Template, Values, Variation};
+use wire::{FrameLen, MacAddr};
+
+/// How many clients, and how many servers.
+pub const HOSTS: u32 = 25;
+/// The servers' port.
+const SERVICE: u16 = 7;
+/// How many next hops of a full table there are on each side.
+pub const NEXT_HOPS: u32 = 8;
+/// How many hosts a bridge has on each side.
+pub const BRIDGED: u64 = 500;
+
+/// The router's address on a port (0 or 1).
+pub fn router_address(port: usize) -> u32 {
+    u32::from_be_bytes([198, 18 + port as u8, 0, 1])
+}
+
+/// The address of host `n` (from 0) behind a port.
+pub fn host(port: usize, n: u32) -> u32 {
+    router_address(port) + 100 + n
+}
+
+/// The address of next hop `n` (from 0) behind a port: the first hosts are routers, too.
+pub fn next_hop(port: usize, n: u32) -> u32 {
+    host(port, n)
+}
+
+/// The tester's own MAC address on a port: all its hosts in routing have it.
+pub fn tester_mac(port: usize) -> MacAddr {
+    MacAddr([0x06, 0, 0, 0, 0, port as u8 + 1])
+}
+
+/// The first MAC address, as a number, of the hosts of a bridge behind a port.
+fn bridged(port: usize) -> u64 {
+    0x0600_0100_0000 + port as u64 * 0x1_0000
+}
+
+/// The streams from each port, all of one frame length. `router_macs` are where routed frames go.
+///
+/// # Errors
+/// The frame length is none of Ethernet's; the table has no network to send to.
+pub fn streams(
+    traffic: Traffic,
+    table: Option<&Table>,
+    frame: FrameLen,
+    seed: u64,
+    router_macs: [MacAddr; 2],
+) -> Result<[Vec<Stream>; 2], BadStream> {
+    let plan = |id, port: usize, template, variation| {
+        let macs = Template { src_mac: tester_mac(port), dst_mac: router_macs[port], ..template };
+        let seed = seed ^ u64::from(id);
+        StreamPlan { id, template: macs, frame, variation, seed }.build()
+    };
+    let from = |port: usize| -> Result<Vec<Stream>, BadStream> {
+        let (src, dst) = (host(port, 0), host(1 - port, 0));
+        let template = match port {
+            0 => Template { src, dst, dst_port: SERVICE, ..Template::default() },
+            _ => Template { src, dst, src_port: SERVICE, ..Template::default() },
+        };
+        let id = port as u8;
+        match traffic {
+            Traffic::Connections { masqueraded } => Ok(vec![
+                plan(id, port, template, many_clients(port))?,
+                plan(id + 2, port, template, one_client(port, masqueraded))?,
+            ]),
+            Traffic::Hosts => Ok(vec![plan(id, port, template, hosts(port))?]),
+            Traffic::Table => {
+                let networks = table.map_or(Vec::new(), |table| table.behind(1 - port));
+                let anywhere = (Field::Dst, Values::Networks(networks), Pick::Random);
+                Ok(vec![plan(id, port, template, Variation::Fields(vec![anywhere]))?])
+            }
+        }
+    };
+    Ok([from(0)?, from(1)?])
+}
+
+/// What names client, server and client port in a frame from this port.
+fn fields(port: usize) -> [Field; 3] {
+    match port {
+        0 => [Field::Src, Field::Dst, Field::SrcPort],
+        _ => [Field::Dst, Field::Src, Field::DstPort],
+    }
+}
+
+fn addresses(port: usize) -> Values {
+    Values::Range(host(port, 0).into(), host(port, HOSTS - 1).into())
+}
+
+/// The first half of the connections.
+fn many_clients(port: usize) -> Variation {
+    let [client, server, client_port] = fields(port);
+    let ports = Values::Range(1024, 1031);
+    let fields = vec![(client, addresses(0)), (server, addresses(1)), (client_port, ports)];
+    Variation::Flows { fields, count: 5000, pick: Pick::InTurn }
+}
+
+/// The other half; back, they are sent to where they seem to come from.
+fn one_client(port: usize, masqueraded: bool) -> Variation {
+    let [client, server, client_port] = fields(port);
+    let seen = if masqueraded && port == 1 { router_address(1) } else { host(0, 0) };
+    let seen = Values::List(vec![seen.into()]);
+    let ports = Values::Range(10_000, 10_199);
+    let fields = vec![(server, addresses(1)), (client_port, ports), (client, seen)];
+    Variation::Flows { fields, count: 5000, pick: Pick::InTurn }
+}
+
+fn hosts(port: usize) -> Variation {
+    let behind = |port| Values::Range(bridged(port), bridged(port) + BRIDGED - 1);
+    Variation::Fields(vec![
+        (Field::SrcMac, behind(port), Pick::InTurn),
+        (Field::DstMac, behind(1 - port), Pick::Random),
+    ])
+}

@@ -1,0 +1,71 @@
+//! Which processor a thread runs on: where a core of one's own is asked for.
+//!
+//! ```text
+//! allowed() ─► [0, 1, …] ─► pin(1): this thread stays on processor 1
+//! ```
+//!
+//! Here and not in `lab`, which uses it, because the system calls need `unsafe`.
+//! Missing: **other systems than Linux**, where nothing can be asked or pinned.
+
+use std::io;
+
+/// The processors this thread may run on, in order; empty where the system cannot say.
+pub fn allowed() -> Vec<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: an all-zero `cpu_set_t` is the empty set.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        let size = size_of::<libc::cpu_set_t>();
+        // SAFETY: `set` is ours and `size` bytes long; 0 is the calling thread.
+        if unsafe { libc::sched_getaffinity(0, size, &raw mut set) } == 0 {
+            // SAFETY: the numbers are below the set's size.
+            let has = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, &set) };
+            return (0..libc::CPU_SETSIZE as usize).filter(has).collect();
+        }
+    }
+    Vec::new()
+}
+
+/// Keeps this thread on one processor from now on.
+///
+/// # Errors
+/// What the system says: there is no such processor, or it is not among the [`allowed`] ones.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        if cpu >= libc::CPU_SETSIZE as usize {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: an all-zero `cpu_set_t` is the empty set.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `cpu` is below the set's size.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+        // SAFETY: `set` is ours and as long as said; 0 is the calling thread.
+        if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } != 0
+        {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = cpu;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_may_run_there_only() {
+        let all = allowed();
+        assert!(!all.is_empty());
+        let last = all[all.len() - 1];
+        let then = std::thread::spawn(move || pin(last).map(|()| allowed())).join().unwrap();
+        assert_eq!(then.unwrap(), [last]);
+        assert_eq!(allowed(), all, "other threads stay free");
+        assert!(pin(usize::MAX).is_err() && pin(1023).is_err());
+    }
+}
