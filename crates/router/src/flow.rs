@@ -278,6 +278,7 @@ fn input(r: &mut Router, now: Moment, mut p: Packet) {
     if let Err(why) = confirm(r, now, &mut p) {
         return r.discard(p, why);
     }
+    r.at(Step::LocalIn);
     local_in(r, now, p)
 }
 

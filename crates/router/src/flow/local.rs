@@ -8,7 +8,6 @@ use crate::interface::InterfaceId;
 use crate::ip::{arp, icmp};
 use crate::packet::Packet;
 use crate::router::Router;
-use crate::step::Step;
 use port::Frame;
 use wire::arp::Operation;
 use wire::layers::{self, protocol};
@@ -16,7 +15,6 @@ use wire::{Arp, Moment, checksum};
 
 /// LOCAL IN: the router's own programs. There is one so far, which answers pings.
 pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
-    r.at(Step::LocalIn);
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
     }

@@ -95,7 +95,7 @@ fn walked(source: &str) -> Vec<(String, Vec<String>)> {
 fn picture(walked: &[(String, Vec<String>)], steps: &[Step<'_>]) -> String {
     let mut picture = String::new();
     for (function, names) in walked {
-        let mut line = format!("{function:<16}");
+        let mut line = format!("{function:<17} ");
         for (n, name) in names.iter().enumerate() {
             let text = match steps.iter().find(|step| step.name == name) {
                 Some(Step { text, missing: true, .. }) => format!("{text} (missing)"),
@@ -106,7 +106,7 @@ fn picture(walked: &[(String, Vec<String>)], steps: &[Step<'_>]) -> String {
             if line.chars().count() + arrow.len() + text.len() > 100 {
                 picture.push_str(&line);
                 picture.push('\n');
-                line = format!("{:<16}", "");
+                line = format!("{:<18}", "");
             }
             line.push_str(arrow);
             line.push_str(&text);
@@ -137,8 +137,8 @@ mod tests {
     fn document() -> String {
         format!(
             "{HEADING}\n\nprose\n\n```text\n\
-             come            physical in ─► mangle (missing)\n\
-             leave           physical out\n```\n"
+             come              physical in ─► mangle (missing)\n\
+             leave             physical out\n```\n"
         )
     }
 
