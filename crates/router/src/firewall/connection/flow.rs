@@ -11,8 +11,10 @@
 //! [`candidate`](FlowTable::candidate) and [`prefetch_flow`](FlowTable::prefetch_flow) for all,
 //! then [`find`](FlowTable::find).
 //!
-//! Never decides what a packet means: that is [`Connections`](super::Connections)'.
+//! Never decides what a packet means: that is [`Connections`]'.
 //! Missing: **IPv6** (a key of two lines), **a zone or interface in the key**.
+//!
+//! [`Connections`]: crate::firewall::connection::Connections
 
 use super::ConnectionId;
 use super::index::Index;

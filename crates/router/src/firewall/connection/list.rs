@@ -1,7 +1,7 @@
 //! `/ip firewall connection print`: connections as the user sees them.
 
-use super::connection::{Connection, ConnectionId, Flags};
 use super::flow::Direction;
+use super::record::{Connection, ConnectionId, Flags};
 use super::tcp::TcpState;
 use super::tracking::Connections;
 use crate::counter::Count;

@@ -24,6 +24,13 @@
 //! Never drops a packet; never reads a clock; allocates nothing per packet.
 //! Missing: **helpers** (`service-port`), **connection-mark**, **orig-rate** and **repl-rate**,
 //! **GRE call ids**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
+//!
+//! [`Connections::track`]: crate::firewall::connection::Connections::track
+//! [`Connections::translate`]: crate::firewall::connection::Connections::translate
+//! [`Connections::confirm`]: crate::firewall::connection::Connections::confirm
+//! [`Connections::tcp_fast`]: crate::firewall::connection::Connections::tcp_fast
+//! [`FlowTable`]: crate::firewall::connection::FlowTable
+//! [`New`]: crate::firewall::connection::New
 
 /// One cache line a direction: the flow table.
 pub mod flow;
@@ -31,7 +38,7 @@ pub mod flow;
 mod index;
 
 /// What the two directions share.
-pub mod connection;
+pub mod record;
 /// `/ip firewall connection tracking`, as values.
 pub mod settings;
 /// The TCP machine and its windows.
@@ -47,9 +54,9 @@ pub mod list;
 /// All connections: from packet to state, and what is entered and ended.
 mod tracking;
 
-pub use connection::{Connection, ConnectionId, Flags};
 pub use flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 pub use list::Entry;
+pub use record::{Connection, ConnectionId, Flags};
 pub use settings::{Class, Enabled, Settings, Timeouts};
 pub use tcp::TcpState;
 pub use timers::Rank;

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! A segment without SYN, FIN or RST on an established connection goes through
-//! [`Tcp::established`], on the slow path and the fast path alike.
+//! `Tcp::established`, on the slow path and the fast path alike.
 
 use super::flow::Direction;
 use super::settings::{Class, Timeouts};

@@ -17,7 +17,7 @@
 //!
 //! Never reads a clock. All times wrap with [`wire::Moment::as_millis_u32`].
 
-use super::connection::{Connection, ConnectionId};
+use super::record::{Connection, ConnectionId};
 
 /// Milliseconds in a slot, as a power of two.
 const TICK_BITS: u32 = 8;

@@ -1,7 +1,7 @@
 //! All connections: from packet to state, and what is entered and ended.
 
-use super::connection::{Connection, ConnectionId, Flags};
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
+use super::record::{Connection, ConnectionId, Flags};
 use super::settings::{Class, Settings, Timeouts};
 use super::tcp::{Segment, Tcp, TcpState, Verdict};
 use super::timers::{Rank, Timer, Timers};
@@ -408,7 +408,8 @@ impl Connections {
         let id = self.next_id();
         let (srcnat, dstnat) = (new.flags.has(Flags::SRCNAT), new.flags.has(Flags::DSTNAT));
         let nat = |source: bool, destination: bool| {
-            u8::from(source) * flow_flag::SOURCE | u8::from(destination) * flow_flag::DESTINATION
+            let source = if source { flow_flag::SOURCE } else { 0 };
+            source | if destination { flow_flag::DESTINATION } else { 0 }
         };
         let mut original = Flow::new(new.original, new.translated, Direction::Original, id);
         original.flags |= nat(srcnat, dstnat);

@@ -9,8 +9,8 @@
 //! A source keeps its port if it can (RFC 4787 §4.2.1), and a host keeps its address out of many
 //! (REQ-2, "paired"). If the port is taken, another of the same kind is looked for: well-known
 //! ports stay below 512, privileged ones below 1024, the rest above. The search starts at a hash
-//! of the tuple, so it is the same each time, and looks at no more than [`TRIES`] ports of each of
-//! [`ADDRESSES`] addresses: with 97 of 100 ports in use it fails once in two thousand.
+//! of the tuple, so it is the same each time, and looks at no more than `TRIES` ports of each of
+//! `ADDRESSES` addresses: with 97 of 100 ports in use it fails once in two thousand.
 //!
 //! The same port serves connections to different destinations at once, so ports run out only
 //! towards one destination.
@@ -105,10 +105,12 @@ fn source(
     target: &NatTarget,
     taken: impl Fn(&FiveTuple) -> bool,
 ) -> Option<FiveTuple> {
+    // Of the tuple as it was: hosts behind one address that use the same port begin apart.
+    let start = tuple.hash();
     let mut addresses = Addresses::new(tuple.src, target.addresses, tuple.src);
     (0..addresses.count.min(u64::from(ADDRESSES))).find_map(|_| {
         let tuple = FiveTuple { src: addresses.next(), ..tuple };
-        port(tuple, target.ports, &taken)
+        port(tuple, target.ports, start, &taken)
     })
 }
 
@@ -116,6 +118,7 @@ fn source(
 fn port(
     tuple: FiveTuple,
     ports: Option<(u16, u16)>,
+    start: u32,
     taken: &impl Fn(&FiveTuple) -> bool,
 ) -> Option<FiveTuple> {
     let port = tuple.src_port;
@@ -138,7 +141,7 @@ fn port(
     let size = u32::from(high - low) + 1;
     // Steps of a prime: neighbours of a taken port are taken more often than others.
     let step = if size.is_multiple_of(7919) { 1 } else { 7919 % size };
-    let mut at = tuple.hash() % size;
+    let mut at = start % size;
     for _ in 0..size.min(TRIES) {
         let candidate = with(low + at as u16);
         if !taken(&candidate) {

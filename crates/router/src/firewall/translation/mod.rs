@@ -6,9 +6,9 @@
 //!  known flow ─► rewrite (or the fast path's own)                       nobody else's
 //! ```
 //!
-//! The rules ([`nat`](super::nat)) say which addresses and ports; here one of them is chosen
-//! ([`choose`]) so that no two connections have the same reply tuple, and frames are rewritten
-//! ([`rewrite`]) with all their checksums, ICMP errors with the packets they quote included.
+//! The rules (`nat`) say which addresses and ports; here one of them is chosen
+//! (`choose`) so that no two connections have the same reply tuple, and frames are rewritten
+//! (`rewrite`) with all their checksums, ICMP errors with the packets they quote included.
 //!
 //! Never reads a rule; never decides whether a packet may pass.
 

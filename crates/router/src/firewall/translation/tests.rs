@@ -89,6 +89,25 @@ fn ports_run_out_and_come_back() {
     assert!(bind(&mut connections, tuple(30), &[two]).is_err());
 }
 
+/// Hosts like to begin with the same port, and many ask the same server.
+#[test]
+fn many_hosts_with_one_port() {
+    let masquerade = source(PUBLIC, PUBLIC, None);
+    let tries = std::cell::Cell::new(0);
+    let mut taken = HashSet::new();
+    for host in 0..20_000 {
+        let tuple = udp(CLIENT + host, 5000, SERVER, 53);
+        let look = |tuple: &FiveTuple| {
+            tries.set(tries.get() + 1);
+            taken.contains(tuple)
+        };
+        let chosen = choose::choose(tuple, &masquerade, look).expect("a port");
+        taken.insert(chosen);
+    }
+    // A third of all ports: the own one, and one and a half of the others, on average less.
+    assert!(tries.get() < 20_000 * 5 / 2, "{} tries", tries.get());
+}
+
 #[test]
 fn a_host_keeps_its_address_out_of_many() {
     let target = source(PUBLIC, PUBLIC + 200, None);
