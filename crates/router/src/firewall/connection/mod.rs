@@ -49,8 +49,13 @@ mod timers;
 /// The menus: every property, once.
 pub mod menu;
 
+/// A packet as tracking reads it.
+mod arrival;
+/// FastTrack: the flag, and which packets stay on the regular path.
+mod fasttrack;
 /// Connections as the user sees them.
 pub mod list;
+
 /// All connections: from packet to state, and what is entered and ended.
 mod tracking;
 

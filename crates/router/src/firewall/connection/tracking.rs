@@ -1,5 +1,6 @@
 //! All connections: from packet to state, and what is entered and ended.
 
+use super::arrival::Packet;
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 use super::record::{Connection, ConnectionId, Flags};
 use super::settings::{Class, Settings, Timeouts};
@@ -8,9 +9,8 @@ use super::timers::{Rank, Timer, Timers};
 use crate::counter::Count;
 use crate::discard::Discard;
 use crate::packet::ConnectionState;
-use wire::checksum::Sum;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
-use wire::{FiveTuple, Layers, Moment, checksum, icmp, layers};
+use wire::{FiveTuple, Layers, Moment, icmp, layers};
 
 /// What tracking says of a packet.
 #[derive(Clone, Debug)]
@@ -82,8 +82,8 @@ pub struct Counts {
 
 /// All connections of a router.
 pub struct Connections {
-    table: FlowTable,
-    slab: Vec<Connection>,
+    pub(super) table: FlowTable,
+    pub(super) slab: Vec<Connection>,
     free: ConnectionId,
     live: usize,
     max: usize,
@@ -92,7 +92,7 @@ pub struct Connections {
     /// What happened.
     pub counts: Counts,
     /// How many have the F flag.
-    fasttracked: usize,
+    pub(super) fasttracked: usize,
     /// Flows without a connection, kept for their recipes.
     untracked: usize,
     /// Where the search for idle ones among them goes on.
@@ -327,7 +327,7 @@ impl Connections {
     }
 
     /// What rules see of the connection has changed: what was recorded holds no more.
-    fn drop_recipes(&mut self, id: ConnectionId) {
+    pub(super) fn drop_recipes(&mut self, id: ConnectionId) {
         for flow in self.slab[id.index()].flows {
             self.table.flow_mut(flow).recipe = 0;
         }
@@ -649,54 +649,6 @@ impl Connections {
             && (one_way || flags.has(Flags::ASSURED))
     }
 
-    /// Marks a connection as fasttracked, as `action=fasttrack-connection` does for a packet of
-    /// `flow`: the packet that is under way sets up its own direction, the other one takes one
-    /// regular packet more. Nothing happens unless it is TCP or UDP.
-    pub fn set_fasttrack(&mut self, flow: FlowId) {
-        let Flow { connection: id, protocol, .. } = *self.table.flow(flow);
-        let Some(connection) = self.slab.get_mut(id.index()) else { return };
-        let takes = matches!(protocol, protocol::TCP | protocol::UDP);
-        if !takes || connection.flags.has(Flags::FASTTRACK) {
-            return;
-        }
-        connection.flags.set(Flags::FASTTRACK);
-        self.fasttracked += 1;
-        for (regular, flow) in connection.regular.iter_mut().zip(connection.flows) {
-            let flow = self.table.flow(flow);
-            *regular = Count { packets: flow.packets, bytes: flow.bytes };
-        }
-        self.table.flow_mut(flow).flags |= flow_flag::FASTTRACK;
-        self.drop_recipes(id);
-    }
-
-    /// Whether the flow's next packet may take the FastTrack way. SYN, FIN and RST should not:
-    /// the connection's end is to be seen.
-    #[inline(always)]
-    pub fn fasttrack_allows(flow: &Flow) -> bool {
-        flow.flags & flow_flag::FASTTRACK != 0
-    }
-
-    /// How many connections are fasttracked: the special dummy rules show while there is one.
-    pub fn fasttracked(&self) -> usize {
-        self.fasttracked
-    }
-
-    /// What FastTrack carried of a direction of a connection: what its flow counted, less what
-    /// took the regular way.
-    pub fn fasttrack_count(&self, id: ConnectionId, direction: Direction) -> Count {
-        match self.get(id) {
-            Some(connection) if connection.flags.has(Flags::FASTTRACK) => {
-                let flow = self.table.flow(connection.flow(direction));
-                let regular = connection.regular[direction as usize];
-                Count {
-                    packets: flow.packets.saturating_sub(regular.packets),
-                    bytes: flow.bytes.saturating_sub(regular.bytes),
-                }
-            }
-            _ => Count::default(),
-        }
-    }
-
     /// Keeps a flow for its recipe alone, for a time without tracking. `None` if there is no
     /// room. Forgotten when idle for ten seconds.
     pub fn keep_untracked(&mut self, tuple: FiveTuple, now: Moment) -> Option<FlowId> {
@@ -739,65 +691,3 @@ impl Connections {
 
 /// How long an untracked flow is kept without packets.
 const UNTRACKED_IDLE_MS: u32 = 10_000;
-
-/// A packet as tracking reads it.
-struct Packet<'a> {
-    frame: &'a [u8],
-    layers: &'a Layers,
-    /// IP bytes, of the whole datagram.
-    len: u16,
-    now_ms: u32,
-    /// Whether the transport checksum is right, if that was found out beforehand.
-    checksum_ok: Option<bool>,
-}
-
-impl<'a> Packet<'a> {
-    /// From the transport header on; empty if there is none.
-    fn transport(&self) -> &'a [u8] {
-        let (from, to) = (usize::from(self.layers.l4), usize::from(self.layers.l3_end));
-        if from == 0 { &[] } else { self.frame.get(from..to).unwrap_or(&[]) }
-    }
-
-    fn segment(&self) -> Option<Segment<'a>> {
-        let here = self.layers.l3_end - self.layers.l3;
-        let header = wire::Tcp::new(self.transport()).ok()?;
-        Some(Segment::new(header, u32::from(self.len.saturating_sub(here))))
-    }
-
-    /// ICMP type and code.
-    fn icmp(&self) -> [u8; 2] {
-        self.transport().first_chunk().copied().unwrap_or([u8::MAX; 2])
-    }
-
-    fn is_icmp_error(&self) -> bool {
-        self.layers.protocol == protocol::ICMP && icmp::is_error(self.icmp()[0])
-    }
-
-    fn checksum_ok(&self) -> bool {
-        if let Some(known) = self.checksum_ok {
-            return known;
-        }
-        let FiveTuple { src, dst, protocol, .. } = self.layers.tuple;
-        match protocol {
-            protocol::TCP => checksum::tcp_ok(src, dst, self.transport()),
-            protocol::UDP => checksum::udp_ok(src, dst, self.transport()),
-            protocol::ICMP => checksum::is_ok(self.transport()),
-            _ => true,
-        }
-    }
-
-    /// The same over the pieces of a datagram. All but the last hold multiples of 8 bytes.
-    fn checksum_over<'b>(&self, rest: impl IntoIterator<Item = &'b [u8]>) -> bool {
-        let FiveTuple { src, dst, protocol, .. } = self.layers.tuple;
-        let first = self.transport();
-        let header_len = self.layers.l4.saturating_sub(self.layers.l3);
-        let len = self.len.saturating_sub(header_len);
-        let sum = match protocol {
-            protocol::UDP if first.get(6..8) == Some(&[0, 0]) => return true,
-            protocol::TCP | protocol::UDP => Sum::pseudo_ipv4(src, dst, protocol, len),
-            protocol::ICMP => Sum::default(),
-            _ => return true,
-        };
-        rest.into_iter().fold(sum.bytes(first), Sum::bytes).is_ok()
-    }
-}

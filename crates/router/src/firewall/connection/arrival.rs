@@ -1,0 +1,68 @@
+//! A packet as tracking reads it: its parts, and whether its transport checksum is right.
+
+use super::tcp::Segment;
+use wire::checksum::Sum;
+use wire::layers::protocol;
+use wire::{FiveTuple, Layers, checksum, icmp};
+
+/// A packet as tracking reads it.
+pub(super) struct Packet<'a> {
+    pub(super) frame: &'a [u8],
+    pub(super) layers: &'a Layers,
+    /// IP bytes, of the whole datagram.
+    pub(super) len: u16,
+    pub(super) now_ms: u32,
+    /// Whether the transport checksum is right, if that was found out beforehand.
+    pub(super) checksum_ok: Option<bool>,
+}
+
+impl<'a> Packet<'a> {
+    /// From the transport header on; empty if there is none.
+    pub(super) fn transport(&self) -> &'a [u8] {
+        let (from, to) = (usize::from(self.layers.l4), usize::from(self.layers.l3_end));
+        if from == 0 { &[] } else { self.frame.get(from..to).unwrap_or(&[]) }
+    }
+
+    pub(super) fn segment(&self) -> Option<Segment<'a>> {
+        let here = self.layers.l3_end - self.layers.l3;
+        let header = wire::Tcp::new(self.transport()).ok()?;
+        Some(Segment::new(header, u32::from(self.len.saturating_sub(here))))
+    }
+
+    /// ICMP type and code.
+    pub(super) fn icmp(&self) -> [u8; 2] {
+        self.transport().first_chunk().copied().unwrap_or([u8::MAX; 2])
+    }
+
+    pub(super) fn is_icmp_error(&self) -> bool {
+        self.layers.protocol == protocol::ICMP && icmp::is_error(self.icmp()[0])
+    }
+
+    pub(super) fn checksum_ok(&self) -> bool {
+        if let Some(known) = self.checksum_ok {
+            return known;
+        }
+        let FiveTuple { src, dst, protocol, .. } = self.layers.tuple;
+        match protocol {
+            protocol::TCP => checksum::tcp_ok(src, dst, self.transport()),
+            protocol::UDP => checksum::udp_ok(src, dst, self.transport()),
+            protocol::ICMP => checksum::is_ok(self.transport()),
+            _ => true,
+        }
+    }
+
+    /// The same over the pieces of a datagram. All but the last hold multiples of 8 bytes.
+    pub(super) fn checksum_over<'b>(&self, rest: impl IntoIterator<Item = &'b [u8]>) -> bool {
+        let FiveTuple { src, dst, protocol, .. } = self.layers.tuple;
+        let first = self.transport();
+        let header_len = self.layers.l4.saturating_sub(self.layers.l3);
+        let len = self.len.saturating_sub(header_len);
+        let sum = match protocol {
+            protocol::UDP if first.get(6..8) == Some(&[0, 0]) => return true,
+            protocol::TCP | protocol::UDP => Sum::pseudo_ipv4(src, dst, protocol, len),
+            protocol::ICMP => Sum::default(),
+            _ => return true,
+        };
+        rest.into_iter().fold(sum.bytes(first), Sum::bytes).is_ok()
+    }
+}
