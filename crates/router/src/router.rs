@@ -211,6 +211,18 @@ impl Router {
         Ok(())
     }
 
+    /// Enters routes from elsewhere (a routing protocol, a file) with the distance of eBGP.
+    ///
+    /// # Errors
+    /// [`TooManyTargets`].
+    pub fn feed_routes(
+        &mut self,
+        routes: impl IntoIterator<Item = (Ipv4Prefix, Target)>,
+    ) -> Result<(), TooManyTargets> {
+        self.recipes.forget(&mut self.counters);
+        self.routes.feed(routes)
+    }
+
     /// One breath: receives from every port, forwards, does what is due, sends. `ports` are those
     /// the router was made with, in their order. Returns how many frames came in.
     ///

@@ -1,0 +1,252 @@
+//! The router's own time per packet, 64-byte frames, one core: each way through it.
+//!
+//! ```text
+//! refill (not timed) ─► wires ─► [ breathe ] (timed) ─► wires ─► drain (not timed)
+//! ```
+//!
+//! Frames lie in the caches as a network card with direct cache access would leave them: written by
+//! another, within the last 4,096 frames. Labelled metric × way: `ns/packet/…`.
+
+use config::Interpreter;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use port::memory::{self, MemoryPort};
+use port::{Batch, Pool, Port, Slab};
+use router::ip::fib::synthetic;
+use router::ip::route::Target;
+use router::{MENUS, PortInfo, Router};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use wire::arp::ArpMessage;
+use wire::craft::{self, ip};
+use wire::{MacAddr, Moment};
+
+/// Frames that pass between two looks at the clock, which cost some 50 ns together.
+const CHUNK: usize = 1024;
+
+struct Device {
+    router: Router,
+    ports: Vec<MemoryPort>,
+    wires: Vec<MemoryPort>,
+    slab: Slab,
+    pool: Pool,
+    now: Moment,
+}
+
+fn own_mac(port: u8) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 0, port])
+}
+
+impl Device {
+    fn new(script: &str) -> Device {
+        let slab = Slab::new(4 * CHUNK).expect("memory");
+        let infos = (1..=2).map(|n| PortInfo {
+            name: format!("ether{n}"),
+            mac: own_mac(n),
+            capabilities: Default::default(),
+        });
+        let mut router = Router::new(infos.collect(), &slab);
+        let mut console = Interpreter::new(MENUS.to_vec());
+        *console.tree_mut() = router.factory_tree();
+        if let Err(error) = console.run(script, &()) {
+            panic!("{error}");
+        }
+        router.configure(console.tree(), Moment::ZERO).expect("few gateways");
+        let (ports, wires) = (0..2).map(|_| memory::wire(2 * CHUNK)).unzip();
+        let pool = slab.pool();
+        Device { router, ports, wires, slab, pool, now: Moment::ZERO }
+    }
+
+    fn send(&mut self, port: usize, frames: &[Vec<u8>]) {
+        let mut batch = Batch::new();
+        for bytes in frames {
+            let mut frame = self.pool.alloc(bytes.len()).expect("a frame");
+            self.slab.bytes_mut(&mut frame).copy_from_slice(bytes);
+            batch.push(frame);
+            if batch.room() == 0 {
+                self.wires[port].send(self.now, &mut self.pool, &mut batch);
+            }
+        }
+        self.wires[port].send(self.now, &mut self.pool, &mut batch);
+    }
+
+    /// Lets the router work until all is done; returns how long it took.
+    #[allow(clippy::disallowed_methods)] // this is the edge
+    fn breathe(&mut self) -> Duration {
+        self.now = self.now + Duration::from_micros(20);
+        let start = Instant::now();
+        while self.router.breathe(self.now, &mut self.ports) > 0 {}
+        start.elapsed()
+    }
+
+    fn drain(&mut self) -> usize {
+        let mut n = 0;
+        let mut batch = Batch::new();
+        for wire in &mut self.wires {
+            while wire.receive(self.now, &mut self.pool, &mut batch) > 0 {
+                n += batch.len();
+                black_box(batch.as_slice());
+                batch.free_all(&mut self.pool);
+            }
+        }
+        n
+    }
+
+    fn introduce(&mut self, port: usize, mac: MacAddr, ip: u32, router_ip: u32) {
+        self.send(port, &[craft::arp(ArpMessage::request(mac, ip, router_ip)).build()]);
+        self.breathe();
+        self.drain();
+    }
+
+    /// Sends all frames once, both ways in turn, untimed: hosts, connections, recipes.
+    fn warm_up(&mut self, traffic: &[(usize, Vec<Vec<u8>>)]) {
+        for _ in 0..4 {
+            for (port, frames) in traffic {
+                for chunk in frames.chunks(CHUNK) {
+                    self.send(*port, chunk);
+                    self.breathe();
+                    self.drain();
+                }
+            }
+        }
+    }
+}
+
+/// Times `traffic` in chunks, going round and round.
+fn run(c: &mut Criterion, name: &str, device: &mut Device, traffic: &[(usize, Vec<Vec<u8>>)]) {
+    device.warm_up(traffic);
+    let chunks: Vec<(usize, &[Vec<u8>])> = traffic
+        .iter()
+        .flat_map(|(port, frames)| frames.chunks_exact(CHUNK).map(|chunk| (*port, chunk)))
+        .collect();
+    let mut at = 0;
+    let mut group = c.benchmark_group("ns/packet");
+    group.throughput(Throughput::Elements(CHUNK as u64));
+    group.bench_function(name, |b| {
+        b.iter_custom(|n| {
+            let mut time = Duration::ZERO;
+            for _ in 0..n {
+                let (port, chunk) = chunks[at % chunks.len()];
+                at += 1;
+                device.send(port, chunk);
+                time += device.breathe();
+                let out = device.drain();
+                assert_eq!(out, CHUNK, "lost: {:?}", device.router.discards());
+            }
+            time
+        });
+    });
+    group.finish();
+    let counts = device.router.path_counts();
+    println!("{name}: {} replayed, {:?}", counts.replayed, device.router.discards());
+}
+
+const NETS: &str = "/ip address
+add address=10.0.1.254/24 interface=ether1
+add address=10.0.2.254/24 interface=ether2\n";
+
+fn routed(script: &str) -> Device {
+    let mut device = Device::new(&format!("{NETS}{script}"));
+    device.introduce(0, MacAddr([6, 0, 0, 0, 0, 1]), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+    device.introduce(1, MacAddr([6, 0, 0, 0, 0, 2]), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+    device
+}
+
+/// UDP both ways, `flows` connections with different ports.
+fn udp_flows(flows: usize, nat: bool) -> Vec<(usize, Vec<Vec<u8>>)> {
+    let there = |n: usize| {
+        let (host, port) = (n / 1024, n % 1024);
+        // With NAT, even hosts are masqueraded.
+        let src = ip(10, 0, 1, 1) + (host as u32 & 63);
+        let frame = craft::udp(src, 10_000 + port as u16, ip(10, 0, 2, 1), 7);
+        craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 1]), dst_mac: own_mac(1), ..frame }.build()
+    };
+    let _ = nat;
+    let back = |n: usize| {
+        let (host, port) = (n / 1024, n % 1024);
+        let dst = ip(10, 0, 1, 1) + (host as u32 & 63);
+        let frame = craft::udp(ip(10, 0, 2, 1), 7, dst, 10_000 + port as u16);
+        craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 2]), dst_mac: own_mac(2), ..frame }.build()
+    };
+    vec![(0, (0..flows).map(there).collect()), (1, (0..flows).map(back).collect())]
+}
+
+fn hosts(device: &mut Device, n: u8) {
+    for host in 0..n {
+        let mac = MacAddr([6, 0, 0, 0, 0, 1]);
+        device.introduce(0, mac, ip(10, 0, 1, 1 + host), ip(10, 0, 1, 254));
+    }
+}
+
+fn rules() -> String {
+    (0..25)
+        .map(|n| format!("add chain=forward src-address=172.16.{n}.0/24 action=drop\n"))
+        .fold("/ip firewall filter\n".to_owned(), |all, rule| all + &rule)
+}
+
+fn paths(c: &mut Criterion) {
+    let flows = 10 * CHUNK;
+
+    let mut device = routed("");
+    hosts(&mut device, 10);
+    run(c, "routing, small table", &mut device, &udp_flows(flows, false));
+
+    let routes = synthetic::prefixes(900_000, 1);
+    let gateways: String = String::new();
+    let mut device = routed(&gateways);
+    let ether2 = device.router.program().names.find("ether2").expect("a port");
+    let target = Target::Gateways(vec![(ether2, ip(10, 0, 2, 1))]);
+    device.router.feed_routes(routes.iter().map(|&prefix| (prefix, target.clone()))).expect("one");
+    let mut random = 1u64;
+    let mut next = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as usize
+    };
+    let frames = (0..1 << 18).map(|_| {
+        let prefix = routes[next() % routes.len()];
+        let dst = prefix.bits() + (next() as u32 & (prefix.last() - prefix.bits()));
+        let frame = craft::udp(ip(10, 0, 1, 1), 1, dst, 7);
+        craft::Frame { dst_mac: own_mac(1), ..frame }.build()
+    });
+    let frames: Vec<_> = frames.collect();
+    run(c, "routing, 900,000 routes, random", &mut device, &[(0, frames)]);
+
+    let mut device = Device::new(
+        "/interface bridge add\n/interface bridge port\nadd bridge=bridge1 interface=ether1\n\
+         add bridge=bridge1 interface=ether2",
+    );
+    let mac = |side: u8, n: usize| MacAddr([6, side, 0, 0, (n >> 8) as u8, n as u8]);
+    let frames = |from: u8, to: u8| {
+        let frame = move |n: usize| craft::Frame {
+            src_mac: mac(from, n % 500),
+            dst_mac: mac(to, (n * 7) % 500),
+            ..craft::udp(1 << 24, 1, 2 << 24, 7)
+        };
+        (0..CHUNK * 4).map(|n| frame(n).build()).collect::<Vec<_>>()
+    };
+    let traffic = [(0, frames(1, 2)), (1, frames(2, 1))];
+    run(c, "bridging, 1,000 hosts", &mut device, &traffic);
+
+    let mut device = routed("/ip firewall connection tracking set enabled=yes\n");
+    hosts(&mut device, 10);
+    run(c, "conntrack, 10,000 flows", &mut device, &udp_flows(flows, false));
+
+    let mut device = routed(&rules());
+    hosts(&mut device, 10);
+    run(c, "25 filter rules, 10,000 flows", &mut device, &udp_flows(flows, false));
+
+    let queues: String = (0..25)
+        .map(|n| format!("add target=10.0.1.{}/32 max-limit=10G/10G\n", 1 + n))
+        .fold("/queue simple\n".to_owned(), |all, queue| all + &queue);
+    let mut device = routed(&queues);
+    hosts(&mut device, 10);
+    run(c, "25 simple queues, 10,000 flows", &mut device, &udp_flows(flows, false));
+
+    let script = "add chain=forward action=fasttrack-connection connection-state=established\n\
+                  add chain=forward action=accept connection-state=established\n";
+    let mut device = routed(&format!("{}{script}", rules()));
+    hosts(&mut device, 10);
+    run(c, "fasttrack, 10,000 flows", &mut device, &udp_flows(flows, false));
+}
+
+criterion_group!(benches, paths);
+criterion_main!(benches);
