@@ -37,6 +37,15 @@ pub struct PortInfo {
     pub capabilities: Capabilities,
 }
 
+/// The way out by an interface, in the form the fast path reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// The port's place; none of the ports' if the interface is down or has no port of its own.
+    pub(crate) port: u16,
+    /// Frames can be sent in FastPath.
+    pub(crate) fast_tx: bool,
+}
+
 /// What an interface is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -129,6 +138,8 @@ impl Interface {
 pub struct Program {
     /// By number; place 0 is a disabled interface that nobody uses.
     pub interfaces: Vec<Interface>,
+    /// By number: the ways out.
+    pub(crate) links: Vec<Link>,
     /// The interface behind each port.
     pub ports: Vec<InterfaceId>,
     /// By name.
@@ -265,6 +276,11 @@ impl Program {
             let at = interface.id.index();
             by_id[at] = interface;
         }
+        let link = |interface: &Interface| match interface.kind {
+            Kind::Ethernet { port } if interface.enabled => port as u16,
+            _ => u16::MAX,
+        };
+        let links = by_id.iter().map(|i| Link { port: link(i), fast_tx: i.fast_tx }).collect();
         let addresses = address::read(tree, &names);
         let settings = Settings::read(tree);
         let bridge_filter =
@@ -307,6 +323,7 @@ impl Program {
         ]);
         Program {
             interfaces: by_id,
+            links,
             ports: ports_of,
             names,
             bridges,

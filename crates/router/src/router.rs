@@ -28,7 +28,7 @@ use crate::ip::route::{Routes, Target, TooManyTargets};
 use crate::ip::{arp, icmp};
 use crate::outbox::Outbox;
 use crate::packet::{ConnectionState, Packet, View};
-use crate::program::{Books, InterfaceIds, Kind, PortInfo, Program};
+use crate::program::{Books, InterfaceIds, PortInfo, Program};
 use crate::queue::leaf::Queues;
 use crate::recipe::Recipes;
 use crate::step::Step;
@@ -98,6 +98,10 @@ pub struct Router {
     ports: Vec<PortInfo>,
     interface_ids: InterfaceIds,
     inbox: Batch,
+    /// When the chores are due that wait for no packet.
+    pub(crate) chores_at: Moment,
+    /// Empty between two sends.
+    outgoing: Batch,
     /// Traces not in use: their memory is used again.
     traces: Vec<Trace>,
     /// Scratch for the bridge filter's walk.
@@ -156,6 +160,8 @@ impl Router {
             interface_ids: ids,
             ports,
             inbox: Batch::new(),
+            chores_at: Moment::ZERO,
+            outgoing: Batch::new(),
             traces: Vec::new(),
             bridge_trace: Trace::default(),
             released: Vec::new(),
@@ -252,8 +258,9 @@ impl Router {
             self.flush(now, ports);
         }
         self.inbox = inbox;
-        flow::timers::due(self, now);
-        self.flush(now, ports);
+        if flow::timers::due(self, now) {
+            self.flush(now, ports);
+        }
         received
     }
 
@@ -294,17 +301,6 @@ impl Router {
         &self.routes
     }
 
-    /// Enters routes that a protocol or a file feeds (see [`Routes::feed`]), between two breaths.
-    ///
-    /// # Errors
-    /// [`TooManyTargets`].
-    pub fn feed_routes(
-        &mut self,
-        routes: impl IntoIterator<Item = (Ipv4Prefix, Target)>,
-    ) -> Result<(), TooManyTargets> {
-        self.routes.feed(routes)
-    }
-
     /// The neighbours.
     pub fn neighbours(&self) -> &Neighbours {
         &self.neighbours
@@ -330,14 +326,17 @@ impl Router {
         }
     }
 
+    #[inline]
     fn flush<P: Port>(&mut self, now: Moment, ports: &mut [P]) {
         for (at, port) in ports.iter_mut().enumerate() {
             let outbox = &mut self.outboxes[at];
-            let sent = outbox.flush(now, &mut self.pool, port);
-            let fast = std::mem::take(&mut outbox.fast);
-            let counts = &mut self.interface_counts[self.program.ports[at].index()];
-            counts.tx.merge(sent);
-            counts.fast_tx.merge(fast);
+            let sent = outbox.flush(now, &mut self.pool, &mut self.outgoing, port);
+            if sent.packets != 0 {
+                let fast = std::mem::take(&mut outbox.fast);
+                let counts = &mut self.interface_counts[self.program.ports[at].index()];
+                counts.tx.merge(sent);
+                counts.fast_tx.merge(fast);
+            }
         }
     }
 }
@@ -585,16 +584,13 @@ impl Router {
     }
 
     /// Puts a frame in its port's outbox.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
-        let out = self.program.interface(interface);
-        let Kind::Ethernet { port } = out.kind else {
-            unreachable!("a bridge's frames leave by its ports");
-        };
-        let Some(outbox) = self.outboxes.get_mut(port).filter(|_| out.enabled) else {
+        let link = self.program.links[interface.index()];
+        let Some(outbox) = self.outboxes.get_mut(usize::from(link.port)) else {
             return self.discard_frame(frame, Discard::InterfaceDown);
         };
-        if fast && out.fast_tx {
+        if fast & link.fast_tx {
             outbox.fast.add(frame.len() as u64);
         }
         outbox.push(frame);

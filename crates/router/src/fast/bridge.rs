@@ -13,48 +13,52 @@ use crate::discard::Discard;
 use crate::firewall::rule::Books;
 use crate::flow;
 use crate::interface::InterfaceId;
-use crate::interface::bridge::Decision;
 use crate::interface::bridge::filter::Chain;
 use crate::packet::{ConnectionState, View};
 use crate::program::BridgeAt;
 use crate::router::Router;
 use port::{Batch, Frame};
+use wire::Moment;
 use wire::layers::{self, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
-use wire::{MacAddr, Moment};
 
 /// Bridges a batch.
 pub(super) fn receive(
     r: &mut Router,
     now: Moment,
     port: InterfaceId,
-    bridge: BridgeAt,
+    at: BridgeAt,
     batch: &mut Batch,
 ) {
+    let Some(from) = r.program.bridge(at).port(port).copied() else {
+        return batch.drain().for_each(|frame| flow::physical_in(r, now, port, frame));
+    };
     for frame in batch.as_slice() {
-        if let Some((dst, src)) = plain_addresses(r.slab.bytes(frame)) {
-            r.hosts[bridge.0].prefetch(dst.to_u64());
-            r.hosts[bridge.0].prefetch(src.to_u64());
-        }
+        r.slab.prefetch(frame);
+    }
+    let mut macs = [(0, 0); Batch::CAPACITY];
+    for ((dst, src), frame) in macs.iter_mut().zip(batch.as_slice()) {
+        (*dst, *src) = plain_addresses(r.slab.bytes(frame));
+        r.hosts[at.0].prefetch(*dst);
+        r.hosts[at.0].prefetch(*src);
     }
     let fast = r.program.bridge_fast_path() && r.program.interface(port).fast_rx;
-    let learn = r.program.bridge(bridge).port(port).is_some_and(|port| port.learn);
     let filtered = !r.program.bridge_filter.is_empty();
+    let now_ms = now.as_millis_u32();
     let mut forwarded = Count::default();
-    for frame in batch.drain() {
-        let to = plain_addresses(r.slab.bytes(&frame)).and_then(|(dst, src)| {
-            match r.program.bridge(bridge).decide(port, dst, &r.hosts[bridge.0]) {
-                Decision::Port(to) => Some((to, src)),
-                Decision::Local | Decision::Flood { .. } | Decision::Discard(_) => None,
-            }
-        });
-        let Some((to, src)) = to else {
+    for (&(dst, src), frame) in macs.iter().zip(batch.drain()) {
+        let hosts = &mut r.hosts[at.0];
+        let to = match hosts.lookup(dst) {
+            Some(host) if !host.local => host.port,
+            _ => InterfaceId::NONE,
+        };
+        if !r.program.bridge(at).may_pass(&from, to) {
             flow::physical_in(r, now, port, frame);
             continue;
-        };
-        if learn {
-            r.hosts[bridge.0].learn(src.to_u64(), port, now.as_millis_u32());
         }
-        if filtered && !accepts(r, now, (port, to), bridge, &frame) {
+        if from.learn {
+            hosts.learn(src, port, now_ms);
+        }
+        if filtered && !accepts(r, now, (port, to), at, &frame) {
             r.discard_frame(frame, Discard::BridgeFilterDrop);
             continue;
         }
@@ -72,13 +76,13 @@ fn accepts(
     r: &mut Router,
     now: Moment,
     (from, to): (InterfaceId, InterfaceId),
-    bridge: BridgeAt,
+    at: BridgeAt,
     frame: &Frame,
 ) -> bool {
     let bytes = r.slab.bytes(frame);
     // A bridge need not understand what it forwards.
     let layers = layers::network(bytes).unwrap_or_default();
-    let interface = r.program.bridge(bridge).interface;
+    let interface = r.program.bridge(at).interface;
     let view = View {
         frame: bytes,
         layers: &layers,
@@ -104,14 +108,16 @@ fn accepts(
     accepted
 }
 
-/// Destination and source of an untagged frame between two hosts.
+/// Destination and source of an untagged frame between two hosts, as [`wire::MacAddr::to_u64`] gives
+/// them; zeros, which are nobody's, for all others.
 #[inline(always)]
-fn plain_addresses(frame: &[u8]) -> Option<(MacAddr, MacAddr)> {
-    let head = frame.first_chunk::<14>()?;
-    let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1] = *head;
-    let (dst, src) = (MacAddr([d0, d1, d2, d3, d4, d5]), MacAddr([s0, s1, s2, s3, s4, s5]));
+fn plain_addresses(frame: &[u8]) -> (u64, u64) {
+    let Some(head) = frame.first_chunk::<16>() else { return (0, 0) };
+    let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1, ..] = *head;
+    let dst = u64::from_be_bytes([0, 0, d0, d1, d2, d3, d4, d5]);
+    let src = u64::from_be_bytes([0, 0, s0, s1, s2, s3, s4, s5]);
     let ether_type = u16::from_be_bytes([t0, t1]);
     let tagged = ether_type == ETHERTYPE_VLAN || ether_type == ETHERTYPE_SVLAN;
-    let plain = !tagged && !dst.is_multicast() && !src.is_multicast() && dst != src;
-    plain.then_some((dst, src))
+    const GROUP: u64 = 1 << 40;
+    if tagged || (dst | src) & GROUP != 0 || dst == src { (0, 0) } else { (dst, src) }
 }

@@ -10,11 +10,19 @@ use crate::counter::Count;
 use crate::flow::{self, is_martian_source};
 use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
-use crate::ip::neighbour::NeighbourId;
+use crate::ip::neighbour::{Adjacency, NeighbourId};
 use crate::ip::route::LeafKind;
 use crate::router::Router;
 use port::Batch;
 use wire::{Moment, checksum};
+
+/// Where the last packet went: most often the next one goes there as well.
+struct Last {
+    leaf: NextHopId,
+    /// The destination, where the adjacency depends on it; else 0.
+    dst: u32,
+    adjacency: Adjacency,
+}
 
 /// Forwards a batch.
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
@@ -22,7 +30,9 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     let interface = r.program.interface(port);
     let own_mac = interface.mac.0;
     let fast = r.program.ipv4_fast_path() && interface.fast_rx;
-    let (mut frames, mut packets) = (Count::default(), Count::default());
+    for frame in batch.as_slice() {
+        r.slab.prefetch(frame);
+    }
     // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
     let mut dst = [0; Batch::CAPACITY];
     for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
@@ -30,27 +40,29 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     }
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     r.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
-    let now_ms = now.as_millis_u32();
+    let (mut frames, mut packets) = (Count::default(), Count::default());
+    let nowhere = Last { leaf: NextHopId::NONE, dst: 0, adjacency: Adjacency::default() };
+    let mut last = Last { ..nowhere };
     for (at, mut frame) in batch.drain().enumerate() {
-        let neighbour = neighbour_behind(r, leaves[at], dst[at]);
-        let adjacency = &mut r.neighbours.adjacencies_mut()[neighbour.index()];
-        let bytes = r.slab.bytes_mut(&mut frame);
-        let Some(head) = bytes.first_chunk_mut::<34>() else {
+        if leaves[at] != last.leaf || (last.dst != 0 && last.dst != dst[at]) {
+            last = adjacency_behind(r, leaves[at], dst[at], now.as_millis_u32());
+        }
+        let adjacency = &last.adjacency;
+        let Some(head) = r.slab.bytes_mut(&mut frame).first_chunk_mut::<34>() else {
             flow::physical_in(r, now, port, frame);
             continue;
         };
         let ip_len = u16::from_be_bytes([head[16], head[17]]);
         if !adjacency.ready || ip_len > adjacency.mtu {
             flow::physical_in(r, now, port, frame);
+            last = Last { ..nowhere }; // the slow path may have changed what is known
             continue;
         }
-        adjacency.used_ms = now_ms;
         head[..14].copy_from_slice(&adjacency.header);
         decrement_ttl(&mut head[14..]);
-        let out = adjacency.interface;
         frames.add(frame.len() as u64);
         packets.add(ip_len.into());
-        r.transmit(out, frame, fast);
+        r.transmit(adjacency.interface, frame, fast);
     }
     if fast {
         r.paths.ipv4_fast_path.merge(packets);
@@ -74,12 +86,20 @@ fn plain_destination(frame: &[u8], own_mac: [u8; 6]) -> u32 {
     if plain { u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]) } else { 0 }
 }
 
-#[inline(always)]
-fn neighbour_behind(r: &Router, leaf: NextHopId, dst: u32) -> NeighbourId {
-    let leaf = r.routes.leaf(leaf);
-    match leaf.kind {
-        LeafKind::Gateway => leaf.neighbour,
-        LeafKind::Connected => r.neighbours.find(leaf.interface, dst).unwrap_or(NeighbourId::NONE),
-        LeafKind::None | LeafKind::Ecmp | LeafKind::Special => NeighbourId::NONE,
+/// The adjacency behind a leaf, marked as used; one that is not ready if there is none.
+#[inline]
+fn adjacency_behind(r: &mut Router, id: NextHopId, dst: u32, now_ms: u32) -> Last {
+    let leaf = r.routes.leaf(id);
+    let (neighbour, dst) = match leaf.kind {
+        LeafKind::Gateway => (leaf.neighbour, 0),
+        LeafKind::Connected => {
+            (r.neighbours.find(leaf.interface, dst).unwrap_or(NeighbourId::NONE), dst)
+        }
+        LeafKind::None | LeafKind::Ecmp | LeafKind::Special => (NeighbourId::NONE, 0),
+    };
+    let adjacency = &mut r.neighbours.adjacencies_mut()[neighbour.index()];
+    if adjacency.ready {
+        adjacency.used_ms = now_ms;
     }
+    Last { leaf: id, dst, adjacency: *adjacency }
 }

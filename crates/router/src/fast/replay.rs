@@ -33,6 +33,9 @@ struct Plain {
 /// Forwards a batch.
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let own_mac = r.program.interface(port).mac.0;
+    for frame in batch.as_slice() {
+        r.slab.prefetch(frame);
+    }
     let mut plain = [Plain::default(); Batch::CAPACITY];
     for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
         if let Some(tuple) = plain_tuple(r.slab.bytes(frame), own_mac) {

@@ -6,11 +6,42 @@ use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::icmp;
 use crate::router::Router;
+use std::time::Duration;
 use wire::Moment;
 use wire::layers;
 
-/// What is due by now: ARP requests and failures, datagrams that stayed incomplete.
-pub(crate) fn due(r: &mut Router, now: Moment) {
+/// Does what is due by now; says whether anything may have been sent.
+pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
+    let queues = r.queues.next_deadline().is_some_and(|deadline| deadline <= now);
+    if queues {
+        let mut released = std::mem::take(&mut r.released);
+        r.queues.release(now, |_, leaving| released.push(leaving));
+        for leaving in released.drain(..) {
+            ip_out(r, now, leaving);
+        }
+        r.released = released;
+    }
+    let chores = now >= r.chores_at;
+    if chores {
+        r.chores_at = now + CHORES;
+        neighbours(r, now);
+        incomplete_datagrams(r, now);
+        r.queues.sample(now);
+        r.connections.sweep(now, SWEEP);
+        for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.hosts) {
+            hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);
+        }
+    }
+    queues || chores
+}
+
+/// How often the router looks after what waits for no packet: a thousandth of the shortest timeout.
+const CHORES: Duration = Duration::from_millis(1);
+/// Entries of a table that are looked at for their age each time: half a million a second.
+const SWEEP: usize = 512;
+
+/// Asks again, gives up, forgets.
+fn neighbours(r: &mut Router, now: Moment) {
     let due = r.neighbours.tick(now);
     if r.neighbours.take_removed() {
         r.routes.forget_neighbours();
@@ -20,7 +51,7 @@ pub(crate) fn due(r: &mut Router, now: Moment) {
         r.send_arp_request(now, request);
     }
     for waiting in due.failed {
-        match layers::parse(r.slab.bytes(&waiting.frame)) {
+        match layers::network(r.slab.bytes(&waiting.frame)) {
             Ok(layers) if waiting.in_interface.is_some() => {
                 let p = r.packet(waiting.frame, layers, waiting.in_interface);
                 refuse(r, now, p, Discard::NeighbourUnreachable, icmp::Error::HOST_UNREACHABLE);
@@ -28,8 +59,11 @@ pub(crate) fn due(r: &mut Router, now: Moment) {
             _ => r.discard_frame(waiting.frame, Discard::NeighbourUnreachable),
         }
     }
+}
+
+/// Gives up datagrams whose pieces did not all come, and says so if the first one did (RFC 792).
+fn incomplete_datagrams(r: &mut Router, now: Moment) {
     for pieces in r.reassembly.expired(now) {
-        // RFC 792: only if the first fragment is there, which has the ports.
         let mut pieces = pieces.into_iter();
         if let Some(first) = pieces.next() {
             let p = r.packet(first.frame, first.layers, InterfaceId::NONE);
@@ -44,18 +78,4 @@ pub(crate) fn due(r: &mut Router, now: Moment) {
             r.discard_frame(piece.frame, Discard::ReassemblyTimeout);
         }
     }
-    let mut released = std::mem::take(&mut r.released);
-    r.queues.release(now, |_, leaving| released.push(leaving));
-    for leaving in released.drain(..) {
-        ip_out(r, now, leaving);
-    }
-    r.released = released;
-    r.queues.sample(now);
-    r.connections.sweep(now, SWEEP);
-    for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.hosts) {
-        hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);
-    }
 }
-
-/// Entries of a table that one breath looks at for their age.
-const SWEEP: usize = 16;

@@ -81,9 +81,19 @@ struct Bucket {
 }
 
 impl Bucket {
-    #[inline]
+    /// All four places at once: which one it is cannot be foreseen, so a branch for each would
+    /// cost more than three needless comparisons.
+    #[inline(always)]
     fn find(&self, mac: u64) -> Option<usize> {
-        (0..4).find(|&i| self.words[i] >> 16 == mac && self.words[i] != 0)
+        let hits = self.hits(|word| word >> 16 == mac);
+        (hits != 0 && mac != 0).then(|| hits.trailing_zeros() as usize)
+    }
+
+    /// Bit n: `is` says yes to the word of place n.
+    #[inline(always)]
+    fn hits(&self, is: impl Fn(u64) -> bool) -> u32 {
+        let [a, b, c, d] = self.words;
+        u32::from(is(a)) | u32::from(is(b)) << 1 | u32::from(is(c)) << 2 | u32::from(is(d)) << 3
     }
 
     #[inline]
@@ -142,13 +152,13 @@ impl Hosts {
     }
 
     /// Asks for the cache line in which `mac` ([`MacAddr::to_u64`]) would be found.
-    #[inline]
+    #[inline(always)]
     pub fn prefetch(&self, mac: u64) {
         port::prefetch::element(&self.buckets, self.places(mac).0);
     }
 
     /// Where the host with this address ([`MacAddr::to_u64`]) is.
-    #[inline]
+    #[inline(always)]
     pub fn lookup(&self, mac: u64) -> Option<Host> {
         let (bucket, place) = self.find(mac)?;
         Some(self.buckets[bucket].host(place))
@@ -156,18 +166,18 @@ impl Hosts {
 
     /// Notes that a frame from `mac` came in by `port` at `now_ms`
     /// ([`wire::Moment::as_millis_u32`]).
-    #[inline]
+    #[inline(always)]
     pub fn learn(&mut self, mac: u64, port: InterfaceId, now_ms: u32) -> Learnt {
         let first = self.places(mac).0;
         let bucket = &mut self.buckets[first];
         let word = mac << 16 | u64::from(port.0);
-        for place in 0..4 {
-            if bucket.words[place] == word && bucket.local >> place & 1 == 0 {
-                if now_ms.wrapping_sub(bucket.seen[place]) >= STAMP {
-                    bucket.seen[place] = now_ms;
-                }
-                return Learnt::Known;
+        let hits = bucket.hits(|known| known == word) & !u32::from(bucket.local);
+        if hits != 0 {
+            let seen = &mut bucket.seen[hits.trailing_zeros() as usize & 3];
+            if now_ms.wrapping_sub(*seen) >= STAMP {
+                *seen = now_ms;
             }
+            return Learnt::Known;
         }
         self.learn_slowly(mac, port, now_ms)
     }
@@ -302,6 +312,10 @@ impl Hosts {
 
     /// Puts a host that is not there yet in; `false` if there is no place.
     fn insert(&mut self, mac: u64, host: Host, now_ms: u32) -> bool {
+        // Half full at most: then one host in twenty has to be looked for in its second bucket.
+        if self.len >= self.buckets.len() * 2 {
+            self.double();
+        }
         loop {
             if self.settle(mac, host, now_ms) {
                 break;

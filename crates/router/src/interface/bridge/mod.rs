@@ -246,6 +246,13 @@ impl Bridge {
         }
     }
 
+    /// Whether a frame for a host behind `to` goes from port `from` to there: what
+    /// [`decide`](Self::decide) asks of a known host, for the fast path.
+    #[inline(always)]
+    pub fn may_pass(&self, from: &Port, to: InterfaceId) -> bool {
+        self.port(to).is_some_and(|to| from.reaches(to))
+    }
+
     fn group(&self, from: InterfaceId, dst: MacAddr) -> Decision<'_> {
         if dst == MAC_CONTROL {
             return Decision::Discard(Discard::LinkLocalGroup);
@@ -264,7 +271,7 @@ impl Bridge {
 
 impl Port {
     /// Whether a frame may go from this port out by another.
-    #[inline]
+    #[inline(always)]
     fn reaches(&self, to: &Port) -> bool {
         self.interface != to.interface && (self.horizon.is_none() || self.horizon != to.horizon)
     }
