@@ -1,0 +1,41 @@
+//! Fuzz targets: what must hold for any bytes, any script, any frames.
+//!
+//! ```text
+//! fuzz_targets/*.rs (libFuzzer, nightly) ─┐
+//!                                         ├─► run(input): panics if something does not hold
+//! src/bin/run.rs (plain mutation, stable) ┘
+//! ```
+//!
+//! The bodies are here, so that both ways run the same. Inputs that crashed become described cases
+//! in the tests of the crate they crashed.
+
+/// Any bytes as a frame: layers and all views.
+pub mod frame_parse;
+/// Any bytes as a capture file.
+pub mod pcap;
+/// Any configuration and any frames: the fast router against the slow one.
+pub mod router;
+/// Any text as a script.
+pub mod script_parse;
+
+/// How inputs are varied without a fuzzer.
+pub mod mutate;
+
+/// A target.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// As it is called, and its folder under `fuzz/seeds/`.
+    pub name: &'static str,
+    /// Panics if something does not hold for this input.
+    pub run: fn(&[u8]),
+    /// Words worth putting into inputs.
+    pub words: fn() -> Vec<Vec<u8>>,
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "frame_parse", run: frame_parse::run, words: Vec::new },
+    Target { name: "script_parse", run: script_parse::run, words: script_parse::words },
+    Target { name: "router", run: router::run, words: Vec::new },
+    Target { name: "pcap", run: pcap::run, words: Vec::new },
+];
