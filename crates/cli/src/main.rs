@@ -9,13 +9,13 @@
 //! Never holds logic worth testing by itself.
 //! Missing: **test, router, console, lab, btest, speed-test, calc, report**.
 
-/// Arguments that are no plain words or numbers.
+// Arguments that are no plain words or numbers.
 mod arguments;
-/// `wirespeed bench`.
+// `wirespeed bench`.
 mod bench;
-/// Why a command ended, and the exit code of it.
+// Why a command ended, and the exit code of it.
 mod failure;
-/// What is shown while something takes long.
+// What is shown while something takes long.
 mod progress;
 
 use clap::{Parser, Subcommand};

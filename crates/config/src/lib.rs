@@ -12,52 +12,52 @@
 //! **Missing**: scripting, IPv6 and size values, menus that unite others (`/interface`), completion
 //! (the modules say what else).
 
-/// What a property can hold, and how it is printed.
+// What a property can hold, and how it is printed.
 pub mod value;
 
-/// Reading values.
+// Reading values.
 pub mod parse;
 
-/// Menus and their properties, as the facilities define them.
+// Menus and their properties, as the facilities define them.
 pub mod menu;
 
-/// What the user typed: items and settings, by menu.
+// What the user typed: items and settings, by menu.
 pub mod tree;
 
-/// Reading items: typed, and with the defaults filled in.
+// Reading items: typed, and with the defaults filled in.
 pub mod read;
 
-/// What the running device adds.
+// What the running device adds.
 pub mod status;
 
-/// Why a script was refused.
+// Why a script was refused.
 pub mod error;
 
-/// From text to statements.
+// From text to statements.
 mod line;
 
-/// A session: running scripts, all or nothing.
+// A session: running scripts, all or nothing.
 pub mod interpreter;
 
-/// One script under way.
+// One script under way.
 mod run;
 
-/// What stands behind a command.
+// What stands behind a command.
 mod arguments;
 
-/// `add`, `set`, `remove` and the other commands that change items.
+// `add`, `set`, `remove` and the other commands that change items.
 mod edit;
 
-/// Which items a selector or a condition means.
+// Which items a selector or a condition means.
 mod find;
 
-/// Regular expressions for conditions.
+// Regular expressions for conditions.
 mod pattern;
 
-/// Items and settings for the eye.
+// Items and settings for the eye.
 mod print;
 
-/// The script that makes a configuration again.
+// The script that makes a configuration again.
 mod export;
 
 pub use error::{At, Error};

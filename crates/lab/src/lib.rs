@@ -12,26 +12,26 @@
 //! Missing: **network namespaces, the Linux kernel and outside boxes as devices**, **topologies
 //! from `labs/*.yaml`**.
 
-/// The clock of a run.
+// The clock of a run.
 pub mod clock;
-/// A router in memory: its console, its ports, our ends of the wires.
+// A router in memory: its console, its ports, our ends of the wires.
 pub mod device;
 
-/// What each row of the table is: a script, and the traffic it is measured with.
+// What each row of the table is: a script, and the traffic it is measured with.
 pub mod configuration;
-/// Full tables: read from a file, or made up, and dealt out over next hops.
+// Full tables: read from a file, or made up, and dealt out over next hops.
 pub mod routes;
-/// The tester: our ends of the wires, introduced to the device.
+// The tester: our ends of the wires, introduced to the device.
 pub mod tester;
-/// The tester's hosts, and the streams between them.
+// The tester's hosts, and the streams between them.
 pub mod traffic;
 
-/// The router fed from memory, only its own time counted.
+// The router fed from memory, only its own time counted.
 pub mod one_core;
 
-/// All cells of the performance table.
+// All cells of the performance table.
 pub mod bench;
-/// Which machine this is.
+// Which machine this is.
 pub mod machine;
 
 pub use bench::{Plan, run};

@@ -15,40 +15,40 @@
 //! Never knows what it measures: no device, no router, no interface name.
 //! Missing: **the RFC procedures and their searches**, **the `/tool traffic-generator` menus**.
 
-/// Seeded random numbers.
+// Seeded random numbers.
 pub mod prng;
 
-/// What all frames of a stream have in common.
+// What all frames of a stream have in common.
 pub mod template;
 
-/// The last 18 bytes of every test frame: stream, sequence, time.
+// The last 18 bytes of every test frame: stream, sequence, time.
 pub mod trailer;
 
-/// Fields that change from frame to frame, and the values they go through.
+// Fields that change from frame to frame, and the values they go through.
 pub mod vary;
 
-/// Streams: a template, and what changes from frame to frame.
+// Streams: a template, and what changes from frame to frame.
 pub mod stream;
 
-/// When frames are sent, and how many were.
+// When frames are sent, and how many were.
 pub mod send;
 
-/// Which numbers of a sequence have come: in order, late, twice.
+// Which numbers of a sequence have come: in order, late, twice.
 pub mod sequence;
 
-/// What came back, counted exactly.
+// What came back, counted exactly.
 pub mod receive;
 
-/// One trial: pass, fail, or invalid because the tester fell short.
+// One trial: pass, fail, or invalid because the tester fell short.
 pub mod trial;
 
-/// The tester alone: its highest rate, its lowest latency, and what follows for results.
+// The tester alone: its highest rate, its lowest latency, and what follows for results.
 pub mod self_test;
 
-/// The highest load without loss.
+// The highest load without loss.
 pub mod search;
 
-/// Results: versioned, serialisable, and checked for what cannot be.
+// Results: versioned, serialisable, and checked for what cannot be.
 pub mod result;
 
 pub use prng::Prng;

@@ -10,39 +10,39 @@
 //! never opens a file by its path or reads a clock.
 //! Missing: ports on real interfaces: **AF_XDP**, **AF_PACKET**, **TAP**.
 
-/// All frames of a device in one piece of memory, and the pools that hand them out.
+// All frames of a device in one piece of memory, and the pools that hand them out.
 pub mod slab;
 
-/// Up to 64 frames that travel together.
+// Up to 64 frames that travel together.
 pub mod batch;
-/// What every port can do, and what it counts.
+// What every port can do, and what it counts.
 pub mod port;
 
-/// Memory wires: a full-duplex cable inside the process.
+// Memory wires: a full-duplex cable inside the process.
 pub mod memory;
-/// The ring between two cores that memory wires are made of.
+// The ring between two cores that memory wires are made of.
 mod ring;
-/// Simulated wires: rate, delay and buffers in virtual time.
+// Simulated wires: rate, delay and buffers in virtual time.
 pub mod simulated;
 
-/// Seeded faults around a port.
+// Seeded faults around a port.
 pub mod fault;
 
-/// Capturing around a port: what passes is copied to a sink.
+// Capturing around a port: what passes is copied to a sink.
 pub mod capture;
-/// Classic pcap files, read and written.
+// Classic pcap files, read and written.
 pub mod pcap;
-/// pcapng files, read and written.
+// pcapng files, read and written.
 pub mod pcapng;
-/// What capture files hold, and how reading them can fail.
+// What capture files hold, and how reading them can fail.
 pub mod record;
-/// A capture played back, each frame at its time.
+// A capture played back, each frame at its time.
 pub mod replay;
 
-/// Telling the processor what will be read soon.
+// Telling the processor what will be read soon.
 pub mod prefetch;
 
-/// Which processor a thread runs on.
+// Which processor a thread runs on.
 pub mod affinity;
 
 pub use batch::Batch;

@@ -8,13 +8,13 @@
 //! Knows results and nothing else; never runs anything, never changes a number but to round it.
 //! Missing: **SVG and HTML**, **comparison of runs**, **latency tables**.
 
-/// The performance table, as the documents print it.
+// The performance table, as the documents print it.
 pub mod table;
 
-/// Result files.
+// Result files.
 pub mod json;
 
-/// Numbers as the tables print them.
+// Numbers as the tables print them.
 mod number;
 
 pub use json::{ReadError, read, write};

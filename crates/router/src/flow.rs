@@ -12,17 +12,17 @@
 //! or discards it by name. `r.at(Step::…)` marks a box of the manual, in the manual's order;
 //! ARCHITECTURE.md shows the same list, and a test compares the two.
 
-/// From the last box of IP to the neighbour.
+// From the last box of IP to the neighbour.
 mod leave;
-/// LOCAL IN and LOCAL OUT.
+// LOCAL IN and LOCAL OUT.
 mod local;
-/// The FILTER boxes.
+// The FILTER boxes.
 mod rules;
-/// What becomes due between packets.
+// What becomes due between packets.
 pub(crate) mod timers;
-/// The CONNECTION TRACKING box.
+// The CONNECTION TRACKING box.
 mod track;
-/// The NAT boxes.
+// The NAT boxes.
 mod translate;
 
 use crate::discard::Discard;
@@ -44,7 +44,7 @@ use local::{arp_in, local_in, refuse};
 use port::Frame;
 use rules::{bridge_accepts, filter, verdict_says};
 use track::{confirm, track};
-use translate::{dst_nat, src_nat};
+use translate::{dst_nat, settle, src_nat};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
 

@@ -3,39 +3,39 @@
 //! No I/O, no clock, no thread, no `unsafe`: frames and `now` come in, frames go out, so the same
 //! code runs on cores in real time and in tests in virtual time, bit for bit repeatable.
 
-/// What the configuration means: compiled, immutable, swapped whole.
+// What the configuration means: compiled, immutable, swapped whole.
 pub mod program;
-/// One router: its program, its state, and the breath that moves frames.
+// One router: its program, its state, and the breath that moves frames.
 pub mod router;
 
-/// The same semantics at speed: batches, the FIB, and recipes.
+// The same semantics at speed: batches, the FIB, and recipes.
 mod fast;
-/// The packet flow as straight-line code: the specification.
+// The packet flow as straight-line code: the specification.
 mod flow;
-/// What is on its way out during one breath.
+// What is on its way out during one breath.
 mod outbox;
-/// What a flow's packet went through, kept so that the next ones need not.
+// What a flow's packet went through, kept so that the next ones need not.
 mod recipe;
-/// The boxes of the published packet flow, by name.
+// The boxes of the published packet flow, by name.
 pub mod step;
 
-/// Who counts what: counters that survive every change of the configuration.
+// Who counts what: counters that survive every change of the configuration.
 pub mod counter;
-/// Every way out has a name: why a packet was dropped.
+// Every way out has a name: why a packet was dropped.
 pub mod discard;
-/// `/ip firewall`: rules over packets and connections.
+// `/ip firewall`: rules over packets and connections.
 pub mod firewall;
-/// A packet on the slow path, and what matchers see of it.
+// A packet on the slow path, and what matchers see of it.
 pub mod packet;
-/// What a packet's way depended on, and what it counted: the makings of a recipe.
+// What a packet's way depended on, and what it counted: the makings of a recipe.
 pub mod trace;
 
-/// Interfaces and their identities; bridges.
+// Interfaces and their identities; bridges.
 pub mod interface;
-/// IPv4: addresses, routes, neighbours, ICMP, fragments, settings.
+// IPv4: addresses, routes, neighbours, ICMP, fragments, settings.
 pub mod ip;
 
-/// Queues: how fast traffic may pass, and what waits meanwhile.
+// Queues: how fast traffic may pass, and what waits meanwhile.
 pub mod queue;
 
 pub use program::PortInfo;

@@ -3,41 +3,41 @@
 //! Views accept any bytes and never panic; values hold only legal ones. Nothing here does
 //! I/O, reads a clock, or knows that a router exists.
 
-/// Ethernet addresses.
+// Ethernet addresses.
 pub mod mac;
-/// IPv4 prefixes and ranges.
+// IPv4 prefixes and ranges.
 pub mod prefix;
-/// Numbers as RouterOS prints them.
+// Numbers as RouterOS prints them.
 pub mod text;
-/// Time, rates and frame lengths, each a type of its own.
+// Time, rates and frame lengths, each a type of its own.
 pub mod units;
 
 mod bytes;
-/// The Internet checksum: whole, verified, and updated in place.
+// The Internet checksum: whole, verified, and updated in place.
 pub mod checksum;
 
-/// The Ethernet header.
+// The Ethernet header.
 pub mod ethernet;
-/// The 802.1Q tag, put on and taken off in place.
+// The 802.1Q tag, put on and taken off in place.
 pub mod vlan;
 
-/// ARP for IPv4 over Ethernet.
+// ARP for IPv4 over Ethernet.
 pub mod arp;
-/// The IPv4 header and its options.
+// The IPv4 header and its options.
 pub mod ipv4;
-/// The IPv6 header.
+// The IPv6 header.
 pub mod ipv6;
 
-/// ICMP: queries, and errors that quote a packet.
+// ICMP: queries, and errors that quote a packet.
 pub mod icmp;
-/// The TCP header and its options.
+// The TCP header and its options.
 pub mod tcp;
-/// The UDP header.
+// The UDP header.
 pub mod udp;
 
-/// Making frames: for tests, templates and what the router sends.
+// Making frames: for tests, templates and what the router sends.
 pub mod craft;
-/// One pass over a frame: layer offsets and the 5-tuple.
+// One pass over a frame: layer offsets and the 5-tuple.
 pub mod layers;
 
 pub use arp::Arp;

@@ -9,11 +9,11 @@
 //!
 //! Depends on no crate of ours, so that it can judge them all.
 
-/// Everything CI runs, in its order.
+// Everything CI runs, in its order.
 mod ci;
-/// What `cargo metadata` says about the workspace.
+// What `cargo metadata` says about the workspace.
 mod metadata;
-/// What the compiler does not check: edges, docs, purity, licences, links, the packet flow.
+// What the compiler does not check: edges, docs, purity, licences, links, the packet flow.
 mod tidy;
 
 use std::path::{Path, PathBuf};

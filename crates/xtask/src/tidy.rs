@@ -3,18 +3,18 @@
 //! Each rule is a function from text to complaints, with its own test that a breach is seen. A
 //! complaint says what to do about it. All of them run as one test, so `cargo test` is enough.
 
-/// Source files and documents, read once.
+// Source files and documents, read once.
 mod tree;
 
-/// The allowed edges between crates: ARCHITECTURE.md's table against `cargo metadata`.
+// The allowed edges between crates: ARCHITECTURE.md's table against `cargo metadata`.
 mod edges;
-/// The packet flow: flow.rs, step.rs and ARCHITECTURE.md say the same.
+// The packet flow: flow.rs, step.rs and ARCHITECTURE.md say the same.
 mod flow;
-/// Licences of everything we are built from.
+// Licences of everything we are built from.
 mod licences;
-/// Links in the documents lead somewhere.
+// Links in the documents lead somewhere.
 mod links;
-/// Module docs, lengths, `unsafe`, and the purity of `router` and `measure`.
+// Module docs, lengths, `unsafe`, and the purity of `router` and `measure`.
 mod sources;
 
 use crate::metadata;

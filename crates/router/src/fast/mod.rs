@@ -10,11 +10,11 @@
 //! Which one a port uses is compiled into the program. Nothing here decides anything that
 //! `flow.rs` does not: a packet is either treated exactly as there, or handed over to it.
 
-/// Bridging when there is nothing to ask but the hosts.
+// Bridging when there is nothing to ask but the hosts.
 mod bridge;
-/// Routing when there is nothing to ask but the FIB.
+// Routing when there is nothing to ask but the FIB.
 mod ipv4;
-/// Replaying recipes: a flow's packets after its first ones.
+// Replaying recipes: a flow's packets after its first ones.
 mod replay;
 
 use crate::flow;

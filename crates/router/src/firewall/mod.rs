@@ -8,49 +8,49 @@
 //! **Missing**: `mangle`, `raw`, `layer7-protocol`, `service-port` (no helpers); and what each
 //! module names.
 
-/// `/ip firewall filter`: who may pass.
+// `/ip firewall filter`: who may pass.
 pub mod filter;
 
-/// `/ip firewall nat`: which translation a connection gets.
+// `/ip firewall nat`: which translation a connection gets.
 pub mod nat;
 
-/// The menus: every property, once.
+// The menus: every property, once.
 pub mod menu;
 
-/// Values with a syntax of the firewall's own: `limit`, `tcp-flags` and the like.
+// Values with a syntax of the firewall's own: `limit`, `tcp-flags` and the like.
 pub mod syntax;
 
-/// `/ip firewall address-list`: named sets of addresses.
+// `/ip firewall address-list`: named sets of addresses.
 pub mod address_list;
 
-/// From the items of a menu to rules, chains and the list of invalid ones.
+// From the items of a menu to rules, chains and the list of invalid ones.
 pub mod compile;
 
-/// From a property as typed to a matcher.
+// From a property as typed to a matcher.
 mod read;
 
-/// Rules that can never match, and why.
+// Rules that can never match, and why.
 pub mod invalid;
 
-/// Rules compiled, and the walk through them.
+// Rules compiled, and the walk through them.
 pub mod rule;
 
-/// The cheap part of a rule's matchers, all at once.
+// The cheap part of a rule's matchers, all at once.
 mod gate;
 
-/// What a rule looks at, in the documented order.
+// What a rule looks at, in the documented order.
 pub mod matcher;
 
-/// What rules remember between packets: buckets, counts, the dice.
+// What rules remember between packets: buckets, counts, the dice.
 pub mod state;
 
-/// Log lines of rules.
+// Log lines of rules.
 pub mod log;
 
-/// `/ip firewall connection`: connection tracking.
+// `/ip firewall connection`: connection tracking.
 pub mod connection;
 
-/// Which new addresses a connection gets, and frames rewritten to them.
+// Which new addresses a connection gets, and frames rewritten to them.
 pub mod translation;
 
 #[cfg(test)]

@@ -57,6 +57,19 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
     Ok(())
 }
 
+/// The end of INPUT: no rule translates sources there, but a connection's reply tuple must be its
+/// own all the same.
+pub(super) fn settle(r: &mut Router, p: &mut Packet) -> Result<(), Discard> {
+    if let Some(mut new) = p.new.take() {
+        r.connections.settle(&mut new)?;
+        if new.translated != p.layers.tuple {
+            r.rewrite(p, new.translated);
+        }
+        p.new = Some(new);
+    }
+    Ok(())
+}
+
 /// SRC-NAT: as before, for the source, now that the way out is known.
 pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
     if let Some(mut new) = p.new.take() {

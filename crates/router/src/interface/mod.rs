@@ -1,9 +1,9 @@
 //! Interfaces and their identities.
 
-/// `/interface bridge`: frames between ports by MAC address.
+// `/interface bridge`: frames between ports by MAC address.
 pub mod bridge;
 
-/// The property table of `/interface ethernet`.
+// The property table of `/interface ethernet`.
 pub mod menu;
 
 use std::collections::HashMap;

@@ -1,20 +1,20 @@
 //! IPv4: addresses, routes, neighbours, ICMP, fragments, settings.
 
-/// `/ip address`: the router's own addresses and the networks they connect.
+// `/ip address`: the router's own addresses and the networks they connect.
 pub mod address;
-/// ARP packets.
+// ARP packets.
 pub mod arp;
-/// The forwarding table: longest prefix match.
+// The forwarding table: longest prefix match.
 pub mod fib;
-/// Fragmentation and reassembly.
+// Fragmentation and reassembly.
 pub mod fragment;
-/// ICMP messages a router sends.
+// ICMP messages a router sends.
 pub mod icmp;
-/// The property tables of `/ip address`, `/ip route`, `/ip arp` and `/ip settings`.
+// The property tables of `/ip address`, `/ip route`, `/ip arp` and `/ip settings`.
 pub mod menu;
-/// Neighbours: who answers for an address, and the frames that wait for the answer.
+// Neighbours: who answers for an address, and the frames that wait for the answer.
 pub mod neighbour;
-/// Routes: the best of each prefix is in the FIB.
+// Routes: the best of each prefix is in the FIB.
 pub mod route;
-/// `/ip settings`.
+// `/ip settings`.
 pub mod settings;

@@ -17,13 +17,13 @@
 //! other than the two pfifos**, **`total-*`**, **`time`**, **packet marks**, **one queue served by
 //! several cores**.
 
-/// The token bucket: what a rate limit is made of.
+// The token bucket: what a rate limit is made of.
 pub mod bucket;
-/// Leaves: tokens, waiting packets, counters.
+// Leaves: tokens, waiting packets, counters.
 pub mod leaf;
-/// The menu.
+// The menu.
 pub mod menu;
-/// `/queue simple`, compiled: which packet belongs to which leaf.
+// `/queue simple`, compiled: which packet belongs to which leaf.
 pub mod simple;
 
 pub use bucket::Limit;

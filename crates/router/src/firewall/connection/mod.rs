@@ -32,31 +32,31 @@
 //! [`FlowTable`]: crate::firewall::connection::FlowTable
 //! [`New`]: crate::firewall::connection::New
 
-/// One cache line a direction: the flow table.
+// One cache line a direction: the flow table.
 pub mod flow;
-/// From hash to flow number.
+// From hash to flow number.
 mod index;
 
-/// What the two directions share.
+// What the two directions share.
 pub mod record;
-/// `/ip firewall connection tracking`, as values.
+// `/ip firewall connection tracking`, as values.
 pub mod settings;
-/// The TCP machine and its windows.
+// The TCP machine and its windows.
 pub mod tcp;
-/// When connections end.
+// When connections end.
 mod timers;
 
-/// The menus: every property, once.
+// The menus: every property, once.
 pub mod menu;
 
-/// A packet as tracking reads it.
+// A packet as tracking reads it.
 mod arrival;
-/// FastTrack: the flag, and which packets stay on the regular path.
+// FastTrack: the flag, and which packets stay on the regular path.
 mod fasttrack;
-/// Connections as the user sees them.
+// Connections as the user sees them.
 pub mod list;
 
-/// All connections: from packet to state, and what is entered and ended.
+// All connections: from packet to state, and what is entered and ended.
 mod tracking;
 
 pub use flow::{Direction, Flow, FlowId, FlowTable, flow_flag};

@@ -12,9 +12,9 @@
 //!
 //! Never reads a rule; never decides whether a packet may pass.
 
-/// Which new tuple.
+// Which new tuple.
 pub mod choose;
-/// Frames rewritten in place.
+// Frames rewritten in place.
 pub mod rewrite;
 
 pub use choose::{NatKind, NatTarget};

@@ -14,11 +14,11 @@
 //! **spanning tree** (`protocol-mode` is `none`, and only that is accepted), **VLAN filtering**,
 //! **IGMP and DHCP snooping**, **use-ip-firewall**, **bridge NAT**, **fast-forward**.
 
-/// `/interface bridge filter`: which frames pass.
+// `/interface bridge filter`: which frames pass.
 pub mod filter;
-/// Which host is behind which port.
+// Which host is behind which port.
 pub mod hosts;
-/// The menus.
+// The menus.
 pub mod menu;
 
 use crate::discard::Discard;

@@ -20,18 +20,18 @@
 //! **Missing:** sharing between cores. A `Fib` has one owner, who changes it between two batches;
 //! several cores hold a copy each (`Clone`) and apply the same changes.
 
-/// Free blocks of a growing array.
+// Free blocks of a growing array.
 mod buddy;
-/// The routes themselves, exactly.
+// The routes themselves, exactly.
 mod rib;
-/// The look-up structure.
+// The look-up structure.
 mod trie;
-/// Its memory.
+// Its memory.
 mod words;
 
-/// Prefix lists as text, one prefix a line.
+// Prefix lists as text, one prefix a line.
 pub mod list;
-/// Made-up tables as large and as uneven as the real one.
+// Made-up tables as large and as uneven as the real one.
 pub mod synthetic;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //!                                    rules  tests, counter, log, step   only behind the gate
 //! ```
 //!
-//! Every field of a frame that rules ask for is laid out in five words ([`facts`]). A rule's most
+//! Every field of a frame that rules ask for is laid out in five words (`facts`). A rule's most
 //! telling word is its gate: one load, one mask, one comparison; a rule that does not match hardly
 //! ever costs more. What the rule asks beyond that is tested behind the gate.
 //!
@@ -21,7 +21,7 @@
 
 mod compile;
 mod facts;
-/// The menu.
+// The menu.
 pub mod menu;
 
 use crate::counter::CounterId;
