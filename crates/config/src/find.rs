@@ -5,6 +5,7 @@ use crate::line::{Operator, Part, Word};
 use crate::parse::pick;
 use crate::pattern::Pattern;
 use crate::run::{Line, Run, mismatch};
+use crate::status::around;
 use crate::{Access, AnyName, Error, Item, ItemId, Menu, Mismatch, Reply, Type, Value};
 
 /// One condition; several are and-ed.
@@ -32,7 +33,7 @@ impl Run<'_> {
         };
         let conditions = self.conditions(menu, words, line.path)?;
         let dynamic = self.status.dynamic(menu);
-        let items = self.tree.items(menu.path).iter().chain(&dynamic);
+        let items = around(self.tree.items(menu.path), &dynamic);
         let found = items.filter(|item| self.holds(menu, item, &conditions)).map(|item| item.id);
         Ok(Reply::Items(found.collect()))
     }
@@ -68,7 +69,7 @@ impl Run<'_> {
             .map_err(|why| mismatch("value-name", &Type::Text, &name, why, word.value_at))?;
         let dynamic = self.status.dynamic(menu);
         let item = match item {
-            Some(id) => self.tree.items(menu.path).iter().chain(&dynamic).find(|i| i.id == id),
+            Some(id) => around(self.tree.items(menu.path), &dynamic).find(|i| i.id == id),
             None => self.tree.settings(menu.path),
         };
         let value = self.value(menu, item, name);
@@ -106,7 +107,7 @@ impl Run<'_> {
         // `[ ]` may have found its items in another menu.
         if seen.len() > 8 {
             let dynamic = self.status.dynamic(menu);
-            let items = self.tree.items(menu.path).iter().chain(&dynamic);
+            let items = around(self.tree.items(menu.path), &dynamic);
             let here = items.filter(|item| seen.contains(&item.id)).count();
             return if here == seen.len() { Ok(ids) } else { Err(no_such()) };
         }
@@ -126,7 +127,7 @@ impl Run<'_> {
                 Some(printed) => printed.get(number).copied(),
                 None => {
                     let dynamic = self.status.dynamic(menu);
-                    let mut items = self.tree.items(menu.path).iter().chain(&dynamic);
+                    let mut items = around(self.tree.items(menu.path), &dynamic);
                     items.nth(number).map(|item| item.id)
                 }
             };
@@ -137,7 +138,7 @@ impl Run<'_> {
         }
         let key = menu.key().ok_or_else(no_such)?;
         let dynamic = self.status.dynamic(menu);
-        let items = || self.tree.items(menu.path).iter().chain(&dynamic);
+        let items = || around(self.tree.items(menu.path), &dynamic);
         let names = items().map(|item| item.name(key)).filter(|name| !name.is_empty());
         match pick(names.clone(), typed) {
             Ok(name) => {
@@ -239,7 +240,8 @@ impl Run<'_> {
                 let property = menu.property(name)?;
                 let typed = item.and_then(|item| item.get(name)).cloned();
                 let told = || match property.access {
-                    Access::ReadOnly => self.status.value(menu, item, name),
+                    Access::Missing(_) => None,
+                    _ if property.default.is_empty() => self.status.value(menu, item, name),
                     _ => None,
                 };
                 typed.or_else(told).or_else(|| property.default_value())

@@ -65,7 +65,7 @@ pub use interpreter::{Interpreter, Output, Reply};
 pub use menu::{Access, Menu, MenuKind, Property};
 pub use parse::{AnyName, Mismatch, Names};
 pub use read::Read;
-pub use status::{Call, Command, FIRST_DYNAMIC, Status, Unnamed};
+pub use status::{Call, Command, FIRST_AHEAD, FIRST_DYNAMIC, Status, Unnamed};
 pub use tree::{Item, ItemId, Tree};
 pub use value::{Type, Value};
 

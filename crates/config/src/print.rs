@@ -19,7 +19,8 @@ use crate::find::Condition;
 use crate::line::Operator;
 use crate::parse::pick;
 use crate::run::{Line, Run};
-use crate::{Access, Error, Item, Menu, Property, Reply, Type, Value};
+use crate::status::around;
+use crate::{Access, Error, Item, Menu, MenuKind, Property, Reply, Type, Value};
 use std::fmt::Write as _;
 
 /// Of the terminal.
@@ -36,6 +37,16 @@ enum Layout {
     Stats,
     AsValue,
     CountOnly,
+}
+
+/// Which properties a run shows.
+#[derive(Clone, Copy)]
+enum Shown {
+    All,
+    /// All but counters.
+    Settings,
+    /// The counters, and what tells items apart.
+    Stats,
 }
 
 impl Run<'_> {
@@ -106,7 +117,9 @@ impl Run<'_> {
             Layout::Brief | Layout::Stats if !columns.is_empty() => {
                 self.table(menu, &items, &columns)
             }
-            _ => self.runs(menu, &items, layout == Layout::Detail),
+            Layout::Stats => self.runs(menu, &items, Shown::Stats),
+            Layout::Detail => self.runs(menu, &items, Shown::All),
+            _ => self.runs(menu, &items, Shown::Settings),
         };
         self.text += &text;
         Ok(Reply::Nothing)
@@ -119,7 +132,7 @@ impl Run<'_> {
         conditions: &[Condition],
     ) -> Vec<Item> {
         let dynamic = self.status.dynamic(menu);
-        let items = self.tree.items(menu.path).iter().chain(&dynamic);
+        let items = around(self.tree.items(menu.path), &dynamic);
         let items = items.filter(|item| from.is_none_or(|ids| ids.contains(&item.id)));
         items.filter(|item| self.holds(menu, item, conditions)).cloned().collect()
     }
@@ -149,7 +162,7 @@ impl Run<'_> {
     /// `.id=*1;chain=forward;…`.
     fn as_value(&self, menu: &Menu, item: &Item) -> String {
         let mut text = format!(".id={}", item.id);
-        for (property, value) in self.values(menu, item, true) {
+        for (property, value) in self.values(menu, item, Shown::All) {
             let _ = write!(text, ";{}={value}", property.name);
         }
         if !item.comment.is_empty() {
@@ -158,17 +171,23 @@ impl Run<'_> {
         text
     }
 
-    /// What an item has values for, in the table's order. Flags stand in front instead; counters
-    /// are for `detail` and `stats`.
-    fn values(&self, menu: &Menu, item: &Item, counters: bool) -> Vec<(&'static Property, Value)> {
-        let shown = |p: &&Property| p.flag.is_none() && (counters || !is_counter(p));
+    /// What an item has values for, in the table's order. Flags stand in front instead.
+    fn values(&self, menu: &Menu, item: &Item, which: Shown) -> Vec<(&'static Property, Value)> {
+        let shown = |p: &&Property| {
+            p.flag.is_none()
+                && match which {
+                    Shown::All => true,
+                    Shown::Settings => !is_counter(p),
+                    Shown::Stats => is_counter(p) || tells_apart(menu, p),
+                }
+        };
         let properties = properties(menu, true).filter(shown);
         let values = properties.filter_map(|p| Some((p, self.value(menu, Some(item), p.name)?)));
         values.collect()
     }
 
-    fn pairs(&self, menu: &Menu, item: &Item, counters: bool) -> Vec<String> {
-        let values = self.values(menu, item, counters).into_iter();
+    fn pairs(&self, menu: &Menu, item: &Item, which: Shown) -> Vec<String> {
+        let values = self.values(menu, item, which).into_iter();
         let pairs = values.map(|(p, value)| format!("{}={}", p.name, shown(&value, is_text(p))));
         pairs.collect()
     }
@@ -212,10 +231,10 @@ impl Run<'_> {
         text
     }
 
-    fn runs(&self, menu: &Menu, items: &[Item], detail: bool) -> String {
+    fn runs(&self, menu: &Menu, items: &[Item], which: Shown) -> String {
         let body = |item: &Item, indent: usize| {
             let mut lines = vec![String::new()];
-            for pair in self.pairs(menu, item, detail) {
+            for pair in self.pairs(menu, item, which) {
                 let line = lines
                     .last_mut()
                     .filter(|line| line.is_empty() || indent + line.len() + 1 + pair.len() < WIDTH);
@@ -241,7 +260,7 @@ impl Run<'_> {
             if !item.comment.is_empty() {
                 words.push(format!("comment={}", crate::line::quote(&item.comment)));
             }
-            words.extend(self.pairs(menu, item, true));
+            words.extend(self.pairs(menu, item, Shown::All));
             text += &(words.join(" ") + "\n");
         }
         text
@@ -250,7 +269,7 @@ impl Run<'_> {
     fn value_list(&self, menu: &Menu, items: &[Item]) -> String {
         let mut text = String::new();
         for item in items {
-            let values = self.values(menu, item, true);
+            let values = self.values(menu, item, Shown::All);
             let width = values.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
             for (property, value) in values {
                 let _ = writeln!(text, "{:>width$}: {value}", property.name);
@@ -313,10 +332,14 @@ fn legend(menu: &Menu) -> String {
     format!("Flags: {} \n", flags.join(", "))
 }
 
-/// The menu's own flags in its order; disabled and dynamic are every list's.
+/// The menu's own flags in its order; disabled and dynamic are every list's, but one of fixed items
+/// names them if they can occur.
 fn flags(menu: &Menu) -> Vec<(char, &'static str)> {
     let own = menu.properties.iter().filter_map(|p| Some((p.flag?, p.name)));
     let mut flags: Vec<(char, &str)> = own.collect();
+    if matches!(menu.kind, MenuKind::List { fixed: true, .. }) {
+        return flags;
+    }
     if !flags.iter().any(|(_, name)| *name == "disabled") {
         flags.insert(0, ('X', "disabled"));
     }
@@ -340,16 +363,29 @@ fn columns(menu: &Menu, layout: Layout) -> Vec<&'static Property> {
     if layout != Layout::Stats {
         return properties(menu, true).filter(|property| property.column).collect();
     }
-    let key = menu.key().and_then(|key| menu.property(key));
-    let names: Vec<&Property> = match key {
-        Some(key) => vec![key],
-        None => properties(menu, false).take(2).collect(),
-    };
-    names.into_iter().chain(menu.properties.iter().filter(|p| is_counter(p))).collect()
+    let counters = menu.properties.iter().filter(|p| is_counter(p));
+    if counters.clone().any(|p| matches!(p.kind, Type::Pair(_))) {
+        return Vec::new(); // too wide: RouterOS shows the counters of queues in runs
+    }
+    properties(menu, false).filter(|p| tells_apart(menu, p)).chain(counters).collect()
 }
 
+/// Whether it stands in front of an item's counters: what must be given, else the first two.
+fn tells_apart(menu: &Menu, property: &Property) -> bool {
+    match menu.key() {
+        Some(key) => property.name == key || property.access == Access::Required,
+        None => properties(menu, false).take(2).any(|first| first.name == property.name),
+    }
+}
+
+/// Whether it counts something: a number that nothing bounds, or a rate.
 fn is_counter(property: &Property) -> bool {
-    property.access == Access::ReadOnly && matches!(property.kind, Type::Number(..))
+    let is_count = |kind: &Type| matches!(kind, Type::Number(_, i64::MAX) | Type::Rate);
+    property.access == Access::ReadOnly
+        && match property.kind {
+            Type::Pair(kind) => is_count(kind),
+            kind => is_count(&kind),
+        }
 }
 
 fn is_text(property: &Property) -> bool {

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 /// Never changes anything: commands that do are handed out as [`Call`]s once the script is
 /// taken over.
 pub trait Status {
-    /// The value of a read-only property: a counter, an `actual-mtu`, a flag. For a settings menu
-    /// `item` is `None`.
+    /// The value of a read-only property (a counter, an `actual-mtu`, a flag), or of one that was
+    /// not typed and has no default (a port's own `mac-address`). For a settings menu `item` is
+    /// `None` as long as nothing was typed in it.
     fn value(&self, menu: &Menu, item: Option<&Item>, property: &str) -> Option<Value> {
         let _ = (menu, item, property);
         None
@@ -23,8 +24,9 @@ pub trait Status {
         None
     }
 
-    /// Items the device made, shown behind the user's. Their identities start at
-    /// [`FIRST_DYNAMIC`] and must be stable from call to call; `dynamic` is to be true.
+    /// Items the device made, shown behind the user's, or from [`FIRST_AHEAD`] on ahead of them.
+    /// Their identities start at [`FIRST_DYNAMIC`] and must be stable from call to call; `dynamic`
+    /// is to be true.
     fn dynamic(&self, menu: &Menu) -> Vec<Item> {
         let _ = menu;
         Vec::new()
@@ -50,6 +52,19 @@ impl Status for () {}
 
 /// The first identity of a dynamic item; the tree's own stay below.
 pub const FIRST_DYNAMIC: u32 = 0x8000_0000;
+
+/// Dynamic items from this identity on are shown ahead of the user's: RouterOS's dummy rules.
+pub const FIRST_AHEAD: u32 = 0xffff_0000;
+
+/// The items of a menu as they are shown: those of the user with those of the device around them.
+pub(crate) fn around<'a>(
+    own: &'a [Item],
+    dynamic: &'a [Item],
+) -> impl Iterator<Item = &'a Item> + Clone {
+    let is_ahead = |item: &&Item| item.id.0 >= FIRST_AHEAD;
+    let behind = dynamic.iter().filter(move |item| !is_ahead(item));
+    dynamic.iter().filter(is_ahead).chain(own).chain(behind)
+}
 
 /// A command of the device's own in one menu: `reset-counters`, `quick`, `monitor-traffic`. The
 /// interpreter reads its arguments; the device runs it ([`Call`]).

@@ -38,6 +38,13 @@ pub mod ip;
 // Queues: how fast traffic may pass, and what waits meanwhile.
 pub mod queue;
 
+/// What the console shows of the running router.
+pub mod status;
+
+/// What the console can tell it to do beside changing its configuration.
+pub mod commands;
+
+pub use commands::COMMANDS;
 pub use program::PortInfo;
 pub use router::Router;
 
@@ -48,6 +55,7 @@ pub const MENUS: &[&config::Menu] = &[
     &interface::bridge::menu::PORT,
     &interface::bridge::menu::SETTINGS,
     &interface::bridge::filter::menu::FILTER,
+    &interface::bridge::menu::HOST,
     &ip::menu::SETTINGS,
     &ip::menu::ADDRESS,
     &ip::menu::ARP,
@@ -56,5 +64,6 @@ pub const MENUS: &[&config::Menu] = &[
     &firewall::menu::NAT,
     &firewall::menu::ADDRESS_LIST,
     &firewall::connection::menu::TRACKING,
+    &firewall::connection::menu::CONNECTION,
     &queue::menu::SIMPLE,
 ];

@@ -177,6 +177,11 @@ impl InterfaceIds {
         *self.0.entry(item).or_insert(next)
     }
 
+    /// The number of an item that has one.
+    pub fn find(&self, item: ItemId) -> Option<InterfaceId> {
+        self.0.get(&item).copied()
+    }
+
     /// How many numbers are in use, the one of no interface included.
     pub fn len(&self) -> usize {
         self.0.len() + 1

@@ -95,8 +95,8 @@ pub struct Router {
     pub(crate) paths: PathCounts,
     pub(crate) outboxes: Vec<Outbox>,
     /// The port infos the device was made with.
-    ports: Vec<PortInfo>,
-    interface_ids: InterfaceIds,
+    pub(crate) ports: Vec<PortInfo>,
+    pub(crate) interface_ids: InterfaceIds,
     inbox: Batch,
     /// When the chores are due that wait for no packet.
     pub(crate) chores_at: Moment,
@@ -204,6 +204,12 @@ impl Router {
         self.icmp_limit.per_second = settings.icmp_rate_limit;
         self.icmp_limit.mask = settings.icmp_rate_mask;
         self.recipes.forget(&mut self.counters);
+        for orphan in arp::configure(&mut self.neighbours, tree, &program) {
+            self.discard_frame(orphan.frame, Discard::NeighbourUnreachable);
+        }
+        if self.neighbours.take_removed() {
+            self.routes.forget_neighbours();
+        }
         let lives: HashSet<ItemId> = tree.ids().collect();
         self.queues.apply(&program.queues, now, |item| lives.contains(&item));
         self.book.retain(&mut self.counters, |item| lives.contains(&item));

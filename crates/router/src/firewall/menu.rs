@@ -30,14 +30,22 @@ pub static ADDRESS_LIST: Menu = Menu {
     path: "/ip firewall address-list",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
-        Property::new("list", Type::Text, "The list's name.").required(),
-        Property::new("address", Type::Range, "An address, a prefix or a range.").required(),
+        Property::new("list", WORD, "The list's name.").required().column(),
+        Property::new("address", Type::Range, "An address, a prefix or a range.")
+            .required()
+            .column(),
         Property::missing("timeout", "entries are static; remove them when their time has come"),
     ],
     help: "Named sets of addresses.",
 };
 
 const RULES: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false };
+
+/// A name, or what the router says: printed without quotes, as long as it can be read so.
+pub(crate) const WORD: Type = Type::Custom(|text| match text {
+    "" => Err("a name".to_string()),
+    name => Ok(Value::Text(name.to_string())),
+});
 
 const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET], &INTERFACES));
 const BRIDGE_PORT: Type = Type::Negatable(&INTERFACES);
@@ -149,12 +157,15 @@ pub const MISSING_ACTIONS: &[&str] =
     &["add-dst-to-address-list", "add-src-to-address-list", "netmap", "same", "tarpit"];
 
 const FILTER_HEAD: [Property; 5] = [
-    Property::new("chain", Type::Text, "input, forward, output or a chain of your own.").required(),
+    Property::new("chain", WORD, "input, forward, output or a chain of your own.").required(),
     Property::new("action", FILTER_ACTIONS, "What to do with a packet that matches.")
         .default("accept"),
-    Property::new("jump-target", Type::Text, "The chain to jump to."),
-    Property::new("reject-with", Type::Enum(REJECT_WITH), "What a rejected sender is told.")
-        .default("icmp-network-unreachable"),
+    Property::new("jump-target", WORD, "The chain to jump to."),
+    Property::new(
+        "reject-with",
+        Type::Enum(REJECT_WITH),
+        "What a rejected sender is told; icmp-network-unreachable if not set.",
+    ),
     Property::missing("hw-offload", "there is no switch chip"),
 ];
 
@@ -173,9 +184,9 @@ const FILTER_ACTIONS: Type = Type::Enum(&[
 ]);
 
 const NAT_HEAD: [Property; 7] = [
-    Property::new("chain", Type::Text, "srcnat, dstnat or a chain of your own.").required(),
+    Property::new("chain", WORD, "srcnat, dstnat or a chain of your own.").required(),
     Property::new("action", NAT_ACTIONS, "Which translation a connection gets.").default("accept"),
-    Property::new("jump-target", Type::Text, "The chain to jump to."),
+    Property::new("jump-target", WORD, "The chain to jump to."),
     Property::new("to-addresses", Type::Range, "The new source or destination."),
     Property::new("to-ports", Type::Numbers(0, 65535), "The new source or destination ports."),
     Property::missing("randomise-ports", "the old port is kept where it is free"),

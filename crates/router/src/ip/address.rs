@@ -3,7 +3,7 @@
 use super::menu::{ADDRESS, ROUTE};
 use super::route::{Candidate, Target};
 use crate::interface::{InterfaceId, Names};
-use config::{Tree, Value};
+use config::{Read, Tree, Value};
 use wire::Ipv4Prefix;
 
 /// One of the router's own addresses.
@@ -70,18 +70,27 @@ pub fn routes(
             add(own.network, 0, Some(Target::Connected(own.interface)));
         }
     }
-    for item in tree.read(&ROUTE).filter(|item| !item.bool("disabled")) {
-        let Value::Cidr(address, len) = *item.value("dst-address") else { continue };
-        let target = match item.text("type").as_str() {
-            "blackhole" => Some(Target::Blackhole),
-            "unreachable" => Some(Target::Unreachable),
-            "prohibit" => Some(Target::Prohibit),
-            _ => gateways(&item.list("gateway"), names, addresses, &runs),
-        };
-        let distance = item.number("distance") as u8;
-        add(Ipv4Prefix::new(u32::from(address), len), distance, target);
-    }
+    let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
+    ways.extend(routes.filter_map(|item| candidate(item, names, addresses, &runs)));
     ways
+}
+
+/// What a route of the configuration is; its target is none while no gateway can be reached.
+pub fn candidate(
+    item: Read,
+    names: &Names,
+    addresses: &[Address],
+    runs: &impl Fn(InterfaceId) -> bool,
+) -> Option<Candidate> {
+    let Value::Cidr(address, len) = *item.value("dst-address") else { return None };
+    let target = match item.text("type").as_str() {
+        "blackhole" => Some(Target::Blackhole),
+        "unreachable" => Some(Target::Unreachable),
+        "prohibit" => Some(Target::Prohibit),
+        _ => gateways(&item.list("gateway"), names, addresses, runs),
+    };
+    let distance = item.number("distance") as u8;
+    Some(Candidate { prefix: Ipv4Prefix::new(u32::from(address), len), distance, target })
 }
 
 /// The target of these gateways, those out of reach left out; `None` if all are.

@@ -1,6 +1,11 @@
-//! ARP packets (RFC 826), as frames.
+//! ARP packets (RFC 826), as frames, and the neighbours typed in `/ip arp`.
 
+use super::menu::ARP;
+use super::neighbour::{Neighbours, Status, Waiting};
+use crate::program::Program;
+use config::{Tree, Value};
 use port::{Frame, Pool};
+use std::collections::{HashMap, VecDeque};
 use wire::MacAddr;
 use wire::arp::{ArpMessage, LEN};
 use wire::layers::ETHERTYPE_ARP;
@@ -16,4 +21,35 @@ pub fn frame(pool: &mut Pool, message: ArpMessage, src: MacAddr, dst: MacAddr) -
     bytes[14..14 + LEN].copy_from_slice(&message.to_bytes());
     bytes[14 + LEN..].fill(0);
     Some(frame)
+}
+
+/// Brings the neighbours in line with a new configuration: those typed are entered for good, those
+/// no longer typed go, and so do learnt ones whose header is no longer right. Returns the frames
+/// that waited for one that went.
+pub(crate) fn configure(
+    neighbours: &mut Neighbours,
+    tree: &Tree,
+    program: &Program,
+) -> VecDeque<Waiting> {
+    let typed = tree.read(&ARP).filter(|item| !item.bool("disabled")).filter_map(|item| {
+        let interface = program.names.find(&item.text("interface"))?;
+        match (&*item.value("address"), &*item.value("mac-address")) {
+            (&Value::Address(address), &Value::Mac(mac)) => {
+                Some(((interface, u32::from(address)), mac))
+            }
+            _ => None,
+        }
+    });
+    let typed: HashMap<_, MacAddr> = typed.filter(|&((at, _), _)| program.runs(at)).collect();
+    let orphans = neighbours.retain(|neighbour, status| {
+        let own = program.interface(neighbour.interface);
+        let is_typed = typed.contains_key(&(neighbour.interface, neighbour.address));
+        let is_right = neighbour.header[6..12] == own.mac.0 && neighbour.mtu == own.mtu;
+        own.enabled && is_typed == (status == Status::Permanent) && (is_right || !neighbour.ready)
+    });
+    for ((interface, address), mac) in typed {
+        let own = program.interface(interface);
+        neighbours.set_permanent(interface, address, mac, (own.mac, own.mtu));
+    }
+    orphans
 }

@@ -1,8 +1,12 @@
 //! The property tables of `/ip address`, `/ip route`, `/ip arp` and `/ip settings`
 //! (`routeros/H-ip.md`).
 
-use config::{Menu, MenuKind, Property, Type, Value};
+use crate::firewall::menu::WORD;
+use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
+use std::net::Ipv4Addr;
+use wire::Ipv4Prefix;
 
+const COUNT: Type = Type::Number(0, i64::MAX);
 const INTERFACES: Type = Type::Reference(&["/interface ethernet", "/interface bridge"]);
 
 /// `/ip address`.
@@ -10,16 +14,19 @@ pub const ADDRESS: Menu = Menu {
     path: "/ip address",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
+        Property::flag("invalid", 'I', "Its interface does not run."),
         Property::new("address", Type::Cidr, "The address and its network's length; /32 if none.")
-            .required(),
-        Property::new("interface", INTERFACES, "The interface it is on.").required(),
+            .required()
+            .column(),
         Property::new(
             "network",
             Type::Address,
             "The network's address; it follows from the address and must agree with it.",
-        ),
+        )
+        .column(),
+        Property::new("interface", INTERFACES, "The interface it is on.").required().column(),
         Property::missing("broadcast", "the network's last address is used"),
-        Property::new("actual-interface", Type::Text, "The interface it is on.").read_only(),
+        Property::new("actual-interface", INTERFACES, "The interface it is on.").read_only(),
     ],
     help: "The router's own addresses, and the networks they connect.",
 };
@@ -29,14 +36,31 @@ pub const ROUTE: Menu = Menu {
     path: "/ip route",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
+        Property::flag("active", 'A', "The best of its network: packets take it."),
+        Property::flag("dynamic", 'D', "Made by the router."),
+        Property::flag("connect", 'C', "The network of an address of the router's."),
+        Property::flag("static", 'S', "Typed."),
+        Property::flag("blackhole", 'B', "Packets end here, silently."),
+        Property::flag("unreachable", 'U', "Packets end here: host unreachable."),
+        Property::flag("prohibit", 'P', "Packets end here: administratively prohibited."),
         Property::new("dst-address", Type::Cidr, "The network behind the route.")
-            .default("0.0.0.0/0"),
+            .default("0.0.0.0/0")
+            .column(),
+        Property::new(
+            "pref-src",
+            Type::Address,
+            "The router's own address in a connected network. It cannot be set: packets of the \
+             router's own have their out-interface's first address.",
+        )
+        .read_only()
+        .column(),
         Property::new(
             "gateway",
             Type::List(&Type::Either(&[Type::Address, INTERFACES])),
             "The next router's address, or an interface; several share the load (ECMP).",
-        ),
-        Property::new("distance", Type::Number(1, 255), "The lowest wins.").default("1"),
+        )
+        .column(),
+        Property::new("distance", Type::Number(1, 255), "The lowest wins.").default("1").column(),
         Property::new(
             "type",
             Type::Enum(&["unicast", "blackhole", "unreachable", "prohibit"]),
@@ -47,14 +71,12 @@ pub const ROUTE: Menu = Menu {
             "check-gateway",
             "a gateway counts as reachable while its interface runs",
         ),
-        Property::missing("pref-src", "the out-interface's first address is used"),
         Property::missing("routing-mark", "only the main table exists"),
         Property::missing("scope", "gateways must lie in a connected network"),
         Property::missing("target-scope", "gateways must lie in a connected network"),
         Property::missing("vrf-interface", "only the main table exists"),
         Property::missing("route-tag", "no routing protocol is built"),
-        Property::new("gateway-status", Type::Text, "Whether the gateway can be reached.")
-            .read_only(),
+        Property::new("gateway-status", WORD, "Whether the gateway can be reached.").read_only(),
     ],
     help: "Static routes.",
 };
@@ -64,9 +86,11 @@ pub const ARP: Menu = Menu {
     path: "/ip arp",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
-        Property::new("address", Type::Address, "The neighbour's address.").required(),
-        Property::new("mac-address", Type::Mac, "The neighbour's MAC address.").required(),
-        Property::new("interface", INTERFACES, "Where it is.").required(),
+        Property::flag("dynamic", 'D', "Learnt."),
+        Property::flag("complete", 'C', "The MAC address is known."),
+        Property::new("address", Type::Address, "The neighbour's address.").required().column(),
+        Property::new("mac-address", Type::Mac, "The neighbour's MAC address.").required().column(),
+        Property::new("interface", INTERFACES, "Where it is.").required().column(),
         Property::missing("published", "proxy ARP is not built"),
         Property::new("status", Type::Text, "reachable, incomplete, probe or permanent.")
             .read_only(),
@@ -106,15 +130,74 @@ pub const SETTINGS: Menu = Menu {
         Property::new("allow-fast-path", Type::Bool, "Whether FastPath may be used.")
             .default("yes"),
         Property::new("ipv4-fast-path-active", Type::Bool, "Whether it is used.").read_only(),
-        Property::new("ipv4-fast-path-packets", Type::Number(0, i64::MAX), "").read_only(),
-        Property::new("ipv4-fast-path-bytes", Type::Number(0, i64::MAX), "").read_only(),
+        Property::new(
+            "ipv4-fast-path-unmet",
+            Type::Text,
+            "Why it is not; RouterOS leaves that to guess.",
+        )
+        .read_only(),
+        Property::new("ipv4-fast-path-packets", COUNT, "Packets it carried.").read_only(),
+        Property::new("ipv4-fast-path-bytes", COUNT, "Their IP bytes.").read_only(),
         Property::new("ipv4-fasttrack-active", Type::Bool, "Whether FastTrack is used.")
             .read_only(),
-        Property::new("ipv4-fasttrack-packets", Type::Number(0, i64::MAX), "").read_only(),
-        Property::new("ipv4-fasttrack-bytes", Type::Number(0, i64::MAX), "").read_only(),
+        Property::new("ipv4-fasttrack-unmet", Type::Text, "Why it is not.").read_only(),
+        Property::new("ipv4-fasttrack-packets", COUNT, "Packets it carried.").read_only(),
+        Property::new("ipv4-fasttrack-bytes", COUNT, "Their IP bytes.").read_only(),
     ],
     help: "What holds for all of IPv4.",
 };
+
+/// What an address that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words where it has them.
+pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
+    let Some(&Value::Cidr(address, len)) = item.get("address") else { return Ok(()) };
+    let network = Ipv4Addr::from(Ipv4Prefix::new(address.into(), len).bits());
+    if item.get("network").is_some_and(|typed| *typed != Value::Address(network)) {
+        return Err(format!("failure: network of {address}/{len} is {network}"));
+    }
+    let is_same = |other: &&Item| {
+        let same = matches!(other.get("address"), Some(&Value::Cidr(other, _)) if other == address);
+        same && other.id != item.id && other.get("interface") == item.get("interface")
+    };
+    match tree.items(ADDRESS.path).iter().find(is_same) {
+        Some(_) => Err("failure: already have such address".to_string()),
+        None => Ok(()),
+    }
+}
+
+/// What a route that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words where it has them.
+pub fn check_route(item: &Item) -> Result<(), String> {
+    let gateways = match item.get("gateway") {
+        Some(Value::List(gateways)) => gateways.as_slice(),
+        _ => &[],
+    };
+    let unicast = ROUTE.read(item).text("type") == "unicast";
+    if unicast && gateways.is_empty() {
+        return Err("missing value(s) of argument(s) gateway".to_string());
+    }
+    if gateways.len() > 1 && gateways.iter().any(|way| matches!(way, Value::Text(_))) {
+        return Err("failure: an interface as gateway must be the only one".to_string());
+    }
+    Ok(())
+}
+
+/// What a neighbour that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words.
+pub fn check_neighbour(tree: &Tree, item: &Item) -> Result<(), String> {
+    let key = |item: &Item| (item.get("address").cloned(), item.get("interface").cloned());
+    let mut others = tree.items(ARP.path).iter().filter(|other| other.id != item.id);
+    if others.any(|other| key(other) == key(item)) {
+        return Err("failure: already have such entry".to_string());
+    }
+    Ok(())
+}
 
 /// A 32-bit mask, printed as RouterOS prints it: `0x1818`.
 fn mask(text: &str) -> Result<Value, String> {

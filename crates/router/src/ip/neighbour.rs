@@ -67,6 +67,18 @@ pub enum Status {
     Permanent,
 }
 
+impl Status {
+    /// As printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Incomplete => "incomplete",
+            Status::Reachable => "reachable",
+            Status::Probe => "probe",
+            Status::Permanent => "permanent",
+        }
+    }
+}
+
 /// A frame that waits for an answer.
 #[derive(Debug)]
 pub struct Waiting {
@@ -169,6 +181,11 @@ impl Neighbours {
     #[inline]
     pub fn adjacency(&self, id: NeighbourId) -> &Adjacency {
         &self.adjacencies[id.index()]
+    }
+
+    /// Where an entry stands.
+    pub fn status(&self, id: NeighbourId) -> Status {
+        self.entries[id.index()].status
     }
 
     /// All adjacencies by place, for the fast path.

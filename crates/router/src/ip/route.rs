@@ -250,7 +250,11 @@ impl Routes {
 
     /// Whether this candidate is the one in the FIB.
     pub fn is_active(&self, candidate: &Candidate) -> bool {
-        candidate.target.is_some() && self.best(candidate.prefix) == candidate.target.as_ref()
+        let ways = self.configured.get(&candidate.prefix).into_iter().flatten();
+        let mut reachable = ways.filter(|way| way.target.is_some());
+        candidate.target.is_some()
+            && reachable.all(|way| way.distance >= candidate.distance)
+            && self.best(candidate.prefix) == candidate.target.as_ref()
     }
 
     /// How many routes were fed.

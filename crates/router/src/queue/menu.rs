@@ -16,6 +16,7 @@ pub static SIMPLE: Menu = Menu {
         fixed: false,
     },
     properties: &[
+        Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
         Property::new("name", Type::Text, "Name of the queue."),
         Property::new(
             "target",

@@ -10,7 +10,7 @@ use config::Interpreter;
 use port::memory::{self, MemoryPort};
 use port::{Batch, Pool, Port, Slab};
 use router::interface::InterfaceId;
-use router::{MENUS, PortInfo, Router};
+use router::{COMMANDS, MENUS, PortInfo, Router};
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
 use wire::{MacAddr, Moment, craft};
@@ -47,7 +47,7 @@ impl Rig {
         });
         let router = Router::new(infos.collect(), &slab);
         let (ports, wires) = (0..n).map(|_| memory::wire(1024)).unzip();
-        let mut console = Interpreter::new(MENUS.to_vec());
+        let mut console = Interpreter::new(MENUS.to_vec()).with_commands(COMMANDS);
         *console.tree_mut() = router.factory_tree();
         let pool = slab.pool();
         let mut rig = Rig { router, console, now: Moment::ZERO, ports, wires, slab, pool };
@@ -57,12 +57,21 @@ impl Rig {
 
     /// Runs a script on the console and takes the configuration over.
     pub(crate) fn run(&mut self, script: &str) -> String {
-        let output = match self.console.run(script, &()) {
-            Ok(output) => output,
+        match self.try_run(script) {
+            Ok(text) => text,
             Err(error) => panic!("{error}"),
-        };
+        }
+    }
+
+    /// The same, for scripts that are refused.
+    pub(crate) fn try_run(&mut self, script: &str) -> Result<String, config::Error> {
+        let output = self.console.run(script, &self.router.status(self.now))?;
         self.router.configure(self.console.tree(), self.now).unwrap();
-        output.text
+        for call in &output.calls {
+            let done = self.router.call(call, self.console.tree());
+            assert_eq!(done, Ok(()), "{}", call.command.name);
+        }
+        Ok(output.text)
     }
 
     /// Puts a frame on the wire of a port (from 1).

@@ -2,6 +2,7 @@
 //! (`routeros/D-conntrack.md`).
 
 use super::settings::{Class, Enabled, Settings, Timeouts};
+use crate::firewall::menu::WORD;
 use config::{Menu, MenuKind, Property, Tree, Type, Value};
 use std::time::Duration;
 
@@ -63,9 +64,9 @@ const CONNECTION_PROPERTIES: [Property; 32] = [
     text("dst-address", "Destination of the first packet, with its port.").column(),
     text("reply-src-address", "Source of the replies."),
     text("reply-dst-address", "Destination of the replies."),
-    number("icmp-type", "ICMP type of the first packet."),
-    number("icmp-code", "ICMP code of the first packet."),
-    number("icmp-id", "ICMP identifier of the first packet."),
+    field("icmp-type", 255, "ICMP type of the first packet."),
+    field("icmp-code", 255, "ICMP code of the first packet."),
+    field("icmp-id", 65535, "ICMP identifier of the first packet."),
     text("tcp-state", "State of the TCP connection.").column(),
     Property::new("timeout", Type::Time, "Until it ends if nothing comes.").read_only().column(),
     number("orig-packets", "Packets as the first one."),
@@ -85,11 +86,15 @@ const CONNECTION_PROPERTIES: [Property; 32] = [
 ];
 
 const fn text(name: &'static str, help: &'static str) -> Property {
-    Property::new(name, Type::Text, help).read_only()
+    Property::new(name, WORD, help).read_only()
 }
 
 const fn number(name: &'static str, help: &'static str) -> Property {
     Property::new(name, Type::Number(0, i64::MAX), help).read_only()
+}
+
+const fn field(name: &'static str, max: i64, help: &'static str) -> Property {
+    Property::new(name, Type::Number(0, max), help).read_only()
 }
 
 /// A time of at least a millisecond that the time stamps can tell.

@@ -20,6 +20,7 @@ pub static BRIDGE: Menu = Menu {
         fixed: false,
     },
     properties: &[
+        Property::flag("running", 'R', "Frames pass."),
         Property::new("name", Type::Text, "Name of the interface."),
         Property::new(
             "mtu",
@@ -27,6 +28,8 @@ pub static BRIDGE: Menu = Menu {
             "Auto: the least of the ports'.",
         )
         .default("auto"),
+        Property::new("actual-mtu", Type::Number(0, 65535), "The longest IP packet, bytes.")
+            .read_only(),
         Property::new(
             "protocol-mode",
             Type::Custom(protocol_mode),
@@ -68,13 +71,15 @@ pub static PORT: Menu = Menu {
     path: "/interface bridge port",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
+        Property::flag("inactive", 'I', "The port or the bridge is disabled."),
         Property::new(
             "interface",
             Type::Reference(&["/interface ethernet"]),
             "The interface that becomes a port.",
         )
-        .required(),
-        Property::new("bridge", BRIDGES, "The bridge it joins.").required(),
+        .required()
+        .column(),
+        Property::new("bridge", BRIDGES, "The bridge it joins.").required().column(),
         Property::new(
             "learn",
             Type::Enum(&["auto", "yes", "no"]),
@@ -86,7 +91,8 @@ pub static PORT: Menu = Menu {
             Type::Or(&["none"], &Type::Number(0, 0xffff_ffff)),
             "Ports of the same value do not reach each other.",
         )
-        .default("none"),
+        .default("none")
+        .column(),
         Property::new("broadcast-flood", Type::Bool, "Flood broadcast out by this port.")
             .default("yes"),
         Property::new(
@@ -150,6 +156,12 @@ pub static SETTINGS: Menu = Menu {
         )
         .read_only(),
         Property::new(
+            "bridge-fast-path-unmet",
+            Type::Text,
+            "Why it is not; RouterOS leaves that to guess.",
+        )
+        .read_only(),
+        Property::new(
             "bridge-fast-path-packets",
             Type::Number(0, i64::MAX),
             "Frames bridged in the fast path.",
@@ -178,13 +190,13 @@ pub static HOST: Menu = Menu {
     path: "/interface bridge host",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
     properties: &[
-        Property::new("mac-address", Type::Mac, "The host's address.").read_only(),
-        Property::new("vid", Type::Number(0, 4095), "Always 0: VLAN filtering is not built.")
-            .read_only(),
-        Property::new("on-interface", Type::Text, "The port it is behind.").read_only(),
-        Property::new("bridge", Type::Text, "The bridge that learnt it.").read_only(),
-        Property::new("age", Type::Time, "Since it was last seen.").read_only(),
-        Property::new("local", Type::Bool, "One of the router's own addresses.").read_only(),
+        Property::flag("dynamic", 'D', "Always: nobody can type a host."),
+        Property::flag("local", 'L', "One of the router's own addresses."),
+        Property::new("mac-address", Type::Mac, "The host's address.").read_only().column(),
+        Property::missing("vid", NO_VLAN),
+        Property::new("on-interface", Type::Text, "The port it is behind.").read_only().column(),
+        Property::new("bridge", Type::Text, "The bridge that learnt it.").read_only().column(),
+        Property::new("age", Type::Time, "Since it was last seen.").read_only().column(),
     ],
     help: "Hosts that bridges have learnt.",
 };

@@ -1,6 +1,7 @@
 //! The menu `/interface bridge filter`.
 
 use super::facts::PACKET_TYPES;
+use crate::firewall::menu::WORD;
 use crate::firewall::syntax;
 use crate::interface::bridge::menu::INTERFACES;
 use config::{Item, Menu, MenuKind, Property, Type, Value};
@@ -10,10 +11,10 @@ pub static FILTER: Menu = Menu {
     path: "/interface bridge filter",
     kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
     properties: &[
-        Property::new("chain", Type::Text, "input, forward, output or a chain of your own.")
-            .required(),
+        Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
+        Property::new("chain", WORD, "input, forward, output or a chain of your own.").required(),
         Property::new("action", ACTIONS, "What to do with a frame that matches.").default("accept"),
-        Property::new("jump-target", Type::Text, "The chain to jump to."),
+        Property::new("jump-target", WORD, "The chain to jump to."),
         Property::new("in-interface", INTERFACE, "The port it came in by."),
         Property::new("out-interface", INTERFACE, "The port it goes out by."),
         Property::new("in-bridge", BRIDGE, "The bridge it came in by."),
@@ -68,7 +69,6 @@ pub static FILTER: Menu = Menu {
         Property::missing("tls-host", "use dst-address"),
         Property::missing("vlan-encap", "rules do not look behind VLAN tags"),
         Property::missing("vlan-priority", "frames carry no priority"),
-        Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
         Property::new("bytes", COUNT, "Bytes that have matched, L2 without FCS.").read_only(),
         Property::new("packets", COUNT, "Frames that have matched.").read_only(),
     ],

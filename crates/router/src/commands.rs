@@ -1,0 +1,87 @@
+//! What the console can tell a running router to do beside changing its configuration: counters
+//! back to zero, connections away.
+//!
+//! ```text
+//! config::Interpreter ─► Output::calls ─► (configure first) ─► Router::call
+//! ```
+
+use crate::interface::bridge;
+use crate::router::{InterfaceCounts, Router};
+use crate::status;
+use config::{Call, Command, ItemId, Tree, Unnamed};
+
+/// The commands of the router's menus, for [`config::Interpreter::with_commands`].
+pub static COMMANDS: [&Command; 10] = [
+    &reset("/ip firewall filter"),
+    &reset_all("/ip firewall filter"),
+    &reset("/ip firewall nat"),
+    &reset_all("/ip firewall nat"),
+    &reset("/interface bridge filter"),
+    &reset_all("/interface bridge filter"),
+    &reset("/queue simple"),
+    &reset_all("/queue simple"),
+    &reset("/interface ethernet"),
+    &Command {
+        menu: "/ip firewall connection",
+        name: "remove",
+        unnamed: Unnamed::Items,
+        parameters: &[],
+        help: "Ends connections; their next packets begin new ones.",
+    },
+];
+
+const fn reset(menu: &'static str) -> Command {
+    let help = "Sets the counters of these items to zero.";
+    Command { menu, name: "reset-counters", unnamed: Unnamed::Items, parameters: &[], help }
+}
+
+const fn reset_all(menu: &'static str) -> Command {
+    let help = "Sets the counters of all items to zero.";
+    Command { menu, name: "reset-counters-all", unnamed: Unnamed::Nothing, parameters: &[], help }
+}
+
+impl Router {
+    /// Runs one of the [`COMMANDS`], after the configuration it came with, `tree`, was taken over.
+    /// The dummy rule's counters stay, which are those of FastTrack itself.
+    ///
+    /// # Errors
+    /// RouterOS's words for a command without items, and for one that is not the router's.
+    pub fn call(&mut self, call: &Call, tree: &Tree) -> Result<(), String> {
+        let all = || tree.items(call.command.menu).iter().map(|item| item.id).collect();
+        let items: Vec<ItemId> = match (call.command.unnamed, &call.items) {
+            (Unnamed::Items, Some(items)) => items.clone(),
+            (Unnamed::Items, None) => {
+                return Err("missing value(s) of argument(s) numbers".to_string());
+            }
+            _ => all(),
+        };
+        self.recipes.fold(&mut self.counters);
+        match (call.command.menu, call.command.name) {
+            ("/ip firewall connection", "remove") => {
+                for connection in items.into_iter().filter_map(status::connection) {
+                    self.connections.remove(connection);
+                }
+            }
+            ("/queue simple", "reset-counters" | "reset-counters-all") => {
+                items.into_iter().for_each(|item| self.queues.reset(item));
+            }
+            ("/interface ethernet", "reset-counters") => {
+                for id in items.into_iter().filter_map(|item| self.interface_ids.find(item)) {
+                    self.interface_counts[id.index()] = InterfaceCounts::default();
+                }
+            }
+            (menu, "reset-counters" | "reset-counters-all") if has_rules(menu) => {
+                for id in items.into_iter().filter_map(|item| self.book.find(item)) {
+                    self.counters.reset(id);
+                }
+            }
+            (_, name) => return Err(format!("bad command name {name}")),
+        }
+        Ok(())
+    }
+}
+
+fn has_rules(menu: &str) -> bool {
+    use crate::firewall::menu::{FILTER, NAT};
+    [FILTER.path, NAT.path, bridge::filter::menu::FILTER.path].contains(&menu)
+}

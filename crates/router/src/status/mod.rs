@@ -1,0 +1,331 @@
+//! What the console shows of the running router, beside what was typed: counters, flags, why a
+//! rule is invalid, and the items the router made itself.
+//!
+//! ```text
+//! print, find, get ─► config::Interpreter ─► Status::value, remark ─┐
+//!                                          ├► Status::dynamic (rows) ├─► Router, as it is now
+//! add, set ─────────────────────────────► └► Status::check: the facilities' own rules
+//! ```
+//!
+//! Speaks of the configuration that the router has taken over: an item added by the same script
+//! has no counter, no flag and no remark yet.
+//!
+//! Never changes anything; what does is in [`commands`](crate::commands).
+//! **Missing**: `/interface`, which unites the menus of all interfaces; fed routes are not listed
+//! among the dynamic ones.
+
+mod rows;
+
+pub(crate) use rows::connection;
+
+use crate::counter::Count;
+use crate::firewall::menu::{FILTER, NAT};
+use crate::interface::bridge;
+use crate::ip::route::Candidate;
+use crate::ip::{address, menu as ip_menu, neighbour};
+use crate::program::{Interface, Kind};
+use crate::queue::leaf::LeafStats;
+use crate::router::Router;
+use crate::{firewall, queue};
+use config::{Item, Menu, Tree, Value};
+use std::net::Ipv4Addr;
+use wire::{Ipv4Prefix, Moment};
+
+/// A router as the console sees it at one moment.
+pub struct RouterStatus<'a> {
+    router: &'a Router,
+    now: Moment,
+}
+
+impl Router {
+    /// What the console shows now. All counters are brought up to date first.
+    pub fn status(&mut self, now: Moment) -> RouterStatus<'_> {
+        self.recipes.fold(&mut self.counters);
+        RouterStatus { router: self, now }
+    }
+}
+
+impl config::Status for RouterStatus<'_> {
+    fn value(&self, menu: &Menu, item: Option<&Item>, property: &str) -> Option<Value> {
+        match (menu.path, item) {
+            ("/ip settings", _) => self.ip_settings(property),
+            ("/interface bridge settings", _) => self.bridge_settings(property),
+            ("/ip firewall connection tracking", _) => self.tracking(property),
+            ("/interface ethernet", Some(item)) => self.ethernet(item, property),
+            ("/interface bridge", Some(item)) => self.bridge(item, property),
+            ("/interface bridge port", Some(item)) => self.bridge_port(item, property),
+            ("/ip address", Some(item)) => self.address(item, property),
+            ("/ip arp", Some(item)) => self.neighbour(item, property),
+            ("/ip route", Some(item)) => self.route(item, property),
+            ("/queue simple", Some(item)) => self.queue(menu, item, property),
+            (_, Some(item)) => self.rule(menu, item, property),
+            (_, None) => None,
+        }
+    }
+
+    fn remark(&self, menu: &Menu, item: &Item) -> Option<String> {
+        let program = &self.router.program;
+        if menu.path == queue::menu::SIMPLE.path {
+            let invalid = program.queues.invalid().iter().find(|(id, _)| *id == item.id);
+            return invalid.map(|(_, why)| why.clone());
+        }
+        let why = if menu.path == FILTER.path {
+            program.filter.invalid(item.id)
+        } else if menu.path == NAT.path {
+            program.nat.invalid(item.id)
+        } else if menu.path == bridge::filter::menu::FILTER.path {
+            program.bridge_filter.invalid(item.id)
+        } else {
+            None
+        };
+        why.map(ToString::to_string)
+    }
+
+    fn dynamic(&self, menu: &Menu) -> Vec<Item> {
+        match menu.path {
+            "/interface bridge host" => self.hosts(),
+            "/ip arp" => self.learnt_neighbours(),
+            "/ip route" => self.connected_routes(),
+            "/ip firewall connection" => self.connections(),
+            "/ip firewall filter" => self.dummy_rule(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
+        match menu.path {
+            "/interface bridge port" => bridge::menu::check_port(tree, item),
+            "/interface bridge filter" => bridge::filter::menu::check(item),
+            "/ip address" => ip_menu::check_address(tree, item),
+            "/ip arp" => ip_menu::check_neighbour(tree, item),
+            "/ip route" => ip_menu::check_route(item),
+            "/ip firewall filter" | "/ip firewall nat" => firewall::menu::check(item),
+            _ => Ok(()),
+        }
+    }
+
+    fn banner(&self) -> Vec<String> {
+        vec![format!("by wirespeed {}", env!("CARGO_PKG_VERSION")), String::new()]
+    }
+}
+
+/// Properties, menu by menu.
+impl RouterStatus<'_> {
+    fn ip_settings(&self, property: &str) -> Option<Value> {
+        let Router { program, paths, connections, .. } = self.router;
+        Some(match property {
+            "ipv4-fast-path-active" => Value::Bool(program.ipv4_fast_path()),
+            "ipv4-fast-path-unmet" => reasons(&program.unmet.ipv4_fast_path),
+            "ipv4-fast-path-packets" => number(paths.ipv4_fast_path.packets),
+            "ipv4-fast-path-bytes" => number(paths.ipv4_fast_path.bytes),
+            "ipv4-fasttrack-active" => {
+                Value::Bool(program.fasttrack() && connections.fasttracked() > 0)
+            }
+            "ipv4-fasttrack-unmet" => {
+                let mut unmet = program.unmet.ipv4_fasttrack.clone();
+                if connections.fasttracked() == 0 {
+                    unmet.push("no connection is fasttracked");
+                }
+                reasons(&unmet)
+            }
+            "ipv4-fasttrack-packets" => number(paths.ipv4_fasttrack.packets),
+            "ipv4-fasttrack-bytes" => number(paths.ipv4_fasttrack.bytes),
+            _ => return None,
+        })
+    }
+
+    fn bridge_settings(&self, property: &str) -> Option<Value> {
+        let Router { program, paths, .. } = self.router;
+        Some(match property {
+            "bridge-fast-path-active" => Value::Bool(program.bridge_fast_path()),
+            "bridge-fast-path-unmet" => reasons(&program.unmet.bridge_fast_path),
+            "bridge-fast-path-packets" => number(paths.bridge_fast_path.packets),
+            "bridge-fast-path-bytes" => number(paths.bridge_fast_path.bytes),
+            "bridge-fast-forward-packets" | "bridge-fast-forward-bytes" => number(0),
+            _ => return None,
+        })
+    }
+
+    fn tracking(&self, property: &str) -> Option<Value> {
+        let connections = &self.router.connections;
+        match property {
+            "total-entries" => Some(number(connections.len() as u64)),
+            "max-entries" => Some(number(connections.max_entries() as u64)),
+            _ => None,
+        }
+    }
+
+    /// The interface that an item is; none as long as it was never taken over.
+    fn interface(&self, item: &Item) -> Option<&Interface> {
+        let id = self.router.interface_ids.find(item.id)?;
+        self.router.program.interfaces.get(id.index())
+    }
+
+    fn ethernet(&self, item: &Item, property: &str) -> Option<Value> {
+        let interface = self.interface(item)?;
+        let Kind::Ethernet { port } = interface.kind else { return None };
+        let counts = self.router.interface_counts(interface.id);
+        Some(match property {
+            "running" => Value::Bool(interface.enabled && !item.disabled),
+            "slave" => Value::Bool(interface.bridge.is_some()),
+            "mac-address" => Value::Mac(interface.mac),
+            "l2mtu" => {
+                let frame = self.router.ports.get(port)?.capabilities.max_frame;
+                number(u64::from(frame).saturating_sub(14))
+            }
+            "rx-byte" => number(counts.rx.bytes),
+            "tx-byte" => number(counts.tx.bytes),
+            "rx-packet" => number(counts.rx.packets),
+            "tx-packet" => number(counts.tx.packets),
+            "fp-rx-byte" => number(counts.fast_rx.bytes),
+            "fp-tx-byte" => number(counts.fast_tx.bytes),
+            "fp-rx-packet" => number(counts.fast_rx.packets),
+            "fp-tx-packet" => number(counts.fast_tx.packets),
+            _ => return None,
+        })
+    }
+
+    fn bridge(&self, item: &Item, property: &str) -> Option<Value> {
+        let interface = self.interface(item)?;
+        match property {
+            "running" => Some(Value::Bool(interface.enabled && !item.disabled)),
+            "mac-address" => Some(Value::Mac(interface.mac)),
+            "actual-mtu" => Some(number(interface.mtu.into())),
+            _ => None,
+        }
+    }
+
+    fn bridge_port(&self, item: &Item, property: &str) -> Option<Value> {
+        let mut bridges = self.router.program.bridges.iter();
+        let in_use = bridges.any(|bridge| bridge.ports().iter().any(|port| port.item == item.id));
+        (property == "inactive").then_some(Value::Bool(!in_use && !item.disabled))
+    }
+
+    fn address(&self, item: &Item, property: &str) -> Option<Value> {
+        let Some(&Value::Cidr(address, len)) = item.get("address") else { return None };
+        match property {
+            "network" => {
+                let network = Ipv4Prefix::new(address.into(), len);
+                Some(Value::Address(network.bits().into()))
+            }
+            "actual-interface" => item.get("interface").cloned(),
+            "invalid" => {
+                let program = &self.router.program;
+                let interface = program.names.find(&text(item, "interface"));
+                let runs = interface.is_some_and(|interface| program.runs(interface));
+                Some(Value::Bool(!runs && !item.disabled))
+            }
+            _ => None,
+        }
+    }
+
+    fn neighbour(&self, item: &Item, property: &str) -> Option<Value> {
+        let Some(&Value::Address(address)) = item.get("address") else { return None };
+        let interface = self.router.program.names.find(&text(item, "interface"))?;
+        let neighbours = &self.router.neighbours;
+        let status = neighbours.status(neighbours.find(interface, address.into())?);
+        let in_force = status == neighbour::Status::Permanent && !item.disabled;
+        match property {
+            "complete" => Some(Value::Bool(in_force)),
+            "status" if in_force => Some(Value::Text(status.name().to_string())),
+            _ => None,
+        }
+    }
+
+    fn route(&self, item: &Item, property: &str) -> Option<Value> {
+        let program = &self.router.program;
+        let runs = |interface| program.runs(interface);
+        let kind = |kind: &str| Some(Value::Bool(text(item, "type") == kind));
+        match property {
+            "active" => {
+                let read = ip_menu::ROUTE.read(item);
+                let way = address::candidate(read, &program.names, &program.addresses, &runs)?;
+                Some(Value::Bool(!item.disabled && self.is_active(&way)))
+            }
+            "static" => Some(Value::Bool(true)),
+            "blackhole" | "unreachable" | "prohibit" => kind(property),
+            "gateway-status" => {
+                let Some(Value::List(gateways)) = item.get("gateway") else { return None };
+                let gateways = gateways.iter().map(|gateway| self.gateway_status(gateway));
+                Some(Value::Text(gateways.collect::<Vec<_>>().join(",")))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_active(&self, candidate: &Candidate) -> bool {
+        // A route of a script under way is not in the table yet, whatever it says.
+        let routes = &self.router.routes;
+        routes.configured().any(|other| other == candidate) && routes.is_active(candidate)
+    }
+
+    /// `10.0.2.1 reachable via ether2`.
+    fn gateway_status(&self, gateway: &Value) -> String {
+        let program = &self.router.program;
+        let runs = |interface| program.runs(interface);
+        let way = match gateway {
+            Value::Address(address) => {
+                address::reach(u32::from(*address), &program.addresses, runs).map(|interface| {
+                    format!(" reachable via {}", program.interface(interface).name)
+                })
+            }
+            name => program
+                .names
+                .find(&name.to_string())
+                .filter(|&interface| runs(interface))
+                .map(|_| " reachable".to_string()),
+        };
+        format!("{gateway}{}", way.as_deref().unwrap_or(" unreachable"))
+    }
+
+    fn queue(&self, menu: &Menu, item: &Item, property: &str) -> Option<Value> {
+        if property == "invalid" {
+            return self.is_invalid(menu, item);
+        }
+        let stats = self.router.queues.item_stats(item.id)?;
+        let reading: fn(LeafStats) -> Value = match property {
+            "bytes" => |leaf| number(leaf.bytes),
+            "packets" => |leaf| number(leaf.packets),
+            "dropped" => |leaf| number(leaf.dropped),
+            "queued-bytes" => |leaf| number(leaf.queued_bytes),
+            "queued-packets" => |leaf| number(leaf.queued_packets),
+            "rate" => |leaf| Value::Rate(leaf.rate),
+            "packet-rate" => |leaf| number(leaf.packet_rate),
+            _ => return None,
+        };
+        let [upload, download] = stats.map(reading);
+        Some(Value::Pair(Box::new(upload), Box::new(download)))
+    }
+
+    /// Of `/ip firewall filter`, `/ip firewall nat` and `/interface bridge filter`.
+    fn rule(&self, menu: &Menu, item: &Item, property: &str) -> Option<Value> {
+        let counter = self.router.book.find(item.id);
+        let count = || counter.map_or(Count::default(), |id| self.router.counters.get(id));
+        match property {
+            "invalid" => self.is_invalid(menu, item),
+            "bytes" => Some(number(count().bytes)),
+            "packets" => Some(number(count().packets)),
+            _ => None,
+        }
+    }
+
+    fn is_invalid(&self, menu: &Menu, item: &Item) -> Option<Value> {
+        Some(Value::Bool(!item.disabled && config::Status::remark(self, menu, item).is_some()))
+    }
+}
+
+fn number(number: u64) -> Value {
+    Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn reasons(unmet: &[&str]) -> Value {
+    Value::Text(unmet.join("; "))
+}
+
+fn text(item: &Item, property: &str) -> String {
+    item.get(property).map_or(String::new(), ToString::to_string)
+}
+
+fn ip(address: u32) -> Value {
+    Value::Address(Ipv4Addr::from(address))
+}

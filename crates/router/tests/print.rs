@@ -1,0 +1,336 @@
+//! What the console shows of a running router, to the letter.
+
+mod rig;
+
+use rig::{Rig, mac, own_mac};
+use std::time::Duration;
+use wire::craft::{self, ip};
+
+const CONFIGURATION: &str = "/interface bridge add name=lan
+/interface bridge port
+add interface=ether3 bridge=lan
+add interface=ether4 bridge=lan horizon=7
+/ip address
+add address=10.0.1.254/24 interface=ether1
+add address=10.0.2.254/24 interface=ether2 comment=\"to the lab\"
+add address=10.0.3.254/24 interface=lan
+/ip arp add address=10.0.3.9 mac-address=06:00:00:00:00:09 interface=lan
+/ip route
+add gateway=10.0.2.1
+add dst-address=10.9.0.0/16 gateway=10.0.7.1 distance=5
+add dst-address=192.168.0.0/16 type=blackhole
+add dst-address=172.16.0.0/12 gateway=ether1 disabled=yes
+/ip firewall filter
+add chain=forward action=fasttrack-connection connection-state=established,related
+add chain=forward connection-state=established,related comment=\"allow already established connections\"
+add chain=forward in-interface=ether3 action=drop
+add chain=forward protocol=tcp dst-port=!80,8000-8080 src-address=172.16.0.0/24 action=drop disabled=yes
+/queue simple add name=q target=10.0.1.77/32 max-limit=1M/2M
+";
+
+/// A configured router whose neighbours are known: 10.0.1.1 by ether1, 10.0.2.1 by ether2.
+fn router() -> Rig {
+    let mut rig = Rig::new(4, CONFIGURATION);
+    rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+    rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+    rig
+}
+
+/// A datagram from 10.0.1.1 to 10.0.2.1, or its answer.
+fn datagram(answer: bool) -> Vec<u8> {
+    let (there, back) = ((ip(10, 0, 1, 1), 1000), (ip(10, 0, 2, 1), 2000));
+    let (from, to, port) = if answer { (back, there, 2) } else { (there, back, 1) };
+    let udp = craft::udp(from.0, from.1, to.0, to.1);
+    craft::Frame { src_mac: mac(port), dst_mac: own_mac(port), ..udp }.build()
+}
+
+/// The configuration under way: a connection that is fasttracked, ten answers by FastTrack.
+fn busy() -> Rig {
+    let mut rig = router();
+    for answer in [false, true].into_iter().chain([true; 10]) {
+        let out = rig.pass(if answer { 2 } else { 1 }, &datagram(answer));
+        assert_eq!(out.len(), 1, "{:?}", rig.router.discards());
+    }
+    rig.wait(Duration::from_millis(1500));
+    rig
+}
+
+/// Compares all but blanks at the ends, which the flags line has.
+fn check(rig: &mut Rig, script: &str, expected: &str) {
+    let text = rig.run(script);
+    let lines = text.lines().map(str::trim_end);
+    assert!(lines.eq(expected.lines()), "{script}\nprinted\n{text}\nnot\n{expected}");
+}
+
+#[test]
+fn interfaces() {
+    let mut rig = router();
+    check(
+        &mut rig,
+        "/interface ethernet disable ether2\n/interface ethernet print",
+        r#"Flags: X - disabled, R - running, S - slave
+ #    NAME   MTU  MAC-ADDRESS
+ 0 R  ether1 1500 02:00:00:00:00:01
+ 1 X  ether2 1500 02:00:00:00:00:02
+ 2 RS ether3 1500 02:00:00:00:00:03
+ 3 RS ether4 1500 02:00:00:00:00:04"#,
+    );
+    check(
+        &mut rig,
+        "/interface ethernet print stats where name=ether1",
+        r#"Flags: X - disabled, R - running, S - slave
+ #   NAME   RX-BYTE TX-BYTE RX-PACKET TX-PACKET FP-RX-BYTE FP-TX-BYTE FP-RX-PACKET FP-TX-PACKET
+ 0 R ether1      60      60         1         1          0          0            0            0"#,
+    );
+    check(
+        &mut rig,
+        "/interface bridge print",
+        r#"Flags: X - disabled, R - running, D - dynamic
+ 0 R  name="lan" mtu=auto actual-mtu=1500 protocol-mode=none ageing-time=5m
+      auto-mac=yes mac-address=02:00:00:00:00:03"#,
+    );
+    check(
+        &mut rig,
+        "/interface bridge port print",
+        r#"Flags: X - disabled, I - inactive, D - dynamic
+ #   INTERFACE BRIDGE HORIZON
+ 0   ether3    lan    none
+ 1   ether4    lan    7"#,
+    );
+    check(
+        &mut rig,
+        "/interface bridge settings print",
+        r#"              use-ip-firewall: no
+     use-ip-firewall-for-vlan: no
+    use-ip-firewall-for-pppoe: no
+              allow-fast-path: yes
+      bridge-fast-path-active: yes
+       bridge-fast-path-unmet:
+     bridge-fast-path-packets: 0
+       bridge-fast-path-bytes: 0
+  bridge-fast-forward-packets: 0
+    bridge-fast-forward-bytes: 0"#,
+    );
+    check(
+        &mut rig,
+        "/interface bridge host print",
+        r#"Flags: D - dynamic, L - local
+ #    MAC-ADDRESS       ON-INTERFACE BRIDGE AGE
+ 0 DL 02:00:00:00:00:03 ether3       lan
+ 1 DL 02:00:00:00:00:04 ether4       lan"#,
+    );
+}
+
+#[test]
+fn addresses_and_neighbours() {
+    let mut rig = router();
+    check(
+        &mut rig,
+        "/ip address disable 1\n/ip address print",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ #   ADDRESS       NETWORK  INTERFACE
+ 0   10.0.1.254/24 10.0.1.0 ether1
+ 1 X ;;; to the lab
+     10.0.2.254/24 10.0.2.0 ether2
+ 2   10.0.3.254/24 10.0.3.0 lan"#,
+    );
+    check(
+        &mut rig,
+        "/ip address print detail where interface=lan",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ 0    address=10.0.3.254/24 network=10.0.3.0 interface=lan actual-interface=lan"#,
+    );
+    check(
+        &mut rig,
+        "/ip arp print",
+        r#"Flags: X - disabled, D - dynamic, C - complete
+ #    ADDRESS  MAC-ADDRESS       INTERFACE
+ 0 C  10.0.3.9 06:00:00:00:00:09 lan
+ 1 DC 10.0.1.1 06:00:00:00:00:01 ether1
+ 2 DC 10.0.2.1 06:00:00:00:00:02 ether2"#,
+    );
+    check(
+        &mut rig,
+        "/ip arp print detail where dynamic",
+        r#"Flags: X - disabled, D - dynamic, C - complete
+ 0 DC address=10.0.1.1 mac-address=06:00:00:00:00:01 interface=ether1
+      status="reachable"
+
+ 1 DC address=10.0.2.1 mac-address=06:00:00:00:00:02 interface=ether2
+      status="reachable""#,
+    );
+}
+
+#[test]
+fn routes() {
+    let mut rig = router();
+    check(
+        &mut rig,
+        "/ip route print",
+        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, B - blackhole, U - unreachable, P - prohibit
+ #     DST-ADDRESS    PREF-SRC   GATEWAY  DISTANCE
+ 0 AS  0.0.0.0/0                 10.0.2.1 1
+ 1 S   10.9.0.0/16               10.0.7.1 5
+ 2 ASB 192.168.0.0/16                     1
+ 3 XS  172.16.0.0/12             ether1   1
+ 4 ADC 10.0.1.0/24    10.0.1.254 ether1   0
+ 5 ADC 10.0.2.0/24    10.0.2.254 ether2   0
+ 6 ADC 10.0.3.0/24    10.0.3.254 lan      0"#,
+    );
+    check(
+        &mut rig,
+        "/ip route print detail where active !blackhole",
+        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, B - blackhole, U - unreachable, P - prohibit
+ 0 AS  dst-address=0.0.0.0/0 gateway=10.0.2.1 distance=1 type=unicast
+       gateway-status=10.0.2.1 reachable via ether2
+
+ 1 ADC dst-address=10.0.1.0/24 pref-src=10.0.1.254 gateway=ether1 distance=0
+       type=unicast gateway-status=ether1 reachable
+
+ 2 ADC dst-address=10.0.2.0/24 pref-src=10.0.2.254 gateway=ether2 distance=0
+       type=unicast gateway-status=ether2 reachable
+
+ 3 ADC dst-address=10.0.3.0/24 pref-src=10.0.3.254 gateway=lan distance=0
+       type=unicast gateway-status=lan reachable"#,
+    );
+}
+
+#[test]
+fn rules() {
+    let mut rig = router();
+    check(
+        &mut rig,
+        "/ip firewall filter print",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ 0    chain=forward action=fasttrack-connection
+      connection-state=established,related log=no
+
+ 1    ;;; allow already established connections
+      chain=forward action=accept connection-state=established,related log=no
+
+ 2 I  ;;; in/out-interface matcher not possible when interface (ether3) is slave - use master instead (lan)
+      chain=forward action=drop in-interface=ether3 log=no
+
+ 3 X  chain=forward action=drop protocol=tcp src-address=172.16.0.0/24
+      dst-port=!80,8000-8080 log=no"#,
+    );
+    check(
+        &mut rig,
+        "/ip firewall filter print stats",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ #   CHAIN   ACTION               BYTES PACKETS
+ 0   forward fasttrack-connection     0       0
+ 1   ;;; allow already established connections
+     forward accept                   0       0
+ 2 I ;;; in/out-interface matcher not possible when interface (ether3) is slave - use master instead (lan)
+     forward drop                     0       0
+ 3 X forward drop                     0       0"#,
+    );
+    check(
+        &mut rig,
+        "/interface bridge filter add chain=forward in-interface=ether1 action=drop\n/interface bridge filter print",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ 0    chain=forward action=drop in-interface=ether1 log=no"#,
+    );
+    check(
+        &mut rig,
+        "/ip firewall nat add chain=srcnat action=masquerade out-interface=ether2 log-prefix=nat\n/ip firewall nat print",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ 0    chain=srcnat action=masquerade out-interface=ether2 log=no
+      log-prefix="nat""#,
+    );
+    check(
+        &mut rig,
+        "/ip firewall address-list add list=a address=10.0.0.0/8\n/ip firewall address-list print",
+        r#"Flags: X - disabled, D - dynamic
+ #   LIST ADDRESS
+ 0   a    10.0.0.0/8"#,
+    );
+}
+
+#[test]
+fn fasttrack() {
+    let mut rig = busy();
+    check(
+        &mut rig,
+        "/ip firewall filter print stats",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ #   CHAIN   ACTION               BYTES PACKETS
+ 0 D ;;; special dummy rule to show fasttrack counters
+     forward passthrough            280      10
+ 1   forward fasttrack-connection    28       1
+ 2   ;;; allow already established connections
+     forward accept                  28       1
+ 3 I ;;; in/out-interface matcher not possible when interface (ether3) is slave - use master instead (lan)
+     forward drop                     0       0
+ 4 X forward drop                     0       0"#,
+    );
+    check(
+        &mut rig,
+        "/ip firewall connection print",
+        r#"Flags: E - expected, S - seen-reply, A - assured, C - confirmed, D - dying, F - fasttrack, s - srcnat, d - dstnat
+ #     PROTOCOL SRC-ADDRESS   DST-ADDRESS   TCP-STATE TIMEOUT
+ 0 SCF udp      10.0.1.1:1000 10.0.2.1:2000           8s"#,
+    );
+    check(
+        &mut rig,
+        "/ip firewall connection print detail",
+        r#"Flags: E - expected, S - seen-reply, A - assured, C - confirmed, D - dying, F - fasttrack, s - srcnat, d - dstnat
+ 0 SCF protocol=udp src-address=10.0.1.1:1000 dst-address=10.0.2.1:2000
+       reply-src-address=10.0.2.1:2000 reply-dst-address=10.0.1.1:1000
+       timeout=8s orig-packets=1 orig-bytes=28 orig-fasttrack-packets=0
+       orig-fasttrack-bytes=0 repl-packets=11 repl-bytes=308
+       repl-fasttrack-packets=10 repl-fasttrack-bytes=280"#,
+    );
+}
+
+#[test]
+fn queues() {
+    let mut rig = router();
+    check(
+        &mut rig,
+        "/queue simple add name=lost target=10.0.8.1/32 dst=lan disabled=yes\n/queue simple print",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ 0    name="q" target=10.0.1.77/32 max-limit=1M/2M bucket-size=0.1/0.1
+      queue=default-small/default-small parent=none limit-at=0/0 priority=8/8
+      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s
+
+ 1 X  name="lost" target=10.0.8.1/32 dst=lan max-limit=0/0 bucket-size=0.1/0.1
+      queue=default-small/default-small parent=none limit-at=0/0 priority=8/8
+      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s"#,
+    );
+    check(
+        &mut rig,
+        "/queue simple print stats where name=q",
+        r#"Flags: X - disabled, I - invalid, D - dynamic
+ 0    name="q" target=10.0.1.77/32 bytes=0/0 packets=0/0 dropped=0/0
+      queued-bytes=0/0 queued-packets=0/0 rate=0/0 packet-rate=0/0"#,
+    );
+}
+
+#[test]
+fn tracking() {
+    let mut rig = busy();
+    check(
+        &mut rig,
+        "/ip firewall connection tracking print",
+        r#"                   enabled: auto
+      tcp-syn-sent-timeout: 5s
+  tcp-syn-received-timeout: 5s
+   tcp-established-timeout: 1d
+      tcp-fin-wait-timeout: 10s
+    tcp-close-wait-timeout: 10s
+      tcp-last-ack-timeout: 10s
+     tcp-time-wait-timeout: 10s
+         tcp-close-timeout: 10s
+   tcp-max-retrans-timeout: 5m
+       tcp-unacked-timeout: 5m
+               udp-timeout: 10s
+        udp-stream-timeout: 3m
+              icmp-timeout: 10s
+           generic-timeout: 10m
+        loose-tcp-tracking: yes
+             total-entries: 1
+               max-entries: 1048576"#,
+    );
+}
