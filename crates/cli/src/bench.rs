@@ -7,6 +7,7 @@ use clap::Args;
 use flate2::bufread::MultiGzDecoder;
 use lab::bench::Plan;
 use lab::configuration::ALL;
+use lab::placement::{self, Pair};
 use lab::routes::Table;
 use lab::{clock, machine};
 use measure::{Environment, Mode};
@@ -117,13 +118,27 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     sizes.dedup();
     let default = if arguments.quick { 200 } else { 1000 };
     Ok(Plan {
-        cores: arguments.cores.unwrap_or(1),
+        pair: pair(arguments.cores)?,
         sizes,
         configurations,
         duration: arguments.duration.unwrap_or(Duration::from_millis(default)),
         seed: arguments.seed,
         table: arguments.routes.as_deref().map(read_routes).transpose()?,
     })
+}
+
+/// The processors of a run on two cores; none for one on one core.
+fn pair(cores: Option<u32>) -> Result<Option<Pair>, Failure> {
+    match (cores, placement::pair()) {
+        (Some(1), _) => Ok(None),
+        (None, pair) => Ok(pair),
+        (Some(_), Some(pair)) => Ok(Some(pair)),
+        (Some(_), None) => Err(Failure::Environment(
+            "--cores 2 needs two processors, and this process may use only one: try --cores 1, or \
+             allow it more (taskset, cgroup)"
+                .to_string(),
+        )),
+    }
 }
 
 fn read_routes(path: &Path) -> Result<Table, Failure> {

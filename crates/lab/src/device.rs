@@ -7,7 +7,7 @@
 //! A script that fails changes nothing, and its error names the file, the line and the column.
 
 use crate::clock::Clock;
-use config::Interpreter;
+use config::{Interpreter, Tree};
 use port::Slab;
 use port::memory::{self, MemoryPort};
 use port::slab::SlabError;
@@ -27,8 +27,15 @@ pub struct Device {
     console: Interpreter,
 }
 
-/// The frames a ring holds: twice what a chunk of a one-core run puts on all wires.
+/// The frames a receive ring of the device holds: as a network card's, and more than a chunk of a
+/// one-core run puts on a wire.
 const RING: usize = 1024;
+
+/// And one of the tester's: all that the device's rings hold, and as much again. While the system
+/// takes the tester's processor away, nothing is lost but load.
+const fn tester_ring(ports: usize) -> usize {
+    2 * ports * RING
+}
 
 /// A script was refused.
 #[derive(Debug)]
@@ -55,16 +62,15 @@ impl Device {
     /// # Errors
     /// No slab could be made.
     pub fn new(n: usize) -> Result<(Device, Vec<MemoryPort>), SlabError> {
-        // Full rings in both directions, two pools, batches under way; more for a device that
-        // holds frames back.
-        let slab = Slab::new((2 * n * RING + 1024).next_power_of_two())?;
+        // Full rings in both directions, and what pools, batches and queues hold.
+        let slab = Slab::new((n * (RING + tester_ring(n)) + 2048).min(1 << 16))?;
         let infos = (1..=n).map(|i| PortInfo {
             name: format!("ether{i}"),
             mac: port_mac(i),
             capabilities: Default::default(),
         });
         let router = Router::new(infos.collect(), &slab);
-        let (ports, wires) = (0..n).map(|_| memory::wire(RING)).unzip();
+        let (ports, wires) = (0..n).map(|_| memory::wire_between(RING, tester_ring(n))).unzip();
         let mut console = Interpreter::new(MENUS.to_vec());
         *console.tree_mut() = router.factory_tree();
         Ok((Device { router, ports, clock: Clock::start(), slab, console }, wires))
@@ -90,6 +96,11 @@ impl Device {
         Ok(())
     }
 
+    /// The configuration.
+    pub fn tree(&self) -> &Tree {
+        self.console.tree()
+    }
+
     /// The slab all its frames come from.
     pub fn slab(&self) -> &Slab {
         &self.slab
@@ -105,13 +116,13 @@ impl Device {
             }
         }
     }
+}
 
-    /// Frames the slow path was spared so far: FastPath (routed or bridged), and recipes (FastTrack
-    /// among them).
-    pub fn fast_path_packets(&self) -> u64 {
-        let paths = self.router.path_counts();
-        paths.ipv4_fast_path.packets + paths.bridge_fast_path.packets + paths.replayed
-    }
+/// Frames the slow path was spared so far: FastPath (routed or bridged), and recipes (FastTrack
+/// among them).
+pub fn fast_path_packets(router: &Router) -> u64 {
+    let paths = router.path_counts();
+    paths.ipv4_fast_path.packets + paths.bridge_fast_path.packets + paths.replayed
 }
 
 /// The MAC address of ether`i`.

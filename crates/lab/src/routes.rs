@@ -1,11 +1,12 @@
 //! Full tables: read from a file, or made up, and dealt out over next hops.
 //!
 //! ```text
-//! prefixes ─► in turn ─► 198.19.0.101 … .108 (behind ether2), 198.18.0.101 … .108 (behind ether1)
+//! prefixes ─┬─ even first byte ─► in turn ─► 198.18.0.101 … .108, behind ether1
+//!           └─ odd first byte ──► in turn ─► 198.19.0.101 … .108, behind ether2
 //! ```
 //!
-//! Neighbouring prefixes get different next hops, on both sides: the hard case for a table that
-//! merges equals, and traffic both ways.
+//! Neighbouring prefixes get different next hops: the hard case for a table that merges equals.
+//! Whatever lies within a network lies behind the same port, so traffic to it crosses the router.
 //! Never opens a file: the reader is given.
 
 use crate::traffic::{NEXT_HOPS, next_hop};
@@ -48,9 +49,8 @@ impl Table {
     /// The networks whose routes lead out of a port (0 or 1) and that traffic can be sent to:
     /// unicast, and none of the tester's own.
     pub fn behind(&self, port: usize) -> Vec<Ipv4Prefix> {
-        let dealt = self.prefixes.iter().enumerate();
-        let here = dealt.filter(|(at, _)| dealt_to(*at).0 == port);
-        here.map(|(_, prefix)| *prefix).filter(|prefix| can_be_sent_to(*prefix)).collect()
+        let here = self.prefixes.iter().filter(|prefix| port_of(**prefix) == port);
+        here.copied().filter(|prefix| can_be_sent_to(*prefix)).collect()
     }
 
     /// Feeds the routes to a router; `ports` are its first two interfaces.
@@ -59,16 +59,16 @@ impl Table {
     /// The router has no numbers left for next hops.
     pub fn feed(&self, router: &mut Router, ports: [InterfaceId; 2]) -> Result<(), TooManyTargets> {
         let route = |(at, prefix): (usize, &Ipv4Prefix)| {
-            let (port, n) = dealt_to(at);
+            let (port, n) = (port_of(*prefix), at as u32 % NEXT_HOPS);
             (*prefix, Target::Gateways(vec![(ports[port], next_hop(port, n))]))
         };
         router.feed_routes(self.prefixes.iter().enumerate().map(route))
     }
 }
 
-/// The port and the next hop there of the route at a place.
-fn dealt_to(at: usize) -> (usize, u32) {
-    ((at + 1) % 2, (at / 2) as u32 % NEXT_HOPS)
+/// The port (0 or 1) a network is behind.
+fn port_of(prefix: Ipv4Prefix) -> usize {
+    (prefix.bits() >> 24) as usize % 2
 }
 
 fn can_be_sent_to(prefix: Ipv4Prefix) -> bool {

@@ -95,11 +95,29 @@ impl Tester {
         frame: FrameLen,
         seed: u64,
     ) -> Result<(), Unfit> {
+        self.drain(device);
         self.speaks_arp = traffic != Traffic::Hosts;
         let macs = if self.speaks_arp { self.introduce(device)? } else { [MacAddr::default(); 2] };
         self.streams =
             traffic::streams(traffic, table, frame, seed, macs).map_err(Unfit::Stream)?;
         self.warm_up(device)
+    }
+
+    /// Takes away what an earlier trial has left on the wires: the device's core may have been busy
+    /// with something else when the trial ended.
+    fn drain(&mut self, device: &mut Device) {
+        let mut batch = Batch::new();
+        loop {
+            let moved = device.breathe();
+            for wire in &mut self.wires {
+                while wire.receive(Moment::ZERO, &mut self.pool, &mut batch) > 0 {
+                    batch.free_all(&mut self.pool);
+                }
+            }
+            if moved == 0 {
+                return;
+            }
+        }
     }
 
     /// The next senders and a receiver for them, from `now` on.

@@ -11,9 +11,8 @@
 //! masqueraded without a clash: server, server port and client port name each of them, whatever
 //! becomes of the client's address. Each connection has one packet there for one back.
 //!
-//! Table: each stream draws a network, then an address in it, for every frame anew. A few such
-//! addresses lie in a smaller network behind the other port; their frames go back where they came
-//! from, and are counted like all others.
+//! Table: each stream draws a network behind the other port, then an address in it, for every frame
+//! anew.
 
 use crate::configuration::Traffic;
 use crate::routes::Table;

@@ -42,8 +42,17 @@ use wire::Moment;
 /// # Panics
 /// If `frames` exceeds 2²⁴, more than a slab has.
 pub fn wire(frames: usize) -> (MemoryPort, MemoryPort) {
-    let (tx_a, rx_b) = ring(frames);
-    let (tx_b, rx_a) = ring(frames);
+    wire_between(frames, frames)
+}
+
+/// A cable whose first end's receive ring holds `a` frames, and whose second end's `b`: a tester
+/// needs a longer one than what it tests.
+///
+/// # Panics
+/// As [`wire`].
+pub fn wire_between(a: usize, b: usize) -> (MemoryPort, MemoryPort) {
+    let (tx_a, rx_b) = ring(b);
+    let (tx_b, rx_a) = ring(a);
     (MemoryPort::new(tx_a, rx_a), MemoryPort::new(tx_b, rx_b))
 }
 

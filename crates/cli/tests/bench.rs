@@ -1,0 +1,124 @@
+//! `wirespeed bench` as its user meets it: what it refuses and how, and what it writes.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn wirespeed(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wirespeed")).args(arguments).output().unwrap()
+}
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn refusals() {
+    let empty = scratch("empty.txt");
+    std::fs::write(&empty, "# nothing\n2001:db8::/32\n").unwrap();
+    let wrong = scratch("wrong.txt");
+    std::fs::write(&wrong, "1.0.0.0/24\nnot a prefix\n").unwrap();
+    let not_gzip = scratch("not.gz");
+    std::fs::write(&not_gzip, "1.0.0.0/24\n").unwrap();
+    let [empty, wrong, not_gzip] = [&empty, &wrong, &not_gzip].map(|path| path.to_str().unwrap());
+    let cases: &[(&[&str], i32, &[&str])] = &[
+        (&[], 2, &["Usage: wirespeed <COMMAND>"]),
+        (&["frobnicate"], 2, &["unrecognized subcommand 'frobnicate'"]),
+        (&["bench", "--sizes", "20"], 2, &["'20'", "smallest Ethernet frame has 64 bytes"]),
+        (&["bench", "--sizes", "64,9000"], 2, &["'9000'", "MTU of 1500 has 1518 bytes"]),
+        (&["bench", "--sizes", "big"], 2, &["'big'", "a number of bytes, 64 to 1518"]),
+        (&["bench", "--modes", "switching"], 2, &["the modes are: bridging, routing"]),
+        (
+            &["bench", "--configurations", "nat"],
+            2,
+            &["the configurations are: none, 25-filter-rules, ", "bgp-table"],
+        ),
+        (
+            &["bench", "--modes", "bridging", "--configurations", "fasttrack"],
+            2,
+            &["no such row: the configurations of this mode are none, 25-filter-rules"],
+        ),
+        (&["bench", "--duration", "5"], 2, &["a time has a unit"]),
+        (&["bench", "--duration", "5h"], 2, &["a time has a unit"]),
+        (&["bench", "--cores", "3"], 2, &["'3'", "1..=2"]),
+        (&["bench", "--seed", "-1"], 2, &["'-1'"]),
+        (
+            &["bench", "--routes", "/no/such/file"],
+            3,
+            &["cannot read the routes in /no/such/file: No such file", "check the path"],
+        ),
+        (&["bench", "--routes", empty], 3, &["there is no IPv4 prefix in it"]),
+        (&["bench", "--routes", wrong], 3, &["line 2: expected a prefix", "\"not a prefix\""]),
+        (&["bench", "--routes", not_gzip], 3, &["cannot read the routes in", "gzip"]),
+        (
+            &["bench", "--json", "/no/such/folder/x.json"],
+            3,
+            &["cannot write the results to /no/such/folder/x.json", "check the path"],
+        ),
+    ];
+    for (arguments, code, expected) in cases {
+        let output = wirespeed(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        for part in *expected {
+            assert!(stderr.contains(part), "{arguments:?}: {part:?} in\n{stderr}");
+        }
+    }
+}
+
+#[test]
+fn help_shows_an_example_and_nothing_that_is_not_there() {
+    let help = String::from_utf8(wirespeed(&["bench", "--help"]).stdout).unwrap();
+    for part in ["Examples:", "--quick", "--routes", "Exit codes:", "default: 64,512,1518"] {
+        assert!(help.contains(part), "{part:?} in\n{help}");
+    }
+    let help = String::from_utf8(wirespeed(&["--help"]).stdout).unwrap();
+    let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let names: Vec<_> =
+        commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["bench", "help"], "{help}");
+}
+
+#[test]
+fn a_table_a_file_and_progress() {
+    let routes = scratch("routes.txt");
+    let list: String = (1..=99).map(|i| format!("{i}.0.0.0/8\n{i}.1.2.0/24\n")).collect();
+    std::fs::write(&routes, list).unwrap();
+    let json = scratch("results.json");
+    let output = wirespeed(&[
+        "bench",
+        "--cores=1",
+        "--duration=1ms",
+        "--sizes=128",
+        "--modes=routing",
+        "--configurations=none,fasttrack,bgp-table",
+        "--seed=7",
+        "--routes",
+        routes.to_str().unwrap(),
+        "--json",
+        json.to_str().unwrap(),
+    ]);
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    for part in
+        ["128 byte", "none (fast path)", "full BGP table", "198 routes", "Functionality tax"]
+    {
+        assert!(stdout.contains(part), "{part:?} in\n{stdout}");
+    }
+    assert!(stderr.contains("[1/3] Routing, none, 128 byte: "), "{stderr}");
+    assert!(stderr.contains("[3/3] Routing, bgp-table, 128 byte: "), "{stderr}");
+
+    let text = std::fs::read_to_string(&json).unwrap();
+    let results = report::read(&text).unwrap();
+    assert_eq!(report::write(&results).unwrap(), text);
+    assert_eq!((results.rows.len(), results.environment.seed), (3, 7));
+    let environment = &results.environment;
+    assert!(!environment.commit.is_empty() && !environment.cpu.is_empty(), "{environment:?}");
+    assert!(environment.command.contains("--cores=1") && environment.timestamp.ends_with('Z'));
+    for row in &results.rows {
+        assert_eq!(row.faults(), [], "{row:?}");
+        assert_eq!((row.cores, row.frame_size, row.lost), (1, 128, 0));
+        assert_eq!(row.environment, results.environment);
+    }
+}

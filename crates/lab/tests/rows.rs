@@ -1,0 +1,132 @@
+//! Every row of the table is what it says: all its traffic passes, its rules match nothing, the
+//! device's counters agree with the tester's.
+
+use config::Tree;
+use lab::bench::{self, Plan};
+use lab::configuration::{ALL, Configuration};
+use lab::device::{Device, fast_path_packets};
+use lab::routes::Table;
+use lab::tester::Tester;
+use lab::{one_core, placement};
+use measure::trial::Outcome;
+use measure::{Environment, Mode, Verdict};
+use std::time::Duration;
+use wire::FrameLen;
+
+const SHORT: Duration = Duration::from_millis(3);
+
+/// The share of frames that the slow path is spared once all is known.
+fn expected_share(configuration: &Configuration) -> f64 {
+    match (configuration.mode, configuration.name) {
+        // RouterOS's condition: no bridge filter. Rules are read for every frame.
+        (Mode::Bridging, "25-filter-rules") => 0.0,
+        _ => 1.0,
+    }
+}
+
+/// What a device's interfaces have seen: frames in, frames out.
+fn interfaces(device: &Device) -> (u64, u64) {
+    let ids = ["ether1", "ether2"].map(|name| device.router.program().names.find(name).unwrap());
+    let counts = ids.map(|id| device.router.interface_counts(id));
+    (counts.iter().map(|c| c.rx.packets).sum(), counts.iter().map(|c| c.tx.packets).sum())
+}
+
+#[test]
+fn every_row_forwards_every_frame_and_counters_agree() {
+    let table = Table::synthetic(3000, 1);
+    for configuration in ALL {
+        let name = format!("{} {}", configuration.mode, configuration.name);
+        let (mut device, wires) = Device::new(2).unwrap();
+        let Ok(wires) = <[_; 2]>::try_from(wires) else { panic!("two wires") };
+        let mut tester = Tester::new(wires, device.slab());
+        device.load(configuration.file, configuration.script).unwrap();
+        let names = &device.router.program().names;
+        let ports = ["ether1", "ether2"].map(|name| names.find(name).unwrap());
+        table.feed(&mut device.router, ports).unwrap();
+        for bytes in [64, 1518] {
+            let frame = FrameLen::with_fcs(bytes);
+            tester
+                .prepare(&mut device, configuration.traffic, Some(&table), frame, 1)
+                .unwrap_or_else(|unfit| panic!("{name}: {unfit}"));
+            let (rx, tx) = interfaces(&device);
+            let fast = fast_path_packets(&device.router);
+            let trial = one_core::trial(&mut device, &mut tester, SHORT);
+            let counts = trial.counts;
+            let seen = format!("{name}, {bytes}: {counts:?} {:?}", device.router.discards());
+            assert_eq!(trial.outcome, Outcome::Pass, "{seen}");
+            assert!(counts.sent >= one_core::CHUNK as u64, "{seen}");
+            assert_eq!((counts.reordered, counts.duplicate, counts.foreign), (0, 0, 0), "{seen}");
+            let (rx, tx) = (interfaces(&device).0 - rx, interfaces(&device).1 - tx);
+            assert_eq!((rx, tx), (counts.sent, counts.received), "{seen}");
+            let fast = fast_path_packets(&device.router) - fast;
+            let share = fast as f64 / counts.received as f64;
+            let expected = expected_share(configuration);
+            assert!((share - expected).abs() < 0.01, "{share} instead of {expected}; {seen}");
+        }
+        matches_nothing(&mut device, &name);
+    }
+}
+
+/// The 25 rules dropped nothing: they are all there, and none has matched.
+fn matches_nothing(device: &mut Device, name: &str) {
+    let tree: Tree = device.tree().clone();
+    for menu in ["/ip firewall filter", "/interface bridge filter"] {
+        let counts = device.router.rule_counts(menu, &tree);
+        let drops = tree.items(menu).iter().zip(&counts).filter(|(item, _)| {
+            matches!(item.get("action"), Some(config::Value::Text(action)) if action == "drop")
+        });
+        let drops: Vec<_> = drops.map(|(_, count)| count.packets).collect();
+        assert!(drops.is_empty() || drops == [0; 25], "{name}: {menu}: {drops:?}");
+        if name.contains("25-filter-rules") == (drops.len() == 25) {
+            continue;
+        }
+        // Each row has its rules in one of the two menus.
+        let other =
+            tree.items("/ip firewall filter").len() + tree.items("/interface bridge filter").len();
+        assert!(other >= 25 || !name.contains("25-filter-rules"), "{name}");
+    }
+}
+
+#[test]
+fn fasttracked_and_masqueraded() {
+    let configuration = ALL.iter().find(|c| c.name == "fasttrack").unwrap();
+    let (mut device, wires) = Device::new(2).unwrap();
+    let Ok(wires) = <[_; 2]>::try_from(wires) else { panic!("two wires") };
+    let mut tester = Tester::new(wires, device.slab());
+    device.load(configuration.file, configuration.script).unwrap();
+    tester.prepare(&mut device, configuration.traffic, None, FrameLen::MIN, 1).unwrap();
+    let before = device.router.path_counts().ipv4_fasttrack.packets;
+    let trial = one_core::trial(&mut device, &mut tester, SHORT);
+    let fasttracked = device.router.path_counts().ipv4_fasttrack.packets - before;
+    let share = fasttracked as f64 / trial.counts.received as f64;
+    assert!(share > 0.99, "{share}");
+    let tree = device.tree().clone();
+    let masqueraded = device.router.rule_counts("/ip firewall nat", &tree);
+    assert_eq!(masqueraded[0].packets, 5000, "one for each connection of the second half");
+}
+
+#[test]
+fn a_plan_on_one_core_and_on_two() {
+    let none: Vec<_> = ALL.iter().filter(|c| c.name == "none").collect();
+    for pair in [None, placement::pair()] {
+        let plan = Plan {
+            pair,
+            sizes: vec![FrameLen::MIN, FrameLen::MAX],
+            configurations: none.clone(),
+            duration: Duration::from_millis(10),
+            seed: 1,
+            table: None,
+        };
+        let mut shown = 0;
+        let results = bench::run(&plan, &Environment::default(), |_| shown += 1).unwrap();
+        assert_eq!((results.rows.len(), shown), (4, 8));
+        for row in &results.rows {
+            assert_eq!(row.faults(), [], "{row:?}");
+            assert!(row.forwarded > 0 && row.forwarded <= row.sent, "{row:?}");
+            assert_eq!(row.cores, if pair.is_some() { 2 } else { 1 });
+            // On two cores the machine may be too busy for a verdict.
+            assert!(pair.is_some() || row.verdict == Verdict::Pass, "{row:?}");
+            assert_eq!(row.tester_pps.is_some(), pair.is_some());
+        }
+    }
+}
