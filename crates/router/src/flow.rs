@@ -39,7 +39,7 @@ use crate::program::{BridgeAt, Kind};
 use crate::queue::leaf as queues;
 use crate::router::Router;
 use crate::step::Step;
-use leave::{ip_total_len, next_hop, record, to_neighbour};
+use leave::{ip_total_len, next_hop, record, to_neighbour, way_out};
 use local::{arp_in, local_in, refuse};
 use port::Frame;
 use rules::{bridge_accepts, filter, verdict_says};
@@ -275,7 +275,7 @@ fn input(r: &mut Router, now: Moment, mut p: Packet) {
     let Some(mut p) = verdict_says(r, now, p, verdict) else { return };
     r.at(Step::HtbGlobalInput);
     r.at(Step::SimpleQueuesInput);
-    if let Err(why) = confirm(r, now, &mut p) {
+    if let Err(why) = settle(r, &mut p).and_then(|()| confirm(r, now, &mut p)) {
         return r.discard(p, why);
     }
     r.at(Step::LocalIn);
@@ -286,15 +286,24 @@ fn input(r: &mut Router, now: Moment, mut p: Packet) {
 fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::LocalOut);
     r.at(Step::RoutingDecision);
-    let leaf = r.routes.lookup(p.layers.tuple.dst);
-    if !matches!(r.routes.target(leaf), Some(Target::Connected(_) | Target::Gateways(_))) {
-        return r.discard(p, Discard::NoRoute);
-    }
-    let hop = next_hop(r, leaf, &p);
-    p.out_interface = hop.interface;
+    let Some(mut leaf) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
+    p.out_interface = next_hop(r, leaf, &p).interface;
     r.at(Step::RawOutput);
     r.at(Step::TrackOutput);
     let Some(mut p) = track(r, now, p) else { return };
+    // What answers a translated connection is translated back, and may go another way then.
+    let dst = p.layers.tuple.dst;
+    if let Err(why) = dst_nat(r, now, &mut p) {
+        return r.discard(p, why);
+    }
+    if p.layers.tuple.dst != dst {
+        match way_out(r, &p) {
+            Some(other) => leaf = other,
+            None => return r.discard(p, Discard::NoRoute),
+        }
+    }
+    let hop = next_hop(r, leaf, &p);
+    p.out_interface = hop.interface;
     r.at(Step::MangleOutput);
     r.at(Step::FilterOutput);
     let verdict = filter(r, now, FilterChain::Output, &mut p);

@@ -95,6 +95,13 @@ pub(crate) struct Hop {
     pub(crate) address: u32,
 }
 
+/// The leaf behind which the router's own packet finds a next hop.
+pub(super) fn way_out(r: &Router, p: &Packet) -> Option<NextHopId> {
+    let leaf = r.routes.lookup(p.layers.tuple.dst);
+    matches!(r.routes.target(leaf), Some(Target::Connected(_) | Target::Gateways(_)))
+        .then_some(leaf)
+}
+
 /// The next hop behind a leaf that forwards.
 pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, p: &Packet) -> Hop {
     let tuple = p.layers.tuple;

@@ -4,6 +4,7 @@ use crate::discard::Discard;
 use crate::firewall::connection::flow_flag;
 use crate::firewall::nat::{NatChain, NatVerdict};
 use crate::firewall::translation::{self, NatKind, NatTarget};
+use crate::interface::InterfaceId;
 use crate::ip::address;
 use crate::packet::Packet;
 use crate::router::Router;
@@ -14,9 +15,12 @@ use wire::{FiveTuple, Ipv4Prefix, Moment};
 pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
     if let Some(mut new) = p.new.take() {
         p.trace.once = true;
-        let verdict = r.with_view(now, p, |program, view, books| {
-            program.nat.run(NatChain::Dstnat, view, books)
-        });
+        let verdict = match p.port {
+            InterfaceId::NONE => NatVerdict::None, // dstnat is for what comes in
+            _ => r.with_view(now, p, |program, view, books| {
+                program.nat.run(NatChain::Dstnat, view, books)
+            }),
+        };
         let target = match verdict {
             NatVerdict::Dst { addresses, ports } => Some((addresses, ports)),
             NatVerdict::Redirect { ports } => {
