@@ -218,7 +218,8 @@ pub(crate) fn slot(
         slots.insert("disabled", Slot::Disabled);
     }
     slots.extend(extras.iter().map(|name| (*name, Slot::Extra(name))));
-    if menu.property(typed).is_some_and(|property| property.access == Access::ReadOnly) {
+    let read_only = |property: &Property| property.access == Access::ReadOnly;
+    if !slots.contains_key(typed) && menu.property(typed).is_some_and(read_only) {
         return Err(unknown().help(format!("{typed} is read-only")));
     }
     match pick(slots.keys().copied(), typed) {

@@ -202,3 +202,53 @@ fn fixed_items() {
     second.run(&text, &()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(second.tree(), router.tree());
 }
+
+/// The device's items may stand ahead of the user's, and it may say what follows when nothing was
+/// typed; what has a default is left alone.
+struct Ahead;
+
+impl Status for Ahead {
+    fn value(&self, _: &Menu, item: Option<&Item>, property: &str) -> Option<Value> {
+        match (item?.get("address")?, property) {
+            (Value::Cidr(address, _), "network") => Some(Value::Address(*address)),
+            _ => Some(Value::Number(7)),
+        }
+    }
+
+    fn dynamic(&self, menu: &Menu) -> Vec<Item> {
+        let text = |text: &str| Value::Text(text.to_string());
+        let (ahead, behind) = (ItemId(FIRST_AHEAD), ItemId(FIRST_DYNAMIC));
+        let items = [(behind, "behind"), (ahead, "ahead")].map(|(id, chain)| Item {
+            dynamic: true,
+            ..Item::new(id, [("chain", text(chain))].into())
+        });
+        if menu.path == FILTER.path { items.into() } else { Vec::new() }
+    }
+}
+
+#[test]
+fn ahead_of_the_users() {
+    let mut router = router();
+    let mut run = |script: &str| match router.run(script, &Ahead) {
+        Ok(output) => output.text,
+        Err(error) => error.text,
+    };
+    run("/ip firewall filter\nadd chain=mine");
+    let chains = |text: &str| -> Vec<String> {
+        let words = text.split_whitespace().filter_map(|word| word.strip_prefix("chain="));
+        words.map(|chain| chain.trim_matches('"').to_string()).collect()
+    };
+    assert_eq!(chains(&run("print")), ["ahead", "mine", "behind"]);
+    assert_eq!(chains(&run("print from=1,0")), ["ahead", "mine"]);
+    assert_eq!(
+        run("print\nremove 0").lines().last(),
+        Some("failure: cannot remove dynamic filter")
+    );
+    run("print\nremove 1");
+    assert_eq!(chains(&run("print")), ["ahead", "behind"]);
+    assert_eq!(
+        run("/ip address\nadd address=1.1.1.254/24 interface=ether1\nprint"),
+        "Flags: X - disabled, D - dynamic \n \
+ #   ADDRESS      NETWORK   INTERFACE\n 0   1.1.1.254/24 1.1.1.254 ether1\n"
+    );
+}
