@@ -306,6 +306,11 @@ impl Pool {
         &self.slab
     }
 
+    /// How many free frames this pool keeps for itself.
+    pub fn stock(&self) -> usize {
+        self.cache.len()
+    }
+
     /// A frame of `len` bytes with full headroom, its contents arbitrary (write them all); `None`
     /// when the slab is exhausted or `len` exceeds [`MAX_FRAME`].
     #[inline]

@@ -4,7 +4,7 @@
 //! editing the configuration never resets one.
 
 use config::ItemId;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A counter's place in [`Counters`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,7 +84,7 @@ impl Counters {
 /// Which counter belongs to which item of the configuration, so that a rule keeps its counter
 /// however often the program is compiled anew. An item's identity is unique over all menus.
 #[derive(Debug, Default)]
-pub struct CounterBook(HashMap<ItemId, CounterId>);
+pub struct CounterBook(BTreeMap<ItemId, CounterId>);
 
 impl CounterBook {
     /// The item's counter; made when it is asked for the first time.

@@ -43,7 +43,7 @@ use leave::{ip_total_len, next_hop, record, to_neighbour, way_out};
 use local::{arp_in, local_in, refuse};
 use port::Frame;
 use rules::{bridge_accepts, filter, verdict_says};
-use track::{confirm, track};
+use track::{confirm, reassemble, track};
 use translate::{dst_nat, settle, src_nat};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
@@ -96,12 +96,16 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
     }
     match r.program.bridge(bridge).decide(p.port, dst, &r.hosts[bridge.0]) {
         Decision::Local => bridge_input(r, now, p),
-        Decision::Port(port) => bridge_forward(r, now, p, port),
+        Decision::Port(port) => {
+            count_bridged(r, &p);
+            bridge_forward(r, now, p, port)
+        }
         Decision::Discard(why) => r.discard(p, why),
         Decision::Flood { ports, local } => {
             let mut targets = std::mem::take(&mut r.targets);
             targets.extend_from_slice(ports);
             let last = if local { None } else { targets.pop() };
+            count_bridged(r, &p);
             for port in targets.drain(..) {
                 if let Some(copy) = r.copy(&p) {
                     bridge_forward(r, now, copy, port);
@@ -116,6 +120,13 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
     }
 }
 
+/// Counts a frame as received in FastPath: once, by however many ports it leaves.
+fn count_bridged(r: &mut Router, p: &Packet) {
+    if p.fast && r.program.bridge_fast_path() {
+        r.interface_counts[p.port.index()].fast_rx.add(p.frame.len() as u64);
+    }
+}
+
 /// Bridge filter FORWARD, and out by one port.
 fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
     (p.out_interface, p.out_port) = (p.in_interface, to);
@@ -126,9 +137,7 @@ fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
     r.at(Step::BridgeSrcNat);
     p.fast &= r.program.bridge_fast_path();
     if p.fast {
-        let len = p.frame.len() as u64;
-        r.paths.bridge_fast_path.add(len);
-        r.interface_counts[p.port.index()].fast_rx.add(len);
+        r.paths.bridge_fast_path.add(p.frame.len() as u64);
     }
     r.recycle(p.trace);
     physical_out(r, to, p.frame, p.fast)
@@ -141,6 +150,7 @@ fn bridge_input(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, Discard::BridgeFilterDrop);
     }
     p.trace.clear();
+    r.interface_counts[p.in_interface.index()].rx.add(p.frame.len() as u64);
     to_router(r, now, p)
 }
 
@@ -267,7 +277,10 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
 }
 
 /// INPUT: the packet is for the router itself.
-fn input(r: &mut Router, now: Moment, mut p: Packet) {
+fn input(r: &mut Router, now: Moment, p: Packet) {
+    // RFC 1122 §3.3.2: hosts reassemble, whether or not connections are tracked.
+    let whole = if p.layers.fragment { reassemble(r, now, p) } else { Some(p) };
+    let Some(mut p) = whole else { return };
     p.fast = false;
     r.at(Step::MangleInput);
     r.at(Step::FilterInput);
@@ -338,6 +351,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     record(r, now, &p, hop, leaf);
     if p.fasttrack && p.fast {
         r.paths.ipv4_fasttrack.add(p.ip_len.into());
+        r.interface_counts[p.in_interface.index()].fast_rx.add(p.frame.len() as u64);
     }
     let len = u32::from(p.ip_len) + 14;
     let leaving = Leaving {

@@ -19,6 +19,8 @@ mod recipe;
 // The boxes of the published packet flow, by name.
 pub mod step;
 
+// Where every frame is, and what the tables hold: for tests and status.
+pub mod account;
 // Who counts what: counters that survive every change of the configuration.
 pub mod counter;
 // Every way out has a name: why a packet was dropped.

@@ -371,7 +371,8 @@ impl Program {
     /// Whether a routed packet needs nothing but the FIB.
     #[inline]
     pub fn is_stateless(&self) -> bool {
-        !self.tracking && self.filter.is_empty() && self.queues.is_empty()
+        let nothing = !self.tracking && self.filter.is_empty() && self.queues.is_empty();
+        nothing && self.settings.ip_forward
     }
 
     /// `bridge-fast-path-active`.

@@ -12,6 +12,7 @@ use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::{Adjacency, NeighbourId};
 use crate::ip::route::LeafKind;
+use crate::program::Kind;
 use crate::router::Router;
 use port::Batch;
 use wire::{Moment, checksum};
@@ -62,7 +63,10 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         decrement_ttl(&mut head[14..]);
         frames.add(frame.len() as u64);
         packets.add(ip_len.into());
-        r.transmit(adjacency.interface, frame, fast);
+        match r.program.interface(adjacency.interface).kind {
+            Kind::Ethernet { .. } => r.transmit(adjacency.interface, frame, fast),
+            Kind::Bridge(_) => flow::link_out(r, now, adjacency.interface, frame, fast),
+        }
     }
     if fast {
         r.paths.ipv4_fast_path.merge(packets);

@@ -105,7 +105,6 @@ fn replay(
         translate(bytes, &flow.tuple(), &flow.translated());
     }
     let (queue, fasttrack, fast) = (way.queue, way.fasttrack, way.fast);
-    adjacency.used_ms = now_ms;
     let hop = Hop { interface: adjacency.interface, address: adjacency.address };
     bytes[..14].copy_from_slice(&adjacency.header);
     decrement_ttl(&mut bytes[14..]);
@@ -128,6 +127,7 @@ fn replay(
             }
         }
     }
+    r.neighbours.adjacencies_mut()[flow.next_hop as usize].used_ms = now_ms;
     r.transmit(hop.interface, frame, fast);
     Ok(())
 }

@@ -8,7 +8,7 @@
 
 use crate::firewall::syntax::{Limit, Nth};
 use config::ItemId;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::Moment;
 
@@ -20,7 +20,7 @@ pub struct SlotId(u32);
 #[derive(Debug)]
 pub struct RuleState {
     slots: Vec<Slot>,
-    by_item: HashMap<ItemId, SlotId>,
+    by_item: BTreeMap<ItemId, SlotId>,
     free: Vec<SlotId>,
     dice: u64,
     /// Where to go on after `return`: the walk's stack, here for its memory.
@@ -46,7 +46,7 @@ impl RuleState {
     /// No memory yet. `seed` decides what the dice show.
     pub fn new(seed: u64) -> RuleState {
         let (slots, free, returns) = (Vec::new(), Vec::new(), Vec::new());
-        RuleState { slots, by_item: HashMap::new(), free, dice: seed, returns }
+        RuleState { slots, by_item: BTreeMap::new(), free, dice: seed, returns }
     }
 
     /// The item's memory; made when it is asked for the first time.

@@ -3,6 +3,7 @@
 
 use super::link_out;
 use crate::discard::Discard;
+use crate::firewall::connection::Connections;
 use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
 use crate::ip::fragment::Piece;
@@ -77,6 +78,13 @@ pub(super) fn record(
         },
         _ => return,
     };
+    // A flow that has just been set up for FastTrack: its next packet goes another way than this.
+    let to_fasttrack = Connections::fasttrack_allows(r.connections.flow(flow))
+        && r.program.fasttrack()
+        && r.program.interface(p.port).fast_rx;
+    if to_fasttrack && !p.fasttrack {
+        return;
+    }
     let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else { return };
     let way =
         Way { guard: p.trace.guard, port: p.port, queue, fasttrack: p.fasttrack, fast: p.fast };
@@ -138,7 +146,7 @@ pub(super) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
                 waiting.frame.pull(l3 - 14);
             }
             r.slab.bytes_mut(&mut waiting.frame)[..14].copy_from_slice(&header);
-            if waiting.fast {
+            if waiting.fast && r.program.ipv4_fast_path() {
                 r.count_fast_path(&waiting);
             }
             link_out(r, now, hop.interface, waiting.frame, waiting.fast);

@@ -23,13 +23,11 @@ pub(super) fn filter(
 pub(super) fn verdict_says(
     r: &mut Router,
     now: Moment,
-    mut p: Packet,
+    p: Packet,
     verdict: FilterVerdict,
 ) -> Option<Packet> {
     if let (true, Some(flow)) = (verdict.fasttrack, p.flow) {
         r.connections.set_fasttrack(flow);
-        // The flow's next packet takes another way: what this one went through is no recipe.
-        p.trace.once |= r.program.fasttrack() && r.program.interface(p.port).fast_rx;
     }
     match verdict.decision {
         Decision::Accept => return Some(p),

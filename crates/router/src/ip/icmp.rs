@@ -119,9 +119,10 @@ pub fn turn_round(ip: &mut [u8], l4: usize) {
 }
 
 /// A TCP reset that answers the segment in `original` (RFC 9293 §3.10.7.1), its Ethernet header
-/// still to be written. `None` when the segment is itself a reset, or the pool is empty.
+/// still to be written. `None` when the segment is itself a reset or
+/// a later fragment, or the pool is empty.
 pub fn tcp_reset(pool: &mut Pool, original: &[u8], layers: &Layers) -> Option<Frame> {
-    let tcp = original.get(usize::from(layers.l4 - layers.l3)..)?;
+    let tcp = original.get(usize::from(layers.l4.checked_sub(layers.l3)?)..)?;
     let header = tcp.first_chunk::<20>()?;
     let (flags, offset) = (header[13], usize::from(header[12] >> 4) * 4);
     const FIN: u8 = 1;

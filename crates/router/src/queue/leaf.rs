@@ -24,7 +24,7 @@ use crate::queue::Simple;
 use config::ItemId;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 use wire::Moment;
 
@@ -126,7 +126,8 @@ pub struct Queues<T> {
     /// The first free node.
     free: u32,
     deadlines: BinaryHeap<Reverse<(Moment, QueueLeafId)>>,
-    slots: HashMap<ItemId, u32>,
+    /// Ordered, so that places are used again in the same order each time: a router is repeatable.
+    slots: BTreeMap<ItemId, u32>,
     free_slots: Vec<u32>,
     /// Where sampling goes on, and when this round began.
     cursor: usize,
@@ -145,7 +146,7 @@ impl<T> Default for Queues<T> {
             nodes: Vec::new(),
             free: NO_NODE,
             deadlines: BinaryHeap::new(),
-            slots: HashMap::new(),
+            slots: BTreeMap::new(),
             free_slots: Vec::new(),
             cursor: 0,
             round: Moment::ZERO,
@@ -344,6 +345,11 @@ impl<T> Queues<T> {
             let cold = &mut self.cold[id];
             (cold.bytes, cold.packets, cold.dropped) = (0, 0, 0);
         }
+    }
+
+    /// What waits, in no particular order.
+    pub fn waiting(&self) -> impl Iterator<Item = &T> {
+        self.nodes.iter().filter_map(|node| node.waiting.as_ref())
     }
 
     /// Memory taken by leaves and waiting packets, in bytes.

@@ -6,9 +6,11 @@
 
 #![allow(dead_code)] // each test file uses its part
 
+mod state;
+
 use config::Interpreter;
 use port::memory::{self, MemoryPort};
-use port::{Batch, Pool, Port, Slab};
+use port::{Batch, Capabilities, Pool, Port, Slab};
 use router::interface::InterfaceId;
 use router::{COMMANDS, MENUS, PortInfo, Router};
 use std::time::Duration;
@@ -24,6 +26,8 @@ pub(crate) struct Rig {
     wires: Vec<MemoryPort>,
     slab: Slab,
     pool: Pool,
+    /// Frames that earlier users of the slab took with them.
+    lost: usize,
 }
 
 /// The router's MAC address on a port (from 1).
@@ -39,20 +43,32 @@ pub(crate) fn mac(n: u8) -> MacAddr {
 impl Rig {
     /// `n` ports and a configuration.
     pub(crate) fn new(n: u8, script: &str) -> Rig {
-        let slab = Slab::new(4096).unwrap();
-        let infos = (1..=n).map(|i| PortInfo {
+        let mut rig = Rig::with_ports(&vec![Capabilities::default(); n.into()]);
+        rig.run(script);
+        rig
+    }
+
+    /// A port for each of `capabilities`, and no configuration.
+    pub(crate) fn with_ports(capabilities: &[Capabilities]) -> Rig {
+        Rig::with_slab(&Slab::new(4096).unwrap(), capabilities)
+    }
+
+    /// The same, with frames of this slab: there cannot be more than 256 of them.
+    pub(crate) fn with_slab(slab: &Slab, capabilities: &[Capabilities]) -> Rig {
+        let slab = slab.clone();
+        let lost = slab.frames_out();
+        let infos = (1..).zip(capabilities).map(|(i, &capabilities)| PortInfo {
             name: format!("ether{i}"),
             mac: own_mac(i),
-            capabilities: Default::default(),
+            capabilities,
         });
+        let n = capabilities.len();
         let router = Router::new(infos.collect(), &slab);
         let (ports, wires) = (0..n).map(|_| memory::wire(1024)).unzip();
         let mut console = Interpreter::new(MENUS.to_vec()).with_commands(COMMANDS);
         *console.tree_mut() = router.factory_tree();
         let pool = slab.pool();
-        let mut rig = Rig { router, console, now: Moment::ZERO, ports, wires, slab, pool };
-        rig.run(script);
-        rig
+        Rig { router, console, now: Moment::ZERO, ports, wires, slab, pool, lost }
     }
 
     /// Runs a script on the console and takes the configuration over.
@@ -132,8 +148,13 @@ impl Rig {
         self.router.program().names.find(&format!("ether{n}")).expect("the port")
     }
 
-    /// How many frames are somewhere in the router.
-    pub(crate) fn frames_inside(&self) -> usize {
-        self.slab.frames_out()
+    /// How many frames are in somebody's hands: with all wires empty, the router's.
+    pub(crate) fn frames_in_use(&self) -> usize {
+        self.slab.frames_out() - self.lost - self.pool.stock() - self.router.frames_in_pool()
+    }
+
+    /// How many ports there are.
+    pub(crate) fn n_ports(&self) -> usize {
+        self.wires.len()
     }
 }

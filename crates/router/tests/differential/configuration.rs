@@ -1,0 +1,334 @@
+//! Random configurations: a layout of ports, and lines that a user may type in any order.
+//!
+//! ```text
+//! 10.0.n.0/24 is the network behind ether n, the router is .254 there: on the port itself, or on
+//! the bridge that the port belongs to.
+//! ```
+
+use port::Capabilities;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+/// How many ports the router has.
+pub(crate) const PORTS: u8 = 4;
+
+/// A layout, and what was typed.
+#[derive(Clone, Debug)]
+pub(crate) struct Configuration {
+    /// Bit n: ether n+1 is a port of bridge1.
+    bridged: u8,
+    /// Bit n: ether n+1 cannot receive, or send, in FastPath.
+    slow: (u8, u8),
+    typed: Vec<String>,
+}
+
+impl Configuration {
+    pub(crate) fn capabilities(&self) -> Vec<Capabilities> {
+        let port = |n: u8| Capabilities {
+            fast_path_rx: self.slow.0 >> n & 1 == 0,
+            fast_path_tx: self.slow.1 >> n & 1 == 0,
+            ..Capabilities::default()
+        };
+        (0..PORTS).map(port).collect()
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = vec!["/interface bridge add name=bridge1".to_string()];
+        for n in 1..=PORTS {
+            let bridged = self.bridged >> (n - 1) & 1 == 1;
+            if bridged {
+                lines.push(format!("/interface bridge port add bridge=bridge1 interface=ether{n}"));
+            }
+            let on = if bridged { "bridge1".to_string() } else { format!("ether{n}") };
+            lines.push(format!("/ip address add address=10.0.{n}.254/24 interface={on}"));
+        }
+        lines.extend(self.typed.iter().cloned());
+        lines
+    }
+}
+
+pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
+    let bridged = select(vec![0b0000, 0b0000, 0b0000, 0b0011, 0b1100, 0b0111, 0b1111]);
+    let slow = prop_oneof![4 => Just((0, 0)), 1 => (0..16u8, 0..16u8)];
+    // Firewalls come in whole, or not at all, so that the quick ways have their turn.
+    let common = proptest::collection::vec(common(), 0..6);
+    let rules = prop_oneof![1 => Just(0), 2 => 1..8usize];
+    let rules = rules.prop_flat_map(|n| proptest::collection::vec(rule(), 0..=n));
+    let queues = prop_oneof![2 => Just(0), 1 => 1..4usize];
+    let queues = queues.prop_flat_map(|n| proptest::collection::vec(queue(), 0..=n));
+    (bridged, slow, common, rules, queues).prop_map(|(bridged, slow, common, rules, queues)| {
+        Configuration { bridged, slow, typed: [common, rules, queues].concat() }
+    })
+}
+
+/// What somebody may type while packets flow.
+pub(crate) fn change() -> impl Strategy<Value = String> {
+    const CHANGES: &[&str] = &[
+        "/ip firewall filter remove [find]",
+        "/ip firewall filter remove [find action=drop]",
+        "/ip firewall filter disable [find chain=forward]",
+        "/ip firewall filter enable [find]",
+        "/ip firewall nat remove [find]",
+        "/ip firewall nat disable [find]",
+        "/queue simple remove [find]",
+        "/queue simple set [find] max-limit=1M/1M",
+        "/queue simple disable [find]",
+        "/ip route remove [find dst-address=172.16.0.0/16]",
+        "/ip route disable [find dst-address=172.16.1.0/24]",
+        "/ip route enable [find dst-address=172.16.1.0/24]",
+        "/ip firewall connection remove [find]",
+        "/ip firewall filter reset-counters-all",
+        "/ip address disable [find interface=ether2]",
+        "/ip address enable [find]",
+        "/interface ethernet disable ether2",
+        "/interface ethernet enable ether2",
+        "/interface ethernet set ether2 mac-address=02:00:00:00:0a:02",
+        "/interface bridge port remove [find interface=ether2]",
+        "/interface bridge port disable [find]",
+        "/interface bridge port enable [find]",
+        "/ip settings set ip-forward=no",
+        "/ip settings set ip-forward=yes",
+    ];
+    prop_oneof![
+        2 => select(CHANGES).prop_map(String::from),
+        1 => common(),
+        1 => rule(),
+        1 => queue(),
+    ]
+}
+
+fn common() -> impl Strategy<Value = String> {
+    const LINES: &[&str] = &[
+        "/ip settings set allow-fast-path=no",
+        "/ip settings set icmp-rate-limit=0",
+        "/ip settings set icmp-rate-limit=2",
+        "/ip settings set arp-timeout=3s",
+        "/ip settings set max-neighbor-entries=3",
+        "/interface bridge settings set allow-fast-path=no",
+        "/ip firewall connection tracking set enabled=yes",
+        "/ip firewall connection tracking set enabled=yes",
+        "/ip firewall connection tracking set enabled=no",
+        "/ip firewall connection tracking set loose-tcp-tracking=no",
+        "/ip firewall connection tracking set udp-timeout=2s udp-stream-timeout=5s",
+        "/interface ethernet set ether2 mtu=600",
+        "/interface ethernet set ether1 mtu=1400",
+        "/interface bridge set bridge1 ageing-time=5s",
+        "/interface bridge port set [find interface=ether2] learn=no",
+        "/interface bridge port set [find] horizon=1",
+        "/interface bridge port set [find interface=ether1] unknown-unicast-flood=no",
+        "/ip route add dst-address=172.16.0.0/16 gateway=10.0.2.1",
+        "/ip route add dst-address=172.16.0.0/16 gateway=10.0.3.1 distance=5",
+        "/ip route add dst-address=172.16.1.0/24 gateway=10.0.2.1,10.0.3.1,10.0.4.2",
+        "/ip route add dst-address=172.16.2.0/24 type=blackhole",
+        "/ip route add dst-address=172.16.3.0/24 type=unreachable",
+        "/ip route add dst-address=172.16.4.0/24 type=prohibit",
+        "/ip route add dst-address=172.16.5.0/24 gateway=ether3",
+        "/ip route add gateway=10.0.4.1",
+        "/ip route add dst-address=10.0.2.2/32 gateway=10.0.3.2",
+        "/ip firewall address-list add list=some address=10.0.1.0/24",
+        "/ip firewall address-list add list=some address=10.0.3.1-10.0.3.2",
+        "/ip address add address=10.0.1.253/24 interface=ether1",
+        "/ip address add address=192.0.2.1/32 interface=ether2",
+    ];
+    select(LINES).prop_map(String::from)
+}
+
+fn queue() -> impl Strategy<Value = String> {
+    let targets =
+        ["10.0.1.0/24", "10.0.2.1/32", "10.0.3.0/24,10.0.2.2/32", "ether1", "ether3", "0.0.0.0/0"];
+    let dst = select(vec!["", "", "", " dst=10.0.2.0/24", " dst=ether2", " dst=172.16.0.0/16"]);
+    let rate = || select(vec!["0", "8k", "64k", "1M", "100M"]);
+    let depth = select(vec!["", "", " bucket-size=0.001/1", " bucket-size=0/0"]);
+    (select(targets.to_vec()), dst, rate(), rate(), depth).prop_map(
+        |(target, dst, up, down, depth)| {
+            format!("/queue simple add target={target}{dst} max-limit={up}/{down}{depth}")
+        },
+    )
+}
+
+/// A rule of some table.
+fn rule() -> impl Strategy<Value = String> {
+    let has_bridge_filter = router::MENUS.iter().any(|m| m.path == "/interface bridge filter");
+    prop_oneof![
+        6 => filter_rule(),
+        3 => nat_rule(),
+        u32::from(has_bridge_filter) + 1 => bridge_rule(has_bridge_filter),
+    ]
+}
+
+fn filter_rule() -> impl Strategy<Value = String> {
+    let chain = select(vec!["forward", "forward", "forward", "input", "output", "one", "two"]);
+    let action = select(vec![
+        "accept",
+        "accept",
+        "drop",
+        "passthrough",
+        "fasttrack-connection",
+        "fasttrack-connection",
+        "log log-prefix=L",
+        "jump jump-target=one",
+        "jump jump-target=two",
+        "return",
+        "reject",
+        "reject reject-with=icmp-admin-prohibited",
+        "reject reject-with=tcp-reset",
+        "passthrough log=yes",
+    ]);
+    (chain, matchers(), action).prop_map(|(chain, matchers, action)| {
+        format!("/ip firewall filter add chain={chain}{matchers} action={action}")
+    })
+}
+
+fn nat_rule() -> impl Strategy<Value = String> {
+    let source = select(vec![
+        "masquerade",
+        "masquerade",
+        "src-nat to-addresses=10.0.2.254",
+        "src-nat to-addresses=10.0.2.250-10.0.2.252",
+        "accept",
+        "passthrough",
+        "log",
+    ]);
+    let source = (out(), matchers(), source).prop_map(|(out, matchers, action)| {
+        format!("/ip firewall nat add chain=srcnat{out}{matchers} action={action}")
+    });
+    let ports = select(vec![
+        "masquerade to-ports=2000-2001",
+        "src-nat to-addresses=10.0.3.254 to-ports=3000",
+        "src-nat to-addresses=10.0.1.254 to-ports=1-65535",
+    ]);
+    let ports = (select(vec!["udp", "tcp"]), ports).prop_map(|(protocol, action)| {
+        format!("/ip firewall nat add chain=srcnat protocol={protocol} action={action}")
+    });
+    let destination = select(vec![
+        "/ip firewall nat add chain=dstnat dst-address=10.0.1.254 protocol=tcp action=dst-nat \
+         to-addresses=10.0.3.1 to-ports=80",
+        "/ip firewall nat add chain=dstnat dst-address=10.0.1.254 protocol=udp action=dst-nat \
+         to-addresses=10.0.1.2",
+        "/ip firewall nat add chain=dstnat dst-address=10.0.2.254 action=dst-nat \
+         to-addresses=10.0.3.1-10.0.3.2",
+        "/ip firewall nat add chain=dstnat protocol=udp dst-port=53 action=redirect",
+        "/ip firewall nat add chain=dstnat protocol=tcp dst-port=80 action=redirect to-ports=8080",
+        "/ip firewall nat add chain=dstnat protocol=udp action=dst-nat to-addresses=10.0.2.1 \
+         to-ports=53",
+        "/ip firewall nat add chain=srcnat src-address=10.0.1.0/24 dst-address=10.0.1.0/24 \
+         action=masquerade",
+    ]);
+    prop_oneof![source, ports, destination.prop_map(String::from)]
+}
+
+fn out() -> impl Strategy<Value = &'static str> {
+    select(vec!["", " out-interface=ether2", " out-interface=!ether1", " out-interface=bridge1"])
+}
+
+/// A few matchers that may stand together.
+fn matchers() -> impl Strategy<Value = String> {
+    const PROTOCOLS: &[&str] = &[
+        " protocol=tcp",
+        " protocol=udp",
+        " protocol=icmp",
+        " protocol=!udp",
+        " protocol=tcp dst-port=80",
+        " protocol=udp port=53,1000-1001",
+        " protocol=udp src-port=!1000",
+        " protocol=tcp tcp-flags=syn,!ack",
+        " protocol=tcp tcp-flags=psh",
+        " protocol=tcp tcp-mss=0-1400",
+        " protocol=icmp icmp-options=8:0",
+        " protocol=icmp icmp-options=3:0-15",
+        " protocol=47",
+    ];
+    const OTHERS: &[&str] = &[
+        " in-interface=ether1",
+        " in-interface=!ether2",
+        " in-interface=bridge1",
+        " in-interface=all-ethernet",
+        " in-bridge-port=ether1",
+        " fragment=yes",
+        " fragment=no",
+        " src-mac-address=06:00:00:00:01:01",
+        " src-mac-address=!06:00:00:00:01:01",
+        " src-address=10.0.1.0/24",
+        " src-address=!10.0.1.1",
+        " dst-address=10.0.2.1-10.0.2.2",
+        " dst-address=!172.16.0.0/16",
+        " src-address-type=unicast",
+        " dst-address-type=local",
+        " dst-address-type=!local",
+        " dst-address-type=broadcast,multicast",
+        " src-address-list=some",
+        " dst-address-list=!some",
+        " ttl=less-than:10",
+        " ttl=equal:63",
+        " ttl=not-equal:1",
+        " dscp=10",
+        " dscp=!10",
+        " packet-size=0-100",
+        " packet-size=!28-60",
+        " packet-size=500",
+        " ipv4-options=any",
+        " ipv4-options=none",
+        " ipv4-options=no-record-route",
+        " connection-state=established,related",
+        " connection-state=new",
+        " connection-state=invalid",
+        " connection-state=!new",
+        " connection-state=untracked",
+        " connection-nat-state=srcnat",
+        " connection-nat-state=dstnat",
+        " connection-nat-state=!srcnat",
+        " random=50",
+        " nth=3,2",
+        " limit=5/1s,2:packet",
+        " limit=100/1s,1000:bit",
+        " content=abc",
+    ];
+    let protocol = prop_oneof![2 => Just(""), 1 => select(PROTOCOLS)];
+    // One of each name: what is negated and what is not would collide.
+    let others = prop_oneof![2 => 0..2usize, 1 => 2..4usize];
+    let others = others.prop_flat_map(|n| subsequence(OTHERS, n)).prop_map(|picked| {
+        let mut names = Vec::new();
+        let mut text = String::new();
+        for matcher in picked {
+            let name = matcher.split('=').next();
+            if !names.contains(&name) {
+                names.push(name);
+                text += matcher;
+            }
+        }
+        text
+    });
+    (protocol, others).prop_map(|(protocol, others)| format!("{protocol}{others}"))
+}
+
+fn bridge_rule(built: bool) -> impl Strategy<Value = String> {
+    const MATCHERS: &[&str] = &[
+        "",
+        " in-interface=ether1",
+        " out-interface=!ether2",
+        " mac-protocol=ip ip-protocol=udp dst-port=53",
+        " mac-protocol=arp arp-opcode=request",
+        " mac-protocol=vlan",
+        " packet-type=broadcast",
+        " packet-type=!host",
+        " src-mac-address=06:00:00:00:01:01/FF:FF:FF:FF:FF:FF",
+        " dst-mac-address=!06:00:00:00:02:01/FF:FF:FF:FF:FF:FF",
+        " src-address=10.0.1.0/24",
+        " vlan-id=5",
+        " limit=5/1s,2:packet",
+    ];
+    let chain = select(vec!["forward", "forward", "input", "output", "own"]);
+    let action = select(vec![
+        "accept",
+        "drop",
+        "drop",
+        "passthrough",
+        "log",
+        "jump jump-target=own",
+        "return",
+    ]);
+    (chain, select(MATCHERS), action).prop_map(move |(chain, matcher, action)| match built {
+        true => format!("/interface bridge filter add chain={chain}{matcher} action={action}"),
+        false => "/interface bridge settings set allow-fast-path=yes".into(),
+    })
+}
