@@ -11,14 +11,14 @@ use config::Interpreter;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use port::memory::{self, MemoryPort};
 use port::{Batch, Pool, Port, Slab};
-use router::ip::fib::synthetic;
+use router::ip::fib::{list, synthetic};
 use router::ip::route::Target;
 use router::{MENUS, PortInfo, Router};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
-use wire::{MacAddr, Moment};
+use wire::{Ipv4Prefix, MacAddr, Moment};
 
 /// Frames that pass between two looks at the clock, which cost some 50 ns together.
 const CHUNK: usize = 1024;
@@ -151,23 +151,34 @@ fn routed(script: &str) -> Device {
     device
 }
 
-/// UDP both ways, `flows` connections with different ports.
+/// UDP both ways, `flows` connections of ten hosts, each with its own port. The connections of even
+/// hosts are masqueraded if `nat`: their answers go to the router's address, the port being kept.
 fn udp_flows(flows: usize, nat: bool) -> Vec<(usize, Vec<Vec<u8>>)> {
     let there = |n: usize| {
-        let (host, port) = (n / 1024, n % 1024);
-        // With NAT, even hosts are masqueraded.
-        let src = ip(10, 0, 1, 1) + (host as u32 & 63);
-        let frame = craft::udp(src, 10_000 + port as u16, ip(10, 0, 2, 1), 7);
+        let src = ip(10, 0, 1, 1) + (n / 1024) as u32;
+        let frame = craft::udp(src, 10_000 + n as u16, ip(10, 0, 2, 1), 7);
         craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 1]), dst_mac: own_mac(1), ..frame }.build()
     };
-    let _ = nat;
     let back = |n: usize| {
-        let (host, port) = (n / 1024, n % 1024);
-        let dst = ip(10, 0, 1, 1) + (host as u32 & 63);
-        let frame = craft::udp(ip(10, 0, 2, 1), 7, dst, 10_000 + port as u16);
+        let src = ip(10, 0, 1, 1) + (n / 1024) as u32;
+        let dst = if nat && src % 2 == 0 { ip(10, 0, 2, 254) } else { src };
+        let frame = craft::udp(ip(10, 0, 2, 1), 7, dst, 10_000 + n as u16);
         craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 2]), dst_mac: own_mac(2), ..frame }.build()
     };
     vec![(0, (0..flows).map(there).collect()), (1, (0..flows).map(back).collect())]
+}
+
+/// The real table if `WIRESPEED_ROUTES` names one (plain text or .gz), else one like it.
+fn routes() -> Vec<Ipv4Prefix> {
+    let Some(path) = std::env::var_os("WIRESPEED_ROUTES") else {
+        return synthetic::prefixes(900_000, 1);
+    };
+    let file = std::fs::File::open(&path).expect("the table");
+    let read: Box<dyn std::io::Read> = match path.to_string_lossy().ends_with(".gz") {
+        true => Box::new(flate2::read::GzDecoder::new(file)),
+        false => Box::new(file),
+    };
+    list::read(std::io::BufReader::new(read)).expect("prefixes").ipv4
 }
 
 fn hosts(device: &mut Device, n: u8) {
@@ -190,9 +201,8 @@ fn paths(c: &mut Criterion) {
     hosts(&mut device, 10);
     run(c, "routing, small table", &mut device, &udp_flows(flows, false));
 
-    let routes = synthetic::prefixes(900_000, 1);
-    let gateways: String = String::new();
-    let mut device = routed(&gateways);
+    let routes = routes();
+    let mut device = routed("");
     let ether2 = device.router.program().names.find("ether2").expect("a port");
     let target = Target::Gateways(vec![(ether2, ip(10, 0, 2, 1))]);
     device.router.feed_routes(routes.iter().map(|&prefix| (prefix, target.clone()))).expect("one");
@@ -208,7 +218,7 @@ fn paths(c: &mut Criterion) {
         craft::Frame { dst_mac: own_mac(1), ..frame }.build()
     });
     let frames: Vec<_> = frames.collect();
-    run(c, "routing, 900,000 routes, random", &mut device, &[(0, frames)]);
+    run(c, "routing, full table, random", &mut device, &[(0, frames)]);
 
     let mut device = Device::new(
         "/interface bridge add\n/interface bridge port\nadd bridge=bridge1 interface=ether1\n\
@@ -243,9 +253,13 @@ fn paths(c: &mut Criterion) {
 
     let script = "add chain=forward action=fasttrack-connection connection-state=established\n\
                   add chain=forward action=accept connection-state=established\n";
-    let mut device = routed(&format!("{}{script}", rules()));
+    let nat: String = (2..=10)
+        .step_by(2)
+        .map(|host| format!("add chain=srcnat src-address=10.0.1.{host} action=masquerade\n"))
+        .fold("/ip firewall nat\n".to_owned(), |all, rule| all + &rule);
+    let mut device = routed(&format!("{}{script}{nat}", rules()));
     hosts(&mut device, 10);
-    run(c, "fasttrack, 10,000 flows", &mut device, &udp_flows(flows, false));
+    run(c, "fasttrack, 10,000 flows, half masqueraded", &mut device, &udp_flows(flows, true));
 }
 
 criterion_group!(benches, paths);

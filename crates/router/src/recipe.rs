@@ -18,6 +18,7 @@ use crate::interface::InterfaceId;
 use crate::queue::leaf::QueueLeafId;
 use crate::trace::{Guard, Trace};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What all packets of a recipe have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +47,9 @@ pub(crate) struct Recipe {
 #[derive(Debug)]
 pub(crate) struct Recipes {
     list: Vec<Recipe>,
-    numbers: HashMap<(Way, Box<[CounterId]>), u32>,
+    /// By hash of way and counters: looked up for each packet on the slow path, so without
+    /// making a key of its own.
+    numbers: HashMap<u64, Vec<u32>>,
     generation: u32,
 }
 
@@ -74,17 +77,23 @@ impl Recipes {
 
     /// The number of this way; a new recipe if nobody went it before.
     pub(crate) fn number(&mut self, way: Way, trace: &Trace, counters: &mut Counters) -> u32 {
-        let key = (way, trace.counters.as_slice().into());
-        if let Some(&number) = self.numbers.get(&key) {
+        let mut hasher = DefaultHasher::new();
+        (&way, &trace.counters).hash(&mut hasher);
+        let hash = hasher.finish();
+        let same = |&&number: &&u32| {
+            let recipe = &self.list[number as usize - 1];
+            recipe.way == way && *recipe.counters == *trace.counters
+        };
+        if let Some(&number) = self.numbers.get(&hash).and_then(|all| all.iter().find(same)) {
             return number;
         }
         if self.list.len() == MAX {
             self.forget(counters);
         }
-        let (way, counters) = key.clone();
+        let counters = trace.counters.as_slice().into();
         self.list.push(Recipe { way, count: Count::default(), counters });
         let number = self.list.len() as u32;
-        self.numbers.insert(key, number);
+        self.numbers.entry(hash).or_default().push(number);
         number
     }
 

@@ -97,7 +97,8 @@ pub struct Router {
     /// The port infos the device was made with.
     pub(crate) ports: Vec<PortInfo>,
     pub(crate) interface_ids: InterfaceIds,
-    inbox: Batch,
+    /// Out of its place while a batch is worked on.
+    inbox: Option<Batch>,
     /// When the chores are due that wait for no packet.
     pub(crate) chores_at: Moment,
     /// Empty between two sends.
@@ -159,7 +160,7 @@ impl Router {
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
             interface_ids: ids,
             ports,
-            inbox: Batch::new(),
+            inbox: None,
             chores_at: Moment::ZERO,
             outgoing: Batch::new(),
             traces: Vec::new(),
@@ -243,7 +244,7 @@ impl Router {
     pub fn breathe<P: Port>(&mut self, now: Moment, ports: &mut [P]) -> usize {
         assert_eq!(ports.len(), self.ports.len(), "ports given to breathe");
         let mut received = 0;
-        let mut inbox = std::mem::take(&mut self.inbox);
+        let mut inbox = self.inbox.take().unwrap_or_default();
         for at in 0..ports.len() {
             let n = ports[at].receive(now, &mut self.pool, &mut inbox);
             if n == 0 {
@@ -263,7 +264,7 @@ impl Router {
             }
             self.flush(now, ports);
         }
-        self.inbox = inbox;
+        self.inbox = Some(inbox);
         if flow::timers::due(self, now) {
             self.flush(now, ports);
         }
