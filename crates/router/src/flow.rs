@@ -360,6 +360,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         in_interface: p.in_interface,
         l3: p.layers.l3,
         fast: p.fast,
+        fasttrack: p.fasttrack,
         hop,
     };
     r.recycle(p.trace);
@@ -375,11 +376,11 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
 pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
-    let Leaving { frame, rest, in_interface, l3, fast, hop } = leaving;
+    let Leaving { frame, rest, in_interface, l3, fast, fasttrack, hop } = leaving;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         if mtu >= ip_total_len(r.slab.bytes(&frame), l3) {
-            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast });
+            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast, fasttrack });
             continue;
         }
         let mut pieces = std::mem::take(&mut r.pieces);
@@ -388,7 +389,7 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             r.discards.add(Discard::NoFrame);
         }
         for frame in pieces.drain(..) {
-            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast: false });
+            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast: false, fasttrack });
         }
         r.pieces = pieces;
     }

@@ -567,7 +567,9 @@ impl Router {
         let bytes = self.slab.bytes(&waiting.frame);
         let l3 = usize::from(waiting.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
-        self.paths.ipv4_fast_path.add(ip_len.into());
+        if !waiting.fasttrack {
+            self.paths.ipv4_fast_path.add(ip_len.into());
+        }
         self.interface_counts[waiting.in_interface.index()].fast_rx.add(bytes.len() as u64);
     }
 

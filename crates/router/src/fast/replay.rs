@@ -120,8 +120,15 @@ fn replay(
         match r.queues.offer(leaf, now, len) {
             Decision::Pass => {}
             verdict => {
-                let leaving =
-                    Leaving { frame, rest: Vec::new(), in_interface: port, l3: 14, fast, hop };
+                let leaving = Leaving {
+                    frame,
+                    rest: Vec::new(),
+                    in_interface: port,
+                    l3: 14,
+                    fast,
+                    fasttrack,
+                    hop,
+                };
                 flow::queue(r, leaf, verdict, leaving, len);
                 return Ok(());
             }

@@ -46,6 +46,8 @@ pub(crate) struct Leaving {
     /// Offset of the IP header.
     pub(crate) l3: u16,
     pub(crate) fast: bool,
+    /// It is FastTracked, and counted as such.
+    pub(crate) fasttrack: bool,
     pub(crate) hop: Hop,
 }
 
@@ -68,6 +70,13 @@ pub(super) fn record(
         && matches!(r.program.interface(hop.interface).kind, Kind::Ethernet { .. });
     let tracked = p.connection_state != ConnectionState::Invalid || p.fasttrack;
     if !plain || !direct || !tracked {
+        return;
+    }
+    // A packet that marked its connection still took the regular path; the next ones will not.
+    let marked = p.flow.is_some_and(|flow| {
+        Connections::fasttrack_allows(r.connections.flow(flow)) && r.program.fasttrack()
+    });
+    if marked && !p.fasttrack && r.program.interface(p.port).fast_rx {
         return;
     }
     let flow = match p.flow {

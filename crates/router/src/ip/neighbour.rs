@@ -90,6 +90,8 @@ pub struct Waiting {
     pub l3: u16,
     /// Whether it arrived by FastPath.
     pub fast: bool,
+    /// Whether FastTrack brought it here: counted there, not as FastPath.
+    pub fasttrack: bool,
 }
 
 #[derive(Debug)]
