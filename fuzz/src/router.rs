@@ -210,20 +210,16 @@ impl Twins {
         let (fast, slow) = (self.fast.breathe(self.now), self.slow.breathe(self.now));
         if fast != slow {
             let said = |out: &[(u8, Vec<u8>)]| -> Vec<String> {
-                out.iter().map(|(port, frame)| format!("ether{port} {}", said(frame))).collect()
+                out.iter()
+                    .map(|(port, frame)| format!("from ether{port}: {}", said(frame)))
+                    .collect()
             };
-            self.fail(&format!(
-                "out of the fast router: {:#?}\nof the slow: {:#?}",
-                said(&fast),
-                said(&slow)
-            ));
+            self.differ(&said(&fast), &said(&slow));
         }
-        let (fast_counts, slow_counts) = (self.fast.counters(), self.slow.counters());
-        if fast_counts != slow_counts {
-            let differ = fast_counts.iter().zip(&slow_counts).filter(|(fast, slow)| fast != slow);
-            let differ: Vec<_> =
-                differ.map(|(fast, slow)| format!("{fast}\n     {slow}")).collect();
-            self.fail(&format!("fast {}", differ.join("\nfast ")));
+        let counters = (self.fast.counters(), self.slow.counters());
+        if fast != slow || counters.0 != counters.1 {
+            self.differ(&counters.0, &counters.1);
+            panic!("the fast router differs from the slow one:\n{}", self.story.join("\n"));
         }
         if let Some(last) = fast.into_iter().last() {
             self.story.push(format!("from ether{}: {}", last.0, said(&last.1)));
@@ -269,8 +265,16 @@ impl Twins {
         }
     }
 
-    fn fail(&self, what: &str) -> ! {
-        panic!("{}\n{what}", self.story.join("\n"));
+    /// Notes the lines that only one of the two has, first to last.
+    fn differ(&mut self, fast: &[String], slow: &[String]) {
+        let same = fast.iter().zip(slow).take_while(|(fast, slow)| fast == slow).count();
+        let (fast, slow) = (&fast[same..], &slow[same..]);
+        let ends = fast.iter().rev().zip(slow.iter().rev());
+        let same = ends.take_while(|(fast, slow)| fast == slow).count();
+        for (name, lines) in [("fast", fast), ("slow", slow)] {
+            let lines = lines[..lines.len() - same].iter();
+            self.story.extend(lines.map(|line| format!("  {name} {line}")));
+        }
     }
 }
 

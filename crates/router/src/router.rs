@@ -592,6 +592,12 @@ impl Router {
         Some(copy)
     }
 
+    /// Whether frames that go out by an interface leave by a port of its own, which is up.
+    #[inline]
+    pub(crate) fn is_port(&self, interface: InterfaceId) -> bool {
+        usize::from(self.program.links[interface.index()].port) < self.outboxes.len()
+    }
+
     /// Puts a frame in its port's outbox.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {

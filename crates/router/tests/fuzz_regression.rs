@@ -60,3 +60,18 @@ add chain=forward";
         assert_eq!(seen, (vec![2, 3], 5, 0), "reference: {reference}");
     }
 }
+
+/// Without tracking, rules and queues, what was routed out by a bridge was handed to the bridge as
+/// if it were a port, and lost.
+#[test]
+fn routed_out_by_a_bridge() {
+    let script = "/interface bridge add name=bridge1 protocol-mode=none
+/interface bridge port add bridge=bridge1 interface=ether2
+/ip address set [find interface=ether2] interface=bridge1";
+    for reference in [true, false] {
+        let mut rig = two_nets(script, reference);
+        let out = rig.pass(1, &udp(1));
+        assert_eq!(out.len(), 1, "{:?}, reference: {reference}", rig.router.discards());
+        assert_eq!(out[0].0, 2);
+    }
+}

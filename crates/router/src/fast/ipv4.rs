@@ -90,7 +90,8 @@ fn plain_destination(frame: &[u8], own_mac: [u8; 6]) -> u32 {
     if plain { u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]) } else { 0 }
 }
 
-/// The adjacency behind a leaf, marked as used; one that is not ready if there is none.
+/// The adjacency behind a leaf, marked as used; one that is not ready if there is none, or if it is
+/// not behind a port.
 #[inline]
 fn adjacency_behind(r: &mut Router, id: NextHopId, dst: u32, now_ms: u32) -> Last {
     let leaf = r.routes.leaf(id);
@@ -105,5 +106,8 @@ fn adjacency_behind(r: &mut Router, id: NextHopId, dst: u32, now_ms: u32) -> Las
     if adjacency.ready {
         adjacency.used_ms = now_ms;
     }
-    Last { leaf: id, dst, adjacency: *adjacency }
+    let mut adjacency = *adjacency;
+    // By which port a frame leaves a bridge is for the slow path to find out.
+    adjacency.ready = adjacency.ready && r.is_port(adjacency.interface);
+    Last { leaf: id, dst, adjacency }
 }
