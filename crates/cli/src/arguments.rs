@@ -56,6 +56,20 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A number with k, M, G or T: 10⁹ is `1G`.
+pub(crate) fn quantity(text: &str) -> Result<f64, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k')) => (&text[..at], 1e3),
+        Some((at, 'M')) => (&text[..at], 1e6),
+        Some((at, 'G')) => (&text[..at], 1e9),
+        Some((at, 'T')) => (&text[..at], 1e12),
+        _ => (text, 1.0),
+    };
+    let value = digits.parse::<f64>().map(|value| value * factor);
+    let value = value.ok().filter(|value| value.is_finite() && *value > 0.0);
+    value.ok_or_else(|| "a number above zero, with k, M, G or T for 10^3 to 10^12".to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +81,16 @@ mod tests {
         }
         for text in ["", "2", "s", "2h", "-1s", "0s", "1e9s", "61m", "NaNs", "infs", "2 s x"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn quantities() {
+        for (text, value) in [("10G", 1e10), ("1.5k", 1500.0), ("7", 7.0), ("2T", 2e12)] {
+            assert_eq!(quantity(text), Ok(value), "{text}");
+        }
+        for text in ["", "G", "-1", "0", "1g", "1GG", "NaN", "inf", "1e999", "µ"] {
+            assert!(quantity(text).is_err(), "{text}");
         }
     }
 

@@ -1,18 +1,21 @@
 //! The one binary, `wirespeed`.
 //!
 //! ```text
-//! arguments ─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
+//! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
+//!            └─► calc  ─► wire::units ─► stdout
 //! ```
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 environment (a file that cannot be read, too few
 //! cores, a processor too old). Results go to stdout, progress and errors to stderr.
 //! Never holds logic worth testing by itself.
-//! Missing: **test, router, console, lab, btest, speed-test, calc, report**.
+//! Missing: **test, router, console, lab, btest, speed-test, report**.
 
 // Arguments that are no plain words or numbers.
 mod arguments;
 // `wirespeed bench`.
 mod bench;
+// `wirespeed calc`.
+mod calc;
 // Why a command ended, and the exit code of it.
 mod failure;
 // What is shown while something takes long.
@@ -33,12 +36,18 @@ struct Arguments {
 enum Command {
     /// The performance table: forwarding rates by mode, configuration and frame size
     Bench(bench::Arguments),
+    /// Wire speed, layers, TCP window
+    Calc(calc::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Calc(arguments) => {
+            calc::run(&arguments);
+            Ok(())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,6 +11,9 @@
 //! as a network card's writes are in the last level at best; and a chunk of 64-byte frames (two
 //! lines each) fits its second level.
 //!
+//! A chunk during which the system took the processor away is not counted by the clock, which went
+//! on, but as the mean of the others.
+//!
 //! What this says is what the router's work costs. What a whole machine does shows
 //! [`two_cores`](crate::two_cores).
 
@@ -18,11 +21,37 @@ use crate::device::Device;
 use crate::tester::Tester;
 use measure::trial::{Conditions, Counts};
 use measure::{Load, Trial};
-use port::{Batch, Port};
+use port::{Batch, Port, affinity};
 use std::time::Duration;
 
 /// Frames between two readings of the clock.
 pub const CHUNK: usize = 512;
+
+/// The time of the router's own work.
+#[derive(Default)]
+struct Worked {
+    /// In chunks that nothing interrupted.
+    clean: Duration,
+    n_clean: u32,
+    /// In all.
+    all: Duration,
+    n: u32,
+}
+
+impl Worked {
+    fn add(&mut self, time: Duration, interrupted: bool) {
+        self.all += time;
+        self.n += 1;
+        if !interrupted {
+            self.clean += time;
+            self.n_clean += 1;
+        }
+    }
+
+    fn total(&self) -> Duration {
+        if self.n_clean == 0 { self.all } else { self.clean / self.n_clean * self.n }
+    }
+}
 
 /// Runs one trial: until the router has worked for `duration`, or four times as much has passed.
 /// The trial's duration is the time the router worked.
@@ -30,10 +59,10 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
     let clock = device.clock;
     let start = clock.now();
     let (mut senders, mut receiver) = tester.begin(start, Duration::MAX, Load::FullSpeed);
-    let mut worked = Duration::ZERO;
+    let mut worked = Worked::default();
     let mut batch = Batch::new();
     let (mut now, mut turn) = (start, 0);
-    while worked < duration && now.since(start) < 4 * duration {
+    while worked.all < duration && now.since(start) < 4 * duration {
         tester.announce(now);
         for _ in 0..CHUNK / Batch::CAPACITY / 2 {
             for (port, senders) in senders.iter_mut().enumerate() {
@@ -44,13 +73,14 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
             turn += 1;
         }
         let waiting: usize = device.ports.iter().map(|port| port.waiting()).sum();
+        let interruptions = affinity::interruptions();
         let before = clock.now();
         let mut received = 0;
         while received < waiting {
             received += device.router.breathe(before, &mut device.ports);
         }
         now = clock.now();
-        worked += now.since(before);
+        worked.add(now.since(before), interruptions != affinity::interruptions());
         tester.receive(now, &mut receiver);
     }
     // What a queue still holds comes out in its time.
@@ -60,5 +90,22 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
     }
     let sent: Vec<_> = senders.iter().flatten().map(|sender| sender.sent()).collect();
     tester.end(senders);
-    Trial::judge(worked, Counts::gather(sent, &receiver, []), &Conditions::default())
+    Trial::judge(worked.total(), Counts::gather(sent, &receiver, []), &Conditions::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupted_chunks_count_as_the_mean_of_the_others() {
+        let us = Duration::from_micros;
+        let mut worked = Worked::default();
+        assert_eq!(worked.total(), us(0));
+        worked.add(us(5000), true);
+        assert_eq!(worked.total(), us(5000), "there is nothing better");
+        worked.add(us(10), false);
+        worked.add(us(14), false);
+        assert_eq!(worked.total(), us(36));
+    }
 }

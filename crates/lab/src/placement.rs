@@ -15,6 +15,7 @@ use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use wire::Moment;
 
 /// A processor each for the tester and the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +55,9 @@ struct Line(AtomicU64);
 /// # Errors
 /// A thread could not be pinned.
 pub fn round_trip_ns(pair: Pair) -> io::Result<u64> {
-    const BATCHES: u64 = 64;
-    const TRIPS: u64 = 200;
+    // Short batches: on a busy machine the two run at the same time only now and then.
+    const BATCHES: u64 = 512;
+    const TRIPS: u64 = 20;
     const STOP: u64 = u64::MAX;
     /// On a machine so busy that the two hardly ever run at the same time.
     const LONGEST: Duration = Duration::from_millis(50);
@@ -90,7 +92,7 @@ pub fn round_trip_ns(pair: Pair) -> io::Result<u64> {
                 }
                 let now = clock.now();
                 least = least.min(now.since(start).as_nanos() as u64 / TRIPS);
-                if now.since(wire::Moment::ZERO) > LONGEST {
+                if now.since(Moment::ZERO) > LONGEST {
                     break;
                 }
             }

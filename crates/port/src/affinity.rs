@@ -1,4 +1,4 @@
-//! Which processor a thread runs on: where a core of one's own is asked for.
+//! Which processor a thread runs on, and whether it was left there: for those who measure time.
 //!
 //! ```text
 //! allowed() ─► [0, 1, …] ─► pin(1): this thread stays on processor 1
@@ -54,6 +54,21 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     }
 }
 
+/// How often the system has taken the processor away from this thread so far; `None` where it
+/// does not say. A virtual machine's host can do so unseen.
+pub fn interruptions() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: all its fields are numbers, for which zero is a value.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is ours; the call writes nothing else.
+        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } == 0 {
+            return u64::try_from(usage.ru_nivcsw).ok();
+        }
+    }
+    None
+}
+
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
@@ -67,5 +82,12 @@ mod tests {
         assert_eq!(then.unwrap(), [last]);
         assert_eq!(allowed(), all, "other threads stay free");
         assert!(pin(usize::MAX).is_err() && pin(1023).is_err());
+    }
+
+    #[test]
+    fn interruptions_are_counted() {
+        let before = interruptions().unwrap();
+        std::thread::yield_now(); // voluntary: does not count
+        assert!(interruptions().unwrap() >= before);
     }
 }
