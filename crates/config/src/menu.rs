@@ -2,7 +2,7 @@
 //! default, access, help — and everything else (parsing, printing, export, refusal) follows.
 //!
 //! Every list also has `comment` and `disabled`, which belong in no table. A table is checked by
-//! [`faults`](crate::menu::faults), in a test of whoever mounts it.
+//! [`faults`], in a test of whoever mounts it.
 
 use crate::{AnyName, Item, Read, Type, Value};
 
@@ -54,6 +54,9 @@ pub struct Property {
     pub column: bool,
     /// For a read-only yes or no: the letter `print` shows in front (`R` for `running`).
     pub flag: Option<char>,
+    /// Whether the letter stands behind those of the flags before it, in a place of its own. In a
+    /// menu with such places only one letter stands in each.
+    pub beside: bool,
 }
 
 /// Who sets a property.
@@ -98,7 +101,7 @@ impl Property {
     /// An optional property without default.
     pub const fn new(name: &'static str, kind: Type, help: &'static str) -> Property {
         let access = Access::Optional;
-        Property { name, kind, default: "", access, help, column: false, flag: None }
+        Property { name, kind, default: "", access, help, column: false, flag: None, beside: false }
     }
 
     /// With a default, as typed.
@@ -131,6 +134,11 @@ impl Property {
     pub const fn flag(name: &'static str, letter: char, help: &'static str) -> Property {
         let access = Access::ReadOnly;
         Property { access, flag: Some(letter), ..Property::new(name, Type::Bool, help) }
+    }
+
+    /// A flag that has a place of its own behind those before it.
+    pub const fn beside(self) -> Property {
+        Property { beside: true, ..self }
     }
 
     /// The default, read; `None` if it has none.

@@ -11,8 +11,7 @@
 //!
 //! Printing gives the items the numbers that later commands of the session mean.
 //!
-//! **Missing**: `interval=`, `follow`, `file=`; flags stand side by side, not in columns of their
-//! own as RouterOS has them.
+//! **Missing**: `interval=`, `follow`, `file=`.
 
 use crate::export::shown;
 use crate::find::Condition;
@@ -194,7 +193,21 @@ impl Run<'_> {
 
     fn flags(&self, menu: &Menu, item: &Item) -> String {
         let set = |name| self.value(menu, Some(item), name) == Some(Value::Bool(true));
-        flags(menu).iter().filter(|(_, name)| set(name)).map(|(letter, _)| letter).collect()
+        let flags = flags(menu);
+        if !flags.iter().any(|flag| flag.beside) {
+            return flags.iter().filter(|flag| set(flag.name)).map(|flag| flag.letter).collect();
+        }
+        let mut places = vec![' '];
+        for flag in flags {
+            if flag.beside {
+                places.push(' ');
+            }
+            if let Some(place) = places.last_mut().filter(|place| **place == ' ' && set(flag.name))
+            {
+                *place = flag.letter;
+            }
+        }
+        places.into_iter().collect()
     }
 
     /// Number, flags and remarks of each item, then what `body` makes of it, indented alike.
@@ -256,7 +269,8 @@ impl Run<'_> {
         let mut text = String::new();
         for (number, item) in items.iter().enumerate() {
             let mut words = vec![format!("{number:>2}")];
-            words.extend(Some(self.flags(menu, item)).filter(|flags| !flags.is_empty()));
+            let flags = self.flags(menu, item).trim_end().to_string();
+            words.extend(Some(flags).filter(|flags| !flags.is_empty()));
             if !item.comment.is_empty() {
                 words.push(format!("comment={}", crate::line::quote(&item.comment)));
             }
@@ -327,24 +341,32 @@ impl Run<'_> {
 
 /// `Flags: X - disabled, D - dynamic `: the menu's flags, whether any item has them or not.
 fn legend(menu: &Menu) -> String {
+    let flags = flags(menu).into_iter();
     let flags: Vec<String> =
-        flags(menu).iter().map(|(letter, name)| format!("{letter} - {name}")).collect();
+        flags.map(|Flag { letter, name, .. }| format!("{letter} - {name}")).collect();
     format!("Flags: {} \n", flags.join(", "))
+}
+
+struct Flag {
+    letter: char,
+    name: &'static str,
+    beside: bool,
 }
 
 /// The menu's own flags in its order; disabled and dynamic are every list's, but one of fixed items
 /// names them if they can occur.
-fn flags(menu: &Menu) -> Vec<(char, &'static str)> {
-    let own = menu.properties.iter().filter_map(|p| Some((p.flag?, p.name)));
-    let mut flags: Vec<(char, &str)> = own.collect();
+fn flags(menu: &Menu) -> Vec<Flag> {
+    let own = menu.properties.iter();
+    let own = own.filter_map(|p| Some(Flag { letter: p.flag?, name: p.name, beside: p.beside }));
+    let mut flags: Vec<Flag> = own.collect();
     if matches!(menu.kind, MenuKind::List { fixed: true, .. }) {
         return flags;
     }
-    if !flags.iter().any(|(_, name)| *name == "disabled") {
-        flags.insert(0, ('X', "disabled"));
+    if !flags.iter().any(|flag| flag.name == "disabled") {
+        flags.insert(0, Flag { letter: 'X', name: "disabled", beside: false });
     }
-    if !flags.iter().any(|(_, name)| *name == "dynamic") {
-        flags.push(('D', "dynamic"));
+    if !flags.iter().any(|flag| flag.name == "dynamic") {
+        flags.push(Flag { letter: 'D', name: "dynamic", beside: false });
     }
     flags
 }

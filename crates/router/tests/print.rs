@@ -168,30 +168,30 @@ fn routes() {
         &mut rig,
         "/ip route print",
         r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, B - blackhole, U - unreachable, P - prohibit
- #     DST-ADDRESS    PREF-SRC   GATEWAY  DISTANCE
- 0 AS  0.0.0.0/0                 10.0.2.1 1
- 1 S   10.9.0.0/16               10.0.7.1 5
- 2 ASB 192.168.0.0/16                     1
- 3 XS  172.16.0.0/12             ether1   1
- 4 ADC 10.0.1.0/24    10.0.1.254 ether1   0
- 5 ADC 10.0.2.0/24    10.0.2.254 ether2   0
- 6 ADC 10.0.3.0/24    10.0.3.254 lan      0"#,
+ #      DST-ADDRESS    PREF-SRC   GATEWAY  DISTANCE
+ 0 A S  0.0.0.0/0                 10.0.2.1 1
+ 1   S  10.9.0.0/16               10.0.7.1 5
+ 2 A SB 192.168.0.0/16                     1
+ 3 X S  172.16.0.0/12             ether1   1
+ 4 ADC  10.0.1.0/24    10.0.1.254 ether1   0
+ 5 ADC  10.0.2.0/24    10.0.2.254 ether2   0
+ 6 ADC  10.0.3.0/24    10.0.3.254 lan      0"#,
     );
     check(
         &mut rig,
         "/ip route print detail where active !blackhole",
         r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, B - blackhole, U - unreachable, P - prohibit
- 0 AS  dst-address=0.0.0.0/0 gateway=10.0.2.1 distance=1 type=unicast
-       gateway-status=10.0.2.1 reachable via ether2
+ 0 A S  dst-address=0.0.0.0/0 gateway=10.0.2.1 distance=1 type=unicast
+        gateway-status=10.0.2.1 reachable via ether2
 
- 1 ADC dst-address=10.0.1.0/24 pref-src=10.0.1.254 gateway=ether1 distance=0
-       type=unicast gateway-status=ether1 reachable
+ 1 ADC  dst-address=10.0.1.0/24 pref-src=10.0.1.254 gateway=ether1 distance=0
+        type=unicast gateway-status=ether1 reachable
 
- 2 ADC dst-address=10.0.2.0/24 pref-src=10.0.2.254 gateway=ether2 distance=0
-       type=unicast gateway-status=ether2 reachable
+ 2 ADC  dst-address=10.0.2.0/24 pref-src=10.0.2.254 gateway=ether2 distance=0
+        type=unicast gateway-status=ether2 reachable
 
- 3 ADC dst-address=10.0.3.0/24 pref-src=10.0.3.254 gateway=lan distance=0
-       type=unicast gateway-status=lan reachable"#,
+ 3 ADC  dst-address=10.0.3.0/24 pref-src=10.0.3.254 gateway=lan distance=0
+        type=unicast gateway-status=lan reachable"#,
     );
 }
 
@@ -218,13 +218,13 @@ fn rules() {
         &mut rig,
         "/ip firewall filter print stats",
         r#"Flags: X - disabled, I - invalid, D - dynamic
- #   CHAIN   ACTION               BYTES PACKETS
- 0   forward fasttrack-connection     0       0
- 1   ;;; allow already established connections
-     forward accept                   0       0
- 2 I ;;; in/out-interface matcher not possible when interface (ether3) is slave - use master instead (lan)
-     forward drop                     0       0
- 3 X forward drop                     0       0"#,
+ #    CHAIN   ACTION               BYTES PACKETS
+ 0    forward fasttrack-connection     0       0
+ 1    ;;; allow already established connections
+      forward accept                   0       0
+ 2 I  ;;; in/out-interface matcher not possible when interface (ether3) is slave - use master instead (lan)
+      forward drop                     0       0
+ 3 X  forward drop                     0       0"#,
     );
     check(
         &mut rig,
@@ -255,15 +255,15 @@ fn fasttrack() {
         &mut rig,
         "/ip firewall filter print stats",
         r#"Flags: X - disabled, I - invalid, D - dynamic
- #   CHAIN   ACTION               BYTES PACKETS
- 0 D ;;; special dummy rule to show fasttrack counters
-     forward passthrough            280      10
- 1   forward fasttrack-connection    28       1
- 2   ;;; allow already established connections
-     forward accept                  28       1
- 3 I ;;; in/out-interface matcher not possible when interface (ether3) is slave - use master instead (lan)
-     forward drop                     0       0
- 4 X forward drop                     0       0"#,
+ #    CHAIN   ACTION               BYTES PACKETS
+ 0  D ;;; special dummy rule to show fasttrack counters
+      forward passthrough            280      10
+ 1    forward fasttrack-connection    28       1
+ 2    ;;; allow already established connections
+      forward accept                  28       1
+ 3 I  ;;; in/out-interface matcher not possible when interface (ether3) is slave - use master instead (lan)
+      forward drop                     0       0
+ 4 X  forward drop                     0       0"#,
     );
     check(
         &mut rig,

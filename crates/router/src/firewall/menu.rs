@@ -209,20 +209,21 @@ const NAT_ACTIONS: Type = Type::Enum(&[
     "src-nat",
 ]);
 
-const TAIL: [Property; 7] = [
+const TAIL: [Property; 8] = [
     Property::new("log", Type::Bool, "Write a line for each packet that matches.").default("no"),
     Property::new("log-prefix", Type::Text, "Put this before the line."),
     Property::missing("address-list", "there is no action that would use it"),
     Property::missing("address-list-timeout", "there is no action that would use it"),
     Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
+    Property::flag("dynamic", 'D', "Made by the router.").beside(),
     Property::new("bytes", COUNT, "IP bytes that have matched.").read_only(),
     Property::new("packets", COUNT, "Packets that have matched.").read_only(),
 ];
 
 const COUNT: Type = Type::Number(0, i64::MAX);
 
-static FILTER_PROPERTIES: [Property; 64] = join(FILTER_HEAD, MATCHERS, TAIL);
-static NAT_PROPERTIES: [Property; 66] = join(NAT_HEAD, MATCHERS, TAIL);
+static FILTER_PROPERTIES: [Property; 65] = join(FILTER_HEAD, MATCHERS, TAIL);
+static NAT_PROPERTIES: [Property; 67] = join(NAT_HEAD, MATCHERS, TAIL);
 
 const fn join<const A: usize, const B: usize, const C: usize, const N: usize>(
     a: [Property; A],

@@ -37,10 +37,10 @@ pub const ROUTE: Menu = Menu {
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
         Property::flag("active", 'A', "The best of its network: packets take it."),
-        Property::flag("dynamic", 'D', "Made by the router."),
-        Property::flag("connect", 'C', "The network of an address of the router's."),
+        Property::flag("dynamic", 'D', "Made by the router.").beside(),
+        Property::flag("connect", 'C', "The network of an address of the router's.").beside(),
         Property::flag("static", 'S', "Typed."),
-        Property::flag("blackhole", 'B', "Packets end here, silently."),
+        Property::flag("blackhole", 'B', "Packets end here, silently.").beside(),
         Property::flag("unreachable", 'U', "Packets end here: host unreachable."),
         Property::flag("prohibit", 'P', "Packets end here: administratively prohibited."),
         Property::new("dst-address", Type::Cidr, "The network behind the route.")
