@@ -65,3 +65,34 @@ fn rules_are_passed_and_recipes_replay_them() {
     assert_eq!(ends[0], ends[1]);
     assert_eq!(ends[0].1.last().unwrap().packets, 100);
 }
+
+/// RouterOS counts what FastTrack carries as such, and not as FastPath too.
+#[test]
+fn fasttracked_packets_are_no_fastpath_packets() {
+    let rule = "add chain=forward action=fasttrack-connection connection-state=established";
+    for reference in [true, false] {
+        let mut rig = Rig::new(2, &format!("{TWO_NETS}\n/ip firewall filter\n{rule}\n"));
+        rig.router.set_reference(reference);
+        rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+        rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+        let there = craft::Frame {
+            src_mac: mac(1),
+            dst_mac: own_mac(1),
+            ..craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), 2000)
+        };
+        let back = craft::Frame {
+            src_mac: mac(2),
+            dst_mac: own_mac(2),
+            ..craft::udp(ip(10, 0, 2, 1), 2000, ip(10, 0, 1, 1), 1000)
+        };
+        for _ in 0..10 {
+            assert_eq!(rig.pass(1, &there.build()).len(), 1);
+            assert_eq!(rig.pass(2, &back.build()).len(), 1);
+        }
+        // C.5: the first two of the original direction and the first reply are regular.
+        let paths = rig.router.path_counts();
+        assert_eq!((paths.ipv4_fasttrack.packets, paths.ipv4_fast_path.packets), (17, 0));
+        assert_eq!(rig.router.interface_counts(rig.ether(1)).fast_rx.packets, 8);
+        assert_eq!(rig.router.interface_counts(rig.ether(2)).fast_rx.packets, 9);
+    }
+}

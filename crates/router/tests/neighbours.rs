@@ -1,0 +1,69 @@
+//! Neighbours when the configuration changes: those typed in `/ip arp`, and those learnt.
+
+mod rig;
+
+use rig::{Rig, mac, own_mac};
+use wire::craft::{self, ip};
+
+const TWO_NETS: &str = "/ip address
+add address=10.0.1.254/24 interface=ether1
+add address=10.0.2.254/24 interface=ether2";
+
+fn datagram() -> craft::Frame<'static> {
+    craft::Frame {
+        src_mac: mac(1),
+        dst_mac: own_mac(1),
+        ..craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), 2000)
+    }
+}
+
+/// Where what comes out goes, or that it is ARP.
+fn out(rig: &mut Rig) -> Vec<(usize, [u8; 6], bool)> {
+    let out = rig.pass(1, &datagram().build());
+    let is_arp = |frame: &[u8]| frame[12..14] == [0x08, 0x06];
+    out.iter().map(|(port, frame)| (*port, frame[..6].try_into().unwrap(), is_arp(frame))).collect()
+}
+
+#[test]
+fn a_typed_neighbour_needs_no_request() {
+    for reference in [false, true] {
+        let mut rig = Rig::new(2, TWO_NETS);
+        rig.router.set_reference(reference);
+        rig.run("/ip arp add address=10.0.2.1 mac-address=06:00:00:00:00:07 interface=ether2");
+        assert_eq!(out(&mut rig), [(2, mac(7).0, false)]);
+        rig.run("/ip arp set [find address=10.0.2.1] mac-address=06:00:00:00:00:08");
+        assert_eq!(out(&mut rig), [(2, mac(8).0, false)]);
+        rig.run("/ip arp remove [find address=10.0.2.1]");
+        assert_eq!(out(&mut rig), [(2, [0xff; 6], true)], "asks, as nobody is typed any more");
+    }
+}
+
+/// The frame that made the router ask is given up by name, and the next one goes.
+#[test]
+fn a_neighbour_typed_while_it_is_asked_for() {
+    let mut rig = Rig::new(2, TWO_NETS);
+    assert_eq!(out(&mut rig), [(2, [0xff; 6], true)]);
+    rig.run("/ip arp add address=10.0.2.1 mac-address=06:00:00:00:00:07 interface=ether2");
+    assert_eq!(out(&mut rig), [(2, mac(7).0, false)]);
+    let discards: Vec<_> = rig.router.discards().iter().map(|(why, n)| (why.name(), n)).collect();
+    assert_eq!(discards, [("neighbour-unreachable", 1)]);
+    assert_eq!(rig.frames_in_use(), 0);
+}
+
+/// A neighbour's header holds the interface's own MAC address, and how much it takes.
+#[test]
+fn a_changed_interface_is_not_used_as_it_was() {
+    for reference in [false, true] {
+        let mut rig = Rig::new(2, TWO_NETS);
+        rig.router.set_reference(reference);
+        rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+        assert_eq!(out(&mut rig), [(2, mac(2).0, false)]);
+        rig.run("/interface ethernet set ether2 mac-address=02:00:00:00:00:99");
+        assert_eq!(out(&mut rig), [(2, [0xff; 6], true)], "the neighbour is asked anew");
+        let request =
+            craft::arp(wire::arp::ArpMessage::request(mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254)));
+        let answers = rig.pass(2, &request.build());
+        assert_eq!(answers.len(), 2, "the frame that waited, and the reply to the request");
+        assert!(answers.iter().all(|(_, frame)| frame[6..12] == [2, 0, 0, 0, 0, 0x99]));
+    }
+}
