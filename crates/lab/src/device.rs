@@ -76,15 +76,16 @@ impl Device {
         Ok((Device { router, ports, clock: Clock::start(), slab, console }, wires))
     }
 
-    /// Runs a script on the console and takes the configuration over.
+    /// Runs a script on the console, takes the configuration over, and returns what it printed.
     ///
     /// # Errors
     /// [`LoadError`]; the configuration is then what it was.
-    pub fn load(&mut self, file: &str, script: &str) -> Result<(), LoadError> {
+    pub fn load(&mut self, file: &str, script: &str) -> Result<String, LoadError> {
         let failed = |error| LoadError { file: file.to_string(), error };
         let before = self.console.clone();
-        self.console.run(script, &()).map_err(failed)?;
-        if let Err(error) = self.router.configure(self.console.tree(), self.clock.now()) {
+        let now = self.clock.now();
+        let output = self.console.run(script, &self.router.status(now)).map_err(failed)?;
+        if let Err(error) = self.router.configure(self.console.tree(), now) {
             self.console = before;
             return Err(failed(config::Error {
                 text: error.to_string(),
@@ -93,7 +94,7 @@ impl Device {
                 help: String::new(),
             }));
         }
-        Ok(())
+        Ok(output.text)
     }
 
     /// The configuration.

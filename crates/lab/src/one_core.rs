@@ -20,8 +20,8 @@
 use crate::device::Device;
 use crate::tester::Tester;
 use measure::trial::{Conditions, Counts};
-use measure::{Load, Trial};
-use port::{Batch, Port, affinity};
+use measure::{Load, Sender, Trial};
+use port::{Batch, MemoryPort, Port, affinity};
 use std::time::Duration;
 
 /// Frames between two readings of the clock.
@@ -72,7 +72,7 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
             }
             turn += 1;
         }
-        let waiting: usize = device.ports.iter().map(|port| port.waiting()).sum();
+        let waiting: usize = device.ports.iter().map(MemoryPort::waiting).sum();
         let interruptions = affinity::interruptions();
         let before = clock.now();
         let mut received = 0;
@@ -88,7 +88,7 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
         device.breathe();
         tester.receive(clock.now(), &mut receiver);
     }
-    let sent: Vec<_> = senders.iter().flatten().map(|sender| sender.sent()).collect();
+    let sent: Vec<_> = senders.iter().flatten().map(Sender::sent).collect();
     tester.end(senders);
     Trial::judge(worked.total(), Counts::gather(sent, &receiver, []), &Conditions::default())
 }

@@ -77,3 +77,36 @@ fn can_be_sent_to(prefix: Ipv4Prefix) -> bool {
     let ours = benchmark.contains(prefix.bits()) || prefix.contains(benchmark.bits());
     prefix.len() >= 8 && (1..224).contains(&first) && first != 127 && !ours
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_sorted_and_dealt_out() {
+        let list = "2.0.0.0/8\n1.0.0.0/24\n1.0.0.0/24\n1.0.0.0/8\n2001:db8::/32\n0.0.0.0/0\n\
+                    198.18.0.0/24\n192.0.0.0/8\n224.0.0.0/4\n127.0.0.0/8\n";
+        let table = Table::read("list", list.as_bytes()).unwrap();
+        assert_eq!(table.prefixes.len(), 8);
+        let text =
+            |port| -> Vec<String> { table.behind(port).iter().map(ToString::to_string).collect() };
+        // Not: everything, our own, multicast, loopback.
+        assert_eq!(
+            (text(0), text(1)),
+            (
+                vec!["2.0.0.0/8".to_string(), "192.0.0.0/8".to_string()],
+                vec!["1.0.0.0/8".to_string(), "1.0.0.0/24".to_string()],
+            )
+        );
+        assert_eq!(Table::read("list", &b"1.0.0.0/8\nx\n"[..]).unwrap_err().line, 2);
+    }
+
+    #[test]
+    fn what_lies_within_a_network_lies_behind_the_same_port() {
+        let table = Table::synthetic(5000, 3);
+        assert_eq!(table.prefixes.len(), 5000);
+        let [a, b] = [0, 1].map(|port| table.behind(port));
+        assert!(a.len() > 1000 && b.len() > 1000, "{} and {}", a.len(), b.len());
+        assert!(!a.iter().any(|a| b.iter().any(|b| a.contains(b.bits()) || b.contains(a.bits()))));
+    }
+}

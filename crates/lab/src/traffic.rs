@@ -130,3 +130,51 @@ fn hosts(port: usize) -> Variation {
         (Field::DstMac, behind(1 - port), Pick::Random),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use wire::Moment;
+
+    /// Source, destination and ports of the next frames of a stream.
+    fn flows(stream: &mut Stream, n: usize) -> Vec<[u32; 4]> {
+        let mut bytes = vec![0; 60];
+        let mut next = || {
+            stream.write(Moment::ZERO, &mut bytes);
+            let word = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|i| bytes[at + i]));
+            let ports = word(34);
+            [word(26), word(30), ports >> 16, ports & 0xffff]
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn ten_thousand_connections_there_and_back() {
+        for masqueraded in [false, true] {
+            let traffic = Traffic::Connections { masqueraded };
+            let macs = [MacAddr::default(); 2];
+            let [mut there, mut back] = streams(traffic, None, FrameLen::MIN, 1, macs).unwrap();
+            let there: Vec<_> = there.iter_mut().flat_map(|s| flows(s, 5000)).collect();
+            let back: Vec<_> = back.iter_mut().flat_map(|s| flows(s, 5000)).collect();
+            assert_eq!(there.iter().collect::<HashSet<_>>().len(), 10_000);
+            let is_second_half = |port: u32| (10_000..10_200).contains(&port);
+            for (&[src, dst, src_port, dst_port], &reply) in there.iter().zip(&back) {
+                let translated = masqueraded && is_second_half(src_port);
+                let seen = if translated { router_address(1) } else { src };
+                assert_eq!(reply, [dst, seen, dst_port, src_port]);
+            }
+            assert_eq!(there.iter().filter(|flow| is_second_half(flow[2])).count(), 5000);
+            // What remains of a masqueraded connection names it all the same.
+            let names: HashSet<_> =
+                back.iter().map(|reply| (reply[0], reply[1], reply[3])).collect();
+            assert_eq!(names.len(), 10_000);
+        }
+    }
+
+    #[test]
+    fn a_table_without_networks_is_refused() {
+        let macs = [MacAddr::default(); 2];
+        assert!(streams(Traffic::Table, None, FrameLen::MIN, 1, macs).is_err());
+    }
+}

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::placement::Pair;
 use crate::tester::Tester;
 use measure::trial::{Conditions, Counts, since};
-use measure::{Latency, Load, Pace, SelfTest, Trial};
+use measure::{Latency, Load, Pace, SelfTest, Sender, Trial};
 use port::memory::MemoryPort;
 use port::{Batch, Pool, Port, Slab, affinity};
 use router::Router;
@@ -183,7 +183,7 @@ fn drive(tester: &mut Tester, clock: Clock, rate: Option<PacketRate>, duration: 
     let n = tester.streams.iter().flatten().count().max(1);
     let pace = rate.and_then(|rate| Pace::of(PacketRate(rate.0 / n as f64)));
     let load = pace.map_or(Load::FullSpeed, Load::Paced);
-    let before = tester.wires.each_ref().map(|wire| wire.counters());
+    let before = tester.wires.each_ref().map(Port::counters);
     let start = clock.now();
     let (mut senders, mut receiver) = tester.begin(start, duration, load);
     let (mut now, mut turn) = (start, 0);
@@ -215,10 +215,10 @@ fn drive(tester: &mut Tester, clock: Clock, rate: Option<PacketRate>, duration: 
         }
         now = clock.now();
     }
-    let sent: Vec<_> = senders.iter().flatten().map(|sender| sender.sent()).collect();
+    let sent: Vec<_> = senders.iter().flatten().map(Sender::sent).collect();
     tester.end(senders);
     let last_sent = sent.iter().map(|sent| sent.last).max().unwrap_or(start);
-    let after = tester.wires.each_ref().map(|wire| wire.counters());
+    let after = tester.wires.each_ref().map(Port::counters);
     let ports = before.into_iter().zip(after).map(|(before, after)| since(before, after));
     let counts = Counts::gather(sent, &receiver, ports);
     let histogram = receiver.latency();
