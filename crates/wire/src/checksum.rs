@@ -194,8 +194,8 @@ const fn not_zero(checksum: u16) -> u16 {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delta(
-    /// Sum of `~m + m'`, folded after each step.
-    u16,
+    /// Sum of `~m + m'`, folded only when it is applied: no addition waits for another's carry.
+    u32,
 );
 
 impl Delta {
@@ -203,7 +203,7 @@ impl Delta {
     #[inline]
     #[must_use]
     pub const fn u16(self, old: u16, new: u16) -> Delta {
-        Delta(add(self.0, add(!old, new)))
+        Delta(self.0 + !old as u32 + new as u32)
     }
 
     /// A 32-bit word changes. It must stand at an even offset.
@@ -217,13 +217,15 @@ impl Delta {
     #[inline]
     #[must_use]
     pub const fn and(self, other: Delta) -> Delta {
-        Delta(add(self.0, other.0))
+        Delta(self.0 + other.0)
     }
 
     /// The new checksum of an IPv4 header, a TCP segment or an ICMP message.
     #[inline]
     pub const fn apply(self, checksum: u16) -> u16 {
-        !add(!checksum, self.0)
+        let sum = self.0 + !checksum as u32;
+        let sum = (sum & 0xffff) + (sum >> 16);
+        !((sum & 0xffff) + (sum >> 16)) as u16
     }
 
     /// The new checksum of a UDP datagram: 0 ("none") stays, and a computed 0 is sent as
@@ -232,13 +234,6 @@ impl Delta {
     pub const fn apply_udp(self, checksum: u16) -> u16 {
         if checksum == 0 { 0 } else { not_zero(self.apply(checksum)) }
     }
-}
-
-/// One's complement addition.
-#[inline]
-const fn add(a: u16, b: u16) -> u16 {
-    let (sum, carry) = a.overflowing_add(b);
-    sum + carry as u16
 }
 
 #[cfg(test)]
