@@ -12,17 +12,20 @@ use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::{Adjacency, NeighbourId};
 use crate::ip::route::LeafKind;
-use crate::program::Kind;
 use crate::router::Router;
 use port::Batch;
 use wire::{Moment, checksum};
 
 /// Where the last packet went: most often the next one goes there as well.
+#[derive(Default)]
 struct Last {
     leaf: NextHopId,
     /// The destination, where the adjacency depends on it; else 0.
     dst: u32,
+    neighbour: NeighbourId,
     adjacency: Adjacency,
+    /// A packet went there, and the neighbour was told.
+    used: bool,
 }
 
 /// Forwards a batch.
@@ -42,13 +45,12 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     r.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
     let (mut frames, mut packets) = (Count::default(), Count::default());
-    let nowhere = Last { leaf: NextHopId::NONE, dst: 0, adjacency: Adjacency::default() };
-    let mut last = Last { ..nowhere };
+    let mut last = Last::default();
     for (at, mut frame) in batch.drain().enumerate() {
         if leaves[at] != last.leaf || (last.dst != 0 && last.dst != dst[at]) {
-            last = adjacency_behind(r, leaves[at], dst[at], now.as_millis_u32());
+            last = adjacency_behind(r, leaves[at], dst[at]);
         }
-        let adjacency = &last.adjacency;
+        let adjacency = last.adjacency;
         let Some(head) = r.slab.bytes_mut(&mut frame).first_chunk_mut::<34>() else {
             flow::physical_in(r, now, port, frame);
             continue;
@@ -56,17 +58,19 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         let ip_len = u16::from_be_bytes([head[16], head[17]]);
         if !adjacency.ready || ip_len > adjacency.mtu {
             flow::physical_in(r, now, port, frame);
-            last = Last { ..nowhere }; // the slow path may have changed what is known
+            last = Last::default(); // the slow path may have changed what is known
             continue;
+        }
+        if !last.used {
+            last.used = true;
+            let at = last.neighbour.index();
+            r.neighbours.adjacencies_mut()[at].used_ms = now.as_millis_u32();
         }
         head[..14].copy_from_slice(&adjacency.header);
         decrement_ttl(&mut head[14..]);
         frames.add(frame.len() as u64);
         packets.add(ip_len.into());
-        match r.program.interface(adjacency.interface).kind {
-            Kind::Ethernet { .. } => r.transmit(adjacency.interface, frame, fast),
-            Kind::Bridge(_) => flow::link_out(r, now, adjacency.interface, frame, fast),
-        }
+        r.transmit(adjacency.interface, frame, fast);
     }
     if fast {
         r.paths.ipv4_fast_path.merge(packets);
@@ -90,10 +94,10 @@ fn plain_destination(frame: &[u8], own_mac: [u8; 6]) -> u32 {
     if plain { u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]) } else { 0 }
 }
 
-/// The adjacency behind a leaf, marked as used; one that is not ready if there is none, or if it is
-/// not behind a port.
+/// The adjacency behind a leaf; one that is not ready if there is none, or if it is not behind a
+/// port.
 #[inline]
-fn adjacency_behind(r: &mut Router, id: NextHopId, dst: u32, now_ms: u32) -> Last {
+fn adjacency_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
     let leaf = r.routes.leaf(id);
     let (neighbour, dst) = match leaf.kind {
         LeafKind::Gateway => (leaf.neighbour, 0),
@@ -102,12 +106,8 @@ fn adjacency_behind(r: &mut Router, id: NextHopId, dst: u32, now_ms: u32) -> Las
         }
         LeafKind::None | LeafKind::Ecmp | LeafKind::Special => (NeighbourId::NONE, 0),
     };
-    let adjacency = &mut r.neighbours.adjacencies_mut()[neighbour.index()];
-    if adjacency.ready {
-        adjacency.used_ms = now_ms;
-    }
-    let mut adjacency = *adjacency;
+    let mut adjacency = *r.neighbours.adjacency(neighbour);
     // By which port a frame leaves a bridge is for the slow path to find out.
     adjacency.ready = adjacency.ready && r.is_port(adjacency.interface);
-    Last { leaf: id, dst, adjacency }
+    Last { leaf: id, dst, neighbour, adjacency, used: false }
 }

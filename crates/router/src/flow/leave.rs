@@ -72,13 +72,6 @@ pub(super) fn record(
     if !plain || !direct || !tracked {
         return;
     }
-    // A packet that marked its connection still took the regular path; the next ones will not.
-    let marked = p.flow.is_some_and(|flow| {
-        Connections::fasttrack_allows(r.connections.flow(flow)) && r.program.fasttrack()
-    });
-    if marked && !p.fasttrack && r.program.interface(p.port).fast_rx {
-        return;
-    }
     let flow = match p.flow {
         Some(flow) if p.fasttrack || r.connections.is_settled(flow) => flow,
         None if !r.program.tracking => match r.untracked_flow(now, p) {
@@ -87,11 +80,9 @@ pub(super) fn record(
         },
         _ => return,
     };
-    // A flow that has just been set up for FastTrack: its next packet goes another way than this.
-    let to_fasttrack = Connections::fasttrack_allows(r.connections.flow(flow))
-        && r.program.fasttrack()
-        && r.program.interface(p.port).fast_rx;
-    if to_fasttrack && !p.fasttrack {
+    // What a FastTracked connection sends by the regular way is counted apart, and the next packet
+    // most likely takes the other way.
+    if Connections::fasttrack_allows(r.connections.flow(flow)) && !p.fasttrack {
         return;
     }
     let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else { return };

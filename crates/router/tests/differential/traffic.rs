@@ -303,6 +303,9 @@ fn pieces(frame: &[u8], cut: Cut) -> Vec<Vec<u8>> {
     let l3 = usize::from(layers.l3);
     let header_len = usize::from(frame[l3] & 15) * 4;
     let (head, body) = frame[..layers.l3_end.into()].split_at(l3 + header_len);
+    if body.is_empty() {
+        return vec![frame.to_vec()];
+    }
     let mut pieces = Vec::new();
     let mut at = 0;
     while at < body.len() {
