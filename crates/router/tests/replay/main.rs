@@ -50,6 +50,14 @@ const MASQUERADE: &str = "/ip firewall nat
 add chain=srcnat action=masquerade out-interface=ether2
 ";
 
+/// Ports that no client uses: every connection but pings gets another one.
+const OTHER_PORTS: (u16, u16) = (2000, 9999);
+const MASQUERADE_TO_OTHER_PORTS: &str = "/ip firewall nat
+add chain=srcnat action=masquerade out-interface=ether2 protocol=tcp to-ports=2000-9999
+add chain=srcnat action=masquerade out-interface=ether2 protocol=udp to-ports=2000-9999
+add chain=srcnat action=masquerade out-interface=ether2
+";
+
 /// What a home router comes with.
 const HOME: &str = "/ip firewall filter
 add chain=forward action=accept connection-state=established,related
@@ -71,6 +79,8 @@ struct Setup {
     policy: Policy,
     /// There is a masquerade rule.
     nat: bool,
+    /// The only ports that it may give to TCP and UDP.
+    to_ports: Option<(u16, u16)>,
     /// What reaches and matches each filter rule.
     rules: Vec<Matches>,
 }
@@ -131,6 +141,7 @@ fn through_plain_routing() {
         script: String::new(),
         policy: Policy::default(),
         nat: false,
+        to_ports: None,
         rules: Vec::new(),
     });
 }
@@ -144,6 +155,7 @@ fn through_a_home_router() {
         script: format!("{MASQUERADE}{HOME}"),
         policy: HOME_POLICY,
         nat: true,
+        to_ports: None,
         rules: vec![is_known, is_invalid, is_uninvited, is_new],
     });
 }
@@ -154,7 +166,20 @@ fn through_a_home_router_with_fasttrack() {
         script: format!("{MASQUERADE}{FASTTRACK}{HOME}"),
         policy: Policy { fasttrack: true, ..HOME_POLICY },
         nat: true,
+        to_ports: None,
         rules: vec![is_known, is_known, is_invalid, is_uninvited, is_new],
+    });
+}
+
+/// Every port changes, so every packet of a long connection is rewritten on the fast path too.
+#[test]
+fn through_a_home_router_with_other_ports() {
+    check(&Setup {
+        script: format!("{MASQUERADE_TO_OTHER_PORTS}{HOME}"),
+        policy: HOME_POLICY,
+        nat: true,
+        to_ports: Some(OTHER_PORTS),
+        rules: vec![is_known, is_invalid, is_uninvited, is_new],
     });
 }
 
@@ -170,6 +195,7 @@ fn through_25_rules() {
         script: format!("/ip firewall filter\n{rules}add chain=forward action=accept\n"),
         policy: Policy { tracking: true, ..Policy::default() },
         nat: false,
+        to_ports: None,
         rules: expected,
     });
 }
@@ -183,6 +209,7 @@ fn through_simple_queues() {
         script: format!("{MASQUERADE}/queue simple\n{queues}"),
         policy: Policy { tracking: true, ..Policy::default() },
         nat: true,
+        to_ports: None,
         rules: Vec::new(),
     });
 }

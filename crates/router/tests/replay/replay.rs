@@ -237,7 +237,11 @@ impl<'a> Replay<'a> {
             let end = connection.last_ns.saturating_add(gone);
             (row.time_ns < end.saturating_add(slack.as_nanos() as u64)).then_some(at)
         };
-        if port == own {
+        if let (Some((low, high)), 6 | 17) = (self.setup.to_ports, protocol) {
+            assert!((low..=high).contains(&port), "{port}: {}", self.describe(n));
+            assert_eq!(using(port, Duration::ZERO), None, "{}", self.describe(n));
+            self.n_changed += usize::from(port != own);
+        } else if port == own {
             let user = using(port, Duration::ZERO);
             assert_eq!(user, None, "the port is somebody else's: {}", self.describe(n));
         } else {
