@@ -28,9 +28,9 @@ pub mod traffic;
 
 // The router fed from memory, only its own time counted.
 pub mod one_core;
-/// Which cores, and how far they are apart.
+// Which cores, and how far they are apart.
 pub mod placement;
-/// Tester and router on a core each, in real time.
+// Tester and router on a core each, in real time.
 pub mod two_cores;
 
 // All cells of the performance table.

@@ -161,7 +161,7 @@ fn udp_flows(flows: usize, nat: bool) -> Vec<(usize, Vec<Vec<u8>>)> {
     };
     let back = |n: usize| {
         let src = ip(10, 0, 1, 1) + (n / 1024) as u32;
-        let dst = if nat && src % 2 == 0 { ip(10, 0, 2, 254) } else { src };
+        let dst = if nat && src.is_multiple_of(2) { ip(10, 0, 2, 254) } else { src };
         let frame = craft::udp(ip(10, 0, 2, 1), 7, dst, 10_000 + n as u16);
         craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 2]), dst_mac: own_mac(2), ..frame }.build()
     };

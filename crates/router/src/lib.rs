@@ -40,10 +40,10 @@ pub mod ip;
 // Queues: how fast traffic may pass, and what waits meanwhile.
 pub mod queue;
 
-/// What the console shows of the running router.
+// What the console shows of the running router.
 pub mod status;
 
-/// What the console can tell it to do beside changing its configuration.
+// What the console can tell it to do beside changing its configuration.
 pub mod commands;
 
 pub use commands::COMMANDS;

@@ -55,7 +55,7 @@ fn check(name: &str, script: &str, reference: bool) {
         dst_mac: own_mac(2),
         ..craft::udp(ip(10, 0, 2, 1), 53, client, 1000 + n % 20)
     };
-    let mut round = |rig: &mut Rig| -> u64 {
+    let round = |rig: &mut Rig| -> u64 {
         let mut allocated = 0;
         for n in 0..100 {
             rig.send(1, &there(n).build());
