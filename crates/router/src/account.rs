@@ -6,6 +6,7 @@
 //!
 //! Never changes anything.
 
+use crate::discard::Discard;
 use crate::firewall::connection::Connections;
 use crate::firewall::log::Log;
 use crate::interface::InterfaceId;
@@ -34,7 +35,59 @@ impl Held {
     }
 }
 
+/// What counters that a user may reset do not say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
+    /// Answers, requests, copies for more ports, fragments.
+    pub(crate) made: u64,
+    /// ARP, and what left as fragments.
+    pub(crate) consumed: u64,
+    /// Frames beyond the first of discarded datagrams, which count once.
+    pub(crate) more_pieces: u64,
+}
+
+/// Where all frames came from, and where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// By ports.
+    pub received: u64,
+    /// By the router: answers, requests, copies for more ports, fragments.
+    pub made: u64,
+    /// By ports.
+    pub sent: u64,
+    /// For a reason that [`Router::discards`] names.
+    pub discarded: u64,
+    /// Come to their end here: ARP, and what left as fragments.
+    pub consumed: u64,
+    /// Waiting.
+    pub held: u64,
+}
+
+impl Frames {
+    /// Whether no frame is missing and none too many.
+    pub fn balance(&self) -> bool {
+        self.received + self.made == self.sent + self.discarded + self.consumed + self.held
+    }
+}
+
 impl Router {
+    /// Where all frames came from, and where they are.
+    pub fn frames(&self) -> Frames {
+        // What could not be made was never a frame.
+        let never = [Discard::NoFrame, Discard::IcmpRateLimited];
+        let never: u64 = never.iter().map(|&reason| self.discards.get(reason)).sum();
+        Frames {
+            received: self.tally.received,
+            made: self.tally.made,
+            sent: self.tally.sent,
+            discarded: self.discards.total() - never + self.tally.more_pieces,
+            consumed: self.tally.consumed,
+            held: self.held().total(),
+        }
+    }
+
     /// The frames that wait inside the router.
     pub fn held(&self) -> Held {
         let frames = |leaving: &crate::flow::Leaving| 1 + leaving.rest.len() as u64;

@@ -385,6 +385,8 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
         }
         let mut pieces = std::mem::take(&mut r.pieces);
         let whole = fragment::split(&mut r.pool, frame, l3.into(), mtu, |f| pieces.push(f));
+        r.tally.consumed += 1;
+        r.tally.made += pieces.len() as u64;
         if !whole {
             r.discards.add(Discard::NoFrame);
         }

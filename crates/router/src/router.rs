@@ -9,6 +9,7 @@
 //! Owned by one core. Everything that happens comes in by [`Router::configure`] (between two
 //! breaths) and [`Router::breathe`].
 
+use crate::account::Tally;
 use crate::counter::{Count, CounterBook, Counters};
 use crate::discard::{Discard, Discards};
 use crate::fast;
@@ -92,6 +93,8 @@ pub struct Router {
     /// By place of the bridge.
     pub(crate) hosts: Vec<Hosts>,
     pub(crate) interface_counts: Vec<InterfaceCounts>,
+    /// Where frames came from and went, for [`Router::frames`].
+    pub(crate) tally: Tally,
     pub(crate) paths: PathCounts,
     pub(crate) outboxes: Vec<Outbox>,
     /// The port infos the device was made with.
@@ -158,6 +161,7 @@ impl Router {
             interface_counts: Vec::new(),
             paths: PathCounts::default(),
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
+            tally: Tally::default(),
             interface_ids: ids,
             ports,
             inbox: None,
@@ -251,6 +255,7 @@ impl Router {
                 continue;
             }
             received += n;
+            self.tally.received += n as u64;
             let id = self.program.ports[at];
             let rx = &mut self.interface_counts[id.index()].rx;
             rx.packets += n as u64;
@@ -341,6 +346,7 @@ impl Router {
             if sent.packets != 0 {
                 let fast = std::mem::take(&mut outbox.fast);
                 let counts = &mut self.interface_counts[self.program.ports[at].index()];
+                self.tally.sent += sent.packets;
                 counts.tx.merge(sent);
                 counts.fast_tx.merge(fast);
             }
@@ -384,7 +390,8 @@ impl Router {
     /// Puts a packet to its end, for a reason.
     pub(crate) fn discard(&mut self, p: Packet, why: Discard) {
         self.discards.add(why);
-        self.consume(p);
+        self.tally.more_pieces += p.rest.len() as u64;
+        self.free(p);
     }
 
     /// Puts a frame to its end, for a reason.
@@ -395,6 +402,11 @@ impl Router {
 
     /// Frees a packet that has reached its destination: here.
     pub(crate) fn consume(&mut self, p: Packet) {
+        self.tally.consumed += 1 + p.rest.len() as u64;
+        self.free(p);
+    }
+
+    fn free(&mut self, p: Packet) {
         self.pool.free(p.frame);
         for piece in p.rest {
             self.pool.free(piece.frame);
@@ -433,7 +445,9 @@ impl Router {
     pub(crate) fn tcp_reset(&mut self, p: &Packet) -> Option<Frame> {
         let slab = self.slab.clone();
         let ip = &slab.bytes(&p.frame)[usize::from(p.layers.l3)..usize::from(p.layers.l3_end)];
-        icmp::tcp_reset(&mut self.pool, ip, &p.layers)
+        let reset = icmp::tcp_reset(&mut self.pool, ip, &p.layers)?;
+        self.tally.made += 1;
+        Some(reset)
     }
 
     pub(crate) fn dont_fragment(&self, p: &Packet) -> bool {
@@ -557,7 +571,10 @@ impl Router {
         };
         let message = ArpMessage::request(mac, own, request.address);
         match arp::frame(&mut self.pool, message, mac, request.to) {
-            Some(frame) => flow::link_out(self, now, request.interface, frame, false),
+            Some(frame) => {
+                self.tally.made += 1;
+                flow::link_out(self, now, request.interface, frame, false);
+            }
             None => self.discards.add(Discard::NoFrame),
         }
     }
@@ -576,6 +593,7 @@ impl Router {
     /// A second frame with the same bytes.
     pub(crate) fn copy_frame(&mut self, frame: &Frame) -> Option<Frame> {
         let mut copy = self.pool.alloc(frame.len())?;
+        self.tally.made += 1;
         self.slab.bytes_mut(&mut copy).copy_from_slice(self.slab.bytes(frame));
         Some(copy)
     }

@@ -30,6 +30,7 @@ pub(crate) fn queue(
         return r.queues.enqueue(leaf, leaving, len);
     }
     r.discards.add(Discard::QueueFull);
+    r.tally.more_pieces += leaving.rest.len() as u64;
     r.pool.free(leaving.frame);
     for piece in leaving.rest {
         r.pool.free(piece.frame);

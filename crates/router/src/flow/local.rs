@@ -92,8 +92,12 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if for_us && message.operation == Operation::Request {
         let reply = message.reply_from(mac);
-        if let Some(frame) = arp::frame(&mut r.pool, reply, mac, message.sender_mac) {
-            link_out(r, now, interface, frame, false);
+        match arp::frame(&mut r.pool, reply, mac, message.sender_mac) {
+            Some(frame) => {
+                r.tally.made += 1;
+                link_out(r, now, interface, frame, false);
+            }
+            None => r.discards.add(Discard::NoFrame),
         }
     }
     r.consume(p);
@@ -118,7 +122,10 @@ pub(super) fn answer(r: &mut Router, now: Moment, p: &Packet, error: icmp::Error
     let slab = r.slab.clone();
     let original = &slab.bytes(&p.frame)[l3..end];
     match icmp::error(&mut r.pool, original, error, src) {
-        Some(frame) => local_out(r, now, frame),
+        Some(frame) => {
+            r.tally.made += 1;
+            local_out(r, now, frame);
+        }
         None => r.discards.add(Discard::NoFrame),
     }
 }

@@ -126,6 +126,11 @@ impl Pair {
         for (at, rig) in self.rigs.iter().enumerate() {
             let in_use = [reference.2, fast.2][at];
             let held = rig.router.held();
+            let frames = rig.router.frames();
+            if !frames.balance() {
+                let discards: Vec<_> = rig.router.discards().iter().collect();
+                return Err(format!("not accounted for: {frames:?}, {discards:?}"));
+            }
             if in_use != held.total() {
                 return Err(format!("{} frames in use, but {held:?}", in_use));
             }
