@@ -7,7 +7,7 @@
 //!
 //! Frames and duration are what was measured; rates are derived from them here and nowhere else,
 //! every bit rate with its layer in its name (L1 with preamble and gap, L2 with FCS, L3 the IP
-//! packet). Names in the file are the fields' names. Changing one is a new [`SCHEMA`](crate::result::SCHEMA).
+//! packet). Names in the file are the fields' names. Changing one is a new [`SCHEMA`].
 //!
 //! Never reads or writes a file; never rounds.
 

@@ -6,7 +6,7 @@
 //!
 //! Run before a device is measured, per frame length, with the very streams of the measurement.
 //! What comes out is the tester's maximum offered load (RFC 2285 §3.5.3), and the rule by which a
-//! result is believed: at least [`HEADROOM`](crate::self_test::HEADROOM) below it, or the result is *tester-limited*.
+//! result is believed: at least [`HEADROOM`] below it, or the result is *tester-limited*.
 //!
 //! Never reads a clock: the caller brings one.
 

@@ -5,8 +5,8 @@
 //!                 └─ copy, In ─► sink ◄─── copy, Out ────┘
 //! ```
 //!
-//! A sink is a vector, a [`pcap::Writer`](crate::pcap::Writer) or a
-//! [`pcapng::Writer`](crate::pcapng::Writer). What is sent is copied before the inner port may drop
+//! A sink is a vector, a [`pcap::Writer`] or a
+//! [`pcapng::Writer`]. What is sent is copied before the inner port may drop
 //! it, as a sniffer on an interface sees it. Time is the `now` that was passed in, counted from
 //! [`starting_at`](CapturePort::starting_at).
 //!

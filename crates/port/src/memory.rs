@@ -49,7 +49,7 @@ pub fn wire(frames: usize) -> (MemoryPort, MemoryPort) {
 /// needs a longer one than what it tests.
 ///
 /// # Panics
-/// As [`wire`].
+/// As [`wire()`].
 pub fn wire_between(a: usize, b: usize) -> (MemoryPort, MemoryPort) {
     let (tx_a, rx_b) = ring(b);
     let (tx_b, rx_a) = ring(a);

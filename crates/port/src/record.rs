@@ -5,7 +5,7 @@
 //!                       └─ pcapng::Reader ─┘
 //! ```
 //!
-//! [`Reader`](record::Reader) looks at the first four bytes and takes the format they name. Bytes from a file are
+//! [`Reader`] looks at the first four bytes and takes the format they name. Bytes from a file are
 //! as hostile as bytes from a wire: every length is checked before it is believed, and what is
 //! wrong is said with its place. Nobody here opens a file: callers bring `Read` and `Write`.
 //!

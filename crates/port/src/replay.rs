@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A time that lies before its predecessor's counts as the same: frames keep the file's order.
-//! What cannot be played is skipped and counted in [`Skipped`](replay::Skipped); a file that turns out broken ends
+//! What cannot be played is skipped and counted in [`Skipped`]; a file that turns out broken ends
 //! the replay, and [`error`](ReplayPort::error) says why. To keep what is sent, wrap the port in a
 //! [`CapturePort`](crate::CapturePort).
 //!
