@@ -236,6 +236,15 @@ fn paths(c: &mut Criterion) {
     let traffic = [(0, frames(1, 2)), (1, frames(2, 1))];
     run(c, "bridging, 1,000 hosts", &mut device, &traffic);
 
+    let bridge_rules: String = (0..25)
+        .map(|n| format!("add chain=forward src-mac-address=06:FF:00:00:00:{n:02X} action=drop\n"))
+        .fold(String::new(), |all, rule| all + &rule);
+    let mut device = Device::new(&format!(
+        "/interface bridge add\n/interface bridge port\nadd bridge=bridge1 interface=ether1\n\
+         add bridge=bridge1 interface=ether2\n/interface bridge filter\n{bridge_rules}",
+    ));
+    run(c, "bridging, 1,000 hosts, 25 filter rules", &mut device, &traffic);
+
     let mut device = routed("/ip firewall connection tracking set enabled=yes\n");
     hosts(&mut device, 10);
     run(c, "conntrack, 10,000 flows", &mut device, &udp_flows(flows, false));

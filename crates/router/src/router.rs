@@ -13,6 +13,7 @@ use crate::account::Tally;
 use crate::counter::{Count, CounterBook, Counters};
 use crate::discard::{Discard, Discards};
 use crate::fast;
+use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::{Connections, Flags, FlowId, Tracking};
 use crate::firewall::log::Log;
 use crate::firewall::rule;
@@ -108,6 +109,8 @@ pub struct Router {
     outgoing: Batch,
     /// Traces not in use: their memory is used again.
     traces: Vec<Trace>,
+    /// What the bridge filter said, by kind of frame.
+    pub(crate) verdicts: Verdicts,
     /// Scratch for the bridge filter's walk.
     pub(crate) bridge_trace: Trace,
     /// Scratch for what queues let go.
@@ -168,6 +171,7 @@ impl Router {
             chores_at: Moment::ZERO,
             outgoing: Batch::new(),
             traces: Vec::new(),
+            verdicts: Verdicts::default(),
             bridge_trace: Trace::default(),
             released: Vec::new(),
             targets: Vec::new(),

@@ -8,6 +8,7 @@
 //! Deciding before learning gives the same as the slow path's order, unless a frame is sent to its
 //! own source: that one is left to the slow path.
 
+use super::verdicts::{self, Key};
 use crate::counter::Count;
 use crate::discard::Discard;
 use crate::firewall::rule::Books;
@@ -16,7 +17,9 @@ use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::packet::{ConnectionState, View};
 use crate::program::BridgeAt;
+use crate::recipe::Way;
 use crate::router::Router;
+use crate::trace::Guard;
 use port::{Batch, Frame};
 use wire::Moment;
 use wire::layers::{self, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
@@ -71,13 +74,35 @@ pub(super) fn receive(
     }
 }
 
-/// Whether the bridge filter lets a frame go from port to port.
+/// Whether the bridge filter lets a frame go from port to port: as it said before of frames like
+/// this one, else by walking the rules.
+#[inline(always)]
 fn accepts(
+    r: &mut Router,
+    now: Moment,
+    sides: (InterfaceId, InterfaceId),
+    at: BridgeAt,
+    frame: &Frame,
+) -> bool {
+    let key = verdicts::key(r.slab.bytes(frame), sides.0, sides.1);
+    let known = key.and_then(|key| r.verdicts.find(&key, r.recipes.generation()));
+    let recipe = known.and_then(|verdict| r.recipes.get_mut(verdict.recipe));
+    if let (Some(verdict), Some(recipe)) = (known, recipe) {
+        recipe.count.add(frame.len() as u64);
+        return verdict.accepted;
+    }
+    walk(r, now, sides, at, frame, key)
+}
+
+/// Walks the rules, and keeps what they said if the next frame with this key must hear the same.
+#[cold]
+fn walk(
     r: &mut Router,
     now: Moment,
     (from, to): (InterfaceId, InterfaceId),
     at: BridgeAt,
     frame: &Frame,
+    key: Option<Key>,
 ) -> bool {
     let bytes = r.slab.bytes(frame);
     // A bridge need not understand what it forwards.
@@ -104,6 +129,13 @@ fn accepts(
         log: &mut r.log,
     };
     let accepted = r.program.bridge_filter.accepts(Chain::Forward, &view, &mut books);
+    let trace = &r.bridge_trace;
+    if let Some(key) = key.filter(|_| !trace.once && trace.guard == Guard::default()) {
+        let guard = trace.guard;
+        let way = Way { guard, port: from, queue: None, fasttrack: false, fast: false };
+        let recipe = r.recipes.number(way, trace, &mut r.counters);
+        r.verdicts.keep(key, recipe, r.recipes.generation(), accepted);
+    }
     r.bridge_trace.clear();
     accepted
 }

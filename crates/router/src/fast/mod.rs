@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  batch of one port ─┬─ ipv4    nothing to ask but the FIB: look up, rewrite, out
-//!                     ├─ bridge  nothing to ask but the hosts
+//!                     ├─ bridge  nothing to ask but the hosts, and what the filter said before
 //!                     └─ replay  a recipe per flow: what its first packet went through
 //!   whatever does not fit ─► flow::physical_in, at its place in the batch, so order is kept
 //! ```
@@ -10,12 +10,14 @@
 //! Which one a port uses is compiled into the program. Nothing here decides anything that
 //! `flow.rs` does not: a packet is either treated exactly as there, or handed over to it.
 
-// Bridging when there is nothing to ask but the hosts.
+// Bridging between known hosts.
 mod bridge;
 // Routing when there is nothing to ask but the FIB.
 mod ipv4;
 // Replaying recipes: a flow's packets after its first ones.
 mod replay;
+// What the bridge filter said of frames like this one.
+pub(crate) mod verdicts;
 
 use crate::flow;
 use crate::interface::InterfaceId;

@@ -1,0 +1,110 @@
+//! What the bridge filter said of frames like this one.
+//!
+//! ```text
+//! MACs, EtherType, ports, 5-tuple ─► 32-byte key ─► one line ─┬─► same: count its recipe, done
+//!                                                             └─► else: walk the rules, keep
+//! ```
+//!
+//! The bridge's recipes: everything its filter can look at is in the key, or else the walk says
+//! that it must not be kept ([`Trace::once`](crate::trace::Trace)). Direct-mapped: a newcomer takes
+//! the place of whoever was there, so nothing is searched, aged or full.
+//!
+//! Never holds what is not plain: tags, fragments, options, headers that are cut off.
+
+use crate::interface::InterfaceId;
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_SVLAN, ETHERTYPE_VLAN, protocol};
+
+/// Frames that the filter cannot tell apart have the same key.
+pub(crate) type Key = [u64; 4];
+
+/// What was said of a key's frames.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct Verdict {
+    key: Key,
+    /// What to count; 0 marks a place that was never used.
+    pub(crate) recipe: u32,
+    /// The program it was said under.
+    generation: u32,
+    /// Whether the frame may pass.
+    pub(crate) accepted: bool,
+}
+
+/// The verdicts that are kept, made when the first one is.
+#[derive(Default)]
+pub(crate) struct Verdicts {
+    places: Vec<Verdict>,
+}
+
+/// Verdicts kept: 1 MiB of them.
+const PLACES: usize = 1 << 14;
+
+impl Verdicts {
+    /// The verdict on these frames under this generation of the program.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: &Key, generation: u32) -> Option<Verdict> {
+        let verdict = self.places.get(place(key))?;
+        (verdict.key == *key && verdict.generation == generation && verdict.recipe != 0)
+            .then_some(*verdict)
+    }
+
+    /// Keeps a verdict.
+    pub(crate) fn keep(&mut self, key: Key, recipe: u32, generation: u32, accepted: bool) {
+        if self.places.is_empty() {
+            self.places = vec![Verdict::default(); PLACES];
+        }
+        self.places[place(&key)] = Verdict { key, recipe, generation, accepted };
+    }
+}
+
+#[inline(always)]
+fn place(&[a, b, c, d]: &Key) -> usize {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let once = (a ^ c.rotate_left(32)).wrapping_mul(ODD);
+    let twice = (once ^ b ^ d.rotate_left(17)).wrapping_mul(ODD);
+    (twice >> 32) as usize & (PLACES - 1)
+}
+
+/// The key of a frame on its way between two ports; `None` if it is not plain.
+#[inline(always)]
+pub(crate) fn key(frame: &[u8], from: InterfaceId, to: InterfaceId) -> Option<Key> {
+    let head = frame.first_chunk::<54>()?; // shorter ones are no Ethernet frames
+    let be64 =
+        |at: usize| -> u64 { head[at..].first_chunk().map_or(0, |b| u64::from_be_bytes(*b)) };
+    let ether_type = u16::from_be_bytes([head[12], head[13]]);
+    let (mut addresses, mut transport) = (0, 0);
+    match ether_type {
+        ETHERTYPE_VLAN | ETHERTYPE_SVLAN => return None,
+        ETHERTYPE_IPV4 => {
+            let total = usize::from(u16::from_be_bytes([head[16], head[17]]));
+            let fragment = u16::from_be_bytes([head[20], head[21]]) & 0x3fff;
+            if head[14] != 0x45 || !(20..=frame.len() - 14).contains(&total) || fragment != 0 {
+                return None;
+            }
+            let ports = match head[23] {
+                protocol::UDP => {
+                    let len = usize::from(u16::from_be_bytes([head[38], head[39]]));
+                    total >= 28 && (8..=total - 20).contains(&len)
+                }
+                protocol::TCP => {
+                    let header = usize::from(head[46] >> 4) * 4;
+                    total >= 40 && (20..=total - 20).contains(&header)
+                }
+                protocol::ICMP => return None,
+                _ => false,
+            };
+            addresses = be64(26);
+            transport = if ports { be64(34) >> 32 } else { 0 } << 8 | u64::from(head[23]);
+            // A damaged header has no ports; that is another kind of frame.
+            transport |= u64::from(ports) << 40;
+        }
+        _ => {}
+    }
+    let sides = u64::from(from.0) << 48 | u64::from(to.0) << 32;
+    Some([
+        be64(0) >> 16 << 16 | u64::from(ether_type),
+        be64(6) >> 16 << 16 | transport >> 32,
+        addresses,
+        sides | transport & 0xffff_ffff,
+    ])
+}
