@@ -244,6 +244,12 @@ impl Router {
         self.routes.feed(routes)
     }
 
+    /// Takes fed routes back, between two breaths; returns how many there were.
+    pub fn withdraw_routes(&mut self, prefixes: impl IntoIterator<Item = Ipv4Prefix>) -> usize {
+        self.recipes.forget(&mut self.counters);
+        prefixes.into_iter().filter(|&prefix| self.routes.unfeed(prefix)).count()
+    }
+
     /// One breath: receives from every port, forwards, does what is due, sends. `ports` are those
     /// the router was made with, in their order. Returns how many frames came in.
     ///

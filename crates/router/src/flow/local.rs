@@ -6,7 +6,7 @@ use super::{link_out, output, reason};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::{arp, icmp};
-use crate::packet::Packet;
+use crate::packet::{ConnectionState, Packet};
 use crate::router::Router;
 use port::Frame;
 use wire::arp::Operation;
@@ -47,6 +47,9 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
         layers.tuple = layers.tuple.reversed();
     }
     (p.port, p.in_interface, p.fast) = (InterfaceId::NONE, InterfaceId::NONE, false);
+    // What was found out about the request is not true of the reply.
+    (p.flow, p.related, p.translated) = (None, None, None);
+    p.connection_state = ConnectionState::Untracked;
     p.trace.clear();
     output(r, now, p)
 }
