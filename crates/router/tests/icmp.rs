@@ -45,15 +45,17 @@ fn error_in(frame: &[u8], about: &[u8]) -> (u8, u8, u32) {
     (icmp.kind(), icmp.code(), u32::from_be_bytes(word))
 }
 
+/// Configuration, packet, and the answer's type, code, second word; or none; and the reason.
+type Case<'a> = (String, Frame<'a>, Option<(u8, u8, u32)>, Discard);
+
 #[test]
 fn errors_by_cause() {
     let payload = [7; 800];
     let far = ip(10, 0, 2, 1);
     let reject = |with: &str| format!("/ip firewall filter add chain=forward action=reject{with}");
     let plain = String::new();
-    // Configuration, packet, and the answer's type, code, second word; or none; and the reason.
     #[rustfmt::skip]
-    let cases: Vec<(String, Frame, Option<(u8, u8, u32)>, Discard)> = vec![
+    let cases: Vec<Case> = vec![
         (plain.clone(), Frame { ttl: 1, ..to(far) }, Some((11, 0, 0)), Discard::TtlExceeded),
         (plain.clone(), Frame { ttl: 0, ..to(far) }, Some((11, 0, 0)), Discard::TtlExceeded),
         (plain.clone(), to(ip(8, 8, 8, 8)), Some((3, 0, 0)), Discard::NoRoute),

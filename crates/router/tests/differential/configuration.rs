@@ -23,6 +23,12 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
+    /// A layout (bit n: ether n+1 is bridged), and these lines.
+    pub(crate) fn of(bridged: u8, typed: &[&str]) -> Configuration {
+        let typed = typed.iter().map(ToString::to_string).collect();
+        Configuration { bridged, slow: (0, 0), typed }
+    }
+
     pub(crate) fn capabilities(&self) -> Vec<Capabilities> {
         let port = |n: u8| Capabilities {
             fast_path_rx: self.slow.0 >> n & 1 == 0,

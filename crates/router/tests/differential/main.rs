@@ -11,6 +11,7 @@
 //! `WIRESPEED_CASES=20000 cargo test -p router --test differential` looks longer.
 
 mod configuration;
+mod regressions;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod traffic;
@@ -132,7 +133,7 @@ impl Pair {
                 return Err(format!("not accounted for: {frames:?}, {discards:?}"));
             }
             if in_use != held.total() {
-                return Err(format!("{} frames in use, but {held:?}", in_use));
+                return Err(format!("{in_use} frames in use, but {held:?}"));
             }
         }
         if reference.0 != fast.0 {
@@ -169,7 +170,7 @@ fn slab(reference: bool) -> Slab {
 
 /// What a panic said.
 fn message(panic: &dyn Any) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     format!("panic: {}", text.unwrap_or_default())
 }

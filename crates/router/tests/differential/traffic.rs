@@ -199,6 +199,41 @@ fn kind() -> impl Strategy<Value = Kind> {
 }
 
 impl Packet {
+    /// A datagram of host 1 behind a port to an address, by way of the router.
+    pub(crate) fn udp(port: u8, dst: u32) -> Packet {
+        Packet {
+            port: port.into(),
+            link: Link::Router,
+            src: host(port, 1),
+            dst,
+            kind: Kind::Udp(1000, 53),
+            payload: 0,
+            ttl: 64,
+            tos: 0,
+            dont_fragment: false,
+            options: false,
+            vlan: false,
+            cut: None,
+            broken: None,
+        }
+    }
+
+    /// An ARP request for the router.
+    pub(crate) fn arp(port: u8) -> Packet {
+        Packet { kind: Kind::ArpRequest, payload: 1, ..Packet::udp(port, 0) }
+    }
+
+    /// So many bytes of data, not to be fragmented.
+    pub(crate) fn whole(self, payload: usize) -> Packet {
+        Packet { payload, dont_fragment: true, ..self }
+    }
+
+    /// A SYN in fragments, the last one first.
+    pub(crate) fn syn_backwards(self) -> Packet {
+        let kind = Kind::Tcp { ports: (1000, 80), flags: 2, seq: 999, ack: 0 };
+        Packet { kind, cut: Some(Cut::Backwards(16)), ..self }
+    }
+
     /// The frames, as they come to this router.
     pub(crate) fn frames(&self, rig: &Rig) -> Vec<Vec<u8>> {
         let program = rig.router.program();
@@ -257,7 +292,7 @@ impl Packet {
             }
             Kind::Protocol(protocol) => Frame { body: Body::Ip { protocol }, ..template }.build(),
             Kind::ArpRequest => {
-                let target = if self.payload % 3 == 0 { self.dst } else { router_ip };
+                let target = if self.payload.is_multiple_of(3) { self.dst } else { router_ip };
                 craft::arp(ArpMessage::request(src_mac, self.src, target)).build()
             }
             Kind::ArpReply => {
@@ -266,7 +301,11 @@ impl Packet {
             }
             Kind::Gratuitous => {
                 // Somebody else has the address now, for those with an odd payload.
-                let mac = if self.payload % 2 == 0 { src_mac } else { MacAddr([6, 0, 0, 0, 9, 9]) };
+                let mac = if self.payload.is_multiple_of(2) {
+                    src_mac
+                } else {
+                    MacAddr([6, 0, 0, 0, 9, 9])
+                };
                 craft::arp(ArpMessage::request(mac, self.src, self.src)).build()
             }
             Kind::Other(ether_type) => Frame { body: Body::Raw { ether_type }, ..template }.build(),
