@@ -28,6 +28,8 @@ use wire::MacAddr;
 /// Hosts a bridge keeps unless told otherwise.
 pub const MAX_HOSTS: usize = 1 << 17;
 
+/// Buckets up to which a table doubles for any collision: 32 KB.
+const SMALL: usize = 256;
 /// Stamps are this coarse, in ms: a host that talks all the time is written once a second.
 const STAMP: u32 = 1000;
 
@@ -321,8 +323,8 @@ impl Hosts {
                 break;
             }
             // Both full. An eighth full at least, or somebody makes addresses that collide: then
-            // doubling would only waste memory.
-            if self.len * 2 < self.buckets.len() {
+            // doubling would only waste memory. In a small table five hosts meet by chance.
+            if self.len * 2 < self.buckets.len() && self.buckets.len() >= SMALL {
                 return false;
             }
             self.double();
