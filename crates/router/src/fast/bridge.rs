@@ -8,7 +8,7 @@
 //! Deciding before learning gives the same as the slow path's order, unless a frame is sent to its
 //! own source: that one is left to the slow path.
 
-use super::verdicts::{self, Key};
+use super::verdicts::{self, Key, Verdict};
 use crate::counter::Count;
 use crate::discard::Discard;
 use crate::firewall::rule::Books;
@@ -48,18 +48,17 @@ pub(super) fn receive(
     let filtered = !r.program.bridge_filter.is_empty();
     let now_ms = now.as_millis_u32();
     let mut forwarded = Count::default();
+    if filtered {
+        prefetch_verdicts(r, port, at, &macs[..batch.len()], batch);
+    }
     for (&(dst, src), frame) in macs.iter().zip(batch.drain()) {
-        let hosts = &mut r.hosts[at.0];
-        let to = match hosts.lookup(dst) {
-            Some(host) if !host.local => host.port,
-            _ => InterfaceId::NONE,
-        };
+        let to = port_of(r, at, dst);
         if !r.program.bridge(at).may_pass(&from, to) {
             flow::physical_in(r, now, port, frame);
             continue;
         }
         if from.learn {
-            hosts.learn(src, port, now_ms);
+            r.hosts[at.0].learn(src, port, now_ms);
         }
         if filtered && !accepts(r, now, (port, to), at, &frame) {
             r.discard_frame(frame, Discard::BridgeFilterDrop);
@@ -71,6 +70,32 @@ pub(super) fn receive(
     if fast {
         r.paths.bridge_fast_path.merge(forwarded);
         r.interface_counts[port.index()].fast_rx.merge(forwarded);
+    }
+}
+
+/// The port behind which a host is known to be; `NONE` if it is not, or is the router itself.
+#[inline(always)]
+fn port_of(r: &Router, at: BridgeAt, mac: u64) -> InterfaceId {
+    match r.hosts[at.0].lookup(mac) {
+        Some(host) if !host.local => host.port,
+        _ => InterfaceId::NONE,
+    }
+}
+
+/// Asks for what the filter said of frames like these. Where a frame goes may still change until
+/// its turn comes; then its line was asked for in vain.
+fn prefetch_verdicts(
+    r: &Router,
+    from: InterfaceId,
+    at: BridgeAt,
+    macs: &[(u64, u64)],
+    batch: &Batch,
+) {
+    for (&(dst, _), frame) in macs.iter().zip(batch.as_slice()) {
+        let to = port_of(r, at, dst);
+        if let Some(key) = verdicts::key(r.slab.bytes(frame), from, to) {
+            r.verdicts.prefetch(&key);
+        }
     }
 }
 
@@ -86,10 +111,11 @@ fn accepts(
 ) -> bool {
     let key = verdicts::key(r.slab.bytes(frame), sides.0, sides.1);
     let known = key.and_then(|key| r.verdicts.find(&key, r.recipes.generation()));
-    let recipe = known.and_then(|verdict| r.recipes.get_mut(verdict.recipe));
-    if let (Some(verdict), Some(recipe)) = (known, recipe) {
+    if let Some(&Verdict { recipe, accepted, .. }) = known
+        && let Some(recipe) = r.recipes.get_mut(recipe)
+    {
         recipe.count.add(frame.len() as u64);
-        return verdict.accepted;
+        return accepted;
     }
     walk(r, now, sides, at, frame, key)
 }

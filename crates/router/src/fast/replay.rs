@@ -69,12 +69,14 @@ fn replay(
     let flows = r.connections.flows();
     let id = plain.flow.and_then(|flow| flows.confirm(flow, plain.hash, &plain.tuple));
     let Some(id) = id else { return Err(frame) };
-    let flow = *flows.flow(id);
-    if flow.recipe == 0 || flow.generation != r.recipes.generation() {
+    let flow = flows.flow(id);
+    if flow.generation != r.recipes.generation() {
         return Err(frame);
     }
+    let (flow_flags, next_hop) = (flow.flags, flow.next_hop as usize);
+    // Number 0, no recipe, is nobody's.
     let Some(recipe) = r.recipes.get_mut(flow.recipe) else { return Err(frame) };
-    let adjacency = &mut r.neighbours.adjacencies_mut()[flow.next_hop as usize];
+    let adjacency = &mut r.neighbours.adjacencies_mut()[next_hop];
     let bytes = r.slab.bytes_mut(&mut frame);
     let Some(head) = bytes.first_chunk::<34>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([head[16], head[17]]);
@@ -88,7 +90,7 @@ fn replay(
         || !adjacency.ready
         || ip_len > adjacency.mtu
         || (is_tcp && flags & FIN_SYN_RST != 0)
-        || (way.fasttrack && flow.flags & flow_flag::FASTTRACK == 0)
+        || (way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0)
     {
         return Err(frame);
     }
@@ -99,10 +101,11 @@ fn replay(
             return Err(frame);
         }
     }
-    r.connections.flow_mut(id).count(ip_len, now_ms);
+    let flow = r.connections.flow_mut(id);
+    flow.count(ip_len, now_ms);
     recipe.count.add(ip_len.into());
-    if flow.flags & flow_flag::NAT != 0 {
-        translate(bytes, &flow.tuple(), &flow.translated());
+    if flow_flags & flow_flag::NAT != 0 {
+        translate(bytes, &plain.tuple, &flow.translated());
     }
     let (queue, fasttrack, fast) = (way.queue, way.fasttrack, way.fast);
     let hop = Hop { interface: adjacency.interface, address: adjacency.address };
@@ -134,7 +137,7 @@ fn replay(
             }
         }
     }
-    r.neighbours.adjacencies_mut()[flow.next_hop as usize].used_ms = now_ms;
+    r.neighbours.adjacencies_mut()[next_hop].used_ms = now_ms;
     r.transmit(hop.interface, frame, fast);
     Ok(())
 }

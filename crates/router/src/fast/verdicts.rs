@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The bridge's recipes: everything its filter can look at is in the key, or else the walk says
-//! that it must not be kept ([`Trace::once`](crate::trace::Trace)). Direct-mapped: a newcomer takes
-//! the place of whoever was there, so nothing is searched, aged or full.
+//! that it must not be kept ([`Trace::once`](crate::trace::Trace)). Each key has two places; when
+//! both are taken, a newcomer ousts whoever has the second, so nothing is aged or full.
 //!
 //! Never holds what is not plain: tags, fragments, options, headers that are cut off.
 
@@ -22,9 +22,9 @@ pub(crate) type Key = [u64; 4];
 #[repr(align(64))]
 pub(crate) struct Verdict {
     key: Key,
-    /// What to count; 0 marks a place that was never used.
+    /// What to count.
     pub(crate) recipe: u32,
-    /// The program it was said under.
+    /// The program it was said under; 0 was never one.
     generation: u32,
     /// Whether the frame may pass.
     pub(crate) accepted: bool,
@@ -33,36 +33,53 @@ pub(crate) struct Verdict {
 /// The verdicts that are kept, made when the first one is.
 #[derive(Default)]
 pub(crate) struct Verdicts {
-    places: Vec<Verdict>,
+    pairs: Vec<[Verdict; 2]>,
 }
 
-/// Verdicts kept: 1 MiB of them.
-const PLACES: usize = 1 << 14;
+/// Pairs of verdicts: 1 MiB of them.
+const PAIRS: usize = 1 << 13;
 
 impl Verdicts {
     /// The verdict on these frames under this generation of the program.
     #[inline(always)]
-    pub(crate) fn find(&self, key: &Key, generation: u32) -> Option<Verdict> {
-        let verdict = self.places.get(place(key))?;
-        (verdict.key == *key && verdict.generation == generation && verdict.recipe != 0)
-            .then_some(*verdict)
+    pub(crate) fn find(&self, key: &Key, generation: u32) -> Option<&Verdict> {
+        let [a, b, c, d] = *key;
+        let holds = |verdict: &Verdict| {
+            // Word by word: the key was just made, and one wide load would have to wait for all
+            // the narrow stores before it.
+            let [e, f, g, h] = verdict.key;
+            (a ^ e) | (b ^ f) | (c ^ g) | (d ^ h) == 0 && verdict.generation == generation
+        };
+        let [first, second] = self.pairs.get(pair(key))?;
+        if holds(first) {
+            return Some(first);
+        }
+        holds(second).then_some(second)
+    }
+
+    /// Asks for the lines in which a key's verdict would be.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, key: &Key) {
+        port::prefetch::element(&self.pairs, pair(key));
     }
 
     /// Keeps a verdict.
     pub(crate) fn keep(&mut self, key: Key, recipe: u32, generation: u32, accepted: bool) {
-        if self.places.is_empty() {
-            self.places = vec![Verdict::default(); PLACES];
+        if self.pairs.is_empty() {
+            self.pairs = vec![[Verdict::default(); 2]; PAIRS];
         }
-        self.places[place(&key)] = Verdict { key, recipe, generation, accepted };
+        let [first, second] = &mut self.pairs[pair(&key)];
+        let free = first.generation != generation || first.key == key;
+        *if free { first } else { second } = Verdict { key, recipe, generation, accepted };
     }
 }
 
 #[inline(always)]
-fn place(&[a, b, c, d]: &Key) -> usize {
+fn pair(&[a, b, c, d]: &Key) -> usize {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let once = (a ^ c.rotate_left(32)).wrapping_mul(ODD);
     let twice = (once ^ b ^ d.rotate_left(17)).wrapping_mul(ODD);
-    (twice >> 32) as usize & (PLACES - 1)
+    (twice >> 32) as usize & (PAIRS - 1)
 }
 
 /// The key of a frame on its way between two ports; `None` if it is not plain.
