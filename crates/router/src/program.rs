@@ -148,6 +148,8 @@ pub struct Program {
     pub bridges: Vec<Bridge>,
     /// `/interface bridge filter`.
     pub bridge_filter: bridge::filter::Filter,
+    /// What of a frame its rules look at.
+    pub(crate) bridge_looks_at: [u64; 4],
     /// The router's own addresses.
     pub addresses: Vec<Address>,
     /// `/ip settings`.
@@ -332,6 +334,7 @@ impl Program {
             ports: ports_of,
             names,
             bridges,
+            bridge_looks_at: bridge_filter.looks_at(),
             bridge_filter,
             addresses,
             settings,

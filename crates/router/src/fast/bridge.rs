@@ -93,7 +93,8 @@ fn prefetch_verdicts(
 ) {
     for (&(dst, _), frame) in macs.iter().zip(batch.as_slice()) {
         let to = port_of(r, at, dst);
-        if let Some(key) = verdicts::key(r.slab.bytes(frame), from, to) {
+        if let Some(key) = verdicts::key(r.slab.bytes(frame), from, to, &r.program.bridge_looks_at)
+        {
             r.verdicts.prefetch(&key);
         }
     }
@@ -109,7 +110,7 @@ fn accepts(
     at: BridgeAt,
     frame: &Frame,
 ) -> bool {
-    let key = verdicts::key(r.slab.bytes(frame), sides.0, sides.1);
+    let key = verdicts::key(r.slab.bytes(frame), sides.0, sides.1, &r.program.bridge_looks_at);
     let known = key.and_then(|key| r.verdicts.find(&key, r.recipes.generation()));
     if let Some(&Verdict { recipe, accepted, .. }) = known
         && let Some(recipe) = r.recipes.get_mut(recipe)
@@ -158,7 +159,9 @@ fn walk(
     let trace = &r.bridge_trace;
     if let Some(key) = key.filter(|_| !trace.once && trace.guard == Guard::default()) {
         let guard = trace.guard;
-        let way = Way { guard, port: from, queue: None, fasttrack: false, fast: false };
+        // The recipe is only for counting here: which port it was does not matter.
+        let port = InterfaceId::NONE;
+        let way = Way { guard, port, queue: None, fasttrack: false, fast: false };
         let recipe = r.recipes.number(way, trace, &mut r.counters);
         r.verdicts.keep(key, recipe, r.recipes.generation(), accepted);
     }

@@ -1,11 +1,11 @@
 //! What the bridge filter said of frames like this one.
 //!
 //! ```text
-//! MACs, EtherType, ports, 5-tuple ─► 32-byte key ─► one line ─┬─► same: count its recipe, done
-//!                                                             └─► else: walk the rules, keep
+//! what the rules look at of the frame ─► 32-byte key ─► one line ─┬─► same: count its recipe, done
+//!                                                                 └─► else: walk the rules, keep
 //! ```
 //!
-//! The bridge's recipes: everything its filter can look at is in the key, or else the walk says
+//! The bridge's recipes: everything its filter looks at is in the key, or else the walk says
 //! that it must not be kept ([`Trace::once`](crate::trace::Trace)). Each key has two places; when
 //! both are taken, a newcomer ousts whoever has the second, so nothing is aged or full.
 //!
@@ -82,14 +82,22 @@ fn pair(&[a, b, c, d]: &Key) -> usize {
     (twice >> 32) as usize & (PAIRS - 1)
 }
 
-/// The key of a frame on its way between two ports; `None` if it is not plain.
+/// The key of a frame on its way between two ports: of its facts (the first four words of
+/// `interface/bridge/filter/facts.rs`) the bits in `looks_at`, and of which kind it is. `None` if
+/// it is not plain.
 #[inline(always)]
-pub(crate) fn key(frame: &[u8], from: InterfaceId, to: InterfaceId) -> Option<Key> {
+pub(crate) fn key(
+    frame: &[u8],
+    from: InterfaceId,
+    to: InterfaceId,
+    looks_at: &[u64; 4],
+) -> Option<Key> {
+    const HAS_PORTS: u64 = 1 << 8;
     let head = frame.first_chunk::<54>()?; // shorter ones are no Ethernet frames
     let be64 =
         |at: usize| -> u64 { head[at..].first_chunk().map_or(0, |b| u64::from_be_bytes(*b)) };
     let ether_type = u16::from_be_bytes([head[12], head[13]]);
-    let (mut addresses, mut transport) = (0, 0);
+    let (mut addresses, mut ports, mut kind, mut ip_protocol) = (0, 0, 0, 0);
     match ether_type {
         ETHERTYPE_VLAN | ETHERTYPE_SVLAN => return None,
         ETHERTYPE_IPV4 => {
@@ -98,7 +106,8 @@ pub(crate) fn key(frame: &[u8], from: InterfaceId, to: InterfaceId) -> Option<Ke
             if head[14] != 0x45 || !(20..=frame.len() - 14).contains(&total) || fragment != 0 {
                 return None;
             }
-            let ports = match head[23] {
+            // A damaged transport header has no ports: that is another kind of frame.
+            let has_ports = match head[23] {
                 protocol::UDP => {
                     let len = usize::from(u16::from_be_bytes([head[38], head[39]]));
                     total >= 28 && (8..=total - 20).contains(&len)
@@ -107,21 +116,22 @@ pub(crate) fn key(frame: &[u8], from: InterfaceId, to: InterfaceId) -> Option<Ke
                     let header = usize::from(head[46] >> 4) * 4;
                     total >= 40 && (20..=total - 20).contains(&header)
                 }
-                protocol::ICMP => return None,
                 _ => false,
             };
-            addresses = be64(26);
-            transport = if ports { be64(34) >> 32 } else { 0 } << 8 | u64::from(head[23]);
-            // A damaged header has no ports; that is another kind of frame.
-            transport |= u64::from(ports) << 40;
+            if has_ports {
+                (ports, kind) = (be64(34) >> 32, HAS_PORTS);
+            }
+            (addresses, ip_protocol) = (be64(26), u64::from(head[23]));
         }
         _ => {}
     }
-    let sides = u64::from(from.0) << 48 | u64::from(to.0) << 32;
+    let sides = u64::from(from.0) << 16 | u64::from(to.0);
+    let [a, b, c, d] = looks_at;
+    // Which EtherType it is decides which other fields there are.
     Some([
-        be64(0) >> 16 << 16 | u64::from(ether_type),
-        be64(6) >> 16 << 16 | transport >> 32,
-        addresses,
-        sides | transport & 0xffff_ffff,
+        be64(0) >> 16 << 16 & a | u64::from(ether_type),
+        be64(6) >> 16 << 16 & b | ip_protocol & b | kind,
+        addresses & c,
+        (ports << 32 | sides) & d,
     ])
 }

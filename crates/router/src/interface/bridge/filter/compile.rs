@@ -44,6 +44,9 @@ impl Filter {
             let compiled = step(item, from, &chains, &mut jumps).and_then(|step| {
                 let tests = tests(item, name, names)?;
                 filter.looks_at_arp |= tests.iter().any(asks_arp);
+                for Test { field, .. } in &tests {
+                    filter.looks_at[usize::from(field.word)] |= field.mask << field.shift;
+                }
                 let (gate, tests) = gate(tests);
                 let limit = match item.get("limit").map(positive) {
                     Some((Value::Text(text), not)) => {

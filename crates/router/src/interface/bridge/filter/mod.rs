@@ -32,7 +32,7 @@ use crate::firewall::state::SlotId;
 use crate::firewall::syntax::Limit;
 use crate::packet::View;
 use config::ItemId;
-use facts::{Facts, Test};
+use facts::{Facts, IN_PORT, Test};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -62,6 +62,8 @@ pub struct Filter {
     rules: Vec<Rule>,
     /// Some rule looks at fields of ARP, which differ from frame to frame.
     looks_at_arp: bool,
+    /// By word of the facts: the bits that some rule looks at.
+    looks_at: [u64; 5],
     invalid: BTreeMap<ItemId, Invalid>,
 }
 
@@ -165,6 +167,15 @@ impl Filter {
         let gates = &self.gates[rules.start as usize..rules.end as usize];
         let open = |gate: &Gate| (facts.word(gate.word) ^ gate.value) & gate.mask == 0;
         gates.iter().position(open).map(|i| rules.start + i as u32)
+    }
+
+    /// The bits of a plain frame's first four facts (see `facts.rs`) that any rule looks at:
+    /// frames that agree in them, in kind and in the port they came by hear the same.
+    pub fn looks_at(&self) -> [u64; 4] {
+        let [a, b, c, d, bridges] = self.looks_at;
+        // A bridge is known by its ports.
+        let ports = if bridges == 0 { 0 } else { IN_PORT.mask << IN_PORT.shift };
+        [a, b, c, d | ports]
     }
 
     /// Why a rule is invalid, if it is.
