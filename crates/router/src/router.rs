@@ -185,6 +185,14 @@ impl Router {
         router
     }
 
+    /// Makes the connection table one for at most `max` connections, an empty one: for a machine
+    /// with little memory, and for tests of what happens when it is full.
+    pub fn set_max_entries(&mut self, max: usize) {
+        self.recipes.forget(&mut self.counters);
+        self.connections = Connections::new(max);
+        self.connections.configure(self.program.connection_settings);
+    }
+
     /// What the router comes with: the tree to start a configuration from.
     pub fn factory_tree(&self) -> Tree {
         Program::factory_tree(&self.ports)
