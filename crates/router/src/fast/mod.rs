@@ -24,6 +24,7 @@ use crate::interface::InterfaceId;
 use crate::router::Router;
 use port::Batch;
 use wire::Moment;
+use wire::layers::protocol;
 
 /// Forwards a batch that came in by one port.
 #[inline]
@@ -37,6 +38,23 @@ pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     }
     for frame in batch.drain() {
         flow::physical_in(r, now, port, frame);
+    }
+}
+
+/// Whether a packet of `total` bytes, behind an Ethernet header and an IPv4 header without options,
+/// has an intact UDP or TCP header: what `wire::layers` asks before it believes the ports.
+#[inline(always)]
+fn has_ports(head: &[u8; 54], total: usize) -> bool {
+    match head[23] {
+        protocol::UDP => {
+            let len = usize::from(u16::from_be_bytes([head[38], head[39]]));
+            total >= 28 && (8..=total - 20).contains(&len)
+        }
+        protocol::TCP => {
+            let header = usize::from(head[46] >> 4) * 4;
+            total >= 40 && (20..=total - 20).contains(&header)
+        }
+        _ => false,
     }
 }
 

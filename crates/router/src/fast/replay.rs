@@ -10,7 +10,7 @@
 //! of 64 packets overlap. Anything out of the ordinary (fragment, option, TTL, SYN, FIN, RST, a
 //! guard that does not admit, a neighbour that is not ready) goes to the slow path, in its place.
 
-use super::decrement_ttl;
+use super::{decrement_ttl, has_ports};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::flow::{self, Hop, Leaving, is_martian_source};
 use crate::interface::InterfaceId;
@@ -174,22 +174,11 @@ fn plain_tuple(frame: &[u8], own_mac: [u8; 6]) -> Option<FiveTuple> {
     let head = frame.first_chunk::<54>()?; // shorter ones are no Ethernet frames
     let ip: &[u8; 20] = head[14..].first_chunk()?;
     let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
-    let transport_ok = match ip[9] {
-        protocol::UDP => {
-            let udp_len = usize::from(u16::from_be_bytes([head[38], head[39]]));
-            total >= 28 && udp_len >= 8 && udp_len <= total - 20
-        }
-        protocol::TCP => {
-            let header = usize::from(head[46] >> 4) * 4;
-            header >= 20 && header <= total.saturating_sub(20)
-        }
-        _ => false,
-    };
     let src = u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]);
     let plain = head[..6] == own_mac
         && head[6] & 1 == 0
         && head[12..15] == [0x08, 0x00, 0x45]
-        && transport_ok
+        && has_ports(head, total)
         && total <= frame.len() - 14
         && u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff == 0
         && ip[8] > 1

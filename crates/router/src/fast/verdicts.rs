@@ -11,8 +11,9 @@
 //!
 //! Never holds what is not plain: tags, fragments, options, headers that are cut off.
 
+use super::has_ports;
 use crate::interface::InterfaceId;
-use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_SVLAN, ETHERTYPE_VLAN, protocol};
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 
 /// Frames that the filter cannot tell apart have the same key.
 pub(crate) type Key = [u64; 4];
@@ -107,18 +108,7 @@ pub(crate) fn key(
                 return None;
             }
             // A damaged transport header has no ports: that is another kind of frame.
-            let has_ports = match head[23] {
-                protocol::UDP => {
-                    let len = usize::from(u16::from_be_bytes([head[38], head[39]]));
-                    total >= 28 && (8..=total - 20).contains(&len)
-                }
-                protocol::TCP => {
-                    let header = usize::from(head[46] >> 4) * 4;
-                    total >= 40 && (20..=total - 20).contains(&header)
-                }
-                _ => false,
-            };
-            if has_ports {
+            if has_ports(head, total) {
                 (ports, kind) = (be64(34) >> 32, HAS_PORTS);
             }
             (addresses, ip_protocol) = (be64(26), u64::from(head[23]));
