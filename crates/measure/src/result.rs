@@ -94,7 +94,8 @@ pub enum Verdict {
 pub enum Limit {
     /// The device: the result the table is for.
     Device,
-    /// The tester, which alone is less than [`HEADROOM`] times as fast.
+    /// The tester: alone it is less than [`HEADROOM`] times as fast, or the device was idle for
+    /// a tenth of the trial.
     Tester,
     /// The wire: as many frames as fit.
     Wire,
@@ -264,6 +265,7 @@ impl Measured {
                 &self.trial,
                 self.wire.map(|w| w.max_frames(self.frame)),
                 self.tester,
+                self.router_time,
             ),
             wire_mbps: self.wire.map(BitRate::as_mbps),
             no_drop: self.no_drop.map(|rate| rate.0),
@@ -277,13 +279,23 @@ impl Measured {
 /// At least this share of the wire's frames is wire speed: a trial's ends cost a few frames.
 const WIRE_SPEED: f64 = 0.999;
 
-fn limit(trial: &Trial, wire: Option<PacketRate>, tester: Option<PacketRate>) -> Limit {
+/// A device that worked for less than this share of the trial had time to forward more.
+const BUSY: f64 = 0.9;
+
+fn limit(
+    trial: &Trial,
+    wire: Option<PacketRate>,
+    tester: Option<PacketRate>,
+    busy: Option<Duration>,
+) -> Limit {
     use crate::trial::Reason;
+    let idle = |busy: Duration| busy.as_secs_f64() < BUSY * trial.duration.as_secs_f64();
     let pps = trial.forwarding_rate().0;
     match trial.outcome {
         Outcome::Invalid(Reason::PlacementChanged(..)) => Limit::Placement,
         _ if wire.is_some_and(|wire| pps >= WIRE_SPEED * wire.0) => Limit::Wire,
         Outcome::Invalid(_) => Limit::Tester,
+        _ if busy.is_some_and(idle) => Limit::Tester,
         // A device that loses nothing at the highest load could have forwarded more.
         _ if tester.is_some_and(|tester| tester.0 < HEADROOM * pps) => Limit::Tester,
         _ => Limit::Device,

@@ -187,7 +187,10 @@ fn mark(row: &Row) -> &'static str {
 
 const MARKS: [(&str, &str); 4] = [
     ("w", "wire speed reached"),
-    ("t", "the tester's limit, not the device's: alone it is less than 1.2 times as fast"),
+    (
+        "t",
+        "the tester's limit, not the device's: alone it is less than 1.2 times as fast, or the device had time to spare",
+    ),
     ("p", "the cores moved apart or together during every attempt"),
     ("x", "invalid: the tester fell short, the number says nothing about the device"),
 ];

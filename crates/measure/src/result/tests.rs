@@ -13,7 +13,7 @@ fn measured(sent: u64, received: u64) -> Measured {
         frame: FrameLen::with_fcs(64),
         cores: 1,
         trial,
-        router_time: Some(Duration::from_millis(1500)),
+        router_time: Some(Duration::from_secs(2)),
         fast_path_share: Some(0.5),
         wire: None,
         no_drop: None,
@@ -32,7 +32,7 @@ fn layers_of_ten_gigabit_ethernet() {
     assert!((row.l1_mbps - 10_000.0).abs() < 0.001, "{}", row.l1_mbps);
     assert!((row.l2_mbps - 7619.047).abs() < 0.001, "{}", row.l2_mbps);
     assert!((row.l3_mbps - 5476.19).abs() < 0.001, "{}", row.l3_mbps);
-    assert!((row.router_ns_per_packet.unwrap() - 50.4).abs() < 0.001);
+    assert!((row.router_ns_per_packet.unwrap() - 67.2).abs() < 0.001);
     assert_eq!((row.limited_by, row.verdict, row.lost), (Limit::Wire, Verdict::Pass, 0));
     assert_eq!(row.faults(), []);
 }
@@ -49,6 +49,10 @@ fn what_limits() {
     for (row, expected) in [
         (measured(1000, 900), Limit::Device),
         (Measured { tester: tester(541.0), ..measured(1000, 900) }, Limit::Device),
+        (
+            Measured { router_time: Some(Duration::from_millis(1799)), ..measured(1000, 900) },
+            Limit::Tester, // idle for more than a tenth of two seconds
+        ),
         (Measured { tester: tester(539.0), ..measured(1000, 900) }, Limit::Tester),
         (Measured { wire: wire(450.0 * 672e-9), ..measured(1000, 900) }, Limit::Wire),
         (Measured { wire: wire(460.0 * 672e-9), ..measured(1000, 900) }, Limit::Device),

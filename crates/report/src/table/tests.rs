@@ -87,7 +87,7 @@ fn everything_else() {
     let routing = |configuration, size, kpps| Measured {
         device: "router".into(),
         cores: 1,
-        router_time: Some(Duration::from_millis(2500)),
+        router_time: Some(Duration::from_secs(10)),
         wire: None,
         ..measured(Mode::Routing, configuration, size, kpps)
     };
@@ -122,8 +122,8 @@ TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19
         "Routing  connection tracking            10,000.0    5,120.0         -          -",
         "Routing  fasttrack, 25 ip filter rules       0.0p       0.0",
         "Routing  full BGP table (fast path)          0.0x       0.0",
-        "Routing  none (fast path)                         5.0             -        5.0             -",
-        "Routing  connection tracking                     25.0       9,500.0",
+        "Routing  none (fast path)                        20.0             -       20.0             -",
+        "Routing  connection tracking                    100.0       9,500.0",
         "t  the tester's limit",
         "p  the cores moved",
         "x  invalid",
