@@ -360,22 +360,31 @@ impl Hosts {
         self.version = self.version.wrapping_add(1);
     }
 
-    /// Twice as many buckets. Their hosts spread, so all find a place, or else (addresses made to
-    /// collide) are forgotten and learnt again; local addresses choose first.
+    /// Twice as many buckets, or more if a small table is still too crowded for one of its hosts. In
+    /// a large one all find a place, or else (addresses made to collide) are forgotten and learnt
+    /// again; local addresses choose first.
     fn double(&mut self) {
         let old = std::mem::take(&mut self.buckets);
-        self.buckets = vec![Bucket::default(); old.len() * 2];
-        self.shift -= 1;
+        let (mut size, hosts) = (old.len(), self.len);
         self.cursor = 0;
-        self.len = 0;
-        for local in [true, false] {
-            for bucket in &old {
-                for place in 0..4 {
-                    let (word, host) = (bucket.words[place], bucket.host(place));
-                    if word != 0 && host.local == local {
-                        self.len += usize::from(self.settle(word >> 16, host, bucket.seen[place]));
+        loop {
+            size *= 2;
+            self.shift -= 1;
+            self.buckets = vec![Bucket::default(); size];
+            self.len = 0;
+            for local in [true, false] {
+                for bucket in &old {
+                    for place in 0..4 {
+                        let (word, host) = (bucket.words[place], bucket.host(place));
+                        if word != 0 && host.local == local {
+                            let settled = self.settle(word >> 16, host, bucket.seen[place]);
+                            self.len += usize::from(settled);
+                        }
                     }
                 }
+            }
+            if self.len == hosts || size >= SMALL {
+                return;
             }
         }
     }
