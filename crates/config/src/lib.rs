@@ -18,6 +18,9 @@ pub mod value;
 // Reading values.
 pub mod parse;
 
+// Counts, rates, sizes and latencies as RouterOS shows them.
+pub mod number;
+
 // Menus and their properties, as the facilities define them.
 pub mod menu;
 
@@ -29,6 +32,12 @@ pub mod read;
 
 // What the running device adds.
 pub mod status;
+
+// What the device can be told to do, and what comes of it.
+pub mod command;
+
+// Where a script runs.
+pub mod host;
 
 // Why a script was refused.
 pub mod error;
@@ -60,12 +69,14 @@ mod print;
 // The script that makes a configuration again.
 mod export;
 
+pub use command::{Call, Command, Display, Group, Job, Progress, Record, Started, Unnamed};
 pub use error::{At, Error};
+pub use host::Host;
 pub use interpreter::{Interpreter, Output, Reply};
 pub use menu::{Access, Menu, MenuKind, Property};
 pub use parse::{AnyName, Mismatch, Names};
 pub use read::Read;
-pub use status::{Call, Command, FIRST_AHEAD, FIRST_DYNAMIC, Status, Unnamed};
+pub use status::{FIRST_AHEAD, FIRST_DYNAMIC, Status};
 pub use tree::{Item, ItemId, Tree};
 pub use value::{Type, Value};
 

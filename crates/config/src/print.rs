@@ -16,6 +16,7 @@
 use crate::export::shown;
 use crate::find::Condition;
 use crate::line::Operator;
+use crate::number;
 use crate::parse::pick;
 use crate::run::{Line, Run};
 use crate::status::around;
@@ -297,7 +298,7 @@ impl Run<'_> {
         let cell = |item: &Item, property: &Property| {
             let value = self.value(menu, Some(item), property.name);
             let text = value.map_or(String::new(), |value| match value {
-                Value::Number(number) if is_counter(property) => thousands(number),
+                Value::Number(number) if is_counter(property) => number::signed_count(number),
                 value => value.to_string(),
             });
             if text.chars().count() <= MAX_CELL {
@@ -412,17 +413,4 @@ fn is_counter(property: &Property) -> bool {
 
 fn is_text(property: &Property) -> bool {
     property.kind.is_free_text()
-}
-
-/// `15 577 081`.
-fn thousands(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::from(if number < 0 { "-" } else { "" });
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }

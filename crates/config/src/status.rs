@@ -1,14 +1,12 @@
 //! What the running device adds to the configuration: values only it knows, items it made itself,
-//! rules about items, and commands of its own.
+//! and rules about items.
 
-use crate::{Item, ItemId, Menu, Property, Tree, Value};
-use std::collections::BTreeMap;
+use crate::{Item, ItemId, Menu, Tree, Value};
 
 /// Asked by the interpreter for what only the device knows. All methods have an answer, so a
 /// device implements what it has; `()` is a device that knows nothing.
 ///
-/// Never changes anything: commands that do are handed out as [`Call`]s once the script is
-/// taken over.
+/// Never changes anything; commands that do are a [`Host`](crate::Host)'s.
 pub trait Status {
     /// The value of a read-only property (a counter, an `actual-mtu`, a flag), or of one that was
     /// not typed and has no default (a port's own `mac-address`). For a settings menu `item` is
@@ -30,6 +28,17 @@ pub trait Status {
     fn dynamic(&self, menu: &Menu) -> Vec<Item> {
         let _ = menu;
         Vec::new()
+    }
+
+    /// [`dynamic`](Self::dynamic), a page at a time: at most `max` items of those behind `after`. A
+    /// device with many items of its own (connections) walks its table here, so that nobody needs
+    /// them all at once.
+    fn dynamic_page(&self, menu: &Menu, after: Option<ItemId>, max: usize) -> Vec<Item> {
+        let all = self.dynamic(menu);
+        let from = after.map_or(0, |after| {
+            all.iter().position(|item| item.id == after).map_or(all.len(), |at| at + 1)
+        });
+        all.into_iter().skip(from).take(max).collect()
     }
 
     /// A rule about a whole item, asked when an `add` or `set` is about to put it into `tree`,
@@ -64,51 +73,4 @@ pub(crate) fn around<'a>(
     let is_ahead = |item: &&Item| item.id.0 >= FIRST_AHEAD;
     let behind = dynamic.iter().filter(move |item| !is_ahead(item));
     dynamic.iter().filter(is_ahead).chain(own).chain(behind)
-}
-
-/// A command of the device's own in one menu: `reset-counters`, `quick`, `monitor-traffic`. The
-/// interpreter reads its arguments; the device runs it ([`Call`]).
-#[derive(Clone, Copy, Debug)]
-pub struct Command {
-    /// The menu's path. There need not be a [`Menu`] of this path.
-    pub menu: &'static str,
-    /// As typed.
-    pub name: &'static str,
-    /// What a word without `=` means.
-    pub unnamed: Unnamed,
-    /// The parameters.
-    pub parameters: &'static [Property],
-    /// One sentence.
-    pub help: &'static str,
-}
-
-/// What a word without `=` means to a [`Command`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unnamed {
-    /// It is refused.
-    Nothing,
-    /// It selects items of the menu: `reset-counters 0,1`.
-    Items,
-    /// It is the value of this parameter: `ping 1.2.3.4`.
-    Parameter(&'static str),
-}
-
-/// A command to run, its arguments read and checked.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// Which.
-    pub command: &'static Command,
-    /// The items selected; `None` if no selector was given.
-    pub items: Option<Vec<ItemId>>,
-    /// The arguments given. Those that are not here have their defaults.
-    pub arguments: BTreeMap<&'static str, Value>,
-}
-
-impl Call {
-    /// What was given for a parameter, else its default.
-    pub fn argument(&self, name: &str) -> Option<Value> {
-        let parameter = self.command.parameters.iter().find(|parameter| parameter.name == name);
-        let given = self.arguments.get(name).cloned();
-        given.or_else(|| parameter.and_then(Property::default_value))
-    }
 }

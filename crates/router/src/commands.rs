@@ -8,7 +8,7 @@
 use crate::interface::bridge;
 use crate::router::{InterfaceCounts, Router};
 use crate::status;
-use config::{Call, Command, ItemId, Tree, Unnamed};
+use config::{Call, Command, Display, ItemId, Tree, Unnamed};
 
 /// The commands of the router's menus, for [`config::Interpreter::with_commands`].
 pub static COMMANDS: [&Command; 10] = [
@@ -26,18 +26,33 @@ pub static COMMANDS: [&Command; 10] = [
         name: "remove",
         unnamed: Unnamed::Items,
         parameters: &[],
+        display: Display::Nothing,
         help: "Ends connections; their next packets begin new ones.",
     },
 ];
 
 const fn reset(menu: &'static str) -> Command {
     let help = "Sets the counters of these items to zero.";
-    Command { menu, name: "reset-counters", unnamed: Unnamed::Items, parameters: &[], help }
+    Command {
+        menu,
+        name: "reset-counters",
+        unnamed: Unnamed::Items,
+        parameters: &[],
+        display: Display::Nothing,
+        help,
+    }
 }
 
 const fn reset_all(menu: &'static str) -> Command {
     let help = "Sets the counters of all items to zero.";
-    Command { menu, name: "reset-counters-all", unnamed: Unnamed::Nothing, parameters: &[], help }
+    Command {
+        menu,
+        name: "reset-counters-all",
+        unnamed: Unnamed::Nothing,
+        parameters: &[],
+        display: Display::Nothing,
+        help,
+    }
 }
 
 impl Router {

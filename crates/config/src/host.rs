@@ -1,0 +1,85 @@
+//! Where a script runs: a device and its time, as a session needs them.
+//!
+//! ```text
+//! Session ─┬─ look ──────────────► Status, for a moment, between two breaths
+//!          ├─ edit … commit ─────► the configuration: one session changes it at a time
+//!          ├─ start, poll, stop ─► the device's own commands
+//!          └─ wait ──────────────► time passes: real time on a thread, virtual time in a lab
+//! ```
+//!
+//! A script is straight-line code that waits where it must; the host decides what waiting means.
+//! Never hands out the device itself: whatever takes long is done in many short looks, so that
+//! forwarding goes on meanwhile.
+
+use crate::{Call, Progress, Record, Status, Tree};
+use wire::Moment;
+
+/// A device that scripts run on.
+pub trait Host {
+    /// The device's time.
+    fn now(&self) -> Moment;
+
+    /// Lets `look` see the running device, between two breaths. Short: packets wait.
+    fn look(&mut self, look: &mut dyn FnMut(&dyn Status));
+
+    /// The configuration as it is now. Cheap.
+    fn tree(&mut self) -> Tree;
+
+    /// Begins a change: returns the configuration as it is now, and keeps other sessions from
+    /// changing it until [`release`](Self::release).
+    ///
+    /// # Errors
+    /// Another session has been changing it for too long.
+    fn edit(&mut self) -> Result<Tree, String>;
+
+    /// Takes the changed configuration over, within [`edit`](Self::edit) and `release`. When it
+    /// returns, the next packet meets the new configuration.
+    ///
+    /// # Errors
+    /// What the interpreter cannot know: `failure: …`. Nothing has changed then.
+    fn commit(&mut self, tree: &Tree) -> Result<(), String>;
+
+    /// Ends a change, committed or not.
+    fn release(&mut self);
+
+    /// Starts a command. `Again` means that it takes time and is to be polled; one at a time.
+    ///
+    /// # Errors
+    /// RouterOS's words.
+    fn start(&mut self, call: &Call) -> Result<Progress, String>;
+
+    /// Polls the command under way.
+    ///
+    /// # Errors
+    /// RouterOS's words; the command has ended then.
+    fn poll(&mut self, out: &mut Vec<Record>) -> Result<Progress, String>;
+
+    /// Ends the command under way, if there is one.
+    fn stop(&mut self);
+
+    /// Waits until this moment of the device's time. `false` if the user wants the script to end
+    /// (Q, ctrl-C, `/cancel`, the connection gone); it then ends with `interrupted`.
+    fn wait(&mut self, until: Moment) -> bool;
+
+    /// A file of the device's.
+    ///
+    /// # Errors
+    /// `no such item` and the like.
+    fn read_file(&mut self, name: &str) -> Result<String, String> {
+        Err(format!("failure: this device has no files, so no {name}"))
+    }
+
+    /// Writes a file of the device's; one that was there is replaced.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), String> {
+        let _ = content;
+        Err(format!("failure: this device has no files, so no {name}"))
+    }
+
+    /// A line for the device's log: `:log info "…"`.
+    fn log(&mut self, topics: &str, message: &str) {
+        let _ = (topics, message);
+    }
+}
