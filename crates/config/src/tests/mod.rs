@@ -162,7 +162,7 @@ const QUICK: Command = Command {
         Property::new("mbps", Type::Number(0, 100_000), "Per stream.").default("0"),
         Property::missing("num", "give a duration instead"),
     ],
-    display: crate::Display::Nothing,
+    display: Display::Nothing,
     help: "One test.",
 };
 
@@ -171,7 +171,7 @@ const RESET: Command = Command {
     name: "reset-counters",
     unnamed: Unnamed::Items,
     parameters: &[],
-    display: crate::Display::Nothing,
+    display: Display::Nothing,
     help: "Counters to zero.",
 };
 
@@ -180,7 +180,7 @@ const PING: Command = Command {
     name: "ping",
     unnamed: Unnamed::Parameter("address"),
     parameters: &[Property::new("address", Type::Address, "Whom.").required()],
-    display: crate::Display::Nothing,
+    display: Display::Nothing,
     help: "Echo requests.",
 };
 
