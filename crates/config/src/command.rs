@@ -140,6 +140,23 @@ pub trait Job<D: ?Sized>: Send {
         out: &mut Vec<Record>,
     ) -> Result<Progress, String>;
 
+    /// A file of the device's that it needs before it is polled next, once for each. Whoever polls
+    /// it reads the file and gives it the content: a device reads and writes no files itself.
+    fn wants_file(&mut self) -> Option<String> {
+        None
+    }
+
+    /// The file it wanted, or why there is none.
+    fn give_file(&mut self, content: Result<Vec<u8>, String>) {
+        let _ = content;
+    }
+
+    /// Files to be written, name and content, each once; asked for after every poll and after
+    /// [`stop`](Self::stop).
+    fn take_files(&mut self) -> Vec<(String, Vec<u8>)> {
+        Vec::new()
+    }
+
     /// Ends it: called once, when it is interrupted and also after it was done or has failed.
     fn stop(&mut self, device: &mut D, now: Moment) {
         let _ = (device, now);

@@ -65,7 +65,7 @@ pub trait Host {
     ///
     /// # Errors
     /// `no such item` and the like.
-    fn read_file(&mut self, name: &str) -> Result<String, String> {
+    fn read_file(&mut self, name: &str) -> Result<Vec<u8>, String> {
         Err(format!("failure: this device has no files, so no {name}"))
     }
 
