@@ -74,6 +74,9 @@ pub struct Group<'a> {
     pub records: &'a [Record],
     /// How many records there were before.
     pub before: usize,
+    /// The newest record there was, of this group or an earlier one: what a summary at the end is
+    /// made of, however the command ended.
+    pub latest: Option<&'a Record>,
     /// Whether the command has ended.
     pub last: bool,
     /// Characters in a line of the terminal.
