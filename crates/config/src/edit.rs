@@ -5,6 +5,7 @@ use crate::line::{Operator, Word};
 use crate::run::{Line, Run};
 use crate::{Access, Error, Item, ItemId, Menu, MenuKind, Reply, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 impl Run<'_> {
     pub(crate) fn add(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
@@ -45,7 +46,7 @@ impl Run<'_> {
             self.reindex(menu, Some((item.name(key), id)));
         }
         let items = self.tree.items_mut(menu.path);
-        items.insert(before.unwrap_or(items.len()), item);
+        items.insert(before.unwrap_or(items.len()), Arc::new(item));
         Ok(Reply::Items(vec![id]))
     }
 
@@ -165,9 +166,9 @@ impl Run<'_> {
         let items = self.tree.items_mut(menu.path);
         // Before an item that moves itself means before the next one that stays.
         let from = before.and_then(|id| items.iter().position(|item| item.id == id));
-        let stays = |item: &&Item| !chosen.contains(&item.id);
+        let stays = |item: &&Arc<Item>| !chosen.contains(&item.id);
         let before = from.and_then(|from| items[from..].iter().find(stays).map(|item| item.id));
-        let (mut moved, mut stay): (Vec<Item>, Vec<Item>) =
+        let (mut moved, mut stay): (Vec<Arc<Item>>, Vec<Arc<Item>>) =
             std::mem::take(items).into_iter().partition(|item| chosen.contains(&item.id));
         moved.sort_by_key(|item| ids.iter().position(|id| *id == item.id));
         let place = before.and_then(|id| stay.iter().position(|item| item.id == id));
@@ -209,12 +210,12 @@ impl Run<'_> {
     ) -> Result<Reply, Error> {
         for place in self.places(menu, line, ids, verb)? {
             let old = &self.tree.items(menu.path)[place];
-            let mut item = old.clone();
+            let mut item = Item::clone(old);
             changes.apply(&mut item);
             self.check(menu, &item, line)?;
             let names =
                 menu.key().map(|key| (old.name(key).to_string(), item.name(key).to_string()));
-            self.tree.items_mut(menu.path)[place] = item;
+            self.tree.items_mut(menu.path)[place] = Arc::new(item);
             if let Some((old, new)) = names.filter(|(old, new)| old != new) {
                 self.rename(menu, &[(old, new)].into());
                 self.reindex(menu, None);
@@ -299,8 +300,11 @@ impl Run<'_> {
                     continue;
                 }
                 for item in self.tree.existing_mut(other.path) {
-                    if let Some(value) = item.values.get_mut(property.name) {
-                        property.kind.rename(value, menu.path, new_names);
+                    let Some(old) = item.get(property.name) else { continue };
+                    let mut value = old.clone();
+                    property.kind.rename(&mut value, menu.path, new_names);
+                    if value != *old {
+                        Arc::make_mut(item).values.insert(property.name, value);
                     }
                 }
             }

@@ -10,6 +10,7 @@ use crate::error::choices;
 use crate::interpreter::{Choice, Interpreter, Reply, Verb};
 use crate::line::{Lexer, Part, Statement, Word};
 use crate::parse::pick;
+use crate::status::around;
 use crate::{At, Call, Error, ItemId, Menu, Mismatch, Names, Status, Tree, Type, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -284,7 +285,7 @@ impl Names for Run<'_> {
         for menu in menus() {
             let Some(key) = menu.key() else { continue };
             let dynamic = self.status.dynamic(menu);
-            for item in self.tree.items(menu.path).iter().chain(&dynamic) {
+            for item in around(self.tree.items(menu.path), &dynamic) {
                 names.insert(item.name(key).to_string(), item.id);
             }
         }

@@ -2,6 +2,7 @@
 //! and rules about items.
 
 use crate::{Item, ItemId, Menu, Tree, Value};
+use std::sync::Arc;
 
 /// Asked by the interpreter for what only the device knows. All methods have an answer, so a
 /// device implements what it has; `()` is a device that knows nothing.
@@ -67,10 +68,10 @@ pub const FIRST_AHEAD: u32 = 0xffff_0000;
 
 /// The items of a menu as they are shown: those of the user with those of the device around them.
 pub(crate) fn around<'a>(
-    own: &'a [Item],
+    own: &'a [Arc<Item>],
     dynamic: &'a [Item],
 ) -> impl Iterator<Item = &'a Item> + Clone {
     let is_ahead = |item: &&Item| item.id.0 >= FIRST_AHEAD;
     let behind = dynamic.iter().filter(move |item| !is_ahead(item));
-    dynamic.iter().filter(is_ahead).chain(own).chain(behind)
+    dynamic.iter().filter(is_ahead).chain(own.iter().map(|item| &**item)).chain(behind)
 }

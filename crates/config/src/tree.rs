@@ -24,10 +24,11 @@ pub struct Item {
     pub dynamic: bool,
 }
 
-/// The whole configuration. Cloning is cheap: a menu's items are shared until one side changes them.
+/// The whole configuration. Cloning is cheap: menus are shared until one side changes them, and of a
+/// changed menu the items that stayed are still the same ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tree {
-    menus: BTreeMap<&'static str, Arc<Vec<Item>>>,
+    menus: BTreeMap<&'static str, Arc<Vec<Arc<Item>>>>,
     next_id: u32,
 }
 
@@ -38,25 +39,34 @@ impl Tree {
     }
 
     /// The items of a list menu in their order; empty for a menu nothing was typed in.
-    pub fn items(&self, path: &str) -> &[Item] {
+    pub fn items(&self, path: &str) -> &[Arc<Item>] {
         self.menus.get(path).map_or(&[], |items| items.as_slice())
+    }
+
+    /// Whether both trees hold the very same items of a menu, neither having changed them since one
+    /// was cloned of the other: known without looking at any. Equal items may be different ones.
+    pub fn shares(&self, other: &Tree, path: &str) -> bool {
+        match (self.menus.get(path), other.menus.get(path)) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
     }
 
     /// The items that are not disabled.
     pub fn enabled(&self, path: &str) -> impl Iterator<Item = &Item> {
-        self.items(path).iter().filter(|item| !item.disabled)
+        self.items(path).iter().map(|item| &**item).filter(|item| !item.disabled)
     }
 
     /// The values of a settings menu, if any was set.
     pub fn settings(&self, path: &str) -> Option<&Item> {
-        self.items(path).first()
+        self.items(path).first().map(|item| &**item)
     }
 
     /// Adds an item at the end and returns its identity. No rule of the menu is checked: this is
     /// for the interpreter, which has checked, and for devices, which bring their own items.
     pub fn push(&mut self, menu: &Menu, values: BTreeMap<&'static str, Value>) -> ItemId {
         let id = self.new_id();
-        self.items_mut(menu.path).push(Item::new(id, values));
+        self.items_mut(menu.path).push(Arc::new(Item::new(id, values)));
         id
     }
 
@@ -66,17 +76,17 @@ impl Tree {
         ItemId(self.next_id)
     }
 
-    pub(crate) fn items_mut(&mut self, path: &'static str) -> &mut Vec<Item> {
+    pub(crate) fn items_mut(&mut self, path: &'static str) -> &mut Vec<Arc<Item>> {
         Arc::make_mut(self.menus.entry(path).or_default())
     }
 
     /// The item of this identity.
     pub fn item(&self, path: &str, id: ItemId) -> Option<&Item> {
-        self.items(path).iter().find(|item| item.id == id)
+        self.items(path).iter().find(|item| item.id == id).map(|item| &**item)
     }
 
     /// The items there are; makes no entry for a menu nothing was typed in.
-    pub(crate) fn existing_mut(&mut self, path: &str) -> &mut [Item] {
+    pub(crate) fn existing_mut(&mut self, path: &str) -> &mut [Arc<Item>] {
         self.menus.get_mut(path).map_or(&mut [], |items| Arc::make_mut(items).as_mut_slice())
     }
 
@@ -85,7 +95,7 @@ impl Tree {
         if self.items(menu.path).is_empty() {
             self.push(menu, BTreeMap::new());
         }
-        &mut self.items_mut(menu.path)[0]
+        Arc::make_mut(&mut self.items_mut(menu.path)[0])
     }
 }
 

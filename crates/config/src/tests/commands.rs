@@ -1,6 +1,7 @@
 //! What commands do.
 
 use super::*;
+use std::sync::Arc;
 
 /// A script and what it prints.
 fn check(script: &str, printed: &str) {
@@ -241,4 +242,20 @@ fn many_names() {
     }
     let router = after(&script);
     assert_eq!(router.tree().items(BRIDGE.path).len(), 25_000);
+}
+
+#[test]
+fn an_edit_makes_one_item_anew_and_shares_the_others() {
+    let mut router = router();
+    router.run("/interface bridge\nadd name=a\nadd name=b\nadd name=c", &()).unwrap();
+    router.run("/ip firewall filter add chain=input", &()).unwrap();
+    let before = router.tree().clone();
+    assert!(before.shares(router.tree(), BRIDGE.path));
+    router.run("/interface bridge set b comment=changed", &()).unwrap();
+    let now = router.tree();
+    assert!(now.shares(&before, FILTER.path) && !now.shares(&before, BRIDGE.path));
+    let pairs = before.items(BRIDGE.path).iter().zip(now.items(BRIDGE.path));
+    let same: Vec<bool> = pairs.map(|(old, new)| Arc::ptr_eq(old, new)).collect();
+    assert_eq!(same, [true, false, true]);
+    assert_eq!(before.items(BRIDGE.path)[1].comment, "", "the copy is as it was");
 }

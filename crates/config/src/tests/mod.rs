@@ -201,7 +201,7 @@ fn contents(router: &Interpreter) -> String {
     let mut text = String::new();
     for menu in router.menus() {
         for item in router.tree().items(menu.path) {
-            let Item { values, disabled, comment, .. } = item;
+            let Item { values, disabled, comment, .. } = &**item;
             let own = values.iter().filter(|(name, value)| {
                 let property = menu.property(name);
                 property.and_then(Property::default_value).as_ref() != Some(*value)

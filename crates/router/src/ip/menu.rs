@@ -157,14 +157,14 @@ pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
     if item.get("network").is_some_and(|typed| *typed != Value::Address(network)) {
         return Err(format!("failure: network of {address}/{len} is {network}"));
     }
-    let is_same = |other: &&Item| {
+    let is_same = |other: &Item| {
         let same = matches!(other.get("address"), Some(&Value::Cidr(other, _)) if other == address);
         same && other.id != item.id && other.get("interface") == item.get("interface")
     };
-    match tree.items(ADDRESS.path).iter().find(is_same) {
-        Some(_) => Err("failure: already have such address".to_string()),
-        None => Ok(()),
+    if tree.items(ADDRESS.path).iter().any(|other| is_same(other)) {
+        return Err("failure: already have such address".to_string());
     }
+    Ok(())
 }
 
 /// What a route that is added or changed must not be.

@@ -209,12 +209,11 @@ const NO_VLAN: &str = "VLAN filtering is not built; bridges forward tagged frame
 /// # Errors
 /// RouterOS's words.
 pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
-    let same =
-        |other: &&Item| other.id != port.id && other.get("interface") == port.get("interface");
-    match tree.items(PORT.path).iter().find(same) {
-        Some(_) => Err("failure: device already added as bridge port".into()),
-        None => Ok(()),
+    let mut others = tree.items(PORT.path).iter().filter(|other| other.id != port.id);
+    if others.any(|other| other.get("interface") == port.get("interface")) {
+        return Err("failure: device already added as bridge port".into());
     }
+    Ok(())
 }
 
 fn protocol_mode(text: &str) -> Result<Value, String> {

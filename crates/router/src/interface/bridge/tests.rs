@@ -176,7 +176,7 @@ fn an_interface_is_a_port_once() {
     let (mut tree, names) = typed(&[], &[&[], &[]]);
     let again = tree.items(menu::PORT.path)[0].clone();
     assert_eq!(menu::check_port(&tree, &again), Ok(()));
-    let id = tree.push(&menu::PORT, again.values);
+    let id = tree.push(&menu::PORT, again.values.clone());
     let again = tree.items(menu::PORT.path).iter().find(|item| item.id == id).unwrap();
     assert_eq!(
         menu::check_port(&tree, again),
