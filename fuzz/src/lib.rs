@@ -9,6 +9,8 @@
 //! The bodies are here, so that both ways run the same. Inputs that crashed become described cases
 //! in the tests of the crate they crashed.
 
+/// Any bytes from a client of the API.
+pub mod api_sentence;
 /// Any bytes as a frame: layers and all views.
 pub mod frame_parse;
 /// Any bytes as a capture file.
@@ -38,4 +40,5 @@ pub const TARGETS: &[Target] = &[
     Target { name: "script_parse", run: script_parse::run, words: script_parse::words },
     Target { name: "router", run: router::run, words: Vec::new },
     Target { name: "pcap", run: pcap::run, words: Vec::new },
+    Target { name: "api_sentence", run: api_sentence::run, words: api_sentence::words },
 ];

@@ -9,3 +9,11 @@
 //! The console is a client like any other, so whatever it can do a program can.
 //!
 //! Never knows what a device is: it serves whatever is a [`config::Host`].
+
+// The lengths of words.
+pub mod word;
+
+// Sentences of words, and how they are read from any pieces.
+pub mod sentence;
+
+pub use sentence::Sentence;
