@@ -27,6 +27,9 @@ pub mod trailer;
 // Fields that change from frame to frame, and the values they go through.
 pub mod vary;
 
+// Frames of any headers: their bytes, what varies in them, their checksums.
+pub mod frame;
+
 // Streams: a template, and what changes from frame to frame.
 pub mod stream;
 
@@ -51,6 +54,7 @@ pub mod search;
 // Results: versioned, serialisable, and checked for what cannot be.
 pub mod result;
 
+pub use frame::FramePlan;
 pub use prng::Prng;
 pub use receive::{Receiver, Tally};
 pub use result::{Environment, Latency, Limit, Measured, Mode, Results, Row, Verdict};

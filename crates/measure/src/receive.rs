@@ -194,7 +194,9 @@ impl Receiver {
 
     #[inline]
     fn is_of_this_trial(&self, now: Moment, trailer: Trailer) -> bool {
-        self.begin <= trailer.time && trailer.time.as_nanos() <= now.as_nanos() + SKEW_NS
+        trailer.test == 0
+            && self.begin <= trailer.time
+            && trailer.time.as_nanos() <= now.as_nanos() + SKEW_NS
     }
 
     /// A frame without a good trailer of this trial. One whose check byte is wrong, but that names

@@ -134,6 +134,16 @@ impl Sender {
         Sender { stream, schedule, frames, next, sent: Sent::default(), batch: Batch::new() }
     }
 
+    /// Sends no more than `most` frames in all.
+    #[must_use]
+    pub fn at_most(mut self, most: u64) -> Sender {
+        self.frames = Some(self.frames.map_or(most, |frames| frames.min(most)));
+        if most == 0 {
+            self.next = Moment::from_nanos(u64::MAX);
+        }
+        self
+    }
+
     /// Sends what is due, at most a batch, and returns how many frames went to the port.
     #[inline]
     pub fn poll<P: Port + ?Sized>(&mut self, now: Moment, pool: &mut Pool, port: &mut P) -> usize {
@@ -157,9 +167,9 @@ impl Sender {
             return 0;
         }
         let due = self.due(now).min(batch.room() as u64);
-        let len = self.stream.frame().in_memory() as usize;
         let mut n = 0;
         while n < due {
+            let len = self.stream.next_len();
             let Some(mut frame) = pool.alloc(len) else {
                 self.sent.starved += 1;
                 break;
@@ -178,9 +188,11 @@ impl Sender {
 
     /// Whether all frames of the schedule are sent, or (at full speed) its time is over.
     pub fn is_done(&self, now: Moment) -> bool {
-        match self.frames {
-            Some(frames) => self.sent.offered == frames,
-            None => now >= self.schedule.start + self.schedule.duration,
+        let is_over = || now >= self.schedule.start + self.schedule.duration;
+        match (self.frames, self.schedule.load) {
+            (Some(frames), Load::Paced(_)) => self.sent.offered == frames,
+            (Some(frames), Load::FullSpeed) => self.sent.offered == frames || is_over(),
+            (None, _) => is_over(),
         }
     }
 
@@ -204,7 +216,9 @@ impl Sender {
     fn due(&mut self, now: Moment) -> u64 {
         let Schedule { load, start, duration } = self.schedule;
         let pace = match load {
-            Load::FullSpeed if now.since(start) < duration => return Batch::CAPACITY as u64,
+            Load::FullSpeed if now.since(start) < duration => {
+                return self.frames.map_or(u64::MAX, |frames| frames - self.sent.offered);
+            }
             Load::FullSpeed => return 0,
             Load::Paced(pace) => pace,
         };

@@ -1,7 +1,8 @@
 //! Streams: a template, a frame length, and what changes from frame to frame.
 //!
 //! ```text
-//! StreamPlan ─ build ─► Stream { image, sums, fields or flows }
+//! StreamPlan ─ build ─► Stream { image, sums, fields or flows }   UDP over IPv4: the fast path
+//! FramePlan ── build ─► Stream { image, program }                 any headers (module `frame`)
 //!                          │ write, once per frame
 //!                          ▼
 //!   copy the image ─► patch what varies ─► IPv4 checksum ─► trailer ─► (UDP checksum)
@@ -13,6 +14,7 @@
 //!
 //! Never decides when a frame is sent ([`send`](crate::send)).
 
+use crate::frame::{BadFrame, FramePlan, Program};
 use crate::template::{BadLength, IPV4, UDP};
 use crate::trailer::{self, Trailer};
 use crate::vary::{self, Ahead, Source};
@@ -88,7 +90,7 @@ impl StreamPlan {
         let vary = match self.variation {
             Variation::Fields(fields) if fields.is_empty() => Vary::Nothing,
             Variation::Fields(fields) => {
-                let source = |(field, values, pick)| Source::new(field, values, pick, &mut prng);
+                let source = |(field, values, pick)| (field, Source::new(values, pick, &mut prng));
                 Vary::Fields(fields.into_iter().map(source).collect())
             }
             Variation::Flows { fields, count, pick } => {
@@ -109,7 +111,23 @@ impl StreamPlan {
         };
         let udp_sum = self.template.udp_checksum.then_some(udp_sum);
         let (id, frame) = (self.id, self.frame);
-        Ok(Stream { id, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence: 0 })
+        Ok(Stream { id, test: 0, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence: 0 })
+    }
+}
+
+impl FramePlan {
+    /// The stream of these frames. If they are all alike but for their trailers, they cost what
+    /// the plainest stream costs.
+    ///
+    /// # Errors
+    /// [`BadFrame`] names what is wrong with the plan.
+    pub fn build(&self, id: u8, test: u8, seed: u64) -> Result<Stream, BadFrame> {
+        let mut prng = Prng::new(seed);
+        let (image, program) = self.compile(&mut prng)?;
+        let vary = program.map_or(Vary::Nothing, |program| Vary::Program(Box::new(program)));
+        let (frame, ipv4_sum, now) = (self.lengths.1, Sum::default(), Current::default());
+        let udp_sum = None;
+        Ok(Stream { id, test, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence: 0 })
     }
 }
 
@@ -117,6 +135,7 @@ impl StreamPlan {
 #[derive(Clone, Debug)]
 pub struct Stream {
     id: u8,
+    test: u8,
     frame: FrameLen,
     image: Vec<u8>,
     /// Of the IPv4 header without checksum and addresses.
@@ -133,13 +152,21 @@ pub struct Stream {
 #[derive(Clone, Debug)]
 enum Vary {
     Nothing,
-    Fields(Vec<Source>),
-    FlowsInTurn { flows: Vec<Flow>, next: usize },
-    FlowsRandom { flows: Vec<Flow>, ahead: Ahead },
+    Fields(Vec<(Field, Source)>),
+    FlowsInTurn {
+        flows: Vec<Flow>,
+        next: usize,
+    },
+    FlowsRandom {
+        flows: Vec<Flow>,
+        ahead: Ahead,
+    },
+    /// Any headers: see [`frame`](crate::frame).
+    Program(Box<Program>),
 }
 
 /// The six fields that can change.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Current {
     dst_mac: u64,
     src_mac: u64,
@@ -167,9 +194,18 @@ impl Stream {
         self.id
     }
 
-    /// The length of its frames.
+    /// The length of its frames; of the longest, if they differ.
     pub fn frame(&self) -> FrameLen {
         self.frame
+    }
+
+    /// How many bytes in memory the next frame has: what [`write`](Self::write) is to be given.
+    #[inline]
+    pub fn next_len(&mut self) -> usize {
+        match &mut self.vary {
+            Vary::Program(program) => program.next_len(&mut self.prng),
+            _ => self.image.len(),
+        }
     }
 
     /// Whether its frames carry a UDP checksum.
@@ -185,9 +221,17 @@ impl Stream {
     /// Writes the next frame, stamped `now`.
     ///
     /// # Panics
-    /// If `bytes` is not exactly as long as the stream's frames in memory.
+    /// If `bytes` is not exactly as long as the stream's frames in memory; of frames that differ,
+    /// as [`next_len`](Self::next_len) said.
     #[inline]
     pub fn write(&mut self, now: Moment, bytes: &mut [u8]) {
+        if let Vary::Program(program) = &mut self.vary {
+            let Stream { id: stream, test, sequence, .. } = *self;
+            let trailer = Trailer { stream, test, sequence, time: now };
+            program.write(&self.image, &mut self.prng, trailer, bytes);
+            self.sequence += 1;
+            return;
+        }
         assert!(bytes.len() == self.image.len(), "{} bytes for {:?}", bytes.len(), self.frame);
         // The commonest length by far, as a copy the compiler unrolls: 2 ns less than a call.
         match (bytes.as_mut_array::<60>(), self.image.as_array::<60>()) {
@@ -195,10 +239,10 @@ impl Stream {
             _ => bytes.copy_from_slice(&self.image),
         }
         let varied = match &mut self.vary {
-            Vary::Nothing => self.now.sum(),
+            Vary::Nothing | Vary::Program(_) => self.now.sum(),
             Vary::Fields(sources) => {
-                for source in sources {
-                    self.now.set(source.field, source.next(&mut self.prng));
+                for (field, source) in sources {
+                    self.now.set(*field, source.next(&mut self.prng));
                 }
                 bytes[..12].copy_from_slice(&self.now.macs());
                 Flow::new(self.ipv4_sum, self.now).put(bytes)
@@ -215,7 +259,8 @@ impl Stream {
                 flows[index as usize].put(bytes)
             }
         };
-        let trailer = Trailer { stream: self.id, sequence: self.sequence, time: now }.to_bytes();
+        let Stream { id: stream, test, sequence, .. } = *self;
+        let trailer = Trailer { stream, test, sequence, time: now }.to_bytes();
         let at = bytes.len() - trailer::LEN;
         bytes[at..].copy_from_slice(&trailer);
         if let Some(sum) = self.udp_sum {

@@ -1,8 +1,8 @@
 //! The trailer: the last 18 bytes of every test frame, by which the receiver knows it again.
 //!
 //! ```text
-//! | Ethernet 14 | IPv4 20 | UDP 8 | fill … | check 1 | stream 1 | sequence 8 | time 8 |
-//!                                          ^ len - 18            (big-endian)
+//! | Ethernet 14 | IPv4 20 | UDP 8 | fill … | check 1 | stream 1 | test 1 | sequence 7 | time 8 |
+//!                                          ^ len - 18                      (big-endian)
 //! ```
 //!
 //! Eighteen bytes are all the payload a 64-byte frame has (60 in memory, less 42 of headers). The
@@ -23,12 +23,17 @@ pub const LEN: usize = 18;
 /// no test frame.
 const MAGIC: u8 = 0xb5;
 
+/// The largest sequence number there is room for: 20 years of 100 million frames a second.
+pub const SEQUENCE_MAX: u64 = (1 << 56) - 1;
+
 /// What a trailer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trailer {
     /// The stream's number.
     pub stream: u8,
-    /// The frame's number in its stream, from 0.
+    /// The test's number (RouterOS's `test-id`): frames of another test are not counted.
+    pub test: u8,
+    /// The frame's number in its stream, from 0 to [`SEQUENCE_MAX`].
     pub sequence: u64,
     /// When the sender made it.
     pub time: Moment,
@@ -50,7 +55,7 @@ impl Trailer {
         let mut bytes = [0; LEN];
         bytes[0] = self.check();
         bytes[1] = self.stream;
-        bytes[2..10].copy_from_slice(&self.sequence.to_be_bytes());
+        bytes[2..10].copy_from_slice(&self.test_and_sequence().to_be_bytes());
         bytes[10..].copy_from_slice(&self.time.as_nanos().to_be_bytes());
         bytes
     }
@@ -64,14 +69,20 @@ impl Trailer {
             word.copy_from_slice(&bytes[at..at + 8]);
             u64::from_be_bytes(word)
         };
-        let trailer =
-            Trailer { stream: bytes[1], sequence: u64_at(2), time: Moment::from_nanos(u64_at(10)) };
+        let (stream, test) = (bytes[1], bytes[2]);
+        let (sequence, time) = (u64_at(2) & SEQUENCE_MAX, Moment::from_nanos(u64_at(10)));
+        let trailer = Trailer { stream, test, sequence, time };
         Some(if trailer.check() == bytes[0] { Found::Good(trailer) } else { Found::Bad(trailer) })
     }
 
     #[inline]
+    fn test_and_sequence(self) -> u64 {
+        u64::from(self.test) << 56 | self.sequence & SEQUENCE_MAX
+    }
+
+    #[inline]
     fn check(self) -> u8 {
-        let both = self.sequence ^ self.time.as_nanos();
+        let both = self.test_and_sequence() ^ self.time.as_nanos();
         let both = both ^ (both >> 32);
         let both = both ^ (both >> 16);
         (both ^ (both >> 8)) as u8 ^ self.stream ^ MAGIC
@@ -86,7 +97,7 @@ mod tests {
     #[test]
     fn layout() {
         let time = Moment::from_nanos(0x0102_0304_0506_0708);
-        let trailer = Trailer { stream: 7, sequence: 0x1112_1314_1516_1718, time };
+        let trailer = Trailer { stream: 7, test: 0x11, sequence: 0x0012_1314_1516_1718, time };
         let bytes = trailer.to_bytes();
         let expected = [0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 1, 2, 3, 4, 5, 6, 7, 8];
         assert_eq!(bytes[1], 7);
@@ -103,16 +114,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reads_what_was_written(stream: u8, sequence: u64, ns: u64, before in 0usize..40) {
-            let trailer = Trailer { stream, sequence, time: Moment::from_nanos(ns) };
+        fn reads_what_was_written(
+            stream: u8, test: u8, sequence in 0..=SEQUENCE_MAX, ns: u64, before in 0usize..40,
+        ) {
+            let trailer = Trailer { stream, test, sequence, time: Moment::from_nanos(ns) };
             let mut frame = vec![0xaa; before];
             frame.extend(trailer.to_bytes());
             prop_assert_eq!(Trailer::read(&frame), Some(Found::Good(trailer)));
         }
 
         #[test]
-        fn every_damaged_bit_shows(stream: u8, sequence: u64, ns: u64, bit in 0usize..LEN * 8) {
-            let mut bytes = Trailer { stream, sequence, time: Moment::from_nanos(ns) }.to_bytes();
+        fn every_damaged_bit_shows(
+            stream: u8, test: u8, sequence: u64, ns: u64, bit in 0usize..LEN * 8,
+        ) {
+            let time = Moment::from_nanos(ns);
+            let mut bytes = Trailer { stream, test, sequence, time }.to_bytes();
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(matches!(Trailer::read(&bytes), Some(Found::Bad(_))));
         }

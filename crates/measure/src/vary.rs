@@ -8,8 +8,8 @@
 //! Flow `i` is read off its number, the first field's values changing fastest, so N flows are
 //! distinct by construction (as in RFC 9693's enumerated port ranges).
 //!
-//! Never writes a frame: that is [`stream`](crate::stream). Missing: **masks** (`port/mask`),
-//! **random payload bytes**.
+//! Never writes a frame: that is [`stream`](crate::stream). Masks and payload bytes, at any place
+//! of any header stack, vary by a frame plan ([`frame`](crate::frame)).
 
 use crate::Prng;
 use std::fmt;
@@ -166,13 +166,17 @@ impl Values {
         }
     }
 
-    fn check(&self, field: Field) -> Result<(), BadVariation> {
-        let largest = match self {
+    /// The largest; `None` if there is none, or the range is the wrong way round.
+    pub(crate) fn largest(&self) -> Option<u64> {
+        match self {
             Values::Range(first, last) => (first <= last).then_some(*last),
             Values::List(list) => list.iter().max().copied(),
             Values::Networks(networks) => networks.iter().map(|n| u64::from(n.last())).max(),
-        };
-        match largest {
+        }
+    }
+
+    fn check(&self, field: Field) -> Result<(), BadVariation> {
+        match self.largest() {
             None => Err(BadVariation::NoValues(field)),
             Some(value) if value > field.max() => Err(BadVariation::TooLarge(field, value)),
             Some(_) => Ok(()),
@@ -253,7 +257,6 @@ impl Ahead {
 /// A field on its way through its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    pub(crate) field: Field,
     values: Values,
     way: Way,
 }
@@ -267,12 +270,12 @@ enum Way {
 
 impl Source {
     /// The values are not empty.
-    pub(crate) fn new(field: Field, values: Values, pick: Pick, prng: &mut Prng) -> Source {
+    pub(crate) fn new(values: Values, pick: Pick, prng: &mut Prng) -> Source {
         let way = match pick {
             Pick::InTurn => Way::InTurn(0),
             Pick::Random => Way::Random(Ahead::new(prng, values.count())),
         };
-        Source { field, values, way }
+        Source { values, way }
     }
 
     #[inline]

@@ -26,7 +26,7 @@ fn frames_alike_differ_in_their_sequence_only() {
     let mut stream = plan(64, Variation::NONE).build().unwrap();
     let (first, second) = (next(&mut stream), next(&mut stream));
     assert_eq!(first[..42], second[..42]);
-    let trailer = |sequence| Trailer { stream: 3, sequence, time: Moment::from_nanos(77) };
+    let trailer = |sequence| Trailer { stream: 3, test: 0, sequence, time: Moment::from_nanos(77) };
     assert_eq!(Trailer::read(&first), Some(trailer::Found::Good(trailer(0))));
     assert_eq!(Trailer::read(&second), Some(trailer::Found::Good(trailer(1))));
 }
@@ -162,7 +162,7 @@ proptest! {
             prop_assert_eq!(bytes[UDP + 6..UDP + 8] != [0, 0], udp_checksum);
             prop_assert!(checksum::udp_ok(tuple.src, tuple.dst, &bytes[UDP..]));
             prop_assert_eq!(&bytes[6..12], &MacAddr([2, 0, 0, 0, 0, 1]).0);
-            let trailer = Trailer { stream: 9, sequence, time: Moment::from_nanos(77) };
+            let trailer = Trailer { stream: 9, test: 0, sequence, time: Moment::from_nanos(77) };
             prop_assert_eq!(Trailer::read(&bytes), Some(trailer::Found::Good(trailer)));
         }
     }

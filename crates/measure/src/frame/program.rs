@@ -1,0 +1,366 @@
+//! A frame plan compiled: what is done for each frame.
+//!
+//! ```text
+//! copy the image ─► lengths (if they differ) ─► what varies ─► trailer ─► checksums
+//! ```
+//!
+//! Nothing is allocated, and no byte that stays is looked at.
+
+use super::{BadFrame, Data, FramePlan, Transport, Varying};
+use crate::Prng;
+use crate::trailer::{self, Trailer};
+use crate::vary::Source;
+use wire::checksum::{self, Sum};
+
+/// Two IPv4 headers and a transport.
+const MAX_SUMS: usize = 3;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    patches: Vec<Patch>,
+    sums: Vec<Checksum>,
+    /// Fields that hold the frame's length less a number, if lengths differ.
+    lengths: Vec<(usize, usize)>,
+    shortest: usize,
+    longest: usize,
+    /// What the next frame's length was said to be; 0 if it was not asked for.
+    next_len: usize,
+    footer: bool,
+    checksum_from: Option<usize>,
+    /// Bytes behind the data.
+    tail: usize,
+}
+
+/// One thing that varies.
+#[derive(Clone, Debug)]
+struct Patch {
+    at: usize,
+    width: usize,
+    /// The bits that change, and the others as they stay.
+    mask: u64,
+    stays: u64,
+    source: Source,
+    /// Per checksum and byte, last byte first: 256 if it is the high half of a word, 1 if it is
+    /// the low half, 0 if it is not covered.
+    weights: [[u32; 8]; MAX_SUMS],
+    /// One bit for each checksum with any weight.
+    touches: u8,
+}
+
+#[derive(Clone, Debug)]
+struct Checksum {
+    /// Where it is written.
+    at: usize,
+    /// One's complement sum of all that stays, for each length from the shortest.
+    stays: Vec<u16>,
+    /// Whether it covers the trailer, and where its region begins.
+    covers_trailer: Option<usize>,
+    /// Whether 0 means none, so that a computed 0 is sent as 0xffff (RFC 768).
+    udp: bool,
+}
+
+/// The bytes a checksum covers: ranges with the places their words are counted from, one byte of
+/// the pseudo-header, and a region that is left out because its own checksum makes it sum to zero.
+struct Coverage {
+    at: usize,
+    udp: bool,
+    ranges: Vec<std::ops::Range<usize>>,
+    protocol: Option<usize>,
+    without: Vec<std::ops::Range<usize>>,
+}
+
+impl Coverage {
+    fn weight(&self, byte: usize) -> u32 {
+        if self.protocol == Some(byte) {
+            return 1;
+        }
+        if self.without.iter().any(|range| range.contains(&byte)) {
+            return 0;
+        }
+        match self.ranges.iter().find(|range| range.contains(&byte)) {
+            Some(range) if (byte - range.start).is_multiple_of(2) => 256,
+            Some(_) => 1,
+            None => 0,
+        }
+    }
+}
+
+impl FramePlan {
+    /// The image of the longest frame, checksums right as long as nothing varies and the trailer
+    /// is of zeros; and what is to be done for each frame beside copying it and writing the
+    /// trailer, if anything is.
+    pub(crate) fn compile(&self, prng: &mut Prng) -> Result<(Vec<u8>, Option<Program>), BadFrame> {
+        self.check()?;
+        let (shortest, longest) =
+            (self.lengths.0.in_memory() as usize, self.lengths.1.in_memory() as usize);
+        let mut image = vec![0; longest];
+        let (header, data) = image.split_at_mut(self.header.len());
+        header.copy_from_slice(&self.header);
+        match self.data {
+            Data::Byte(byte) => data.fill(byte),
+            Data::Incrementing => {
+                data.iter_mut().enumerate().for_each(|(i, byte)| *byte = i as u8);
+            }
+            Data::Random => data.iter_mut().for_each(|byte| *byte = prng.next() as u8),
+        }
+        let lengths = self.length_fields();
+        set_lengths(&mut image, &lengths, longest);
+
+        let coverages = self.coverages();
+        let sums: Vec<Checksum> = coverages
+            .iter()
+            .map(|coverage| Checksum {
+                at: coverage.at,
+                stays: (shortest..=longest)
+                    .map(|len| self.sum_of_what_stays(&image, coverage, &lengths, len))
+                    .collect(),
+                covers_trailer: self
+                    .transport
+                    .map(|(at, _)| at)
+                    .filter(|_| self.footer && coverage.protocol.is_some()),
+                udp: coverage.udp,
+            })
+            .collect();
+        let is_plain = self.varying.is_empty()
+            && shortest == longest
+            && self.footer
+            && self.checksum_from.is_none()
+            && !matches!(self.transport, Some((_, Transport::UdpChecksum | Transport::Tcp)));
+        for sum in &sums {
+            sum.write(&mut image, longest - shortest, 0, 0);
+        }
+        let patches = self.varying.iter().map(|varying| patch(varying, &image, &coverages, prng));
+        let program = Program {
+            patches: patches.collect(),
+            sums,
+            lengths: if shortest == longest { Vec::new() } else { lengths },
+            shortest,
+            longest,
+            next_len: 0,
+            footer: self.footer,
+            checksum_from: self.checksum_from,
+            tail: self.tail(),
+        };
+        Ok((image, (!is_plain).then_some(program)))
+    }
+
+    /// Where a frame's length stands, less how much.
+    fn length_fields(&self) -> Vec<(usize, usize)> {
+        let ip = self.ipv4.iter().map(|ip| (ip + 2, *ip));
+        let udp = self.transport.filter(|(_, transport)| *transport != Transport::Tcp);
+        ip.chain(udp.map(|(at, _)| (at + 4, at))).collect()
+    }
+
+    fn coverages(&self) -> Vec<Coverage> {
+        let header = |ip: &usize| *ip..self.ip_end(*ip);
+        let mut coverages: Vec<Coverage> = self
+            .ipv4
+            .iter()
+            .map(|ip| Coverage {
+                at: ip + 10,
+                udp: false,
+                ranges: vec![header(ip)],
+                protocol: None,
+                without: vec![ip + 10..ip + 12],
+            })
+            .collect();
+        let (Some((at, transport)), Some(ip)) = (self.transport, self.outer_ip()) else {
+            return coverages;
+        };
+        if transport != Transport::Udp {
+            let field = at + if transport == Transport::Tcp { 16 } else { 6 };
+            // An IP header inside sums to zero together with its own checksum.
+            let inside = self.ipv4.iter().filter(|inner| **inner > at).map(header);
+            coverages.push(Coverage {
+                at: field,
+                udp: transport != Transport::Tcp,
+                ranges: vec![ip + 12..ip + 20, at..usize::MAX],
+                protocol: Some(ip + 9),
+                without: inside.chain([field..field + 2]).collect(),
+            });
+        }
+        coverages
+    }
+
+    /// Of a frame of this length, without its trailer and without the bits that vary.
+    fn sum_of_what_stays(
+        &self,
+        image: &[u8],
+        coverage: &Coverage,
+        lengths: &[(usize, usize)],
+        len: usize,
+    ) -> u16 {
+        let mut frame = image[..len].to_vec();
+        set_lengths(&mut frame, lengths, len);
+        if self.footer {
+            frame[len - trailer::LEN..].fill(0);
+        }
+        if self.checksum_from.is_some() {
+            let at = len - self.tail();
+            frame[at..at + 2].fill(0); // made last, over all: it is left out of the others
+        }
+        for varying in &self.varying {
+            let end = varying.at + varying.width;
+            if end <= len - self.tail() {
+                let bytes = &mut frame[varying.at..end];
+                put(bytes, get(bytes) & !varying.mask);
+            }
+        }
+        coverage.without.iter().for_each(|range| frame[range.clone()].fill(0));
+        let mut sum = Sum::default();
+        for range in &coverage.ranges {
+            sum = sum.bytes(&frame[range.start..range.end.min(len)]);
+            // Only the last range may be of odd length, and it is the last one.
+        }
+        if let (Some(protocol), Some((at, _))) = (coverage.protocol, self.transport) {
+            sum = sum.u16(u16::from(frame[protocol])).u16((len - at) as u16);
+        }
+        sum.fold()
+    }
+}
+
+fn patch(varying: &Varying, image: &[u8], coverages: &[Coverage], prng: &mut Prng) -> Patch {
+    let Varying { at, width, mask, ref values, pick } = *varying;
+    let mut weights = [[0; 8]; MAX_SUMS];
+    let mut touches = 0;
+    for (i, (weights, coverage)) in weights.iter_mut().zip(coverages).enumerate() {
+        for byte in 0..width {
+            weights[width - 1 - byte] = coverage.weight(at + byte);
+        }
+        touches |= u8::from(weights.iter().any(|weight| *weight > 0)) << i;
+    }
+    let stays = get(&image[at..at + width]) & !mask;
+    Patch {
+        at,
+        width,
+        mask,
+        stays,
+        source: Source::new(values.clone(), pick, prng),
+        weights,
+        touches,
+    }
+}
+
+impl Program {
+    /// How long the next frame is: asked once for each.
+    #[inline]
+    pub(crate) fn next_len(&mut self, prng: &mut Prng) -> usize {
+        let lengths = (self.longest - self.shortest) as u64 + 1;
+        self.next_len =
+            if lengths == 1 { self.longest } else { self.shortest + prng.below(lengths) as usize };
+        self.next_len
+    }
+
+    /// Writes a frame of the length said last.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        image: &[u8],
+        prng: &mut Prng,
+        trailer: Trailer,
+        bytes: &mut [u8],
+    ) {
+        let len = bytes.len();
+        assert!(
+            (self.shortest..=self.longest).contains(&len),
+            "{len} bytes for a stream of {} to {}",
+            self.shortest,
+            self.longest,
+        );
+        bytes.copy_from_slice(&image[..len]);
+        set_lengths(bytes, &self.lengths, len);
+        let end = len - self.tail;
+        let mut varied = [0u64; MAX_SUMS];
+        for patch in &mut self.patches {
+            // Drawn for every frame, so that a short one does not shift the others' values.
+            let value = patch.source.next(prng) & patch.mask;
+            if patch.at + patch.width > end {
+                continue;
+            }
+            put(&mut bytes[patch.at..patch.at + patch.width], value | patch.stays);
+            for (i, varied) in varied.iter_mut().enumerate().take(self.sums.len()) {
+                if patch.touches >> i & 1 == 1 {
+                    *varied += weigh(value, &patch.weights[i]);
+                }
+            }
+        }
+        let mut footer = [0; trailer::LEN];
+        if self.footer {
+            footer = trailer.to_bytes();
+            bytes[len - trailer::LEN..].copy_from_slice(&footer);
+        }
+        for (sum, varied) in self.sums.iter().zip(varied) {
+            let footer = sum.covers_trailer.map_or(0, |from| {
+                let footer = Sum::default().bytes(&footer).fold();
+                // At an odd offset every byte is the other half of its word (RFC 1071 §2 (B)).
+                let even = (len - trailer::LEN - from).is_multiple_of(2);
+                if even { footer } else { footer.swap_bytes() }
+            });
+            sum.write(bytes, len - self.shortest, fold(varied), footer);
+        }
+        if let Some(from) = self.checksum_from {
+            write_check(bytes, from, self.tail);
+        }
+    }
+}
+
+impl Checksum {
+    #[inline]
+    fn write(&self, bytes: &mut [u8], longer: usize, varied: u16, footer: u16) {
+        let sum = Sum::default().u16(self.stays[longer]).u16(varied).u16(footer);
+        let checksum = match sum.finish() {
+            0 if self.udp => 0xffff,
+            checksum => checksum,
+        };
+        bytes[self.at..self.at + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+}
+
+/// Puts the Internet checksum of all bytes from `from` into the first two of the last `tail`, which
+/// count as zeros in it.
+fn write_check(bytes: &mut [u8], from: usize, tail: usize) {
+    let at = bytes.len() - tail;
+    bytes[at..at + 2].fill(0);
+    let sum = checksum::of(&bytes[from.min(at)..]);
+    bytes[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// Whether the check that [`write_check`] made is still right.
+pub(crate) fn check_is_right(bytes: &[u8], from: usize, tail: usize) -> bool {
+    let Some(at) = bytes.len().checked_sub(tail) else { return false };
+    let (from, found) = (from.min(at), [bytes[at], bytes[at + 1]]);
+    let found = u16::from_be_bytes(found);
+    // Taking a word away is adding its complement; at an odd offset it counts swapped.
+    let counted = if (at - from).is_multiple_of(2) { found } else { found.swap_bytes() };
+    let sum = Sum::default().bytes(&bytes[from..]).u16(!counted).finish();
+    sum == found || (sum ^ found) == 0xffff && matches!(found, 0 | 0xffff)
+}
+
+fn set_lengths(bytes: &mut [u8], fields: &[(usize, usize)], len: usize) {
+    for &(at, less) in fields {
+        bytes[at..at + 2].copy_from_slice(&((len - less) as u16).to_be_bytes());
+    }
+}
+
+#[inline]
+fn weigh(value: u64, weights: &[u32; 8]) -> u64 {
+    let bytes = value.to_le_bytes().into_iter().zip(weights);
+    bytes.map(|(byte, weight)| u64::from(byte) * u64::from(*weight)).sum()
+}
+
+#[inline]
+fn fold(sum: u64) -> u16 {
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+#[inline]
+fn put(bytes: &mut [u8], value: u64) {
+    let value = value.to_be_bytes();
+    bytes.copy_from_slice(&value[8 - bytes.len()..]);
+}
+
+fn get(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
