@@ -75,6 +75,7 @@ pub use host::Host;
 pub use interpreter::{Interpreter, Output, Reply};
 pub use menu::{Access, Menu, MenuKind, Property};
 pub use parse::{AnyName, Mismatch, Names};
+pub use pattern::Pattern;
 pub use read::Read;
 pub use status::{FIRST_AHEAD, FIRST_DYNAMIC, Status};
 pub use tree::{Item, ItemId, Tree};

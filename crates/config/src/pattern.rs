@@ -14,7 +14,7 @@ use std::str::Chars;
 
 /// A compiled expression.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     program: Vec<Step>,
 }
 
@@ -56,8 +56,11 @@ const MAX_REPEAT: u32 = 255;
 const MAX_DEPTH: u32 = 50;
 
 impl Pattern {
-    /// Reads an expression; an error says what is wrong with it.
-    pub(crate) fn new(text: &str) -> Result<Pattern, String> {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(text: &str) -> Result<Pattern, String> {
         let mut parser = Parser { rest: text.chars().peekable(), depth: 0 };
         let node = parser.alternatives()?;
         if parser.rest.next().is_some() {
@@ -70,7 +73,7 @@ impl Pattern {
     }
 
     /// Whether it matches anywhere in the text.
-    pub(crate) fn matches(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         let mut threads = Threads::new(self.program.len());
         let mut next = Threads::new(self.program.len());
         let mut rest = text.chars();

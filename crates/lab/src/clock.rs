@@ -25,14 +25,25 @@ impl Clock {
 }
 
 /// The time of day, UTC, as RFC 3339 writes it: `2026-11-20T22:30:00Z`.
-#[allow(clippy::disallowed_methods)]
 pub fn timestamp() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    rfc3339(since.as_secs())
+    rfc3339(unix())
+}
+
+/// Seconds since 1970, UTC.
+#[allow(clippy::disallowed_methods)]
+pub fn unix() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn rfc3339(unix: u64) -> String {
     let (days, second) = (unix / 86_400, unix % 86_400);
+    let (year, month, day) = civil(days);
+    let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}Z")
+}
+
+/// The year, month and day of a day, counted from 1970-01-01.
+pub(crate) fn civil(days: u64) -> (u64, u64, u64) {
     // Years are counted from March, so that the leap day is a year's last; 400 years are 146,097
     // days (the proleptic Gregorian calendar).
     let from_march = days + 719_468;
@@ -42,9 +53,7 @@ fn rfc3339(unix: u64) -> String {
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + next;
-    let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}Z")
+    (year + era * 400 + next, month, day)
 }
 
 #[cfg(test)]

@@ -1,19 +1,38 @@
-//! Where it happens: devices under test, their traffic, and the runs that measure them.
+//! Where it happens: devices under test, their traffic, the runs that measure them, and labs of
+//! many devices.
 //!
 //! ```text
 //! configs/*.rsc ─► Device (router, console, ports) ══ memory wires ══ Tester (hosts, streams)
 //!                     └────────── one_core · two_cores ──────────────────┘
 //!                                        │ trial
 //!                     bench: self-test, highest load, search ─► measure::Row
+//!
+//! labs/*.yaml ─► Topology ─► Node ══ cables ══ Node … ─┬─ World   virtual time
+//!                                                      └─ Live    a thread each, behind a Gate
 //! ```
 //!
 //! The one place where clocks are read and threads are started. Never computes a statistic (that is
 //! `measure`) and never draws (that is `report`).
-//! Missing: **network namespaces, the Linux kernel and outside boxes as devices**, **topologies
-//! from `labs/*.yaml`**.
+//! Missing: **network namespaces, the Linux kernel and outside boxes as devices**.
 
 // The clock of a run.
 pub mod clock;
+
+// One RouterOS box: router, tools, `/system`.
+pub mod node;
+// Its files, and the command that a session has under way on it.
+pub mod underway;
+// How sessions get in between two breaths.
+pub mod gate;
+// A node in real time, on a thread of its own.
+pub mod live;
+// Nodes and their cables in virtual time.
+pub mod world;
+// A lab's file: nodes, links, steps.
+pub mod topology;
+// From a file to nodes with cables between them.
+pub mod assemble;
+
 // A router in memory: its console, its ports, our ends of the wires.
 pub mod device;
 

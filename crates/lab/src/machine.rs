@@ -1,5 +1,6 @@
 //! Which machine this is: what a reader needs to know to believe or repeat a result.
 
+use crate::node::Environment;
 use std::fs;
 
 /// The processor's name; `unknown` where the system does not say.
@@ -20,6 +21,30 @@ pub fn kernel() -> String {
         other => other,
     };
     format!("{name} {}", release.trim()).trim_end().to_string()
+}
+
+/// What a node on this machine shows of it; `boot` is the time of day.
+pub fn environment(boot: u64) -> Environment {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mhz = info.lines().find(|line| line.starts_with("cpu MHz"));
+    let mhz = mhz.and_then(|line| line.split_once(':')?.1.trim().parse::<f64>().ok());
+    Environment {
+        cpu: cpu(),
+        cpu_mhz: mhz.unwrap_or(0.0) as u64,
+        architecture: std::env::consts::ARCH.to_string(),
+        board: kernel(),
+        total_memory: memory("MemTotal"),
+        free_memory: memory("MemAvailable"),
+        boot,
+    }
+}
+
+/// A line of `/proc/meminfo`, in bytes; 0 where the system does not say.
+fn memory(key: &str) -> u64 {
+    let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = info.lines().find(|line| line.split(':').next() == Some(key));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
 }
 
 /// How many processors this process may use.

@@ -1,0 +1,308 @@
+//! A node in real time, on a thread of its own.
+//!
+//! ```text
+//!  thread: breathe, breathe …  ─ gate ─  LiveHost (a session), LiveHost (another) …
+//!      │ nothing to do: spin ─► yield ─► sleep
+//!  sockets ══ memory cables ══ other nodes' threads
+//! ```
+//!
+//! Sessions come and go between two breaths ([`gate`](crate::gate)); one at a time changes the
+//! configuration. A node that panics is gone, and says so to whoever asks; its lab goes on.
+//!
+//! Never simulates: a cable here is as fast as memory, its rate and delay are not kept.
+
+use crate::clock::Clock;
+use crate::gate::{Gate, Turn};
+use crate::node::{Node, Socket};
+use crate::underway::{Files, Underway};
+use config::{Call, Host, Progress, Record, Status, Tree};
+use port::{MemoryPort, affinity};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use wire::Moment;
+
+/// A node on a thread. Dropping it stops the thread.
+pub struct Live {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread and all sessions have.
+struct Shared {
+    gate: Gate<Body>,
+    clock: Clock,
+    stop: AtomicBool,
+    /// Why the thread is gone, if it panicked.
+    failed: Mutex<Option<String>>,
+    /// Whether a session is changing the configuration.
+    editing: Mutex<bool>,
+    edited: Condvar,
+}
+
+struct Body {
+    node: Node,
+    sockets: Vec<Socket<MemoryPort>>,
+}
+
+/// How long a node looks for frames without a pause after the last one.
+const SPIN: Duration = Duration::from_micros(50);
+/// And then lets others have the processor between two looks.
+const YIELD: Duration = Duration::from_millis(2);
+/// And then sleeps between them. A ring of 4096 lasts for longer at 10G.
+const SLEEP: Duration = Duration::from_micros(200);
+
+/// How long a session waits for another one's change.
+const EDIT: Duration = Duration::from_secs(10);
+
+impl Live {
+    /// Starts a node; on processor `cpu`, if one is given.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub fn start(
+        node: Node,
+        sockets: Vec<Socket<MemoryPort>>,
+        clock: Clock,
+        cpu: Option<usize>,
+    ) -> std::io::Result<Live> {
+        let shared = Arc::new(Shared {
+            gate: Gate::new(Body { node, sockets }),
+            clock,
+            stop: AtomicBool::new(false),
+            failed: Mutex::new(None),
+            editing: Mutex::new(false),
+            edited: Condvar::new(),
+        });
+        let name = shared.gate.enter(|body| body.node.name());
+        let thread = thread::Builder::new().name(name).spawn({
+            let shared = shared.clone();
+            move || shared.run(cpu)
+        })?;
+        Ok(Live { shared, thread: Some(thread) })
+    }
+
+    /// A session's way to the node. Many may be there at a time.
+    pub fn host(&self, files: Files, interrupt: Interrupt) -> LiveHost {
+        let shared = self.shared.clone();
+        let underway = Underway::new(files);
+        LiveHost { shared, underway, interrupt, edits: false, deadline: None }
+    }
+
+    /// Why the node is gone, if it is.
+    pub fn failure(&self) -> Option<String> {
+        lock(&self.shared.failed).clone()
+    }
+
+    /// Stops the thread and waits for its end.
+    ///
+    /// # Errors
+    /// It had panicked, with these words.
+    pub fn stop(mut self) -> Result<(), String> {
+        self.end();
+        self.failure().map_or(Ok(()), Err)
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // Its panics are caught and kept.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    /// The thread.
+    fn run(&self, cpu: Option<usize>) {
+        if let Some(cpu) = cpu {
+            // On a machine that does not allow it the node still runs, only not as evenly.
+            let _ = affinity::pin(cpu);
+        }
+        let mut last = self.clock.now();
+        let mut busy_at = last;
+        let work = AssertUnwindSafe(|| {
+            self.gate.work(|Body { node, sockets }| {
+                let now = self.clock.now();
+                let received = node.breathe(now, sockets);
+                let end = self.clock.now();
+                node.breathed(last, end, received > 0);
+                last = end;
+                if received > 0 {
+                    busy_at = end;
+                }
+                match end.since(busy_at) {
+                    _ if self.stop.load(Ordering::Acquire) => Turn::End,
+                    idle if idle < SPIN => Turn::Again,
+                    idle if idle < YIELD => Turn::Sleep(Duration::ZERO),
+                    _ => Turn::Sleep(SLEEP.min(node.next_due(end).since(end))),
+                }
+            });
+        });
+        if let Err(panic) = catch_unwind(work) {
+            *lock(&self.failed) = Some(words(&*panic));
+            self.gate.close();
+        }
+    }
+
+    fn with<R>(&self, with: impl FnOnce(&mut Node, Moment) -> R) -> Result<R, String> {
+        if let Some(why) = &*lock(&self.failed) {
+            return Err(format!("failure: the device has stopped: {why}"));
+        }
+        Ok(self.gate.enter(|body| with(&mut body.node, self.clock.now())))
+    }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or("a panic".to_string())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The user's wish that what is under way ends: Q, ctrl-C, `/cancel`, the connection gone. Copies
+/// are of the same wish.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<(Mutex<bool>, Condvar)>);
+
+impl Interrupt {
+    /// Says so.
+    pub fn raise(&self) {
+        *lock(&self.0.0) = true;
+        self.0.1.notify_all();
+    }
+
+    /// Forgets it: something new begins.
+    pub fn clear(&self) {
+        *lock(&self.0.0) = false;
+    }
+
+    /// Waits for at most this long; whether it was said.
+    fn wait(&self, at_most: Duration) -> bool {
+        let raised = lock(&self.0.0);
+        let (raised, _) = self
+            .0
+            .1
+            .wait_timeout_while(raised, at_most, |raised| !*raised)
+            .unwrap_or_else(PoisonError::into_inner);
+        *raised
+    }
+}
+
+/// A session on a live node.
+pub struct LiveHost {
+    shared: Arc<Shared>,
+    underway: Underway,
+    interrupt: Interrupt,
+    /// Whether it is the one that changes the configuration.
+    edits: bool,
+    deadline: Option<Moment>,
+}
+
+impl LiveHost {
+    /// From this moment on nothing waits any more: what is under way then ends, interrupted.
+    pub fn until(mut self, deadline: Moment) -> LiveHost {
+        self.deadline = Some(deadline);
+        self
+    }
+}
+
+impl Host for LiveHost {
+    fn now(&self) -> Moment {
+        self.shared.clock.now()
+    }
+
+    fn look(&mut self, look: &mut dyn FnMut(&dyn Status)) {
+        if self.shared.with(|node, now| look(&node.status(now))).is_err() {
+            look(&());
+        }
+    }
+
+    fn tree(&mut self) -> Tree {
+        self.shared.with(|node, _| node.tree().clone()).unwrap_or_default()
+    }
+
+    fn edit(&mut self) -> Result<Tree, String> {
+        if !self.edits {
+            let editing = lock(&self.shared.editing);
+            let (mut editing, _) = self
+                .shared
+                .edited
+                .wait_timeout_while(editing, EDIT, |editing| *editing)
+                .unwrap_or_else(PoisonError::into_inner);
+            if *editing {
+                return Err("failure: another session is changing the configuration".to_string());
+            }
+            *editing = true;
+            self.edits = true;
+        }
+        self.shared.with(|node, _| node.tree().clone()).inspect_err(|_| self.release())
+    }
+
+    fn commit(&mut self, tree: &Tree) -> Result<(), String> {
+        assert!(self.edits, "commit without edit");
+        self.shared.with(|node, now| node.configure(tree, now))?
+    }
+
+    fn release(&mut self) {
+        if std::mem::take(&mut self.edits) {
+            *lock(&self.shared.editing) = false;
+            self.shared.edited.notify_one();
+        }
+    }
+
+    fn start(&mut self, call: &Call) -> Result<Progress, String> {
+        let LiveHost { shared, underway, .. } = self;
+        underway
+            .start(call, shared.clock.now(), || shared.with(|node, now| node.start(call, now))?)
+    }
+
+    fn poll(&mut self, out: &mut Vec<Record>) -> Result<Progress, String> {
+        let LiveHost { shared, underway, .. } = self;
+        underway.poll(out, |poll| {
+            // Without a node the poll is left out, and says so itself.
+            let _ = shared.with(|node, now| poll(node, now));
+        })
+    }
+
+    fn stop(&mut self) {
+        let LiveHost { shared, underway, .. } = self;
+        underway.stop(|stop| {
+            let _ = shared.with(|node, now| stop(node, now));
+        });
+    }
+
+    fn wait(&mut self, until: Moment) -> bool {
+        let deadline = self.deadline.unwrap_or(until);
+        let interrupted = self.interrupt.wait(until.min(deadline).since(self.shared.clock.now()));
+        !interrupted && until <= deadline
+    }
+
+    fn read_file(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        self.underway.files().read(name)
+    }
+
+    fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), String> {
+        self.underway.files().write(name, content)
+    }
+}
+
+impl Drop for LiveHost {
+    fn drop(&mut self) {
+        self.stop();
+        self.release();
+    }
+}

@@ -1,0 +1,189 @@
+//! One RouterOS box: the router, its tools, and the menus of the box itself.
+//!
+//! ```text
+//!  Session ─► Node ─┬─ configure ─► Router ─ ports ══ cables
+//!                   ├─ start ─────► Job, polled between two breaths
+//!                   └─ status ────► router's, tools' and /system's values
+//! ```
+//!
+//! Pure: time and ports are arguments, so that a box is the same on a thread
+//! ([`live`](crate::live)) and in virtual time ([`world`](crate::world)).
+//!
+//! Never waits, never reads a clock.
+
+mod socket;
+mod system;
+
+pub use socket::Socket;
+pub use system::Environment;
+
+use config::{Call, Item, ItemId, Menu, Reply, Started, Status, Tree, Value};
+use port::{Port, Slab};
+use router::status::RouterStatus;
+use router::{PortInfo, Router};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use system::{IDENTITY, System};
+use wire::{MacAddr, Moment};
+
+/// A router with its tools.
+pub struct Node {
+    router: Router,
+    system: System,
+    tree: Tree,
+}
+
+/// All menus of a node, those that others refer to first.
+pub fn menus() -> Vec<&'static Menu> {
+    router::MENUS.iter().copied().chain(system::MENUS).collect()
+}
+
+/// All commands of its own.
+pub fn commands() -> Vec<&'static config::Command> {
+    router::COMMANDS.to_vec()
+}
+
+impl Node {
+    /// A box of this name with ports `ether1`, `ether2` …; its frames come from `slab`. No two
+    /// nodes of a lab have the same `number`, which makes their MAC addresses.
+    ///
+    /// # Panics
+    /// If there are no ports, or more than 1,000.
+    pub fn new(
+        name: &str,
+        number: u8,
+        ports: usize,
+        slab: &Slab,
+        environment: Environment,
+        now: Moment,
+    ) -> Node {
+        let infos = (1..=ports).map(|i| PortInfo {
+            name: format!("ether{i}"),
+            mac: port_mac(number, i),
+            capabilities: port::Capabilities::default(),
+        });
+        let router = Router::new(infos.collect(), slab);
+        let mut tree = router.factory_tree();
+        tree.push(&IDENTITY, BTreeMap::from([("name", Value::Text(name.to_string()))]));
+        Node { router, system: System::new(environment, now), tree }
+    }
+
+    /// One breath of the router and its tools; returns how many frames came in. `ports` are those
+    /// it was made with.
+    pub fn breathe<P: Port>(&mut self, now: Moment, ports: &mut [P]) -> usize {
+        self.router.breathe(now, ports)
+    }
+
+    /// Notes how long a breath took, for `cpu-load`.
+    #[inline]
+    pub fn breathed(&mut self, from: Moment, to: Moment, busy: bool) {
+        self.system.breathed(from, to, busy);
+    }
+
+    /// The latest moment until which nothing happens that no frame brings.
+    pub fn next_due(&self, now: Moment) -> Moment {
+        // The router's chores are due every millisecond; it has no finer clock than that but its
+        // queues, which it looks at whenever it breathes.
+        now + CHORES
+    }
+
+    /// The router.
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// The router, for tests and tools.
+    pub fn router_mut(&mut self) -> &mut Router {
+        &mut self.router
+    }
+
+    /// The configuration as it is.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// What it is called: `/system identity`.
+    pub fn name(&self) -> String {
+        let item = self.tree.settings(IDENTITY.path);
+        let name = item.and_then(|item| item.get("name")).map(ToString::to_string);
+        name.unwrap_or_else(|| IDENTITY.properties[0].default.to_string())
+    }
+
+    /// Takes over a configuration, between two breaths.
+    ///
+    /// # Errors
+    /// `failure: …`; nothing has changed then.
+    pub fn configure(&mut self, tree: &Tree, now: Moment) -> Result<(), String> {
+        self.router.configure(tree, now).map_err(|error| format!("failure: {error}"))?;
+        self.tree = tree.clone();
+        Ok(())
+    }
+
+    /// Starts one of the [`commands`].
+    ///
+    /// # Errors
+    /// RouterOS's words.
+    pub fn start(&mut self, call: &Call, _now: Moment) -> Result<Started<Node>, String> {
+        self.router.call(call, &self.tree)?;
+        Ok(Started::Done(Reply::Nothing))
+    }
+
+    /// What the console shows now.
+    pub fn status(&mut self, now: Moment) -> NodeStatus<'_> {
+        NodeStatus { router: self.router.status(now), system: &self.system, now }
+    }
+}
+
+const CHORES: Duration = Duration::from_millis(1);
+
+/// A locally administered address for each port of each node of a lab.
+fn port_mac(node: u8, port: usize) -> MacAddr {
+    MacAddr([0x02, 0, 0, node, (port >> 8) as u8, port as u8])
+}
+
+/// A node as the console sees it at one moment.
+pub struct NodeStatus<'a> {
+    router: RouterStatus<'a>,
+    system: &'a System,
+    now: Moment,
+}
+
+fn is_system(menu: &Menu) -> bool {
+    menu.path.starts_with("/system ")
+}
+
+impl Status for NodeStatus<'_> {
+    fn value(&self, menu: &Menu, item: Option<&Item>, property: &str) -> Option<Value> {
+        if is_system(menu) {
+            return self.system.value(menu, property, self.now);
+        }
+        self.router.value(menu, item, property)
+    }
+
+    fn remark(&self, menu: &Menu, item: &Item) -> Option<String> {
+        self.router.remark(menu, item)
+    }
+
+    fn dynamic(&self, menu: &Menu) -> Vec<Item> {
+        if is_system(menu) {
+            return self.system.dynamic(menu);
+        }
+        self.router.dynamic(menu)
+    }
+
+    fn dynamic_page(&self, menu: &Menu, after: Option<ItemId>, max: usize) -> Vec<Item> {
+        if is_system(menu) {
+            let all = self.system.dynamic(menu);
+            return if after.is_none() { all } else { Vec::new() };
+        }
+        self.router.dynamic_page(menu, after, max)
+    }
+
+    fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
+        self.router.check(menu, item, tree)
+    }
+
+    fn banner(&self) -> Vec<String> {
+        self.router.banner()
+    }
+}

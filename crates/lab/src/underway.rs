@@ -1,0 +1,219 @@
+//! The command that a session has under way on a node, and the files it reads and writes.
+//!
+//! ```text
+//! wants_file ─► Files::read ─► give_file ─► poll (on the node) ─► take_files ─► Files::write
+//! ```
+//!
+//! Only `poll` needs the node; files are read and written while packets flow.
+
+use crate::node::Node;
+use config::{Call, Job, Progress, Record, Started};
+use std::fs;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use wire::Moment;
+
+/// The longest file a device reads: a full BGP table as a script, and a capture, are shorter.
+const LONGEST: u64 = 256 << 20;
+
+/// A device's files: what stands in one directory, and nothing beside it.
+#[derive(Clone, Debug)]
+pub struct Files(Option<PathBuf>);
+
+impl Files {
+    /// No files.
+    pub fn none() -> Files {
+        Files(None)
+    }
+
+    /// Those of this directory.
+    pub fn of(directory: PathBuf) -> Files {
+        Files(Some(directory))
+    }
+
+    /// A file's content.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be read.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, String> {
+        let path = self.path(name)?;
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => format!("no such file: {name}"),
+            _ => format!("failure: cannot read {name}: {error}"),
+        };
+        let file = fs::File::open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        if !meta.is_file() || meta.len() > LONGEST {
+            return Err(format!("failure: {name} is no file, or longer than {LONGEST} bytes"));
+        }
+        let mut content = Vec::new();
+        file.take(LONGEST).read_to_end(&mut content).map_err(failed)?;
+        Ok(content)
+    }
+
+    /// Writes a file; one that was there is replaced, all at once.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), String> {
+        let path = self.path(name)?;
+        let failed = |error| format!("failure: cannot write {name}: {error}");
+        let mut part = path.clone().into_os_string();
+        part.push(".part");
+        fs::write(&part, content).and_then(|()| fs::rename(&part, &path)).map_err(failed)
+    }
+
+    /// Where a file of this name is: beneath the directory, links followed.
+    fn path(&self, name: &str) -> Result<PathBuf, String> {
+        let Some(directory) = &self.0 else {
+            return Err(format!("failure: this device has no files, so no {name}"));
+        };
+        let plain = |part: Component<'_>| match part {
+            Component::Normal(part) => !part.to_string_lossy().starts_with('.'),
+            _ => false,
+        };
+        let relative = Path::new(name);
+        let legal = !name.is_empty() && name.len() <= 255 && !name.contains('\0');
+        if !legal || !relative.components().all(plain) {
+            return Err(format!("failure: {name} is no name of a file here"));
+        }
+        let outside = || format!("failure: {name} is not in the device's directory");
+        let path = directory.join(relative);
+        let home = directory.canonicalize().map_err(|_| outside())?;
+        let parent = path.parent().unwrap_or(directory).canonicalize();
+        let within = |real: PathBuf| real.starts_with(&home);
+        if !parent.map_err(|_| format!("no such file: {name}"))?.starts_with(&home)
+            || !path.canonicalize().map_or(true, within)
+            // A link into nowhere would be written through.
+            || (path.is_symlink() && !path.exists())
+        {
+            return Err(outside());
+        }
+        Ok(path)
+    }
+}
+
+/// At most one command under way.
+pub(crate) struct Underway {
+    job: Option<Box<dyn Job<Node>>>,
+    files: Files,
+}
+
+impl Underway {
+    pub(crate) fn new(files: Files) -> Underway {
+        Underway { job: None, files }
+    }
+
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Starts a command on the node.
+    pub(crate) fn start(
+        &mut self,
+        call: &Call,
+        now: Moment,
+        started: impl FnOnce() -> Result<Started<Node>, String>,
+    ) -> Result<Progress, String> {
+        assert!(self.job.is_none(), "{} while another command is under way", call.command.name);
+        match started()? {
+            Started::Done(reply) => Ok(Progress::Done(reply)),
+            Started::Job(job) => {
+                self.job = Some(job);
+                Ok(Progress::Again(now))
+            }
+        }
+    }
+
+    /// Polls the command; `with` lets a closure have the node.
+    pub(crate) fn poll(
+        &mut self,
+        out: &mut Vec<Record>,
+        mut with: impl FnMut(&mut dyn FnMut(&mut Node, Moment)),
+    ) -> Result<Progress, String> {
+        let Some(mut job) = self.job.take() else {
+            return Err("failure: no command is under way".to_string());
+        };
+        while let Some(name) = job.wants_file() {
+            job.give_file(self.files.read(&name));
+        }
+        // Whoever has lost the node says so; the closure is then not called.
+        let mut polled = Err("failure: the device has stopped".to_string());
+        with(&mut |node, now| {
+            polled = job.poll(node, now, out);
+            if !matches!(polled, Ok(Progress::Again(_))) {
+                job.stop(node, now);
+            }
+        });
+        let written = self.write_files(&mut *job);
+        match (polled, written) {
+            (Ok(Progress::Again(at)), Ok(())) => {
+                self.job = Some(job);
+                Ok(Progress::Again(at))
+            }
+            (Ok(Progress::Again(_)), Err(why)) => {
+                with(&mut |node, now| job.stop(node, now));
+                Err(why)
+            }
+            (polled, written) => written.and(polled),
+        }
+    }
+
+    /// Ends the command, if there is one.
+    pub(crate) fn stop(&mut self, with: impl FnOnce(&mut dyn FnMut(&mut Node, Moment))) {
+        if let Some(mut job) = self.job.take() {
+            with(&mut |node, now| job.stop(node, now));
+            // Whatever it still had to write is written; nobody is there to hear why not.
+            let _ = self.write_files(&mut *job);
+        }
+    }
+
+    fn write_files(&self, job: &mut dyn Job<Node>) -> Result<(), String> {
+        let files = job.take_files();
+        files.iter().try_for_each(|(name, content)| self.files.write(name, content))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_leave_the_directory() {
+        let home = std::env::temp_dir().join(format!("wirespeed-files-{}", std::process::id()));
+        fs::create_dir_all(home.join("inside/sub")).unwrap();
+        fs::write(home.join("outside.txt"), "secret").unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("../outside.txt", home.join("inside/link")).unwrap();
+            std::os::unix::fs::symlink("../nowhere.txt", home.join("inside/dangling")).unwrap();
+            std::os::unix::fs::symlink("..", home.join("inside/up")).unwrap();
+        }
+        let files = Files::of(home.join("inside"));
+        for (name, legal) in [
+            ("a.rsc", true),
+            ("sub/b.pcapng", true),
+            ("", false),
+            (".", false),
+            ("..", false),
+            (".hidden", false),
+            ("../outside.txt", false),
+            ("sub/../../outside.txt", false),
+            ("/etc/passwd", false),
+            ("link", false),
+            ("dangling", false),
+            ("up/outside.txt", false),
+            ("nosuch/c", false),
+            ("a\0b", false),
+        ] {
+            let written = files.write(name, b"here");
+            assert_eq!(written.is_ok(), legal, "{name:?}: {written:?}");
+            let read = files.read(name);
+            assert_eq!(read.as_deref().ok(), legal.then_some(&b"here"[..]), "{name:?}: {read:?}");
+        }
+        assert_eq!(fs::read_to_string(home.join("outside.txt")).unwrap(), "secret");
+        assert!(!home.join("nowhere.txt").exists());
+        assert!(Files::none().read("a.rsc").unwrap_err().contains("has no files"));
+        fs::remove_dir_all(home).unwrap();
+    }
+}

@@ -1,0 +1,222 @@
+//! Many nodes and their cables in virtual time.
+//!
+//! ```text
+//!  now ─► the next event: a frame arrives, something is due ─► its nodes breathe ─► now …
+//!         └── in the file's order; nothing else happens in between ──┘
+//! ```
+//!
+//! Time goes from event to event, so an idle second costs a thousand breaths (the router's chores)
+//! and no more. A breath takes no time: what a device's processor would not manage does not show
+//! here, what cables do not carry does, exact to the nanosecond. The same file and seed give the
+//! same bytes on every machine.
+//!
+//! Never reads a clock, never starts a thread.
+
+use crate::node::{Node, Socket};
+use crate::underway::{Files, Underway};
+use config::{Call, Host, Progress, Record, Status, Tree};
+use port::{SimulatedPort, Slab};
+use wire::Moment;
+
+/// Nodes, cables, and what time it is.
+pub struct World {
+    now: Moment,
+    places: Vec<Place>,
+    slab: Slab,
+    /// Breaths so far.
+    breaths: u64,
+}
+
+/// A node in its place.
+struct Place {
+    node: Node,
+    sockets: Vec<Socket<SimulatedPort>>,
+    /// The sockets with cables.
+    wired: Vec<usize>,
+    /// Places at the other ends of its cables.
+    peers: Vec<usize>,
+    /// When something is due that no frame brings.
+    due: Moment,
+    /// When it must breathe: the earlier of that and the next arrival.
+    next: Moment,
+}
+
+impl World {
+    /// These nodes with their sockets, whose frames are `slab`'s; for each node, the places of those
+    /// at the other ends of its cables.
+    ///
+    /// # Panics
+    /// If there are not as many `peers` as nodes.
+    pub fn new(
+        nodes: Vec<(Node, Vec<Socket<SimulatedPort>>)>,
+        peers: Vec<Vec<usize>>,
+        slab: Slab,
+    ) -> World {
+        assert_eq!(nodes.len(), peers.len(), "nodes and their peers");
+        let places = nodes.into_iter().zip(peers).map(|((node, sockets), peers)| {
+            let wired = sockets.iter().enumerate().filter(|(_, socket)| socket.cable().is_some());
+            let wired = wired.map(|(at, _)| at).collect();
+            Place { node, sockets, wired, peers, due: Moment::ZERO, next: Moment::ZERO }
+        });
+        World { now: Moment::ZERO, places: places.collect(), slab, breaths: 0 }
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// A node.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn node(&self, place: usize) -> &Node {
+        &self.places[place].node
+    }
+
+    /// A node, to be changed; whatever it has to send leaves at this moment.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn node_mut(&mut self, place: usize) -> &mut Node {
+        self.places[place].next = self.now;
+        &mut self.places[place].node
+    }
+
+    /// A node's sockets.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn sockets(&self, place: usize) -> &[Socket<SimulatedPort>] {
+        &self.places[place].sockets
+    }
+
+    /// The slab of all frames.
+    pub fn slab(&self) -> &Slab {
+        &self.slab
+    }
+
+    /// How many breaths all nodes have taken.
+    pub fn breaths(&self) -> u64 {
+        self.breaths
+    }
+
+    /// Lets everything happen that happens until then, and at that very moment.
+    pub fn advance(&mut self, until: Moment) {
+        while let Some(at) = self.places.iter().map(|place| place.next).min()
+            && at <= until
+        {
+            // What was left over is late already.
+            self.now = self.now.max(at);
+            for place in 0..self.places.len() {
+                if self.places[place].next <= self.now {
+                    self.breathe(place);
+                }
+            }
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn breathe(&mut self, at: usize) {
+        let now = self.now;
+        let place = &mut self.places[at];
+        place.node.breathe(now, &mut place.sockets);
+        place.node.breathed(now, now, true);
+        place.due = place.node.next_due(now);
+        self.breaths += 1;
+        self.places[at].look_ahead();
+        for i in 0..self.places[at].peers.len() {
+            let peer = self.places[at].peers[i];
+            self.places[peer].look_ahead();
+        }
+    }
+
+    /// A session's way to a node.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn host(&mut self, place: usize, files: Files, deadline: Option<Moment>) -> WorldHost<'_> {
+        assert!(place < self.places.len(), "no node {place}");
+        WorldHost { world: self, place, underway: Underway::new(files), deadline }
+    }
+}
+
+impl Place {
+    fn look_ahead(&mut self) {
+        let arrivals = self.wired.iter().filter_map(|&at| self.sockets[at].cable()?.next_arrival());
+        self.next = arrivals.fold(self.due, Moment::min);
+    }
+}
+
+/// A session on a node in virtual time: while it waits, the world goes on.
+pub struct WorldHost<'a> {
+    world: &'a mut World,
+    place: usize,
+    underway: Underway,
+    deadline: Option<Moment>,
+}
+
+impl Host for WorldHost<'_> {
+    fn now(&self) -> Moment {
+        self.world.now
+    }
+
+    fn look(&mut self, look: &mut dyn FnMut(&dyn Status)) {
+        let now = self.world.now;
+        look(&self.world.places[self.place].node.status(now));
+    }
+
+    fn tree(&mut self) -> Tree {
+        self.world.node(self.place).tree().clone()
+    }
+
+    fn edit(&mut self) -> Result<Tree, String> {
+        // There is no other session while this one runs.
+        Ok(self.tree())
+    }
+
+    fn commit(&mut self, tree: &Tree) -> Result<(), String> {
+        let now = self.world.now;
+        self.world.node_mut(self.place).configure(tree, now)
+    }
+
+    fn release(&mut self) {}
+
+    fn start(&mut self, call: &Call) -> Result<Progress, String> {
+        let WorldHost { world, underway, place, .. } = self;
+        let now = world.now;
+        underway.start(call, now, || world.node_mut(*place).start(call, now))
+    }
+
+    fn poll(&mut self, out: &mut Vec<Record>) -> Result<Progress, String> {
+        let WorldHost { world, underway, place, .. } = self;
+        let now = world.now;
+        underway.poll(out, |poll| poll(world.node_mut(*place), now))
+    }
+
+    fn stop(&mut self) {
+        let WorldHost { world, underway, place, .. } = self;
+        let now = world.now;
+        underway.stop(|stop| stop(world.node_mut(*place), now));
+    }
+
+    fn wait(&mut self, until: Moment) -> bool {
+        let deadline = self.deadline.unwrap_or(until);
+        self.world.advance(until.min(deadline));
+        until <= deadline
+    }
+
+    fn read_file(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        self.underway.files().read(name)
+    }
+
+    fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), String> {
+        self.underway.files().write(name, content)
+    }
+}
+
+impl Drop for WorldHost<'_> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
