@@ -1,17 +1,21 @@
 //! What the console can tell a running router to do beside changing its configuration: counters
-//! back to zero, connections away.
+//! back to zero, connections away; what takes time is in [`tool`](crate::tool).
 //!
 //! ```text
-//! config::Interpreter ─► Output::calls ─► (configure first) ─► Router::call
+//! config::Interpreter ─► Output::calls ─► (configure first) ─► Router::start ─┬─► done at once: here
+//!                                                                             └─► tool
 //! ```
 
 use crate::interface::bridge;
 use crate::router::{InterfaceCounts, Router};
 use crate::status;
+use crate::tool::ping::{FLOOD_PING, PING};
 use config::{Call, Command, Display, ItemId, Tree, Unnamed};
 
 /// The commands of the router's menus, for [`config::Interpreter::with_commands`].
-pub static COMMANDS: [&Command; 10] = [
+pub static COMMANDS: [&Command; 12] = [
+    &PING,
+    &FLOOD_PING,
     &reset("/ip firewall filter"),
     &reset_all("/ip firewall filter"),
     &reset("/ip firewall nat"),
@@ -56,12 +60,12 @@ const fn reset_all(menu: &'static str) -> Command {
 }
 
 impl Router {
-    /// Runs one of the [`COMMANDS`], after the configuration it came with, `tree`, was taken over.
-    /// The dummy rule's counters stay, which are those of FastTrack itself.
+    /// Runs one of the commands that take no time. The dummy rule's counters stay, which are those
+    /// of FastTrack itself.
     ///
     /// # Errors
     /// RouterOS's words for a command without items, and for one that is not the router's.
-    pub fn call(&mut self, call: &Call, tree: &Tree) -> Result<(), String> {
+    pub(crate) fn at_once(&mut self, call: &Call, tree: &Tree) -> Result<(), String> {
         let all = || tree.items(call.command.menu).iter().map(|item| item.id).collect();
         let items: Vec<ItemId> = match (call.command.unnamed, &call.items) {
             (Unnamed::Items, Some(items)) => items.clone(),

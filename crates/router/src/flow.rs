@@ -39,7 +39,7 @@ use crate::program::{BridgeAt, Kind};
 use crate::queue::leaf as queues;
 use crate::router::Router;
 use crate::step::Step;
-use leave::{ip_total_len, next_hop, record, to_neighbour, way_out};
+use leave::{Onward, ip_total_len, next_hop, record, to_neighbour, way_out};
 use local::{arp_in, local_in, refuse};
 use port::Frame;
 use rules::{bridge_accepts, filter, verdict_says};
@@ -296,11 +296,11 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
 }
 
 /// OUTPUT: from the router itself.
-fn output(r: &mut Router, now: Moment, mut p: Packet) {
+pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::LocalOut);
     r.at(Step::RoutingDecision);
-    let Some(mut leaf) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
-    p.out_interface = next_hop(r, leaf, &p).interface;
+    let Some(mut way) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
+    p.out_interface = way.interface();
     r.at(Step::RawOutput);
     r.at(Step::TrackOutput);
     let Some(mut p) = track(r, now, p) else { return };
@@ -311,18 +311,20 @@ fn output(r: &mut Router, now: Moment, mut p: Packet) {
     }
     if p.layers.tuple.dst != dst {
         match way_out(r, &p) {
-            Some(other) => leaf = other,
+            Some(other) => way = other,
             None => return r.discard(p, Discard::NoRoute),
         }
     }
-    let hop = next_hop(r, leaf, &p);
-    p.out_interface = hop.interface;
+    p.out_interface = way.interface();
     r.at(Step::MangleOutput);
     r.at(Step::FilterOutput);
     let verdict = filter(r, now, FilterChain::Output, &mut p);
     let Some(p) = verdict_says(r, now, p, verdict) else { return };
     r.at(Step::RoutingAdjustment);
-    postrouting(r, now, p, hop)
+    match way {
+        Onward::Out(hop) => postrouting(r, now, p, hop),
+        Onward::Here => input(r, now, p),
+    }
 }
 
 /// POSTROUTING: the packet leaves by IP.

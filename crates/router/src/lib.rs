@@ -46,6 +46,9 @@ pub mod status;
 // What the console can tell it to do beside changing its configuration.
 pub mod commands;
 
+// The router's own tools: ping, torch, the sniffer.
+pub mod tool;
+
 pub use commands::COMMANDS;
 pub use program::PortInfo;
 pub use router::Router;

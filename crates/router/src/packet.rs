@@ -143,6 +143,8 @@ pub(crate) struct Packet {
     pub(crate) out_interface: InterfaceId,
     /// The member port it goes out by, in the bridge's boxes.
     pub(crate) out_port: InterfaceId,
+    /// Of the router's own: the interface it must leave by, whatever the routes; else `NONE`.
+    pub(crate) bound: InterfaceId,
     /// What connection tracking made of it.
     pub(crate) connection_state: ConnectionState,
     /// Its flow, if connection tracking knows it.

@@ -82,6 +82,11 @@ const FASTTRACK: fn(&mut Unmet) -> &mut Vec<&'static str> = |unmet| &mut unmet.i
 type Condition = (bool, &'static str, &'static [fn(&mut Unmet) -> &mut Vec<&'static str>]);
 
 impl Unmet {
+    /// The conditions of all ways.
+    pub(crate) fn ways(&mut self) -> [&mut Vec<&'static str>; 3] {
+        [&mut self.ipv4_fast_path, &mut self.bridge_fast_path, &mut self.ipv4_fasttrack]
+    }
+
     fn of(conditions: &[Condition]) -> Unmet {
         let mut unmet = Unmet::default();
         for &(violated, text, ways) in conditions {

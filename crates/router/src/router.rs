@@ -34,6 +34,7 @@ use crate::program::{Books, InterfaceIds, PortInfo, Program};
 use crate::queue::leaf::Queues;
 use crate::recipe::Recipes;
 use crate::step::Step;
+use crate::tool::Tools;
 use crate::trace::Trace;
 use config::{Item, ItemId, Tree};
 use port::{Batch, Frame, Pool, Port, Slab};
@@ -123,6 +124,10 @@ pub struct Router {
     pub(crate) steps: Option<Vec<Step>>,
     /// Whether only the slow path is used: the reference that faster ones are compared with.
     reference: bool,
+    /// What tools that run have here.
+    pub(crate) tools: Tools,
+    /// Why the last packet was dropped on the slow path.
+    pub(crate) last_discard: Option<Discard>,
 }
 
 impl Router {
@@ -178,6 +183,8 @@ impl Router {
             pieces: Vec::new(),
             steps: None,
             reference: false,
+            tools: Tools::default(),
+            last_discard: None,
         };
         if let Err(error) = router.configure(&tree, Moment::ZERO) {
             unreachable!("an empty configuration is legal: {error}");
@@ -211,7 +218,8 @@ impl Router {
             rules: &mut self.rule_state,
             queues: &mut self.queues,
         };
-        let program = Program::compile(tree, &self.ports, books);
+        let mut program = Program::compile(tree, &self.ports, books);
+        self.tools.close(&mut program);
         self.interface_counts.resize(self.interface_ids.len(), InterfaceCounts::default());
         let ways = address::routes(tree, &program.names, &program.addresses, |i| program.runs(i));
         self.routes.configure(ways)?;
@@ -394,6 +402,7 @@ impl Router {
             in_interface: port,
             out_interface: InterfaceId::NONE,
             out_port: InterfaceId::NONE,
+            bound: InterfaceId::NONE,
             connection_state: ConnectionState::Untracked,
             flow: None,
             new: None,
@@ -408,6 +417,7 @@ impl Router {
     /// Puts a packet to its end, for a reason.
     pub(crate) fn discard(&mut self, p: Packet, why: Discard) {
         self.discards.add(why);
+        self.last_discard = Some(why);
         self.tally.more_pieces += p.rest.len() as u64;
         self.free(p);
     }

@@ -17,7 +17,7 @@ mod system;
 pub use socket::Socket;
 pub use system::Environment;
 
-use config::{Call, Item, ItemId, Menu, Reply, Started, Status, Tree, Value};
+use config::{Call, Item, ItemId, Job, Menu, Progress, Record, Started, Status, Tree, Value};
 use port::{Port, Slab};
 use router::status::RouterStatus;
 use router::{PortInfo, Router};
@@ -123,14 +123,46 @@ impl Node {
     ///
     /// # Errors
     /// RouterOS's words.
-    pub fn start(&mut self, call: &Call, _now: Moment) -> Result<Started<Node>, String> {
-        self.router.call(call, &self.tree)?;
-        Ok(Started::Done(Reply::Nothing))
+    pub fn start(&mut self, call: &Call, now: Moment) -> Result<Started<Node>, String> {
+        Ok(match self.router.start(call, &self.tree, now)? {
+            Started::Done(reply) => Started::Done(reply),
+            Started::Job(job) => Started::Job(Box::new(OfRouter(job))),
+        })
     }
 
     /// What the console shows now.
     pub fn status(&mut self, now: Moment) -> NodeStatus<'_> {
         NodeStatus { router: self.router.status(now), system: &self.system, now }
+    }
+}
+
+/// A job of the router's, in its node.
+struct OfRouter(Box<dyn Job<Router>>);
+
+impl Job<Node> for OfRouter {
+    fn poll(
+        &mut self,
+        node: &mut Node,
+        now: Moment,
+        out: &mut Vec<Record>,
+    ) -> Result<Progress, String> {
+        self.0.poll(&mut node.router, now, out)
+    }
+
+    fn wants_file(&mut self) -> Option<String> {
+        self.0.wants_file()
+    }
+
+    fn give_file(&mut self, content: Result<Vec<u8>, String>) {
+        self.0.give_file(content);
+    }
+
+    fn take_files(&mut self) -> Vec<(String, Vec<u8>)> {
+        self.0.take_files()
+    }
+
+    fn stop(&mut self, node: &mut Node, now: Moment) {
+        self.0.stop(&mut node.router, now);
     }
 }
 

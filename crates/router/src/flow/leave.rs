@@ -104,11 +104,39 @@ pub(crate) struct Hop {
     pub(crate) address: u32,
 }
 
-/// The leaf behind which the router's own packet finds a next hop.
-pub(super) fn way_out(r: &Router, p: &Packet) -> Option<NextHopId> {
-    let leaf = r.routes.lookup(p.layers.tuple.dst);
-    matches!(r.routes.target(leaf), Some(Target::Connected(_) | Target::Gateways(_)))
-        .then_some(leaf)
+/// Where a packet of the router's own goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Onward {
+    /// To the router itself.
+    Here,
+    /// To a neighbour.
+    Out(Hop),
+}
+
+impl Onward {
+    /// By which interface; `NONE` if it stays.
+    pub(super) fn interface(self) -> InterfaceId {
+        match self {
+            Onward::Here => InterfaceId::NONE,
+            Onward::Out(hop) => hop.interface,
+        }
+    }
+}
+
+/// The way of a packet of the router's own; `None` if no route leads anywhere.
+pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
+    let (leaf, bound) = (r.routes.lookup(p.layers.tuple.dst), p.bound);
+    let hop = match r.routes.target(leaf) {
+        Some(Target::Local) => return Some(Onward::Here),
+        Some(Target::Connected(_) | Target::Gateways(_)) => Some(next_hop(r, leaf, p)),
+        _ => None,
+    };
+    if !bound.is_some() {
+        return hop.map(Onward::Out);
+    }
+    // Where no route leads, everybody is a neighbour.
+    let neighbour = Hop { interface: bound, address: p.layers.tuple.dst };
+    Some(Onward::Out(hop.filter(|hop| hop.interface == bound).unwrap_or(neighbour)))
 }
 
 /// The next hop behind a leaf that forwards.

@@ -1,5 +1,5 @@
-//! LOCAL IN and LOCAL OUT: the router's own programs (ping, ARP) and what it says about packets it
-//! could not forward.
+//! LOCAL IN and LOCAL OUT: the router's own programs (echo replies, ARP, what its tools wait for)
+//! and what it says about packets it could not forward.
 
 use super::leave::{Hop, to_neighbour};
 use super::{link_out, output, reason};
@@ -13,14 +13,15 @@ use wire::arp::Operation;
 use wire::layers::{self, protocol};
 use wire::{Arp, Moment, checksum};
 
-/// LOCAL IN: the router's own programs. There is one so far, which answers pings.
+/// LOCAL IN: the router's own programs. One answers pings, one waits for the answers to its own.
 pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
     }
     match p.layers.protocol {
-        protocol::ICMP => match r.transport(&p).first() {
+        protocol::ICMP => match r.transport(&p).first().copied() {
             Some(8) => return echo_reply(r, now, p),
+            _ if r.is_awaited(now, &p) => return r.consume(p),
             _ => return r.discard(p, Discard::NoListener),
         },
         protocol::TCP => {
@@ -92,6 +93,10 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         for frame in waiting {
             to_neighbour(r, now, Hop { interface, address: ip }, frame);
         }
+    }
+    if for_us && message.operation == Operation::Reply {
+        let (ip, mac) = (message.sender_ip, message.sender_mac);
+        r.tools.echoes.arp_reply(now, interface, ip, mac);
     }
     if for_us && message.operation == Operation::Request {
         let reply = message.reply_from(mac);

@@ -32,7 +32,8 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
             hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);
         }
     }
-    queues || chores
+    // What the router's tools have sent between two breaths is in the outboxes.
+    queues | chores | std::mem::take(&mut r.tools.sent)
 }
 
 /// How often the router looks after what waits for no packet: a thousandth of the shortest timeout.
@@ -56,7 +57,10 @@ fn neighbours(r: &mut Router, now: Moment) {
                 let p = r.packet(waiting.frame, layers, waiting.in_interface);
                 refuse(r, now, p, Discard::NeighbourUnreachable, icmp::Error::HOST_UNREACHABLE);
             }
-            _ => r.discard_frame(waiting.frame, Discard::NeighbourUnreachable),
+            _ => {
+                r.own_frame_failed(now, &waiting.frame);
+                r.discard_frame(waiting.frame, Discard::NeighbourUnreachable);
+            }
         }
     }
 }

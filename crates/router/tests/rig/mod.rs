@@ -8,7 +8,7 @@
 
 mod state;
 
-use config::Interpreter;
+use config::{Interpreter, Started};
 use port::memory::{self, MemoryPort};
 use port::{Batch, Capabilities, Pool, Port, Slab};
 use router::interface::InterfaceId;
@@ -84,8 +84,13 @@ impl Rig {
         let output = self.console.run(script, &self.router.status(self.now))?;
         self.router.configure(self.console.tree(), self.now).unwrap();
         for call in &output.calls {
-            let done = self.router.call(call, self.console.tree());
-            assert_eq!(done, Ok(()), "{}", call.command.name);
+            let done = self.router.start(call, self.console.tree(), self.now);
+            assert!(
+                matches!(done, Ok(Started::Done(_))),
+                "{}: {:?}",
+                call.command.name,
+                done.err()
+            );
         }
         Ok(output.text)
     }
