@@ -47,17 +47,18 @@ pub fn latency(ns: u64) -> String {
         return "0s".to_string();
     }
     let (unit, one) = match ns {
-        ..1_000 => return format!("{ns}ns"),
-        ..1_000_000 => ("us", 1_000),
-        ..1_000_000_000 => ("ms", 1_000_000),
+        0..1_000 => return format!("{ns}ns"),
+        1_000..1_000_000 => ("us", 1_000),
+        1_000_000..1_000_000_000 => ("ms", 1_000_000),
         _ => ("s", 1_000_000_000),
     };
     let (whole, hundredths) = (ns / one, ns % one * 100 / one);
-    match whole {
-        ..10 => trimmed(format!("{whole}.{hundredths:02}"), unit),
-        ..100 => trimmed(format!("{whole}.{}", hundredths / 10), unit),
-        _ => format!("{whole}{unit}"),
-    }
+    let digits = match whole {
+        0..10 => format!("{whole}.{hundredths:02}"),
+        10..100 => format!("{whole}.{}", hundredths / 10),
+        _ => return format!("{whole}{unit}"),
+    };
+    format!("{}{unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// One decimal, cut off; none of the smallest unit.
@@ -71,10 +72,6 @@ fn scaled(number: u64, step: u64, next: u64, units: &[&str]) -> String {
         0 => format!("{number}{}", units[0]),
         _ => format!("{}.{}{}", tenths / 10, tenths % 10, units[at]),
     }
-}
-
-fn trimmed(number: String, unit: &str) -> String {
-    format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]

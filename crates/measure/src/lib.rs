@@ -51,6 +51,9 @@ pub mod self_test;
 // The highest load without loss.
 pub mod search;
 
+// Throughput by several criteria at once, on devices that lose a frame now and then (RFC 9971).
+pub mod mlrsearch;
+
 // Results: versioned, serialisable, and checked for what cannot be.
 pub mod result;
 

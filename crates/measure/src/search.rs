@@ -11,8 +11,9 @@
 //! one. Invalid trials are repeated; a load at which the tester stays invalid is beyond the tester,
 //! and the search goes on below it.
 //!
-//! Never runs longer than `trials_max` trials. Missing: **RFC 2544's full-length confirmation**,
-//! **MLRsearch** (RFC 9971), **loss ratios above zero**.
+//! Never runs longer than `trials_max` trials. For devices that lose a frame now and then, and for
+//! loss ratios above zero, there is [`mlrsearch`](crate::mlrsearch).
+//! Missing: **RFC 2544's full-length confirmation**.
 
 use crate::trial::{Outcome, Trial};
 use wire::PacketRate;
