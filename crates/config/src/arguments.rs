@@ -8,13 +8,11 @@ use crate::error::choices;
 use crate::line::{Operator, Word};
 use crate::parse::pick;
 use crate::run::{Line, Run};
-use crate::{
-    Access, Call, Command, Error, Item, Menu, Mismatch, Property, Reply, Type, Unnamed, Value,
-};
+use crate::{Access, Call, Command, Error, Item, Menu, Mismatch, Property, Type, Unnamed, Value};
 use std::collections::{BTreeMap, HashSet};
 
 /// What was said about items, before it is known which.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Changes {
     /// `None` unsets.
     pub(crate) values: Vec<(&'static Property, Option<Value>)>,
@@ -110,13 +108,13 @@ impl Run<'_> {
         Ok(arguments)
     }
 
-    /// A command of the device's own: read here, run by the device.
+    /// What is said to a command of the device's own, which the device runs.
     pub(crate) fn device(
         &mut self,
         command: &'static Command,
         menu: Option<&'static Menu>,
         line: Line,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Call, Error> {
         let mut call = Call { command, items: None, arguments: BTreeMap::new() };
         for word in line.words {
             let (name, name_at) = match (&word.name, command.unnamed) {
@@ -158,8 +156,7 @@ impl Run<'_> {
         if !absent.is_empty() {
             return Err(missing(line, &absent.join(" ")));
         }
-        self.calls.push(call);
-        Ok(Reply::Nothing)
+        Ok(call)
     }
 }
 
@@ -201,14 +198,8 @@ impl Slot {
     }
 }
 
-/// What a parameter's name, or the beginning of it, stands for.
-pub(crate) fn slot(
-    menu: &'static Menu,
-    extras: &[&'static str],
-    typed: &str,
-    word: &Word,
-) -> Result<Slot, Error> {
-    let unknown = || Error::end_of_command(word.at);
+/// What can be said to items of a menu, by name.
+pub(crate) fn slots(menu: &'static Menu, extras: &[&'static str]) -> BTreeMap<&'static str, Slot> {
     let mut slots = BTreeMap::new();
     for property in menu.properties.iter().filter(|property| property.access != Access::ReadOnly) {
         slots.insert(property.name, Slot::Property(property));
@@ -218,6 +209,18 @@ pub(crate) fn slot(
         slots.insert("disabled", Slot::Disabled);
     }
     slots.extend(extras.iter().map(|name| (*name, Slot::Extra(name))));
+    slots
+}
+
+/// What a parameter's name, or the beginning of it, stands for.
+pub(crate) fn slot(
+    menu: &'static Menu,
+    extras: &[&'static str],
+    typed: &str,
+    word: &Word,
+) -> Result<Slot, Error> {
+    let unknown = || Error::end_of_command(word.at);
+    let slots = slots(menu, extras);
     let read_only = |property: &Property| property.access == Access::ReadOnly;
     if !slots.contains_key(typed) && menu.property(typed).is_some_and(read_only) {
         return Err(unknown().help(format!("{typed} is read-only")));

@@ -12,28 +12,28 @@ impl Run<'_> {
         let extras =
             if is_ordered(menu) { &["copy-from", "place-before"][..] } else { &["copy-from"] };
         let arguments = self.arguments(menu, line, extras, None)?;
-        let mut item = Item::new(self.tree.new_id(), BTreeMap::new());
+        let mut model = None;
         if let Some(word) = arguments.extras.get("copy-from") {
-            let [id] = self.select(menu, word, line.path)?[..] else {
-                return Err(Error::new(word.value_at, "no such item"));
-            };
-            let model = self.tree.item(menu.path, id).cloned();
-            let model = model.ok_or_else(|| Error::new(word.value_at, "no such item"))?;
+            let no_such = || Error::new(word.value_at, "no such item");
+            let [id] = self.select(menu, word, line.path)?[..] else { return Err(no_such()) };
+            model = Some(self.tree.item(menu.path, id).cloned().ok_or_else(no_such)?);
+        }
+        let mut before = None;
+        if let Some(word) = arguments.extras.get("place-before") {
+            let found = self.select(menu, word, line.path);
+            let text = "failure: item referred by 'place-before' does not exist";
+            let place = found.ok().and_then(|ids| self.place_of(menu, *ids.first()?));
+            before = Some(place.ok_or_else(|| Error::new(word.value_at, text))?);
+        }
+        self.edit(line.at)?;
+        let mut item = Item::new(self.tree.new_id(), BTreeMap::new());
+        if let Some(model) = model {
             item = Item { id: item.id, ..model };
             // A copy with a name of its own, where names are made up.
             if let MenuKind::List { key: Some(key), auto_name: Some(_), .. } = menu.kind {
                 item.values.remove(key);
             }
         }
-        let before = match arguments.extras.get("place-before") {
-            Some(word) => {
-                let found = self.select(menu, word, line.path);
-                let place = found.ok().and_then(|ids| self.place_of(menu, *ids.first()?));
-                let text = "failure: item referred by 'place-before' does not exist";
-                Some(place.ok_or_else(|| Error::new(word.value_at, text))?)
-            }
-            None => None,
-        };
         arguments.changes.apply(&mut item);
         if let MenuKind::List { key: Some(key), auto_name: Some(prefix), .. } = menu.kind
             && item.name(key).is_empty()
@@ -43,20 +43,23 @@ impl Run<'_> {
         self.check(menu, &item, line)?;
         let id = item.id;
         if let Some(key) = menu.key() {
-            self.reindex(menu, Some((item.name(key), id)));
+            self.index.note(menu, Some((item.name(key), id)));
         }
         let items = self.tree.items_mut(menu.path);
-        items.insert(before.unwrap_or(items.len()), Arc::new(item));
+        items.insert(before.unwrap_or(items.len()).min(items.len()), Arc::new(item));
+        self.changed(line.at);
         Ok(Reply::Items(vec![id]))
     }
 
     pub(crate) fn set(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
         if !menu.is_list() {
             let arguments = self.arguments(menu, line, &[], None)?;
+            self.edit(line.at)?;
             let mut item = self.tree.settings_mut(menu).clone();
             arguments.changes.apply(&mut item);
             self.check(menu, &item, line)?;
             *self.tree.settings_mut(menu) = item;
+            self.changed(line.at);
             return Ok(Reply::Nothing);
         }
         let arguments = self.arguments(menu, line, &["numbers"], Some("numbers"))?;
@@ -121,6 +124,7 @@ impl Run<'_> {
 
     pub(crate) fn remove(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
         let ids = self.only_items(menu, line)?;
+        self.edit(line.at)?;
         self.places(menu, line, &ids, "remove")?;
         let ids: HashSet<ItemId> = ids.into_iter().collect();
         let mut gone = HashMap::new();
@@ -133,7 +137,8 @@ impl Run<'_> {
             !goes
         });
         self.rename(menu, &gone);
-        self.reindex(menu, None);
+        self.index.note(menu, None);
+        self.changed(line.at);
         Ok(Reply::Nothing)
     }
 
@@ -154,7 +159,6 @@ impl Run<'_> {
         }
         let numbers = words[0].ok_or_else(|| missing(line, "numbers"))?;
         let ids = self.select(menu, numbers, line.path)?;
-        self.places(menu, line, &ids, "move")?;
         let before = match words[1] {
             Some(word) => match self.select(menu, word, line.path)?.as_slice() {
                 [id] => Some(*id),
@@ -162,6 +166,8 @@ impl Run<'_> {
             },
             None => None,
         };
+        self.edit(line.at)?;
+        self.places(menu, line, &ids, "move")?;
         let chosen: HashSet<ItemId> = ids.iter().copied().collect();
         let items = self.tree.items_mut(menu.path);
         // Before an item that moves itself means before the next one that stays.
@@ -175,6 +181,7 @@ impl Run<'_> {
         let place = place.unwrap_or(stay.len());
         stay.splice(place..place, moved);
         *items = stay;
+        self.changed(line.at);
         Ok(Reply::Nothing)
     }
 
@@ -200,6 +207,7 @@ impl Run<'_> {
         self.select(menu, word, line.path)
     }
 
+    /// Changes items, all of them or none.
     fn change(
         &mut self,
         menu: &'static Menu,
@@ -208,24 +216,93 @@ impl Run<'_> {
         verb: &str,
         changes: &Changes,
     ) -> Result<Reply, Error> {
-        for place in self.places(menu, line, ids, verb)? {
-            let old = &self.tree.items(menu.path)[place];
-            let mut item = Item::clone(old);
-            changes.apply(&mut item);
-            self.check(menu, &item, line)?;
-            let names =
-                menu.key().map(|key| (old.name(key).to_string(), item.name(key).to_string()));
-            self.tree.items_mut(menu.path)[place] = Arc::new(item);
-            if let Some((old, new)) = names.filter(|(old, new)| old != new) {
-                self.rename(menu, &[(old, new)].into());
-                self.reindex(menu, None);
+        self.edit(line.at)?;
+        let places = self.places(menu, line, ids, verb)?;
+        let mut old = Vec::with_capacity(places.len());
+        for (member, place) in places {
+            match self.change_one(menu, member, place, line, changes) {
+                Ok(item) => old.push((member, place, item)),
+                Err(error) => {
+                    for (member, place, item) in old.into_iter().rev() {
+                        self.replace(member, place, item);
+                    }
+                    return Err(error);
+                }
             }
         }
+        self.changed(line.at);
         Ok(Reply::Nothing)
     }
 
+    /// Changes one item, and returns what it was.
+    fn change_one(
+        &mut self,
+        menu: &'static Menu,
+        member: &'static Menu,
+        place: usize,
+        line: Line,
+        changes: &Changes,
+    ) -> Result<Arc<Item>, Error> {
+        let own;
+        let changes = if member.path == menu.path {
+            changes
+        } else {
+            own = self.of_member(member, line, changes)?;
+            &own
+        };
+        let mut item = Item::clone(&self.tree.items(member.path)[place]);
+        changes.apply(&mut item);
+        self.check(member, &item, line)?;
+        Ok(self.replace(member, place, Arc::new(item)))
+    }
+
+    /// Puts an item in the place of another, and returns that. References follow its name.
+    fn replace(&mut self, menu: &'static Menu, place: usize, item: Arc<Item>) -> Arc<Item> {
+        let new = menu.key().map(|key| item.name(key).to_string());
+        let old = std::mem::replace(&mut self.tree.items_mut(menu.path)[place], item);
+        let names = menu.key().map(|key| old.name(key).to_string()).zip(new);
+        if let Some(names) = names.filter(|(old, new)| old != new) {
+            self.rename(menu, &[names].into());
+            self.index.note(menu, None);
+        }
+        old
+    }
+
+    /// What was said to a menu that unites others, as the item's own menu understands it.
+    fn of_member(
+        &mut self,
+        member: &'static Menu,
+        line: Line,
+        changes: &Changes,
+    ) -> Result<Changes, Error> {
+        let mut own = Changes { values: Vec::new(), ..changes.clone() };
+        for (said, value) in &changes.values {
+            let property = member.property(said.name);
+            let property = property.filter(|property| property.access != Access::ReadOnly);
+            let Some(property) = property else {
+                let help = format!("{} has no {}", member.path, said.name);
+                return Err(Error::end_of_command(line.at).help(help));
+            };
+            if let Access::Missing(remark) = property.access {
+                return Err(Error::missing(line.at, remark));
+            }
+            let value = match value {
+                // The tables may differ in what they take.
+                Some(value) => Some(self.read_as(
+                    &value.to_string(),
+                    property.name,
+                    &property.kind,
+                    line.at,
+                )?),
+                None => None,
+            };
+            own.values.push((property, value));
+        }
+        Ok(own)
+    }
+
     /// The rules every item obeys: what is required is there, names differ; then the device's.
-    fn check(&self, menu: &'static Menu, item: &Item, line: Line) -> Result<(), Error> {
+    fn check(&mut self, menu: &'static Menu, item: &Item, line: Line) -> Result<(), Error> {
         let required = menu.properties.iter().filter(|property| {
             let is_key = menu.key() == Some(property.name);
             (property.access == Access::Required || is_key) && item.get(property.name).is_none()
@@ -236,14 +313,15 @@ impl Run<'_> {
         }
         if let Some(key) = menu.key() {
             let name = item.name(key);
-            for other in self.session.namespace(menu) {
+            let namespace = self.language.namespace(menu.path);
+            for &other in namespace {
                 if self
                     .named(other, name)
                     .is_some_and(|id| id != item.id || other.path != menu.path)
                 {
                     // Names shared by several menus are those of `/interface …`.
                     let kind = menu.path.trim_start_matches('/').split(' ').next().unwrap_or("");
-                    let several = self.session.namespace(menu).count() > 1;
+                    let several = namespace.len() > 1;
                     let what =
                         if several { format!("{kind} with such") } else { "such".to_string() };
                     return Err(Error::new(line.at, format!("failure: already have {what} {key}"))
@@ -251,7 +329,7 @@ impl Run<'_> {
                 }
             }
         }
-        let checked = self.status.check(menu, item, &self.tree);
+        let checked = self.host.check(menu, item, &self.tree);
         checked.map_err(|text| Error::new(line.at, text))
     }
 
@@ -265,12 +343,19 @@ impl Run<'_> {
         line: Line,
         ids: &[ItemId],
         verb: &str,
-    ) -> Result<Vec<usize>, Error> {
+    ) -> Result<Vec<(&'static Menu, usize)>, Error> {
         let wanted: HashSet<ItemId> = ids.iter().copied().collect();
-        let items = self.tree.items(menu.path).iter().enumerate();
-        let ours = items.filter(|(_, item)| !item.dynamic && wanted.contains(&item.id));
-        let places: HashMap<ItemId, usize> = ours.map(|(place, item)| (item.id, place)).collect();
-        let places: Option<Vec<usize>> = ids.iter().map(|id| places.get(id).copied()).collect();
+        let is_wanted = |id: &ItemId| match ids {
+            [one] => one == id,
+            _ => wanted.contains(id),
+        };
+        let mut places = HashMap::new();
+        for &member in self.language.members(menu.path) {
+            let items = self.tree.items(member.path).iter().enumerate();
+            let ours = items.filter(|(_, item)| is_wanted(&item.id) && !item.dynamic);
+            places.extend(ours.map(|(place, item)| (item.id, (member, place))));
+        }
+        let places: Option<Vec<_>> = ids.iter().map(|id| places.get(id).copied()).collect();
         let kind = menu.path.rsplit([' ', '/']).next().unwrap_or("item");
         places.ok_or_else(|| Error::new(line.at, format!("failure: cannot {verb} dynamic {kind}")))
     }
@@ -280,11 +365,11 @@ impl Run<'_> {
     }
 
     /// The prefix and the first number that make a name nobody has.
-    fn free_name(&self, menu: &'static Menu, prefix: &str) -> String {
-        let names = (1u64..).map(|number| format!("{prefix}{number}"));
-        let taken =
-            |name: &str| self.session.namespace(menu).any(|m| self.named(m, name).is_some());
-        names.into_iter().find(|name| !taken(name)).unwrap_or_default()
+    fn free_name(&mut self, menu: &'static Menu, prefix: &str) -> String {
+        let namespace = self.language.namespace(menu.path);
+        let mut names = (1u64..).map(|number| format!("{prefix}{number}"));
+        let free = |name: &String| !namespace.iter().any(|menu| self.named(menu, name).is_some());
+        names.find(free).unwrap_or_default()
     }
 
     /// References follow when an item is renamed.
@@ -292,17 +377,20 @@ impl Run<'_> {
         if new_names.is_empty() {
             return;
         }
-        for other in &self.session.menus {
+        let known_as = self.language.known_as(menu.path);
+        for other in self.language.menus() {
             for property in other.properties {
                 let mut refers = false;
-                property.kind.each_reference(&mut |paths| refers |= paths.contains(&menu.path));
+                property.kind.each_reference(&mut |paths| {
+                    refers |= paths.iter().any(|path| known_as.contains(path));
+                });
                 if !refers {
                     continue;
                 }
                 for item in self.tree.existing_mut(other.path) {
                     let Some(old) = item.get(property.name) else { continue };
                     let mut value = old.clone();
-                    property.kind.rename(&mut value, menu.path, new_names);
+                    property.kind.rename(&mut value, known_as, new_names);
                     if value != *old {
                         Arc::make_mut(item).values.insert(property.name, value);
                     }

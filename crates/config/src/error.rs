@@ -76,6 +76,11 @@ impl Error {
         Error::new(at, format!("not implemented: {what}"))
     }
 
+    /// The user wanted it to end.
+    pub(crate) fn interrupted(at: At) -> Error {
+        Error::new(at, "interrupted")
+    }
+
     /// Fills in the offending line.
     pub(crate) fn locate(mut self, script: &str) -> Error {
         let line = script.split('\n').nth((self.at.line as usize).saturating_sub(1));

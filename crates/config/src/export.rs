@@ -51,48 +51,58 @@ impl Run<'_> {
                 }
             }
         }
-        for banner in self.status.banner() {
-            self.text += format!("# {banner}").trim_end();
-            self.text.push('\n');
-        }
+        self.settle()?;
+        let banner = self.look(|view| view.status.banner());
+        let banner = banner.iter().map(|line| format!("# {line}").trim_end().to_string() + "\n");
+        let banner: String = banner.collect();
+        self.print_text(banner);
         let below = |menu: &&&Menu| {
             let rest = menu.path.strip_prefix(line.path);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '/']))
         };
-        for menu in self.session.menus.iter().filter(below) {
-            let commands = self.commands(menu, style);
-            if commands.is_empty() {
-                continue;
-            }
-            if !style.terse {
-                self.text += menu.path;
-                self.text.push('\n');
-            }
-            for words in commands {
-                if style.terse {
-                    self.text += menu.path;
-                    for Piece { name, value } in words {
-                        self.text += &format!(" {name}{value}");
-                    }
-                } else {
-                    self.text += &wrap(&words);
-                }
-                self.text.push('\n');
-            }
+        for menu in self.language.menus().iter().filter(below) {
+            let text = self.export_menu(menu, style);
+            self.print_text(text);
         }
         Ok(Reply::Nothing)
+    }
+
+    fn export_menu(&self, menu: &Menu, style: Style) -> String {
+        let mut text = String::new();
+        let commands = self.commands(menu, style);
+        if !commands.is_empty() && !style.terse {
+            text += menu.path;
+            text.push('\n');
+        }
+        for words in commands {
+            if style.terse {
+                text += menu.path;
+                for Piece { name, value } in words {
+                    text += &format!(" {name}{value}");
+                }
+            } else {
+                text += &wrap(&words);
+            }
+            text.push('\n');
+        }
+        text
     }
 
     /// The commands that make a menu's items.
     fn commands(&self, menu: &Menu, style: Style) -> Vec<Vec<Piece>> {
         let items = self.tree.items(menu.path).iter();
         let items = items.enumerate().filter(|(_, item)| !item.dynamic);
-        let MenuKind::List { fixed, .. } = menu.kind else {
-            let untouched = Item::new(crate::ItemId(0), BTreeMap::new());
-            let item = self.tree.settings(menu.path).unwrap_or(&untouched);
-            let words = properties(menu, item, style, None);
-            let words = if words.is_empty() { None } else { Some(command("set", words)) };
-            return words.into_iter().collect();
+        let fixed = match menu.kind {
+            MenuKind::List { fixed, .. } => fixed,
+            // Its items are exported where they are.
+            MenuKind::Union { .. } => return Vec::new(),
+            MenuKind::Settings => {
+                let untouched = Item::new(crate::ItemId(0), BTreeMap::new());
+                let item = self.tree.settings(menu.path).unwrap_or(&untouched);
+                let words = properties(menu, item, style, None);
+                let words = if words.is_empty() { None } else { Some(command("set", words)) };
+                return words.into_iter().collect();
+            }
         };
         if !fixed {
             return items

@@ -5,7 +5,7 @@ use crate::line::{Operator, Part, Word};
 use crate::parse::pick;
 use crate::pattern::Pattern;
 use crate::run::{Line, Run, mismatch};
-use crate::status::around;
+use crate::view::{Cursor, View, is_told};
 use crate::{Access, AnyName, Error, Item, ItemId, Menu, Mismatch, Reply, Type, Value};
 
 /// One condition; several are and-ed.
@@ -32,10 +32,28 @@ impl Run<'_> {
             words => words,
         };
         let conditions = self.conditions(menu, words, line.path)?;
-        let dynamic = self.status.dynamic(menu);
-        let items = around(self.tree.items(menu.path), &dynamic);
-        let found = items.filter(|item| self.holds(menu, item, &conditions)).map(|item| item.id);
-        Ok(Reply::Items(found.collect()))
+        let told = self.told(menu, &conditions)?;
+        let (mut found, mut cursor) = (Vec::new(), Cursor::default());
+        while let Some(page) = self.page(menu, &mut cursor, told, |view, member, item| {
+            view.holds(menu, member, item, &conditions).then_some(item.id)
+        }) {
+            found.extend(page);
+        }
+        Ok(Reply::Items(found))
+    }
+
+    /// Whether these conditions ask what only the running device knows; if so, what was changed
+    /// takes effect first.
+    pub(crate) fn told(
+        &mut self,
+        menu: &'static Menu,
+        conditions: &[Condition],
+    ) -> Result<bool, Error> {
+        let told = conditions.iter().any(|c| is_told(self.language, menu, c.name));
+        if told {
+            self.settle()?;
+        }
+        Ok(told)
     }
 
     /// `get item property`, in settings `get property`.
@@ -67,12 +85,19 @@ impl Run<'_> {
         let name = self.text_of(word, line.path)?;
         let (name, _) = field(menu, &name)
             .map_err(|why| mismatch("value-name", &Type::Text, &name, why, word.value_at))?;
-        let dynamic = self.status.dynamic(menu);
-        let item = match item {
-            Some(id) => around(self.tree.items(menu.path), &dynamic).find(|i| i.id == id),
-            None => self.tree.settings(menu.path),
+        let (member, item) = match item {
+            Some(id) => {
+                let found = self.item(menu, id);
+                let (member, item) = found.ok_or_else(|| Error::new(line.at, "no such item"))?;
+                (member, Some(item))
+            }
+            None => (menu, self.tree.settings(menu.path).cloned()),
         };
-        let value = self.value(menu, item, name);
+        let typed = item.as_ref().is_some_and(|item| item.get(name).is_some());
+        if !typed && is_told(self.language, menu, name) {
+            self.settle()?;
+        }
+        let value = self.look(|view| view.value(menu, member, item.as_ref(), name));
         Ok(Reply::Text(value.map(|value| value.to_string()).unwrap_or_default()))
     }
 
@@ -105,60 +130,42 @@ impl Run<'_> {
         let mut seen = std::collections::HashSet::new();
         ids.retain(|id| seen.insert(*id));
         // `[ ]` may have found its items in another menu.
-        if seen.len() > 8 {
-            let dynamic = self.status.dynamic(menu);
-            let items = around(self.tree.items(menu.path), &dynamic);
-            let here = items.filter(|item| seen.contains(&item.id)).count();
-            return if here == seen.len() { Ok(ids) } else { Err(no_such()) };
-        }
-        if ids.iter().all(|id| self.exists(menu, *id)) { Ok(ids) } else { Err(no_such()) }
+        if self.are_here(menu, &ids) { Ok(ids) } else { Err(no_such()) }
     }
 
     /// The item of this number, `*ID` or name.
-    fn one(&self, menu: &'static Menu, typed: &str, word: &Word) -> Result<ItemId, Error> {
+    fn one(&mut self, menu: &'static Menu, typed: &str, word: &Word) -> Result<ItemId, Error> {
         let no_such = || Error::new(word.value_at, "no such item");
         if let Some(hex) = typed.strip_prefix('*') {
             let id = u32::from_str_radix(hex, 16).map(ItemId).map_err(|_| no_such())?;
-            return if self.exists(menu, id) { Ok(id) } else { Err(no_such()) };
+            return Ok(id);
         }
         if typed.bytes().all(|b| b.is_ascii_digit()) {
             let number = typed.parse::<usize>().map_err(|_| no_such())?;
             let id = match self.numbers.get(menu.path) {
                 Some(printed) => printed.get(number).copied(),
-                None => {
-                    let dynamic = self.status.dynamic(menu);
-                    let mut items = around(self.tree.items(menu.path), &dynamic);
-                    items.nth(number).map(|item| item.id)
-                }
+                None => self.nth(menu, number),
             };
-            return id.filter(|id| self.exists(menu, *id)).ok_or_else(no_such);
+            return id.ok_or_else(no_such);
         }
         if let Some(id) = self.named(menu, typed) {
             return Ok(id);
         }
-        let key = menu.key().ok_or_else(no_such)?;
-        let dynamic = self.status.dynamic(menu);
-        let items = || around(self.tree.items(menu.path), &dynamic);
-        let names = items().map(|item| item.name(key)).filter(|name| !name.is_empty());
-        match pick(names.clone(), typed) {
-            Ok(name) => {
-                let found = items().find(|item| item.name(key) == name);
-                found.map(|item| item.id).ok_or_else(no_such)
-            }
+        if menu.key().is_none() {
+            return Err(no_such());
+        }
+        let names = self.names(menu);
+        match pick(names.iter().map(String::as_str), typed) {
+            Ok(name) => self.named(menu, name).ok_or_else(no_such),
             Err(Mismatch::Ambiguous(words)) => {
                 let why = Mismatch::Ambiguous(words);
                 Err(mismatch("numbers", &Type::Text, typed, why, word.value_at))
             }
             Err(_) => {
-                let names: Vec<&str> = names.collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 Err(no_such().help(crate::error::choices(typed, &names)))
             }
         }
-    }
-
-    fn exists(&self, menu: &Menu, id: ItemId) -> bool {
-        self.tree.item(menu.path, id).is_some()
-            || self.status.dynamic(menu).iter().any(|item| item.id == id)
     }
 
     /// Reads conditions; they stand at the end of a line.
@@ -206,10 +213,18 @@ impl Run<'_> {
         }
         Ok(conditions)
     }
+}
 
-    pub(crate) fn holds(&self, menu: &Menu, item: &Item, conditions: &[Condition]) -> bool {
+impl View<'_> {
+    pub(crate) fn holds(
+        &self,
+        menu: &Menu,
+        member: &Menu,
+        item: &Item,
+        conditions: &[Condition],
+    ) -> bool {
         conditions.iter().all(|condition| {
-            let value = self.value(menu, Some(item), condition.name);
+            let value = self.value(menu, member, Some(item), condition.name);
             match &condition.test {
                 Test::Flag(wanted) => {
                     let set = match value {
@@ -227,26 +242,6 @@ impl Run<'_> {
                 }
             }
         })
-    }
-
-    /// What a property of an item is now: typed, by default, or what the device says.
-    pub(crate) fn value(&self, menu: &Menu, item: Option<&Item>, name: &str) -> Option<Value> {
-        match (name, item.filter(|_| menu.is_list())) {
-            (".id", Some(item)) => Some(Value::Text(item.id.to_string())),
-            ("disabled", Some(item)) => Some(Value::Bool(item.disabled)),
-            ("dynamic", Some(item)) => Some(Value::Bool(item.dynamic)),
-            ("comment", Some(item)) => Some(Value::Text(item.comment.clone())),
-            _ => {
-                let property = menu.property(name)?;
-                let typed = item.and_then(|item| item.get(name)).cloned();
-                let told = || match property.access {
-                    Access::Missing(_) => None,
-                    _ if property.default.is_empty() => self.status.value(menu, item, name),
-                    _ => None,
-                };
-                typed.or_else(told).or_else(|| property.default_value())
-            }
-        }
     }
 }
 
@@ -266,7 +261,7 @@ pub(crate) fn field(menu: &'static Menu, typed: &str) -> Result<(&'static str, T
     fields.into_iter().find(|field| field.0 == name).ok_or(Mismatch::NoMatch(Vec::new()))
 }
 
-fn compare(
+pub(crate) fn compare(
     value: Option<&Value>,
     operator: Operator,
     typed: Option<&Value>,

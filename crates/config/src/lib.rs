@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Knows no menu of its own: the facilities bring theirs ([`Menu`]), each property defined once.
-//! Never reads a file or a terminal. To see it run, begin at [`interpreter`]; to write a table, at
+//! Never reads a file or a terminal. To see it run, begin at [`session`]; to write a table, at
 //! [`menu`]; to read what was typed, at [`read`].
 //!
 //! **Missing**: scripting, IPv6 and size values, menus that unite others (`/interface`), completion
@@ -45,11 +45,29 @@ pub mod error;
 // From text to statements.
 mod line;
 
-// A session: running scripts, all or nothing.
+// The menus and commands of a device, mounted together.
+pub mod language;
+
+// Somebody at a device.
+pub mod session;
+
+// API commands: attributes in, records out.
+pub mod api;
+
+// Queries of the API.
+mod query;
+
+// A session and a configuration together, for one-shot use.
 pub mod interpreter;
 
 // One script under way.
 mod run;
+
+// The configuration and the running device at one moment, and walks over items.
+mod view;
+
+// The names of items.
+mod names;
 
 // What stands behind a command.
 mod arguments;
@@ -66,17 +84,23 @@ mod pattern;
 // Items and settings for the eye.
 mod print;
 
+// From rows of values to text.
+mod sheet;
+
 // The script that makes a configuration again.
 mod export;
 
+pub use api::{Request, Trap};
 pub use command::{Call, Command, Display, Group, Job, Progress, Record, Started, Unnamed};
 pub use error::{At, Error};
 pub use host::Host;
-pub use interpreter::{Interpreter, Output, Reply};
+pub use interpreter::{Interpreter, Output};
+pub use language::Language;
 pub use menu::{Access, Menu, MenuKind, Property};
 pub use parse::{AnyName, Mismatch, Names};
 pub use pattern::Pattern;
 pub use read::Read;
+pub use session::{How, Piece, Reply, Session};
 pub use status::{FIRST_AHEAD, FIRST_DYNAMIC, Status};
 pub use tree::{Item, ItemId, Tree};
 pub use value::{Type, Value};

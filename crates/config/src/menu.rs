@@ -35,6 +35,16 @@ pub enum MenuKind {
         /// Whether users may add and remove items; ethernet ports, for one, are there or not.
         fixed: bool,
     },
+    /// The items of other menus together: `/interface`. What is shown, found and changed here are
+    /// the items of those menus; a property that a menu of them does not have is the uniting
+    /// menu's own, told by the device (`type`).
+    Union {
+        /// The property that names an item in all of them.
+        key: &'static str,
+        /// Their paths, in the order in which their items are shown. One that is not mounted is
+        /// left out.
+        of: &'static [&'static str],
+    },
 }
 
 /// One property of a menu.
@@ -82,13 +92,14 @@ impl Menu {
     pub fn key(&self) -> Option<&'static str> {
         match self.kind {
             MenuKind::List { key, .. } => key,
+            MenuKind::Union { key, .. } => Some(key),
             MenuKind::Settings => None,
         }
     }
 
-    /// Whether it is a list.
+    /// Whether it is a list, of its own items or of others'.
     pub fn is_list(&self) -> bool {
-        matches!(self.kind, MenuKind::List { .. })
+        !matches!(self.kind, MenuKind::Settings)
     }
 
     /// An item's values with the defaults filled in.

@@ -7,13 +7,15 @@
 //! ```
 
 use crate::error::choices;
-use crate::interpreter::{Choice, Interpreter, Reply, Verb};
+use crate::language::{Choice, Verb};
 use crate::line::{Lexer, Part, Statement, Word};
+use crate::names::{Index, KnownNames};
 use crate::parse::pick;
-use crate::status::around;
-use crate::{At, Call, Error, ItemId, Menu, Mismatch, Names, Status, Tree, Type, Value};
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use crate::session::Numbers;
+use crate::{
+    At, Call, Display, Error, Group, Host, How, Language, Mismatch, Piece, Progress, Record, Reply,
+    Session, Tree, Type, Value,
+};
 use std::fmt::Write as _;
 
 /// RouterOS's global commands that we refuse by name.
@@ -52,16 +54,24 @@ const SCRIPTING: [&str; 30] = [
 
 /// One script under way, on its own copy of the configuration.
 pub(crate) struct Run<'a> {
-    pub(crate) session: &'a Interpreter,
-    pub(crate) status: &'a dyn Status,
-    pub(crate) tree: Tree,
+    pub(crate) language: &'a Language,
+    pub(crate) host: &'a mut dyn Host,
+    pub(crate) out: &'a mut dyn FnMut(Piece),
+    pub(crate) how: How,
     pub(crate) place: &'static str,
     /// What the numbers of the last `print` mean, by menu.
-    pub(crate) numbers: BTreeMap<&'static str, Vec<ItemId>>,
-    /// Names by menu, as far as they were needed: thousands of queues are added in one script.
-    index: RefCell<HashMap<&'static str, HashMap<String, ItemId>>>,
-    pub(crate) text: String,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) numbers: Numbers,
+    /// Characters in a line of the terminal.
+    pub(crate) width: usize,
+    /// The configuration as the script sees it, its own changes included.
+    pub(crate) tree: Tree,
+    /// Whether others are kept from changing the configuration.
+    editing: bool,
+    /// The last change that has not been taken over.
+    changed: Option<At>,
+    pub(crate) index: Index,
+    /// The device's commands of an import: they run when all of it has been taken over.
+    deferred: Vec<(Call, At)>,
 }
 
 /// A command about to run: its menu, its name's place, its arguments.
@@ -80,20 +90,166 @@ type Walked<'w> = (&'static str, Option<(Verb, Line<'w>)>);
 
 impl<'a> Run<'a> {
     pub(crate) fn new(
-        session: &'a Interpreter,
-        status: &'a dyn Status,
-        tree: Tree,
-        place: &'static str,
-        numbers: BTreeMap<&'static str, Vec<ItemId>>,
+        session: &'a Session,
+        how: How,
+        host: &'a mut dyn Host,
+        out: &'a mut dyn FnMut(Piece),
     ) -> Run<'a> {
-        let (index, text, calls) = (RefCell::default(), String::new(), Vec::new());
-        Run { session, status, tree, place, numbers, index, text, calls }
+        let tree = host.tree();
+        Run {
+            language: &session.language,
+            host,
+            out,
+            how,
+            place: session.place,
+            numbers: session.numbers.clone(),
+            width: session.width,
+            tree,
+            editing: false,
+            changed: None,
+            index: Index::default(),
+            deferred: Vec::new(),
+        }
+    }
+
+    /// Runs all of it, and takes over what stands: all or nothing of an import, what came before
+    /// the failing command of what was typed.
+    pub(crate) fn whole(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<Reply, Error>,
+    ) -> Result<Reply, Error> {
+        let result = run(self);
+        if result.is_err() && self.how == How::Import {
+            self.changed = None;
+        }
+        let reply = match (result, self.take_over()) {
+            (Ok(reply), Ok(())) => reply,
+            (Err(error), _) | (Ok(_), Err(error)) => return Err(error),
+        };
+        self.how = How::Typed;
+        for (call, at) in std::mem::take(&mut self.deferred) {
+            self.call(call, at)?;
+        }
+        Ok(reply)
+    }
+
+    /// Begins a change, if none is under way. What a command reads of the user, it reads before:
+    /// a `[ ]` may end a change.
+    pub(crate) fn edit(&mut self, at: At) -> Result<(), Error> {
+        if !self.editing {
+            let tree = self.host.edit().map_err(|text| Error::new(at, text))?;
+            self.editing = true;
+            self.see(tree);
+        }
+        Ok(())
+    }
+
+    /// The command at this place has changed the configuration.
+    pub(crate) fn changed(&mut self, at: At) {
+        self.changed = Some(at);
+    }
+
+    /// What was changed so far takes effect, before a command that could see it.
+    pub(crate) fn settle(&mut self) -> Result<(), Error> {
+        match self.how {
+            How::Typed => self.take_over(),
+            How::Import => Ok(()),
+        }
+    }
+
+    fn take_over(&mut self) -> Result<(), Error> {
+        let mut result = Ok(());
+        if let Some(at) = self.changed.take() {
+            result = self.host.commit(&self.tree).map_err(|text| Error::new(at, text));
+        }
+        if std::mem::take(&mut self.editing) {
+            self.host.release();
+        }
+        if result.is_err() {
+            let tree = self.host.tree();
+            self.see(tree);
+        }
+        result
+    }
+
+    /// Others may have changed the configuration since.
+    fn refresh(&mut self) {
+        if !self.editing {
+            let tree = self.host.tree();
+            self.see(tree);
+        }
+    }
+
+    fn see(&mut self, tree: Tree) {
+        self.index.refresh(&self.tree, &tree);
+        self.tree = tree;
+    }
+
+    pub(crate) fn print_text(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            (self.out)(Piece::Text(text));
+        }
+    }
+
+    /// Runs a command of the device's own, and shows what it yields.
+    pub(crate) fn call(&mut self, call: Call, at: At) -> Result<Reply, Error> {
+        if self.how == How::Import {
+            self.deferred.push((call, at));
+            return Ok(Reply::Nothing);
+        }
+        let width = self.width;
+        let (mut before, mut latest) = (0, None);
+        self.poll(&call, at, &mut |run, records, last| {
+            latest = records.last().cloned().or(latest.take());
+            let latest = latest.as_ref();
+            let group = Group { call: &call, records, before, latest, last, width };
+            before += records.len();
+            match call.command.display {
+                Display::Nothing => {}
+                Display::Append(show) => run.print_text(show(&group)),
+                Display::Redraw(show) => (run.out)(Piece::Frame(show(&group))),
+            }
+        })
+    }
+
+    /// Runs a command of the device's own; `yielded` gets its records, and whether they are the
+    /// last.
+    pub(crate) fn poll(
+        &mut self,
+        call: &Call,
+        at: At,
+        yielded: &mut dyn FnMut(&mut Self, &[Record], bool),
+    ) -> Result<Reply, Error> {
+        self.settle()?;
+        let mut records = Vec::new();
+        let mut progress = self.host.start(call);
+        loop {
+            match progress {
+                Ok(Progress::Again(until)) => {
+                    if !self.host.wait(until) {
+                        self.host.stop();
+                        yielded(self, &[], true);
+                        return Err(Error::interrupted(at));
+                    }
+                }
+                Ok(Progress::Done(reply)) => return Ok(reply),
+                Err(text) => return Err(Error::new(at, text)),
+            }
+            progress = self.host.poll(&mut records);
+            let last = !matches!(progress, Ok(Progress::Again(_)));
+            if last || !records.is_empty() {
+                yielded(self, &records, last);
+                records.clear();
+            }
+        }
     }
 
     pub(crate) fn script(&mut self, script: &str) -> Result<Reply, Error> {
         let mut lexer = Lexer::new(script);
         let mut reply = Reply::Nothing;
         while let Some(statement) = lexer.next()? {
+            self.refresh();
             reply = match self.walk(&statement, self.place)? {
                 (path, None) => {
                     self.place = path;
@@ -151,12 +307,12 @@ impl<'a> Run<'a> {
         Ok((path, None))
     }
 
-    fn choose(&self, path: &'static str, step: &str, at: At) -> Result<Choice, Error> {
+    pub(crate) fn choose(&self, path: &'static str, step: &str, at: At) -> Result<Choice, Error> {
         if step == ".." {
             // The root's parent is the root.
             return Ok(Choice::Menu(path.rsplit_once(' ').map_or("", |(parent, _)| parent)));
         }
-        let choices = self.session.choices(path);
+        let choices = self.language.choices(path);
         match pick(choices.keys().copied(), step) {
             Ok(word) => Ok(choices[word]),
             Err(Mismatch::Ambiguous(words)) => {
@@ -168,10 +324,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn command(&mut self, verb: Verb, line: Line) -> Result<Reply, Error> {
-        let menu = self.session.menu(line.path);
+    pub(crate) fn command(&mut self, verb: Verb, line: Line) -> Result<Reply, Error> {
+        let menu = self.language.menu(line.path);
         match (verb, menu) {
-            (Verb::Device(command), menu) => self.device(command, menu, line),
+            (Verb::Device(command), menu) => {
+                let call = self.device(command, menu, line)?;
+                self.call(call, line.at)
+            }
             (Verb::Put, _) => self.put(line),
             (Verb::Export, _) => self.export(line),
             // The other choices of a path without a menu are the device's own commands.
@@ -202,7 +361,7 @@ impl<'a> Run<'a> {
             return Err(Error::syntax(word.at, ":put takes a value, as \"text\" or [command]"));
         }
         let text = self.text_of(word, line.path)?;
-        let _ = writeln!(self.text, "{text}");
+        self.print_text(text + "\n");
         Ok(Reply::Nothing)
     }
 
@@ -241,60 +400,20 @@ impl<'a> Run<'a> {
         path: &'static str,
     ) -> Result<Value, Error> {
         let text = self.text_of(word, path)?;
-        kind.parse(&text, self).map_err(|why| mismatch(name, kind, &text, why, word.value_at))
+        self.read_as(&text, name, kind, word.value_at)
     }
 
-    /// The item of this name in this menu, the device's own included.
-    pub(crate) fn named(&self, menu: &Menu, name: &str) -> Option<ItemId> {
-        let key = menu.key()?;
-        let session = self.session;
-        let path = session.menu(menu.path)?.path;
-        let mut index = self.index.borrow_mut();
-        let names = index.entry(path).or_insert_with(|| {
-            let items = self.tree.items(path).iter();
-            items.map(|item| (item.name(key).to_string(), item.id)).collect()
-        });
-        if let Some(id) = names.get(name).filter(|_| !name.is_empty()) {
-            return Some(*id);
-        }
-        let dynamic = self.status.dynamic(menu);
-        dynamic.iter().find(|item| !name.is_empty() && item.name(key) == name).map(|item| item.id)
-    }
-
-    /// Keeps the index of names right when an item is added; `None` when names have changed.
-    pub(crate) fn reindex(&mut self, menu: &Menu, added: Option<(&str, ItemId)>) {
-        let index = self.index.get_mut();
-        match (added, index.get_mut(menu.path)) {
-            (Some((name, id)), Some(names)) => {
-                names.insert(name.to_string(), id);
-            }
-            _ => {
-                index.remove(menu.path);
-            }
-        }
-    }
-}
-
-impl Names for Run<'_> {
-    fn resolve(&self, menus: &[&str], typed: &str) -> Result<String, Mismatch> {
-        let menus = || menus.iter().filter_map(|path| self.session.menu(path));
-        if menus().any(|menu| self.named(menu, typed).is_some()) {
-            return Ok(typed.to_string());
-        }
-        let mut names = BTreeMap::new();
-        for menu in menus() {
-            let Some(key) = menu.key() else { continue };
-            let dynamic = self.status.dynamic(menu);
-            for item in around(self.tree.items(menu.path), &dynamic) {
-                names.insert(item.name(key).to_string(), item.id);
-            }
-        }
-        if typed.starts_with('*')
-            && let Some((name, _)) = names.iter().find(|(_, id)| id.to_string() == typed)
-        {
-            return Ok(name.clone());
-        }
-        pick(names.keys().map(String::as_str), typed).map(str::to_string)
+    /// A text as a value of this type, for the argument `name`.
+    pub(crate) fn read_as(
+        &mut self,
+        text: &str,
+        name: &str,
+        kind: &Type,
+        at: At,
+    ) -> Result<Value, Error> {
+        self.know_references(kind);
+        let names = KnownNames { language: self.language, index: &self.index };
+        kind.parse(text, &names).map_err(|why| mismatch(name, kind, text, why, at))
     }
 }
 

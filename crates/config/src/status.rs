@@ -2,7 +2,6 @@
 //! and rules about items.
 
 use crate::{Item, ItemId, Menu, Tree, Value};
-use std::sync::Arc;
 
 /// Asked by the interpreter for what only the device knows. All methods have an answer, so a
 /// device implements what it has; `()` is a device that knows nothing.
@@ -25,7 +24,7 @@ pub trait Status {
 
     /// Items the device made, shown behind the user's, or from [`FIRST_AHEAD`] on ahead of them.
     /// Their identities start at [`FIRST_DYNAMIC`] and must be stable from call to call; `dynamic`
-    /// is to be true.
+    /// is to be true. Those from [`FIRST_AHEAD`] on come first, and are few.
     fn dynamic(&self, menu: &Menu) -> Vec<Item> {
         let _ = menu;
         Vec::new()
@@ -65,13 +64,3 @@ pub const FIRST_DYNAMIC: u32 = 0x8000_0000;
 
 /// Dynamic items from this identity on are shown ahead of the user's: RouterOS's dummy rules.
 pub const FIRST_AHEAD: u32 = 0xffff_0000;
-
-/// The items of a menu as they are shown: those of the user with those of the device around them.
-pub(crate) fn around<'a>(
-    own: &'a [Arc<Item>],
-    dynamic: &'a [Item],
-) -> impl Iterator<Item = &'a Item> + Clone {
-    let is_ahead = |item: &&Item| item.id.0 >= FIRST_AHEAD;
-    let behind = dynamic.iter().filter(move |item| !is_ahead(item));
-    dynamic.iter().filter(is_ahead).chain(own.iter().map(|item| &**item)).chain(behind)
-}

@@ -182,34 +182,40 @@ impl Type {
         }
     }
 
-    /// Gives references to items of `menu` their new names.
-    pub(crate) fn rename(&self, value: &mut Value, menu: &str, new: &HashMap<String, String>) {
+    /// Gives references to items of a menu, known by any of these paths, their new names.
+    pub(crate) fn rename(
+        &self,
+        value: &mut Value,
+        known_as: &[&str],
+        new: &HashMap<String, String>,
+    ) {
+        let mean = |menus: &[&str]| menus.iter().any(|menu| known_as.contains(menu));
         match (self, value) {
-            (Type::Reference(menus), Value::Text(name)) if menus.contains(&menu) => {
+            (Type::Reference(menus), Value::Text(name)) if mean(menus) => {
                 if let Some(new) = new.get(name) {
                     name.clone_from(new);
                 }
             }
             (Type::Or(words, _), Value::Text(word)) if words.contains(&word.as_str()) => {}
-            (Type::Or(_, kind), value) => kind.rename(value, menu, new),
-            (Type::Negatable(kind), Value::Not(value)) => kind.rename(value, menu, new),
-            (Type::Negatable(kind), value) => kind.rename(value, menu, new),
+            (Type::Or(_, kind), value) => kind.rename(value, known_as, new),
+            (Type::Negatable(kind), Value::Not(value)) => kind.rename(value, known_as, new),
+            (Type::Negatable(kind), value) => kind.rename(value, known_as, new),
             (Type::List(kind), Value::List(values)) => {
-                values.iter_mut().for_each(|value| kind.rename(value, menu, new));
+                values.iter_mut().for_each(|value| kind.rename(value, known_as, new));
             }
             (Type::Pair(kind), Value::Pair(up, down)) => {
-                kind.rename(up, menu, new);
-                kind.rename(down, menu, new);
+                kind.rename(up, known_as, new);
+                kind.rename(down, known_as, new);
             }
             (Type::Either(kinds), value) => {
                 // One of them read the name; two must not follow a swap of names twice.
                 let refers = |kind: &&Type| {
                     let mut refers = false;
-                    kind.each_reference(&mut |menus| refers |= menus.contains(&menu));
+                    kind.each_reference(&mut |menus| refers |= mean(menus));
                     refers
                 };
                 if let Some(kind) = kinds.iter().find(refers) {
-                    kind.rename(value, menu, new);
+                    kind.rename(value, known_as, new);
                 }
             }
             _ => {}

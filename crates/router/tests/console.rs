@@ -94,7 +94,7 @@ fn what_cannot_be_set_is_refused() {
     for menu in MENUS {
         let verb = match menu.kind {
             MenuKind::List { fixed: false, .. } => "add",
-            MenuKind::List { .. } => "set [find]",
+            MenuKind::List { .. } | MenuKind::Union { .. } => "set [find]",
             MenuKind::Settings => "set",
         };
         let mut refused = |name: &str| {

@@ -1,13 +1,17 @@
 //! The language as a whole, on a small router's menus.
 
+mod api;
+mod bench;
 mod commands;
 mod errors;
 mod properties;
 mod seed;
+mod session;
 mod showing;
 mod values;
 
 use crate::*;
+use std::collections::BTreeMap;
 
 const fn list(
     key: Option<&'static str>,

@@ -1,0 +1,225 @@
+//! The language a device speaks: its menus and commands, and what a word means at each path.
+//!
+//! ```text
+//! Menus (tables) ──┐
+//!                  ├─► Language ─► every session of the device, the API and the console alike
+//! Commands ────────┘
+//! ```
+//!
+//! Made once, shared, never changed. Knows nothing of the configuration or the running device.
+
+use crate::{Command, Menu, MenuKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Menus and commands, mounted together.
+#[derive(Clone, Debug, Default)]
+pub struct Language {
+    menus: Vec<&'static Menu>,
+    commands: Vec<&'static Command>,
+    by_path: HashMap<&'static str, Mounted>,
+    /// What can be said at each path there is; the root is the empty path.
+    choices: HashMap<&'static str, BTreeMap<&'static str, Choice>>,
+}
+
+#[derive(Clone, Debug)]
+struct Mounted {
+    menu: &'static Menu,
+    /// The menus its items are in: itself, or those that it unites.
+    members: Vec<&'static Menu>,
+    /// The menus whose items may not be named like one of its own, itself included.
+    namespace: Vec<&'static Menu>,
+    /// Its path, and those of the menus that unite it with others.
+    known_as: Vec<&'static str>,
+}
+
+impl Language {
+    /// A language of these menus and commands. `export` writes the menus in this order, so let
+    /// those that others refer to come first.
+    pub fn new(
+        menus: impl IntoIterator<Item = &'static Menu>,
+        commands: impl IntoIterator<Item = &'static Command>,
+    ) -> Language {
+        let menus: Vec<_> = menus.into_iter().collect();
+        let commands: Vec<_> = commands.into_iter().collect();
+        let mut language = Language { menus, commands, ..Language::default() };
+        language.mount();
+        for path in language.paths() {
+            let choices = language.choices_at(path);
+            language.choices.insert(path, choices);
+        }
+        language
+    }
+
+    fn mount(&mut self) {
+        for &menu in &self.menus {
+            let united = match menu.kind {
+                MenuKind::Union { of, .. } => of,
+                _ => &[menu.path][..],
+            };
+            let member = |path: &&str| self.menus.iter().find(|menu| menu.path == *path).copied();
+            let members = united.iter().filter_map(member).collect();
+            let (namespace, known_as) = (Vec::new(), vec![menu.path]);
+            self.by_path.insert(menu.path, Mounted { menu, members, namespace, known_as });
+        }
+        // Whatever one reference may mean must have different names, and what one menu unites.
+        let mut groups: Vec<Vec<&'static str>> =
+            self.menus.iter().map(|menu| vec![menu.path]).collect();
+        for property in self.menus.iter().flat_map(|menu| menu.properties) {
+            property.kind.each_reference(&mut |paths| groups.push(paths.to_vec()));
+        }
+        let mut namespaces: BTreeMap<&str, BTreeSet<&'static str>> = BTreeMap::new();
+        for group in groups {
+            let members = group.iter().flat_map(|path| self.members(path));
+            let named = members.filter(|menu| menu.key().is_some()).map(|menu| menu.path);
+            let named: BTreeSet<&'static str> = named.collect();
+            for path in &named {
+                namespaces.entry(path).or_default().extend(&named);
+            }
+        }
+        for (path, names) in namespaces {
+            let others = names.into_iter().filter_map(|name| self.menu(name)).collect();
+            if let Some(mounted) = self.by_path.get_mut(path) {
+                mounted.namespace = others;
+            }
+        }
+        for menu in &self.menus {
+            if let MenuKind::Union { of, .. } = menu.kind {
+                for member in of {
+                    if let Some(mounted) = self.by_path.get_mut(member) {
+                        mounted.known_as.push(menu.path);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The menus.
+    pub fn menus(&self) -> &[&'static Menu] {
+        &self.menus
+    }
+
+    /// The commands of the device's own.
+    pub fn commands(&self) -> &[&'static Command] {
+        &self.commands
+    }
+
+    /// The menu of this path.
+    pub fn menu(&self, path: &str) -> Option<&'static Menu> {
+        self.by_path.get(path).map(|mounted| mounted.menu)
+    }
+
+    /// The menus the items of this one are in: itself, or those that it unites.
+    pub(crate) fn members(&self, path: &str) -> &[&'static Menu] {
+        self.by_path.get(path).map_or(&[], |mounted| &mounted.members)
+    }
+
+    /// The menus whose items may not be named like one of this menu.
+    pub(crate) fn namespace(&self, path: &str) -> &[&'static Menu] {
+        self.by_path.get(path).map_or(&[], |mounted| &mounted.namespace)
+    }
+
+    /// The paths under which a reference may mean items of this menu.
+    pub(crate) fn known_as(&self, path: &str) -> &[&'static str] {
+        self.by_path.get(path).map_or(&[], |mounted| &mounted.known_as)
+    }
+
+    /// What can be said at a path: the words that lead deeper, and the commands.
+    pub(crate) fn choices(&self, path: &str) -> &BTreeMap<&'static str, Choice> {
+        const NONE: &BTreeMap<&str, Choice> = &BTreeMap::new();
+        self.choices.get(path).unwrap_or(NONE)
+    }
+
+    /// Every path that has something behind it.
+    fn paths(&self) -> BTreeSet<&'static str> {
+        let mut paths = BTreeSet::from([""]);
+        let menus = self.menus.iter().map(|menu| menu.path);
+        for path in menus.chain(self.commands.iter().map(|command| command.menu)) {
+            let path = if path == "/" { "" } else { path };
+            let ends = path.match_indices(' ').map(|(end, _)| end);
+            paths.extend(ends.chain([path.len()]).map(|end| &path[..end]));
+        }
+        paths
+    }
+
+    fn choices_at(&self, path: &'static str) -> BTreeMap<&'static str, Choice> {
+        let mut choices = BTreeMap::new();
+        for &(name, verb) in Verb::all(self.menu(path)) {
+            choices.insert(name, Choice::Verb(verb));
+        }
+        let here = |menu: &str| menu == path || (menu == "/" && path.is_empty());
+        for command in self.commands.iter().filter(|command| here(command.menu)) {
+            choices.insert(command.name, Choice::Verb(Verb::Device(command)));
+        }
+        let blank = if path.is_empty() { "/" } else { " " };
+        for deeper in self.paths() {
+            let rest = deeper.strip_prefix(path).and_then(|rest| rest.strip_prefix(blank));
+            if let Some(word) = rest.filter(|word| !word.is_empty() && !word.contains(' ')) {
+                choices.insert(word, Choice::Menu(deeper));
+            }
+        }
+        choices
+    }
+}
+
+/// What a word means at a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Choice {
+    Menu(&'static str),
+    Verb(Verb),
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Verb {
+    Add,
+    Set,
+    Unset,
+    Remove,
+    Enable,
+    Disable,
+    Move,
+    Comment,
+    Find,
+    Get,
+    Print,
+    Export,
+    /// `:put`.
+    Put,
+    Device(&'static Command),
+}
+
+impl Verb {
+    /// The commands that a menu has because of its kind.
+    fn all(menu: Option<&Menu>) -> &'static [(&'static str, Verb)] {
+        use MenuKind::{List, Settings, Union};
+        const LIST: &[(&str, Verb)] = &[
+            ("comment", Verb::Comment),
+            ("disable", Verb::Disable),
+            ("enable", Verb::Enable),
+            ("export", Verb::Export),
+            ("find", Verb::Find),
+            ("get", Verb::Get),
+            ("print", Verb::Print),
+            ("set", Verb::Set),
+            ("unset", Verb::Unset),
+            // Only where the user makes the items.
+            ("add", Verb::Add),
+            ("remove", Verb::Remove),
+            // Only where their order matters.
+            ("move", Verb::Move),
+        ];
+        const SETTINGS: &[(&str, Verb)] = &[
+            ("export", Verb::Export),
+            ("get", Verb::Get),
+            ("print", Verb::Print),
+            ("set", Verb::Set),
+        ];
+        match menu.map(|menu| menu.kind) {
+            None => &SETTINGS[..1],
+            Some(Settings) => SETTINGS,
+            Some(Union { .. } | List { fixed: true, .. }) => &LIST[..9],
+            Some(List { ordered: false, .. }) => &LIST[..11],
+            Some(List { .. }) => LIST,
+        }
+    }
+}

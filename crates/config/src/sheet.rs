@@ -1,0 +1,380 @@
+//! Items for the eye: from rows of values to tables, runs and lines.
+//!
+//! ```text
+//! Flags: X - disabled, I - invalid, D - dynamic
+//!  #   ADDRESS            NETWORK         INTERFACE      a table, where the menu names columns
+//!  0   1.1.1.254/24       1.1.1.0         ether1
+//!
+//!  0 X  ;;; allow already established connections        name=value runs elsewhere, and with
+//!       chain=forward action=accept                      `detail`
+//! ```
+//!
+//! Rows come in blocks; the first one, of up to [`FIRST_BLOCK`] rows, settles the widths, so a
+//! table of a million rows needs no more memory than one of a thousand.
+
+use crate::export::shown;
+use crate::line::quote;
+use crate::number;
+use crate::view::View;
+use crate::{Access, Item, ItemId, Menu, MenuKind, Property, Type, Value};
+use std::fmt::Write as _;
+
+/// Wider cells are cut, with three dots.
+const MAX_CELL: usize = 40;
+
+/// Rows that settle the widths of those behind them.
+pub(crate) const FIRST_BLOCK: usize = 1000;
+
+/// How `print` shows things.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Layout {
+    Brief,
+    Detail,
+    Terse,
+    ValueList,
+    Stats,
+    AsValue,
+    CountOnly,
+}
+
+/// What a layout makes of rows.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Table,
+    Runs,
+    Terse,
+    ValueList,
+}
+
+/// An item, read for showing.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) id: ItemId,
+    flags: String,
+    comment: String,
+    remark: Option<String>,
+    /// Of what it has values for, in the order of the menu's table.
+    values: Vec<(&'static Property, Value)>,
+}
+
+/// Rows on their way to the eye.
+pub(crate) struct Sheet {
+    menu: &'static Menu,
+    form: Form,
+    properties: Vec<&'static Property>,
+    /// Characters in a line.
+    width: usize,
+    /// The number of the next row.
+    number: usize,
+    /// Whether the header is there.
+    begun: bool,
+    n_digits: usize,
+    n_flags: usize,
+    /// Of the columns.
+    widths: Vec<usize>,
+}
+
+impl View<'_> {
+    /// What a sheet needs of an item.
+    pub(crate) fn row(&self, sheet: &Sheet, member: &Menu, item: &Item) -> Row {
+        let menu = sheet.menu;
+        let properties = sheet.properties.iter();
+        let value =
+            |p: &&'static Property| Some((*p, self.value(menu, member, Some(item), p.name)?));
+        Row {
+            id: item.id,
+            flags: self.flags(menu, member, item),
+            comment: item.comment.clone(),
+            remark: self.status.remark(member, item),
+            values: properties.filter_map(value).collect(),
+        }
+    }
+
+    fn flags(&self, menu: &Menu, member: &Menu, item: &Item) -> String {
+        let set = |name| self.value(menu, member, Some(item), name) == Some(Value::Bool(true));
+        let flags = flags(menu);
+        if !flags.iter().any(|flag| flag.beside) {
+            return flags.iter().filter(|flag| set(flag.name)).map(|flag| flag.letter).collect();
+        }
+        let mut places = vec![' '];
+        for flag in flags {
+            if flag.beside {
+                places.push(' ');
+            }
+            if let Some(place) = places.last_mut().filter(|place| **place == ' ' && set(flag.name))
+            {
+                *place = flag.letter;
+            }
+        }
+        places.into_iter().collect()
+    }
+}
+
+impl Row {
+    /// `.id=*1;chain=forward;…`.
+    pub(crate) fn as_value(&self) -> String {
+        let mut text = format!(".id={}", self.id);
+        for (property, value) in &self.values {
+            let _ = write!(text, ";{}={value}", property.name);
+        }
+        if !self.comment.is_empty() {
+            let _ = write!(text, ";comment={}", self.comment);
+        }
+        text
+    }
+
+    fn pairs(&self) -> Vec<String> {
+        let values = self.values.iter();
+        let pairs = values.map(|(p, value)| format!("{}={}", p.name, shown(value, is_text(p))));
+        pairs.collect()
+    }
+
+    fn cells(&self, columns: &[&'static Property]) -> Vec<String> {
+        let cell = |column: &&'static Property| {
+            let value = self.values.iter().find(|(property, _)| property.name == column.name);
+            let text = value.map_or(String::new(), |(property, value)| match value {
+                Value::Number(number) if is_counter(property) => number::signed_count(*number),
+                value => value.to_string(),
+            });
+            if text.chars().count() <= MAX_CELL {
+                return text;
+            }
+            text.chars().take(MAX_CELL - 3).chain("...".chars()).collect()
+        };
+        columns.iter().map(cell).collect()
+    }
+}
+
+impl Sheet {
+    /// For the items of a menu, with so many characters in a line.
+    pub(crate) fn new(menu: &'static Menu, layout: Layout, width: usize) -> Sheet {
+        let columns = columns(menu, layout);
+        let form = match layout {
+            Layout::Terse => Form::Terse,
+            Layout::ValueList => Form::ValueList,
+            Layout::Brief | Layout::Stats if !columns.is_empty() => Form::Table,
+            _ => Form::Runs,
+        };
+        let shown = |p: &&Property| {
+            p.flag.is_none()
+                && match (form, layout) {
+                    (Form::Table, _) => columns.iter().any(|column| column.name == p.name),
+                    (Form::Runs, Layout::Stats) => is_counter(p) || tells_apart(menu, p),
+                    // All but counters.
+                    (Form::Runs, Layout::Brief) => !is_counter(p),
+                    _ => true,
+                }
+        };
+        let properties = match form {
+            Form::Table => columns,
+            _ => properties(menu, true).filter(shown).collect(),
+        };
+        let (n_digits, n_flags, widths) = (2, 0, Vec::new());
+        Sheet { menu, form, properties, width, number: 0, begun: false, n_digits, n_flags, widths }
+    }
+
+    /// The next rows, behind the header if they are the first.
+    pub(crate) fn block(&mut self, rows: &[Row]) -> String {
+        let mut text = String::new();
+        let first = !self.begun;
+        if first {
+            text += &self.begin(rows);
+        }
+        for row in rows {
+            match self.form {
+                Form::Table => {
+                    let line = self.line(&row.cells(&self.properties));
+                    self.entry(&mut text, row, vec![line]);
+                }
+                Form::Runs => {
+                    if self.number > 0 {
+                        text.push('\n');
+                    }
+                    let lines = self.run(row);
+                    self.entry(&mut text, row, lines);
+                }
+                Form::Terse => text += &self.terse(row),
+                Form::ValueList => text += &value_list(row),
+            }
+            self.number += 1;
+        }
+        if first && rows.is_empty() && self.form == Form::Runs {
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Settles the widths; returns the header.
+    fn begin(&mut self, rows: &[Row]) -> String {
+        self.begun = true;
+        self.n_digits = rows.len().saturating_sub(1).to_string().len().max(2);
+        let n_flags = rows.iter().map(|row| row.flags.len()).max().unwrap_or(0);
+        match self.form {
+            Form::Runs => {
+                self.n_flags = n_flags.max(2);
+                legend(self.menu)
+            }
+            Form::Table => {
+                self.n_flags = n_flags.max(1);
+                let titles = self.properties.iter().map(|p| p.name.to_uppercase());
+                let titles: Vec<String> = titles.collect();
+                let mut widths: Vec<usize> = titles.iter().map(String::len).collect();
+                for row in rows {
+                    for (width, cell) in widths.iter_mut().zip(row.cells(&self.properties)) {
+                        *width = (*width).max(cell.chars().count());
+                    }
+                }
+                self.widths = widths;
+                // The title stands where the rows stand: behind the number and the widest flags.
+                let Sheet { n_digits, n_flags, .. } = *self;
+                let title = self.line(&titles);
+                let title = format!("{:>n_digits$} {:n_flags$} {title}", "#", "");
+                format!("{}{}\n", legend(self.menu), title.trim_end())
+            }
+            Form::Terse | Form::ValueList => String::new(),
+        }
+    }
+
+    /// Number, flags and remarks of an item, then what stands behind them, indented alike.
+    fn entry(&self, text: &mut String, row: &Row, body: Vec<String>) {
+        let Sheet { n_digits, n_flags, number, .. } = *self;
+        let indent = self.indent();
+        let comment = Some(&row.comment).filter(|comment| !comment.is_empty());
+        // A line break in a comment would look like another item.
+        let remarks = comment.into_iter().chain(&row.remark);
+        let remarks = remarks.map(|remark| format!(";;; {}", remark.replace(['\n', '\r'], " ")));
+        for (i, line) in remarks.chain(body).enumerate() {
+            let start = match i {
+                0 => format!("{number:>n_digits$} {:n_flags$} ", row.flags),
+                _ => " ".repeat(indent),
+            };
+            *text += format!("{start}{line}").trim_end();
+            text.push('\n');
+        }
+    }
+
+    fn indent(&self) -> usize {
+        self.n_digits + 1 + self.n_flags + 1
+    }
+
+    fn line(&self, cells: &[String]) -> String {
+        let cells = cells.iter().zip(&self.widths).zip(&self.properties);
+        let cells = cells.map(|((cell, width), property)| {
+            if is_counter(property) { format!("{cell:>width$}") } else { format!("{cell:width$}") }
+        });
+        cells.collect::<Vec<_>>().join(" ")
+    }
+
+    fn run(&self, row: &Row) -> Vec<String> {
+        let indent = self.indent();
+        let mut lines = vec![String::new()];
+        for pair in row.pairs() {
+            let fits = |line: &&mut String| {
+                line.is_empty() || indent + line.len() + 1 + pair.len() < self.width
+            };
+            match lines.last_mut().filter(fits) {
+                Some(line) if line.is_empty() => *line = pair,
+                Some(line) => *line += &format!(" {pair}"),
+                None => lines.push(pair),
+            }
+        }
+        lines
+    }
+
+    /// One line per item, for `grep`.
+    fn terse(&self, row: &Row) -> String {
+        let mut words = vec![format!("{:>2}", self.number)];
+        let flags = row.flags.trim_end().to_string();
+        words.extend(Some(flags).filter(|flags| !flags.is_empty()));
+        if !row.comment.is_empty() {
+            words.push(format!("comment={}", quote(&row.comment)));
+        }
+        words.extend(row.pairs());
+        words.join(" ") + "\n"
+    }
+}
+
+fn value_list(row: &Row) -> String {
+    let mut text = String::new();
+    let width = row.values.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
+    for (property, value) in &row.values {
+        let _ = writeln!(text, "{:>width$}: {value}", property.name);
+    }
+    text.push('\n');
+    text
+}
+
+/// `Flags: X - disabled, D - dynamic `: the menu's flags, whether any item has them or not.
+fn legend(menu: &Menu) -> String {
+    let flags = flags(menu).into_iter();
+    let flags: Vec<String> =
+        flags.map(|Flag { letter, name, .. }| format!("{letter} - {name}")).collect();
+    format!("Flags: {} \n", flags.join(", "))
+}
+
+struct Flag {
+    letter: char,
+    name: &'static str,
+    beside: bool,
+}
+
+/// The menu's own flags in its order; disabled and dynamic are every list's, but one of fixed items
+/// names them if they can occur.
+fn flags(menu: &Menu) -> Vec<Flag> {
+    let own = menu.properties.iter();
+    let own = own.filter_map(|p| Some(Flag { letter: p.flag?, name: p.name, beside: p.beside }));
+    let mut flags: Vec<Flag> = own.collect();
+    if matches!(menu.kind, MenuKind::Union { .. } | MenuKind::List { fixed: true, .. }) {
+        return flags;
+    }
+    if !flags.iter().any(|flag| flag.name == "disabled") {
+        flags.insert(0, Flag { letter: 'X', name: "disabled", beside: false });
+    }
+    if !flags.iter().any(|flag| flag.name == "dynamic") {
+        flags.push(Flag { letter: 'D', name: "dynamic", beside: false });
+    }
+    flags
+}
+
+/// What can be shown: what the user sets, and if `told`, what the device says.
+pub(crate) fn properties(menu: &Menu, told: bool) -> impl Iterator<Item = &'static Property> {
+    menu.properties.iter().filter(move |property| match property.access {
+        Access::Optional | Access::Required => true,
+        Access::ReadOnly => told,
+        Access::Missing(_) => false,
+    })
+}
+
+/// A menu's columns; of `stats`, what tells items apart and the counters.
+fn columns(menu: &Menu, layout: Layout) -> Vec<&'static Property> {
+    if layout != Layout::Stats {
+        return properties(menu, true).filter(|property| property.column).collect();
+    }
+    let counters = menu.properties.iter().filter(|p| is_counter(p));
+    if counters.clone().any(|p| matches!(p.kind, Type::Pair(_))) {
+        return Vec::new(); // too wide: RouterOS shows the counters of queues in runs
+    }
+    properties(menu, false).filter(|p| tells_apart(menu, p)).chain(counters).collect()
+}
+
+/// Whether it stands in front of an item's counters: what must be given, else the first two.
+fn tells_apart(menu: &Menu, property: &Property) -> bool {
+    match menu.key() {
+        Some(key) => property.name == key || property.access == Access::Required,
+        None => properties(menu, false).take(2).any(|first| first.name == property.name),
+    }
+}
+
+/// Whether it counts something: a number that nothing bounds, or a rate.
+fn is_counter(property: &Property) -> bool {
+    let is_count = |kind: &Type| matches!(kind, Type::Number(_, i64::MAX) | Type::Rate);
+    property.access == Access::ReadOnly
+        && match property.kind {
+            Type::Pair(kind) => is_count(kind),
+            kind => is_count(&kind),
+        }
+}
+
+fn is_text(property: &Property) -> bool {
+    property.kind.is_free_text()
+}
