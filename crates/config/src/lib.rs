@@ -78,6 +78,9 @@ mod edit;
 // Which items a selector or a condition means.
 mod find;
 
+// Completion, help and highlighting of a line under way.
+pub mod inspect;
+
 // Regular expressions for conditions.
 mod pattern;
 

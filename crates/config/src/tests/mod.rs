@@ -4,6 +4,7 @@ mod api;
 mod bench;
 mod commands;
 mod errors;
+mod inspect;
 mod properties;
 mod seed;
 mod session;
