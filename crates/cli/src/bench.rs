@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let n = plan.configurations.len() * plan.sizes.len();
     let mut shown = Shown::new(n, !arguments.no_color);
     let environment = environment(arguments.seed);
-    let results = lab::run(&plan, &environment, |progress| shown.show(&progress));
+    let results = lab::bench::run(&plan, &environment, |progress| shown.show(&progress));
     drop(shown);
     let results = results.map_err(|error| Failure::Failed(error.to_string()))?;
     print!("{}", report::render(&results));

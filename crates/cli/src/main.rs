@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
+//!            ├─► lab ───► lab (nodes, links, steps) ─► transcript ─► stdout
 //!            └─► calc  ─► wire::units ─► stdout
 //! ```
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 environment (a file that cannot be read, too few
 //! cores, a processor too old). Results go to stdout, progress and errors to stderr.
 //! Never holds logic worth testing by itself.
-//! Missing: **test, router, console, lab, btest, speed-test, report**.
+//! Missing: **test, router, console, btest, speed-test, report**.
 
 // Arguments that are no plain words or numbers.
 mod arguments;
@@ -18,6 +19,8 @@ mod bench;
 mod calc;
 // Why a command ended, and the exit code of it.
 mod failure;
+// `wirespeed lab`.
+mod labs;
 // What is shown while something takes long.
 mod progress;
 
@@ -36,6 +39,8 @@ struct Arguments {
 enum Command {
     /// The performance table: forwarding rates by mode, configuration and frame size
     Bench(bench::Arguments),
+    /// Topologies of nodes and links: bring one up, type, see whether all is as expected
+    Lab(labs::Arguments),
     /// Wire speed, layers, TCP window
     Calc(calc::Arguments),
 }
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Lab(arguments) => labs::run(&arguments),
         Command::Calc(arguments) => {
             calc::run(&arguments);
             Ok(())

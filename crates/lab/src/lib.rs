@@ -32,6 +32,8 @@ pub mod world;
 pub mod topology;
 // From a file to nodes with cables between them.
 pub mod assemble;
+// Going through a lab's steps.
+pub mod run;
 
 // A router in memory: its console, its ports, our ends of the wires.
 pub mod device;
@@ -57,6 +59,6 @@ pub mod bench;
 // Which machine this is.
 pub mod machine;
 
-pub use bench::{Plan, run};
+pub use bench::Plan;
 pub use configuration::Configuration;
 pub use device::Device;

@@ -13,7 +13,7 @@
 
 use crate::clock::Clock;
 use crate::gate::{Gate, Turn};
-use crate::node::{Node, Socket};
+use crate::node::{self, Node, Socket};
 use crate::underway::{Files, Underway};
 use config::{Call, Host, Progress, Record, Status, Tree};
 use port::{MemoryPort, affinity};
@@ -77,7 +77,7 @@ impl Live {
             editing: Mutex::new(false),
             edited: Condvar::new(),
         });
-        let name = shared.gate.enter(|body| body.node.name());
+        let name = shared.gate.enter(|body| node::name(body.node.tree()));
         let thread = thread::Builder::new().name(name).spawn({
             let shared = shared.clone();
             move || shared.run(cpu)
@@ -175,7 +175,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The user's wish that what is under way ends: Q, ctrl-C, `/cancel`, the connection gone. Copies
 /// are of the same wish.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<(Mutex<bool>, Condvar)>);
 
 impl Interrupt {
@@ -190,8 +190,13 @@ impl Interrupt {
         *lock(&self.0.0) = false;
     }
 
+    /// Whether it was said.
+    pub fn is_raised(&self) -> bool {
+        *lock(&self.0.0)
+    }
+
     /// Waits for at most this long; whether it was said.
-    fn wait(&self, at_most: Duration) -> bool {
+    pub(crate) fn wait(&self, at_most: Duration) -> bool {
         let raised = lock(&self.0.0);
         let (raised, _) = self
             .0

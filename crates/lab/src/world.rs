@@ -12,10 +12,12 @@
 //!
 //! Never reads a clock, never starts a thread.
 
+use crate::live::Interrupt;
 use crate::node::{Node, Socket};
 use crate::underway::{Files, Underway};
 use config::{Call, Host, Progress, Record, Status, Tree};
 use port::{SimulatedPort, Slab};
+use std::time::Duration;
 use wire::Moment;
 
 /// Nodes, cables, and what time it is.
@@ -135,9 +137,10 @@ impl World {
     ///
     /// # Panics
     /// If there is no such place.
-    pub fn host(&mut self, place: usize, files: Files, deadline: Option<Moment>) -> WorldHost<'_> {
+    pub fn host(&mut self, place: usize, files: Files, interrupt: Interrupt) -> WorldHost<'_> {
         assert!(place < self.places.len(), "no node {place}");
-        WorldHost { world: self, place, underway: Underway::new(files), deadline }
+        let underway = Underway::new(files);
+        WorldHost { world: self, place, underway, interrupt, deadline: None }
     }
 }
 
@@ -153,7 +156,20 @@ pub struct WorldHost<'a> {
     world: &'a mut World,
     place: usize,
     underway: Underway,
+    interrupt: Interrupt,
     deadline: Option<Moment>,
+}
+
+/// How often a waiting session looks whether the user has had enough, in virtual time: often enough
+/// for any traffic, and nothing beside what happens in it.
+const LOOK: Duration = Duration::from_millis(5);
+
+impl WorldHost<'_> {
+    /// From this moment on nothing waits any more: what is under way then ends, interrupted.
+    pub fn until(mut self, deadline: Moment) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
 }
 
 impl Host for WorldHost<'_> {
@@ -202,8 +218,13 @@ impl Host for WorldHost<'_> {
 
     fn wait(&mut self, until: Moment) -> bool {
         let deadline = self.deadline.unwrap_or(until);
-        self.world.advance(until.min(deadline));
-        until <= deadline
+        let end = until.min(deadline);
+        while self.world.now < end && !self.interrupt.is_raised() {
+            self.world.advance(end.min(self.world.now + LOOK));
+        }
+        // What is due at this very moment, when there is nothing to wait for.
+        self.world.advance(self.world.now);
+        until <= deadline && !self.interrupt.is_raised()
     }
 
     fn read_file(&mut self, name: &str) -> Result<Vec<u8>, String> {

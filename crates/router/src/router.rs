@@ -302,6 +302,13 @@ impl Router {
         received
     }
 
+    /// When the next breath has something to do, if nothing is received until then: chores, or a
+    /// queue that lets a packet go. Not before `now`.
+    pub fn next_due(&self, now: Moment) -> Moment {
+        let queues = self.queues.next_deadline().unwrap_or(self.chores_at);
+        self.chores_at.min(queues).max(now)
+    }
+
     /// Makes the slow path take every packet: the reference for differential tests.
     pub fn set_reference(&mut self, reference: bool) {
         self.reference = reference;

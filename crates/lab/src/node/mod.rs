@@ -17,12 +17,13 @@ mod system;
 pub use socket::Socket;
 pub use system::Environment;
 
-use config::{Call, Item, ItemId, Job, Menu, Progress, Record, Started, Status, Tree, Value};
+use config::{
+    Call, Item, ItemId, Job, Language, Menu, Progress, Record, Started, Status, Tree, Value,
+};
 use port::{Port, Slab};
 use router::status::RouterStatus;
 use router::{PortInfo, Router};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use system::{IDENTITY, System};
 use wire::{MacAddr, Moment};
 
@@ -41,6 +42,17 @@ pub fn menus() -> Vec<&'static Menu> {
 /// All commands of its own.
 pub fn commands() -> Vec<&'static config::Command> {
     router::COMMANDS.to_vec()
+}
+
+/// The language a node speaks, and these menus beside its own.
+pub fn language(others: &[&'static Menu]) -> Language {
+    Language::new(menus().into_iter().chain(others.iter().copied()), commands())
+}
+
+/// What a node of this configuration is called: `/system identity`.
+pub fn name(tree: &Tree) -> String {
+    let name = tree.settings(IDENTITY.path).and_then(|item| item.get("name"));
+    name.map_or(IDENTITY.properties[0].default.to_string(), ToString::to_string)
 }
 
 impl Node {
@@ -80,11 +92,9 @@ impl Node {
         self.system.breathed(from, to, busy);
     }
 
-    /// The latest moment until which nothing happens that no frame brings.
+    /// When the next breath has something to do, if nothing is received until then.
     pub fn next_due(&self, now: Moment) -> Moment {
-        // The router's chores are due every millisecond; it has no finer clock than that but its
-        // queues, which it looks at whenever it breathes.
-        now + CHORES
+        self.router.next_due(now)
     }
 
     /// The router.
@@ -100,13 +110,6 @@ impl Node {
     /// The configuration as it is.
     pub fn tree(&self) -> &Tree {
         &self.tree
-    }
-
-    /// What it is called: `/system identity`.
-    pub fn name(&self) -> String {
-        let item = self.tree.settings(IDENTITY.path);
-        let name = item.and_then(|item| item.get("name")).map(ToString::to_string);
-        name.unwrap_or_else(|| IDENTITY.properties[0].default.to_string())
     }
 
     /// Takes over a configuration, between two breaths.
@@ -165,8 +168,6 @@ impl Job<Node> for OfRouter {
         self.0.stop(&mut node.router, now);
     }
 }
-
-const CHORES: Duration = Duration::from_millis(1);
 
 /// A locally administered address for each port of each node of a lab.
 fn port_mac(node: u8, port: usize) -> MacAddr {

@@ -11,14 +11,7 @@ const RATE: BitRate = BitRate(1e9);
 
 pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
     let file = root.map(&["name", "time", "seed", "topology", "steps"])?;
-    let time = match file.get("time") {
-        None => Time::Virtual,
-        Some(node) => match node.text()? {
-            "virtual" => Time::Virtual,
-            "real" => Time::Real,
-            other => return Err(node.fault(format!("{other} is no time; legal: virtual, real"))),
-        },
-    };
+    let time = file.get("time").map_or(Ok(Time::Virtual), time)?;
     let seed = file.get("seed").map_or(Ok(1), |node| node.number(0, u64::MAX))?;
     let section = file.need("topology")?;
     let section = section.map(&["defaults", "kinds", "nodes", "links"])?;
@@ -58,6 +51,14 @@ pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
     let steps = steps.iter().map(|step| steps::read(step, &nodes));
     let steps = steps.collect::<Result<_, _>>()?;
     Ok(Topology { name: name(file.need("name")?)?, time, seed, nodes, links, steps })
+}
+
+pub(super) fn time(node: &Node) -> Result<Time, Fault> {
+    match node.text()? {
+        "virtual" => Ok(Time::Virtual),
+        "real" => Ok(Time::Real),
+        other => Err(node.fault(format!("{other} is no time; legal: virtual, real"))),
+    }
 }
 
 const KIND: &str = "wirespeed";

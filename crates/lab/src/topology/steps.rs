@@ -13,11 +13,12 @@
 //!       - value: /ip settings get ipv4-fast-path-active
 //!         node: dut                 # the step's, if it does not say
 //!         is: no                    # or matches: ^n, at-least: 1, at-most: 9
+//!         time: virtual             # if it is so in one kind of time only
 //! ```
 
-use super::read::{duration, find};
+use super::read::{duration, find, time};
 use super::yaml::{Fault, Map, Node};
-use super::{NodeSpec, Place};
+use super::{NodeSpec, Place, Time};
 use config::Pattern;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub struct Expectation {
     pub text: String,
     /// What is looked at, and what is wanted of it.
     pub test: Test,
+    /// The kind of time it is to be so in, if not in both.
+    pub time: Option<Time>,
     /// Where it stands in the file.
     pub at: Place,
 }
@@ -134,8 +137,8 @@ pub(super) fn read(node: &Node, nodes: &[NodeSpec]) -> Result<Step, Fault> {
 
 fn expectation(node: &Node, step: Option<usize>, nodes: &[NodeSpec]) -> Result<Expectation, Fault> {
     const WANTED: [&str; 4] = ["is", "matches", "at-least", "at-most"];
-    let legal = ["output", "no-output", "value", "node", "is", "matches", "at-least", "at-most"];
-    let map = node.map(&legal)?;
+    let legal = ["output", "no-output", "value", "node", "time"];
+    let map = node.map(&[&legal[..], &WANTED].concat())?;
     let (what, value) = map.one_of(&["output", "no-output", "value"])?;
     let mut text = format!("{what}: {}", value.text()?);
     let test = if what == "value" {
@@ -152,7 +155,8 @@ fn expectation(node: &Node, step: Option<usize>, nodes: &[NodeSpec]) -> Result<E
         only(&map, what, &WANTED)?;
         Test::Output { pattern: pattern(value)?, there: what == "output" }
     };
-    Ok(Expectation { text, test, at: node.at })
+    let time = map.get("time").map(time).transpose()?;
+    Ok(Expectation { text, test, time, at: node.at })
 }
 
 /// Refuses keys that mean nothing beside `what`.

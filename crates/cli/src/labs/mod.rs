@@ -1,0 +1,67 @@
+//! `wirespeed lab`: topologies of nodes and links, and what is done with them.
+//!
+//! ```text
+//! check ─► is the file right?
+//! run ───► nodes ─► steps ─► transcript, JSON ─► exit code
+//! ```
+
+// Going through a lab's steps.
+mod run;
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+use lab::topology::Topology;
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed lab run labs/routing-performance.yaml
+  wirespeed lab run labs/routing-performance.yaml --time real --json result.json
+  wirespeed lab check labs/routing-performance.yaml")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Brings a lab up, goes through its steps, and says whether all was as expected
+    Run(run::Arguments),
+    /// Reads a lab's file and its scripts, and says what is wrong with them
+    Check {
+        /// The lab
+        #[arg(value_name = "FILE.yaml")]
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        What::Run(arguments) => run::run(arguments),
+        What::Check { file } => {
+            let (topology, _) = read(file)?;
+            let (nodes, links) = (topology.nodes.len(), topology.links.len());
+            let (name, steps) = (&topology.name, topology.steps.len());
+            println!("{name}: {nodes} nodes, {links} links, {steps} steps");
+            Ok(())
+        }
+    }
+}
+
+/// A lab's file, and the scripts it names.
+fn read(file: &Path) -> Result<(Topology, lab::run::Scripts), Failure> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|error| Failure::Environment(format!("reading {shown}: {error}")))?;
+    let topology = Topology::read(&text);
+    let topology = topology.map_err(|fault| Failure::Usage(format!("{shown}:{fault}")))?;
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let scripts = lab::run::Scripts::read(&topology, directory);
+    let scripts = scripts.map_err(|wrong| {
+        let lab::run::ScriptError { name, at, error } = wrong;
+        let at = format!("{shown}:{}:{}", at.line, at.column);
+        Failure::Environment(format!("{at}: reading {name}, looked for beside the lab: {error}"))
+    })?;
+    Ok((topology, scripts))
+}

@@ -1,0 +1,104 @@
+//! `wirespeed lab run`.
+
+use crate::arguments;
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use lab::live::Interrupt;
+use lab::run::{Lab, Plan, RunError};
+use lab::topology::Time;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The lab
+    #[arg(value_name = "FILE.yaml")]
+    file: PathBuf,
+    /// Virtual time, where the same seed gives the same bytes, or real time on threads [default:
+    /// what the file says]
+    #[arg(long, value_name = "TIME")]
+    time: Option<TimeArgument>,
+    /// Where random choices start from [default: what the file says]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How long a step may take, in the lab's time
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = arguments::duration)]
+    limit: Duration,
+    /// Where the nodes' files are, in a directory of each one's name [default: they have none]
+    #[arg(long, value_name = "DIRECTORY")]
+    files: Option<PathBuf>,
+    /// Also writes what was typed, printed and found to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TimeArgument {
+    Virtual,
+    Real,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (topology, scripts) = super::read(&arguments.file)?;
+    let time = match arguments.time {
+        None => topology.time,
+        Some(TimeArgument::Virtual) => Time::Virtual,
+        Some(TimeArgument::Real) => Time::Real,
+    };
+    let seed = arguments.seed.unwrap_or(topology.seed);
+    if let Some(home) = &arguments.files {
+        for node in &topology.nodes {
+            let home = home.join(&node.name);
+            std::fs::create_dir_all(&home).map_err(|error| {
+                Failure::Environment(format!("making {}: {error}", home.display()))
+            })?;
+        }
+    }
+    let (files, limit) = (arguments.files.clone(), arguments.limit);
+    let plan = Plan { topology, scripts, time, seed, files, limit };
+    let interrupt = Interrupt::default();
+    on_signals(&interrupt)?;
+    let language = Arc::new(lab::node::language(&[]));
+    let mut lab = Lab::up(&plan, &language, interrupt.clone()).map_err(|error| match error {
+        RunError::Startup { .. } => Failure::Failed(error.to_string()),
+        RunError::Assemble(_) => Failure::Environment(error.to_string()),
+    })?;
+    let mut stdout = std::io::stdout().lock();
+    let mut gone = false;
+    let report = lab.run(&plan, &mut |event| {
+        // Whoever reads no further wants no more either.
+        if write!(stdout, "{event}").and_then(|()| stdout.flush()).is_err() && !gone {
+            gone = true;
+            interrupt.raise();
+        }
+    });
+    let ended = lab.down();
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(&report).expect("a report is plain data");
+        std::fs::write(path, text + "\n").map_err(|error| {
+            Failure::Environment(format!("writing {}: {error}", path.display()))
+        })?;
+    }
+    ended.map_err(Failure::Failed)?;
+    if interrupt.is_raised() {
+        return Err(Failure::Failed("interrupted".to_string()));
+    }
+    if report.passed() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!("{}: not all was as expected", arguments.file.display())))
+}
+
+/// Lets ctrl-C and SIGTERM end a run in good order.
+pub(super) fn on_signals(interrupt: &Interrupt) -> Result<(), Failure> {
+    let signals = Signals::new([SIGINT, SIGTERM]);
+    let mut signals =
+        signals.map_err(|error| Failure::Environment(format!("listening for signals: {error}")))?;
+    let interrupt = interrupt.clone();
+    std::thread::spawn(move || signals.forever().for_each(|_| interrupt.raise()));
+    Ok(())
+}
