@@ -5,7 +5,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use router::counter::{CounterBook, Counters};
 use router::firewall::log::Log;
 use router::firewall::rule::Books;
-use router::firewall::state::RuleState;
+use router::firewall::state::{RuleState, SlotBook};
 use router::interface::bridge::filter::{Chain, Filter, menu::FILTER};
 use router::interface::bridge::menu::BRIDGE;
 use router::interface::menu::ETHERNET;
@@ -45,11 +45,13 @@ fn filter(c: &mut Criterion) {
                     format!("/interface bridge filter add chain=forward action=drop {}", rule(i));
                 interpreter.run(&rule, &()).expect("a rule");
             }
-            let mut book = CounterBook::default();
+            let (mut book, mut slots) = (CounterBook::default(), SlotBook::default());
             let (mut counters, mut state) = (Counters::default(), RuleState::new(0));
             let (mut trace, mut log) = (Trace::default(), Log::new(0));
             let rules = interpreter.tree();
-            let filter = Filter::compile(rules, &names, &mut book, &mut counters, &mut state);
+            let filter = Filter::compile(rules, &names, &mut book, &mut slots);
+            counters.admit(&book.take_fresh());
+            state.admit(&slots.take_fresh());
             assert_eq!(filter.len(), n as usize);
             let frame = craft::udp(0x0a00_0001, 1000, 0x0a00_0002, 2000).build();
             let layers = layers::parse(&frame).expect("a frame");

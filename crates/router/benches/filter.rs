@@ -4,17 +4,19 @@
 use config::{Interpreter, Menu, Value};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use router::counter::{CounterBook, Counters};
+use router::firewall::address_list::AddressLists;
 use router::firewall::compile::Setting;
 use router::firewall::filter::{Decision, Filter, FilterChain};
 use router::firewall::log::Log;
 use router::firewall::menu::{ADDRESS_LIST, FILTER};
 use router::firewall::rule::Books;
-use router::firewall::state::RuleState;
+use router::firewall::state::{RuleState, SlotBook};
 use router::interface::menu::ETHERNET;
 use router::interface::{InterfaceId, InterfaceKind, Names};
 use router::packet::{AddressType, ConnectionState, View};
 use router::trace::Trace;
 use std::hint::black_box;
+use std::sync::Arc;
 use wire::craft::{self, ip};
 use wire::{Moment, layers};
 
@@ -76,14 +78,17 @@ impl Bench {
         session.run(&script, &()).expect("the rules are right");
         let mut counters = Counters::default();
         let mut state = RuleState::new(1);
+        let (mut book, mut slots) = (CounterBook::default(), SlotBook::default());
         let filter = Filter::compile(&mut Setting {
             tree: session.tree(),
+            lists: &Arc::new(AddressLists::compile(session.tree())),
             names: &names,
             use_ip_firewall: false,
-            book: &mut CounterBook::default(),
-            counters: &mut counters,
-            state: &mut state,
+            book: &mut book,
+            slots: &mut slots,
         });
+        counters.admit(&book.take_fresh());
+        state.admit(&slots.take_fresh());
         assert_eq!(filter.len(), rules.len(), "all rules are in force");
         let frame = craft::udp(ip(10, 1, 0, 1), 5000, ip(10, 2, 0, 1), 80).build();
         let (trace, log) = (Trace::default(), Log::new(1));

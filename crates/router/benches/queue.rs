@@ -3,8 +3,9 @@
 
 use config::{Tree, Value};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use router::book::Book;
 use router::interface::{InterfaceId, Names};
-use router::queue::{Decision, QueueLeafId, Queues, Simple, menu};
+use router::queue::{Change, Decision, QueueLeafId, Queues, Simple, menu};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use wire::Moment;
@@ -22,9 +23,10 @@ fn tree(n: u32, rate: u64) -> Tree {
 }
 
 fn queues(n: u32, rate: u64) -> (Simple, Queues<u64>) {
-    let mut queues = Queues::default();
-    let simple = Simple::compile(&tree(n, rate), &Names::default(), &mut queues);
-    queues.apply(&simple, Moment::ZERO, |_| true);
+    let (mut queues, mut book) = (Queues::default(), Book::default());
+    let simple = Simple::compile(&tree(n, rate), &Names::default(), &mut book);
+    let mut change = Change::between(&Simple::default(), &simple, Vec::new(), &mut book);
+    queues.apply(&mut change, Moment::ZERO);
     (simple, queues)
 }
 
@@ -83,11 +85,13 @@ fn benches(c: &mut Criterion) {
         let tree = tree(n, 1_000_000);
         group.throughput(Throughput::Elements(u64::from(n)));
         group.bench_function(format!("compile and apply/{n}"), |bench| {
-            let mut state = Queues::<u64>::default();
+            let (mut state, mut book) = (Queues::<u64>::default(), Book::default());
+            let mut simple = Simple::default();
             bench.iter(|| {
-                let simple = Simple::compile(&tree, &Names::default(), &mut state);
-                state.apply(&simple, Moment::ZERO, |_| true);
-                simple
+                let fresh = Simple::compile(&tree, &Names::default(), &mut book);
+                let mut change = Change::between(&simple, &fresh, Vec::new(), &mut book);
+                state.apply(&mut change, Moment::ZERO);
+                simple = fresh;
             });
         });
         let (simple, state) = queues(n, 1_000_000);

@@ -11,10 +11,10 @@ use crate::firewall::connection::Connections;
 use crate::firewall::log::Log;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Row;
-use crate::queue::LeafStats;
 use crate::queue::menu::SIMPLE;
+use crate::queue::{LeafStats, QueueId};
 use crate::router::Router;
-use config::Tree;
+use config::{Item, Tree};
 use wire::Moment;
 
 /// Frames that wait inside the router.
@@ -123,6 +123,8 @@ impl Router {
     /// The readings of all simple queues, in their order: upload and download of each.
     pub fn queue_stats(&self, tree: &Tree) -> Vec<[LeafStats; 2]> {
         let items = tree.items(SIMPLE.path).iter();
-        items.map(|item| self.queues.item_stats(item.id).unwrap_or_default()).collect()
+        let queue = |item: &Item| self.program.books.queues.find(item.id);
+        let stats = |queue: QueueId| queue.leaves().map(|leaf| self.queues.stats(leaf));
+        items.map(|item| queue(item).map(stats).unwrap_or_default()).collect()
     }
 }

@@ -82,15 +82,19 @@ impl Router {
                 }
             }
             ("/queue simple", "reset-counters" | "reset-counters-all") => {
-                items.into_iter().for_each(|item| self.queues.reset(item));
+                let books = &self.program.books;
+                let queues = items.into_iter().filter_map(|item| books.queues.find(item));
+                queues.for_each(|queue| self.queues.reset(queue));
             }
             ("/interface ethernet", "reset-counters") => {
-                for id in items.into_iter().filter_map(|item| self.interface_ids.find(item)) {
+                let ids = &self.program.books.interfaces;
+                for id in items.into_iter().filter_map(|item| ids.find(item)) {
                     self.interface_counts[id.index()] = InterfaceCounts::default();
                 }
             }
             (menu, "reset-counters" | "reset-counters-all") if has_rules(menu) => {
-                for id in items.into_iter().filter_map(|item| self.book.find(item)) {
+                let book = &self.program.books.counters;
+                for id in items.into_iter().filter_map(|item| book.find(item)) {
                     self.counters.reset(id);
                 }
             }

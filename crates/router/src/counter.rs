@@ -3,8 +3,7 @@
 //! A counter belongs to what the user sees (a rule, a queue), not to the compiled program:
 //! editing the configuration never resets one.
 
-use config::ItemId;
-use std::collections::BTreeMap;
+use crate::book::{Book, Fresh};
 
 /// A counter's place in [`Counters`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +17,12 @@ pub struct Count {
     pub packets: u64,
     /// Bytes.
     pub bytes: u64,
+}
+
+impl From<u32> for CounterId {
+    fn from(number: u32) -> CounterId {
+        CounterId(number)
+    }
 }
 
 impl Count {
@@ -40,23 +45,15 @@ impl Count {
 #[derive(Debug, Default)]
 pub struct Counters {
     counts: Vec<Count>,
-    free: Vec<CounterId>,
 }
 
 impl Counters {
-    /// A new counter at zero.
-    pub fn create(&mut self) -> CounterId {
-        if let Some(id) = self.free.pop() {
-            self.counts[id.0 as usize] = Count::default();
-            return id;
+    /// Makes place for the counters of a book; those that are fresh begin at zero.
+    pub fn admit(&mut self, fresh: &Fresh<CounterId>) {
+        self.counts.resize(self.counts.len().max(fresh.end), Count::default());
+        for &id in &fresh.ids {
+            self.reset(id);
         }
-        self.counts.push(Count::default());
-        CounterId(self.counts.len() as u32 - 1)
-    }
-
-    /// Gives a counter up; its number will be used again.
-    pub fn release(&mut self, id: CounterId) {
-        self.free.push(id);
     }
 
     /// The counter's reading.
@@ -81,30 +78,6 @@ impl Counters {
     }
 }
 
-/// Which counter belongs to which item of the configuration, so that a rule keeps its counter
-/// however often the program is compiled anew. An item's identity is unique over all menus.
-#[derive(Debug, Default)]
-pub struct CounterBook(BTreeMap<ItemId, CounterId>);
-
-impl CounterBook {
-    /// The item's counter; made when it is asked for the first time.
-    pub fn of(&mut self, item: ItemId, counters: &mut Counters) -> CounterId {
-        *self.0.entry(item).or_insert_with(|| counters.create())
-    }
-
-    /// The item's counter, if it ever had one.
-    pub fn find(&self, item: ItemId) -> Option<CounterId> {
-        self.0.get(&item).copied()
-    }
-
-    /// Gives up the counters of items that are gone.
-    pub fn retain(&mut self, counters: &mut Counters, mut lives: impl FnMut(ItemId) -> bool) {
-        self.0.retain(|&item, &mut id| {
-            let keep = lives(item);
-            if !keep {
-                counters.release(id);
-            }
-            keep
-        });
-    }
-}
+/// Which counter belongs to which item, so that a rule keeps its counter however often the program is
+/// compiled anew.
+pub type CounterBook = Book<CounterId>;

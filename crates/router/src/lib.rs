@@ -5,6 +5,10 @@
 
 // What the configuration means: compiled, immutable, swapped whole.
 pub mod program;
+// The control side: from a configuration to what changes in the router.
+pub mod compiler;
+// A change reaches the data plane.
+mod apply;
 // One router: its program, its state, and the breath that moves frames.
 pub mod router;
 
@@ -12,6 +16,8 @@ pub mod router;
 mod fast;
 // The packet flow as straight-line code: the specification.
 mod flow;
+// What the boxes of the flow need of the router.
+mod boxes;
 // What is on its way out during one breath.
 mod outbox;
 // What a flow's packet went through, kept so that the next ones need not.
@@ -21,6 +27,8 @@ pub mod step;
 
 // Where every frame is, and what the tables hold: for tests and status.
 pub mod account;
+// Which item of the configuration has which number.
+pub mod book;
 // Who counts what: counters that survive every change of the configuration.
 pub mod counter;
 // Every way out has a name: why a packet was dropped.
@@ -50,6 +58,7 @@ pub mod commands;
 pub mod tool;
 
 pub use commands::COMMANDS;
+pub use compiler::{Change, Compiler};
 pub use program::PortInfo;
 pub use router::Router;
 

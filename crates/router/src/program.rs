@@ -6,24 +6,25 @@
 //!
 //! Nothing here outlives a change of the configuration; nothing in the state is lost by one.
 
-use crate::counter::{CounterBook, Counters};
+use crate::book::Book;
+use crate::counter::CounterBook;
+use crate::firewall::address_list::AddressLists;
 use crate::firewall::compile::Setting;
 use crate::firewall::connection::{self, Enabled};
 use crate::firewall::filter::Filter;
 use crate::firewall::nat::Nat;
-use crate::firewall::state::RuleState;
-use crate::flow::Leaving;
-use crate::interface::bridge::menu::{BRIDGE, SETTINGS as BRIDGE_SETTINGS};
+use crate::firewall::state::SlotBook;
+use crate::interface::bridge::menu::SETTINGS as BRIDGE_SETTINGS;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
-use crate::interface::{InterfaceId, InterfaceKind, Names};
-use crate::ip::address::{self, Address};
+use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Names};
+use crate::ip::address::Address;
 use crate::ip::settings::Settings;
-use crate::queue::leaf::Queues;
+use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
-use config::{ItemId, Tree, Value};
+use config::{Tree, Value};
 use port::Capabilities;
-use std::collections::HashMap;
+use std::sync::Arc;
 use wire::MacAddr;
 
 /// A port of the device, as the device describes it.
@@ -123,7 +124,7 @@ pub struct Interface {
 
 impl Interface {
     /// The interface that is none: disabled, nameless.
-    fn none() -> Interface {
+    pub(crate) fn none() -> Interface {
         Interface {
             id: InterfaceId::NONE,
             name: String::new(),
@@ -138,8 +139,8 @@ impl Interface {
     }
 }
 
-/// The compiled configuration.
-#[derive(Debug)]
+/// The compiled configuration. Cloning is cheap: what may be large is shared.
+#[derive(Clone, Debug)]
 pub struct Program {
     /// By number; place 0 is a disabled interface that nobody uses.
     pub interfaces: Vec<Interface>,
@@ -152,64 +153,82 @@ pub struct Program {
     /// The bridges.
     pub bridges: Vec<Bridge>,
     /// `/interface bridge filter`.
-    pub bridge_filter: bridge::filter::Filter,
+    pub bridge_filter: Arc<bridge::filter::Filter>,
     /// What of a frame its rules look at.
     pub(crate) bridge_looks_at: [u64; 4],
     /// The router's own addresses.
     pub addresses: Vec<Address>,
+    /// `/ip firewall address-list`.
+    pub(crate) lists: Arc<AddressLists>,
     /// `/ip settings`.
     pub settings: Settings,
     /// `/ip firewall filter`.
-    pub filter: Filter,
+    pub filter: Arc<Filter>,
     /// `/ip firewall nat`.
-    pub nat: Nat,
+    pub nat: Arc<Nat>,
     /// `/queue simple`.
-    pub queues: Simple,
+    pub queues: Arc<Simple>,
     /// `/ip firewall connection tracking`.
     pub connection_settings: connection::Settings,
     /// Whether connections are tracked.
     pub tracking: bool,
+    /// Whether a routed packet needs nothing but the FIB.
+    pub(crate) stateless: bool,
     /// Why quick ways are not taken.
     pub unmet: Unmet,
+    /// Which item has which number.
+    pub(crate) books: Books,
 }
 
-/// The numbers that items of the configuration have as interfaces: kept for the router's life.
-#[derive(Debug, Default)]
-pub struct InterfaceIds(HashMap<ItemId, InterfaceId>);
-
-impl InterfaceIds {
-    /// The number of an item; a fresh one when it is asked for the first time.
-    pub fn of(&mut self, item: ItemId) -> InterfaceId {
-        let next = InterfaceId(self.0.len() as u16 + 1);
-        *self.0.entry(item).or_insert(next)
-    }
-
-    /// The number of an item that has one.
-    pub fn find(&self, item: ItemId) -> Option<InterfaceId> {
-        self.0.get(&item).copied()
-    }
-
-    /// How many numbers are in use, the one of no interface included.
-    pub fn len(&self) -> usize {
-        self.0.len() + 1
-    }
-
-    /// Never: there is always the number of no interface.
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-}
-
-/// What compiling reads and writes of the state: who has which number, counter, memory, leaf.
-pub(crate) struct Books<'a> {
-    pub(crate) ids: &'a mut InterfaceIds,
-    pub(crate) book: &'a mut CounterBook,
-    pub(crate) counters: &'a mut Counters,
-    pub(crate) rules: &'a mut RuleState,
-    pub(crate) queues: &'a mut Queues<Leaving>,
+/// Which item has which number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Books {
+    pub(crate) interfaces: InterfaceIds,
+    /// Rules' counters.
+    pub(crate) counters: CounterBook,
+    /// Rules' memory.
+    pub(crate) slots: SlotBook,
+    pub(crate) queues: Book<QueueId>,
 }
 
 impl Program {
+    /// A program without anything, not even ports.
+    pub(crate) fn empty() -> Program {
+        let tree = Tree::default();
+        let Interfaces { by_id, links, ports, names, bridges } = Interfaces::default();
+        let lists = Arc::new(AddressLists::compile(&tree));
+        let mut books = Books::default();
+        let mut setting = Setting {
+            tree: &tree,
+            lists: &lists,
+            names: &names,
+            use_ip_firewall: false,
+            book: &mut books.counters,
+            slots: &mut books.slots,
+        };
+        let (filter, nat) = (Filter::compile(&mut setting), Nat::compile(&mut setting));
+        Program {
+            filter: Arc::new(filter),
+            nat: Arc::new(nat),
+            bridge_filter: Arc::default(),
+            queues: Arc::default(),
+            addresses: Vec::new(),
+            settings: Settings::read(&tree),
+            connection_settings: connection::Settings::read(&tree),
+            tracking: false,
+            stateless: false,
+            bridge_looks_at: [0; 4],
+            unmet: Unmet::default(),
+            interfaces: by_id,
+            links,
+            ports,
+            names,
+            bridges,
+            lists,
+            books,
+        }
+    }
+
     /// What a device comes with: its ports.
     pub fn factory_tree(ports: &[PortInfo]) -> Tree {
         let mut tree = Tree::default();
@@ -220,110 +239,34 @@ impl Program {
         tree
     }
 
-    /// Compiles a configuration. What refers to nothing (an interface that is gone) is left out:
-    /// the interpreter refuses such lines, and a rule so broken is marked invalid.
-    pub(crate) fn compile(tree: &Tree, ports: &[PortInfo], books: Books) -> Program {
-        let ids = books.ids;
-        let mut interfaces = Vec::new();
-        let mut ports_of = vec![InterfaceId::NONE; ports.len()];
-        for item in tree.read(&ETHERNET) {
-            let default_name = item.text("default-name");
-            let Some(at) = ports.iter().position(|port| port.name == default_name) else {
-                continue;
-            };
-            let id = ids.of(item.id());
-            ports_of[at] = id;
-            let mac = match item.opt("mac-address").as_deref() {
-                Some(Value::Mac(mac)) => *mac,
-                _ => ports[at].mac,
-            };
-            interfaces.push(Interface {
-                id,
-                name: item.name().to_owned(),
-                kind: Kind::Ethernet { port: at },
-                mac,
-                mtu: item.number("mtu") as u16,
-                enabled: !item.bool("disabled"),
-                bridge: None,
-                fast_rx: ports[at].capabilities.fast_path_rx,
-                fast_tx: ports[at].capabilities.fast_path_tx,
-            });
-        }
-        let mut names = Names::default();
-        for interface in &interfaces {
-            names.insert(interface.name.clone(), interface.id, InterfaceKind::Ethernet);
-        }
-        for item in tree.read(&BRIDGE).filter(|item| !item.bool("disabled")) {
-            let id = ids.of(item.id());
-            names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
-        }
-        let mac_of = |id| {
-            let port = interfaces.iter().find(|port| port.id == id);
-            port.filter(|port| port.enabled).map(|port| port.mac)
-        };
-        let bridges = bridge::compile(tree, &names, &mac_of);
-        for (at, bridge) in bridges.iter().enumerate() {
-            for port in &mut interfaces {
-                if bridge.port(port.id).is_some() {
-                    port.bridge = Some(BridgeAt(at));
-                }
-            }
-            let ports = interfaces.iter().filter(|port| port.bridge == Some(BridgeAt(at)));
-            let least = ports.map(|port| port.mtu).min();
-            let item = tree.read(&BRIDGE).find(|item| item.id() == bridge.item);
-            interfaces.push(Interface {
-                id: bridge.interface,
-                name: item.map_or(String::new(), |item| item.name().to_owned()),
-                kind: Kind::Bridge(BridgeAt(at)),
-                mac: bridge.mac,
-                mtu: bridge.mtu.or(least).unwrap_or(1500),
-                enabled: true,
-                bridge: None,
-                fast_rx: true,
-                fast_tx: true,
-            });
-        }
-        let mut by_id = vec![Interface::none(); ids.len()];
-        for interface in interfaces {
-            let at = interface.id.index();
-            by_id[at] = interface;
-        }
-        let link = |interface: &Interface| match interface.kind {
-            Kind::Ethernet { port } if interface.enabled => port as u16,
-            _ => u16::MAX,
-        };
-        let links = by_id.iter().map(|i| Link { port: link(i), fast_tx: i.fast_tx }).collect();
-        let addresses = address::read(tree, &names);
-        let settings = Settings::read(tree);
-        let bridge_filter =
-            bridge::filter::Filter::compile(tree, &names, books.book, books.counters, books.rules);
-        let mut setting = Setting {
-            tree,
-            names: &names,
-            use_ip_firewall: false,
-            book: books.book,
-            counters: books.counters,
-            state: books.rules,
-        };
-        let filter = Filter::compile(&mut setting);
-        let nat = Nat::compile(&mut setting);
-        let queues = Simple::compile(tree, &names, books.queues);
-        let connection_settings = connection::Settings::read(tree);
-        let rules = filter.len() + nat.len() > 0;
-        let tracking = match connection_settings.enabled {
+    /// Enters the interfaces.
+    pub(crate) fn set_interfaces(&mut self, interfaces: Interfaces) {
+        let Interfaces { by_id, links, ports, names, bridges } = interfaces;
+        (self.interfaces, self.links, self.ports) = (by_id, links, ports);
+        (self.names, self.bridges) = (names, bridges);
+    }
+
+    /// Reads the settings, and finds out which quick ways they and everything else leave open.
+    pub(crate) fn set_settings(&mut self, tree: &Tree) {
+        self.settings = Settings::read(tree);
+        self.connection_settings = connection::Settings::read(tree);
+        let rules = self.filter.len() + self.nat.len() > 0;
+        self.tracking = match self.connection_settings.enabled {
             Enabled::Yes => true,
             Enabled::No => false,
             Enabled::Auto => rules,
         };
+        let nothing = !self.tracking && self.filter.is_empty() && self.queues.is_empty();
+        self.stateless = nothing && self.settings.ip_forward;
         let bridge_settings = tree.read_settings(&BRIDGE_SETTINGS);
-        let unmet = Unmet::of(&[
-            (!settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
+        self.unmet = Unmet::of(&[
+            (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
             (rules, "there are rules in /ip firewall", &[IPV4]),
-            (tracking, "connection tracking is active", &[IPV4]),
-            (!tracking, "connection tracking is not active", &[FASTTRACK]),
-            (!queues.is_empty(), "there are simple queues", &[IPV4]),
+            (self.tracking, "connection tracking is active", &[IPV4]),
+            (!self.tracking, "connection tracking is not active", &[FASTTRACK]),
+            (!self.queues.is_empty(), "there are simple queues", &[IPV4]),
             (
-                !bridge_filter.is_empty(),
+                !self.bridge_filter.is_empty(),
                 "there are rules in /interface bridge filter",
                 &[BRIDGE_PATH],
             ),
@@ -333,23 +276,6 @@ impl Program {
                 &[BRIDGE_PATH],
             ),
         ]);
-        Program {
-            interfaces: by_id,
-            links,
-            ports: ports_of,
-            names,
-            bridges,
-            bridge_looks_at: bridge_filter.looks_at(),
-            bridge_filter,
-            addresses,
-            settings,
-            filter,
-            nat,
-            queues,
-            connection_settings,
-            tracking,
-            unmet,
-        }
     }
 
     /// The interface.
@@ -379,8 +305,7 @@ impl Program {
     /// Whether a routed packet needs nothing but the FIB.
     #[inline]
     pub fn is_stateless(&self) -> bool {
-        let nothing = !self.tracking && self.filter.is_empty() && self.queues.is_empty();
-        nothing && self.settings.ip_forward
+        self.stateless
     }
 
     /// `bridge-fast-path-active`.

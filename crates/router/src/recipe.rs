@@ -10,8 +10,9 @@
 //! to one count, whatever the number of rules, and readers fold it into the rules' counters first.
 //! What differs between flows (next hop, translation, their own counts) is in the flow's line.
 //!
-//! Recipes are made for one program: every change of it folds and forgets them all, and raises the
-//! generation that flows compare with theirs.
+//! Recipes are made for one program: what they depend on changed, they are all forgotten at once, by
+//! raising the generation that flows compare with theirs. What they counted is folded bit by bit
+//! in the breaths that follow ([`Recipes::settle`]), so that forgetting takes no time.
 
 use crate::counter::{Count, CounterId, Counters};
 use crate::interface::InterfaceId;
@@ -41,6 +42,8 @@ pub(crate) struct Recipe {
     pub(crate) way: Way,
     pub(crate) count: Count,
     counters: Box<[CounterId]>,
+    /// The next recipe with the same hash; 0 if there is none.
+    same_hash: u32,
 }
 
 /// All recipes of the current generation; number 0 is none.
@@ -49,8 +52,10 @@ pub(crate) struct Recipes {
     list: Vec<Recipe>,
     /// By hash of way and counters: looked up for each packet on the slow path, so without
     /// making a key of its own.
-    numbers: HashMap<u64, Vec<u32>>,
+    numbers: HashMap<u64, u32>,
     generation: u32,
+    /// Forgotten, but what they counted is still to be folded.
+    forgotten: Vec<Vec<Recipe>>,
 }
 
 /// More different ways than this are not kept apart: all are forgotten and learnt anew.
@@ -58,7 +63,7 @@ const MAX: usize = 1 << 16;
 
 impl Default for Recipes {
     fn default() -> Recipes {
-        Recipes { list: Vec::new(), numbers: HashMap::new(), generation: 1 }
+        Recipes { list: Vec::new(), numbers: HashMap::new(), generation: 1, forgotten: Vec::new() }
     }
 }
 
@@ -76,44 +81,83 @@ impl Recipes {
     }
 
     /// The number of this way; a new recipe if nobody went it before.
-    pub(crate) fn number(&mut self, way: Way, trace: &Trace, counters: &mut Counters) -> u32 {
+    pub(crate) fn number(&mut self, way: Way, trace: &Trace) -> u32 {
         let mut hasher = DefaultHasher::new();
         (&way, &trace.counters).hash(&mut hasher);
         let hash = hasher.finish();
-        let same = |&&number: &&u32| {
-            let recipe = &self.list[number as usize - 1];
-            recipe.way == way && *recipe.counters == *trace.counters
+        let first = self.numbers.get(&hash).copied().unwrap_or(0);
+        let mut number = first;
+        while let Some(recipe) = self.list.get((number as usize).wrapping_sub(1)) {
+            if recipe.way == way && *recipe.counters == *trace.counters {
+                return number;
+            }
+            number = recipe.same_hash;
+        }
+        let same_hash = if self.list.len() == MAX {
+            self.forget();
+            0
+        } else {
+            first
         };
-        if let Some(&number) = self.numbers.get(&hash).and_then(|all| all.iter().find(same)) {
-            return number;
-        }
-        if self.list.len() == MAX {
-            self.forget(counters);
-        }
         let counters = trace.counters.as_slice().into();
-        self.list.push(Recipe { way, count: Count::default(), counters });
+        self.list.push(Recipe { way, count: Count::default(), counters, same_hash });
         let number = self.list.len() as u32;
-        self.numbers.entry(hash).or_default().push(number);
+        self.numbers.insert(hash, number);
         number
     }
 
     /// Brings the rules' counters up to date.
     pub(crate) fn fold(&mut self, counters: &mut Counters) {
+        while !self.is_settled() {
+            self.settle(counters);
+        }
         for recipe in &mut self.list {
-            let count = std::mem::take(&mut recipe.count);
-            if count != Count::default() {
-                for &counter in &recipe.counters {
-                    counters.merge(counter, count);
-                }
-            }
+            recipe.fold(counters);
         }
     }
 
-    /// Folds and forgets all: what they were recorded under has changed.
-    pub(crate) fn forget(&mut self, counters: &mut Counters) {
-        self.fold(counters);
-        self.list.clear();
-        self.numbers.clear();
+    /// Forgets all: what they were recorded under has changed.
+    pub(crate) fn forget(&mut self) {
+        if !self.list.is_empty() {
+            self.forgotten.push(std::mem::take(&mut self.list));
+            self.numbers.clear();
+        }
         self.generation = self.generation.wrapping_add(1).max(1);
+    }
+
+    /// Whether nothing is left of what was forgotten: its counters may be given to others.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.forgotten.is_empty()
+    }
+
+    /// Folds some of what was forgotten: a few microseconds' work.
+    #[cold]
+    pub(crate) fn settle(&mut self, counters: &mut Counters) {
+        let mut folded = 0;
+        while folded < SETTLE {
+            let Some(list) = self.forgotten.last_mut() else { return };
+            match list.pop() {
+                Some(mut recipe) => {
+                    recipe.fold(counters);
+                    folded += 8 + recipe.counters.len();
+                }
+                None => _ = self.forgotten.pop(),
+            }
+        }
+    }
+}
+
+/// How many counters are brought up to date in one breath; a recipe's own work is worth eight.
+const SETTLE: usize = 1024;
+
+impl Recipe {
+    fn fold(&mut self, counters: &mut Counters) {
+        let count = std::mem::take(&mut self.count);
+        if count != Count::default() {
+            for &counter in &self.counters {
+                counters.merge(counter, count);
+            }
+        }
     }
 }

@@ -162,7 +162,7 @@ fn walk(
         // The recipe is only for counting here: which port it was does not matter.
         let port = InterfaceId::NONE;
         let way = Way { guard, port, queue: None, fasttrack: false, fast: false };
-        let recipe = r.recipes.number(way, trace, &mut r.counters);
+        let recipe = r.recipes.number(way, trace);
         r.verdicts.keep(key, recipe, r.recipes.generation(), accepted);
     }
     r.bridge_trace.clear();

@@ -52,15 +52,16 @@ impl FromIterator<Ipv4Range> for AddressSet {
 }
 
 /// All lists of a configuration, by name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct AddressLists {
+#[derive(Clone, Debug)]
+pub struct AddressLists {
+    /// The first is empty: that of every name that has no entry.
     sets: Vec<AddressSet>,
     by_name: HashMap<String, u32>,
 }
 
 impl AddressLists {
     /// The enabled entries of the menu.
-    pub(crate) fn compile(tree: &Tree) -> AddressLists {
+    pub fn compile(tree: &Tree) -> AddressLists {
         let mut ranges: HashMap<&str, Vec<Ipv4Range>> = HashMap::new();
         for item in tree.enabled(menu::ADDRESS_LIST.path) {
             if let (Some(Value::Text(list)), Some(Value::Range(range))) =
@@ -69,7 +70,7 @@ impl AddressLists {
                 ranges.entry(list).or_default().push(*range);
             }
         }
-        let mut lists = AddressLists::default();
+        let mut lists = AddressLists { sets: vec![AddressSet::default()], by_name: HashMap::new() };
         for (name, ranges) in ranges {
             lists.by_name.insert(name.to_string(), lists.sets.len() as u32);
             lists.sets.push(ranges.into_iter().collect());
@@ -78,11 +79,8 @@ impl AddressLists {
     }
 
     /// The list of this name; an empty one if it has no entry.
-    pub(crate) fn find(&mut self, name: &str) -> u32 {
-        *self.by_name.entry(name.to_string()).or_insert_with(|| {
-            self.sets.push(AddressSet::default());
-            self.sets.len() as u32 - 1
-        })
+    pub(crate) fn find(&self, name: &str) -> u32 {
+        self.by_name.get(name).copied().unwrap_or(0)
     }
 
     /// The addresses of a list.

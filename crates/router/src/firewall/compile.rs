@@ -9,17 +9,19 @@
 //!          interface, list    missing, loop     in-interface in output …
 //! ```
 
-use crate::counter::{CounterBook, Counters};
+use crate::counter::CounterBook;
+use crate::firewall::address_list::AddressLists;
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
 use crate::firewall::matcher::{Matcher, ORDER, What};
 use crate::firewall::read::{Surroundings, text};
 use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
-use crate::firewall::state::RuleState;
+use crate::firewall::state::SlotBook;
 use crate::interface::Names;
 use config::{Item, ItemId, Tree, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// A table of rules: its built-in chains and its own actions.
 pub(crate) trait Table: Copy {
@@ -51,45 +53,46 @@ pub(crate) struct Hook {
 /// What rules refer to, and what they leave behind.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// The configuration: rules, address lists, bridge ports.
+    /// The configuration: rules, bridge ports.
     pub tree: &'a Tree,
+    /// `/ip firewall address-list`, compiled.
+    pub lists: &'a Arc<AddressLists>,
     /// The interfaces.
     pub names: &'a Names,
     /// `/interface bridge settings use-ip-firewall`.
     pub use_ip_firewall: bool,
     /// Which rule has which counter.
     pub book: &'a mut CounterBook,
-    /// The counters.
-    pub counters: &'a mut Counters,
-    /// What rules remember.
-    pub state: &'a mut RuleState,
+    /// Which rule has which memory.
+    pub slots: &'a mut SlotBook,
 }
 
 /// Compiles the enabled rules of a table. `gated` is false only to test that gates change nothing.
 pub(crate) fn compile<A: Table>(setting: &mut Setting, gated: bool) -> Ruleset<A> {
     let items: Vec<&Item> = setting.tree.enabled(A::PATH).collect();
-    let mut around = Surroundings::of(setting.tree, setting.names, setting.use_ip_firewall);
+    let around = Surroundings::of(setting);
     let mut compiler = Compiler::<A> {
-        chains: A::HOOKS.iter().map(|hook| hook.name).collect(),
+        chains: Vec::new(),
+        numbers: HashMap::new(),
         drafts: Vec::new(),
         invalid: BTreeMap::new(),
     };
+    for hook in A::HOOKS {
+        compiler.enter_chain(hook.name);
+    }
     // A chain comes into being by use.
     for item in &items {
-        let name = text(item, "chain").unwrap_or_default();
-        if !compiler.chains.contains(&name) {
-            compiler.chains.push(name);
-        }
+        compiler.enter_chain(text(item, "chain").unwrap_or_default());
     }
     for item in items {
-        match compiler.draft(item, &mut around, setting.state) {
+        match compiler.draft(item, &around, setting.slots) {
             Ok(draft) => compiler.drafts.push(draft),
             Err(reason) => _ = compiler.invalid.insert(item.id, reason),
         }
     }
     let order = compiler.refuse_loops();
     compiler.refuse_unreachable(&order);
-    compiler.emit(around, gated, setting.book, setting.counters)
+    compiler.emit(setting.lists, gated, setting.book)
 }
 
 /// A rule on its way.
@@ -102,24 +105,33 @@ struct Draft<'a, A> {
 
 struct Compiler<'a, A> {
     chains: Vec<&'a str>,
+    /// By name: the place in `chains`.
+    numbers: HashMap<&'a str, usize>,
     drafts: Vec<Draft<'a, A>>,
     invalid: BTreeMap<ItemId, Invalid>,
 }
 
 impl<'a, A: Table> Compiler<'a, A> {
+    fn enter_chain(&mut self, name: &'a str) {
+        let next = self.chains.len();
+        if *self.numbers.entry(name).or_insert(next) == next {
+            self.chains.push(name);
+        }
+    }
+
     /// A rule as far as it can be understood by itself.
     fn draft(
         &self,
         item: &'a Item,
-        around: &mut Surroundings,
-        state: &mut RuleState,
+        around: &Surroundings,
+        slots: &mut SlotBook,
     ) -> Result<Draft<'a, A>, Invalid> {
         let chain = self.chain(text(item, "chain").unwrap_or_default());
         let chain = chain.ok_or(Invalid::Unreadable("chain"))?;
         let mut matchers = Vec::new();
         for name in ORDER {
             if let Some(value) = item.get(name) {
-                matchers.push(around.matcher(name, value, || state.slot(item.id))?);
+                matchers.push(around.matcher(name, value, || slots.of(item.id))?);
             }
         }
         let step = match text(item, "action").unwrap_or("accept") {
@@ -132,7 +144,7 @@ impl<'a, A: Table> Compiler<'a, A> {
     }
 
     fn chain(&self, name: &str) -> Option<usize> {
-        self.chains.iter().position(|&chain| chain == name)
+        self.numbers.get(name).copied()
     }
 
     fn jump(&self, target: &str) -> Result<u32, Invalid> {
@@ -258,16 +270,15 @@ impl<'a, A: Table> Compiler<'a, A> {
 
     fn emit(
         mut self,
-        around: Surroundings,
+        lists: &Arc<AddressLists>,
         gated: bool,
         book: &mut CounterBook,
-        counters: &mut Counters,
     ) -> Ruleset<A> {
         let mut ruleset = Ruleset {
             chains: Vec::new(),
             gates: Vec::new(),
             rules: Vec::new(),
-            lists: around.lists,
+            lists: lists.clone(),
             invalid: self.invalid,
         };
         // Stable: the order within a chain stays.
@@ -281,7 +292,7 @@ impl<'a, A: Table> Compiler<'a, A> {
                     draft.matchers.into_iter().filter(|matcher| !(gated && gate.absorb(matcher)));
                 let rule = Rule {
                     matchers: rest.collect(),
-                    counter: book.of(draft.item.id, counters),
+                    counter: book.of(draft.item.id),
                     log: log_head(draft.item, name),
                     step: draft.action.step,
                 };

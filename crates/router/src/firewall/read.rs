@@ -1,6 +1,7 @@
 //! From a property as typed to a matcher: what one value means, by itself.
 
 use crate::firewall::address_list::AddressLists;
+use crate::firewall::compile::Setting;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::matcher::{Ipv4Options, Matcher, What};
 use crate::firewall::menu::{ALL_ETHERNET, NAT_STATES};
@@ -8,7 +9,7 @@ use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions, Limit, Nth, Ttl};
 use crate::interface::{InterfaceId, InterfaceKind, Names};
 use crate::packet::{AddressType, ConnectionState};
-use config::{Item, Tree, Value};
+use config::{Item, Value};
 use std::collections::HashMap;
 use wire::{Ipv4Prefix, Ipv4Range};
 
@@ -42,24 +43,24 @@ pub(crate) fn numbers(value: &Value) -> Option<(u16, u16)> {
 /// What the matchers of all rules refer to.
 pub(crate) struct Surroundings<'a> {
     names: &'a Names,
-    pub(crate) lists: AddressLists,
+    lists: &'a AddressLists,
     /// The bridge of each bridge port.
     masters: HashMap<&'a str, &'a str>,
     use_ip_firewall: bool,
 }
 
 impl<'a> Surroundings<'a> {
-    pub(crate) fn of(tree: &'a Tree, names: &'a Names, use_ip_firewall: bool) -> Self {
+    pub(crate) fn of(setting: &Setting<'a>) -> Self {
+        let &Setting { tree, names, lists, use_ip_firewall, .. } = setting;
         let ports = tree.enabled("/interface bridge port");
         let masters =
             ports.filter_map(|port| Some((text(port, "interface")?, text(port, "bridge")?)));
-        let (lists, masters) = (AddressLists::compile(tree), masters.collect());
-        Surroundings { names, lists, masters, use_ip_firewall }
+        Surroundings { names, lists, masters: masters.collect(), use_ip_firewall }
     }
 
     /// Reads one property. `slot` is the memory of the rule, asked for only where it is needed.
     pub(crate) fn matcher(
-        &mut self,
+        &self,
         name: &'static str,
         value: &Value,
         slot: impl FnOnce() -> SlotId,
@@ -90,7 +91,7 @@ impl<'a> Surroundings<'a> {
     }
 
     fn worded(
-        &mut self,
+        &self,
         name: &'static str,
         text: &str,
         slot: impl FnOnce() -> SlotId,

@@ -32,6 +32,7 @@ use crate::trace::Trace;
 use config::ItemId;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use wire::Moment;
 
 /// All chains of one table (filter, nat), whose last word is an `A`.
@@ -42,7 +43,7 @@ pub struct Ruleset<A> {
     /// One gate and one rule each, chain by chain.
     pub(crate) gates: Vec<Gate>,
     pub(crate) rules: Vec<Rule<A>>,
-    pub(crate) lists: AddressLists,
+    pub(crate) lists: Arc<AddressLists>,
     pub(crate) invalid: BTreeMap<ItemId, Invalid>,
 }
 

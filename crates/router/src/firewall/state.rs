@@ -6,9 +6,8 @@
 //! compiled rule ── SlotId ──► slot { tokens, refilled, seen }   ◄── the same after every edit
 //! ```
 
+use crate::book::{Book, Fresh};
 use crate::firewall::syntax::{Limit, Nth};
-use config::ItemId;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::Moment;
 
@@ -16,12 +15,19 @@ use wire::Moment;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotId(u32);
 
+/// Which memory belongs to which item.
+pub type SlotBook = Book<SlotId>;
+
+impl From<u32> for SlotId {
+    fn from(number: u32) -> SlotId {
+        SlotId(number)
+    }
+}
+
 /// The memory of all rules.
 #[derive(Debug)]
 pub struct RuleState {
     slots: Vec<Slot>,
-    by_item: BTreeMap<ItemId, SlotId>,
-    free: Vec<SlotId>,
     dice: u64,
     /// Where to go on after `return`: the walk's stack, here for its memory.
     pub(crate) returns: Vec<(u32, u32)>,
@@ -45,33 +51,15 @@ const TICK: Duration = Duration::from_millis(10);
 impl RuleState {
     /// No memory yet. `seed` decides what the dice show.
     pub fn new(seed: u64) -> RuleState {
-        let (slots, free, returns) = (Vec::new(), Vec::new(), Vec::new());
-        RuleState { slots, by_item: BTreeMap::new(), free, dice: seed, returns }
+        RuleState { slots: Vec::new(), dice: seed, returns: Vec::new() }
     }
 
-    /// The item's memory; made when it is asked for the first time.
-    pub fn slot(&mut self, item: ItemId) -> SlotId {
-        if let Some(&slot) = self.by_item.get(&item) {
-            return slot;
+    /// Makes place for the memory of a book's items; what is fresh remembers nothing.
+    pub fn admit(&mut self, fresh: &Fresh<SlotId>) {
+        self.slots.resize(self.slots.len().max(fresh.end), Slot::default());
+        for &SlotId(slot) in &fresh.ids {
+            self.slots[slot as usize] = Slot::default();
         }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            SlotId(self.slots.len() as u32 - 1)
-        });
-        self.slots[slot.0 as usize] = Slot::default();
-        self.by_item.insert(item, slot);
-        slot
-    }
-
-    /// Forgets the items that are gone.
-    pub fn retain(&mut self, mut lives: impl FnMut(ItemId) -> bool) {
-        self.by_item.retain(|&item, &mut slot| {
-            let keep = lives(item);
-            if !keep {
-                self.free.push(slot);
-            }
-            keep
-        });
     }
 
     /// `limit`: takes a token for a packet of `ip_len` bytes; false if there is none.
@@ -111,16 +99,23 @@ impl RuleState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use config::ItemId;
 
     fn at_ms(ms: u64) -> Moment {
         Moment::from_nanos(ms * 1_000_000)
     }
 
+    fn one() -> (RuleState, SlotId) {
+        let (mut state, mut book) = (RuleState::new(1), SlotBook::default());
+        let slot = book.of(ItemId(1));
+        state.admit(&book.take_fresh());
+        (state, slot)
+    }
+
     /// Feeds a packet of 100 bytes at each time; how many were let through.
     fn passed(text: &str, times_ms: impl Iterator<Item = u64>) -> usize {
         let limit = Limit::parse(text).unwrap();
-        let mut state = RuleState::new(1);
-        let slot = state.slot(ItemId(1));
+        let (mut state, slot) = one();
         times_ms.filter(|&ms| state.take(slot, &limit, 100, at_ms(ms))).count()
     }
 
@@ -142,8 +137,7 @@ mod tests {
 
     #[test]
     fn nth_matches_one_of_each_round() {
-        let mut state = RuleState::new(1);
-        let slot = state.slot(ItemId(1));
+        let (mut state, slot) = one();
         let nth = Nth { every: 3, packet: 2 };
         let got: Vec<bool> = (0..7).map(|_| state.count(slot, nth)).collect();
         assert_eq!(got, [false, true, false, false, true, false, false]);
@@ -164,14 +158,17 @@ mod tests {
 
     #[test]
     fn memory_belongs_to_the_item() {
-        let mut state = RuleState::new(1);
-        let (a, b) = (state.slot(ItemId(1)), state.slot(ItemId(2)));
-        assert_eq!((state.slot(ItemId(1)), a == b), (a, false));
+        let (mut state, mut book) = (RuleState::new(1), SlotBook::default());
+        let [one, other, third] = [1, 2, 3].map(ItemId);
+        let (a, b) = (book.of(one), book.of(other));
+        state.admit(&book.take_fresh());
         let nth = Nth { every: 2, packet: 2 };
         assert!(!state.count(a, nth) && !state.count(b, nth));
-        state.retain(|item| item == ItemId(2));
+        let freed = book.remove(one);
+        book.reuse(freed);
+        let c = book.of(third);
+        state.admit(&book.take_fresh());
         assert!(state.count(b, nth), "kept");
-        let c = state.slot(ItemId(3));
-        assert!(!state.count(c, nth), "starts anew in the freed place");
+        assert!(c == a && !state.count(c, nth), "starts anew in the freed place");
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn record(
     let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else { return };
     let way =
         Way { guard: p.trace.guard, port: p.port, queue, fasttrack: p.fasttrack, fast: p.fast };
-    let number = r.recipes.number(way, &p.trace, &mut r.counters);
+    let number = r.recipes.number(way, &p.trace);
     let generation = r.recipes.generation();
     let flow = r.connections.flow_mut(flow);
     (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);

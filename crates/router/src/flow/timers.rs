@@ -46,7 +46,7 @@ fn neighbours(r: &mut Router, now: Moment) {
     let due = r.neighbours.tick(now);
     if r.neighbours.take_removed() {
         r.routes.forget_neighbours();
-        r.recipes.forget(&mut r.counters);
+        r.recipes.forget();
     }
     for request in due.requests {
         r.send_arp_request(now, request);

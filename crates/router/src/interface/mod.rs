@@ -6,6 +6,12 @@ pub mod bridge;
 // The property table of `/interface ethernet`.
 pub mod menu;
 
+// Ports and bridges, compiled.
+mod compile;
+
+pub use compile::InterfaceIds;
+pub(crate) use compile::Interfaces;
+
 use std::collections::HashMap;
 
 /// An interface's number: stable while the router lives, whatever it is renamed to.

@@ -2,6 +2,7 @@
 
 use super::menu::ARP;
 use super::neighbour::{Neighbours, Status, Waiting};
+use crate::interface::InterfaceId;
 use crate::program::Program;
 use config::{Tree, Value};
 use port::{Frame, Pool};
@@ -23,14 +24,11 @@ pub fn frame(pool: &mut Pool, message: ArpMessage, src: MacAddr, dst: MacAddr) -
     Some(frame)
 }
 
-/// Brings the neighbours in line with a new configuration: those typed are entered for good, those
-/// no longer typed go, and so do learnt ones whose header is no longer right. Returns the frames
-/// that waited for one that went.
-pub(crate) fn configure(
-    neighbours: &mut Neighbours,
-    tree: &Tree,
-    program: &Program,
-) -> VecDeque<Waiting> {
+/// The neighbours typed in `/ip arp`, on interfaces that run.
+pub(crate) type Typed = HashMap<(InterfaceId, u32), MacAddr>;
+
+/// Reads the neighbours that are to be entered for good.
+pub(crate) fn typed(tree: &Tree, program: &Program) -> Typed {
     let typed = tree.read(&ARP).filter(|item| !item.bool("disabled")).filter_map(|item| {
         let interface = program.names.find(&item.text("interface"))?;
         match (&*item.value("address"), &*item.value("mac-address")) {
@@ -40,14 +38,24 @@ pub(crate) fn configure(
             _ => None,
         }
     });
-    let typed: HashMap<_, MacAddr> = typed.filter(|&((at, _), _)| program.runs(at)).collect();
+    typed.filter(|&((at, _), _)| program.runs(at)).collect()
+}
+
+/// Brings the neighbours in line with a new configuration: those typed are entered for good, those
+/// no longer typed go, and so do learnt ones whose header is no longer right. Returns the frames
+/// that waited for one that went.
+pub(crate) fn configure(
+    neighbours: &mut Neighbours,
+    typed: &Typed,
+    program: &Program,
+) -> VecDeque<Waiting> {
     let orphans = neighbours.retain(|neighbour, status| {
         let own = program.interface(neighbour.interface);
         let is_typed = typed.contains_key(&(neighbour.interface, neighbour.address));
         let is_right = neighbour.header[6..12] == own.mac.0 && neighbour.mtu == own.mtu;
         own.enabled && is_typed == (status == Status::Permanent) && (is_right || !neighbour.ready)
     });
-    for ((interface, address), mac) in typed {
+    for (&(interface, address), &mac) in typed {
         let own = program.interface(interface);
         neighbours.set_permanent(interface, address, mac, (own.mac, own.mtu));
     }

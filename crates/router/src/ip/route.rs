@@ -16,7 +16,8 @@ use super::fib::{Fib, NextHopId};
 use super::neighbour::NeighbourId;
 use crate::interface::InterfaceId;
 use crate::packet::AddressType;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use wire::Ipv4Prefix;
 
 /// What lies behind a destination.
@@ -80,11 +81,41 @@ pub struct Candidate {
     pub target: Option<Target>,
 }
 
+/// The ways to every prefix that the configuration knows.
+pub type Ways = BTreeMap<Ipv4Prefix, Vec<Candidate>>;
+
+/// Other ways than before: made on the control side, see [`Routes::configure`].
+#[derive(Debug)]
+pub struct Change {
+    ways: Arc<Ways>,
+    /// The prefixes whose ways differ.
+    touched: Vec<Ipv4Prefix>,
+}
+
+impl Change {
+    /// What leads from `old` to these candidates, which are in the order of the configuration.
+    pub fn between(old: &Ways, candidates: Vec<Candidate>) -> Change {
+        let mut ways = Ways::new();
+        for candidate in candidates {
+            ways.entry(candidate.prefix).or_default().push(candidate);
+        }
+        let gone = old.keys().filter(|prefix| !ways.contains_key(prefix));
+        let differs = ways.iter().filter(|(prefix, ways)| old.get(prefix) != Some(ways));
+        let touched = gone.chain(differs.map(|(prefix, _)| prefix)).copied().collect();
+        Change { ways: Arc::new(ways), touched }
+    }
+
+    /// The ways there will be.
+    pub fn ways(&self) -> &Arc<Ways> {
+        &self.ways
+    }
+}
+
 /// The routes of the main table.
 #[derive(Debug)]
 pub struct Routes {
     /// Static and connected ones, and the router's own addresses.
-    configured: BTreeMap<Ipv4Prefix, Vec<Candidate>>,
+    configured: Arc<Ways>,
     /// Fed by a protocol or a file: one way each, `distance` [`FED`].
     fed: HashMap<Ipv4Prefix, NextHopId>,
     fib: Fib,
@@ -92,6 +123,9 @@ pub struct Routes {
     leaves: Vec<Leaf>,
     numbers: HashMap<Target, NextHopId>,
 }
+
+/// What a leaf's number, 16 bits, can tell apart; the first is no route.
+const MAX_TARGETS: usize = 1 << 16;
 
 /// The distance of fed routes: eBGP's.
 pub const FED: u8 = 20;
@@ -116,7 +150,7 @@ impl Default for Routes {
             neighbour: NeighbourId::NONE,
         };
         Routes {
-            configured: BTreeMap::new(),
+            configured: Arc::default(),
             fed: HashMap::new(),
             fib: Fib::new(),
             targets: vec![Target::Unreachable],
@@ -181,28 +215,21 @@ impl Routes {
         }
     }
 
-    /// Replaces everything configured. Only prefixes whose best way changed touch the FIB, so
-    /// forwarding goes on; returns how many did.
+    /// Replaces everything configured; `change` holds afterwards what was there. Only prefixes whose
+    /// best way changed touch the FIB, so forwarding goes on; returns how many did.
     ///
     /// # Errors
-    /// [`TooManyTargets`]; the routes are then as far as they came, and the next call mends them.
-    pub fn configure(&mut self, candidates: Vec<Candidate>) -> Result<usize, TooManyTargets> {
-        let mut fresh: BTreeMap<Ipv4Prefix, Vec<Candidate>> = BTreeMap::new();
-        for candidate in candidates {
-            fresh.entry(candidate.prefix).or_default().push(candidate);
+    /// [`TooManyTargets`]; nothing has changed then.
+    pub fn configure(&mut self, change: &mut Change) -> Result<usize, TooManyTargets> {
+        let best = change.touched.iter().filter_map(|&prefix| self.best_of(&change.ways, prefix));
+        let fresh: HashSet<&Target> =
+            best.filter(|best| !self.numbers.contains_key(best)).collect();
+        if self.targets.len() + fresh.len() > MAX_TARGETS {
+            return Err(TooManyTargets);
         }
-        let old = std::mem::replace(&mut self.configured, fresh);
+        std::mem::swap(&mut self.configured, &mut change.ways);
         let mut changed = 0;
-        let gone: Vec<Ipv4Prefix> =
-            old.keys().filter(|p| !self.configured.contains_key(p)).copied().collect();
-        let touched: Vec<Ipv4Prefix> = self
-            .configured
-            .iter()
-            .filter(|(prefix, ways)| old.get(prefix) != Some(ways))
-            .map(|(prefix, _)| *prefix)
-            .chain(gone)
-            .collect();
-        for prefix in touched {
+        for &prefix in &change.touched {
             changed += usize::from(self.publish(prefix)?);
         }
         Ok(changed)
@@ -264,7 +291,12 @@ impl Routes {
     }
 
     fn best(&self, prefix: Ipv4Prefix) -> Option<&Target> {
-        let ways = self.configured.get(&prefix).into_iter().flatten();
+        self.best_of(&self.configured, prefix)
+    }
+
+    /// The best of these ways and the fed one.
+    fn best_of<'a>(&'a self, configured: &'a Ways, prefix: Ipv4Prefix) -> Option<&'a Target> {
+        let ways = configured.get(&prefix).into_iter().flatten();
         // `min_by_key` takes the first of equals: the router's own addresses stand before
         // connected networks, and of two static routes the older one stays.
         let way = ways.filter(|way| way.target.is_some()).min_by_key(|way| way.distance);

@@ -14,23 +14,40 @@
 //! common pool that grows to what was ever needed at once.
 //!
 //! Queues that are removed or disabled let what waits in them go at the next release: a change of
-//! the configuration loses nothing.
+//! the configuration loses nothing. Which queue has which leaves is known to the compiler alone; it
+//! says in a [`Change`] what is new, gone or limited otherwise, and only that is touched.
 //!
 //! Generic over what waits (`T`): the router's packets with whatever it needs to send them later;
 //! numbers in tests.
 
 use super::bucket::{Bucket, Limit};
-use crate::queue::Simple;
-use config::ItemId;
+use super::change::Change;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 use wire::Moment;
 
 /// A queue's half: what limits one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueLeafId(pub u32);
+
+/// A queue's number: whose leaves those are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u32);
+
+impl From<u32> for QueueId {
+    fn from(number: u32) -> QueueId {
+        QueueId(number)
+    }
+}
+
+impl QueueId {
+    /// Its leaves, upload and download.
+    pub const fn leaves(self) -> [QueueLeafId; 2] {
+        [QueueLeafId(2 * self.0), QueueLeafId(2 * self.0 + 1)]
+    }
+}
 
 /// Which way a packet goes, seen from the queue's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +65,7 @@ impl QueueLeafId {
     }
 
     #[inline]
-    fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -87,7 +104,7 @@ pub struct LeafStats {
 /// What a packet touches.
 #[repr(align(64))]
 #[derive(Clone, Copy, Debug)]
-struct Leaf {
+pub(super) struct Leaf {
     bucket: Bucket,
     bytes: u64,
     packets: u64,
@@ -99,7 +116,7 @@ struct Leaf {
 
 /// What a packet that passes does not touch.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cold {
+pub(super) struct Cold {
     dropped: u64,
     queued_bytes: u64,
     /// The readings at the last sample, and the rates found then.
@@ -117,7 +134,7 @@ struct Node<T> {
     next: u32,
 }
 
-/// The queues' state: keyed by the items of the configuration, so that it outlives changes.
+/// The queues' state, which outlives every change of the configuration.
 #[derive(Debug)]
 pub struct Queues<T> {
     leaves: Vec<Leaf>,
@@ -126,9 +143,8 @@ pub struct Queues<T> {
     /// The first free node.
     free: u32,
     deadlines: BinaryHeap<Reverse<(Moment, QueueLeafId)>>,
-    /// Ordered, so that places are used again in the same order each time: a router is repeatable.
-    slots: BTreeMap<ItemId, u32>,
-    free_slots: Vec<u32>,
+    /// The last nodes of what waits in queues that are gone: they go at the next release.
+    orphans: Vec<(QueueLeafId, u32)>,
     /// Where sampling goes on, and when this round began.
     cursor: usize,
     round: Moment,
@@ -146,8 +162,7 @@ impl<T> Default for Queues<T> {
             nodes: Vec::new(),
             free: NO_NODE,
             deadlines: BinaryHeap::new(),
-            slots: BTreeMap::new(),
-            free_slots: Vec::new(),
+            orphans: Vec::new(),
             cursor: 0,
             round: Moment::ZERO,
         }
@@ -155,52 +170,40 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T> Queues<T> {
-    /// The leaves of an item, upload and download; made when it is asked for the first time, and
-    /// without a limit until [`apply`](Self::apply).
-    pub fn of(&mut self, item: ItemId) -> [QueueLeafId; 2] {
-        let slot = match self.slots.get(&item) {
-            Some(&slot) => slot,
-            None => {
-                let slot = self.free_slots.pop().unwrap_or_else(|| {
-                    self.leaves.extend([Leaf::new(); 2]);
-                    self.cold.extend([Cold::default(); 2]);
-                    (self.leaves.len() / 2 - 1) as u32
-                });
-                self.slots.insert(item, slot);
-                slot
-            }
-        };
-        [QueueLeafId(2 * slot), QueueLeafId(2 * slot + 1)]
-    }
-
-    /// Makes the limits those of `program`, keeping tokens, counters and what waits. Items for
-    /// which `exists` says no are forgotten once nobody waits in them.
+    /// Does what a change says, keeping tokens, counters and what waits. Takes time by what changed
+    /// (and, if somebody waits there, by how many leaves somebody waits in), not by how many queues
+    /// there are.
     ///
     /// Flows' recipes hold leaves: have them made anew before the next packet.
-    pub fn apply(&mut self, program: &Simple, now: Moment, mut exists: impl FnMut(ItemId) -> bool) {
-        let mut set = vec![false; self.leaves.len()];
-        for (id, limit) in program.limits() {
-            set[id.index()] = true;
-            self.set_limit(id, limit, now);
-        }
-        for (id, _) in (0u32..).zip(&set).filter(|&(_, &set)| !set) {
-            self.set_limit(QueueLeafId(id), Limit::NONE, now);
-        }
-        for cold in self.cold.iter_mut().filter(|cold| cold.sampled == Moment::ZERO) {
-            cold.sampled = now;
-        }
-        self.renew_deadlines();
-        let (leaves, cold, free) = (&mut self.leaves, &mut self.cold, &mut self.free_slots);
-        self.slots.retain(|&item, &mut slot| {
-            let both = 2 * slot as usize..2 * slot as usize + 2;
-            let keep = exists(item) || leaves[both.clone()].iter().any(|leaf| leaf.queued > 0);
-            if !keep {
-                leaves[both.clone()].fill(Leaf::new());
-                cold[both].fill(Cold::default());
-                free.push(slot);
+    pub fn apply(&mut self, change: &mut Change, now: Moment) {
+        change.room.take_in(&mut self.leaves, &mut self.cold);
+        let places = self.leaves.len().max(2 * change.fresh.end);
+        self.leaves.resize(places, Leaf::new());
+        self.cold.resize(places, Cold::default());
+        let mut waits = false;
+        for id in change.gone.iter().flat_map(|queue| queue.leaves()) {
+            let leaf = &mut self.leaves[id.index()];
+            if leaf.queued > 0 {
+                self.orphans.push((id, leaf.last));
+                waits = true;
             }
-            keep
-        });
+            *leaf = Leaf::new();
+            self.cold[id.index()] = Cold::default();
+        }
+        for id in change.fresh.ids.iter().flat_map(|queue| queue.leaves()) {
+            self.cold[id.index()].sampled = now;
+        }
+        for (queue, limits) in &change.limits {
+            for (id, limit) in queue.leaves().into_iter().zip(limits) {
+                let leaf = &mut self.leaves[id.index()];
+                leaf.bucket = leaf.bucket.with_limit(*limit, now);
+                leaf.limit = limit.packets;
+                waits |= leaf.queued > 0;
+            }
+        }
+        if waits {
+            self.renew_deadlines();
+        }
     }
 
     /// Asks for the leaf's cache line.
@@ -212,7 +215,7 @@ impl<T> Queues<T> {
     /// What becomes of a packet of `len` bytes (IP length + 14) at `now`.
     ///
     /// # Panics
-    /// If the leaf is not one that [`of`](Self::of) gave.
+    /// If there is no such leaf.
     #[inline]
     pub fn offer(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
         let leaf = &mut self.leaves[id.index()];
@@ -251,6 +254,9 @@ impl<T> Queues<T> {
     /// When [`release`](Self::release) has something to do next.
     #[inline]
     pub fn next_deadline(&self) -> Option<Moment> {
+        if !self.orphans.is_empty() {
+            return Some(Moment::ZERO);
+        }
         self.deadlines.peek().map(|&Reverse((deadline, _))| deadline)
     }
 
@@ -259,6 +265,22 @@ impl<T> Queues<T> {
     /// Each packet is paid for at its own deadline, not at `now`: calling late delays packets, but
     /// the rate is met all the same. What goes at once then is bounded by how many may wait.
     pub fn release(&mut self, now: Moment, mut go: impl FnMut(QueueLeafId, T)) {
+        for (id, last) in std::mem::take(&mut self.orphans) {
+            let mut at = self.nodes[last as usize].next;
+            loop {
+                let node = &mut self.nodes[at as usize];
+                let (waiting, next) = (node.waiting.take(), node.next);
+                node.next = self.free;
+                self.free = at;
+                if let Some(waiting) = waiting {
+                    go(id, waiting);
+                }
+                if at == last {
+                    break;
+                }
+                at = next;
+            }
+        }
         while let Some(top) = self.deadlines.peek_mut() {
             let Reverse((deadline, id)) = *top;
             if deadline > now {
@@ -331,16 +353,9 @@ impl<T> Queues<T> {
         }
     }
 
-    /// The readings of an item, upload and download.
-    pub fn item_stats(&self, item: ItemId) -> Option<[LeafStats; 2]> {
-        let slot = *self.slots.get(&item)?;
-        Some([self.stats(QueueLeafId(2 * slot)), self.stats(QueueLeafId(2 * slot + 1))])
-    }
-
-    /// `reset-counters`: bytes, packets and drops of an item back to zero.
-    pub fn reset(&mut self, item: ItemId) {
-        let Some(&slot) = self.slots.get(&item) else { return };
-        for id in [2 * slot as usize, 2 * slot as usize + 1] {
+    /// `reset-counters`: bytes, packets and drops of a queue back to zero.
+    pub fn reset(&mut self, queue: QueueId) {
+        for id in queue.leaves().map(QueueLeafId::index) {
             (self.leaves[id].bytes, self.leaves[id].packets) = (0, 0);
             let cold = &mut self.cold[id];
             (cold.bytes, cold.packets, cold.dropped) = (0, 0, 0);
@@ -360,21 +375,17 @@ impl<T> Queues<T> {
             + self.deadlines.capacity() * size_of::<Reverse<(Moment, QueueLeafId)>>()
     }
 
-    fn set_limit(&mut self, id: QueueLeafId, limit: Limit, now: Moment) {
-        let leaf = &mut self.leaves[id.index()];
-        leaf.bucket = leaf.bucket.with_limit(limit, now);
-        leaf.limit = limit.packets;
-    }
-
-    /// Limits have changed: whoever waits may have to wait longer or shorter.
+    /// Limits have changed: whoever waits may have to wait longer or shorter, or is gone.
     fn renew_deadlines(&mut self) {
-        self.deadlines.clear();
-        self.deadlines.reserve(self.leaves.len());
-        for id in (0..self.leaves.len() as u32).map(QueueLeafId) {
-            if let Some(ready) = self.ready(id) {
-                self.deadlines.push(Reverse((ready, id)));
+        let mut deadlines = std::mem::take(&mut self.deadlines).into_vec();
+        deadlines.retain_mut(|Reverse((deadline, id))| match self.ready(*id) {
+            Some(ready) => {
+                *deadline = ready;
+                true
             }
-        }
+            None => false,
+        });
+        self.deadlines = deadlines.into();
     }
 
     fn node(&mut self, node: Node<T>) -> u32 {
@@ -390,7 +401,7 @@ impl<T> Queues<T> {
 }
 
 impl Leaf {
-    fn new() -> Leaf {
+    pub(super) fn new() -> Leaf {
         Leaf {
             bucket: Bucket::new(Limit::NONE, Moment::ZERO),
             bytes: 0,

@@ -19,6 +19,8 @@
 
 // The token bucket: what a rate limit is made of.
 pub mod bucket;
+// What of the queues is new, gone or limited otherwise.
+pub mod change;
 // Leaves: tokens, waiting packets, counters.
 pub mod leaf;
 // The menu.
@@ -27,5 +29,6 @@ pub mod menu;
 pub mod simple;
 
 pub use bucket::Limit;
-pub use leaf::{Decision, Direction, LeafStats, QueueLeafId, Queues};
+pub use change::Change;
+pub use leaf::{Decision, Direction, LeafStats, QueueId, QueueLeafId, Queues};
 pub use simple::Simple;

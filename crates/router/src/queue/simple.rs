@@ -18,8 +18,9 @@
 //! Never counts or limits: that is [`super::leaf`].
 
 use super::bucket::Limit;
-use super::leaf::{QueueLeafId, Queues};
+use super::leaf::{QueueId, QueueLeafId};
 use super::menu;
+use crate::book::Book;
 use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Tree, Value};
 use std::collections::HashMap;
@@ -43,7 +44,7 @@ pub struct Simple {
 
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    leaves: [QueueLeafId; 2],
+    id: QueueId,
     limits: [Limit; 2],
 }
 
@@ -74,9 +75,8 @@ enum Target {
 }
 
 impl Simple {
-    /// Compiles all enabled queues, giving new ones their leaves. Have
-    /// [`Queues::apply`] called with the result.
-    pub fn compile<T>(tree: &Tree, names: &Names, queues: &mut Queues<T>) -> Simple {
+    /// Compiles all enabled queues, giving new ones their numbers.
+    pub fn compile(tree: &Tree, names: &Names, book: &mut Book<QueueId>) -> Simple {
         let mut simple = Simple::default();
         let mut prefixes: HashMap<u64, Vec<Candidate>, BuildHasherDefault<Mix>> =
             HashMap::default();
@@ -90,8 +90,7 @@ impl Simple {
                 }
             };
             let candidate = Candidate { queue: simple.queues.len() as u32, dst };
-            let leaves = queues.of(item.id);
-            simple.queues.push(Queue { leaves, limits: menu::limits(item) });
+            simple.queues.push(Queue { id: book.of(item.id), limits: menu::limits(item) });
             for target in targets {
                 let list = match target {
                     Target::Prefix(prefix) => {
@@ -146,12 +145,12 @@ impl Simple {
             (None, Some(down)) => (down, 1),
             (None, None) => return None,
         };
-        Some(self.queues[queue as usize].leaves[direction])
+        Some(self.queues[queue as usize].id.leaves()[direction])
     }
 
-    /// Every leaf and its limit.
-    pub fn limits(&self) -> impl Iterator<Item = (QueueLeafId, Limit)> {
-        self.queues.iter().flat_map(|queue| queue.leaves.into_iter().zip(queue.limits))
+    /// Every queue and its limits.
+    pub fn limits(&self) -> impl Iterator<Item = (QueueId, [Limit; 2])> {
+        self.queues.iter().map(|queue| (queue.id, queue.limits))
     }
 
     /// Memory taken, in bytes (the hash table's as its entries with one byte of control each).

@@ -157,7 +157,7 @@ impl RouterStatus<'_> {
 
     /// The interface that an item is; none as long as it was never taken over.
     fn interface(&self, item: &Item) -> Option<&Interface> {
-        let id = self.router.interface_ids.find(item.id)?;
+        let id = self.router.program.books.interfaces.find(item.id)?;
         self.router.program.interfaces.get(id.index())
     }
 
@@ -282,7 +282,8 @@ impl RouterStatus<'_> {
         if property == "invalid" {
             return self.is_invalid(menu, item);
         }
-        let stats = self.router.queues.item_stats(item.id)?;
+        let queue = self.router.program.books.queues.find(item.id)?;
+        let stats = queue.leaves().map(|leaf| self.router.queues.stats(leaf));
         let reading: fn(LeafStats) -> Value = match property {
             "bytes" => |leaf| number(leaf.bytes),
             "packets" => |leaf| number(leaf.packets),
@@ -299,7 +300,7 @@ impl RouterStatus<'_> {
 
     /// Of `/ip firewall filter`, `/ip firewall nat` and `/interface bridge filter`.
     fn rule(&self, menu: &Menu, item: &Item, property: &str) -> Option<Value> {
-        let counter = self.router.book.find(item.id);
+        let counter = self.router.program.books.counters.find(item.id);
         let count = || counter.map_or(Count::default(), |id| self.router.counters.get(id));
         match property {
             "invalid" => self.is_invalid(menu, item),

@@ -63,7 +63,7 @@ impl Router {
     /// see every packet or needs the router to itself. `why` is shown among the unmet conditions.
     pub fn close_fast_path(&mut self, why: &'static str) {
         self.tools.closed.push(why);
-        self.recipes.forget(&mut self.counters);
+        self.recipes.forget();
         self.tools.close(&mut self.program);
     }
 
@@ -74,7 +74,7 @@ impl Router {
         if self.tools.closed.contains(&why) {
             return;
         }
-        self.recipes.forget(&mut self.counters);
+        self.recipes.forget();
         for unmet in self.program.unmet.ways() {
             unmet.retain(|other| *other != why);
         }

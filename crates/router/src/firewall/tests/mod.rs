@@ -6,18 +6,20 @@ mod matchers;
 mod nat;
 mod recipe;
 
+use super::address_list::AddressLists;
 use super::compile::Setting;
 use super::filter::{Decision, Filter, FilterChain, FilterVerdict};
 use super::log::Log;
 use super::menu;
 use super::nat::{Nat, NatChain, NatVerdict};
 use super::rule::{Books, stats};
-use super::state::RuleState;
+use super::state::{RuleState, SlotBook};
 use crate::counter::{Count, CounterBook, Counters};
 use crate::interface::{InterfaceId, InterfaceKind, Names, bridge};
 use crate::packet::{AddressType, ConnectionState, View};
 use crate::trace::Trace;
 use config::{Interpreter, Item, ItemId, Menu, Status, Tree, Value};
+use std::sync::Arc;
 use wire::craft::Frame;
 use wire::{Layers, Moment, layers};
 
@@ -41,6 +43,7 @@ struct Fixture {
     names: Names,
     use_ip_firewall: bool,
     book: CounterBook,
+    slots: SlotBook,
     counters: Counters,
     state: RuleState,
     trace: Trace,
@@ -78,15 +81,14 @@ impl Fixture {
         names.insert("bridge1".to_string(), BRIDGE1, InterfaceKind::Bridge);
         let port = [("bridge", text("bridge1")), ("interface", text("ether3"))].into();
         session.tree_mut().push(&bridge::menu::PORT, port);
-        let (mut book, mut counters) = (CounterBook::default(), Counters::default());
-        let mut state = RuleState::new(1);
+        let (mut book, mut slots) = (CounterBook::default(), SlotBook::default());
         let mut setting = Setting {
             tree: session.tree(),
+            lists: &Arc::new(AddressLists::compile(session.tree())),
             names: &names,
             use_ip_firewall: true,
             book: &mut book,
-            counters: &mut counters,
-            state: &mut state,
+            slots: &mut slots,
         };
         let (filter, nat) = (Filter::compile(&mut setting), Nat::compile(&mut setting));
         Fixture {
@@ -94,8 +96,9 @@ impl Fixture {
             names,
             use_ip_firewall: true,
             book,
-            counters,
-            state,
+            slots,
+            counters: Counters::default(),
+            state: RuleState::new(1),
             trace: Trace::default(),
             log: Log::new(16),
             now: Moment::ZERO,
@@ -114,16 +117,23 @@ impl Fixture {
     }
 
     fn compile(&mut self) {
-        let mut setting = Setting {
+        let (filter, nat) =
+            self.setting(|setting| (Filter::compile(setting), Nat::compile(setting)));
+        (self.filter, self.nat) = (filter, nat);
+    }
+
+    fn setting<T>(&mut self, compile: impl FnOnce(&mut Setting) -> T) -> T {
+        let compiled = compile(&mut Setting {
             tree: self.session.tree(),
+            lists: &Arc::new(AddressLists::compile(self.session.tree())),
             names: &self.names,
             use_ip_firewall: self.use_ip_firewall,
             book: &mut self.book,
-            counters: &mut self.counters,
-            state: &mut self.state,
-        };
-        self.filter = Filter::compile(&mut setting);
-        self.nat = Nat::compile(&mut setting);
+            slots: &mut self.slots,
+        });
+        self.counters.admit(&self.book.take_fresh());
+        self.state.admit(&self.slots.take_fresh());
+        compiled
     }
 
     fn run(&mut self, chain: FilterChain, packet: &Packet) -> FilterVerdict {

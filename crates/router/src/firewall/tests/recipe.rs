@@ -233,14 +233,6 @@ proptest! {
 
 impl Fixture {
     fn without_gates(&mut self) -> Filter {
-        let mut setting = Setting {
-            tree: self.session.tree(),
-            names: &self.names,
-            use_ip_firewall: self.use_ip_firewall,
-            book: &mut self.book,
-            counters: &mut self.counters,
-            state: &mut self.state,
-        };
-        Filter::compile_without_gates(&mut setting)
+        self.setting(Filter::compile_without_gates)
     }
 }

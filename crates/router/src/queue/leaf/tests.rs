@@ -1,12 +1,13 @@
 //! Leaves in virtual time: the promise of the token bucket, and that nothing is lost.
 
 use super::*;
-use config::{Tree, Value};
+use crate::book::{Book, Fresh};
+use config::{ItemId, Tree, Value};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 use crate::interface::Names;
-use crate::queue::menu;
+use crate::queue::{Simple, menu};
 
 fn at(ns: u64) -> Moment {
     Moment::from_nanos(ns)
@@ -15,11 +16,20 @@ fn at(ns: u64) -> Moment {
 /// One queue with the same limit both ways, and its upload leaf.
 fn one(limit: Limit) -> (Queues<u32>, QueueLeafId) {
     let mut queues = Queues::default();
-    let [up, down] = queues.of(ItemId(1));
-    for id in [up, down] {
-        queues.set_limit(id, limit, Moment::ZERO);
+    queues.apply(&mut limited(&[limit]), Moment::ZERO);
+    (queues, QueueId(0).leaves()[0])
+}
+
+/// As many queues, limited both ways.
+fn limited(limits: &[Limit]) -> Change {
+    let ids = (0..limits.len() as u32).map(QueueId);
+    Change {
+        fresh: Fresh { ids: Vec::new(), end: limits.len() },
+        gone: Vec::new(),
+        limits: ids.zip(limits.iter().map(|&limit| [limit; 2])).collect(),
+        room: Default::default(),
+        room_for: 0,
     }
-    (queues, up)
 }
 
 /// Packets that passed: when, and how long they were.
@@ -191,9 +201,10 @@ fn without_a_limit_packets_are_counted_only() {
 fn leaves_are_released_in_the_order_of_their_deadlines() {
     let mut queues = Queues::default();
     // Waiting nodes of many leaves share one pool; the slower the queue, the later its packet.
-    let ids: Vec<_> = (0..50).map(|i| queues.of(ItemId(i))[0]).collect();
+    let limits = (1..=50).map(|i| Limit { rate: 8000 * i, depth_ns: 0, packets: 3 });
+    queues.apply(&mut limited(&limits.collect::<Vec<_>>()), at(0));
+    let ids: Vec<_> = (0..50).map(|i| QueueId(i).leaves()[0]).collect();
     for (i, &id) in (1..).zip(&ids) {
-        queues.set_limit(id, Limit { rate: 8000 * i, depth_ns: 0, packets: 3 }, at(0));
         assert_eq!(queues.offer(id, at(0), 1000), Decision::Pass);
         for n in 0..3 {
             assert_eq!(queues.offer(id, at(0), 1000), Decision::Enqueue);
@@ -237,16 +248,19 @@ fn tree(limits: &[&str]) -> Tree {
 
 #[test]
 fn a_change_of_the_configuration_loses_nothing() {
-    let mut queues = Queues::default();
-    let apply = |queues: &mut Queues<u32>, tree: &Tree, now| {
-        let simple = Simple::compile(tree, &Names::default(), queues);
-        let items: Vec<_> = tree.items(menu::SIMPLE.path).iter().map(|item| item.id).collect();
-        queues.apply(&simple, now, |item| items.contains(&item));
+    let (mut queues, mut book) = (Queues::default(), Book::default());
+    let mut simple = Simple::default();
+    let mut apply = |queues: &mut Queues<u32>, tree: &Tree, gone: &[ItemId], now| {
+        let gone: Vec<QueueId> = gone.iter().filter_map(|&item| book.remove(item)).collect();
+        book.reuse(gone.iter().copied());
+        let fresh = Simple::compile(tree, &Names::default(), &mut book);
+        queues.apply(&mut Change::between(&simple, &fresh, gone, &mut book), now);
+        simple = fresh;
     };
     let slow = tree(&["8000", "8000"]);
-    let first = slow.items(menu::SIMPLE.path)[0].id;
-    apply(&mut queues, &slow, at(0));
-    let [id, _] = queues.of(first);
+    let items: Vec<_> = slow.items(menu::SIMPLE.path).iter().map(|item| item.id).collect();
+    apply(&mut queues, &slow, &[], at(0));
+    let [id, _] = QueueId(0).leaves();
     // The bucket holds 0.1 s: 100 bytes. The first packet leaves a debt, two wait.
     assert_eq!(queues.offer(id, at(0), 1100), Decision::Pass);
     for serial in 0..2 {
@@ -257,22 +271,23 @@ fn a_change_of_the_configuration_loses_nothing() {
     assert_eq!(queues.next_deadline(), Some(at(11 * SECOND / 10)));
 
     // Ten times faster, half a second later: 500 of the 1000 bytes' debt are left.
-    let mut tree_now = tree(&["80000", "8000"]);
-    apply(&mut queues, &tree_now, at(SECOND / 2));
-    assert_eq!(queues.of(first)[0], id);
+    apply(&mut queues, &tree(&["80000", "8000"]), &[], at(SECOND / 2));
     assert_eq!(queues.stats(id), before);
     assert_eq!(queues.next_deadline(), Some(at(SECOND / 2 + 150_000_000)));
 
-    // Removed: what waits goes at once, then the leaf is free for another queue.
-    tree_now = Tree::default();
-    apply(&mut queues, &tree_now, at(SECOND));
+    // Removed: what waits goes at once, and the leaf is another queue's from now on.
+    apply(&mut queues, &tree(&["8000"; 3]), &items, at(SECOND));
+    assert_eq!(queues.stats(id), LeafStats::default());
+    assert_eq!(queues.offer(id, at(SECOND), 1100), Decision::Pass);
+    assert_eq!(queues.offer(id, at(SECOND), 1000), Decision::Enqueue);
+    queues.enqueue(id, 2, 1000);
     let mut out = Vec::new();
     queues.release(at(SECOND), |_, serial| out.push(serial));
-    assert_eq!(out, [0, 1]);
-    apply(&mut queues, &tree_now, at(SECOND));
-    assert_eq!((queues.item_stats(first), queues.next_deadline()), (None, None));
-    assert_eq!(queues.of(ItemId(77)).map(|id| queues.stats(id)), [LeafStats::default(); 2]);
-    assert_eq!(queues.leaves.len(), 4);
+    assert_eq!(out, [0, 1], "the third waits in its own queue");
+    assert_eq!(queues.waiting().collect::<Vec<_>>(), [&2]);
+    queues.release(at(3 * SECOND), |_, serial| out.push(serial));
+    assert_eq!((out, queues.next_deadline()), (vec![0, 1, 2], None));
+    assert_eq!(queues.leaves.len(), 6, "numbers are used again");
 }
 
 #[test]
@@ -290,8 +305,8 @@ fn rates_are_those_of_the_last_second() {
         }
     }
     assert_eq!((queues.stats(id).rate, queues.stats(id).packets), (0, 3000));
-    queues.reset(ItemId(1));
-    assert_eq!(queues.item_stats(ItemId(1)), Some([LeafStats::default(); 2]));
+    queues.reset(QueueId(0));
+    assert_eq!(QueueId(0).leaves().map(|id| queues.stats(id)), [LeafStats::default(); 2]);
 }
 
 #[test]
@@ -329,8 +344,7 @@ proptest! {
             match step {
                 0 => {
                     let limit = Limit { rate, depth_ns: rate.rotate_left(20), packets: 5 };
-                    queues.set_limit(id, limit, now);
-                    queues.renew_deadlines();
+                    queues.apply(&mut limited(&[limit]), now);
                 }
                 1 => queues.release(now, |_, _| released += 1),
                 2 => queues.sample(now),

@@ -24,7 +24,7 @@ fn value(text: &str) -> Value {
 /// Queues as `target[ dst]`, targets separated by commas.
 fn compile(queues: &[impl AsRef<str>]) -> (Simple, Vec<[QueueLeafId; 2]>) {
     let mut tree = Tree::default();
-    let mut state = Queues::<()>::default();
+    let mut book = Book::<QueueId>::default();
     let mut leaves = Vec::new();
     for queue in queues {
         let (target, dst) = queue.as_ref().split_once(' ').unwrap_or((queue.as_ref(), ""));
@@ -33,9 +33,9 @@ fn compile(queues: &[impl AsRef<str>]) -> (Simple, Vec<[QueueLeafId; 2]>) {
         if !dst.is_empty() {
             values.insert("dst", value(dst));
         }
-        leaves.push(state.of(tree.push(&menu::SIMPLE, values)));
+        leaves.push(book.of(tree.push(&menu::SIMPLE, values)).leaves());
     }
-    (Simple::compile(&tree, &names(), &mut state), leaves)
+    (Simple::compile(&tree, &names(), &mut book), leaves)
 }
 
 /// A packet as `src dst in out`, found in queue n (from 0) as `n up`, `n down` or `none`.

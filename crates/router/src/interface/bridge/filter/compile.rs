@@ -8,10 +8,10 @@
 use super::facts::{self, Field, KIND_ARP, KIND_IP, KIND_PORTS, Test};
 use super::menu::{self, FILTER};
 use super::{Chain, Filter, Gate, Rule, Step};
-use crate::counter::{CounterBook, Counters};
+use crate::counter::CounterBook;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
-use crate::firewall::state::RuleState;
+use crate::firewall::state::SlotBook;
 use crate::firewall::syntax::{Limit, protocol_number};
 use crate::interface::Names;
 use crate::interface::bridge::text;
@@ -24,8 +24,7 @@ impl Filter {
         tree: &Tree,
         names: &Names,
         book: &mut CounterBook,
-        counters: &mut Counters,
-        state: &mut RuleState,
+        slots: &mut SlotBook,
     ) -> Filter {
         let mut filter = Filter::default();
         let mut chains: Vec<&str> = Chain::NAMES.to_vec();
@@ -51,7 +50,7 @@ impl Filter {
                 let limit = match item.get("limit").map(positive) {
                     Some((Value::Text(text), not)) => {
                         let limit = Limit::parse(text).ok_or(Invalid::Unreadable("limit"))?;
-                        Some((state.slot(item.id), limit, not))
+                        Some((slots.of(item.id), limit, not))
                     }
                     _ => None,
                 };
@@ -59,7 +58,7 @@ impl Filter {
                 let logs = logs || item.get("log") == Some(&Value::Bool(true));
                 let prefix = text(item, "log-prefix").unwrap_or_default();
                 let log = logs.then(|| LogHead::new(prefix, name));
-                let counter = book.of(item.id, counters);
+                let counter = book.of(item.id);
                 Ok((gate, Rule { tests: tests.into(), limit, counter, log, step }))
             });
             match compiled {

@@ -5,7 +5,7 @@ use super::*;
 use crate::counter::{CounterBook, Counters};
 use crate::firewall::log::Log;
 use crate::firewall::rule::stats;
-use crate::firewall::state::RuleState;
+use crate::firewall::state::{RuleState, SlotBook};
 use crate::interface::bridge::menu::BRIDGE;
 use crate::interface::menu::ETHERNET;
 use crate::interface::{InterfaceId, InterfaceKind, Names};
@@ -65,9 +65,11 @@ impl Bench {
         names.insert("ether2".into(), ETHER2, InterfaceKind::Ethernet);
         names.insert("bridge1".into(), BRIDGE1, InterfaceKind::Bridge);
         let (mut book, mut counters) = (CounterBook::default(), Counters::default());
-        let mut state = RuleState::new(0);
+        let (mut state, mut slots) = (RuleState::new(0), SlotBook::default());
         let tree = interpreter.tree();
-        let filter = Filter::compile(tree, &names, &mut book, &mut counters, &mut state);
+        let filter = Filter::compile(tree, &names, &mut book, &mut slots);
+        counters.admit(&book.take_fresh());
+        state.admit(&slots.take_fresh());
         let items = tree.items(FILTER.path).iter().map(|item| item.id).collect();
         let (trace, log) = (Trace::default(), Log::new(10));
         Bench { filter, items, book, counters, state, trace, log }

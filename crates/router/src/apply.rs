@@ -1,0 +1,123 @@
+//! A change of the configuration reaches the data plane.
+//!
+//! ```text
+//! Change: program ──── swapped ────► what was there, back in the change
+//!         fresh counters, memory, leaves ─► begin at zero
+//!         limits, routes, typed neighbours that differ ─► brought up to date
+//!         (nothing)  ◄─ connections, learnt neighbours and hosts, waiting packets, counts stay
+//! ```
+//!
+//! Between two breaths, while packets wait in the ports' rings: so everything here takes time by what
+//! changed, not by how much is configured. Exceptions, each for a change that is rarely made:
+//! bridges and interfaces (their hosts and neighbours are looked through), tracking on or off
+//! (connections end), and a typed neighbour (all are compared).
+//!
+//! Never compiles or frees anything large: that is the [`Compiler`]'s side.
+
+use crate::compiler::{Change, Compiler};
+use crate::discard::Discard;
+use crate::interface::bridge::hosts::{self, Hosts};
+use crate::ip::arp;
+use crate::ip::route::TooManyTargets;
+use crate::router::{InterfaceCounts, Router};
+use config::Tree;
+use std::collections::HashMap;
+use wire::Moment;
+
+impl Router {
+    /// Takes over a configuration, between two breaths: compiles it and applies it at once, which
+    /// takes milliseconds when it is large. Connections, neighbours, hosts, queues and counters
+    /// stay.
+    ///
+    /// # Errors
+    /// What the interpreter cannot know: more gateways than the FIB can number. Everything is then
+    /// as it was.
+    ///
+    /// # Panics
+    /// If somebody [took the compiler](Self::take_compiler).
+    pub fn configure(&mut self, tree: &Tree, now: Moment) -> Result<(), TooManyTargets> {
+        let compiler = self.compiler.as_ref();
+        let mut change = compiler.expect("the compiler, which somebody took").compile(tree);
+        self.apply(&mut change, now)?;
+        if let Some(compiler) = &mut self.compiler {
+            compiler.taken_over(change);
+        }
+        Ok(())
+    }
+
+    /// The compiler, to be used on another thread; from now on changes come by [`Router::apply`].
+    ///
+    /// # Panics
+    /// If somebody took it before.
+    pub fn take_compiler(&mut self) -> Compiler {
+        self.compiler.take().expect("the compiler, which somebody took")
+    }
+
+    /// Takes over a compiled change, between two breaths and in time proportional to it. The change
+    /// holds afterwards what was there before: give it to [`Compiler::taken_over`], which drops it
+    /// where nobody waits. Connections, neighbours, hosts, queues and counters stay.
+    ///
+    /// # Errors
+    /// More gateways than the FIB can number. Everything is then as it was, and the change of no
+    /// use any more.
+    ///
+    /// # Panics
+    /// If the change was compiled from another state than the router is in: changes are applied in
+    /// their order, each compiled when the one before was taken over.
+    pub fn apply(&mut self, change: &mut Change, now: Moment) -> Result<(), TooManyTargets> {
+        assert_eq!(change.number, self.changes + 1, "number of the change");
+        if let Some(routes) = &mut change.routes {
+            self.routes.configure(routes)?;
+        }
+        self.changes = change.number;
+        change.applied = true;
+        change.settled = self.recipes.is_settled();
+        if change.forget {
+            self.recipes.forget();
+        }
+        self.counters.admit(&change.counters);
+        self.rule_state.admit(&change.slots);
+        self.queues.apply(&mut change.queues, now);
+        let program = &change.program;
+        let settings = &program.settings;
+        self.neighbours.max_entries = settings.max_neighbor_entries;
+        self.neighbours.timeout = settings.arp_timeout;
+        self.icmp_limit.per_second = settings.icmp_rate_limit;
+        self.icmp_limit.mask = settings.icmp_rate_mask;
+        if let Some(typed) = &change.neighbours {
+            for orphan in arp::configure(&mut self.neighbours, typed, program) {
+                self.discard_frame(orphan.frame, Discard::NeighbourUnreachable);
+            }
+            if self.neighbours.take_removed() {
+                self.routes.forget_neighbours();
+            }
+        }
+        self.connections.configure(program.connection_settings);
+        if program.tracking != self.program.tracking {
+            self.connections.clear();
+        }
+        if change.interfaces {
+            let ids = program.books.interfaces.len();
+            self.interface_counts.resize(ids, InterfaceCounts::default());
+            self.adopt_hosts(change);
+        }
+        std::mem::swap(&mut self.program, &mut change.program);
+        self.tools.close(&mut self.program);
+        Ok(())
+    }
+
+    /// Bridges keep their hosts; a new one begins with its own addresses only.
+    fn adopt_hosts(&mut self, change: &Change) {
+        let old = std::mem::take(&mut self.hosts);
+        let mut old: HashMap<_, _> =
+            self.program.bridges.iter().map(|bridge| bridge.interface).zip(old).collect();
+        for bridge in &change.program.bridges {
+            let mut hosts = old
+                .remove(&bridge.interface)
+                .unwrap_or_else(|| Hosts::new(bridge.mac.to_u64(), hosts::MAX_HOSTS));
+            hosts.remove_where(|_, host| bridge.port(host.port).is_none());
+            hosts.set_local(bridge.local_addresses());
+            self.hosts.push(hosts);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! What the boxes of the flow need of the router: a packet made, seen by rules, rewritten, answered,
+//! put to its end.
+//!
+//! ```text
+//! flow.rs ─► box ─► [packet, with_view, rewrite, decrement_ttl, copy …] ─► state, slab, pool
+//!                   [discard, consume, transmit] ─► the end of a frame, counted
+//! ```
+//!
+//! Decides nothing about a packet: that is the flow's and its facilities' business.
+
+use crate::discard::Discard;
+use crate::fast;
+use crate::firewall::connection::{Flags, FlowId, Tracking};
+use crate::firewall::rule;
+use crate::firewall::translation;
+use crate::flow;
+use crate::interface::InterfaceId;
+use crate::ip::neighbour::{Request, Waiting};
+use crate::ip::route::Target;
+use crate::ip::{address, arp, icmp};
+use crate::packet::{ConnectionState, Packet, View};
+use crate::program::Program;
+use crate::router::Router;
+use crate::step::Step;
+use crate::trace::Trace;
+use port::Frame;
+use wire::arp::ArpMessage;
+use wire::{FiveTuple, Layers, MacAddr, Moment};
+
+impl Router {
+    /// Marks that a packet has entered a box.
+    #[inline]
+    pub(crate) fn at(&mut self, step: Step) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(step);
+        }
+    }
+
+    /// A packet on the slow path.
+    pub(crate) fn packet(&mut self, frame: Frame, layers: Layers, port: InterfaceId) -> Packet {
+        Packet {
+            frame,
+            layers,
+            malformed: None,
+            rest: Vec::new(),
+            ip_len: layers.l3_end.saturating_sub(layers.l3),
+            port,
+            in_interface: port,
+            out_interface: InterfaceId::NONE,
+            out_port: InterfaceId::NONE,
+            bound: InterfaceId::NONE,
+            connection_state: ConnectionState::Untracked,
+            flow: None,
+            new: None,
+            related: None,
+            translated: None,
+            fasttrack: false,
+            fast: false,
+            trace: self.traces.pop().unwrap_or_default(),
+        }
+    }
+
+    /// Puts a packet to its end, for a reason.
+    pub(crate) fn discard(&mut self, p: Packet, why: Discard) {
+        self.discards.add(why);
+        self.last_discard = Some(why);
+        self.tally.more_pieces += p.rest.len() as u64;
+        self.free(p);
+    }
+
+    /// Puts a frame to its end, for a reason.
+    pub(crate) fn discard_frame(&mut self, frame: Frame, why: Discard) {
+        self.discards.add(why);
+        self.pool.free(frame);
+    }
+
+    /// Frees a packet that has reached its destination: here.
+    pub(crate) fn consume(&mut self, p: Packet) {
+        self.tally.consumed += 1 + p.rest.len() as u64;
+        self.free(p);
+    }
+
+    fn free(&mut self, p: Packet) {
+        self.pool.free(p.frame);
+        for piece in p.rest {
+            self.pool.free(piece.frame);
+        }
+        self.recycle(p.trace);
+    }
+
+    /// Keeps a trace's memory for the next packet.
+    pub(crate) fn recycle(&mut self, mut trace: Trace) {
+        trace.clear();
+        self.traces.push(trace);
+    }
+
+    pub(crate) fn src_mac(&self, p: &Packet) -> MacAddr {
+        let bytes = self.slab.bytes(&p.frame);
+        bytes[6..].first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac))
+    }
+
+    pub(crate) fn dst_mac(&self, p: &Packet) -> MacAddr {
+        self.slab.bytes(&p.frame).first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac))
+    }
+
+    /// The IPv4 header, options included.
+    pub(crate) fn ip_header<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
+        let ip = &self.slab.bytes(&p.frame)[usize::from(p.layers.l3)..];
+        &ip[..usize::from(ip[0] & 0x0f) * 4]
+    }
+
+    /// From the transport header on; empty if there is none.
+    pub(crate) fn transport<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
+        let (l4, end) = (usize::from(p.layers.l4), usize::from(p.layers.l3_end));
+        if l4 == 0 { &[] } else { &self.slab.bytes(&p.frame)[l4..end] }
+    }
+
+    /// The TCP reset that answers this segment.
+    pub(crate) fn tcp_reset(&mut self, p: &Packet) -> Option<Frame> {
+        let slab = self.slab.clone();
+        let ip = &slab.bytes(&p.frame)[usize::from(p.layers.l3)..usize::from(p.layers.l3_end)];
+        let reset = icmp::tcp_reset(&mut self.pool, ip, &p.layers)?;
+        self.tally.made += 1;
+        Some(reset)
+    }
+
+    pub(crate) fn dont_fragment(&self, p: &Packet) -> bool {
+        self.ip_header(p)[6] & 0x40 != 0
+    }
+
+    /// Takes one from the TTL; no if it was 0 or 1 (RFC 1812 §5.3.1).
+    pub(crate) fn decrement_ttl(&mut self, p: &mut Packet) -> bool {
+        let frames = std::iter::once((&mut p.frame, p.layers.l3));
+        let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, piece.layers.l3));
+        for (frame, l3) in frames.chain(rest) {
+            let ip = &mut self.slab.bytes_mut(frame)[usize::from(l3)..];
+            if ip[8] <= 1 {
+                return false;
+            }
+            fast::decrement_ttl(ip);
+        }
+        p.trace.ttl_taken = 1;
+        true
+    }
+
+    /// What connection tracking makes of a packet.
+    pub(crate) fn track(&mut self, now: Moment, p: &Packet) -> Tracking {
+        let slab = &self.slab;
+        let frame = slab.bytes(&p.frame);
+        if p.rest.is_empty() {
+            return self.connections.track(now, frame, &p.layers);
+        }
+        let rest = p.rest.iter().map(|piece| {
+            let start = usize::from(piece.layers.l3) + piece.header_len;
+            &slab.bytes(&piece.frame)[start..usize::from(piece.layers.l3_end)]
+        });
+        self.connections.track_reassembled(now, frame, &p.layers, p.ip_len, rest)
+    }
+
+    /// Shows a packet to rules.
+    pub(crate) fn with_view<T>(
+        &mut self,
+        now: Moment,
+        p: &mut Packet,
+        run: impl FnOnce(&Program, &View, &mut rule::Books) -> T,
+    ) -> T {
+        let routes = &self.routes;
+        let address_type = |address| routes.address_type(address);
+        let nat = match (p.flow, &p.new) {
+            (_, Some(new)) => new.flags,
+            (Some(flow), None) => self.connections.flags_of(flow),
+            (None, None) => Flags::default(),
+        };
+        let view = View {
+            frame: self.slab.bytes(&p.frame),
+            layers: &p.layers,
+            ip_len: p.ip_len,
+            in_interface: p.in_interface,
+            out_interface: p.out_interface,
+            in_bridge_port: if p.port == p.in_interface { InterfaceId::NONE } else { p.port },
+            out_bridge_port: p.out_port,
+            connection_state: p.connection_state,
+            srcnat: nat.has(Flags::SRCNAT),
+            dstnat: nat.has(Flags::DSTNAT),
+            address_type: &address_type,
+        };
+        let mut books = rule::Books {
+            now,
+            state: &mut self.rule_state,
+            trace: &mut p.trace,
+            counters: &mut self.counters,
+            log: &mut self.log,
+        };
+        run(&self.program, &view, &mut books)
+    }
+
+    /// Gives a packet, and all its fragments, another 5-tuple.
+    pub(crate) fn rewrite(&mut self, p: &mut Packet, new: FiveTuple) {
+        translation::rewrite(self.slab.bytes_mut(&mut p.frame), &mut p.layers, &new);
+        for piece in &mut p.rest {
+            translation::rewrite(self.slab.bytes_mut(&mut piece.frame), &mut piece.layers, &new);
+        }
+    }
+
+    /// The length of the longest piece of a packet, which for most is all of it.
+    pub(crate) fn longest_piece(&self, p: &Packet) -> u16 {
+        let lens = p.rest.iter().map(|piece| piece.layers.l3_end - piece.layers.l3);
+        lens.chain([p.layers.l3_end - p.layers.l3]).max().unwrap_or(0)
+    }
+
+    /// The flow that keeps a recipe while nothing is tracked.
+    pub(crate) fn untracked_flow(&mut self, now: Moment, p: &Packet) -> Option<FlowId> {
+        let tuple = p.layers.tuple;
+        let known = self.connections.flows().find(tuple.hash(), &tuple);
+        known.or_else(|| self.connections.keep_untracked(tuple, now))
+    }
+
+    /// Whether `address` is a broadcast address here.
+    pub(crate) fn is_broadcast(&self, address: u32) -> bool {
+        let target = self.routes.target(self.routes.lookup(address));
+        matches!(target, Some(Target::Broadcast))
+    }
+
+    /// Whether `address` belongs to a network connected to `interface`: only such may enter the
+    /// ARP table.
+    pub(crate) fn is_neighbour(&self, interface: InterfaceId, address: u32) -> bool {
+        let on = self.program.addresses.iter().filter(|own| own.interface == interface);
+        on.into_iter().any(|own| own.network.contains(address))
+    }
+
+    /// The address an ICMP error about this packet comes from.
+    pub(crate) fn answer_source(&self, p: &Packet) -> Option<u32> {
+        if self.program.is_local(p.layers.tuple.dst) {
+            return Some(p.layers.tuple.dst);
+        }
+        address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)
+    }
+
+    pub(crate) fn send_arp_request(&mut self, now: Moment, request: Request) {
+        let mac = self.program.interface(request.interface).mac;
+        let Some(own) =
+            address::source(&self.program.addresses, request.interface, request.address)
+        else {
+            return;
+        };
+        let message = ArpMessage::request(mac, own, request.address);
+        match arp::frame(&mut self.pool, message, mac, request.to) {
+            Some(frame) => {
+                self.tally.made += 1;
+                flow::link_out(self, now, request.interface, frame, false);
+            }
+            None => self.discards.add(Discard::NoFrame),
+        }
+    }
+
+    /// Counts a packet that the IPv4 FastPath handler has carried from end to end.
+    pub(crate) fn count_fast_path(&mut self, waiting: &Waiting) {
+        let bytes = self.slab.bytes(&waiting.frame);
+        let l3 = usize::from(waiting.l3);
+        let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
+        if !waiting.fasttrack {
+            self.paths.ipv4_fast_path.add(ip_len.into());
+        }
+        self.interface_counts[waiting.in_interface.index()].fast_rx.add(bytes.len() as u64);
+    }
+
+    /// A second frame with the same bytes.
+    pub(crate) fn copy_frame(&mut self, frame: &Frame) -> Option<Frame> {
+        let mut copy = self.pool.alloc(frame.len())?;
+        self.tally.made += 1;
+        self.slab.bytes_mut(&mut copy).copy_from_slice(self.slab.bytes(frame));
+        Some(copy)
+    }
+
+    /// A second packet like this one, for another port of a bridge.
+    pub(crate) fn copy(&mut self, p: &Packet) -> Option<Packet> {
+        let Some(frame) = self.copy_frame(&p.frame) else {
+            self.discards.add(Discard::NoFrame);
+            return None;
+        };
+        let mut copy = self.packet(frame, p.layers, p.port);
+        (copy.in_interface, copy.out_interface) = (p.in_interface, p.out_interface);
+        (copy.fast, copy.malformed) = (p.fast, p.malformed);
+        Some(copy)
+    }
+
+    /// Whether frames that go out by an interface leave by a port of its own, which is up.
+    #[inline]
+    pub(crate) fn is_port(&self, interface: InterfaceId) -> bool {
+        usize::from(self.program.links[interface.index()].port) < self.outboxes.len()
+    }
+
+    /// Puts a frame in its port's outbox.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
+        let link = self.program.links[interface.index()];
+        let Some(outbox) = self.outboxes.get_mut(usize::from(link.port)) else {
+            return self.discard_frame(frame, Discard::InterfaceDown);
+        };
+        if fast & link.fast_tx {
+            outbox.fast.add(frame.len() as u64);
+        }
+        outbox.push(frame);
+    }
+}
