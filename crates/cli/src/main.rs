@@ -3,13 +3,14 @@
 //! ```text
 //! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
 //!            ├─► lab ───► lab (nodes, links, steps) ─► transcript ─► stdout
-//!            └─► calc  ─► wire::units ─► stdout
+//!            ├─► calc  ─► wire::units ─► stdout
+//!            └─► report ─► report::check ─► stdout
 //! ```
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 environment (a file that cannot be read, too few
 //! cores, a processor too old). Results go to stdout, progress and errors to stderr.
 //! Never holds logic worth testing by itself.
-//! Missing: **test, router, console, btest, speed-test, report**.
+//! Missing: **test, router, console, btest, speed-test**.
 
 // Arguments that are no plain words or numbers.
 mod arguments;
@@ -23,6 +24,8 @@ mod failure;
 mod labs;
 // What is shown while something takes long.
 mod progress;
+// `wirespeed report`.
+mod report;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -43,6 +46,8 @@ enum Command {
     Lab(labs::Arguments),
     /// Wire speed, layers, TCP window
     Calc(calc::Arguments),
+    /// Check results: ours, iperf3's, a vendor's table
+    Report(report::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +55,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Lab(arguments) => labs::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Calc(arguments) => {
             calc::run(&arguments);
             Ok(())

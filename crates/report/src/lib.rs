@@ -14,6 +14,9 @@ pub mod table;
 // Result files.
 pub mod json;
 
+// Whether numbers can be: ours, iperf3's, a vendor's table.
+pub mod check;
+
 // Numbers as the tables print them.
 mod number;
 

@@ -1,0 +1,62 @@
+//! `wirespeed report`: what can be done with results that are there.
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+use report::check::{self, Kind, Known};
+use std::path::PathBuf;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed report check results/run.json
+  wirespeed report check iperf3.json --link 1G
+  wirespeed report check table-2014.csv table-2016.csv --link CCR1072=8x10G")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Can these numbers be? Rates above the wire, sums that do not add up, counters that wrapped,
+    /// layers that are none
+    ///
+    /// Reads results of wirespeed, what iperf3 --json writes, and tables in CSV with columns such
+    /// as size_bytes, kpps, mbps; tx_packet, rx_packet, lost_packet; packet_l3, l3_mbps. Exits with
+    /// 1 if something is wrong; numbers that are only rounded are told and are no fault.
+    Check {
+        /// The files; those of the same shape are compared, too
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// What the wires of a device carry together: 10G, 8x1G+2x10G, CCR1072=8x10G
+        #[arg(long, value_name = "[DEVICE=]RATE", value_parser = link)]
+        link: Vec<(String, f64)>,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let What::Check { files, link } = &arguments.what;
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::Environment(format!("cannot read {}: {error}", path.display()))
+        })?;
+        Ok((path.display().to_string(), text))
+    };
+    let files = files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+    let known = Known { links: link.clone() };
+    let findings =
+        check::check(&files, &known).map_err(|error| Failure::Usage(error.to_string()))?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.iter().filter(|finding| finding.kind != Kind::Rounded).count() {
+        0 => Ok(()),
+        n => Err(Failure::Failed(format!("{n} numbers cannot be, or cannot be understood"))),
+    }
+}
+
+fn link(text: &str) -> Result<(String, f64), String> {
+    let (device, rate) = text.rsplit_once('=').unwrap_or(("", text));
+    let rate = check::link(rate).ok_or("a rate is 1G, 8x10G, 8x1G+2x10G or 1000Base-T")?;
+    Ok((device.to_string(), rate))
+}

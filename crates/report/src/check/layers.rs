@@ -1,0 +1,67 @@
+//! IP packet sizes with rates of layer 3, and of "layer 2" as the iperf3 how-to counts it: 14 bytes
+//! more, no FCS, no preamble.
+
+use super::table::{Row, Table};
+use super::{Kind, Known, L1, L2, Note, above, link};
+
+/// Checks tables of `packet_l3` and `l3_mbps` (`l2_mbps`, `link`), and of multipliers from TCP
+/// payload to layers 3 and 2 (`data_len_l`, `l3_multiplier_printed`, `l2_multiplier_printed`).
+pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
+    if !table.has("packet_l3") {
+        return false;
+    }
+    let rates = table.has("l3_mbps");
+    let multipliers = table.has("data_len_l") && table.has("l3_multiplier_printed");
+    for row in table.rows() {
+        let Some(size) = table.number(row, "packet_l3") else { continue };
+        if rates {
+            limits(table, row, size, known, note);
+        }
+        if multipliers {
+            self::multipliers(table, row, size, note);
+        }
+    }
+    rates || multipliers
+}
+
+fn limits(table: &Table, row: &Row, size: f64, known: &Known, note: &mut Note) {
+    let device = table.text(row, "dut");
+    let l3 = table.number(row, "l3_mbps");
+    let l2 = table.number(row, "l2_mbps");
+    if let Some(link) = link(table.text(row, "link")).or_else(|| known.link(device)) {
+        let wire = size + L2 + L1;
+        for (layer, printed, bytes) in
+            [("layer 3", l3, size), ("layer 2 (no FCS)", l2, size + 14.0)]
+        {
+            let most = link * bytes / wire / 1e6;
+            let Some(printed) = printed.filter(|&printed| printed > most + 0.05) else { continue };
+            let text = format!(
+                "{printed} Mbps on {layer} in packets of {size} bytes are {} what the wire \
+                 carries, {most:.1}",
+                above(printed, most)
+            );
+            note(Some(row.line), Kind::Impossible, text);
+        }
+    }
+    if let (Some(l3), Some(l2)) = (l3, l2) {
+        let expected = l3 * (size + 14.0) / size;
+        if (l2 - expected).abs() > 0.06 * (size + 14.0) / size + 0.06 {
+            let text = format!(
+                "{l2} Mbps on layer 2 do not fit {l3} on layer 3: {size} + 14 bytes make {expected:.1}"
+            );
+            note(Some(row.line), Kind::Inconsistent, text);
+        }
+    }
+}
+
+fn multipliers(table: &Table, row: &Row, size: f64, note: &mut Note) {
+    let Some(data) = table.number(row, "data_len_l").filter(|data| *data > 0.0) else { return };
+    for (name, bytes) in [("l3_multiplier_printed", size), ("l2_multiplier_printed", size + 14.0)] {
+        let Some(printed) = table.number(row, name) else { continue };
+        let exact = bytes / data;
+        if (printed - exact).abs() > 0.000_051 {
+            let text = format!("{name} is {printed}; {bytes} / {data} is {exact:.4}");
+            note(Some(row.line), Kind::Inconsistent, text);
+        }
+    }
+}
