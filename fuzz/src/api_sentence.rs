@@ -44,11 +44,11 @@ fn read(bytes: &[u8], piece: usize) -> (Vec<Sentence>, Option<Malformed>) {
     for piece in bytes.chunks(piece.max(1)) {
         decoder.feed(piece);
         loop {
-            match decoder.next() {
+            match decoder.take() {
                 Ok(Some(sentence)) => sentences.push(sentence),
                 Ok(None) => break,
                 Err(why) => {
-                    assert_eq!(decoder.next(), Err(why), "nothing comes after an error");
+                    assert_eq!(decoder.take(), Err(why), "nothing comes after an error");
                     return (sentences, Some(why));
                 }
             }

@@ -8,7 +8,8 @@
 //!
 //! Properties are alphabetical, what has its default is left out (`compact`, unless `verbose`),
 //! and physical lines hold at most 79 characters (unless `terse`, one whole command per line).
-//! Run on a device without configuration, the script gives the same tree.
+//! Run on a device without configuration, the script gives the same tree; lists with secrets
+//! ([`Access::Secret`]: `/user`) are left out, as RouterOS leaves users out.
 //!
 //! **Missing**: `file=`, `hide-sensitive` (nothing is hidden).
 
@@ -61,6 +62,10 @@ impl Run<'_> {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '/']))
         };
         for menu in self.language.menus().iter().filter(below) {
+            let has_secret = menu.properties.iter().any(|p| p.access == Access::Secret);
+            if menu.is_list() && has_secret {
+                continue;
+            }
             let text = self.export_menu(menu, style);
             self.print_text(text);
         }
@@ -137,7 +142,7 @@ fn selector(menu: &Menu, item: &Item, number: usize) -> String {
 fn properties(menu: &Menu, item: &Item, style: Style, fixed_key: Option<&str>) -> Vec<Piece> {
     let mut words = BTreeMap::new();
     for property in menu.properties {
-        if matches!(property.access, Access::ReadOnly | Access::Missing(_)) {
+        if matches!(property.access, Access::ReadOnly | Access::Secret | Access::Missing(_)) {
             continue;
         }
         let typed = item.get(property.name);

@@ -254,7 +254,8 @@ pub(crate) fn field(menu: &'static Menu, typed: &str) -> Result<(&'static str, T
         (".id", Type::Text),
     ];
     let built_in = BUILT_IN.iter().filter(|_| menu.is_list());
-    let theirs = menu.properties.iter().filter(|p| !matches!(p.access, Access::Missing(_)));
+    let theirs =
+        menu.properties.iter().filter(|p| !matches!(p.access, Access::Secret | Access::Missing(_)));
     let theirs = theirs.map(|property| (property.name, property.kind));
     let fields: Vec<(&'static str, Type)> = built_in.copied().chain(theirs).collect();
     let name = pick(fields.iter().map(|(name, _)| *name), typed)?;

@@ -76,6 +76,9 @@ pub enum Access {
     Optional,
     /// The user, and `add` is refused without it.
     Required,
+    /// The user, and nobody sees it again: a password. Its type must hash it as it is read. A list
+    /// with a secret is not exported, since what would be made of the script had another one.
+    Secret,
     /// The router: shown by `print`, refused in `set`.
     ReadOnly,
     /// RouterOS has it, we do not yet: refused, with this remark on what to do instead.
@@ -128,6 +131,11 @@ impl Property {
     /// Set by the router only.
     pub const fn read_only(self) -> Property {
         Property { access: Access::ReadOnly, ..self }
+    }
+
+    /// Set by the user, never shown: see [`Access::Secret`].
+    pub const fn secret(self) -> Property {
+        Property { access: Access::Secret, ..self }
     }
 
     /// Known to RouterOS, not implemented here: refused with `remark`.

@@ -341,7 +341,7 @@ pub(crate) fn properties(menu: &Menu, told: bool) -> impl Iterator<Item = &'stat
     menu.properties.iter().filter(move |property| match property.access {
         Access::Optional | Access::Required => true,
         Access::ReadOnly => told,
-        Access::Missing(_) => false,
+        Access::Secret | Access::Missing(_) => false,
     })
 }
 

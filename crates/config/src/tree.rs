@@ -70,6 +70,14 @@ impl Tree {
         id
     }
 
+    /// [`push`](Self::push), of an item that is disabled until the user enables it.
+    pub fn push_disabled(&mut self, menu: &Menu, values: BTreeMap<&'static str, Value>) -> ItemId {
+        let id = self.new_id();
+        let item = Item { disabled: true, ..Item::new(id, values) };
+        self.items_mut(menu.path).push(Arc::new(item));
+        id
+    }
+
     /// An identity nobody had before.
     pub(crate) fn new_id(&mut self) -> ItemId {
         self.next_id += 1;

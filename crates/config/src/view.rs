@@ -60,6 +60,9 @@ impl View<'_> {
                 let of_member = member.property(name).filter(|p| !is_missing(p.access));
                 let menu = if of_member.is_some() { member } else { menu };
                 let property = of_member.or_else(|| menu.property(name))?;
+                if property.access == Access::Secret {
+                    return None;
+                }
                 let typed = item.and_then(|item| item.get(name)).cloned();
                 let told = || match property.access {
                     Access::Missing(_) => None,

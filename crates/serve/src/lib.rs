@@ -16,4 +16,51 @@ pub mod word;
 // Sentences of words, and how they are read from any pieces.
 pub mod sentence;
 
+// What is served.
+pub mod device;
+
+// Sockets, clients, and the end of both.
+pub mod server;
+
+// A client.
+pub mod client;
+
+// Who may log in, and what they may do.
+pub mod user;
+
+// Whether programs may come over the network.
+pub mod service;
+
+// A socket that clients connect to.
+mod listener;
+
+// One client, from its first byte to its last.
+mod connection;
+
+// Checking passwords.
+mod login;
+
+// The commands a client has under way.
+mod lanes;
+
+// One of them.
+mod command;
+
+// What the device lets it do.
+mod guard;
+
+// The way back to the client.
+mod outbox;
+
+// TCP or Unix.
+mod stream;
+
+pub use client::Client;
+pub use device::Device;
 pub use sentence::Sentence;
+pub use server::Server;
+
+use config::Menu;
+
+/// The menus of the server itself: mount them into the language of a device that is served.
+pub const MENUS: &[&Menu] = &[&user::MENU, &service::MENU];

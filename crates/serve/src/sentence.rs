@@ -149,7 +149,7 @@ impl std::error::Error for Malformed {}
 #[derive(Debug)]
 pub struct Decoder {
     bounds: Bounds,
-    /// Fed, not yet read: less than a word, whatever is fed after [`next`](Self::next) said `None`.
+    /// Fed, not yet read: less than a word, whatever is fed after [`take`](Self::take) said `None`.
     bytes: Vec<u8>,
     at: usize,
     sentence: Sentence,
@@ -180,7 +180,7 @@ impl Decoder {
     ///
     /// # Errors
     /// What was refused; the same for ever after.
-    pub fn next(&mut self) -> Result<Option<Sentence>, Malformed> {
+    pub fn take(&mut self) -> Result<Option<Sentence>, Malformed> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
@@ -255,7 +255,7 @@ mod tests {
         for piece in bytes.chunks(piece.max(1)) {
             decoder.feed(piece);
             loop {
-                match decoder.next() {
+                match decoder.take() {
                     Ok(Some(sentence)) => sentences.push(sentence),
                     Ok(None) => break,
                     Err(why) => return (sentences, Some(why)),
@@ -307,15 +307,15 @@ mod tests {
     fn stays_refused_and_keeps_nothing() {
         let mut decoder = Decoder::new(Bounds::KNOWN);
         decoder.feed(b"\x01a\xff");
-        assert_eq!(decoder.next(), Err(Malformed::Control(0xff)));
+        assert_eq!(decoder.take(), Err(Malformed::Control(0xff)));
         decoder.feed(b"\x01a\0");
-        assert_eq!(decoder.next(), Err(Malformed::Control(0xff)));
+        assert_eq!(decoder.take(), Err(Malformed::Control(0xff)));
         let mut decoder = Decoder::new(Bounds::KNOWN);
         decoder.feed(b"\x01a\0");
-        assert!(decoder.next().unwrap().is_some() && decoder.next().unwrap().is_none());
+        assert!(decoder.take().unwrap().is_some() && decoder.take().unwrap().is_none());
         assert_eq!((decoder.bytes.capacity(), decoder.is_midway()), (0, false));
         decoder.feed(b"\x05ab");
-        assert_eq!((decoder.next(), decoder.is_midway()), (Ok(None), true));
+        assert_eq!((decoder.take(), decoder.is_midway()), (Ok(None), true));
     }
 
     proptest! {

@@ -1,0 +1,228 @@
+//! A device's server: its sockets, its clients, and the end of both.
+//!
+//! ```text
+//! Server ─┬─ unix(PATH)            trusted: only our own user may open it
+//!         ├─ tcp(ADDRESS)          whoever logs in
+//!         ├─ /ip service api       the same, as configured
+//!         └─ stop                  sockets closed, clients told, their commands stopped
+//! ```
+//!
+//! Each client has a thread, and each command under way another; there are at most [`CLIENTS`] of a
+//! kind, so clients from the network cannot keep the local console out.
+
+use crate::connection::Connection;
+use crate::device::Device;
+use crate::listener::{Door, Listening};
+use crate::login;
+use crate::outbox::{Outbox, fatal};
+use crate::stream::{Peer, Stream};
+use crate::{service, user};
+use config::Tree;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+/// Clients at a time, of the network and of this machine each.
+pub const CLIENTS: usize = 2048;
+
+/// The stack of a client's thread, of which an idle one touches a few pages.
+const CLIENT_STACK: usize = 256 << 10;
+
+/// How long the end waits for commands to end.
+const END: Duration = Duration::from_secs(5);
+
+/// A device being served, until stopped or dropped.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    listening: Vec<Listening>,
+}
+
+/// What all of a server's threads share.
+pub(crate) struct Shared {
+    pub(crate) device: Arc<dyn Device>,
+    pub(crate) door: login::Door,
+    clients: Mutex<Clients>,
+    gone: Condvar,
+    service: Mutex<Option<Listening>>,
+}
+
+#[derive(Default)]
+struct Clients {
+    next: u64,
+    over: bool,
+    /// Whether they are of this machine, and the connection.
+    there: BTreeMap<u64, (bool, Weak<Connection>)>,
+}
+
+impl Server {
+    /// Serves a device, so far to nobody but those whom its `/ip service` admits. A device without
+    /// users gets `admin`, with an empty password as RouterOS has it.
+    ///
+    /// # Errors
+    /// The device refuses, or its `/ip service` names a port that is not free.
+    pub fn new(device: Arc<dyn Device>) -> Result<Server, String> {
+        let mut host = device.host();
+        let mut tree = host.edit()?;
+        user::install(&mut tree);
+        service::install(&mut tree);
+        let installed = host.commit(&tree);
+        host.release();
+        installed?;
+        drop(host);
+        let shared = Arc::new(Shared {
+            device,
+            door: login::Door::default(),
+            clients: Mutex::default(),
+            gone: Condvar::new(),
+            service: Mutex::default(),
+        });
+        shared.apply_service(&tree)?;
+        Ok(Server { shared, listening: Vec::new() })
+    }
+
+    /// Listens at a path, for our own user and root, who need no password.
+    ///
+    /// # Errors
+    /// Another process listens there, or the path is not ours to use.
+    pub fn unix(&mut self, path: &Path) -> io::Result<()> {
+        self.listening.push(Listening::unix(&self.shared, path)?);
+        Ok(())
+    }
+
+    /// Listens at an address, which may leave the port (0) to the system; returns where.
+    ///
+    /// # Errors
+    /// The port is not free, or not ours to use.
+    pub fn tcp(&mut self, at: SocketAddr) -> io::Result<SocketAddr> {
+        let listening = Listening::tcp(&self.shared, at, Door::Tcp)?;
+        let address = listening.address.unwrap_or(at);
+        self.listening.push(listening);
+        Ok(address)
+    }
+
+    /// Closes all sockets and ends all connections and what they have under way. Dropping does the
+    /// same.
+    pub fn stop(self) {}
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.clients().over = true;
+        self.listening.clear();
+        self.shared.service().take();
+        let clients: Vec<_> = self.shared.clients().there.values().cloned().collect();
+        for client in clients.iter().filter_map(|(_, client)| client.upgrade()) {
+            client.outbox.stream.close();
+        }
+        let there = self.shared.clients();
+        let waited = self.shared.gone.wait_timeout_while(there, END, |c| !c.there.is_empty());
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Shared {
+    /// Takes in somebody who has connected, or says why not.
+    pub(crate) fn welcome(self: &Arc<Self>, stream: Stream, door: Door) {
+        let Ok(peer) = stream.peer() else { return };
+        let refuse = |stream: Stream, why: &str| {
+            Outbox::new(stream).send(&fatal(why));
+        };
+        if peer == Peer::Stranger {
+            return refuse(stream, "this socket belongs to another user");
+        }
+        if let (Door::Service, Peer::Remote(from)) = (door, peer)
+            && !service::is_admitted(&self.device.host().tree(), from)
+        {
+            // As RouterOS does: without a word.
+            return;
+        }
+        let is_local = peer == Peer::Local;
+        let id = {
+            let mut clients = self.clients();
+            let alike = clients.there.values().filter(|(local, _)| *local == is_local).count();
+            if alike >= CLIENTS || clients.over {
+                drop(clients);
+                return refuse(stream, &format!("too many connections ({CLIENTS})"));
+            }
+            clients.next += 1;
+            let id = clients.next;
+            clients.there.insert(id, (is_local, Weak::new()));
+            id
+        };
+        let connection = Arc::new(Connection::new(Arc::clone(self), stream, peer, id));
+        if let Some(place) = self.clients().there.get_mut(&id) {
+            place.1 = Arc::downgrade(&connection);
+        }
+        let builder = thread::Builder::new().name("api client".to_string());
+        let client = Arc::clone(&connection);
+        if builder.stack_size(CLIENT_STACK).spawn(move || client.serve()).is_err() {
+            connection.outbox.send(&fatal("no thread left for a connection"));
+        }
+    }
+
+    /// A connection and all its commands have ended.
+    pub(crate) fn leave(&self, id: u64) {
+        self.clients().there.remove(&id);
+        self.gone.notify_all();
+    }
+
+    /// Makes what `/ip service` says so.
+    ///
+    /// # Errors
+    /// The port is not free; nobody listens then.
+    pub(crate) fn apply_service(self: &Arc<Self>, tree: &Tree) -> Result<(), String> {
+        let mut listening = self.service();
+        let wanted = service::wanted(tree);
+        if listening.as_ref().and_then(|listening| listening.address) == wanted {
+            return Ok(());
+        }
+        // First the old one: the new may be the same port of more addresses.
+        *listening = None;
+        if let Some(at) = wanted.filter(|_| !self.clients().over) {
+            let new = Listening::tcp(self, at, Door::Service);
+            *listening =
+                Some(new.map_err(|error| format!("failure: cannot listen at {at}: {error}"))?);
+        }
+        Ok(())
+    }
+
+    /// A line of the device's log about somebody.
+    pub(crate) fn log_login(&self, name: &str, peer: Peer, well: bool) {
+        let from = match peer {
+            Peer::Remote(address) => format!(" from {address}"),
+            Peer::Local | Peer::Stranger => String::new(),
+        };
+        // A name is whatever somebody sent.
+        let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+        let mut host = self.device.host();
+        match well {
+            true => {
+                host.log("system,info,account", &format!("user {name} logged in{from} via api"))
+            }
+            false => host.log(
+                "system,error,critical",
+                &format!("login failure for user {name}{from} via api"),
+            ),
+        }
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn service(&self) -> MutexGuard<'_, Option<Listening>> {
+        self.service.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("clients", &self.clients().there.len()).finish()
+    }
+}
