@@ -21,21 +21,13 @@ use crate::ip::{address, arp, icmp};
 use crate::packet::{ConnectionState, Packet, View};
 use crate::program::Program;
 use crate::router::Router;
-use crate::step::Step;
+use crate::story::{Event, Made};
 use crate::trace::Trace;
 use port::Frame;
 use wire::arp::ArpMessage;
 use wire::{FiveTuple, Layers, MacAddr, Moment};
 
 impl Router {
-    /// Marks that a packet has entered a box.
-    #[inline]
-    pub(crate) fn at(&mut self, step: Step) {
-        if let Some(steps) = &mut self.steps {
-            steps.push(step);
-        }
-    }
-
     /// A packet on the slow path.
     pub(crate) fn packet(&mut self, frame: Frame, layers: Layers, port: InterfaceId) -> Packet {
         Packet {
@@ -62,6 +54,7 @@ impl Router {
 
     /// Puts a packet to its end, for a reason.
     pub(crate) fn discard(&mut self, p: Packet, why: Discard) {
+        self.tell(|| Event::Discarded(why));
         self.discards.add(why);
         self.last_discard = Some(why);
         self.tally.more_pieces += p.rest.len() as u64;
@@ -70,6 +63,7 @@ impl Router {
 
     /// Puts a frame to its end, for a reason.
     pub(crate) fn discard_frame(&mut self, frame: Frame, why: Discard) {
+        self.tell(|| Event::Discarded(why));
         self.discards.add(why);
         self.pool.free(frame);
     }
@@ -132,14 +126,17 @@ impl Router {
     pub(crate) fn decrement_ttl(&mut self, p: &mut Packet) -> bool {
         let frames = std::iter::once((&mut p.frame, p.layers.l3));
         let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, piece.layers.l3));
+        let mut ttl = 0;
         for (frame, l3) in frames.chain(rest) {
             let ip = &mut self.slab.bytes_mut(frame)[usize::from(l3)..];
-            if ip[8] <= 1 {
+            ttl = ip[8];
+            if ttl <= 1 {
                 return false;
             }
             fast::decrement_ttl(ip);
         }
         p.trace.ttl_taken = 1;
+        self.tell(|| Event::Ttl(ttl));
         true
     }
 
@@ -247,7 +244,10 @@ impl Router {
         match arp::frame(&mut self.pool, message, mac, request.to) {
             Some(frame) => {
                 self.tally.made += 1;
+                let (interface, address) = (request.interface, request.address);
+                self.tell(|| Event::Makes(Made::ArpRequest { interface, address }));
                 flow::link_out(self, now, request.interface, frame, false);
+                self.tell(|| Event::Done);
             }
             None => self.discards.add(Discard::NoFrame),
         }

@@ -9,11 +9,13 @@
 use crate::interface::bridge;
 use crate::router::{InterfaceCounts, Router};
 use crate::status;
+use crate::tool::explain;
 use crate::tool::ping::{FLOOD_PING, PING};
 use config::{Call, Command, Display, ItemId, Tree, Unnamed};
 
 /// The commands of the router's menus, for [`config::Interpreter::with_commands`].
-pub static COMMANDS: [&Command; 12] = [
+pub static COMMANDS: [&Command; 13] = [
+    &explain::COMMAND,
     &PING,
     &FLOOD_PING,
     &reset("/ip firewall filter"),

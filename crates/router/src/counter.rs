@@ -48,6 +48,11 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// As many counters, all at zero.
+    pub(crate) fn zeroed(&self) -> Counters {
+        Counters { counts: vec![Count::default(); self.counts.len()] }
+    }
+
     /// Makes place for the counters of a book; those that are fresh begin at zero.
     pub fn admit(&mut self, fresh: &Fresh<CounterId>) {
         self.counts.resize(self.counts.len().max(fresh.end), Count::default());

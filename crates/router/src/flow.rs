@@ -39,6 +39,7 @@ use crate::program::{BridgeAt, Kind};
 use crate::queue::leaf as queues;
 use crate::router::Router;
 use crate::step::Step;
+use crate::story::Event;
 use leave::{Onward, ip_total_len, next_hop, record, to_neighbour, way_out};
 use local::{arp_in, local_in, refuse};
 use port::Frame;
@@ -48,7 +49,8 @@ use translate::{dst_nat, settle, src_nat};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
 
-pub(crate) use leave::{Hop, Leaving, queue};
+pub(crate) use leave::{Hop, Leaving, Unkept, queue};
+pub(crate) use local::local_out;
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
@@ -95,8 +97,12 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
         r.hosts[bridge.0].learn(src.to_u64(), p.port, now.as_millis_u32());
     }
     match r.program.bridge(bridge).decide(p.port, dst, &r.hosts[bridge.0]) {
-        Decision::Local => bridge_input(r, now, p),
+        Decision::Local => {
+            r.tell(|| Event::Bridged { ports: Vec::new(), local: true });
+            bridge_input(r, now, p)
+        }
         Decision::Port(port) => {
+            r.tell(|| Event::Bridged { ports: vec![port], local: false });
             count_bridged(r, &p);
             bridge_forward(r, now, p, port)
         }
@@ -104,6 +110,7 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
         Decision::Flood { ports, local } => {
             let mut targets = std::mem::take(&mut r.targets);
             targets.extend_from_slice(ports);
+            r.tell(|| Event::Bridged { ports: targets.clone(), local });
             let last = if local { None } else { targets.pop() };
             count_bridged(r, &p);
             for port in targets.drain(..) {
@@ -131,6 +138,7 @@ fn count_bridged(r: &mut Router, p: &Packet) {
 fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
     (p.out_interface, p.out_port) = (p.in_interface, to);
     r.at(Step::BridgeForward);
+    r.tell(|| Event::To(to));
     if !bridge_accepts(r, now, Chain::Forward, &mut p) {
         return r.discard(p, Discard::BridgeFilterDrop);
     }
@@ -167,6 +175,7 @@ fn bridge_output(r: &mut Router, now: Moment, bridge: BridgeAt, frame: Frame, fa
         Decision::Flood { ports, .. } => targets.extend_from_slice(ports),
         Decision::Local | Decision::Discard(_) => {}
     }
+    r.tell(|| Event::Bridged { ports: targets.clone(), local: false });
     let last = targets.pop();
     for port in targets.drain(..) {
         if let Some(copy) = r.copy(&p) {
@@ -187,6 +196,7 @@ fn bridge_output(r: &mut Router, now: Moment, bridge: BridgeAt, frame: Frame, fa
 fn bridge_output_by(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
     p.out_port = to;
     r.at(Step::BridgeOutput);
+    r.tell(|| Event::To(to));
     if !bridge_accepts(r, now, Chain::Output, &mut p) {
         return r.discard(p, Discard::BridgeFilterDrop);
     }
@@ -231,7 +241,9 @@ fn routing(r: &mut Router, now: Moment, p: Packet) {
         return r.discard(p, why);
     }
     r.at(Step::RoutingDecision);
-    let leaf = r.routes.lookup(p.layers.tuple.dst);
+    let dst = p.layers.tuple.dst;
+    let leaf = r.routes.lookup(dst);
+    r.tell_route(dst);
     match r.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
@@ -255,6 +267,7 @@ fn routing(r: &mut Router, now: Moment, p: Packet) {
 fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
     let hop = next_hop(r, leaf, &p);
     p.out_interface = hop.interface;
+    r.tell(|| Event::NextHop(hop));
     p.fast &= r.program.ipv4_fast_path() || p.fasttrack;
     r.at(Step::Ttl);
     if !r.decrement_ttl(&mut p) {
@@ -299,13 +312,17 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
 pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::LocalOut);
     r.at(Step::RoutingDecision);
+    let dst = p.layers.tuple.dst;
+    r.tell_route(dst);
     let Some(mut way) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
     p.out_interface = way.interface();
+    if let Onward::Out(hop) = way {
+        r.tell(|| Event::NextHop(hop));
+    }
     r.at(Step::RawOutput);
     r.at(Step::TrackOutput);
     let Some(mut p) = track(r, now, p) else { return };
     // What answers a translated connection is translated back, and may go another way then.
-    let dst = p.layers.tuple.dst;
     if let Err(why) = dst_nat(r, now, &mut p) {
         return r.discard(p, why);
     }
@@ -350,7 +367,8 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         leaf = queues.classify(tuple.src, tuple.dst, p.in_interface, p.out_interface);
         r.at(Step::IpsecPolicy);
     }
-    record(r, now, &p, hop, leaf);
+    let kept = record(r, now, &p, hop, leaf);
+    r.tell(|| Event::Kept(kept));
     if p.fasttrack && p.fast {
         r.paths.ipv4_fasttrack.add(p.ip_len.into());
         r.interface_counts[p.in_interface.index()].fast_rx.add(p.frame.len() as u64);
@@ -368,10 +386,14 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     r.recycle(p.trace);
     match leaf {
         None => ip_out(r, now, leaving),
-        Some(leaf) => match r.queues.offer(leaf, now, len) {
-            queues::Decision::Pass => ip_out(r, now, leaving),
-            verdict => queue(r, leaf, verdict, leaving, len),
-        },
+        Some(leaf) => {
+            let decision = r.queues.offer(leaf, now, len);
+            r.tell(|| Event::Queued { leaf, decision });
+            match decision {
+                queues::Decision::Pass => ip_out(r, now, leaving),
+                verdict => queue(r, leaf, verdict, leaving, len),
+            }
+        }
     }
 }
 
@@ -385,6 +407,7 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast, fasttrack });
             continue;
         }
+        r.tell(|| Event::Split { mtu });
         let mut pieces = std::mem::take(&mut r.pieces);
         let whole = fragment::split(&mut r.pool, frame, l3.into(), mtu, |f| pieces.push(f));
         r.tally.consumed += 1;
@@ -418,6 +441,9 @@ fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool
     r.at(Step::Encapsulation);
     r.at(Step::InterfaceHtb);
     r.at(Step::PhysicalOut);
+    if r.is_port(interface) {
+        r.tell(|| Event::Sent(interface));
+    }
     r.transmit(interface, frame, fast);
 }
 

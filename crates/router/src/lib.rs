@@ -24,6 +24,8 @@ mod outbox;
 mod recipe;
 // The boxes of the published packet flow, by name.
 pub mod step;
+// What happens to a packet, told while somebody listens.
+mod story;
 
 // Where every frame is, and what the tables hold: for tests and status.
 pub mod account;
@@ -54,7 +56,7 @@ pub mod status;
 // What the console can tell it to do beside changing its configuration.
 pub mod commands;
 
-// The router's own tools: ping, torch, the sniffer.
+// The router's own tools: ping, torch, the sniffer, explain.
 pub mod tool;
 
 pub use commands::COMMANDS;

@@ -19,6 +19,11 @@ impl Outbox {
         self.frames.push(frame);
     }
 
+    /// Takes the frames out again, of a router that has no ports.
+    pub(crate) fn take(&mut self) -> Vec<Frame> {
+        std::mem::take(&mut self.frames)
+    }
+
     /// Hands everything to the port and returns what went. `batch` is empty before and after.
     #[inline]
     pub(crate) fn flush<P: Port>(

@@ -37,7 +37,7 @@ pub(crate) struct Way {
 }
 
 /// A way, the counters on it, and what has passed since they were last brought up to date.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(crate) way: Way,
     pub(crate) count: Count,
@@ -104,6 +104,15 @@ impl Recipes {
         let number = self.list.len() as u32;
         self.numbers.insert(hash, number);
         number
+    }
+
+    /// The recipe of this number alone, which is then number 1, and of the same generation: for a
+    /// trial.
+    pub(crate) fn only(&self, number: Option<u32>) -> Recipes {
+        let recipe = number.and_then(|number| self.list.get((number as usize).wrapping_sub(1)));
+        let alone = |recipe: &Recipe| Recipe { same_hash: 0, ..recipe.clone() };
+        let list = recipe.map(alone).into_iter().collect();
+        Recipes { list, generation: self.generation, ..Recipes::default() }
     }
 
     /// Brings the rules' counters up to date.

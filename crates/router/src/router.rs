@@ -29,7 +29,7 @@ use crate::outbox::Outbox;
 use crate::program::{PortInfo, Program};
 use crate::queue::leaf::Queues;
 use crate::recipe::Recipes;
-use crate::step::Step;
+use crate::story::Event;
 use crate::tool::Tools;
 use crate::trace::Trace;
 use config::{Item, Tree};
@@ -116,8 +116,8 @@ pub struct Router {
     pub(crate) targets: Vec<InterfaceId>,
     /// Scratch for fragmentation.
     pub(crate) pieces: Vec<Frame>,
-    /// The boxes a packet passes, while somebody wants to know.
-    pub(crate) steps: Option<Vec<Step>>,
+    /// What happens to packets on the slow path, while somebody listens.
+    pub(crate) story: Option<Vec<Event>>,
     /// Whether only the slow path is used: the reference that faster ones are compared with.
     reference: bool,
     /// What tools that run have here.
@@ -132,6 +132,11 @@ impl Router {
     /// # Panics
     /// If there are no ports, or more than 1,000.
     pub fn new(ports: Vec<PortInfo>, slab: &Slab) -> Router {
+        Router::with_room(ports, slab, MAX_ENTRIES)
+    }
+
+    /// [`new`](Self::new), with room for `max` connections.
+    pub(crate) fn with_room(ports: Vec<PortInfo>, slab: &Slab, max: usize) -> Router {
         assert!((1..=1000).contains(&ports.len()), "{} ports", ports.len());
         let tree = Program::factory_tree(&ports);
         let mut router = Router {
@@ -142,7 +147,7 @@ impl Router {
             neighbours: Neighbours::default(),
             counters: Counters::default(),
             discards: Discards::default(),
-            connections: Connections::new(MAX_ENTRIES),
+            connections: Connections::new(max),
             reassembly: Reassembly::default(),
             rule_state: RuleState::new(SEED),
             log: Log::new(LOG_LINES),
@@ -166,7 +171,7 @@ impl Router {
             released: Vec::new(),
             targets: Vec::new(),
             pieces: Vec::new(),
-            steps: None,
+            story: None,
             reference: false,
             tools: Tools::default(),
             last_discard: None,
@@ -259,6 +264,11 @@ impl Router {
         self.reference = reference;
     }
 
+    /// Whether it does.
+    pub(crate) fn reference(&self) -> bool {
+        self.reference
+    }
+
     /// The compiled configuration.
     pub fn program(&self) -> &Program {
         &self.program
@@ -297,11 +307,6 @@ impl Router {
     /// The neighbours.
     pub fn neighbours(&self) -> &Neighbours {
         &self.neighbours
-    }
-
-    /// Notes the boxes that slow-path packets pass from now on; returns those noted so far.
-    pub fn watch_steps(&mut self) -> Vec<Step> {
-        self.steps.replace(Vec::new()).unwrap_or_default()
     }
 
     #[inline]

@@ -18,6 +18,7 @@ use crate::firewall::matcher::{Matcher, ORDER, What};
 use crate::firewall::read::{Surroundings, text};
 use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
 use crate::firewall::state::SlotBook;
+use crate::firewall::told::Note;
 use crate::interface::Names;
 use config::{Item, ItemId, Tree, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -278,6 +279,7 @@ impl<'a, A: Table> Compiler<'a, A> {
             chains: Vec::new(),
             gates: Vec::new(),
             rules: Vec::new(),
+            notes: Vec::new(),
             lists: lists.clone(),
             invalid: self.invalid,
         };
@@ -288,16 +290,18 @@ impl<'a, A: Table> Compiler<'a, A> {
             let start = ruleset.rules.len() as u32;
             while let Some(draft) = drafts.next_if(|draft| draft.chain == chain) {
                 let mut gate = Gate::OPEN;
-                let rest =
-                    draft.matchers.into_iter().filter(|matcher| !(gated && gate.absorb(matcher)));
+                let absorbed = |matcher: &Matcher| gated && gate.absorb(matcher);
+                let (gate_of, rest): (Vec<_>, Vec<_>) =
+                    draft.matchers.into_iter().partition(absorbed);
                 let rule = Rule {
-                    matchers: rest.collect(),
+                    matchers: rest.into(),
                     counter: book.of(draft.item.id),
                     log: log_head(draft.item, name),
                     step: draft.action.step,
                 };
                 ruleset.rules.push(rule);
                 ruleset.gates.push(gate);
+                ruleset.notes.push(Note { item: draft.item.id, gate: gate_of.into() });
             }
             ruleset.chains.push(Chain { rules: start..ruleset.rules.len() as u32 });
         }

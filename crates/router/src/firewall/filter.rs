@@ -32,6 +32,13 @@ pub enum FilterChain {
     Output = 2,
 }
 
+impl FilterChain {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        Last::HOOKS[self as usize].name
+    }
+}
+
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {

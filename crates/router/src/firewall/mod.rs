@@ -44,6 +44,9 @@ pub mod matcher;
 // What rules remember between packets: buckets, counts, the dice.
 pub mod state;
 
+// Why rules did not match, for somebody who asks.
+pub(crate) mod told;
+
 // Log lines of rules.
 pub mod log;
 

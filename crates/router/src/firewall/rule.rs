@@ -27,6 +27,7 @@ use crate::firewall::invalid::Invalid;
 use crate::firewall::log::{Log, LogHead};
 use crate::firewall::matcher::Matcher;
 use crate::firewall::state::RuleState;
+use crate::firewall::told::Note;
 use crate::packet::View;
 use crate::trace::Trace;
 use config::ItemId;
@@ -43,6 +44,8 @@ pub struct Ruleset<A> {
     /// One gate and one rule each, chain by chain.
     pub(crate) gates: Vec<Gate>,
     pub(crate) rules: Vec<Rule<A>>,
+    /// One each as well: read only when somebody asks why.
+    pub(crate) notes: Vec<Note>,
     pub(crate) lists: Arc<AddressLists>,
     pub(crate) invalid: BTreeMap<ItemId, Invalid>,
 }
@@ -114,15 +117,26 @@ impl<A: Copy> Ruleset<A> {
         let facts = Facts::of(view);
         books.state.returns.clear();
         loop {
-            let Some(at) = self.next(rules.clone(), &facts) else {
+            let next = self.next(rules.clone(), &facts);
+            if books.state.told.is_some() {
+                self.tell_passed_over(rules.start..next.unwrap_or(rules.end), view, books);
+            }
+            let Some(at) = next else {
                 let Some((start, end)) = books.state.returns.pop() else { return outcome };
                 rules = start..end;
                 continue;
             };
             rules.start = at + 1;
             let rule = &self.rules[at as usize];
-            if !rule.matchers.iter().all(|matcher| matcher.matches(view, &self.lists, books)) {
+            let mut matchers = rule.matchers.iter();
+            if let Some(failed) = matchers.find(|m| !m.matches(view, &self.lists, books)) {
+                if books.state.told.is_some() {
+                    self.tell(at, Some(failed.failed(view)), books);
+                }
                 continue;
+            }
+            if books.state.told.is_some() {
+                self.tell(at, None, books);
             }
             books.counters.add(rule.counter, u64::from(view.ip_len));
             books.trace.counters.push(rule.counter);

@@ -8,6 +8,7 @@
 
 use crate::book::{Book, Fresh};
 use crate::firewall::syntax::{Limit, Nth};
+use crate::firewall::told::Met;
 use std::time::Duration;
 use wire::Moment;
 
@@ -25,12 +26,14 @@ impl From<u32> for SlotId {
 }
 
 /// The memory of all rules.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RuleState {
     slots: Vec<Slot>,
     dice: u64,
     /// Where to go on after `return`: the walk's stack, here for its memory.
     pub(crate) returns: Vec<(u32, u32)>,
+    /// The rules a packet met, while somebody wants to know.
+    pub(crate) told: Option<Vec<Met>>,
 }
 
 /// One rule's memory.
@@ -51,7 +54,7 @@ const TICK: Duration = Duration::from_millis(10);
 impl RuleState {
     /// No memory yet. `seed` decides what the dice show.
     pub fn new(seed: u64) -> RuleState {
-        RuleState { slots: Vec::new(), dice: seed, returns: Vec::new() }
+        RuleState { slots: Vec::new(), dice: seed, returns: Vec::new(), told: None }
     }
 
     /// Makes place for the memory of a book's items; what is fresh remembers nothing.

@@ -14,6 +14,7 @@ use crate::program::Kind;
 use crate::queue::leaf::{Decision, QueueLeafId};
 use crate::recipe::Way;
 use crate::router::Router;
+use crate::story::Event;
 use port::Frame;
 use wire::Moment;
 use wire::layers::protocol;
@@ -29,6 +30,7 @@ pub(crate) fn queue(
     if verdict == Decision::Enqueue {
         return r.queues.enqueue(leaf, leaving, len);
     }
+    r.tell(|| Event::Discarded(Discard::QueueFull));
     r.discards.add(Discard::QueueFull);
     r.tally.more_pieces += leaving.rest.len() as u64;
     r.pool.free(leaving.frame);
@@ -52,14 +54,41 @@ pub(crate) struct Leaving {
     pub(crate) hop: Hop,
 }
 
-/// Keeps what the packet went through as its flow's recipe, if the next one would go the same way.
+/// Why what a packet went through is not kept for the next one of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unkept {
+    /// Neither TCP nor UDP.
+    Protocol,
+    /// The IP header has options.
+    Options,
+    /// A fragment, or a datagram that came in fragments.
+    Fragments,
+    /// Something on the way remembers, reads the payload or writes a log line; or it was a
+    /// connection's first packet.
+    Once,
+    /// It came in, or goes out, by a bridge, or is the router's own.
+    Bridge,
+    /// It belongs to no connection.
+    Invalid,
+    /// Its connection is still changing: the next packet may be treated differently.
+    Unsettled,
+    /// The next packet will be FastTracked.
+    Fasttrack,
+    /// The neighbour is not known yet.
+    Neighbour,
+    /// No room in the table of flows.
+    Full,
+}
+
+/// Keeps what the packet went through as its flow's recipe, if the next one would go the same way;
+/// else says why not.
 pub(super) fn record(
     r: &mut Router,
     now: Moment,
     p: &Packet,
     hop: Hop,
     queue: Option<QueueLeafId>,
-) {
+) -> Result<(), Unkept> {
     let plain = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
         && p.layers.l4 == p.layers.l3 + 20
         && p.layers.l3 == 14
@@ -71,28 +100,44 @@ pub(super) fn record(
         && matches!(r.program.interface(hop.interface).kind, Kind::Ethernet { .. });
     let tracked = p.connection_state != ConnectionState::Invalid || p.fasttrack;
     if !plain || !direct || !tracked {
-        return;
+        return Err(unkept(p, direct));
     }
     let flow = match p.flow {
         Some(flow) if p.fasttrack || r.connections.is_settled(flow) => flow,
         None if !r.program.tracking => match r.untracked_flow(now, p) {
             Some(flow) => flow,
-            None => return,
+            None => return Err(Unkept::Full),
         },
-        _ => return,
+        _ => return Err(Unkept::Unsettled),
     };
     // What a FastTracked connection sends by the regular way is counted apart, and the next packet
     // most likely takes the other way.
     if Connections::fasttrack_allows(r.connections.flow(flow)) && !p.fasttrack {
-        return;
+        return Err(Unkept::Fasttrack);
     }
-    let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else { return };
+    let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else {
+        return Err(Unkept::Neighbour);
+    };
     let way =
         Way { guard: p.trace.guard, port: p.port, queue, fasttrack: p.fasttrack, fast: p.fast };
     let number = r.recipes.number(way, &p.trace);
     let generation = r.recipes.generation();
     let flow = r.connections.flow_mut(flow);
     (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
+    Ok(())
+}
+
+/// The first reason not to keep it, of those that the packet itself gives.
+#[cold]
+fn unkept(p: &Packet, direct: bool) -> Unkept {
+    match p {
+        _ if !matches!(p.layers.protocol, protocol::TCP | protocol::UDP) => Unkept::Protocol,
+        _ if p.layers.options => Unkept::Options,
+        _ if p.layers.fragment || !p.rest.is_empty() => Unkept::Fragments,
+        _ if !direct => Unkept::Bridge,
+        _ if p.trace.once => Unkept::Once,
+        _ => Unkept::Invalid,
+    }
 }
 
 /// Where a packet goes next.
@@ -167,6 +212,7 @@ pub(crate) fn ecmp_way(src: u32, dst: u32, ways: usize) -> usize {
 pub(super) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
     match r.neighbours.want(now, hop.interface, hop.address) {
         Want::Ready(id) => {
+            r.tell(|| Event::Neighbour(hop));
             let adjacency = &mut r.neighbours.adjacencies_mut()[id.index()];
             adjacency.used_ms = now.as_millis_u32();
             let header = adjacency.header;
@@ -181,6 +227,8 @@ pub(super) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
             link_out(r, now, hop.interface, waiting.frame, waiting.fast);
         }
         Want::Wait(id, request) => {
+            let asked = request.is_none();
+            r.tell(|| Event::Waits { hop, asked });
             if let Some(request) = request {
                 r.send_arp_request(now, request);
             }

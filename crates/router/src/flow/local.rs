@@ -8,6 +8,7 @@ use crate::interface::InterfaceId;
 use crate::ip::{arp, icmp};
 use crate::packet::{ConnectionState, Packet};
 use crate::router::Router;
+use crate::story::{Event, Made};
 use port::Frame;
 use wire::arp::Operation;
 use wire::layers::{self, protocol};
@@ -15,6 +16,7 @@ use wire::{Arp, Moment, checksum};
 
 /// LOCAL IN: the router's own programs. One answers pings, one waits for the answers to its own.
 pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
+    r.tell(|| Event::Local);
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
     }
@@ -25,12 +27,21 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
             _ => return r.discard(p, Discard::NoListener),
         },
         protocol::TCP => {
+            r.tell(|| Event::Refuses(Discard::NoListener));
             if let Some(reset) = r.tcp_reset(&p) {
+                r.tell(|| Event::Makes(Made::TcpReset));
                 local_out(r, now, reset);
+                r.tell(|| Event::Done);
             }
         }
-        protocol::UDP => answer(r, now, &p, icmp::Error::PORT_UNREACHABLE),
-        _ => answer(r, now, &p, icmp::Error::PROTOCOL_UNREACHABLE),
+        protocol => {
+            let error = match protocol {
+                protocol::UDP => icmp::Error::PORT_UNREACHABLE,
+                _ => icmp::Error::PROTOCOL_UNREACHABLE,
+            };
+            r.tell(|| Event::Refuses(Discard::NoListener));
+            answer(r, now, &p, error)
+        }
     }
     r.discard(p, Discard::NoListener)
 }
@@ -52,12 +63,13 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
     (p.flow, p.related, p.translated) = (None, None, None);
     p.connection_state = ConnectionState::Untracked;
     p.trace.clear();
+    r.tell(|| Event::Turned);
     output(r, now, p)
 }
 
 /// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
 /// Ethernet header.
-pub(super) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
+pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
     match layers::network(r.slab.bytes(&frame)) {
         Ok(layers) => {
             let p = r.packet(frame, layers, InterfaceId::NONE);
@@ -103,7 +115,9 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         match arp::frame(&mut r.pool, reply, mac, message.sender_mac) {
             Some(frame) => {
                 r.tally.made += 1;
+                r.tell(|| Event::Makes(Made::ArpReply));
                 link_out(r, now, interface, frame, false);
+                r.tell(|| Event::Done);
             }
             None => r.discards.add(Discard::NoFrame),
         }
@@ -113,6 +127,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
 
 /// Discards a packet and, where the RFCs allow, says so to its sender.
 pub(crate) fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error: icmp::Error) {
+    r.tell(|| Event::Refuses(why));
     let frame = r.slab.bytes(&p.frame);
     if icmp::may_answer(frame, &p.layers) && !r.is_broadcast(p.layers.tuple.dst) {
         answer(r, now, &p, error);
@@ -124,6 +139,7 @@ pub(crate) fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error
 pub(super) fn answer(r: &mut Router, now: Moment, p: &Packet, error: icmp::Error) {
     let Some(src) = r.answer_source(p) else { return };
     if !r.icmp_limit.allows(now, error.kind) {
+        r.tell(|| Event::Discarded(Discard::IcmpRateLimited));
         return r.discards.add(Discard::IcmpRateLimited);
     }
     let (l3, end) = (usize::from(p.layers.l3), usize::from(p.layers.l3_end));
@@ -132,7 +148,10 @@ pub(super) fn answer(r: &mut Router, now: Moment, p: &Packet, error: icmp::Error
     match icmp::error(&mut r.pool, original, error, src) {
         Some(frame) => {
             r.tally.made += 1;
+            let (kind, code) = (error.kind, error.code);
+            r.tell(|| Event::Makes(Made::IcmpError { kind, code }));
             local_out(r, now, frame);
+            r.tell(|| Event::Done);
         }
         None => r.discards.add(Discard::NoFrame),
     }

@@ -7,6 +7,7 @@ use crate::interface::bridge::filter::Chain;
 use crate::ip::icmp;
 use crate::packet::Packet;
 use crate::router::Router;
+use crate::story::{Event, Made, Table};
 use wire::Moment;
 
 /// Walks a packet through a chain of `/ip firewall filter`.
@@ -16,7 +17,10 @@ pub(super) fn filter(
     chain: FilterChain,
     p: &mut Packet,
 ) -> FilterVerdict {
-    r.with_view(now, p, |program, view, books| program.filter.run(chain, view, books))
+    let verdict =
+        r.with_view(now, p, |program, view, books| program.filter.run(chain, view, books));
+    r.tell_rules(Table::Filter, chain.name());
+    verdict
 }
 
 /// Does what the filter said; `None` if the packet is gone.
@@ -28,6 +32,7 @@ pub(super) fn verdict_says(
 ) -> Option<Packet> {
     if let (true, Some(flow)) = (verdict.fasttrack, p.flow) {
         r.connections.set_fasttrack(flow);
+        r.tell(|| Event::MarkedFasttrack);
     }
     match verdict.decision {
         Decision::Accept => return Some(p),
@@ -37,8 +42,11 @@ pub(super) fn verdict_says(
                 refuse(r, now, p, Discard::FilterReject, icmp::Error::new(kind, code));
             }
             Answer::TcpReset => {
+                r.tell(|| Event::Refuses(Discard::FilterReject));
                 if let Some(reset) = r.tcp_reset(&p) {
+                    r.tell(|| Event::Makes(Made::TcpReset));
                     local_out(r, now, reset);
+                    r.tell(|| Event::Done);
                 }
                 r.discard(p, Discard::FilterReject);
             }
@@ -52,5 +60,9 @@ pub(super) fn bridge_accepts(r: &mut Router, now: Moment, chain: Chain, p: &mut 
     if r.program.bridge_filter.is_empty() {
         return true;
     }
-    r.with_view(now, p, |program, view, books| program.bridge_filter.accepts(chain, view, books))
+    let accepts = r.with_view(now, p, |program, view, books| {
+        program.bridge_filter.accepts(chain, view, books)
+    });
+    r.tell_rules(Table::BridgeFilter, Chain::NAMES[chain as usize]);
+    accepts
 }

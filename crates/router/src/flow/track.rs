@@ -5,6 +5,7 @@ use crate::firewall::connection::{Connections, FlowId};
 use crate::ip::fragment::Collected;
 use crate::packet::Packet;
 use crate::router::Router;
+use crate::story::Event;
 use wire::Moment;
 use wire::layers::protocol;
 
@@ -20,10 +21,13 @@ pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet
     if let Some(flow) = fasttracked(r, &p) {
         r.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
         (p.flow, p.fasttrack) = (Some(flow), true);
+        r.tell(|| Event::Fasttracked { flow });
         return Some(p);
     }
     p.fast = false;
     let tracking = r.track(now, &p);
+    let (state, flow, related) = (tracking.state, tracking.flow, tracking.related);
+    r.tell(|| Event::Tracked { state, flow, related });
     p.connection_state = tracking.state;
     (p.flow, p.new, p.related) = (tracking.flow, tracking.new, tracking.related);
     if tracking.full {
@@ -55,7 +59,10 @@ pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packe
     let (frame, trace) = (p.frame, p.trace);
     r.recycle(trace);
     match r.reassembly.collect(now, &slab, frame, p.layers) {
-        Collected::Held => None,
+        Collected::Held => {
+            r.tell(|| Event::Collected);
+            None
+        }
         Collected::Full(frame) => {
             r.discard_frame(frame, Discard::ReassemblyFull);
             None
@@ -79,7 +86,8 @@ pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packe
 /// Enters the connection of a first packet that the router does not drop.
 pub(super) fn confirm(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
     if let Some(new) = p.new.take() {
-        r.connections.confirm(&new, now)?;
+        let flow = r.connections.confirm(&new, now)?;
+        r.tell(|| Event::Entered(flow));
     }
     Ok(())
 }

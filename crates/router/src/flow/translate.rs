@@ -8,6 +8,7 @@ use crate::interface::InterfaceId;
 use crate::ip::address;
 use crate::packet::Packet;
 use crate::router::Router;
+use crate::story::{Event, Table};
 use wire::layers::protocol;
 use wire::{FiveTuple, Ipv4Prefix, Moment};
 
@@ -17,9 +18,13 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         p.trace.once = true;
         let verdict = match p.port {
             InterfaceId::NONE => NatVerdict::None, // dstnat is for what comes in
-            _ => r.with_view(now, p, |program, view, books| {
-                program.nat.run(NatChain::Dstnat, view, books)
-            }),
+            _ => {
+                let verdict = r.with_view(now, p, |program, view, books| {
+                    program.nat.run(NatChain::Dstnat, view, books)
+                });
+                r.tell_rules(Table::Nat, "dstnat");
+                verdict
+            }
         };
         let target = match verdict {
             NatVerdict::Dst { addresses, ports } => Some((addresses, ports)),
@@ -56,7 +61,10 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         let (dst, dst_port) = (new.dst, new.dst_port);
         let src_port =
             if p.layers.protocol == protocol::ICMP { dst_port } else { p.layers.tuple.src_port };
+        let from = p.layers.tuple;
         r.rewrite(p, FiveTuple { dst, dst_port, src_port, ..p.layers.tuple });
+        let to = p.layers.tuple;
+        r.tell(|| Event::Translated { from, to });
     }
     Ok(())
 }
@@ -81,6 +89,7 @@ pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         let verdict = r.with_view(now, p, |program, view, books| {
             program.nat.run(NatChain::Srcnat, view, books)
         });
+        r.tell_rules(Table::Nat, "srcnat");
         let target = match verdict {
             NatVerdict::Src { addresses, ports } => Some((addresses, ports)),
             NatVerdict::Masquerade { ports } => {
@@ -100,8 +109,10 @@ pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         p.translated = Some(new.translated);
         p.new = Some(new);
     }
-    if let Some(new) = p.translated {
-        r.rewrite(p, new);
+    if let Some(to) = p.translated {
+        let from = p.layers.tuple;
+        r.rewrite(p, to);
+        r.tell(|| Event::Translated { from, to });
     }
     Ok(())
 }

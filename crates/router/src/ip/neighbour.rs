@@ -179,6 +179,23 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
+    /// The same neighbours in the same places, for whom nothing waits and nothing is due: for a
+    /// trial.
+    pub(crate) fn trial(&self) -> Neighbours {
+        let entry = |entry: &Entry| Entry { waiting: VecDeque::new(), ..*entry };
+        Neighbours {
+            adjacencies: self.adjacencies.clone(),
+            entries: self.entries.iter().map(entry).collect(),
+            index: self.index.clone(),
+            free: self.free.clone(),
+            deadlines: BTreeSet::new(),
+            live: self.live,
+            removed: false,
+            max_entries: self.max_entries,
+            timeout: self.timeout,
+        }
+    }
+
     /// The adjacency; not ready for `NONE`.
     #[inline]
     pub fn adjacency(&self, id: NeighbourId) -> &Adjacency {

@@ -208,6 +208,18 @@ impl Routes {
         self.leaves[usize::from(id.0)].neighbour = neighbour;
     }
 
+    /// Makes the leaves those that [`leaves`](Self::leaves) gave: what a trial remembered is
+    /// forgotten.
+    pub(crate) fn restore(&mut self, leaves: Vec<Leaf>) {
+        self.leaves = leaves;
+    }
+
+    /// The route that an address takes: the longest prefix there is.
+    pub fn prefix_of(&self, address: u32) -> Option<Ipv4Prefix> {
+        let prefixes = (0..=32).rev().map(|len| Ipv4Prefix::new(address, len));
+        prefixes.into_iter().find(|&prefix| self.best(prefix).is_some())
+    }
+
     /// Forgets all neighbours: their places were used again.
     pub fn forget_neighbours(&mut self) {
         for leaf in &mut self.leaves {

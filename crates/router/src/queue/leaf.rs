@@ -206,6 +206,18 @@ impl<T> Queues<T> {
         }
     }
 
+    /// The same leaves with the same tokens, in which nothing but numbers waits: for a trial.
+    pub(crate) fn trial(&self) -> Queues<T> {
+        let empty = |node: &Node<T>| Node { waiting: None, len: node.len, next: node.next };
+        Queues {
+            leaves: self.leaves.clone(),
+            cold: self.cold.clone(),
+            nodes: self.nodes.iter().map(empty).collect(),
+            free: self.free,
+            ..Queues::default()
+        }
+    }
+
     /// Asks for the leaf's cache line.
     #[inline]
     pub fn prefetch(&self, id: QueueLeafId) {

@@ -80,13 +80,13 @@ pub(crate) struct Answer {
 }
 
 /// The pings under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Echoes {
     last: u16,
     pings: BTreeMap<PingId, Ping>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Ping {
     request: Request,
     /// Numbers not answered yet, and when they were sent.

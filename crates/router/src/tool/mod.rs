@@ -17,6 +17,8 @@
 //! Packets of the router's own leave by LOCAL OUT and come back by LOCAL IN, as all others do.
 //! Never: reads a clock, writes a file (a job hands what is to be written to whoever polls it).
 
+// `/tool explain`: a packet's way through the router, in words.
+pub mod explain;
 // Echo requests of the router's own: sent, answered, refused.
 pub(crate) mod echo;
 // `/ping` and `/tool flood-ping`.
@@ -54,6 +56,7 @@ impl Router {
     ) -> Result<Started<Router>, String> {
         match (call.command.menu, call.command.name) {
             ("/", "ping") => ping::start(self, call, now),
+            ("/tool", "explain") => explain::start(self, call, tree, now),
             ("/tool", "flood-ping") => ping::start_flood(self, call, now),
             _ => self.at_once(call, tree).map(|()| Started::Done(Reply::Nothing)),
         }

@@ -58,6 +58,8 @@ pub mod list;
 
 // All connections: from packet to state, and what is entered and ended.
 mod tracking;
+// A table in front of the real one, for trials.
+mod trial;
 
 pub use flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 pub use list::Entry;

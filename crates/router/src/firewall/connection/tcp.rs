@@ -85,6 +85,18 @@ impl TcpState {
     }
 }
 
+impl Tcp {
+    /// What an end would send next, as far as has been seen of both: its sequence number, and what
+    /// it acknowledges.
+    pub(super) fn next_of(&self, direction: Direction) -> (u32, u32) {
+        let (own, other) = match direction {
+            Direction::Original => (0, 1),
+            Direction::Reply => (1, 0),
+        };
+        (self.ends[own].end, self.ends[other].end)
+    }
+}
+
 /// A segment, of which only the first part may be at hand.
 pub(super) struct Segment<'a> {
     header: View<&'a [u8]>,

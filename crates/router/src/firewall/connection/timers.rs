@@ -46,7 +46,7 @@ pub(super) struct Timer {
     next: ConnectionId,
     prev: ConnectionId,
     slot: u16,
-    rank: Rank,
+    pub(super) rank: Rank,
 }
 
 impl Timer {

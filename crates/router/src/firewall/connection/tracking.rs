@@ -6,6 +6,7 @@ use super::record::{Connection, ConnectionId, Flags};
 use super::settings::{Class, Settings, Timeouts};
 use super::tcp::{Segment, Tcp, TcpState, Verdict};
 use super::timers::{Rank, Timer, Timers};
+use super::trial::Behind;
 use crate::counter::Count;
 use crate::discard::Discard;
 use crate::packet::ConnectionState;
@@ -86,17 +87,19 @@ pub struct Connections {
     pub(super) slab: Vec<Connection>,
     free: ConnectionId,
     live: usize,
-    max: usize,
-    timers: Timers,
+    pub(super) max: usize,
+    pub(super) timers: Timers,
     settings: Settings,
     /// What happened.
     pub counts: Counts,
     /// How many have the F flag.
     pub(super) fasttracked: usize,
     /// Flows without a connection, kept for their recipes.
-    untracked: usize,
+    pub(super) untracked: usize,
     /// Where the search for idle ones among them goes on.
     untracked_at: u32,
+    /// The real table, when this one is a trial's.
+    pub(super) behind: Option<Box<Behind>>,
 }
 
 const INVALID: Tracking =
@@ -119,6 +122,7 @@ impl Connections {
             fasttracked: 0,
             untracked: 0,
             untracked_at: 0,
+            behind: None,
         }
     }
 
@@ -395,8 +399,7 @@ impl Connections {
     /// [`Discard::ConnectionTableFull`]: the room there was has been taken.
     pub fn confirm(&mut self, new: &New, now: Moment) -> Result<FlowId, Discard> {
         let reply = new.translated.reversed();
-        let is_taken = |tuple: &FiveTuple| self.table.find(tuple.hash(), tuple).is_some();
-        if is_taken(&new.original) || is_taken(&reply) {
+        if self.is_taken(&new.original) || self.is_taken(&reply) {
             self.counts.clashes += 1;
             return Err(Discard::ConnectionClash);
         }
@@ -450,7 +453,7 @@ impl Connections {
     }
 
     /// The number the next connection gets.
-    fn next_id(&self) -> ConnectionId {
+    pub(super) fn next_id(&self) -> ConnectionId {
         if self.free == ConnectionId::NONE {
             ConnectionId(self.slab.len() as u32)
         } else {
@@ -458,7 +461,7 @@ impl Connections {
         }
     }
 
-    fn store(&mut self, id: ConnectionId, connection: Connection) {
+    pub(super) fn store(&mut self, id: ConnectionId, connection: Connection) {
         self.live += 1;
         if id == self.free {
             self.free = self.slab[id.index()].timer.next_free();
@@ -564,7 +567,7 @@ impl Connections {
     }
 
     /// How dispensable a connection is now.
-    fn rank(&self, id: ConnectionId) -> Rank {
+    pub(super) fn rank(&self, id: ConnectionId) -> Rank {
         let connection = &self.slab[id.index()];
         match connection.tcp.state {
             TcpState::SynSent | TcpState::SynSent2 | TcpState::SynReceived => Rank::Opening,
@@ -581,7 +584,7 @@ impl Connections {
         self.has_place() || self.dispensable().is_some()
     }
 
-    fn has_place(&self) -> bool {
+    pub(super) fn has_place(&self) -> bool {
         self.live < self.max && self.table.room() >= 2
     }
 

@@ -56,10 +56,7 @@ impl Connections {
     /// # Errors
     /// [`Discard::NatPortsExhausted`], counted; the connection is as it was.
     pub fn translate(&mut self, new: &mut New, target: &NatTarget) -> Result<(), Discard> {
-        let taken = |tuple: &FiveTuple| {
-            let reply = tuple.reversed();
-            self.flows().find(reply.hash(), &reply).is_some()
-        };
+        let taken = |tuple: &FiveTuple| self.is_taken(&tuple.reversed());
         let Some(chosen) = choose(new.translated, target, taken) else {
             self.counts.ports_exhausted += 1;
             return Err(Discard::NatPortsExhausted);

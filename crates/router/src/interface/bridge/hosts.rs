@@ -105,6 +105,7 @@ impl Bucket {
 }
 
 /// The hosts of one bridge.
+#[derive(Clone)]
 pub struct Hosts {
     buckets: Vec<Bucket>,
     /// `64 - log2(buckets)`: the upper bits of the product are the bucket's number.

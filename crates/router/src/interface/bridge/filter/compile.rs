@@ -7,6 +7,7 @@
 
 use super::facts::{self, Field, KIND_ARP, KIND_IP, KIND_PORTS, Test};
 use super::menu::{self, FILTER};
+use super::told::Note;
 use super::{Chain, Filter, Gate, Rule, Step};
 use crate::counter::CounterBook;
 use crate::firewall::invalid::Invalid;
@@ -35,13 +36,14 @@ impl Filter {
                 chains.push(name);
             }
         }
-        let mut by_chain: Vec<Vec<(Gate, Rule)>> = vec![Vec::new(); chains.len()];
+        let mut by_chain: Vec<Vec<(Gate, Rule, Note)>> = vec![Vec::new(); chains.len()];
         let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); chains.len()];
         for item in tree.enabled(FILTER.path) {
             let name = text(item, "chain").unwrap_or_default();
             let from = chains.iter().position(|&chain| chain == name).unwrap_or_default();
             let compiled = step(item, from, &chains, &mut jumps).and_then(|step| {
-                let tests = tests(item, name, names)?;
+                let named = tests(item, name, names)?;
+                let tests: Vec<Test> = named.iter().map(|&(_, test)| test).collect();
                 filter.looks_at_arp |= tests.iter().any(asks_arp);
                 for Test { field, .. } in &tests {
                     filter.looks_at[usize::from(field.word)] |= field.mask << field.shift;
@@ -59,7 +61,8 @@ impl Filter {
                 let prefix = text(item, "log-prefix").unwrap_or_default();
                 let log = logs.then(|| LogHead::new(prefix, name));
                 let counter = book.of(item.id);
-                Ok((gate, Rule { tests: tests.into(), limit, counter, log, step }))
+                let rule = Rule { tests: tests.into(), limit, counter, log, step };
+                Ok((gate, rule, Note { item: item.id, tests: named.into() }))
             });
             match compiled {
                 Ok(rule) => by_chain[from].push(rule),
@@ -68,8 +71,9 @@ impl Filter {
         }
         for rules in by_chain {
             let start = filter.rules.len() as u32;
-            for (gate, rule) in rules {
+            for (gate, rule, note) in rules {
                 filter.gates.push(gate);
+                filter.notes.push(note);
                 filter.rules.push(rule);
             }
             filter.chains.push(start..filter.rules.len() as u32);
@@ -120,8 +124,8 @@ fn reaches(from: usize, to: usize, jumps: &[Vec<usize>]) -> bool {
 }
 
 /// All tests of a rule; contradictions are invalid.
-fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<Test>, Invalid> {
-    let mut tests: Vec<Test> = Vec::new();
+fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<(&'static str, Test)>, Invalid> {
+    let mut tests: Vec<(&'static str, Test)> = Vec::new();
     for &name in menu::MATCHERS {
         let Some(value) = item.get(name) else { continue };
         match name {
@@ -132,8 +136,8 @@ fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<Test>, Invalid> 
             _ => {}
         }
         let test = test(name, value, names)?;
-        tests.extend(presupposed(name));
-        tests.push(test);
+        tests.extend(presupposed(name).into_iter().map(|test| (name, test)));
+        tests.push((name, test));
         if contradict(&tests) {
             return Err(Invalid::Never(name, value.to_string()));
         }
@@ -224,9 +228,9 @@ fn positive(value: &Value) -> (&Value, bool) {
 }
 
 /// Whether two tests want different values of the same bits.
-fn contradict(tests: &[Test]) -> bool {
+fn contradict(tests: &[(&str, Test)]) -> bool {
     let masked = |test: &Test| test.masked().map(|(value, mask)| (test.field.word, value, mask));
-    let all: Vec<_> = tests.iter().filter_map(masked).collect();
+    let all: Vec<_> = tests.iter().filter_map(|(_, test)| masked(test)).collect();
     all.iter().any(|&(word, value, mask)| {
         all.iter().any(|&(w, v, m)| w == word && (value ^ v) & mask & m != 0)
     })

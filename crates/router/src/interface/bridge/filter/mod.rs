@@ -21,6 +21,8 @@
 
 mod compile;
 mod facts;
+// Why rules did not match.
+mod told;
 // The menu.
 pub mod menu;
 
@@ -49,7 +51,7 @@ pub enum Chain {
 
 impl Chain {
     /// The names, at the place of their number.
-    const NAMES: [&str; 3] = ["input", "forward", "output"];
+    pub(crate) const NAMES: [&'static str; 3] = ["input", "forward", "output"];
 }
 
 /// The rules, compiled.
@@ -60,6 +62,8 @@ pub struct Filter {
     /// One of each a rule, chain by chain.
     gates: Vec<Gate>,
     rules: Vec<Rule>,
+    /// One of each as well: read only when somebody asks why.
+    notes: Vec<told::Note>,
     /// Some rule looks at fields of ARP, which differ from frame to frame.
     looks_at_arp: bool,
     /// By word of the facts: the bits that some rule looks at.
@@ -115,7 +119,12 @@ impl Filter {
         }
         let depth = books.state.returns.len();
         loop {
-            let Some(at) = self.next(rules.clone(), &facts) else {
+            let next = self.next(rules.clone(), &facts);
+            if books.state.told.is_some() {
+                let passed = rules.start..next.unwrap_or(rules.end);
+                self.tell_passed_over(passed, &facts, view, books, depth);
+            }
+            let Some(at) = next else {
                 if books.state.returns.len() == depth {
                     return true;
                 }
@@ -126,15 +135,20 @@ impl Filter {
             rules.start = at + 1;
             let rule = &self.rules[at as usize];
             if !rule.tests.iter().all(|test| test.holds(&facts)) {
+                if books.state.told.is_some() {
+                    self.tell_passed_over(at..at + 1, &facts, view, books, depth);
+                }
                 continue;
             }
             if let Some((slot, limit, not)) = &rule.limit {
                 books.trace.once = true;
                 let len = view.frame.len().min(usize::from(u16::MAX)) as u16;
                 if books.state.take(*slot, limit, len, books.now) == *not {
+                    self.tell(at, Some("limit"), view, books, depth);
                     continue;
                 }
             }
+            self.tell(at, None, view, books, depth);
             books.counters.add(rule.counter, view.frame.len() as u64);
             books.trace.counters.push(rule.counter);
             if let Some(head) = &rule.log {

@@ -1,0 +1,169 @@
+//! What happens to a packet, told while somebody listens: the boxes it enters, and what they find.
+//!
+//! ```text
+//! flow.rs:  at(Step) ─── tell(Tracked) ─── tell(Rules) ─── tell(Routed) ─── tell(Sent) …
+//!              └────────────┴────────────────┴── Router::story ──┴─────────────┘
+//! ```
+//!
+//! Only the slow path tells. Nobody listens to a router that forwards; listeners are tests, and
+//! `/tool explain` on a trial router ([`tool::explain`](crate::tool)). Telling changes nothing
+//! else, and costs one branch where nobody listens.
+
+use crate::discard::Discard;
+use crate::firewall::connection::FlowId;
+use crate::firewall::told::Met;
+use crate::flow::{Hop, Unkept};
+use crate::interface::InterfaceId;
+use crate::ip::fib::NextHopId;
+use crate::packet::ConnectionState;
+use crate::queue::leaf::{Decision, QueueLeafId};
+use crate::router::Router;
+use crate::step::Step;
+use wire::FiveTuple;
+
+/// A table of rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    BridgeFilter,
+    Filter,
+    Nat,
+}
+
+/// What the router makes beside the packet it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    ArpRequest { interface: InterfaceId, address: u32 },
+    ArpReply,
+    IcmpError { kind: u8, code: u8 },
+    TcpReset,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// It came to a box.
+    At(Step),
+    /// A bridge looked up where the frame goes: these ports, and the router itself.
+    Bridged {
+        ports: Vec<InterfaceId>,
+        local: bool,
+    },
+    /// The copy that is spoken of from now on leaves by this port of the bridge.
+    To(InterfaceId),
+    /// Rules of a built-in chain, given by its name, were walked.
+    Rules {
+        table: Table,
+        chain: &'static str,
+        met: Vec<Met>,
+    },
+    /// What connection tracking found.
+    Tracked {
+        state: ConnectionState,
+        flow: Option<FlowId>,
+        related: Option<FlowId>,
+    },
+    /// A FastTracked packet leaves the regular path.
+    Fasttracked {
+        flow: FlowId,
+    },
+    /// The rest of a datagram is waited for.
+    Collected,
+    /// The packet was given another tuple.
+    Translated {
+        from: FiveTuple,
+        to: FiveTuple,
+    },
+    /// The route was chosen.
+    Routed {
+        dst: u32,
+        leaf: NextHopId,
+    },
+    /// The next hop was.
+    NextHop(Hop),
+    /// Taken from the TTL, which was this.
+    Ttl(u8),
+    /// The filter said that the connection is to be FastTracked.
+    MarkedFasttrack,
+    /// A connection begins here.
+    Entered(FlowId),
+    /// A simple queue has the packet.
+    Queued {
+        leaf: QueueLeafId,
+        decision: Decision,
+    },
+    /// It leaves in pieces of at most this many bytes.
+    Split {
+        mtu: usize,
+    },
+    /// The neighbour is known.
+    Neighbour(Hop),
+    /// It waits for the neighbour's answer; whether anybody was asked before.
+    Waits {
+        hop: Hop,
+        asked: bool,
+    },
+    /// The router itself takes it.
+    Local,
+    /// The router answers a ping: from here on the packet is the answer.
+    Turned,
+    /// From here to its [`Event::Done`] it is about what the router makes itself.
+    Makes(Made),
+    Done,
+    /// It leaves by a port.
+    Sent(InterfaceId),
+    /// It will end, for a reason; first its sender is told.
+    Refuses(Discard),
+    /// It ends, for a reason.
+    Discarded(Discard),
+    /// Whether what it went through is kept as a recipe for the next packets of its flow.
+    Kept(Result<(), Unkept>),
+}
+
+impl Router {
+    /// Marks that a packet has entered a box.
+    #[inline]
+    pub(crate) fn at(&mut self, step: Step) {
+        if let Some(story) = &mut self.story {
+            story.push(Event::At(step));
+        }
+    }
+
+    /// Tells what happened, if somebody listens.
+    #[inline]
+    pub(crate) fn tell(&mut self, event: impl FnOnce() -> Event) {
+        if let Some(story) = &mut self.story {
+            story.push(event());
+        }
+    }
+
+    /// Tells which route leads to an address.
+    #[inline]
+    pub(crate) fn tell_route(&mut self, dst: u32) {
+        let leaf = self.routes.lookup(dst);
+        self.tell(|| Event::Routed { dst, leaf });
+    }
+
+    /// Tells of the rules of a chain that were just walked.
+    #[inline]
+    pub(crate) fn tell_rules(&mut self, table: Table, chain: &'static str) {
+        if let Some(story) = &mut self.story {
+            let met = self.rule_state.told.replace(Vec::new()).unwrap_or_default();
+            story.push(Event::Rules { table, chain, met });
+        }
+    }
+
+    /// Listens from now on; returns what was told so far.
+    pub(crate) fn listen(&mut self) -> Vec<Event> {
+        self.rule_state.told = Some(Vec::new());
+        self.story.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// Notes the boxes that slow-path packets pass from now on; returns those noted so far.
+    pub fn watch_steps(&mut self) -> Vec<Step> {
+        let step = |event| match event {
+            Event::At(step) => Some(step),
+            _ => None,
+        };
+        self.listen().into_iter().filter_map(step).collect()
+    }
+}

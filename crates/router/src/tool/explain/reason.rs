@@ -1,0 +1,118 @@
+//! Why a packet does not travel faster, and what to change.
+//!
+//! ```text
+//! an unmet condition of FastPath │ what kept a recipe from being kept ─► why, and the line to type
+//! ```
+
+use crate::flow::Unkept;
+
+/// A reason, and what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The reason.
+    pub why: &'static str,
+    /// What to change.
+    pub change: &'static str,
+}
+
+/// What to change about an unmet condition of FastPath ([`Unmet`](crate::program::Unmet)).
+pub(crate) const CHANGES: &[(&str, &str)] = &[
+    ("/ip settings allow-fast-path=no", "/ip settings set allow-fast-path=yes"),
+    (
+        "there are rules in /ip firewall",
+        "nothing need be: recipes keep the rules' results and counters at nearly the same speed",
+    ),
+    (
+        "connection tracking is active",
+        "/ip firewall connection tracking set enabled=no, if neither NAT nor connection-state is used",
+    ),
+    ("connection tracking is not active", "/ip firewall connection tracking set enabled=yes"),
+    (
+        "there are simple queues",
+        "nothing need be: recipes go through the queues at nearly the same speed",
+    ),
+    (
+        "there are rules in /interface bridge filter",
+        "nothing need be: what the filter said is kept for frames like this one",
+    ),
+    (
+        "/interface bridge settings allow-fast-path=no",
+        "/interface bridge settings set allow-fast-path=yes",
+    ),
+];
+
+impl Reason {
+    /// The port's driver receives no FastPath.
+    pub(crate) const SLOW_RX: Reason = Reason {
+        why: "the in-interface's driver cannot receive in FastPath",
+        change: "use a port whose driver can (fast path in /interface ethernet print stats)",
+    };
+    /// A bridge does not know where the destination is.
+    pub(crate) const FLOOD: Reason = Reason {
+        why: "the bridge does not know behind which port the destination is, or it is the router's",
+        change: "nothing need be: as soon as the destination has sent a frame, it is known",
+    };
+    /// Several gateways.
+    pub(crate) const ECMP: Reason = Reason {
+        why: "the route has several gateways",
+        change: "use one gateway, or turn connection tracking on, so that recipes are kept",
+    };
+    /// Too long for the way out.
+    pub(crate) const SPLIT: Reason = Reason {
+        why: "it is longer than the out-interface's MTU and leaves in pieces",
+        change: "raise the out-interface's mtu, or have senders lower theirs",
+    };
+    /// A TTL of 1, a SYN, a damaged header.
+    pub(crate) const OUT_OF_THE_ORDINARY: Reason = Reason {
+        why: "it is out of the ordinary (its flags, its TTL, its checksum), so each one is looked at",
+        change: "nothing: ordinary packets of this flow are not affected",
+    };
+
+    /// For an unmet condition.
+    pub(crate) fn unmet(why: &'static str) -> Reason {
+        let found = CHANGES.iter().find(|(condition, _)| *condition == why);
+        Reason { why, change: found.map_or("wait until it is done, or stop it", |found| found.1) }
+    }
+
+    /// For what kept a recipe from being kept.
+    pub(crate) fn kept(unkept: Unkept) -> Reason {
+        let (why, change) = match unkept {
+            Unkept::Protocol => (
+                "only TCP and UDP have recipes",
+                "nothing: other protocols take the slow path while anything is tracked or filtered",
+            ),
+            Unkept::Options => ("its IP header has options", "have the sender leave them out"),
+            Unkept::Fragments => (
+                "it came in fragments",
+                "have the sender use a smaller MTU, so that nothing needs to be put together",
+            ),
+            Unkept::Once => (
+                "a rule on its way remembers, reads the payload or writes a log line",
+                "put a rule that accepts established connections before those with limit, nth, \
+                 random, content, tcp-mss, in-bridge-port or log",
+            ),
+            Unkept::Bridge => (
+                "it is routed into or out of a bridge",
+                "put the address on the port itself: only what goes from port to port has recipes",
+            ),
+            Unkept::Invalid => (
+                "it belongs to no connection",
+                "drop it early: connection-state=invalid action=drop",
+            ),
+            Unkept::Unsettled => (
+                "its connection is still changing",
+                "nothing: once both sides have spoken it will be faster",
+            ),
+            Unkept::Fasttrack => (
+                "FastTrack shows it to the regular path now and then",
+                "nothing: the next one is fasttracked again",
+            ),
+            Unkept::Neighbour => (
+                "the neighbour is not known yet",
+                "nothing: once it has answered it will be faster",
+            ),
+            Unkept::Full => ("no room for more flows", "raise max-entries"),
+        };
+        Reason { why, change }
+    }
+}

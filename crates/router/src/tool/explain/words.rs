@@ -1,0 +1,396 @@
+//! What was told of a packet, in words: a row for each box and each rule.
+//!
+//! ```text
+//! At(FilterForward), Rules([no, yes]) ─► filter forward
+//!                                          0  chain=forward … protocol=icmp: protocol is udp
+//!                                          1  chain=forward … : drop
+//! ```
+
+use super::{Row, Verdict};
+use crate::discard::Discard;
+use crate::firewall::connection::FlowId;
+use crate::firewall::menu::{FILTER, NAT};
+use crate::firewall::syntax::protocol_name;
+use crate::firewall::told::{Failed, Has, Met};
+use crate::flow::Hop;
+use crate::interface::InterfaceId;
+use crate::interface::bridge;
+use crate::ip::route::Target;
+use crate::packet::ConnectionState;
+use crate::queue::leaf::Decision;
+use crate::queue::menu::SIMPLE;
+use crate::router::Router;
+use crate::step::Step;
+use crate::story::{Event, Made, Table};
+use config::{Item, ItemId, Menu, Tree, Value};
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use wire::layers::protocol;
+use wire::{FiveTuple, MacAddr, Moment};
+
+/// Writes the rows of a story. The router is the trial it happened on.
+pub(super) struct Writer<'a> {
+    r: &'a Router,
+    tree: &'a Tree,
+    now: Moment,
+    rows: Vec<Row>,
+    /// How many things of the router's own are being told of, one within the other.
+    makes: usize,
+    /// Told when it was decided.
+    refused: Vec<Discard>,
+    numbers: HashMap<(&'static str, ItemId), usize>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(r: &'a Router, tree: &'a Tree, now: Moment) -> Writer<'a> {
+        let (rows, refused) = (Vec::new(), Vec::new());
+        let mut numbers = HashMap::new();
+        for menu in [&FILTER, &NAT, &bridge::filter::menu::FILTER] {
+            // As `print` counts: the dummy rule of FastTrack takes number 0.
+            let ahead = usize::from(menu.path == FILTER.path && r.connections.fasttracked() > 0);
+            let items = tree.items(menu.path).iter().enumerate();
+            numbers.extend(items.map(|(at, item)| ((menu.path, item.id), at + ahead)));
+        }
+        Writer { r, tree, now, rows, makes: 0, refused, numbers }
+    }
+
+    /// The rows of what happened to a packet that arrived like this.
+    pub(super) fn write(mut self, arrives: &str, story: &[Event]) -> Vec<Row> {
+        for event in story {
+            self.event(event);
+            if let ([first], true) = (&mut self.rows[..], matches!(event, Event::At(_))) {
+                first.text = arrives.to_string();
+            }
+        }
+        for row in &mut self.rows {
+            if let (Some(step), "") = (row.step, row.text.as_str()) {
+                (row.verdict, row.text) = nothing_told(self.r, step);
+            }
+        }
+        self.rows
+    }
+
+    fn event(&mut self, event: &Event) {
+        let r = self.r;
+        match event {
+            Event::At(step) => self.rows.push(Row {
+                step: Some(*step),
+                verdict: if step.is_built() { Verdict::Passes } else { Verdict::Missing },
+                makes: self.makes,
+                ..Row::default()
+            }),
+            Event::Bridged { ports, local } => {
+                let ports: Vec<&str> = ports.iter().map(|&port| self.name(port)).collect();
+                let router = local.then_some("the router itself");
+                let to: Vec<&str> = ports.into_iter().chain(router).collect();
+                let flood = if to.len() > 1 { "floods to" } else { "to" };
+                match to.is_empty() {
+                    true => self.text("to no port"),
+                    false => self.text(&format!("{flood} {}", to.join(", "))),
+                }
+            }
+            Event::To(port) => self.text(&format!("to {}", self.name(*port))),
+            Event::Rules { table, chain, met } => self.rules(*table, chain, met),
+            Event::Tracked { state, flow, related } => self.tracked(*state, *flow, *related),
+            Event::Fasttracked { flow } => self.text(&format!(
+                "fasttracked: past mangle, filter and queues; {}",
+                self.connection(*flow)
+            )),
+            Event::Collected => self.text("waits for the rest of its datagram"),
+            Event::Translated { from, to } if from == to => {}
+            Event::Translated { from, to } => {
+                self.text(&format!("{} becomes {}", tuple(from), tuple(to)))
+            }
+            Event::Routed { dst, leaf } => {
+                let prefix = r.routes.prefix_of(*dst).map(|prefix| prefix.to_string());
+                let prefix = prefix.unwrap_or_default();
+                self.text(&match r.routes.target(*leaf) {
+                    None => format!("no route to {}", Ipv4Addr::from(*dst)),
+                    Some(Target::Local) => {
+                        format!("{} is an address of the router itself", Ipv4Addr::from(*dst))
+                    }
+                    Some(Target::Broadcast) => {
+                        format!("{} is a broadcast address here", Ipv4Addr::from(*dst))
+                    }
+                    Some(Target::Connected(interface)) => {
+                        format!("{prefix}, connected by {}", self.name(*interface))
+                    }
+                    Some(Target::Gateways(ways)) if ways.len() > 1 => {
+                        format!("{prefix}, one of {} gateways (ECMP)", ways.len())
+                    }
+                    Some(Target::Gateways(_)) => prefix,
+                    Some(Target::Blackhole) => format!("{prefix}, type=blackhole"),
+                    Some(Target::Unreachable) => format!("{prefix}, type=unreachable"),
+                    Some(Target::Prohibit) => format!("{prefix}, type=prohibit"),
+                    Some(Target::Martian) => format!("{prefix}, which is never forwarded"),
+                    Some(Target::Multicast) => format!("{prefix}, multicast"),
+                })
+            }
+            Event::NextHop(hop) => {
+                if !self.rows.last().is_some_and(|row| row.text.contains("connected")) {
+                    self.text(&format!("gateway {}", self.hop(*hop)));
+                }
+            }
+            Event::Ttl(ttl) => self.text(&format!("{ttl} becomes {}", ttl.saturating_sub(1))),
+            Event::MarkedFasttrack => {
+                self.note(Verdict::Passes, "the connection is fasttracked from now on".to_string());
+            }
+            Event::Entered(flow) => {
+                self.note(Verdict::Passes, format!("begins {}", self.connection(*flow)));
+            }
+            Event::Queued { leaf, decision } => {
+                let books = &r.program.books.queues;
+                let has = |item: &&Arc<Item>| {
+                    books.find(item.id).is_some_and(|queue| queue.leaves().contains(leaf))
+                };
+                let item = self.tree.items(SIMPLE.path).iter().find(has);
+                let name = item.map_or("", |item| item.name("name"));
+                let direction = ["upload", "download"][leaf.direction() as usize];
+                let (verdict, what) = match decision {
+                    Decision::Pass => (Verdict::Passes, "within its limit"),
+                    Decision::Enqueue => (Verdict::Waits, "waits for its turn"),
+                    Decision::DropFull => (Verdict::Drops, "no room to wait"),
+                };
+                let is_queues = |row: &&mut Row| row.step == Some(Step::SimpleQueues);
+                if let Some(row) = self.rows.iter_mut().rev().find(is_queues) {
+                    row.text = format!("queue {name}, {direction}: {what}");
+                    row.verdict = verdict;
+                }
+            }
+            Event::Split { mtu } => {
+                let text = format!("too long: leaves in pieces of at most {mtu} bytes");
+                self.note(Verdict::Passes, text);
+            }
+            Event::Neighbour(hop) => {
+                let known = r.neighbours.find(hop.interface, hop.address);
+                let header = known.map(|id| r.neighbours.adjacency(id).header);
+                let mac = header.and_then(|header| header.first_chunk().copied()).map(MacAddr);
+                let mac = mac.unwrap_or_default();
+                self.note(Verdict::Passes, format!("neighbour {} is {mac}", self.hop(*hop)));
+            }
+            Event::Waits { hop, asked } => {
+                let asked = if *asked { "was asked, has not answered" } else { "is not known" };
+                let text = format!("waits: neighbour {} {asked}", self.hop(*hop));
+                self.note(Verdict::Waits, text);
+            }
+            Event::Local => self.text("for the router itself"),
+            Event::Turned => {
+                self.note(Verdict::Answers, "answers: echo reply, which goes back:".to_string());
+            }
+            Event::Makes(made) => {
+                let text = match made {
+                    Made::ArpRequest { interface, address } => {
+                        let hop = Hop { interface: *interface, address: *address };
+                        format!("makes an ARP request: who has {}?", self.hop(hop))
+                    }
+                    Made::ArpReply => "makes an ARP reply".to_string(),
+                    Made::IcmpError { kind, code } => {
+                        format!(
+                            "makes an ICMP error, type {kind} code {code} ({})",
+                            icmp(*kind, *code)
+                        )
+                    }
+                    Made::TcpReset => "makes a TCP reset".to_string(),
+                };
+                self.note(Verdict::Makes, text);
+                self.makes += 1;
+            }
+            Event::Done => self.makes -= 1,
+            Event::Sent(port) => {
+                let name = self.name(*port).to_string();
+                self.text(&format!("out by {name}"));
+                self.verdict(Verdict::Sent);
+            }
+            Event::Refuses(why) => {
+                self.refused.push(*why);
+                self.drops(*why);
+            }
+            Event::Discarded(why) => match self.refused.iter().position(|told| told == why) {
+                Some(at) => _ = self.refused.remove(at),
+                None => self.drops(*why),
+            },
+            Event::Kept(_) => {}
+        }
+    }
+
+    /// Says more of the box at hand.
+    fn text(&mut self, text: &str) {
+        let row = self.rows.iter_mut().rev().find(|row| row.step.is_some());
+        if let Some(row) = row {
+            let comma = if row.text.is_empty() { "" } else { ", " };
+            row.text = format!("{}{comma}{text}", row.text);
+        }
+    }
+
+    fn verdict(&mut self, verdict: Verdict) {
+        let row = self.rows.iter_mut().rev().find(|row| row.step.is_some());
+        if let Some(row) = row {
+            row.verdict = verdict;
+        }
+    }
+
+    /// Says where it ends: at the box at hand, if that one does something.
+    fn drops(&mut self, why: Discard) {
+        match self.rows.last_mut() {
+            Some(Row { step: Some(step), verdict, text, .. }) if step.is_built() => {
+                let comma = if text.is_empty() { "" } else { ", " };
+                (*verdict, *text) = (Verdict::Drops, format!("{text}{comma}drops: {why}"));
+            }
+            _ => self.note(Verdict::Drops, format!("drops: {why}")),
+        }
+    }
+
+    /// Says something that belongs to no box.
+    fn note(&mut self, verdict: Verdict, text: String) {
+        self.rows.push(Row { verdict, text, makes: self.makes, ..Row::default() });
+    }
+
+    fn rules(&mut self, table: Table, chain: &str, met: &[Met]) {
+        let menu: &Menu = match table {
+            Table::BridgeFilter => &bridge::filter::menu::FILTER,
+            Table::Filter => &FILTER,
+            Table::Nat => &NAT,
+        };
+        let mut open = true;
+        for met in met {
+            let Some(item) = self.tree.item(menu.path, met.rule) else { continue };
+            let outcome = match &met.failed {
+                Some(failed) => self.failed(failed),
+                None => {
+                    let action = text(item, "action").unwrap_or("accept").to_string();
+                    open = matches!(
+                        action.as_str(),
+                        "jump" | "return" | "passthrough" | "log" | "fasttrack-connection"
+                    );
+                    match text(item, "jump-target").filter(|_| action == "jump") {
+                        Some(target) => format!("matches, jump to {target}"),
+                        None => format!("matches, {action}"),
+                    }
+                }
+            };
+            self.rows.push(Row {
+                rule: self.numbers.get(&(menu.path, met.rule)).copied(),
+                verdict: if met.failed.is_none() { Verdict::Matches } else { Verdict::NoMatch },
+                text: format!("{}: {outcome}", rule(menu, item)),
+                makes: self.makes,
+                depth: met.depth,
+                ..Row::default()
+            });
+        }
+        let nothing = if table == Table::Nat { "not translated" } else { "accept" };
+        match (met.is_empty(), open) {
+            (true, _) => self.text(&format!("no rule in chain {chain}: {nothing}")),
+            (false, true) => {
+                self.note(Verdict::Passes, format!("end of chain {chain}: {nothing}"));
+            }
+            (false, false) => {}
+        }
+        if !met.is_empty() {
+            let rules = if met.len() == 1 { "rule" } else { "rules" };
+            self.text(&format!("{} {rules} of chain {chain}", met.len()));
+        }
+    }
+
+    fn failed(&self, failed: &Failed) -> String {
+        let Failed { property, has } = failed;
+        match has {
+            Has::Interface(id) if !id.is_some() => format!("there is no {property}"),
+            Has::Interface(id) => format!("{property} is {}", self.name(*id)),
+            Has::Text(text) => format!("{property} is {text}"),
+            Has::Nothing => format!("it has no {property}"),
+        }
+    }
+
+    fn tracked(&mut self, state: ConnectionState, flow: Option<FlowId>, related: Option<FlowId>) {
+        let word = ConnectionState::WORDS[state as usize];
+        let about = match (flow.or(related), state) {
+            (Some(flow), _) => self.connection(flow),
+            (None, ConnectionState::New) => "no connection is known, this is a first packet".into(),
+            (None, _) => "it belongs to no connection, and cannot begin one".to_string(),
+        };
+        self.text(&format!("{word}: {about}"));
+    }
+
+    /// `connection udp 10.0.1.1:1000->10.0.2.1:2000, flags SAC`.
+    fn connection(&self, flow: FlowId) -> String {
+        let Some(entry) =
+            self.r.connections.entry(self.r.connections.flow(flow).connection, self.now)
+        else {
+            return "a connection".to_string();
+        };
+        let tcp =
+            entry.tcp_state.map_or(String::new(), |tcp| format!(", tcp-state {}", tcp.name()));
+        format!("connection {}, flags {}{tcp}", tuple(&entry.original), entry.flags)
+    }
+
+    fn hop(&self, hop: Hop) -> String {
+        format!("{} on {}", Ipv4Addr::from(hop.address), self.name(hop.interface))
+    }
+
+    fn name(&self, id: InterfaceId) -> &'a str {
+        &self.r.program.interface(id).name
+    }
+}
+
+/// What there is to say of a box where nothing was told.
+fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
+    let text = match step {
+        _ if !step.is_built() => return (Verdict::Missing, "passes (missing)".to_string()),
+        Step::BridgeForward | Step::BridgeInput | Step::BridgeOutput => "no rules",
+        Step::TrackPrerouting | Step::TrackOutput => "connections are not tracked",
+        Step::DstNat | Step::SrcNat if r.program.tracking => "not translated",
+        Step::DstNat | Step::SrcNat => "connections are not tracked, so not translated",
+        Step::SimpleQueues if r.program.queues.is_empty() => "no queues",
+        Step::SimpleQueues => "no queue is for it",
+        _ => "",
+    };
+    (Verdict::Passes, text.to_string())
+}
+
+/// A rule as it was typed, its action first.
+fn rule(menu: &Menu, item: &Item) -> String {
+    let action = item.get("action").is_none().then_some(" action=accept");
+    let mut words = format!("chain={}{}", text(item, "chain").unwrap_or(""), action.unwrap_or(""));
+    for property in menu.properties.iter().filter(|property| property.name != "chain") {
+        let Some(value) = item.get(property.name) else { continue };
+        let value = value.to_string();
+        let quote = if value.is_empty() || value.contains([' ', ';', '"']) { "\"" } else { "" };
+        words.push_str(&format!(" {}={quote}{value}{quote}", property.name));
+    }
+    words
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    match item.get(name) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// `udp 10.0.1.1:1000->10.0.2.1:2000`.
+pub(super) fn tuple(tuple: &FiveTuple) -> String {
+    let FiveTuple { src, dst, src_port, dst_port, protocol } = *tuple;
+    let (src, dst, name) = (Ipv4Addr::from(src), Ipv4Addr::from(dst), protocol_name(protocol));
+    match protocol {
+        protocol::TCP | protocol::UDP => format!("{name} {src}:{src_port}->{dst}:{dst_port}"),
+        _ => format!("{name} {src}->{dst}"),
+    }
+}
+
+/// What an ICMP error says (RFC 792, RFC 1812 §5.2.7.1).
+fn icmp(kind: u8, code: u8) -> &'static str {
+    match (kind, code) {
+        (3, 0) => "network unreachable",
+        (3, 1) => "host unreachable",
+        (3, 2) => "protocol unreachable",
+        (3, 3) => "port unreachable",
+        (3, 4) => "fragmentation needed and DF set",
+        (3, 9) => "network prohibited",
+        (3, 10) => "host prohibited",
+        (3, 13) => "administratively prohibited",
+        (11, 0) => "TTL exceeded",
+        (11, 1) => "reassembly time exceeded",
+        _ => "error",
+    }
+}
