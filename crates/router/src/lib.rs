@@ -12,6 +12,9 @@ mod apply;
 // One router: its program, its state, and the breath that moves frames.
 pub mod router;
 
+// What stands beside the router in the same box: a traffic generator.
+mod beside;
+
 // The same semantics at speed: batches, the FIB, and recipes.
 mod fast;
 // The packet flow as straight-line code: the specification.

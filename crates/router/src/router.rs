@@ -219,6 +219,21 @@ impl Router {
     /// # Panics
     /// If `ports` are not as many as there were.
     pub fn breathe<P: Port>(&mut self, now: Moment, ports: &mut [P]) -> usize {
+        self.breathe_beside(now, ports, |_, _, _| {})
+    }
+
+    /// [`breathe`](Self::breathe), with something beside the router that looks first at what a port
+    /// (its number) has received, and takes its own frames out.
+    ///
+    /// # Panics
+    /// If `ports` are not as many as there were.
+    #[inline]
+    pub fn breathe_beside<P: Port>(
+        &mut self,
+        now: Moment,
+        ports: &mut [P],
+        mut take: impl FnMut(usize, &mut Pool, &mut Batch),
+    ) -> usize {
         assert_eq!(ports.len(), self.ports.len(), "ports given to breathe");
         let mut received = 0;
         let mut inbox = self.inbox.take().unwrap_or_default();
@@ -228,11 +243,15 @@ impl Router {
                 continue;
             }
             received += n;
-            self.tally.received += n as u64;
             let id = self.program.ports[at];
             let rx = &mut self.interface_counts[id.index()].rx;
             rx.packets += n as u64;
             rx.bytes += inbox.as_slice().iter().map(|frame| frame.len() as u64).sum::<u64>();
+            take(at, &mut self.pool, &mut inbox);
+            self.tally.received += inbox.len() as u64;
+            if inbox.is_empty() {
+                continue;
+            }
             if self.reference {
                 for frame in inbox.drain() {
                     flow::physical_in(self, now, id, frame);
