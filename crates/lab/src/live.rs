@@ -15,8 +15,9 @@ use crate::clock::Clock;
 use crate::gate::{Gate, Turn};
 use crate::node::{self, Node, Socket};
 use crate::underway::{Files, Underway};
-use config::{Call, Host, Progress, Record, Status, Tree};
+use config::{Call, Host, Item, Menu, Progress, Record, Status, Tree};
 use port::{MemoryPort, affinity};
+use router::compiler::Compiler;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,8 @@ struct Shared {
     /// Whether a session is changing the configuration.
     editing: Mutex<bool>,
     edited: Condvar,
+    /// Used by the session that is changing it, on its own thread.
+    compiler: Mutex<Compiler>,
 }
 
 struct Body {
@@ -64,11 +67,12 @@ impl Live {
     /// # Errors
     /// No thread could be started.
     pub fn start(
-        node: Node,
+        mut node: Node,
         sockets: Vec<Socket<MemoryPort>>,
         clock: Clock,
         cpu: Option<usize>,
     ) -> std::io::Result<Live> {
+        let compiler = Mutex::new(node.take_compiler());
         let shared = Arc::new(Shared {
             gate: Gate::new(Body { node, sockets }),
             clock,
@@ -76,6 +80,7 @@ impl Live {
             failed: Mutex::new(None),
             editing: Mutex::new(false),
             edited: Condvar::new(),
+            compiler,
         });
         let name = shared.gate.enter(|body| node::name(body.node.tree()));
         let thread = thread::Builder::new().name(name).spawn({
@@ -236,6 +241,10 @@ impl Host for LiveHost {
         }
     }
 
+    fn check(&mut self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
+        node::check(menu, item, tree)
+    }
+
     fn tree(&mut self) -> Tree {
         self.shared.with(|node, _| node.tree().clone()).unwrap_or_default()
     }
@@ -259,7 +268,12 @@ impl Host for LiveHost {
 
     fn commit(&mut self, tree: &Tree) -> Result<(), String> {
         assert!(self.edits, "commit without edit");
-        self.shared.with(|node, now| node.configure(tree, now))?
+        let mut compiler = lock(&self.shared.compiler);
+        let (mut change, mut tree) = (compiler.compile(tree), tree.clone());
+        // The only part for which packets wait; what was there before is dropped here, behind it.
+        self.shared.with(|node, now| node.apply(&mut change, &mut tree, now))??;
+        compiler.taken_over(change);
+        Ok(())
     }
 
     fn release(&mut self) {

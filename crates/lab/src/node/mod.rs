@@ -21,6 +21,7 @@ use config::{
     Call, Item, ItemId, Job, Language, Menu, Progress, Record, Started, Status, Tree, Value,
 };
 use port::{Port, Slab};
+use router::compiler::{Change, Compiler};
 use router::status::RouterStatus;
 use router::{PortInfo, Router};
 use std::collections::BTreeMap;
@@ -47,6 +48,14 @@ pub fn commands() -> Vec<&'static config::Command> {
 /// The language a node speaks, and these menus beside its own.
 pub fn language(others: &[&'static Menu]) -> Language {
     Language::new(menus().into_iter().chain(others.iter().copied()), commands())
+}
+
+/// [`Status::check`] of a node's menus, which asks nothing of the running node.
+///
+/// # Errors
+/// RouterOS's words.
+pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
+    router::status::check(menu, item, tree)
 }
 
 /// What a node of this configuration is called: `/system identity`.
@@ -112,14 +121,49 @@ impl Node {
         &self.tree
     }
 
-    /// Takes over a configuration, between two breaths.
+    /// Compiles and takes over a configuration, between two breaths.
     ///
     /// # Errors
     /// `failure: …`; nothing has changed then.
+    ///
+    /// # Panics
+    /// If somebody [took the compiler](Self::take_compiler).
     pub fn configure(&mut self, tree: &Tree, now: Moment) -> Result<(), String> {
         self.router.configure(tree, now).map_err(|error| format!("failure: {error}"))?;
-        self.tree = tree.clone();
+        self.adopt(&mut tree.clone(), now);
         Ok(())
+    }
+
+    /// The router's compiler, to be used on another thread; from now on changes come by
+    /// [`apply`](Self::apply).
+    ///
+    /// # Panics
+    /// If somebody took it before.
+    pub fn take_compiler(&mut self) -> Compiler {
+        self.router.take_compiler()
+    }
+
+    /// Takes over a configuration that was compiled, between two breaths; what was there before is
+    /// in both arguments afterwards, to be dropped where nobody waits.
+    ///
+    /// # Errors
+    /// `failure: …`; nothing has changed then.
+    ///
+    /// # Panics
+    /// If the change was compiled from another state.
+    pub fn apply(
+        &mut self,
+        change: &mut Change,
+        tree: &mut Tree,
+        now: Moment,
+    ) -> Result<(), String> {
+        self.router.apply(change, now).map_err(|error| format!("failure: {error}"))?;
+        self.adopt(tree, now);
+        Ok(())
+    }
+
+    fn adopt(&mut self, tree: &mut Tree, _now: Moment) {
+        std::mem::swap(&mut self.tree, tree);
     }
 
     /// Starts one of the [`commands`].
@@ -213,7 +257,7 @@ impl Status for NodeStatus<'_> {
     }
 
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
-        self.router.check(menu, item, tree)
+        check(menu, item, tree)
     }
 
     fn banner(&self) -> Vec<String> {

@@ -93,19 +93,28 @@ impl config::Status for RouterStatus<'_> {
     }
 
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
-        match menu.path {
-            "/interface bridge port" => bridge::menu::check_port(tree, item),
-            "/interface bridge filter" => bridge::filter::menu::check(item),
-            "/ip address" => ip_menu::check_address(tree, item),
-            "/ip arp" => ip_menu::check_neighbour(tree, item),
-            "/ip route" => ip_menu::check_route(item),
-            "/ip firewall filter" | "/ip firewall nat" => firewall::menu::check(item),
-            _ => Ok(()),
-        }
+        check(menu, item, tree)
     }
 
     fn banner(&self) -> Vec<String> {
         vec![format!("by wirespeed {}", env!("CARGO_PKG_VERSION")), String::new()]
+    }
+}
+
+/// [`Status::check`](config::Status::check) of the router's menus, which asks nothing of the
+/// running router: whoever reads a script of thousands of lines need not hold it up.
+///
+/// # Errors
+/// RouterOS's words.
+pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
+    match menu.path {
+        "/interface bridge port" => bridge::menu::check_port(tree, item),
+        "/interface bridge filter" => bridge::filter::menu::check(item),
+        "/ip address" => ip_menu::check_address(tree, item),
+        "/ip arp" => ip_menu::check_neighbour(tree, item),
+        "/ip route" => ip_menu::check_route(item),
+        "/ip firewall filter" | "/ip firewall nat" => firewall::menu::check(item),
+        _ => Ok(()),
     }
 }
 
