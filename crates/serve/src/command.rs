@@ -8,7 +8,8 @@
 //! `/console/run` runs in the connection's own session, so the current menu, item numbers and
 //! variables stay from one to the next. Its words: `line` (several are joined; with `more=yes` the
 //! script goes on in the next sentence), `how` (`typed` or `import`, all or nothing), `width` of the
-//! terminal. What is refused comes as `!trap` with `message`, `line`, `column`, `source`, `help`.
+//! terminal. What is refused comes as `!trap` with `message`, `line`, `column`, `source`, `help`
+//! and `place`.
 
 use crate::connection::{Connection, Console};
 use crate::guard::Guard;
@@ -128,9 +129,9 @@ fn run_console(console: &mut Console, sentence: &Sentence, guard: &mut Guard, an
             let (line, column) = (error.at.line.to_string(), error.at.column.to_string());
             let trap = Sentence::new("!trap").with("message", error.text).with("line", line);
             let trap = trap.with("column", column).with("source", error.source);
-            answers.say(trap.with("help", error.help));
             // The place may have changed before the line that was refused.
-            answers.say(Sentence::new("!done").with("place", console.session.place()));
+            answers.say(trap.with("help", error.help).with("place", console.session.place()));
+            answers.say(Sentence::new("!done"));
         }
     }
 }

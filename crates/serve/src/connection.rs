@@ -11,7 +11,7 @@
 use crate::command;
 use crate::lanes::{Enter, Lanes, Task};
 use crate::login::{self, now};
-use crate::outbox::{Answers, Outbox, PATIENCE, fatal, trap};
+use crate::outbox::{Answers, Outbox, fatal, trap};
 use crate::sentence::{Bounds, Decoder, Sentence};
 use crate::server::Shared;
 use crate::stream::{Peer, Stream};
@@ -23,9 +23,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How long somebody may take to log in.
-const LOGIN_TIME: Duration = Duration::from_secs(30);
 
 /// The stack of a command's thread: a script may be nested deeply.
 const COMMAND_STACK: usize = 4 << 20;
@@ -70,8 +67,8 @@ impl Connection {
 
     /// Serves the client until it is gone. On a thread of its own.
     pub(crate) fn serve(self: &Arc<Self>) {
-        let stream = &self.outbox.stream;
-        if stream.prepare().and_then(|()| stream.set_write_timeout(PATIENCE)).is_ok() {
+        let (stream, patience) = (&self.outbox.stream, self.shared.patience);
+        if stream.prepare().and_then(|()| stream.set_write_timeout(patience.reading)).is_ok() {
             // Whatever ended the conversation, it is over.
             let _ = self.converse();
         }
@@ -80,7 +77,7 @@ impl Connection {
     }
 
     fn converse(self: &Arc<Self>) -> io::Result<()> {
-        let deadline = now() + LOGIN_TIME;
+        let deadline = now() + self.shared.patience.login;
         let mut decoder = Decoder::new(Bounds::STRANGER);
         let mut user = None;
         let mut bytes = [0; 4 << 10];
@@ -171,7 +168,7 @@ impl Connection {
             (peer, password) => {
                 let password = password.unwrap_or_default();
                 // A login of somebody who is logged in has no deadline of its own.
-                let deadline = deadline.max(now() + LOGIN_TIME / 2);
+                let deadline = deadline.max(now() + self.shared.patience.login / 2);
                 self.shared.door.enter(peer, &password, deadline, account)
             }
         };

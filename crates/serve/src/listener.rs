@@ -18,6 +18,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+/// Clients that may connect while we welcome others; 128, the standard library's, keep a thousand
+/// that come at once waiting for seconds.
+const BACKLOG: i32 = 2048;
+
 /// A socket being listened at, until dropped.
 #[derive(Debug)]
 pub(crate) struct Listening {
@@ -47,6 +51,7 @@ impl Listening {
     /// Listens at this address.
     pub(crate) fn tcp(shared: &Arc<Shared>, at: SocketAddr, door: Door) -> io::Result<Listening> {
         let socket = TcpListener::bind(at)?;
+        rustix::net::listen(&socket, BACKLOG)?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
         let mut listening = Listening::start(shared, Socket::Tcp(socket), door)?;
@@ -71,6 +76,7 @@ impl Listening {
         let new = PathBuf::from(new);
         let _ = fs::remove_file(&new);
         let socket = UnixListener::bind(&new)?;
+        rustix::net::listen(&socket, BACKLOG)?;
         let placed = fs::set_permissions(&new, fs::Permissions::from_mode(0o600))
             .and_then(|()| socket.set_nonblocking(true))
             .and_then(|()| fs::rename(&new, path));

@@ -6,17 +6,14 @@
 //! ```
 //!
 //! Nothing is queued beyond a command's own 16 KiB and what the system holds: a client that reads
-//! slowly slows its own commands down, and one that reads nothing for [`PATIENCE`] is let go.
+//! slowly slows its own commands down, and one that reads nothing for
+//! some seconds ([`Patience`](crate::server::Patience)) is let go.
 
 use crate::sentence::Sentence;
 use crate::stream::Stream;
 use std::cell::RefCell;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-
-/// How long a client may read nothing while something is there to be read.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Answers are gathered up to here.
 const GATHERED: usize = 16 << 10;

@@ -43,9 +43,25 @@ pub struct Server {
     listening: Vec<Listening>,
 }
 
+/// How long clients may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until they have logged in.
+    pub login: Duration,
+    /// Between two reads of anything, while something is there to be read.
+    pub reading: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { login: Duration::from_secs(30), reading: Duration::from_secs(10) }
+    }
+}
+
 /// What all of a server's threads share.
 pub(crate) struct Shared {
     pub(crate) device: Arc<dyn Device>,
+    pub(crate) patience: Patience,
     pub(crate) door: login::Door,
     clients: Mutex<Clients>,
     gone: Condvar,
@@ -56,8 +72,14 @@ pub(crate) struct Shared {
 struct Clients {
     next: u64,
     over: bool,
-    /// Whether they are of this machine, and the connection.
-    there: BTreeMap<u64, (bool, Weak<Connection>)>,
+    there: BTreeMap<u64, There>,
+    /// How many of them are of this machine.
+    local: usize,
+}
+
+struct There {
+    is_local: bool,
+    connection: Weak<Connection>,
 }
 
 impl Server {
@@ -67,6 +89,14 @@ impl Server {
     /// # Errors
     /// The device refuses, or its `/ip service` names a port that is not free.
     pub fn new(device: Arc<dyn Device>) -> Result<Server, String> {
+        Server::patient(device, Patience::default())
+    }
+
+    /// The same, with as much patience as is said.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn patient(device: Arc<dyn Device>, patience: Patience) -> Result<Server, String> {
         let mut host = device.host();
         let mut tree = host.edit()?;
         user::install(&mut tree);
@@ -77,6 +107,7 @@ impl Server {
         drop(host);
         let shared = Arc::new(Shared {
             device,
+            patience,
             door: login::Door::default(),
             clients: Mutex::default(),
             gone: Condvar::new(),
@@ -116,8 +147,9 @@ impl Drop for Server {
         self.shared.clients().over = true;
         self.listening.clear();
         self.shared.service().take();
-        let clients: Vec<_> = self.shared.clients().there.values().cloned().collect();
-        for client in clients.iter().filter_map(|(_, client)| client.upgrade()) {
+        let clients: Vec<_> =
+            self.shared.clients().there.values().map(|client| client.connection.clone()).collect();
+        for client in clients.iter().filter_map(Weak::upgrade) {
             client.outbox.stream.close();
         }
         let there = self.shared.clients();
@@ -145,19 +177,21 @@ impl Shared {
         let is_local = peer == Peer::Local;
         let id = {
             let mut clients = self.clients();
-            let alike = clients.there.values().filter(|(local, _)| *local == is_local).count();
+            let local = clients.local;
+            let alike = if is_local { local } else { clients.there.len() - local };
             if alike >= CLIENTS || clients.over {
                 drop(clients);
                 return refuse(stream, &format!("too many connections ({CLIENTS})"));
             }
             clients.next += 1;
             let id = clients.next;
-            clients.there.insert(id, (is_local, Weak::new()));
+            clients.local += usize::from(is_local);
+            clients.there.insert(id, There { is_local, connection: Weak::new() });
             id
         };
         let connection = Arc::new(Connection::new(Arc::clone(self), stream, peer, id));
         if let Some(place) = self.clients().there.get_mut(&id) {
-            place.1 = Arc::downgrade(&connection);
+            place.connection = Arc::downgrade(&connection);
         }
         let builder = thread::Builder::new().name("api client".to_string());
         let client = Arc::clone(&connection);
@@ -168,7 +202,11 @@ impl Shared {
 
     /// A connection and all its commands have ended.
     pub(crate) fn leave(&self, id: u64) {
-        self.clients().there.remove(&id);
+        let mut clients = self.clients();
+        if let Some(There { is_local, .. }) = clients.there.remove(&id) {
+            clients.local -= usize::from(is_local);
+        }
+        drop(clients);
         self.gone.notify_all();
     }
 

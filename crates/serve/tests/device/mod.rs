@@ -8,6 +8,7 @@ use config::{
     Record, Reply, Status, Tree, Type, Unnamed, Value,
 };
 use serve::client::{Client, Failure};
+use serve::server::Patience;
 use serve::{Device, Sentence, Server};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -228,8 +229,13 @@ pub(crate) struct Served {
 }
 
 pub(crate) fn serve() -> Served {
+    serve_with(Patience::default())
+}
+
+pub(crate) fn serve_with(patience: Patience) -> Served {
     let device = Small::new();
-    let mut server = Server::new(Arc::clone(&device) as Arc<dyn Device>).unwrap();
+    let server = Server::patient(Arc::clone(&device) as Arc<dyn Device>, patience);
+    let mut server = server.unwrap();
     let address = server.tcp("127.0.0.1:0".parse().unwrap()).unwrap();
     Served { device, server, address }
 }
