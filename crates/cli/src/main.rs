@@ -3,6 +3,7 @@
 //! ```text
 //! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
 //!            ├─► lab ───► lab (nodes, links, steps) ─► transcript ─► stdout
+//!            ├─► console ─► serve (a terminal) ══ API ══ a device
 //!            ├─► calc  ─► wire::units ─► stdout
 //!            └─► report ─► report::check ─► stdout
 //! ```
@@ -10,7 +11,7 @@
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 environment (a file that cannot be read, too few
 //! cores, a processor too old). Results go to stdout, progress and errors to stderr.
 //! Never holds logic worth testing by itself.
-//! Missing: **test, router, console, btest, speed-test**.
+//! Missing: **test, router, btest, speed-test**.
 
 // Arguments that are no plain words or numbers.
 mod arguments;
@@ -18,6 +19,8 @@ mod arguments;
 mod bench;
 // `wirespeed calc`.
 mod calc;
+// `wirespeed console`.
+mod console;
 // Why a command ended, and the exit code of it.
 mod failure;
 // `wirespeed lab`.
@@ -26,6 +29,8 @@ mod labs;
 mod progress;
 // `wirespeed report`.
 mod report;
+// A node in this process, as a server sees it.
+mod served;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -44,6 +49,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Topologies of nodes and links: bring one up, type, see whether all is as expected
     Lab(labs::Arguments),
+    /// RouterOS's console: on a device that runs, or on one made in memory
+    Console(console::Arguments),
     /// Wire speed, layers, TCP window
     Calc(calc::Arguments),
     /// Check results: ours, iperf3's, a vendor's table
@@ -55,6 +62,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Lab(arguments) => labs::run(&arguments),
+        Command::Console(arguments) => console::run(arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Calc(arguments) => {
             calc::run(&arguments);

@@ -132,7 +132,7 @@ impl Client {
         Client::new(Stream::Tcp(TcpStream::connect_timeout(&to, timeout)?))
     }
 
-    fn new(stream: Stream) -> Result<Client, Failure> {
+    pub(crate) fn new(stream: Stream) -> Result<Client, Failure> {
         stream.prepare()?;
         let line = Arc::new(Line { stream, writing: Mutex::new(()) });
         Ok(Client { line, decoder: Decoder::new(ANSWERS), tag: 0 })

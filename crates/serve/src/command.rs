@@ -3,6 +3,7 @@
 //! ```text
 //! /ip/address/print …    ─► Session::execute ─► !re =name=value …   !done =ret=
 //! /console/run =line=…   ─► Session::run     ─► !re =text= | =frame= …   !done =place= =ret=
+//! /console/inspect …     ─► Session::complete and the like ─► !re …     !done
 //! ```
 //!
 //! `/console/run` runs in the connection's own session, so the current menu, item numbers and
@@ -13,6 +14,7 @@
 
 use crate::connection::{Connection, Console};
 use crate::guard::Guard;
+use crate::inspect;
 use crate::lanes::Task;
 use crate::outbox::Answers;
 use crate::sentence::Sentence;
@@ -43,6 +45,22 @@ pub(crate) fn run(connection: &Connection, task: &Task, user: &User, answers: &A
             run_console(&mut console, &task.sentence, &mut guard, answers);
             connection.put_console(console);
         }
+        "/console/inspect" => {
+            let Some(console) = connection.take_console() else {
+                return answers.fail(Some(6), "failure: the console is running something else");
+            };
+            let records = request(&words).and_then(|request| {
+                inspect::inspect(&console.session, &mut guard, &request.attributes)
+            });
+            connection.put_console(console);
+            match records {
+                Ok(records) => {
+                    records.into_iter().for_each(|record| answers.say(re(&record)));
+                    answers.say(Sentence::new("!done"));
+                }
+                Err(why) => answers.fail(Some(1), &why),
+            }
+        }
         _ => execute(connection, &words, &mut guard, answers),
     }
 }
@@ -58,14 +76,15 @@ fn execute(connection: &Connection, words: &[&str], guard: &mut Guard, answers: 
         Err(why) => return answers.fail(Some(5), &why),
     };
     let mut session = Session::new(connection.shared.device.language());
-    let mut record = |fields: Vec<(String, String)>| {
-        let fields = fields.iter();
-        answers.say(fields.fold(Sentence::new("!re"), |re, (name, value)| re.with(name, value)));
-    };
+    let mut record = |fields: Vec<(String, String)>| answers.say(re(&fields));
     match session.execute(&request, guard, &mut record) {
         Ok(reply) => answers.say(done(&reply)),
         Err(why) => answers.fail(why.category, &why.message),
     }
+}
+
+fn re(fields: &[(String, String)]) -> Sentence {
+    fields.iter().fold(Sentence::new("!re"), |re, (name, value)| re.with(name, value))
 }
 
 fn request(words: &[&str]) -> Result<Request, String> {

@@ -25,6 +25,9 @@ pub mod server;
 // A client.
 pub mod client;
 
+// The console: a terminal that speaks the API.
+pub mod console;
+
 // Who may log in, and what they may do.
 pub mod user;
 
@@ -45,6 +48,9 @@ mod lanes;
 
 // One of them.
 mod command;
+
+// What a line under way may become, for the console.
+mod inspect;
 
 // What the device lets it do.
 mod guard;

@@ -10,6 +10,7 @@
 //! Each client has a thread, and each command under way another; there are at most [`CLIENTS`] of a
 //! kind, so clients from the network cannot keep the local console out.
 
+use crate::client::{self, Client};
 use crate::connection::Connection;
 use crate::device::Device;
 use crate::listener::{Door, Listening};
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -135,6 +137,16 @@ impl Server {
         let address = listening.address.unwrap_or(at);
         self.listening.push(listening);
         Ok(address)
+    }
+
+    /// A client in this process, connected through a pair of sockets.
+    ///
+    /// # Errors
+    /// The system has no more sockets.
+    pub fn connect(&self) -> Result<Client, client::Failure> {
+        let (ours, theirs) = UnixStream::pair()?;
+        self.shared.welcome(Stream::Unix(theirs), Door::Unix);
+        Client::new(Stream::Unix(ours))
     }
 
     /// Closes all sockets and ends all connections and what they have under way. Dropping does the

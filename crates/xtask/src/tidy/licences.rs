@@ -8,6 +8,7 @@ use crate::metadata::Package;
 /// What may come in, and why.
 const ALLOWED: &[(&str, &str)] = &[
     ("Apache-2.0", "our own"),
+    ("BSL-1.0", "asks for its notice in sources only; of libraries for other systems"),
     ("MIT", "asks for its notice only"),
     (
         "Unicode-3.0",

@@ -1,0 +1,152 @@
+//! `wirespeed console`: RouterOS's console, on a device that runs or on one made for it.
+//!
+//! ```text
+//! --connect ─► Client ══ Unix socket, TCP ══► a device somewhere
+//! (without) ─► Client ══ socket pair ══► Server ─► a node in this process, of ports without cables
+//! ```
+
+use crate::failure::Failure;
+use crate::served::Served;
+use clap::Args;
+use serve::Client;
+use serve::console::{self, Options};
+use std::net::ToSocketAddrs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed console                                   a device in memory, to try things on
+  wirespeed console configs/nat.rsc                   does this script run?
+  wirespeed console --stay configs/nat.rsc            and then look at what came of it
+  wirespeed console --connect 192.0.2.1 --user admin  a device that runs
+  wirespeed console --connect unix:/run/dut.sock
+  echo '/ip route print' | wirespeed console --connect 192.0.2.1
+
+In the console ? explains, Tab completes, Q ends what runs on and /quit ends the console.
+A password is asked for, or taken from WIRESPEED_PASSWORD.")]
+pub(crate) struct Arguments {
+    /// Scripts to run, instead of lines from the terminal
+    #[arg(value_name = "FILE.rsc")]
+    files: Vec<PathBuf>,
+    /// The device's API; without it the device is made here, in memory
+    #[arg(long, value_name = "unix:PATH|HOST[:PORT]")]
+    connect: Option<String>,
+    /// Who logs in
+    #[arg(long, default_value = "admin", value_name = "NAME")]
+    user: String,
+    /// Show the prompt when the scripts have run
+    #[arg(long)]
+    stay: bool,
+    /// Ports of the device that is made here
+    #[arg(long, default_value_t = 5, value_name = "N", conflicts_with = "connect",
+          value_parser = clap::value_parser!(u16).range(1..=64))]
+    ports: u16,
+}
+
+type Connect = Box<dyn FnMut() -> Result<Client, serve::client::Failure>>;
+
+/// RouterOS's.
+const API_PORT: u16 = 8728;
+/// A device that does not answer for so long is not there.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { files, connect, user, stay, ports } = arguments;
+    // Kept until the console has ended.
+    let mut server = None;
+    let mut password = None;
+    let (device, connect): (String, Connect) = match connect {
+        Some(to) => match to.strip_prefix("unix:").map(PathBuf::from) {
+            Some(path) => (to, Box::new(move || Client::unix(&path))),
+            None => {
+                let to = address(&to)?;
+                password = ask(&user)?;
+                (to.clone(), Box::new(move || tcp(&to)))
+            }
+        },
+        None => {
+            let device = Arc::new(Served::scratch(usize::from(ports))?);
+            let made = Arc::new(serve::Server::new(device).map_err(Failure::Environment)?);
+            server = Some(Arc::clone(&made));
+            ("the device in memory".to_string(), Box::new(move || made.connect()))
+        }
+    };
+    let options = Options { user, password, device, connect, files, stay, history: history() };
+    let done = console::run(options);
+    drop(server);
+    done.map_err(|failure| match failure {
+        console::Failure::Script(text) => Failure::Failed(text),
+        console::Failure::Environment(text) => Failure::Environment(text),
+    })
+}
+
+/// With RouterOS's port, if none is given.
+fn address(to: &str) -> Result<String, Failure> {
+    let usage = || {
+        Failure::Usage(format!(
+            "--connect {to}: a device is unix:PATH, HOST or HOST:PORT, as 192.0.2.1:8728"
+        ))
+    };
+    match to.rsplit_once(':') {
+        // An IPv6 address has more of them, and needs brackets before a port.
+        Some((host, _)) if host.contains(':') && !host.ends_with(']') => {
+            Ok(format!("[{to}]:{API_PORT}"))
+        }
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(to.to_string()),
+        None if !to.is_empty() => Ok(format!("{to}:{API_PORT}")),
+        _ => Err(usage()),
+    }
+}
+
+fn tcp(to: &str) -> Result<Client, serve::client::Failure> {
+    let mut last = std::io::Error::other("it has no address").into();
+    for address in to.to_socket_addrs()? {
+        match Client::tcp(address, PATIENCE) {
+            Ok(client) => return Ok(client),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
+}
+
+/// The password, where one may be needed.
+fn ask(user: &str) -> Result<Option<String>, Failure> {
+    if let Ok(password) = std::env::var("WIRESPEED_PASSWORD") {
+        return Ok(Some(password));
+    }
+    let asked = console::ask_password(&format!("Password of {user}: "));
+    asked.map_err(|error| Failure::Environment(format!("cannot ask for the password: {error}")))
+}
+
+/// Where typed lines are kept: `$XDG_STATE_HOME/wirespeed/history`.
+fn history() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let state = variable("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.or_else(|| Some(Path::new(&variable("HOME")?).join(".local/state")));
+    state.map(|state| state.join("wirespeed/history"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for (to, expected) in [
+            ("192.0.2.1", Some("192.0.2.1:8728")),
+            ("192.0.2.1:1", Some("192.0.2.1:1")),
+            ("dut", Some("dut:8728")),
+            ("2001:db8::1", Some("[2001:db8::1]:8728")),
+            ("[2001:db8::1]:9", Some("[2001:db8::1]:9")),
+            ("dut:", None),
+            (":8728", None),
+            ("", None),
+            ("dut:99999", None),
+        ] {
+            assert_eq!(address(to).ok().as_deref(), expected, "{to}");
+        }
+    }
+}

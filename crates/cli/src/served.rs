@@ -1,0 +1,54 @@
+//! A node in this process, as a server sees it.
+
+use crate::failure::Failure;
+use config::{Host, Language};
+use lab::clock::{self, Clock};
+use lab::live::{Interrupt, Live};
+use lab::machine;
+use lab::node::{self, Node, Socket};
+use lab::underway::Files;
+use port::Slab;
+use std::sync::Arc;
+
+/// A node on a thread, its language and its files.
+pub(crate) struct Served {
+    live: Live,
+    language: Arc<Language>,
+    files: Files,
+}
+
+impl Served {
+    pub(crate) fn new(live: Live, files: Files) -> Served {
+        Served { live, language: Arc::new(node::language(serve::MENUS)), files }
+    }
+
+    /// A node of ports without cables, to try things on. Its files are those of the current
+    /// directory.
+    pub(crate) fn scratch(ports: usize) -> Result<Served, Failure> {
+        /// Frames a router without cables can hold.
+        const FRAMES: usize = 1 << 14;
+        let failed = |what: &str, error: &dyn std::fmt::Display| {
+            Failure::Environment(format!("cannot make a device in memory: {what}: {error}"))
+        };
+        let slab = Slab::new(FRAMES).map_err(|error| failed("its frames", &error))?;
+        let clock = Clock::start();
+        let environment = machine::environment(clock::unix());
+        let node = Node::new("MikroTik", 1, ports, &slab, environment, clock.now());
+        let sockets = (0..ports).map(|_| Socket::empty()).collect();
+        let live = Live::start(node, sockets, clock, None);
+        let live = live.map_err(|error| failed("its thread", &error))?;
+        let files = std::env::current_dir().map_or(Files::none(), Files::of);
+        Ok(Served::new(live, files))
+    }
+}
+
+impl serve::Device for Served {
+    fn language(&self) -> Arc<Language> {
+        Arc::clone(&self.language)
+    }
+
+    fn host(&self) -> Box<dyn Host + '_> {
+        // The server's own wait ends what is cancelled.
+        Box::new(self.live.host(self.files.clone(), Interrupt::default()))
+    }
+}
