@@ -1,8 +1,10 @@
 //! `wirespeed calc`: the arithmetic of throughput (source 000).
 
 use crate::arguments;
+use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use std::time::Duration;
+use wire::throughput::{Encapsulation, TokenBucket, encapsulation, ports, tcp, wireless};
 use wire::{BitRate, FrameLen, PacketRate};
 
 #[derive(Args)]
@@ -10,7 +12,13 @@ use wire::{BitRate, FrameLen, PacketRate};
 Examples:
   wirespeed calc wire 10G
   wirespeed calc rate 14880.952k --size 64
-  wirespeed calc window --rate 1G --rtt 100ms")]
+  wirespeed calc encapsulated 1G --by vlan+pppoe
+  wirespeed calc capacity 8x10G+1x1G
+  wirespeed calc window --rate 1G --rtt 100ms
+  wirespeed calc loss 0.01% --rtt 100ms
+  wirespeed calc bucket 10M --size 10 --from 100M
+  wirespeed calc iperf3 128,256,512,1024,1500
+  wirespeed calc wireless --mcs 9 --streams 4 --width 80")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     what: What,
@@ -50,9 +58,78 @@ enum What {
         #[arg(long, value_name = "BYTES", value_parser = arguments::quantity)]
         window: Option<f64>,
     },
+    /// What of a wire is left for IP packets within tags and tunnels
+    Encapsulated {
+        /// The wire's rate in bit/s
+        #[arg(value_name = "RATE", value_parser = arguments::quantity)]
+        rate: f64,
+        /// What stands between Ethernet and the packet: vlan, qinq, mpls, pppoe, l2tp, pptp, gre,
+        /// ipip, 6to4, eoip, vxlan; several with +
+        #[arg(long, value_name = "KIND[+KIND…]", default_value = "", value_parser = stack)]
+        by: Encapsulation,
+        /// IP packet sizes in bytes
+        #[arg(long, value_name = "BYTES,…", value_delimiter = ',',
+              default_value = "46,128,256,512,1024,1280,1500",
+              value_parser = clap::value_parser!(u32).range(20..=65535))]
+        packets: Vec<u32>,
+    },
+    /// What a device's ports carry together, in one direction and in both
+    Capacity {
+        /// Its ports: 24x1G+2x10G
+        #[arg(value_name = "PORTS", value_parser = capacity)]
+        ports: f64,
+    },
+    /// The rate at which one TCP connection settles when segments are lost (Mathis 1997)
+    Loss {
+        /// The share of segments that are lost: 0.01%, 1e-4
+        #[arg(value_name = "SHARE", value_parser = share)]
+        share: f64,
+        /// The round-trip time
+        #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+        rtt: Duration,
+        /// Payload of a segment
+        #[arg(long, value_name = "BYTES", default_value_t = 1460.0)]
+        mss: f64,
+    },
+    /// What a token bucket (a queue's max-limit and bucket-size) lets pass
+    Bucket {
+        /// max-limit in bit/s
+        #[arg(value_name = "RATE", value_parser = arguments::quantity)]
+        rate: f64,
+        /// bucket-size: seconds of max-limit that it holds
+        #[arg(long, value_name = "SECONDS", default_value_t = 0.1)]
+        size: f64,
+        /// What comes in, bit/s
+        #[arg(long, value_name = "RATE", value_parser = arguments::quantity)]
+        from: f64,
+    },
+    /// The options that make iperf3's TCP packets so long, and the factors from its payload rate to
+    /// layers 3 and 2 (source 002: no FCS)
+    Iperf3 {
+        /// IP packet sizes in bytes
+        #[arg(value_name = "BYTES,…", value_delimiter = ',',
+              default_value = "128,256,512,1024,1500,9000",
+              value_parser = clap::value_parser!(u32).range(53..=65535))]
+        packets: Vec<u32>,
+    },
+    /// Data rates of 802.11n and ac (all widths and guard intervals), or ad
+    Wireless {
+        /// VHT MCS 0 to 9 (of 802.11n: modulo 8); of 802.11ad 0 to 12
+        #[arg(long)]
+        mcs: u32,
+        /// Spatial streams
+        #[arg(long, default_value_t = 1)]
+        streams: u32,
+        /// Channel width in MHz: 20, 40, 80, 160; all, if not given
+        #[arg(long)]
+        width: Option<u32>,
+        /// 802.11ad
+        #[arg(long, conflicts_with_all = ["streams", "width"])]
+        ad: bool,
+    },
 }
 
-pub(crate) fn run(arguments: &Arguments) {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Wire { rate, sizes } => {
             println!("{HEAD}");
@@ -70,10 +147,94 @@ pub(crate) fn run(arguments: &Arguments) {
                 println!("window: {:.0} bytes", (rate * seconds / 8.0).ceil());
             }
             if let Some(window) = window {
-                println!("at most: {:.3} Mbit/s of TCP payload", window * 8.0 / seconds / 1e6);
+                let most = tcp::rate_of_window(*window, *rtt) / 1e6;
+                println!("at most: {most:.3} Mbit/s of TCP payload");
+            }
+        }
+        What::Encapsulated { rate, by, packets } => {
+            println!("packet  frame         kpps       L3 Mbps  share");
+            for &packet in packets {
+                let pps = by.max_packets(BitRate(*rate), packet);
+                let l3 = pps.0 * f64::from(packet) * 8.0 / 1e6;
+                let (l2, share) = (by.l2(packet), by.efficiency(packet) * 100.0);
+                println!("{packet:>6} {l2:>6} {:>12.3} {l3:>13.3} {share:>5.2}%", pps.as_kpps());
+            }
+        }
+        What::Capacity { ports } => {
+            println!("one direction:   {:.3} Gbit/s on layer 1", ports / 1e9);
+            println!(
+                "both directions: {:.3} Gbit/s, what vendors call capacity",
+                ports * 2.0 / 1e9
+            );
+        }
+        What::Loss { share, rtt, mss } => {
+            let rate = tcp::mathis(*mss, *rtt, *share) / 1e6;
+            println!("about: {rate:.3} Mbit/s of TCP payload (Mathis 1997: Reno, one connection)");
+        }
+        What::Bucket { rate, size, from } => {
+            let bucket = TokenBucket::of(*rate, *size);
+            let second = bucket.passes(Duration::from_secs(1)) / 1e6;
+            println!("holds:          {:.3} Mbit", bucket.capacity / 1e6);
+            println!("in any second:  {second:.3} Mbit at most");
+            match bucket.lasts(*from) {
+                Some(time) => {
+                    println!("full, it lets that through for {:.3} s", time.as_secs_f64())
+                }
+                None => println!("that is within the limit for ever"),
+            }
+        }
+        What::Iperf3 { packets } => {
+            println!("packet      -M      -l   to L3   to L2");
+            for packet in packets {
+                let Some(iperf3) = tcp::iperf3(*packet) else { continue };
+                let tcp::Iperf3 { mss, length, l3, l2 } = iperf3;
+                println!("{packet:>6} {mss:>7} {length:>7} {l3:>7.4} {l2:>7.4}");
+            }
+        }
+        What::Wireless { mcs, ad: true, .. } => match wireless::ad(*mcs) {
+            Some(rate) => println!("802.11ad MCS {mcs}: {rate} Mbit/s"),
+            None => return Err(no_rate("802.11ad has MCS 0 to 12")),
+        },
+        What::Wireless { mcs, streams, width, .. } => {
+            let widths = width.map_or(vec![20, 40, 80, 160], |width| vec![width]);
+            let rates = widths.iter().map(|&width| {
+                let of = |short| wireless::vht(*mcs, *streams, width, short);
+                (width, of(false), of(true))
+            });
+            let rates: Vec<_> = rates.collect();
+            if rates.iter().all(|(_, long, _)| long.is_none()) {
+                let why = "the standard has MCS 0 to 9, 1 to 8 streams, 20, 40, 80 and 160 MHz, \
+                           and leaves some combinations out";
+                return Err(no_rate(why));
+            }
+            println!("width MHz   800 ns guard   400 ns guard (Mbit/s)");
+            let cell = |rate: Option<f64>| rate.map_or("n/a".to_string(), |r| format!("{r:.1}"));
+            for (width, long, short) in rates {
+                println!("{width:>9} {:>14} {:>14}", cell(long), cell(short));
             }
         }
     }
+    Ok(())
+}
+
+fn no_rate(why: &str) -> Failure {
+    Failure::Usage(format!("there is no such data rate: {why}"))
+}
+
+fn stack(text: &str) -> Result<Encapsulation, String> {
+    let names = || encapsulation::KINDS.map(|(name, ..)| name).join(", ");
+    Encapsulation::named(text).ok_or_else(|| format!("known are {}; several with +", names()))
+}
+
+fn capacity(text: &str) -> Result<f64, String> {
+    ports(text).ok_or_else(|| "ports are 1G, 8x10G, 24x1G+2x10G".to_string())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let (digits, unit) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 1e-2));
+    let share = digits.parse::<f64>().map(|share| share * unit).ok();
+    let share = share.filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "a share is above 0 and below 1: 0.01%, 1e-4".to_string())
 }
 
 const HEAD: &str = "frame         kpps       L1 Mbps       L2 Mbps       L3 Mbps";

@@ -51,7 +51,7 @@ enum Command {
     Lab(labs::Arguments),
     /// RouterOS's console: on a device that runs, or on one made in memory
     Console(console::Arguments),
-    /// Wire speed, layers, TCP window
+    /// Wire speed, layers, tunnels, capacity, TCP, token buckets, wireless rates
     Calc(calc::Arguments),
     /// Check results: ours, iperf3's, a vendor's table
     Report(report::Arguments),
@@ -64,10 +64,7 @@ fn main() -> ExitCode {
         Command::Lab(arguments) => labs::run(&arguments),
         Command::Console(arguments) => console::run(arguments),
         Command::Report(arguments) => report::run(&arguments),
-        Command::Calc(arguments) => {
-            calc::run(&arguments);
-            Ok(())
-        }
+        Command::Calc(arguments) => calc::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

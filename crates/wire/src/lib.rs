@@ -11,6 +11,8 @@ pub mod prefix;
 pub mod text;
 // Time, rates and frame lengths, each a type of its own.
 pub mod units;
+// What fits a wire, a window, a bucket, the air.
+pub mod throughput;
 
 mod bytes;
 // The Internet checksum: whole, verified, and updated in place.
