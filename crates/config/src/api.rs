@@ -203,10 +203,11 @@ impl Run<'_> {
             return Err(Trap::new(None, format!("not implemented: print {name}")));
         }
         // The layouts are for the eye: a program always gets all.
-        const LAYOUTS: [&str; 8] = [
+        const LAYOUTS: [&str; 9] = [
             "brief",
             "detail",
             "stats",
+            "stats-detail",
             "terse",
             "value-list",
             "as-value",

@@ -67,6 +67,14 @@ pub struct Property {
     /// Whether the letter stands behind those of the flags before it, in a place of its own. In a
     /// menu with such places only one letter stands in each.
     pub beside: bool,
+    /// How wide its column is at least; 0 means as wide as its title. A title that is longer is cut
+    /// (`PR..`).
+    pub width: usize,
+    /// Of a counter: `print stats-detail` shows it, `stats` does not.
+    pub detail: bool,
+    /// Whether the menu's items are lines of its columns, shown without numbers, flags and titles:
+    /// a log.
+    pub line: bool,
 }
 
 /// Who sets a property.
@@ -114,8 +122,9 @@ impl Menu {
 impl Property {
     /// An optional property without default.
     pub const fn new(name: &'static str, kind: Type, help: &'static str) -> Property {
-        let access = Access::Optional;
-        Property { name, kind, default: "", access, help, column: false, flag: None, beside: false }
+        let (access, column, flag, beside) = (Access::Optional, false, None, false);
+        let (default, width, detail, line) = ("", 0, false, false);
+        Property { name, kind, default, access, help, column, flag, beside, width, detail, line }
     }
 
     /// With a default, as typed.
@@ -158,6 +167,21 @@ impl Property {
     /// A flag that has a place of its own behind those before it.
     pub const fn beside(self) -> Property {
         Property { beside: true, ..self }
+    }
+
+    /// A column at least so wide, whatever the length of its title.
+    pub const fn wide(self, width: usize) -> Property {
+        Property { column: true, width, ..self }
+    }
+
+    /// A counter for `stats-detail`.
+    pub const fn detail(self) -> Property {
+        Property { detail: true, ..self }
+    }
+
+    /// A column of a menu whose items are lines.
+    pub const fn line(self) -> Property {
+        Property { column: true, line: true, ..self }
     }
 
     /// The default, read; `None` if it has none.

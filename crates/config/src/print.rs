@@ -13,9 +13,9 @@ use crate::find::Condition;
 use crate::line::Operator;
 use crate::parse::pick;
 use crate::run::{Line, Run};
-use crate::sheet::{FIRST_BLOCK, Layout, Row, Sheet, properties};
+use crate::sheet::{FIRST_BLOCK, Layout, Row, Sheet, counted, properties};
 use crate::view::Cursor;
-use crate::{Error, ItemId, Menu, Reply};
+use crate::{Error, ItemId, Menu, Property, Reply, Value};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -67,12 +67,13 @@ impl Run<'_> {
     }
 
     fn print_options(&mut self, menu: &'static Menu, line: Line) -> Result<Options, Error> {
-        const LAYOUTS: [(&str, Layout); 8] = [
+        const LAYOUTS: [(&str, Layout); 9] = [
             ("brief", Layout::Brief),
             ("detail", Layout::Detail),
             ("terse", Layout::Terse),
             ("value-list", Layout::ValueList),
             ("stats", Layout::Stats),
+            ("stats-detail", Layout::StatsDetail),
             ("as-value", Layout::AsValue),
             ("count-only", Layout::CountOnly),
             ("without-paging", Layout::Brief),
@@ -153,9 +154,15 @@ impl Run<'_> {
     fn print_settings(&mut self, menu: &'static Menu, layout: Layout) -> Reply {
         let item = self.tree.settings(menu.path).cloned();
         let shown: Vec<(&str, String)> = self.look(|view| {
-            let value = |name| view.value(menu, menu, item.as_ref(), name);
-            let text = |name| value(name).map(|value| value.to_string()).unwrap_or_default();
-            properties(menu, true).map(|property| (property.name, text(property.name))).collect()
+            let text = |property: &Property| {
+                let value = view.value(menu, menu, item.as_ref(), property.name);
+                let eye = |value: &Value| match layout {
+                    Layout::AsValue => value.to_string(),
+                    _ => counted(property, value).unwrap_or_else(|| value.to_string()),
+                };
+                value.as_ref().map(eye).unwrap_or_default()
+            };
+            properties(menu, true).map(|property| (property.name, text(property))).collect()
         });
         if layout == Layout::AsValue {
             let pairs = shown.iter().map(|(name, value)| format!("{name}={value}"));

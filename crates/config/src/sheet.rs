@@ -33,6 +33,7 @@ pub(crate) enum Layout {
     Terse,
     ValueList,
     Stats,
+    StatsDetail,
     AsValue,
     CountOnly,
 }
@@ -41,6 +42,8 @@ pub(crate) enum Layout {
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Table,
+    /// Cells alone.
+    Lines,
     Runs,
     Terse,
     ValueList,
@@ -129,14 +132,23 @@ impl Row {
         pairs.collect()
     }
 
+    /// Pairs for the eye: counts in groups, rates in a unit.
+    fn counted_pairs(&self) -> Vec<String> {
+        let values = self.values.iter();
+        let pairs = values.map(|(p, value)| match counted(p, value) {
+            Some(text) => format!("{}={text}", p.name),
+            None => format!("{}={}", p.name, shown(value, is_text(p))),
+        });
+        pairs.collect()
+    }
+
     fn cells(&self, columns: &[&'static Property]) -> Vec<String> {
         let cell = |column: &&'static Property| {
             let value = self.values.iter().find(|(property, _)| property.name == column.name);
-            let text = value.map_or(String::new(), |(property, value)| match value {
-                Value::Number(number) if is_counter(property) => number::signed_count(*number),
-                value => value.to_string(),
+            let text = value.map_or(String::new(), |(property, value)| {
+                counted(property, value).unwrap_or_else(|| value.to_string())
             });
-            if text.chars().count() <= MAX_CELL {
+            if text.chars().count() <= MAX_CELL || column.line {
                 return text;
             }
             text.chars().take(MAX_CELL - 3).chain("...".chars()).collect()
@@ -152,21 +164,26 @@ impl Sheet {
         let form = match layout {
             Layout::Terse => Form::Terse,
             Layout::ValueList => Form::ValueList,
+            Layout::Brief if columns.iter().any(|column| column.line) => Form::Lines,
             Layout::Brief | Layout::Stats if !columns.is_empty() => Form::Table,
             _ => Form::Runs,
         };
         let shown = |p: &&Property| {
             p.flag.is_none()
                 && match (form, layout) {
-                    (Form::Table, _) => columns.iter().any(|column| column.name == p.name),
-                    (Form::Runs, Layout::Stats) => is_counter(p) || tells_apart(menu, p),
+                    (Form::Table | Form::Lines, _) => {
+                        columns.iter().any(|column| column.name == p.name)
+                    }
+                    (Form::Runs, Layout::Stats | Layout::StatsDetail) => {
+                        is_counter(p) || tells_apart(menu, p)
+                    }
                     // All but counters.
                     (Form::Runs, Layout::Brief) => !is_counter(p),
                     _ => true,
                 }
         };
         let properties = match form {
-            Form::Table => columns,
+            Form::Table | Form::Lines => columns,
             _ => properties(menu, true).filter(shown).collect(),
         };
         let (n_digits, n_flags, widths) = (2, 0, Vec::new());
@@ -193,6 +210,11 @@ impl Sheet {
                     let lines = self.run(row);
                     self.entry(&mut text, row, lines);
                 }
+                Form::Lines => {
+                    // A line break in one would look like two.
+                    let line = row.cells(&self.properties).join(" ").replace(['\n', '\r'], " ");
+                    let _ = writeln!(text, "{}", line.trim_end());
+                }
                 Form::Terse => text += &self.terse(row),
                 Form::ValueList => text += &value_list(row),
             }
@@ -216,12 +238,23 @@ impl Sheet {
             }
             Form::Table => {
                 self.n_flags = n_flags.max(1);
-                let titles = self.properties.iter().map(|p| p.name.to_uppercase());
-                let titles: Vec<String> = titles.collect();
-                let mut widths: Vec<usize> = titles.iter().map(String::len).collect();
+                let mut titles: Vec<String> =
+                    self.properties.iter().map(|p| p.name.to_uppercase()).collect();
+                let least = |(p, title): (&&Property, &String)| match p.width {
+                    0 => title.len(),
+                    width => width,
+                };
+                let mut widths: Vec<usize> =
+                    self.properties.iter().zip(&titles).map(least).collect();
                 for row in rows {
                     for (width, cell) in widths.iter_mut().zip(row.cells(&self.properties)) {
                         *width = (*width).max(cell.chars().count());
+                    }
+                }
+                for (title, &width) in titles.iter_mut().zip(&widths) {
+                    if title.len() > width {
+                        title.truncate(width.saturating_sub(2));
+                        *title += "..";
                     }
                 }
                 self.widths = widths;
@@ -231,7 +264,7 @@ impl Sheet {
                 let title = format!("{:>n_digits$} {:n_flags$} {title}", "#", "");
                 format!("{}{}\n", legend(self.menu), title.trim_end())
             }
-            Form::Terse | Form::ValueList => String::new(),
+            Form::Lines | Form::Terse | Form::ValueList => String::new(),
         }
     }
 
@@ -268,7 +301,7 @@ impl Sheet {
     fn run(&self, row: &Row) -> Vec<String> {
         let indent = self.indent();
         let mut lines = vec![String::new()];
-        for pair in row.pairs() {
+        for pair in row.counted_pairs() {
             let fits = |line: &&mut String| {
                 line.is_empty() || indent + line.len() + 1 + pair.len() < self.width
             };
@@ -350,7 +383,7 @@ fn columns(menu: &Menu, layout: Layout) -> Vec<&'static Property> {
     if layout != Layout::Stats {
         return properties(menu, true).filter(|property| property.column).collect();
     }
-    let counters = menu.properties.iter().filter(|p| is_counter(p));
+    let counters = menu.properties.iter().filter(|p| is_counter(p) && !p.detail);
     if counters.clone().any(|p| matches!(p.kind, Type::Pair(_))) {
         return Vec::new(); // too wide: RouterOS shows the counters of queues in runs
     }
@@ -373,6 +406,19 @@ fn is_counter(property: &Property) -> bool {
             Type::Pair(kind) => is_count(kind),
             kind => is_count(&kind),
         }
+}
+
+/// A counter's value for the eye: `15 577 081`, `463.3Mbps`; `None` of what is no counter.
+pub(crate) fn counted(property: &Property, value: &Value) -> Option<String> {
+    fn text(value: &Value) -> Option<String> {
+        match value {
+            Value::Number(number) => Some(number::signed_count(*number)),
+            Value::Rate(rate) => Some(number::rate(*rate)),
+            Value::Pair(up, down) => Some(format!("{}/{}", text(up)?, text(down)?)),
+            _ => None,
+        }
+    }
+    is_counter(property).then(|| text(value)).flatten()
 }
 
 fn is_text(property: &Property) -> bool {

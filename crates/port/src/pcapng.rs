@@ -11,7 +11,7 @@
 //! interface, and that says what its time counts (`if_tsresol`, `if_tsoffset`) and how long the FCS
 //! is (`if_fcslen`). Other blocks and options are passed over. (draft-ietf-opsawg-pcapng)
 //!
-//! The writer makes one section with one Ethernet interface that counts nanoseconds.
+//! The writer makes one section of Ethernet interfaces that count nanoseconds.
 //!
 //! Missing: **name resolution, statistics, decryption secrets, comments** (passed over when read,
 //! never written).
@@ -35,6 +35,7 @@ const ENHANCED_PACKET: u32 = 6;
 pub(crate) const SECTION_MAGIC: [u8; 4] = SECTION_HEADER.to_be_bytes();
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 
+const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 const IF_FCSLEN: u16 = 13;
 const IF_TSOFFSET: u16 = 14;
@@ -354,6 +355,22 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of `write`.
     pub fn with(write: W, endian: Endian) -> io::Result<Writer<W>> {
+        let mut writer = Writer::section(write, endian)?;
+        writer.describe(None)?;
+        Ok(writer)
+    }
+
+    /// Begins a little-endian file of interfaces with these names.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn with_interfaces(write: W, names: &[&str]) -> io::Result<Writer<W>> {
+        let mut writer = Writer::section(write, Endian::default())?;
+        names.iter().try_for_each(|name| writer.describe(Some(name)))?;
+        Ok(writer)
+    }
+
+    fn section(write: W, endian: Endian) -> io::Result<Writer<W>> {
         let mut writer = Writer { write, endian, buffer: Vec::new() };
         writer.block(SECTION_HEADER, |endian, body| {
             endian.put_u32(body, BYTE_ORDER);
@@ -361,16 +378,27 @@ impl<W: Write> Writer<W> {
             endian.put_u16(body, 0);
             body.extend([0xff; 8]); // the section's length: not known
         })?;
-        writer.block(INTERFACE_DESCRIPTION, |endian, body| {
+        Ok(writer)
+    }
+
+    /// Describes another interface.
+    fn describe(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.block(INTERFACE_DESCRIPTION, |endian, body| {
             endian.put_u16(body, ETHERNET);
             endian.put_u16(body, 0);
             endian.put_u32(body, 0); // snaplen: no limit
+            if let Some(name) = name {
+                let name = &name.as_bytes()[..name.len().min(usize::from(u16::MAX))];
+                endian.put_u16(body, IF_NAME);
+                endian.put_u16(body, name.len() as u16);
+                body.extend(name);
+                body.resize(body.len().next_multiple_of(4), 0);
+            }
             endian.put_u16(body, IF_TSRESOL);
             endian.put_u16(body, 1);
             body.extend([9, 0, 0, 0]); // nanoseconds, and padding
             body.extend([0; 4]); // end of options
-        })?;
-        Ok(writer)
+        })
     }
 
     /// Adds a record.
@@ -379,11 +407,19 @@ impl<W: Write> Writer<W> {
     /// Those of `write`; `InvalidInput` for more than [`MAX_RECORD`] bytes or another link type
     /// than Ethernet.
     pub fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
+        self.write_from(0, record)
+    }
+
+    /// Adds a record of the interface of this number, counted from 0.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub fn write_from(&mut self, interface: u32, record: &Record<'_>) -> io::Result<()> {
         let captured = record.check_writable()?;
         self.block(ENHANCED_PACKET, |endian, body| {
             let (high, low) = (record.timestamp_ns >> 32, record.timestamp_ns);
             let original_len = record.original_len.max(captured);
-            for number in [0, high as u32, low as u32, captured, original_len] {
+            for number in [interface, high as u32, low as u32, captured, original_len] {
                 endian.put_u32(body, number);
             }
             body.extend(record.bytes);

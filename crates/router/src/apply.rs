@@ -19,7 +19,7 @@ use crate::discard::Discard;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::ip::arp;
 use crate::ip::route::TooManyTargets;
-use crate::router::{InterfaceCounts, Router};
+use crate::router::{InterfaceCounts, Router, Trouble};
 use config::Tree;
 use std::collections::HashMap;
 use wire::Moment;
@@ -99,6 +99,8 @@ impl Router {
         if change.interfaces {
             let ids = program.books.interfaces.len();
             self.interface_counts.resize(ids, InterfaceCounts::default());
+            self.troubles.resize(ids, Trouble::default());
+            self.troubles.resize(ids, Trouble::default());
             self.adopt_hosts(change);
         }
         std::mem::swap(&mut self.program, &mut change.program);

@@ -10,14 +10,23 @@ use crate::interface::bridge;
 use crate::router::{InterfaceCounts, Router};
 use crate::status;
 use crate::tool::explain;
+use crate::tool::monitor::MONITOR_TRAFFIC;
 use crate::tool::ping::{FLOOD_PING, PING};
+use crate::tool::sniffer::menu::{QUICK, SAVE, START, STOP};
+use crate::tool::torch::TORCH;
 use config::{Call, Command, Display, ItemId, Tree, Unnamed};
 
 /// The commands of the router's menus, for [`config::Interpreter::with_commands`].
-pub static COMMANDS: [&Command; 13] = [
+pub static COMMANDS: [&Command; 19] = [
     &explain::COMMAND,
     &PING,
     &FLOOD_PING,
+    &TORCH,
+    &START,
+    &STOP,
+    &SAVE,
+    &QUICK,
+    &MONITOR_TRAFFIC,
     &reset("/ip firewall filter"),
     &reset_all("/ip firewall filter"),
     &reset("/ip firewall nat"),

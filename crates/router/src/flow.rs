@@ -64,6 +64,7 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
     let layers = match layers::network(r.slab.bytes(&frame)) {
         Ok(layers) => layers,
         Err(Malformed::Ethernet) => {
+            r.troubles[port.index()].rx_error += 1;
             return r.discard_frame(frame, Discard::MalformedEthernet);
         }
         // A bridge need not understand what it forwards; the router itself must.

@@ -69,6 +69,7 @@ pub use router::Router;
 
 /// All menus of the router, those that others refer to first.
 pub const MENUS: &[&config::Menu] = &[
+    &interface::menu::INTERFACE,
     &interface::menu::ETHERNET,
     &interface::bridge::menu::BRIDGE,
     &interface::bridge::menu::PORT,
@@ -85,4 +86,7 @@ pub const MENUS: &[&config::Menu] = &[
     &firewall::connection::menu::TRACKING,
     &firewall::connection::menu::CONNECTION,
     &queue::menu::SIMPLE,
+    &tool::sniffer::menu::SNIFFER,
+    &tool::sniffer::menu::PACKET,
+    &status::log::LOG,
 ];

@@ -24,6 +24,11 @@ impl Outbox {
         std::mem::take(&mut self.frames)
     }
 
+    /// The frames, in order.
+    pub(crate) fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
     /// Hands everything to the port and returns what went. `batch` is empty before and after.
     #[inline]
     pub(crate) fn flush<P: Port>(

@@ -33,6 +33,7 @@ use crate::story::Event;
 use crate::tool::Tools;
 use crate::trace::Trace;
 use config::{Item, Tree};
+use port::record::Direction;
 use port::{Batch, Frame, Pool, Port, Slab};
 use wire::{Ipv4Prefix, Moment};
 
@@ -47,6 +48,17 @@ pub struct InterfaceCounts {
     pub fast_rx: Count,
     /// Of the sent, those that left in FastPath (or FastTrack).
     pub fast_tx: Count,
+}
+
+/// What an interface has lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Frames lost because the port's receive ring was full.
+    pub rx_drop: u64,
+    /// Frames received that are no Ethernet frames.
+    pub rx_error: u64,
+    /// Frames that did not go out: the wire or the other end was full.
+    pub tx_drop: u64,
 }
 
 /// How many packets the quick ways took. Bytes are IP length.
@@ -88,6 +100,9 @@ pub struct Router {
     /// By place of the bridge.
     pub(crate) hosts: Vec<Hosts>,
     pub(crate) interface_counts: Vec<InterfaceCounts>,
+    pub(crate) troubles: Vec<Trouble>,
+    /// What the ports themselves had lost when they were last asked, by port.
+    lost: Vec<(u64, u64)>,
     /// Where frames came from and went, for [`Router::frames`].
     pub(crate) tally: Tally,
     pub(crate) paths: PathCounts,
@@ -156,6 +171,8 @@ impl Router {
             icmp_limit: RateLimit::default(),
             hosts: Vec::new(),
             interface_counts: Vec::new(),
+            troubles: Vec::new(),
+            lost: vec![(0, 0); ports.len()],
             paths: PathCounts::default(),
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
             tally: Tally::default(),
@@ -252,6 +269,9 @@ impl Router {
             if inbox.is_empty() {
                 continue;
             }
+            if self.tools.taps.any() {
+                self.tap(now, id, Direction::In, inbox.as_slice());
+            }
             if self.reference {
                 for frame in inbox.drain() {
                     flow::physical_in(self, now, id, frame);
@@ -267,13 +287,17 @@ impl Router {
         }
         if flow::timers::due(self, now) {
             self.flush(now, ports);
+            self.ask_ports(ports);
         }
         received
     }
 
-    /// When the next breath has something to do, if nothing is received until then: chores, or a
-    /// queue that lets a packet go. Not before `now`.
+    /// When the next breath has something to do, if nothing is received until then: chores, a queue
+    /// that lets a packet go, or what a tool has sent. Not before `now`.
     pub fn next_due(&self, now: Moment) -> Moment {
+        if self.tools.sent {
+            return now;
+        }
         let queues = self.queues.next_deadline().unwrap_or(self.chores_at);
         self.chores_at.min(queues).max(now)
     }
@@ -296,6 +320,11 @@ impl Router {
     /// What an interface has seen.
     pub fn interface_counts(&self, id: InterfaceId) -> InterfaceCounts {
         self.interface_counts[id.index()]
+    }
+
+    /// What an interface has lost.
+    pub fn interface_trouble(&self, id: InterfaceId) -> Trouble {
+        self.troubles[id.index()]
     }
 
     /// How many packets the quick ways took.
@@ -328,8 +357,22 @@ impl Router {
         &self.neighbours
     }
 
+    /// Notes what the ports have lost.
+    fn ask_ports<P: Port>(&mut self, ports: &[P]) {
+        for ((port, lost), id) in ports.iter().zip(&mut self.lost).zip(&self.program.ports) {
+            let counters = port.counters();
+            let trouble = &mut self.troubles[id.index()];
+            trouble.rx_drop += counters.rx_drop.saturating_sub(lost.0);
+            trouble.tx_drop += counters.tx_drop.saturating_sub(lost.1);
+            *lost = (counters.rx_drop, counters.tx_drop);
+        }
+    }
+
     #[inline]
     fn flush<P: Port>(&mut self, now: Moment, ports: &mut [P]) {
+        if self.tools.taps.any() {
+            self.tap_outboxes(now);
+        }
         for (at, port) in ports.iter_mut().enumerate() {
             let outbox = &mut self.outboxes[at];
             let sent = outbox.flush(now, &mut self.pool, &mut self.outgoing, port);

@@ -53,6 +53,11 @@ add chain=srcnat action=src-nat to-addresses=10.0.1.100-10.0.1.110 disabled=yes
 /queue simple
 add name=a target=10.0.2.0/24,lan dst=wan max-limit=1M/2500k bucket-size=1/0.01 queue=default/default
 add target=10.0.2.7/32 disabled=yes
+/tool sniffer set only-headers=yes memory-limit=2MiB memory-scroll=no file-name=\"a b.pcapng\" \\
+    file-limit=20 filter-interface=wan,lan filter-mac-address=!06:00:00:00:00:01 \\
+    filter-mac-protocol=ip,arp filter-ip-address=10.0.0.0/8,1.2.3.4 filter-ip-protocol=udp \\
+    filter-port=!dns,8000-8080 filter-vlan=5 filter-direction=rx \\
+    filter-operator-between-entries=and
 ";
 
 fn text(rig: &mut Rig, script: &str) -> String {
@@ -182,7 +187,11 @@ add chain=srcnat in-interface=ether1
 add name=q target=10.0.3.0/24
 add name=lost target=off",
     );
+    rig.run("/tool sniffer start");
     rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+    rig.pass(1, &craft::Frame { vlan: Some(wire::vlan::Tci(5)), ..craft::udp(1, 2, 3, 4) }.build());
+    rig.run("/tool sniffer stop");
+    rig.router.log_message(rig.now, "script,info", "hello");
     rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
     let syn = wire::TcpFlags::SYN;

@@ -79,8 +79,35 @@ fn interfaces() {
         &mut rig,
         "/interface ethernet print stats where name=ether1",
         r#"Flags: X - disabled, R - running, S - slave
- #   NAME   RX-BYTE TX-BYTE RX-PACKET TX-PACKET FP-RX-BYTE FP-TX-BYTE FP-RX-PACKET FP-TX-PACKET
- 0 R ether1      60      60         1         1          0          0            0            0"#,
+ #   NAME   RX-BYTE TX-BYTE RX-PACKET TX-PACKET
+ 0 R ether1      60      60         1         1"#,
+    );
+    check(
+        &mut rig,
+        "/interface print",
+        r#"Flags: D - dynamic, X - disabled, R - running, S - slave
+ #    NAME   TYPE   ACTUAL-MTU L2MTU MAX-L2MTU MAC-ADDRESS
+ 0 R  ether1 ether  1500       1906  1906      02:00:00:00:00:01
+ 1 X  ether2 ether  1500       1906  1906      02:00:00:00:00:02
+ 2 RS ether3 ether  1500       1906  1906      02:00:00:00:00:03
+ 3 RS ether4 ether  1500       1906  1906      02:00:00:00:00:04
+ 4 R  lan    bridge 1500       1906            02:00:00:00:00:03"#,
+    );
+    check(
+        &mut rig,
+        "/interface print stats where rx-packet>0",
+        r#"Flags: D - dynamic, X - disabled, R - running, S - slave
+ #   NAME   RX-BYTE TX-BYTE RX-PACKET TX-PACKET RX-DROP TX-DROP TX-QUEUE-DROP RX-ERROR TX-ERROR
+ 0 R ether1      60      60         1         1       0       0             0        0        0
+ 1 X ether2      60      60         1         1       0       0             0        0        0"#,
+    );
+    check(
+        &mut rig,
+        "/interface print stats-detail where name=ether1",
+        r#"Flags: D - dynamic, X - disabled, R - running, S - slave
+ 0 R  name="ether1" rx-byte=60 tx-byte=60 rx-packet=1 tx-packet=1 rx-drop=0
+      tx-drop=0 tx-queue-drop=0 rx-error=0 tx-error=0 fp-rx-byte=0 fp-tx-byte=0
+      fp-rx-packet=0 fp-tx-packet=0"#,
     );
     check(
         &mut rig,
@@ -269,8 +296,8 @@ fn fasttrack() {
         &mut rig,
         "/ip firewall connection print",
         r#"Flags: E - expected, S - seen-reply, A - assured, C - confirmed, D - dying, F - fasttrack, s - srcnat, d - dstnat
- #     PROTOCOL SRC-ADDRESS   DST-ADDRESS   TCP-STATE TIMEOUT
- 0 SCF udp      10.0.1.1:1000 10.0.2.1:2000           8s"#,
+ #     PR.. SRC-ADDRESS           DST-ADDRESS           TCP-STATE   TIMEOUT
+ 0 SCF udp  10.0.1.1:1000         10.0.2.1:2000                     8s"#,
     );
     check(
         &mut rig,
@@ -304,7 +331,7 @@ fn queues() {
         "/queue simple print stats where name=q",
         r#"Flags: X - disabled, I - invalid, D - dynamic
  0    name="q" target=10.0.1.77/32 bytes=0/0 packets=0/0 dropped=0/0
-      queued-bytes=0/0 queued-packets=0/0 rate=0/0 packet-rate=0/0"#,
+      queued-bytes=0/0 queued-packets=0/0 rate=0bps/0bps packet-rate=0/0"#,
     );
 }
 

@@ -1,11 +1,11 @@
-//! Log lines of rules: `log=yes` and `action=log`.
+//! The log: lines of rules (`log=yes` and `action=log`), and what scripts and tools say.
 //!
 //! ```text
 //! PREFIX forward: in:ether1 out:ether2, connection-state:new src-mac 02:00:00:00:00:01,
 //!        proto TCP (SYN), 10.0.0.1:1234->10.0.0.2:80, len 60        (one line)
 //! ```
 //!
-//! A line is kept as numbers and written as text when it is read, so that logging allocates
+//! A rule's line is kept as numbers and written as text when it is read, so that logging allocates
 //! nothing. The log is bounded: a new line takes the place of the oldest, and how many were lost
 //! is counted.
 //!
@@ -31,11 +31,25 @@ impl LogHead {
     }
 }
 
-/// One packet that a rule logged.
+/// One line.
 #[derive(Clone, Debug)]
 pub struct LogLine {
     /// When.
     pub at: Moment,
+    /// From 0, in the order in which they came.
+    pub number: u64,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Packet(Logged),
+    Said { topics: Box<str>, message: Box<str> },
+}
+
+/// One packet that a rule logged.
+#[derive(Clone, Debug)]
+struct Logged {
     head: LogHead,
     in_interface: InterfaceId,
     out_interface: InterfaceId,
@@ -51,35 +65,29 @@ pub struct LogLine {
     len: u16,
 }
 
-/// The last lines that rules have logged.
+/// The last lines.
 #[derive(Debug)]
 pub struct Log {
     lines: VecDeque<LogLine>,
     capacity: usize,
+    next: u64,
     lost: u64,
 }
 
 impl Log {
     /// Room for `capacity` lines.
     pub fn new(capacity: usize) -> Log {
-        Log { lines: VecDeque::with_capacity(capacity), capacity, lost: 0 }
+        Log { lines: VecDeque::with_capacity(capacity), capacity, next: 0, lost: 0 }
     }
 
     pub(crate) fn write(&mut self, head: &LogHead, view: &View, now: Moment) {
-        if self.lines.len() == self.capacity {
-            self.lost += 1;
-            if self.lines.pop_front().is_none() {
-                return;
-            }
-        }
         let transport = view.transport();
         let detail = match view.layers.protocol {
             protocol::TCP => [transport.get(13).copied().unwrap_or(0), 0],
             protocol::ICMP => transport.first_chunk().copied().unwrap_or_default(),
             _ => [0; 2],
         };
-        self.lines.push_back(LogLine {
-            at: now,
+        let packet = Logged {
             head: head.clone(),
             in_interface: view.in_interface,
             out_interface: view.out_interface,
@@ -91,7 +99,32 @@ impl Log {
             has_transport: !transport.is_empty(),
             detail,
             len: view.ip_len,
-        });
+        };
+        self.push(now, What::Packet(packet));
+    }
+
+    /// Adds what a script or a tool says; `topics` are words with commas between them.
+    pub fn say(&mut self, now: Moment, topics: &str, message: &str) {
+        self.push(now, What::Said { topics: topics.into(), message: message.into() });
+    }
+
+    fn push(&mut self, at: Moment, what: What) {
+        let number = self.next;
+        self.next += 1;
+        if self.lines.len() == self.capacity {
+            self.lost += 1;
+            if self.lines.pop_front().is_none() {
+                return;
+            }
+        }
+        self.lines.push_back(LogLine { at, number, what });
+    }
+
+    /// The lines from a number on.
+    pub fn from(&self, number: u64) -> impl Iterator<Item = &LogLine> {
+        let first = self.lines.front().map_or(0, |line| line.number);
+        let skip = usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
+        self.lines.iter().skip(skip)
     }
 
     /// The oldest line, which is then no longer in the log.
@@ -111,14 +144,27 @@ impl Log {
 }
 
 impl LogLine {
+    /// Who says it, and how important it is: `firewall,info`.
+    pub fn topics(&self) -> &str {
+        match &self.what {
+            What::Packet(_) => "firewall,info",
+            What::Said { topics, .. } => topics,
+        }
+    }
+
     /// The line as RouterOS writes it. `name` gives an interface's name.
     pub fn display<'a>(
         &'a self,
         name: impl Fn(InterfaceId) -> Option<&'a str> + 'a,
     ) -> impl fmt::Display + 'a {
-        fmt::from_fn(move |f| self.write(f, &name))
+        fmt::from_fn(move |f| match &self.what {
+            What::Packet(packet) => packet.write(f, &name),
+            What::Said { message, .. } => f.write_str(message),
+        })
     }
+}
 
+impl Logged {
     fn write<'a>(
         &self,
         f: &mut fmt::Formatter<'_>,

@@ -1,6 +1,53 @@
-//! The property table of `/interface ethernet` (`routeros/G-interfaces.md`, G.2).
+//! The property tables of `/interface` and `/interface ethernet` (`routeros/G-interfaces.md`, G.1,
+//! G.2).
 
 use config::{Menu, MenuKind, Property, Type};
+
+/// `/interface`: all of them.
+pub const INTERFACE: Menu = Menu {
+    path: "/interface",
+    kind: MenuKind::Union { key: "name", of: &["/interface ethernet", "/interface bridge"] },
+    properties: &[
+        Property::flag("dynamic", 'D', "The router made it."),
+        Property::flag("disabled", 'X', "Frames do not pass."),
+        Property::flag("running", 'R', "Frames pass."),
+        Property::flag("slave", 'S', "It is a port of a bridge."),
+        Property::new("name", Type::Text, "What it is called.").column(),
+        Property::new("type", Type::Text, "What it is.").read_only().column(),
+        Property::new("actual-mtu", Type::Number(0, 65535), "The longest IP packet, bytes.")
+            .read_only()
+            .column(),
+        Property::new("l2mtu", Type::Number(0, 65535), "The longest frame less its header.")
+            .read_only()
+            .column(),
+        Property::new("max-l2mtu", Type::Number(0, 65535), "The most l2mtu could be.")
+            .read_only()
+            .column(),
+        Property::new("mac-address", Type::Mac, "Its MAC address.").read_only().column(),
+        Property::missing("default-name", "read it in /interface ethernet"),
+        Property::missing("mtu", "set it in the interface's own menu"),
+        Property::missing("last-link-up-time", "memory wires are always up"),
+        Property::missing("link-downs", "memory wires are always up"),
+        count("rx-byte", "Bytes received."),
+        count("tx-byte", "Bytes sent."),
+        count("rx-packet", "Frames received."),
+        count("tx-packet", "Frames sent."),
+        count("rx-drop", "Frames lost because the receive ring was full."),
+        count("tx-drop", "Frames that did not go out: the wire or its other end was full."),
+        count("tx-queue-drop", "Frames dropped by the interface's queue; it has none."),
+        count("rx-error", "Frames received that are no Ethernet frames."),
+        count("tx-error", "Frames that could not be sent; wires make no errors."),
+        count("fp-rx-byte", "Bytes received in FastPath.").detail(),
+        count("fp-tx-byte", "Bytes sent in FastPath.").detail(),
+        count("fp-rx-packet", "Frames received in FastPath.").detail(),
+        count("fp-tx-packet", "Frames sent in FastPath.").detail(),
+    ],
+    help: "All interfaces.",
+};
+
+const fn count(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, Type::Number(0, i64::MAX), help).read_only()
+}
 
 /// `/interface ethernet`: the ports the device has; they cannot be added or removed.
 pub const ETHERNET: Menu = Menu {
@@ -26,18 +73,14 @@ pub const ETHERNET: Menu = Menu {
         Property::missing("rx-flow-control", "wires drop, they do not push back"),
         Property::missing("tx-flow-control", "wires drop, they do not push back"),
         Property::missing("loop-protect", "it is not built"),
-        Property::new("rx-byte", Type::Number(0, i64::MAX), "Bytes received.").read_only(),
-        Property::new("tx-byte", Type::Number(0, i64::MAX), "Bytes sent.").read_only(),
-        Property::new("rx-packet", Type::Number(0, i64::MAX), "Frames received.").read_only(),
-        Property::new("tx-packet", Type::Number(0, i64::MAX), "Frames sent.").read_only(),
-        Property::new("fp-rx-byte", Type::Number(0, i64::MAX), "Of these, in FastPath.")
-            .read_only(),
-        Property::new("fp-tx-byte", Type::Number(0, i64::MAX), "Of these, in FastPath.")
-            .read_only(),
-        Property::new("fp-rx-packet", Type::Number(0, i64::MAX), "Of these, in FastPath.")
-            .read_only(),
-        Property::new("fp-tx-packet", Type::Number(0, i64::MAX), "Of these, in FastPath.")
-            .read_only(),
+        count("rx-byte", "Bytes received."),
+        count("tx-byte", "Bytes sent."),
+        count("rx-packet", "Frames received."),
+        count("tx-packet", "Frames sent."),
+        count("fp-rx-byte", "Of these, in FastPath.").detail(),
+        count("fp-tx-byte", "Of these, in FastPath.").detail(),
+        count("fp-rx-packet", "Of these, in FastPath.").detail(),
+        count("fp-tx-packet", "Of these, in FastPath.").detail(),
     ],
     help: "The ports of the device.",
 };

@@ -11,9 +11,11 @@
 //! has no counter, no flag and no remark yet.
 //!
 //! Never changes anything; what does is in [`commands`](crate::commands).
-//! **Missing**: `/interface`, which unites the menus of all interfaces; fed routes are not listed
-//! among the dynamic ones.
+//! **Missing**: fed routes are not listed among the dynamic ones.
 
+// `/log`.
+pub(crate) mod log;
+// The items the router made itself.
 mod rows;
 
 pub(crate) use rows::connection;
@@ -27,7 +29,7 @@ use crate::program::{Interface, Kind};
 use crate::queue::leaf::LeafStats;
 use crate::router::Router;
 use crate::{firewall, queue};
-use config::{Item, Menu, Tree, Value};
+use config::{Item, ItemId, Menu, Tree, Value};
 use std::net::Ipv4Addr;
 use wire::{Ipv4Prefix, Moment};
 
@@ -51,6 +53,8 @@ impl config::Status for RouterStatus<'_> {
             ("/ip settings", _) => self.ip_settings(property),
             ("/interface bridge settings", _) => self.bridge_settings(property),
             ("/ip firewall connection tracking", _) => self.tracking(property),
+            ("/tool sniffer", _) => self.router.sniffer_status(property),
+            ("/interface", Some(item)) => self.any_interface(item, property),
             ("/interface ethernet", Some(item)) => self.ethernet(item, property),
             ("/interface bridge", Some(item)) => self.bridge(item, property),
             ("/interface bridge port", Some(item)) => self.bridge_port(item, property),
@@ -86,9 +90,27 @@ impl config::Status for RouterStatus<'_> {
             "/interface bridge host" => self.hosts(),
             "/ip arp" => self.learnt_neighbours(),
             "/ip route" => self.connected_routes(),
-            "/ip firewall connection" => self.connections(),
+            "/ip firewall connection" => self.connections_page(None, usize::MAX),
             "/ip firewall filter" => self.dummy_rule(),
+            "/tool sniffer packet" => self.sniffed(None, usize::MAX),
+            "/log" => self.log(None, usize::MAX),
             _ => Vec::new(),
+        }
+    }
+
+    fn dynamic_page(&self, menu: &Menu, after: Option<ItemId>, max: usize) -> Vec<Item> {
+        match menu.path {
+            // Tables that may be long are walked, not copied.
+            "/ip firewall connection" => self.connections_page(after, max),
+            "/tool sniffer packet" => self.sniffed(after, max),
+            "/log" => self.log(after, max),
+            _ => {
+                let all = self.dynamic(menu);
+                let from = after.map_or(Some(0), |after| {
+                    all.iter().position(|item| item.id == after).map(|at| at + 1)
+                });
+                all.into_iter().skip(from.unwrap_or(usize::MAX)).take(max).collect()
+            }
         }
     }
 
@@ -170,18 +192,53 @@ impl RouterStatus<'_> {
         self.router.program.interfaces.get(id.index())
     }
 
-    fn ethernet(&self, item: &Item, property: &str) -> Option<Value> {
+    /// Of `/interface`: what its own menu does not say.
+    fn any_interface(&self, item: &Item, property: &str) -> Option<Value> {
         let interface = self.interface(item)?;
-        let Kind::Ethernet { port } = interface.kind else { return None };
-        let counts = self.router.interface_counts(interface.id);
+        let trouble = self.router.interface_trouble(interface.id);
+        let l2mtu = || match interface.kind {
+            Kind::Ethernet { port } => self.l2mtu(port),
+            Kind::Bridge(at) => {
+                let ports = self.router.program.interfaces.iter();
+                let ports = ports.filter(|port| port.bridge == Some(at));
+                let mtu = |port: &Interface| match port.kind {
+                    Kind::Ethernet { port } => self.l2mtu(port),
+                    Kind::Bridge(_) => None,
+                };
+                ports.filter_map(mtu).min()
+            }
+        };
         Some(match property {
+            "type" => Value::Text(
+                match interface.kind {
+                    Kind::Ethernet { .. } => "ether",
+                    Kind::Bridge(_) => "bridge",
+                }
+                .to_string(),
+            ),
             "running" => Value::Bool(interface.enabled && !item.disabled),
             "slave" => Value::Bool(interface.bridge.is_some()),
+            "actual-mtu" => number(interface.mtu.into()),
+            "l2mtu" => number(l2mtu()?),
+            "max-l2mtu" if matches!(interface.kind, Kind::Ethernet { .. }) => number(l2mtu()?),
             "mac-address" => Value::Mac(interface.mac),
-            "l2mtu" => {
-                let frame = self.router.ports.get(port)?.capabilities.max_frame;
-                number(u64::from(frame).saturating_sub(14))
-            }
+            "rx-drop" => number(trouble.rx_drop),
+            "tx-drop" => number(trouble.tx_drop),
+            "rx-error" => number(trouble.rx_error),
+            "tx-queue-drop" | "tx-error" => number(0),
+            counter => return self.interface_counter(interface, counter),
+        })
+    }
+
+    /// The longest frame a port takes, less its header.
+    fn l2mtu(&self, port: usize) -> Option<u64> {
+        let frame = self.router.ports.get(port)?.capabilities.max_frame;
+        Some(u64::from(frame).saturating_sub(14))
+    }
+
+    fn interface_counter(&self, interface: &Interface, property: &str) -> Option<Value> {
+        let counts = self.router.interface_counts(interface.id);
+        Some(match property {
             "rx-byte" => number(counts.rx.bytes),
             "tx-byte" => number(counts.tx.bytes),
             "rx-packet" => number(counts.rx.packets),
@@ -191,6 +248,18 @@ impl RouterStatus<'_> {
             "fp-rx-packet" => number(counts.fast_rx.packets),
             "fp-tx-packet" => number(counts.fast_tx.packets),
             _ => return None,
+        })
+    }
+
+    fn ethernet(&self, item: &Item, property: &str) -> Option<Value> {
+        let interface = self.interface(item)?;
+        let Kind::Ethernet { port } = interface.kind else { return None };
+        Some(match property {
+            "running" => Value::Bool(interface.enabled && !item.disabled),
+            "slave" => Value::Bool(interface.bridge.is_some()),
+            "mac-address" => Value::Mac(interface.mac),
+            "l2mtu" => number(self.l2mtu(port)?),
+            counter => return self.interface_counter(interface, counter),
         })
     }
 

@@ -6,9 +6,10 @@
 //! free number step in. A connection's is its place in the table, so that
 //! [`connection`] finds it again.
 
-use super::{RouterStatus, ip, number};
+use super::{RouterStatus, ip, log, number};
 use crate::firewall::connection::ConnectionId;
 use crate::firewall::filter;
+use crate::interface::InterfaceId;
 use crate::ip::neighbour::Status;
 use crate::ip::route::{Candidate, Target};
 use config::{FIRST_AHEAD, FIRST_DYNAMIC, Item, ItemId, Value};
@@ -24,6 +25,22 @@ const CONNECTIONS: u32 = 0xc000_0000;
 pub(crate) fn connection(item: ItemId) -> Option<ConnectionId> {
     let range = CONNECTIONS..FIRST_AHEAD;
     range.contains(&item.0).then(|| ConnectionId(item.0 - CONNECTIONS))
+}
+
+/// How many identities there are for what is numbered in the order in which it came: two billion
+/// later they come again.
+const NUMBERED: u64 = (FIRST_AHEAD - FIRST_DYNAMIC) as u64;
+
+fn numbered(number: u64) -> ItemId {
+    ItemId(FIRST_DYNAMIC + (number % NUMBERED) as u32)
+}
+
+/// The number behind an item, of items that begin with number `first`; `first` if the item is gone.
+fn behind(first: u64, after: Option<ItemId>) -> u64 {
+    let Some(after) = after else { return first };
+    let place = u64::from(after.0.saturating_sub(FIRST_DYNAMIC));
+    let distance = (place + NUMBERED - first % NUMBERED) % NUMBERED;
+    if distance < NUMBERED / 2 { first + distance + 1 } else { first }
 }
 
 type Values = BTreeMap<&'static str, Value>;
@@ -122,15 +139,45 @@ impl RouterStatus<'_> {
         items.collect()
     }
 
-    /// `/ip firewall connection`, by place in the table.
-    pub(super) fn connections(&self) -> Vec<Item> {
-        let entries = self.router.connections.list(self.now).map(|entry| {
+    /// `/ip firewall connection`, by place in the table: at most `max` behind an item.
+    pub(super) fn connections_page(&self, after: Option<ItemId>, max: usize) -> Vec<Item> {
+        let from = after.and_then(connection).map_or(0, |ConnectionId(last)| last + 1);
+        let entries = self.router.connections.list_from(ConnectionId(from), self.now);
+        let items = entries.take(max).map(|entry| {
             let mut values = entry.values();
             let timeout = Duration::from_secs(entry.timeout.as_secs());
             values.insert("timeout", Value::Time(timeout));
             dynamic(ItemId(CONNECTIONS + entry.id.0), values)
         });
-        entries.collect()
+        items.collect()
+    }
+
+    /// `/tool sniffer packet`: at most `max` behind an item.
+    pub(super) fn sniffed(&self, after: Option<ItemId>, max: usize) -> Vec<Item> {
+        let Some(capture) = self.router.sniffed() else { return Vec::new() };
+        let first = capture.from(0).next().map_or(0, |packet| packet.number);
+        let packets = capture.from(behind(first, after)).take(max);
+        let packets = packets
+            .map(|packet| dynamic(numbered(packet.number), capture.values(self.router, packet)));
+        packets.collect()
+    }
+
+    /// `/log`, oldest first: at most `max` behind an item.
+    pub(super) fn log(&self, after: Option<ItemId>, max: usize) -> Vec<Item> {
+        let first = self.router.log.iter().next().map_or(0, |line| line.number);
+        let names = |id| {
+            let interface = self.router.program.interfaces.get(InterfaceId::index(id))?;
+            Some(interface.name.as_str())
+        };
+        let lines = self.router.log.from(behind(first, after)).take(max).map(|line| {
+            let values = Values::from([
+                ("time", Value::Text(log::time(line.at))),
+                ("topics", Value::Text(line.topics().to_string())),
+                ("message", Value::Text(line.display(names).to_string())),
+            ]);
+            dynamic(numbered(line.number), values)
+        });
+        lines.collect()
     }
 
     /// In front of all rules while a connection is fasttracked.
@@ -145,11 +192,32 @@ impl RouterStatus<'_> {
         vec![rule]
     }
 
-    fn name(&self, interface: crate::interface::InterfaceId) -> Value {
+    fn name(&self, interface: InterfaceId) -> Value {
         Value::Text(self.router.program.interface(interface).name.clone())
     }
 }
 
 fn dynamic(id: ItemId, values: Values) -> Item {
     Item { dynamic: true, ..Item::new(id, values) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_come_again_are_walked_on() {
+        for (first, after, expected) in [
+            (0, None, 0),
+            (7, None, 7),
+            (7, Some(9), 10),
+            (7, Some(3), 7),
+            (NUMBERED - 1, Some(NUMBERED - 1), NUMBERED),
+            (NUMBERED - 1, Some(NUMBERED + 5), NUMBERED + 6),
+            (5 * NUMBERED + 4, Some(5 * NUMBERED + 4), 5 * NUMBERED + 5),
+            (5 * NUMBERED + 4, Some(5 * NUMBERED + 1), 5 * NUMBERED + 4),
+        ] {
+            assert_eq!(behind(first, after.map(numbered)), expected, "{first} {after:?}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //!  between two breaths  └─ stop
 //!                        │  ▲
 //!             what to do ▼  │ what has come meanwhile
-//!         [ Tools: pings under way, taps, what closes FastPath ]   
+//!         [ Tools: pings under way, taps, what closes FastPath ]
 //!                           ▲
 //!                 breathe ──┴── the packet flow
 //! ```
@@ -24,11 +24,26 @@ pub(crate) mod echo;
 // `/ping` and `/tool flood-ping`.
 pub(crate) mod ping;
 
+// Tools that see every frame on the wire.
+pub(crate) mod tap;
+// What a tool sees of a frame, and which it wants to see.
+pub(crate) mod sight;
+// `/tool torch`: who talks to whom.
+pub(crate) mod torch;
+// `/tool sniffer`: frames kept, shown and written to a file.
+pub(crate) mod sniffer;
+
+// `/interface monitor-traffic`: what passes by an interface in a second.
+pub(crate) mod monitor;
+
 use crate::interface::InterfaceId;
 use crate::program::Program;
 use crate::router::Router;
-use config::{Call, Reply, Started, Tree, Type, Value};
+use config::{Call, Progress, Reply, Started, Tree, Type, Value};
 use echo::Echoes;
+use sniffer::Capture;
+use std::time::Duration;
+use tap::Taps;
 use wire::Moment;
 
 /// What the tools keep in the router.
@@ -36,6 +51,10 @@ use wire::Moment;
 pub(crate) struct Tools {
     /// Pings under way.
     pub(crate) echoes: Echoes,
+    /// Who looks at frames on the wire.
+    pub(crate) taps: Taps,
+    /// What the sniffer had seen when it was stopped.
+    pub(crate) captured: Option<Capture>,
     /// Something has been sent since the last breath, and is in an outbox.
     pub(crate) sent: bool,
     /// Why FastPath is closed: one for each tool that closes it.
@@ -58,8 +77,16 @@ impl Router {
             ("/", "ping") => ping::start(self, call, now),
             ("/tool", "explain") => explain::start(self, call, tree, now),
             ("/tool", "flood-ping") => ping::start_flood(self, call, now),
+            ("/tool", "torch") => torch::start(self, call, now),
+            ("/tool sniffer", _) => sniffer::start(self, call, tree, now),
+            ("/interface", "monitor-traffic") => monitor::start(self, call, now),
             _ => self.at_once(call, tree).map(|()| Started::Done(Reply::Nothing)),
         }
+    }
+
+    /// Adds a line to the log: `:log info "…"`.
+    pub fn log_message(&mut self, now: Moment, topics: &str, message: &str) {
+        self.log.say(now, topics, message);
     }
 
     /// Closes FastPath, FastTrack and the bridge's FastPath for as long as a tool runs that must
@@ -102,6 +129,62 @@ const INTERFACE: Type = Type::Reference(&["/interface ethernet", "/interface bri
 fn interface(r: &Router, name: &Value) -> Result<InterfaceId, String> {
     let found = r.program.names.find(&name.to_string());
     found.ok_or_else(|| "input does not match any value of interface".to_string())
+}
+
+/// A length of time that was given.
+fn time(call: &Call, name: &str) -> Option<Duration> {
+    match call.argument(name) {
+        Some(Value::Time(time)) => Some(time),
+        _ => None,
+    }
+}
+
+/// Exactly so many per second, cut off.
+fn per_second(n: u64, elapsed: Duration) -> Value {
+    let n = u128::from(n) * 1_000_000_000 / elapsed.as_nanos().max(1);
+    Value::Number(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+/// When a monitor shows what has passed: every so often, until stopped or for a while.
+struct Frames {
+    interval: Duration,
+    last: Moment,
+    end: Option<Moment>,
+}
+
+impl Frames {
+    /// As the parameter `interval`, of some name, and `duration` say.
+    fn read(call: &Call, interval: &str, now: Moment) -> Result<Frames, String> {
+        let (name, interval) = (interval, time(call, interval).unwrap_or_default());
+        if interval < Duration::from_millis(10) {
+            return Err(format!("value of {name} out of range (10ms..)"));
+        }
+        let end = time(call, "duration").map(|duration| now + duration);
+        Ok(Frames { interval, last: now, end })
+    }
+
+    /// The time since the last frame, if the next one is due now.
+    fn elapsed(&mut self, now: Moment) -> Option<Duration> {
+        let elapsed = now - self.last;
+        let due = elapsed >= self.interval || (self.is_over(now) && !elapsed.is_zero());
+        if due {
+            self.last = now;
+        }
+        due.then_some(elapsed)
+    }
+
+    fn is_over(&self, now: Moment) -> bool {
+        self.end.is_some_and(|end| now >= end)
+    }
+
+    /// Where it has come to.
+    fn progress(&self, now: Moment, reply: Reply) -> Progress {
+        if self.is_over(now) {
+            return Progress::Done(reply);
+        }
+        let next = self.last + self.interval;
+        Progress::Again(self.end.map_or(next, |end| next.min(end)))
+    }
 }
 
 /// A count, for a record.

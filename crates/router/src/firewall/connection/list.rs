@@ -5,6 +5,7 @@ use super::record::{Connection, ConnectionId, Flags};
 use super::tcp::TcpState;
 use super::tracking::Connections;
 use crate::counter::Count;
+use crate::firewall::syntax;
 use config::Value;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -41,6 +42,11 @@ impl Connections {
         self.iter().map(move |(id, connection)| self.describe(id, connection, now))
     }
 
+    /// Those from a number on.
+    pub fn list_from(&self, from: ConnectionId, now: Moment) -> impl Iterator<Item = Entry> {
+        self.iter_from(from).map(move |(id, connection)| self.describe(id, connection, now))
+    }
+
     /// One of them.
     pub fn entry(&self, id: ConnectionId, now: Moment) -> Option<Entry> {
         self.get(id).map(|connection| self.describe(id, connection, now))
@@ -73,7 +79,7 @@ impl Entry {
             values.insert(name, Value::Bool(self.flags.has(flag)));
         }
         let mut text = |name, text: String| values.insert(name, Value::Text(text));
-        text("protocol", protocol_name(self.original.protocol));
+        text("protocol", syntax::protocol_name(self.original.protocol));
         text(
             "src-address",
             address(self.original.protocol, self.original.src, self.original.src_port),
@@ -111,15 +117,6 @@ impl Entry {
         number("repl-fasttrack-packets", reply.packets);
         number("repl-fasttrack-bytes", reply.bytes);
         values
-    }
-}
-
-fn protocol_name(protocol: u8) -> String {
-    match protocol {
-        protocol::TCP => "tcp".to_string(),
-        protocol::UDP => "udp".to_string(),
-        protocol::ICMP => "icmp".to_string(),
-        other => other.to_string(),
     }
 }
 

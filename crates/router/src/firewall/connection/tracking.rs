@@ -188,7 +188,15 @@ impl Connections {
 
     /// All connections in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
-        let all = self.slab.iter().enumerate();
+        self.iter_from(ConnectionId(0))
+    }
+
+    /// Connections from a number on, in the order of their numbers.
+    pub fn iter_from(
+        &self,
+        from: ConnectionId,
+    ) -> impl Iterator<Item = (ConnectionId, &Connection)> {
+        let all = self.slab.iter().enumerate().skip(from.index());
         all.filter(|(_, c)| c.flags.has(Flags::CONFIRMED)).map(|(i, c)| (ConnectionId(i as u32), c))
     }
 

@@ -19,7 +19,11 @@ pub static FILTER: Menu = Menu {
         Property::new("out-interface", INTERFACE, "The port it goes out by."),
         Property::new("in-bridge", BRIDGE, "The bridge it came in by."),
         Property::new("out-bridge", BRIDGE, "The bridge it goes out by."),
-        Property::new("mac-protocol", MAC_PROTOCOL, "The EtherType: a name or a number."),
+        Property::new(
+            "mac-protocol",
+            Type::Negatable(&MAC_PROTOCOL),
+            "The EtherType: a name or a number.",
+        ),
         Property::new("src-mac-address", MAC, "Source MAC, and which bits count."),
         Property::new("dst-mac-address", MAC, "Destination MAC, and which bits count."),
         Property::new("packet-type", PACKET_TYPE, "Who it is for, by its destination MAC."),
@@ -100,7 +104,8 @@ const ACTIONS: Type = Type::Enum(&["accept", "drop", "jump", "log", "passthrough
 const INTERFACE: Type = Type::Negatable(&INTERFACES);
 const BRIDGE: Type = Type::Negatable(&Type::Reference(&["/interface bridge"]));
 const MAC: Type = Type::Negatable(&Type::MacMask);
-const MAC_PROTOCOL: Type = Type::Negatable(&Type::Custom(read_mac_protocol));
+/// An EtherType.
+pub(crate) const MAC_PROTOCOL: Type = Type::Custom(read_mac_protocol);
 const PACKET_TYPE: Type = Type::Negatable(&Type::Enum(PACKET_TYPES));
 const VLAN: Type = Type::Negatable(&Type::Number(0, 4095));
 const ADDRESS: Type = Type::Negatable(&Type::Range);
@@ -144,9 +149,16 @@ const ARP_OPCODES: &[(&str, u16)] = &[
 ];
 
 /// The EtherTypes of a name or number.
-pub(super) fn mac_protocol(text: &str) -> Option<(u16, u16)> {
+pub(crate) fn mac_protocol(text: &str) -> Option<(u16, u16)> {
     let named = MAC_PROTOCOLS.iter().find(|&&(name, ..)| name == text);
     named.map(|&(_, first, last)| (first, last)).or_else(|| number(text).map(|n| (n, n)))
+}
+
+/// An EtherType's name, or its number.
+pub(crate) fn mac_protocol_name(ether_type: u16) -> String {
+    let is_it = |&&(_, first, last): &&(&str, u16, u16)| (first..=last).contains(&ether_type);
+    let named = MAC_PROTOCOLS.iter().find(is_it);
+    named.map_or_else(|| format!("{ether_type:#06x}"), |&(name, ..)| name.to_string())
 }
 
 /// The number of an ARP operation.
@@ -155,7 +167,8 @@ pub(super) fn arp_opcode(text: &str) -> Option<u16> {
     named.map(|&(_, opcode)| opcode).or_else(|| number(text))
 }
 
-fn read_mac_protocol(text: &str) -> Result<Value, String> {
+/// Reads an EtherType's name or number.
+pub(crate) fn read_mac_protocol(text: &str) -> Result<Value, String> {
     let names = || MAC_PROTOCOLS.iter().map(|&(name, ..)| name).collect::<Vec<_>>().join(", ");
     match mac_protocol(text) {
         Some(_) => Ok(Value::Text(text.into())),

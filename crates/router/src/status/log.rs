@@ -1,0 +1,33 @@
+//! `/log`: what rules, scripts and tools have said.
+//!
+//! ```text
+//! 00:00:01 firewall,info forward: in:ether1 out:ether2, connection-state:new … len 60
+//! ```
+//!
+//! Times are those of the device's own clock, from its start: it has no other.
+
+use config::{Menu, MenuKind, Property, Type};
+use wire::Moment;
+
+/// `/log`.
+pub(crate) static LOG: Menu = Menu {
+    path: "/log",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
+    properties: &[
+        Property::new("time", Type::Text, "When, since the start.").read_only().line(),
+        Property::new("topics", Type::Text, "Who says it, and how important it is.")
+            .read_only()
+            .line(),
+        Property::new("message", Type::Text, "What.").read_only().line(),
+        Property::missing("buffer", "there is one buffer"),
+    ],
+    help: "What rules, scripts and tools have said.",
+};
+
+/// `02:15:09`, behind the days if there are any.
+pub(super) fn time(at: Moment) -> String {
+    let seconds = at.as_nanos() / 1_000_000_000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let clock = format!("{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+    if days == 0 { clock } else { format!("{days}d {clock}") }
+}
