@@ -20,7 +20,7 @@
 
 mod program;
 
-pub(crate) use program::Program;
+pub(crate) use program::{Program, check_is_right};
 
 use crate::vary::{Pick, Values};
 use crate::{template, trailer};

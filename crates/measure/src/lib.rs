@@ -12,8 +12,8 @@
 //! and in virtual time in tests. Frames in memory carry no FCS; every length is a
 //! [`wire::FrameLen`], every rate names its layer.
 //!
-//! Never knows what it measures: no device, no router, no interface name.
-//! Missing: **the RFC procedures and their searches**, **the `/tool traffic-generator` menus**.
+//! Never knows what it measures: no device, no router.
+//! Missing: **the RFC procedures and their searches**.
 
 // Seeded random numbers.
 pub mod prng;
@@ -54,10 +54,14 @@ pub mod search;
 // Throughput by several criteria at once, on devices that lose a frame now and then (RFC 9971).
 pub mod mlrsearch;
 
+// `/tool traffic-generator`: the tester as a part of a box.
+pub mod generator;
+
 // Results: versioned, serialisable, and checked for what cannot be.
 pub mod result;
 
 pub use frame::FramePlan;
+pub use generator::Generator;
 pub use prng::Prng;
 pub use receive::{Receiver, Tally};
 pub use result::{Environment, Latency, Limit, Measured, Mode, Results, Row, Verdict};

@@ -196,6 +196,16 @@ impl Sender {
         }
     }
 
+    /// When the next frame is due; at full speed always.
+    pub fn next_due(&self) -> Moment {
+        self.next
+    }
+
+    /// Whether it sends at a rate, not as fast as it can.
+    pub fn is_paced(&self) -> bool {
+        matches!(self.schedule.load, Load::Paced(_))
+    }
+
     /// What was done so far.
     pub fn sent(&self) -> Sent {
         Sent { intended: self.sent.intended.max(self.sent.offered), ..self.sent }

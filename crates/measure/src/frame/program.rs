@@ -161,7 +161,7 @@ impl FramePlan {
                 udp: false,
                 ranges: vec![header(ip)],
                 protocol: None,
-                without: vec![ip + 10..ip + 12],
+                without: Vec::from([ip + 10..ip + 12]),
             })
             .collect();
         let (Some((at, transport)), Some(ip)) = (self.transport, self.outer_ip()) else {
@@ -176,7 +176,7 @@ impl FramePlan {
                 udp: transport != Transport::Tcp,
                 ranges: vec![ip + 12..ip + 20, at..usize::MAX],
                 protocol: Some(ip + 9),
-                without: inside.chain([field..field + 2]).collect(),
+                without: inside.chain(std::iter::once(field..field + 2)).collect(),
             });
         }
         coverages

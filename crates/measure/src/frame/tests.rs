@@ -80,7 +80,7 @@ fn faults(plan: &FramePlan, frame: &[u8], sequence: u64) -> Vec<String> {
         expect("trailer", Trailer::read(frame) == Some(Found::Good(trailer)));
     }
     if let Some(from) = plan.checksum_from {
-        expect("check", program::check_is_right(frame, from, plan.tail()));
+        expect("check", check_is_right(frame, from, plan.tail()));
     }
     faults
 }
@@ -135,12 +135,12 @@ fn data_fills_what_headers_leave() {
 fn a_damaged_byte_shows_in_the_check() {
     let checked = FramePlan { checksum_from: Some(14), ..plan(false, Transport::Udp) };
     let mut frame = next(&mut checked.build(5, 9, 1).unwrap());
-    assert!(program::check_is_right(&frame, 14, checked.tail()));
+    assert!(check_is_right(&frame, 14, checked.tail()));
     frame[3] ^= 1; // in front of the offset
-    assert!(program::check_is_right(&frame, 14, checked.tail()));
+    assert!(check_is_right(&frame, 14, checked.tail()));
     for byte in 14..frame.len() {
         frame[byte] ^= 4;
-        assert!(!program::check_is_right(&frame, 14, checked.tail()), "byte {byte}");
+        assert!(!check_is_right(&frame, 14, checked.tail()), "byte {byte}");
         frame[byte] ^= 4;
     }
 }

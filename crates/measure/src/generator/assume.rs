@@ -1,0 +1,186 @@
+//! What is assumed of a template: where its packets go out, whose MAC addresses they have.
+//!
+//! ```text
+//! port:     port= or interface=, else the way to ip-gateway, else the owner of ip-src, else
+//!           the way to ip-dst
+//! mac-src:  the port's            ip-src: the port's address toward the gateway or ip-dst
+//! mac-dst:  ARP of ip-gateway; without one the owner of ip-dst in this box, else ARP of the next
+//!           hop to ip-dst
+//! ```
+//!
+//! Assumed when a template is added or set, and not again until it is set, be it with nothing new
+//! (`set 0`). Only a neighbour that does not answer is asked again and again.
+
+use super::catalogue::{Catalogue, Headers, Template};
+use super::stack::{Found, Header};
+use super::surroundings::Surroundings;
+use config::{ItemId, Value};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use wire::{MacAddr, Moment};
+
+/// What is assumed of one template.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Assumed {
+    /// Where its packets go out, if that follows from it.
+    pub(super) port: Option<usize>,
+    pub(super) found: Found,
+    /// What is not known (yet), in a few words.
+    pub(super) lacks: Option<String>,
+    /// The neighbour that was asked and has not answered.
+    asked: Option<(usize, Ipv4Addr)>,
+    typed: BTreeMap<&'static str, Value>,
+}
+
+impl Assumed {
+    /// Whether a neighbour has yet to answer.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+}
+
+/// What is assumed of all templates.
+#[derive(Debug, Default)]
+pub(super) struct Assumptions {
+    by_id: BTreeMap<ItemId, Assumed>,
+    /// Templates that were set since the last look, be it with nothing new.
+    set: Mutex<Vec<ItemId>>,
+    /// When neighbours are asked for again; `None` if all have answered.
+    again: Option<Moment>,
+}
+
+/// Between two looks for a neighbour's answer.
+const AGAIN: Duration = Duration::from_millis(10);
+
+impl Assumptions {
+    pub(super) fn of(&self, template: &Template) -> Option<&Assumed> {
+        self.by_id.get(&template.id)
+    }
+
+    pub(super) fn of_item(&self, id: ItemId) -> Option<&Assumed> {
+        self.by_id.get(&id)
+    }
+
+    /// Notes that a template is being set.
+    pub(super) fn note_set(&self, id: ItemId) {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+    }
+
+    /// When neighbours' answers are looked for next.
+    pub(super) fn next_due(&self) -> Option<Moment> {
+        self.again
+    }
+
+    /// Takes over a new configuration: templates that are new or changed are looked at.
+    pub(super) fn configure(
+        &mut self,
+        catalogue: &Catalogue,
+        now: Moment,
+        host: &mut dyn Surroundings,
+    ) {
+        let ids = catalogue.templates.iter().map(|template| template.id);
+        let ids: std::collections::BTreeSet<ItemId> = ids.collect();
+        self.by_id.retain(|id, _| ids.contains(id));
+        for template in &catalogue.templates {
+            let known = self.by_id.get(&template.id);
+            if known.is_none_or(|known| known.typed != template.typed) {
+                self.by_id.insert(template.id, assume(template, catalogue, now, host));
+            }
+        }
+        self.plan_again(now);
+        self.attend(catalogue, now, host);
+    }
+
+    /// Looks again at templates that were set, and for answers of neighbours. Costs a look at a
+    /// list and a time, if there is nothing to do.
+    pub(super) fn attend(
+        &mut self,
+        catalogue: &Catalogue,
+        now: Moment,
+        host: &mut dyn Surroundings,
+    ) {
+        let set = self.set.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !set.is_empty() {
+            let set = std::mem::take(set);
+            for template in catalogue.templates.iter().filter(|one| set.contains(&one.id)) {
+                self.by_id.insert(template.id, assume(template, catalogue, now, host));
+            }
+            self.plan_again(now);
+        }
+        if self.again.is_some_and(|again| now >= again) {
+            for assumed in self.by_id.values_mut() {
+                let Some((port, address)) = assumed.asked else { continue };
+                if let Some(mac) = host.resolve(now, port, address) {
+                    assumed.found.mac_dst = mac;
+                    (assumed.asked, assumed.lacks) = (None, None);
+                }
+            }
+            self.plan_again(now);
+        }
+    }
+
+    fn plan_again(&mut self, now: Moment) {
+        let waits = self.by_id.values().any(|assumed| assumed.asked.is_some());
+        self.again = waits.then(|| now + AGAIN);
+    }
+}
+
+fn assume(
+    template: &Template,
+    catalogue: &Catalogue,
+    now: Moment,
+    host: &mut dyn Surroundings,
+) -> Assumed {
+    let typed = template.typed.clone();
+    let port = template.interface.as_ref().and_then(|name| catalogue.port(name));
+    let Headers::Stack(headers) = &template.headers else {
+        return Assumed { port, typed, ..Assumed::default() };
+    };
+    let first_ip = headers.iter().find_map(|header| match header {
+        Header::Ip(ip) => Some(ip),
+        _ => None,
+    });
+    let address = |field: &super::stack::Field| Ipv4Addr::from(field.first as u32);
+    let src = first_ip.and_then(|ip| ip.src.as_ref().map(address));
+    let dst = first_ip.and_then(|ip| ip.dst.as_ref().map(address));
+    let gateway = template.gateway;
+
+    let by_route = |to: Option<Ipv4Addr>| to.and_then(|to| host.route(to));
+    let way = gateway.map_or_else(|| by_route(dst), |gateway| by_route(Some(gateway)));
+    let owner = src.filter(|_| gateway.is_none()).and_then(|src| host.owner(src));
+    let port = port.or(owner).or(way.map(|(port, _)| port));
+
+    let mut assumed = Assumed { port, typed, ..Assumed::default() };
+    assumed.found.ip_dst = gateway;
+    let Some(port) = port else { return assumed };
+    let toward = gateway.or(dst);
+    assumed.found.ip_src = toward.and_then(|toward| host.source(port, toward));
+    assumed.found.mac_src = catalogue.interfaces.get(port).map_or(MacAddr::default(), |i| i.mac);
+    if !matches!(headers.first(), Some(Header::Mac { dst: None, .. })) {
+        return assumed; // nobody needs to be asked
+    }
+    let local = dst.filter(|_| gateway.is_none()).and_then(|dst| host.owner(dst));
+    if let Some(interface) = local.and_then(|local| catalogue.interfaces.get(local)) {
+        assumed.found.mac_dst = interface.mac;
+        return assumed;
+    }
+    let Some(neighbour) = gateway.or(way.map(|(_, hop)| hop)).or(dst) else {
+        assumed.lacks = Some("neither mac-dst nor ip-gateway nor ip-dst".to_string());
+        return assumed;
+    };
+    if neighbour.is_multicast() || neighbour.is_broadcast() {
+        assumed.found.mac_dst = MacAddr::BROADCAST;
+        return assumed;
+    }
+    match host.resolve(now, port, neighbour) {
+        Some(mac) => assumed.found.mac_dst = mac,
+        None => {
+            let interface = catalogue.interfaces.get(port).map_or("", |i| i.name.as_str());
+            assumed.asked = Some((port, neighbour));
+            assumed.lacks = Some(format!("no ARP reply of {neighbour} on {interface}"));
+        }
+    }
+    assumed
+}

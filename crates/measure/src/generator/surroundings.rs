@@ -1,0 +1,34 @@
+//! What the generator asks of the box it is part of: interfaces, addresses, neighbours.
+
+use std::net::Ipv4Addr;
+use wire::{MacAddr, Moment};
+
+/// One of the box's ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its MAC address.
+    pub mac: MacAddr,
+}
+
+/// The box. Ports are named by their index among those that
+/// [`Generator::poll`](super::Generator::poll) gets.
+pub trait Surroundings {
+    /// The ports, in their order.
+    fn interfaces(&self) -> Vec<Interface>;
+
+    /// The port that has this address.
+    fn owner(&self, address: Ipv4Addr) -> Option<usize>;
+
+    /// The address a port would send from to `toward`.
+    fn source(&self, port: usize, toward: Ipv4Addr) -> Option<Ipv4Addr>;
+
+    /// By which port, and to which neighbour, packets to this address go; `None` if there is no
+    /// route, or it leads elsewhere than out of a port.
+    fn route(&self, to: Ipv4Addr) -> Option<(usize, Ipv4Addr)>;
+
+    /// The MAC address of a neighbour. If it is not known the box begins to ask (ARP), and this is
+    /// called again a little later.
+    fn resolve(&mut self, now: Moment, port: usize, address: Ipv4Addr) -> Option<MacAddr>;
+}
