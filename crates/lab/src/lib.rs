@@ -34,6 +34,8 @@ pub mod topology;
 pub mod assemble;
 // Going through a lab's steps.
 pub mod run;
+// Where a lab that was left running is found.
+pub mod state;
 
 // A router in memory: its console, its ports, our ends of the wires.
 pub mod device;

@@ -55,8 +55,11 @@ struct Body {
 const SPIN: Duration = Duration::from_micros(50);
 /// And then lets others have the processor between two looks.
 const YIELD: Duration = Duration::from_millis(2);
-/// And then sleeps between them. A ring of 4096 lasts for longer at 10G.
+/// And then sleeps between them, soon for longer. A ring of 4096 lasts for a millisecond at four
+/// million frames a second, and the router's chores are due as often.
 const SLEEP: Duration = Duration::from_micros(200);
+const DOZE: Duration = Duration::from_millis(20);
+const LONG_SLEEP: Duration = Duration::from_millis(1);
 
 /// How long a session waits for another one's change.
 const EDIT: Duration = Duration::from_secs(10);
@@ -92,9 +95,12 @@ impl Live {
 
     /// A session's way to the node. Many may be there at a time.
     pub fn host(&self, files: Files, interrupt: Interrupt) -> LiveHost {
-        let shared = self.shared.clone();
-        let underway = Underway::new(files);
-        LiveHost { shared, underway, interrupt, edits: false, deadline: None }
+        self.door().host(files, interrupt)
+    }
+
+    /// The way in for sessions to come. It may outlive the node, which is then gone.
+    pub fn door(&self) -> Door {
+        Door(self.shared.clone())
     }
 
     /// Why the node is gone, if it is.
@@ -118,6 +124,18 @@ impl Live {
             // Its panics are caught and kept.
             let _ = thread.join();
         }
+    }
+}
+
+/// The way in to a live node.
+#[derive(Clone)]
+pub struct Door(Arc<Shared>);
+
+impl Door {
+    /// A session's way to the node.
+    pub fn host(&self, files: Files, interrupt: Interrupt) -> LiveHost {
+        let (shared, underway) = (self.0.clone(), Underway::new(files));
+        LiveHost { shared, underway, interrupt, edits: false, deadline: None }
     }
 }
 
@@ -150,7 +168,10 @@ impl Shared {
                     _ if self.stop.load(Ordering::Acquire) => Turn::End,
                     idle if idle < SPIN => Turn::Again,
                     idle if idle < YIELD => Turn::Sleep(Duration::ZERO),
-                    _ => Turn::Sleep(SLEEP.min(node.next_due(end).since(end))),
+                    idle => {
+                        let most = if idle < DOZE { SLEEP } else { LONG_SLEEP };
+                        Turn::Sleep(most.min(node.next_due(end).since(end)))
+                    }
                 }
             });
         });
@@ -201,7 +222,7 @@ impl Interrupt {
     }
 
     /// Waits for at most this long; whether it was said.
-    pub(crate) fn wait(&self, at_most: Duration) -> bool {
+    pub fn wait(&self, at_most: Duration) -> bool {
         let raised = lock(&self.0.0);
         let (raised, _) = self
             .0

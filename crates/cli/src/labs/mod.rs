@@ -3,13 +3,17 @@
 //! ```text
 //! check ─► is the file right?
 //! run ───► nodes ─► steps ─► transcript, JSON ─► exit code
+//! up ────► nodes, consoles ─► stays until down
 //! ```
 
 // Going through a lab's steps.
 mod run;
+// Labs that are left running.
+mod up;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use lab::run::RunError;
 use lab::topology::Topology;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +22,8 @@ use std::path::{Path, PathBuf};
 Examples:
   wirespeed lab run labs/routing-performance.yaml
   wirespeed lab run labs/routing-performance.yaml --time real --json result.json
-  wirespeed lab check labs/routing-performance.yaml")]
+  wirespeed lab up labs/two-routers.yaml
+  wirespeed lab down two-routers")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     what: What,
@@ -28,6 +33,12 @@ pub(crate) struct Arguments {
 enum What {
     /// Brings a lab up, goes through its steps, and says whether all was as expected
     Run(run::Arguments),
+    /// Brings a lab up and leaves it running in real time, its consoles reachable
+    Up(up::UpArguments),
+    /// Ends a lab that was left running
+    Down(up::DownArguments),
+    /// The labs that are running, and where their consoles are
+    List,
     /// Reads a lab's file and its scripts, and says what is wrong with them
     Check {
         /// The lab
@@ -39,6 +50,9 @@ enum What {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Run(arguments) => run::run(arguments),
+        What::Up(arguments) => up::up(arguments),
+        What::Down(arguments) => up::down(arguments),
+        What::List => up::list(),
         What::Check { file } => {
             let (topology, _) = read(file)?;
             let (nodes, links) = (topology.nodes.len(), topology.links.len());
@@ -64,4 +78,22 @@ fn read(file: &Path) -> Result<(Topology, lab::run::Scripts), Failure> {
         Failure::Environment(format!("{at}: reading {name}, looked for beside the lab: {error}"))
     })?;
     Ok((topology, scripts))
+}
+
+/// A directory for each node's files.
+fn make_homes(files: Option<&Path>, topology: &Topology) -> Result<(), Failure> {
+    let nodes = topology.nodes.iter().map(|node| &node.name);
+    for home in nodes.filter_map(|name| Some(files?.join(name))) {
+        std::fs::create_dir_all(&home)
+            .map_err(|error| Failure::Environment(format!("making {}: {error}", home.display())))?;
+    }
+    Ok(())
+}
+
+/// A lab that could not be brought up.
+fn failed(error: &RunError) -> Failure {
+    match error {
+        RunError::Startup { .. } => Failure::Failed(error.to_string()),
+        RunError::Assemble(_) => Failure::Environment(error.to_string()),
+    }
 }

@@ -4,7 +4,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use lab::live::Interrupt;
-use lab::run::{Lab, Plan, RunError};
+use lab::run::{Lab, Plan};
 use lab::topology::Time;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -50,23 +50,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(TimeArgument::Real) => Time::Real,
     };
     let seed = arguments.seed.unwrap_or(topology.seed);
-    if let Some(home) = &arguments.files {
-        for node in &topology.nodes {
-            let home = home.join(&node.name);
-            std::fs::create_dir_all(&home).map_err(|error| {
-                Failure::Environment(format!("making {}: {error}", home.display()))
-            })?;
-        }
-    }
+    super::make_homes(arguments.files.as_deref(), &topology)?;
     let (files, limit) = (arguments.files.clone(), arguments.limit);
     let plan = Plan { topology, scripts, time, seed, files, limit };
     let interrupt = Interrupt::default();
     on_signals(&interrupt)?;
     let language = Arc::new(lab::node::language(&[]));
-    let mut lab = Lab::up(&plan, &language, interrupt.clone()).map_err(|error| match error {
-        RunError::Startup { .. } => Failure::Failed(error.to_string()),
-        RunError::Assemble(_) => Failure::Environment(error.to_string()),
-    })?;
+    let lab = Lab::up(&plan, &language, interrupt.clone());
+    let mut lab = lab.map_err(|error| super::failed(&error))?;
     let mut stdout = std::io::stdout().lock();
     let mut gone = false;
     let report = lab.run(&plan, &mut |event| {
