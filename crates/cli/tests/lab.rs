@@ -74,10 +74,8 @@ fn refusals() {
         "fails.yaml",
         "name: a\ntopology: { nodes: { a: } }\nsteps: [{ node: a, run: :put 1, fails: x }]\n",
     );
-    let script = file(
-        "script.yaml",
-        "name: a\ntopology: { nodes: { a: { startup-config: gone.rsc } } }\n",
-    );
+    let script =
+        file("script.yaml", "name: a\ntopology: { nodes: { a: { startup-config: gone.rsc } } }\n");
     file("wrong.rsc", "/ip address\nadd adress=1.1.1.1\n");
     let startup = file(
         "startup.yaml",
