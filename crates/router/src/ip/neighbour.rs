@@ -196,6 +196,11 @@ impl Neighbours {
         }
     }
 
+    /// Takes all frames that wait.
+    pub(crate) fn take_waiting(&mut self) -> impl Iterator<Item = Waiting> {
+        self.entries.iter_mut().flat_map(|entry| std::mem::take(&mut entry.waiting))
+    }
+
     /// The adjacency; not ready for `NONE`.
     #[inline]
     pub fn adjacency(&self, id: NeighbourId) -> &Adjacency {

@@ -218,6 +218,11 @@ impl<T> Queues<T> {
         }
     }
 
+    /// Takes what waits out of a trial's leaves.
+    pub(crate) fn take_waiting(&mut self) -> impl Iterator<Item = T> {
+        self.nodes.iter_mut().filter_map(|node| node.waiting.take())
+    }
+
     /// Asks for the leaf's cache line.
     #[inline]
     pub fn prefetch(&self, id: QueueLeafId) {

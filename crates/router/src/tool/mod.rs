@@ -19,6 +19,8 @@
 
 // `/tool explain`: a packet's way through the router, in words.
 pub mod explain;
+// The packet flow as a picture.
+pub mod picture;
 // Echo requests of the router's own: sent, answered, refused.
 pub(crate) mod echo;
 // `/ping` and `/tool flood-ping`.

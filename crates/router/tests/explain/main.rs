@@ -6,8 +6,15 @@
 //!
 //! `WIRESPEED_BLESS=1 cargo test -p router --test explain` writes what is said now into the file.
 
+mod comes_true;
+#[path = "../differential/configuration.rs"]
+#[allow(dead_code)] // each test uses its part
+mod configuration;
 #[path = "../rig/mod.rs"]
 mod rig;
+#[path = "../differential/traffic.rs"]
+#[allow(dead_code)]
+mod traffic;
 
 use config::{Display, Group};
 use rig::{Rig, mac, own_mac};
@@ -113,6 +120,11 @@ fn says_what_happens_and_changes_nothing() {
         let tree = rig.console.tree().clone();
         let said = match rig.router.explain(call, &tree, rig.now) {
             Ok(explanation) => {
+                if let Some(folder) = std::env::var_os("WIRESPEED_PICTURES") {
+                    let name = format!("{}.svg", case.name.replace([' ', ',', ':'], "-"));
+                    let path = std::path::Path::new(&folder).join(name);
+                    std::fs::write(path, explanation.picture()).unwrap();
+                }
                 let records = explanation.records();
                 let Display::Append(show) = call.command.display else { panic!() };
                 let latest = records.last();

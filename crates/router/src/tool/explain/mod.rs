@@ -1,7 +1,8 @@
 //! `/tool explain`: a packet's way through this router, in words, and why it is not faster.
 //!
 //! ```text
-//! arguments ─► question: a frame ─► trial router ─► story ─► words: rows ─► terminal
+//! arguments ─► question: a frame ─► trial router ─► story ─► words: rows     ─► terminal
+//!                                       │                └─► picture: SVG    ─► a file
 //!                                       └─► conversation: the path of the next packets, and why
 //! ```
 //!
@@ -30,6 +31,7 @@ use crate::interface::InterfaceId;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
+use crate::tool::picture;
 use config::{
     Call, Command, Display, Group, Job, Progress, Record, Reply, Started, Tree, Unnamed, Value,
 };
@@ -144,7 +146,11 @@ impl Path {
 pub struct Explanation {
     /// Box by box, rule by rule.
     pub rows: Vec<Row>,
-    /// In a few words: `forwarded by ether2`, `dropped: filter-drop`.
+    /// The packet: `udp 10.0.1.1:1000->10.0.2.1:53`.
+    pub packet: String,
+    /// It ends here: nothing leaves, and the router does not take it.
+    pub dropped: bool,
+    /// In a few words: `leaves by ether2`, `dropped: filter-drop`.
     pub verdict: String,
     /// The frames that would leave, by port in the order of the ports.
     pub sent: Vec<(InterfaceId, Vec<u8>)>,
@@ -226,6 +232,8 @@ impl Router {
             let next = if reference { next.map(|_| Path::Slow) } else { next };
             Ok(Explanation {
                 rows,
+                packet: what(frame),
+                dropped: outcome.ended.is_some() && outcome.out.is_empty(),
                 verdict: outcome.words(trial),
                 sent,
                 discards: outcome.discards,
@@ -326,17 +334,22 @@ fn tuples(frame: &[u8]) -> (FiveTuple, Option<FiveTuple>) {
     (layers.tuple, quoted.map(|quoted| quoted.tuple.reversed()))
 }
 
-/// `by ether1, 60 bytes from 06:00:00:00:00:01 to 02:00:00:00:00:01: udp 10.0.1.1:5->10.0.2.1:6`.
+/// `udp 10.0.1.1:5->10.0.2.1:6`.
+fn what(frame: &[u8]) -> String {
+    match layers::network(frame) {
+        Ok(layers) if layers.ether_type == layers::ETHERTYPE_IPV4 => words::tuple(&layers.tuple),
+        Ok(layers) => format!("EtherType 0x{:04x}", layers.ether_type),
+        Err(malformed) => format!("{malformed:?}, malformed"),
+    }
+}
+
+/// `ether1, 60 bytes from 06:00:00:00:00:01 to 02:00:00:00:00:01: udp 10.0.1.1:5->10.0.2.1:6`.
 fn arrives(r: &Router, port: InterfaceId, frame: &[u8]) -> String {
     let mac = |at: usize| {
         let mac = frame.get(at..).and_then(|bytes| bytes.first_chunk());
         wire::MacAddr(mac.copied().unwrap_or_default())
     };
-    let what = match layers::network(frame) {
-        Ok(layers) if layers.ether_type == layers::ETHERTYPE_IPV4 => words::tuple(&layers.tuple),
-        Ok(layers) => format!("EtherType 0x{:04x}", layers.ether_type),
-        Err(malformed) => format!("{malformed:?}, malformed"),
-    };
+    let what = what(frame);
     match port {
         InterfaceId::NONE => what,
         port => {
@@ -353,13 +366,18 @@ pub(super) fn start(
     tree: &Tree,
     now: Moment,
 ) -> Result<Started<Router>, String> {
-    let records = r.explain(call, tree, now)?.records();
-    Ok(Started::Job(Box::new(Told { records })))
+    let explanation = r.explain(call, tree, now)?;
+    let files = match call.argument("picture") {
+        Some(Value::Text(name)) => vec![(name, explanation.picture().into_bytes())],
+        _ => Vec::new(),
+    };
+    Ok(Started::Job(Box::new(Told { records: explanation.records(), files })))
 }
 
 /// The answer, on its way to whoever asked.
 struct Told {
     records: Vec<Record>,
+    files: Vec<(String, Vec<u8>)>,
 }
 
 impl Job<Router> for Told {
@@ -372,9 +390,28 @@ impl Job<Router> for Told {
         out.append(&mut self.records);
         Ok(Progress::Done(Reply::Nothing))
     }
+
+    fn take_files(&mut self) -> Vec<(String, Vec<u8>)> {
+        std::mem::take(&mut self.files)
+    }
 }
 
 impl Explanation {
+    /// The packet flow as a picture (SVG), with the packet's way lit.
+    pub fn picture(&self) -> String {
+        let mut said = vec![self.verdict.clone()];
+        if let Some(next) = self.next {
+            let path = self.path.map_or("", Path::name);
+            said.push(format!("this packet: {path} · the next ones: {}", next.name()));
+        }
+        if let Some(reason) = &self.reason {
+            said.push(format!("not faster because {}", reason.why));
+        }
+        let dropped = self.dropped;
+        let title = self.packet.replace("->", " → ");
+        picture::draw(&picture::Way { boxes: self.way.clone(), dropped, title, said })
+    }
+
     /// As programs get it: a record for each row, and one that sums up.
     pub fn records(&self) -> Vec<Record> {
         let text = |text: &str| Value::Text(text.to_string());

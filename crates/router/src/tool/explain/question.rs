@@ -23,7 +23,7 @@ use wire::{FiveTuple, MacAddr, TcpFlags};
 const PORT: Type = Type::Number(0, 65535);
 
 /// The parameters of the command.
-pub(super) static PARAMETERS: [Property; 15] = [
+pub(super) static PARAMETERS: [Property; 16] = [
     Property::new(
         "in-interface",
         Type::Reference(&["/interface ethernet"]),
@@ -54,6 +54,11 @@ pub(super) static PARAMETERS: [Property; 15] = [
     Property::new("dont-fragment", Type::Bool, "Whether routers must not fragment it.")
         .default("no"),
     Property::new("vlan-id", Type::Number(1, 4094), "The VLAN it is tagged with."),
+    Property::new(
+        "picture",
+        Type::Text,
+        "A file for the packet flow as a picture (SVG), with the way lit.",
+    ),
 ];
 
 /// What is asked.

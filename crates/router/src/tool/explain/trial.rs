@@ -13,11 +13,12 @@
 
 use crate::firewall::connection::Connections;
 use crate::router::Router;
-use port::Slab;
+use port::{Frame, Slab};
+use std::time::Duration;
 use wire::{FiveTuple, Moment};
 
-/// Frames a trial may have in hand: a flood by all ports of a bridge, and the fragments of it.
-const FRAMES: usize = 1024;
+/// Frames a trial may have in hand, beside two for each port: floods.
+const FRAMES: usize = 192;
 
 impl Router {
     /// Does something to a trial router that is like this one for packets of `tuple`, and for what
@@ -32,7 +33,8 @@ impl Router {
         quoted: Option<FiveTuple>,
         run: impl FnOnce(&mut Router) -> T,
     ) -> Result<T, String> {
-        let slab = Slab::new(FRAMES).map_err(|error| format!("failure: {error}"))?;
+        let frames = FRAMES + 2 * self.ports.len();
+        let slab = Slab::new(frames).map_err(|error| format!("failure: {error}"))?;
         let mut trial = Router::with_room(self.ports.clone(), &slab, 0);
         trial.neighbours = self.neighbours.trial();
         trial.hosts.clone_from(&self.hosts);
@@ -69,9 +71,29 @@ impl Router {
         std::mem::swap(&mut self.program, &mut trial.program);
         std::mem::swap(&mut self.routes, &mut trial.routes);
         self.routes.restore(leaves);
-        if let Some(real) = trial.connections.real() {
+        let connections = std::mem::replace(&mut trial.connections, Connections::new(0));
+        if let Some(real) = connections.real() {
             self.connections = real;
         }
+        trial.free_all(now);
         Ok(result)
+    }
+
+    /// Frees all frames of a trial that is over: a slab that has its frames home can go.
+    fn free_all(mut self, now: Moment) {
+        let mut frames: Vec<Frame> = Vec::new();
+        for outbox in &mut self.outboxes {
+            frames.extend(outbox.take());
+        }
+        frames.extend(self.neighbours.take_waiting().map(|waiting| waiting.frame));
+        for leaving in self.queues.take_waiting() {
+            frames.push(leaving.frame);
+            frames.extend(leaving.rest.into_iter().map(|piece| piece.frame));
+        }
+        let end = now + Duration::from_secs(3600);
+        frames.extend(self.reassembly.expired(end).into_iter().flatten().map(|piece| piece.frame));
+        for frame in frames {
+            self.pool.free(frame);
+        }
     }
 }

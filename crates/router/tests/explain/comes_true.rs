@@ -1,0 +1,183 @@
+//! What explaining says comes true: random configurations and frames, each explained and then sent.
+//!
+//! ```text
+//! frame ─┬─► explain ─► frames that would leave, discards, who would carry it ─┐ equal
+//!        └─► send ────► frames that left,        discards, who carried it ─────┘
+//! ```
+
+use crate::configuration::{self, Configuration};
+use crate::everything;
+use crate::rig::Rig;
+use crate::traffic::{self, Answer, Packet};
+use port::Slab;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use router::discard::Discard;
+use router::tool::explain::Path;
+use std::cell::RefCell;
+use std::time::Duration;
+use wire::layers;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Send(Packet),
+    Answer(Answer),
+    Wait(u64),
+    Type(String),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => traffic::packet().prop_map(Step::Send),
+        8 => traffic::answer().prop_map(Step::Answer),
+        1 => (1..3000u64).prop_map(Step::Wait),
+        1 => configuration::change().prop_map(Step::Type),
+    ]
+}
+
+/// Sends one frame, if what was said of it comes true.
+fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<u8>)>, String> {
+    // What is held back for the rest of its datagram is not part of the question.
+    let layers = layers::network(frame).unwrap_or_default();
+    // Nor are packets that wait for an ARP answer.
+    let waited_for = layers.ether_type == layers::ETHERTYPE_ARP && rig.router.held().neighbours > 0;
+    let tree = rig.console.tree().clone();
+    let before = everything(rig);
+    let said = rig.router.explain_frame(rig.ether(port as u8), frame, &tree, rig.now)?;
+    let after = everything(rig);
+    if before != after {
+        return Err(format!("explaining has changed\n{before}\nto\n{after}"));
+    }
+    let discards = |rig: &Rig| -> Vec<u64> {
+        Discard::ALL.iter().map(|&why| rig.router.discards().get(why)).collect()
+    };
+    let (was, paths) = (discards(rig), rig.router.path_counts());
+    rig.router.watch_steps();
+    let sent = rig.pass(port, frame);
+    let steps = rig.router.watch_steps();
+    if layers.fragment || waited_for {
+        return Ok(sent);
+    }
+    let now = rig.router.path_counts();
+    let path = if now.ipv4_fasttrack != paths.ipv4_fasttrack {
+        Path::Fasttrack
+    } else if !steps.is_empty() {
+        Path::Slow
+    } else if now.replayed != paths.replayed {
+        Path::Recipe
+    } else if now.ipv4_fast_path != paths.ipv4_fast_path {
+        Path::FastPath
+    } else if now.bridge_fast_path != paths.bridge_fast_path {
+        Path::BridgeFastPath
+    } else {
+        Path::Batch
+    };
+    let foretold: Vec<(usize, Vec<u8>)> =
+        said.sent.iter().map(|(id, frame)| (id.index(), frame.clone())).collect();
+    if foretold != sent {
+        let show = |frames: &[(usize, Vec<u8>)]| {
+            let lines = frames.iter().map(|(port, frame)| {
+                format!("  ether{port} {} {frame:02x?}\n", traffic::show(frame))
+            });
+            lines.collect::<String>()
+        };
+        return Err(format!("said\n{}did\n{}", show(&foretold), show(&sent)));
+    }
+    if said.path != Some(path) {
+        return Err(format!("said {:?}, took {path:?} by {steps:?}", said.path));
+    }
+    for (at, &why) in Discard::ALL.iter().enumerate() {
+        let times = discards(rig)[at] - was[at];
+        let told = said.discards.iter().filter(|&&other| other == why).count() as u64;
+        if told != times {
+            return Err(format!("said {told} × {why}, counted {times}"));
+        }
+    }
+    Ok(sent)
+}
+
+/// What a router holds when it is dropped is lost to its slab, so a slab serves for a while and is
+/// then replaced.
+fn slab() -> Slab {
+    thread_local! {
+        static SLAB: RefCell<Slab> = RefCell::new(Slab::new(8192).unwrap());
+    }
+    SLAB.with_borrow_mut(|slab| {
+        if slab.frames_out() > slab.capacity() / 2 {
+            *slab = Slab::new(slab.capacity()).unwrap();
+        }
+        slab.clone()
+    })
+}
+
+fn check(configuration: &Configuration, steps: &[Step]) -> Result<(), String> {
+    let mut rig = Rig::with_slab(&slab(), &configuration.capabilities());
+    for line in configuration.lines() {
+        // Some are there already.
+        let _ = rig.try_run(&line);
+    }
+    let mut last = Vec::new();
+    let mut story = String::new();
+    for step in steps {
+        story.push_str(&format!("{step:?}\n"));
+        let frames = match step {
+            Step::Send(packet) => {
+                let frames = packet.frames(&rig).into_iter();
+                frames.map(|frame| (packet.port, frame)).collect()
+            }
+            Step::Answer(answer) => {
+                let replies = last.iter().filter_map(|(port, frame): &(usize, Vec<u8>)| {
+                    Some((*port, answer.to(*port, frame)?))
+                });
+                replies.take(8).collect()
+            }
+            Step::Wait(ms) => {
+                rig.now = rig.now + Duration::from_millis(*ms);
+                Vec::new()
+            }
+            Step::Type(line) => {
+                let _ = rig.try_run(line);
+                Vec::new()
+            }
+        };
+        rig.breathe();
+        for port in 1..=rig.n_ports() {
+            rig.take(port);
+        }
+        for (port, frame) in frames {
+            last = foretold(&mut rig, port, &frame).map_err(|why| {
+                let lines = configuration.lines().join("\n");
+                let told = rig.router.explain_frame(
+                    rig.ether(port as u8),
+                    &frame,
+                    &rig.console.tree().clone(),
+                    rig.now,
+                );
+                let rows = told.map(|told| told.rows).unwrap_or_default();
+                let rows: Vec<_> = rows.iter().map(|row| format!("  {row:?}")).collect();
+                format!(
+                    "{lines}\n{story}port {port} {}\n{why}\nnow:\n{}",
+                    traffic::show(&frame),
+                    rows.join("\n")
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_said_comes_true() {
+    let cases = std::env::var("WIRESPEED_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let steps = proptest::collection::vec(step(), 1..25);
+    let result = TestRunner::new(config)
+        .run(&(configuration::configuration(), steps), |(configuration, steps)| {
+            check(&configuration, &steps).map_err(TestCaseError::fail)
+        });
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(story, _)) => panic!("{story}"),
+        Err(abort) => panic!("{abort}"),
+    }
+}
