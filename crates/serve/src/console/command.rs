@@ -45,21 +45,23 @@ impl Trap {
         }
     }
 
-    /// The line with a caret below the place, then what would have been legal.
-    pub(super) fn details(&self) -> String {
-        let mut text = String::new();
-        if !self.source.is_empty() && self.column > 0 {
-            text += &format!("    {}\n    {}^\n", shown(&self.source), self.blanks());
+    /// The line, and a caret below the place.
+    pub(super) fn below(&self) -> String {
+        if self.source.is_empty() || self.column == 0 {
+            return String::new();
         }
-        if !self.help.is_empty() {
-            text += &format!("{}\n", self.help);
-        }
-        text
+        format!("    {}\n    {}^\n", shown(&self.source), self.blanks())
+    }
+
+    /// What would have been legal, on a line of its own.
+    pub(super) fn advice(&self) -> String {
+        if self.help.is_empty() { String::new() } else { format!("{}\n", self.help) }
     }
 
     /// What stands before the caret: tabs stay tabs, so that it stands below its character.
     pub(super) fn blanks(&self) -> String {
-        let before = self.source.chars().chain(std::iter::repeat(' ')).take(self.column - 1);
+        let before =
+            self.source.chars().chain(std::iter::repeat(' ')).take(self.column.saturating_sub(1));
         before.map(|c| if c == '\t' { c } else { ' ' }).collect()
     }
 }

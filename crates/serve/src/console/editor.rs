@@ -1,6 +1,7 @@
 //! The line under way: completion, colours and help, asked of the device while it is typed.
 
 use super::colour::Colours;
+use super::prompt::wrap;
 use super::remote::{Answer, Remote};
 use crate::sentence::Sentence;
 use config::inspect::open;
@@ -57,15 +58,16 @@ impl Assistant {
         self.typed.lock().map(|typed| typed.before.clone()).unwrap_or_default()
     }
 
-    /// What `?` shows for the text before the cursor.
-    pub(super) fn help(&self, input: &str) -> String {
+    /// What `?` shows for the text before the cursor, in lines of `width` characters.
+    pub(super) fn help(&self, input: &str, width: usize) -> String {
         let mut text = String::new();
         for record in self.inspect("syntax", input) {
             let field = |name| record.text(name).unwrap_or_default();
-            match field("symbol-type").as_str() {
-                "definition" => text += &format!("{} ::= {}\n", field("symbol"), field("text")),
-                _ => text += &format!("{}\n", field("text")),
-            }
+            let line = match field("symbol-type").as_str() {
+                "definition" => format!("{} ::= {}\n", field("symbol"), field("text")),
+                _ => field("text") + "\n",
+            };
+            text += &wrap(&line, width);
         }
         let records = self.inspect("completion", input);
         if !records.is_empty() && !text.is_empty() {
@@ -73,11 +75,16 @@ impl Assistant {
         }
         for record in records {
             let field = |name| record.text(name).unwrap_or_default();
-            let word = self.colours.paint(&field("style"), &field("completion"));
-            match field("text") {
-                help if help.is_empty() => text += &format!("{word}\n"),
-                help => text += &format!("{word} -- {help}\n"),
-            }
+            let word = field("completion");
+            let help = Some(field("text")).filter(|help| !help.is_empty());
+            let line = help.map_or(format!("{word}\n"), |help| format!("{word} -- {help}\n"));
+            let wrapped = wrap(&line, width);
+            // Painted last, for colours take no room.
+            let rest = wrapped.strip_prefix(&word).map(str::to_string);
+            text += &match rest {
+                Some(rest) => self.colours.paint(&field("style"), &word) + &rest,
+                None => wrapped,
+            };
         }
         text
     }

@@ -3,10 +3,11 @@
 use super::colour::Colours;
 use super::command::{self, Ended, Trap};
 use super::editor::{Assistant, Question, Shared, Typed};
+use super::prompt::{self, wrap};
 use super::remote::{Gone, Remote};
 use super::screen::{Screen, is_paged};
 use super::terminal::Keys;
-use super::{Failure, Options, connect, prompt, terminal};
+use super::{Failure, Options, connect, terminal};
 use crate::sentence::Sentence;
 use config::inspect::open;
 use rustyline::error::ReadlineError;
@@ -123,7 +124,8 @@ impl Console {
         let asked = self.typed.lock().ok().and_then(|mut typed| typed.asked.take());
         if let Some(at) = asked {
             let (left, right) = line.split_at(at.min(line.len()));
-            let help = lines.helper().map(|assistant| assistant.help(&format!("{before}{left}")));
+            let (input, width) = (format!("{before}{left}"), terminal::size().0);
+            let help = lines.helper().map(|assistant| assistant.help(&input, width));
             let mut out = io::stdout();
             out.write_all(help.unwrap_or_default().as_bytes())?;
             out.flush()?;
@@ -197,18 +199,16 @@ impl Console {
         if trap.is_interrupted {
             return Ok(());
         }
-        let mut text = String::new();
-        match prompt {
+        let width = terminal::size().0;
+        let message = wrap(&format!("{}\n", trap.message), width);
+        let text = match prompt {
             Some(prompt) if trap.column > 0 => {
                 let blanks = " ".repeat(prompt.chars().count()) + &trap.blanks();
-                text += &format!("{blanks}{}\n", self.colours.paint("error", "^"));
-                text += &format!("{}\n", trap.message);
-                if !trap.help.is_empty() {
-                    text += &format!("{}\n", trap.help);
-                }
+                let caret = self.colours.paint("error", "^");
+                format!("{blanks}{caret}\n{message}{}", wrap(&trap.advice(), width))
             }
-            _ => text += &format!("{}\n{}", trap.message, trap.details()),
-        }
+            _ => format!("{message}{}{}", trap.below(), wrap(&trap.advice(), width)),
+        };
         let mut out = io::stdout();
         out.write_all(text.as_bytes())?;
         out.flush()

@@ -1,4 +1,4 @@
-//! What the prompt says: who, where, and what is still open.
+//! What the prompt says: who, where, and what is still open; and sentences that fit the terminal.
 
 use super::colour::Colours;
 
@@ -16,6 +16,26 @@ pub(super) fn more(open: char) -> String {
     format!("{open}... ")
 }
 
+/// Each line of `text` broken at blanks, so that none has more than `width` characters if it need
+/// not.
+pub(super) fn wrap(text: &str, width: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let mut used = 0;
+        for word in line.split_inclusive(' ') {
+            let length = word.trim_end().chars().count();
+            if used > 0 && used + length > width {
+                wrapped.truncate(wrapped.trim_end_matches(' ').len());
+                wrapped.push('\n');
+                used = 0;
+            }
+            wrapped.push_str(word);
+            used += word.chars().count();
+        }
+    }
+    wrapped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +47,13 @@ mod tests {
         let place = main("admin", "dut", "/ip address", plain);
         assert_eq!(place, "[admin@dut] /ip address> ");
         assert_eq!(more('{'), "{... ");
+    }
+
+    #[test]
+    fn wrapped() {
+        assert_eq!(wrap("one two three\nfour", 7), "one two\nthree\nfour");
+        assert_eq!(wrap("one  two", 4), "one\ntwo");
+        assert_eq!(wrap("unbreakable\n  x\n", 4), "unbreakable\n  x\n");
+        assert_eq!(wrap("", 4), "");
     }
 }

@@ -31,7 +31,7 @@ fn refused(name: &str, trap: &Trap) -> Failure {
         (0, _) => name.to_string(),
         (line, column) => format!("{name}:{line}:{column}"),
     };
-    let text = format!("{place}: {}\n{}", trap.message, trap.details());
+    let text = format!("{place}: {}\n{}{}", trap.message, trap.below(), trap.advice());
     Failure::Script(text.trim_end().to_string())
 }
 
