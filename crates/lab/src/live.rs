@@ -297,6 +297,11 @@ impl Host for LiveHost {
         Ok(())
     }
 
+    fn log(&mut self, topics: &str, message: &str) {
+        // A device that is gone has no log either.
+        let _ = self.shared.with(|node, now| node.log(now, topics, message));
+    }
+
     fn release(&mut self) {
         if std::mem::take(&mut self.edits) {
             *lock(&self.shared.editing) = false;

@@ -200,6 +200,11 @@ impl Host for WorldHost<'_> {
         self.world.node_mut(self.place).configure(tree, now)
     }
 
+    fn log(&mut self, topics: &str, message: &str) {
+        let now = self.world.now;
+        self.world.node_mut(self.place).log(now, topics, message);
+    }
+
     fn release(&mut self) {}
 
     fn start(&mut self, call: &Call) -> Result<Progress, String> {

@@ -177,6 +177,11 @@ impl Node {
         })
     }
 
+    /// Adds a line to the log.
+    pub fn log(&mut self, now: Moment, topics: &str, message: &str) {
+        self.router.log_message(now, topics, message);
+    }
+
     /// What the console shows now.
     pub fn status(&mut self, now: Moment) -> NodeStatus<'_> {
         NodeStatus { router: self.router.status(now), system: &self.system, now }

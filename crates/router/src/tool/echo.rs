@@ -26,7 +26,8 @@ use crate::packet::Packet;
 use crate::router::Router;
 use port::slab::MAX_FRAME;
 use port::{Frame, Pool};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::time::Duration;
 use wire::ipv4::Ipv4Header;
 use wire::layers::{self, ETHERTYPE_IPV4, protocol};
@@ -103,9 +104,9 @@ impl Echoes {
         for _ in 0..=u16::MAX {
             self.last = self.last.wrapping_add(1);
             let id = PingId(self.last);
-            if !self.pings.contains_key(&id) {
-                let ping = Ping { request, waiting: VecDeque::new(), answers: Vec::new() };
-                self.pings.insert(id, ping);
+            if let Entry::Vacant(place) = self.pings.entry(id) {
+                let (waiting, answers) = (VecDeque::new(), Vec::new());
+                place.insert(Ping { request, waiting, answers });
                 return Ok(id);
             }
         }
@@ -172,6 +173,7 @@ impl Echoes {
 }
 
 /// An answer as it comes in.
+#[derive(Clone, Copy)]
 struct Came {
     host: Option<Host>,
     packet: Option<(u16, u8)>,

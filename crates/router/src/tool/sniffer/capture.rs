@@ -9,6 +9,7 @@ use crate::tool::sight::{Filter, Sight, address_text};
 use config::{Tree, Value};
 use port::pcapng::Writer;
 use port::record::{Direction, Record};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use wire::Moment;
@@ -59,7 +60,7 @@ impl Capture {
     pub(super) fn new(r: &Router, tree: &Tree, now: Moment) -> Capture {
         let settings = tree.read_settings(&SNIFFER);
         let filter = Filter::read(&r.program, |name| {
-            settings.opt(&format!("filter-{name}")).map(|value| value.into_owned())
+            settings.opt(&format!("filter-{name}")).map(Cow::into_owned)
         });
         let ports: Vec<_> = r.program.ports.iter().map(|&id| (id, r.interface_name(id))).collect();
         let name = settings.text("file-name");
