@@ -161,7 +161,7 @@ impl FramePlan {
                 udp: false,
                 ranges: vec![header(ip)],
                 protocol: None,
-                without: Vec::from([ip + 10..ip + 12]),
+                without: std::iter::once(ip + 10..ip + 12).collect(),
             })
             .collect();
         let (Some((at, transport)), Some(ip)) = (self.transport, self.outer_ip()) else {

@@ -9,20 +9,21 @@
 //! ```
 //!
 //! Assumed when a template is added or set, and not again until it is set, be it with nothing new
-//! (`set 0`). Only a neighbour that does not answer is asked again and again.
+//! (`set 0`): a set item is another one in the tree, even with the same values. Only a neighbour
+//! that does not answer is asked again and again.
 
 use super::catalogue::{Catalogue, Headers, Template};
 use super::stack::{Found, Header};
 use super::surroundings::Surroundings;
-use config::{ItemId, Value};
-use std::collections::BTreeMap;
+use config::{Item, ItemId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use wire::{MacAddr, Moment};
 
 /// What is assumed of one template.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Assumed {
     /// Where its packets go out, if that follows from it.
     pub(super) port: Option<usize>,
@@ -31,10 +32,16 @@ pub(super) struct Assumed {
     pub(super) lacks: Option<String>,
     /// The neighbour that was asked and has not answered.
     asked: Option<(usize, Ipv4Addr)>,
-    typed: BTreeMap<&'static str, Value>,
+    /// The template as it was then.
+    item: Arc<Item>,
 }
 
 impl Assumed {
+    fn nothing(template: &Template) -> Assumed {
+        let item = template.item.clone();
+        Assumed { port: None, found: Found::default(), lacks: None, asked: None, item }
+    }
+
     /// Whether a neighbour has yet to answer.
     pub(super) fn is_asking(&self) -> bool {
         self.asked.is_some()
@@ -45,8 +52,6 @@ impl Assumed {
 #[derive(Debug, Default)]
 pub(super) struct Assumptions {
     by_id: BTreeMap<ItemId, Assumed>,
-    /// Templates that were set since the last look, be it with nothing new.
-    set: Mutex<Vec<ItemId>>,
     /// When neighbours are asked for again; `None` if all have answered.
     again: Option<Moment>,
 }
@@ -56,16 +61,11 @@ const AGAIN: Duration = Duration::from_millis(10);
 
 impl Assumptions {
     pub(super) fn of(&self, template: &Template) -> Option<&Assumed> {
-        self.by_id.get(&template.id)
+        self.by_id.get(&template.id())
     }
 
     pub(super) fn of_item(&self, id: ItemId) -> Option<&Assumed> {
         self.by_id.get(&id)
-    }
-
-    /// Notes that a template is being set.
-    pub(super) fn note_set(&self, id: ItemId) {
-        self.set.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 
     /// When neighbours' answers are looked for next.
@@ -73,52 +73,38 @@ impl Assumptions {
         self.again
     }
 
-    /// Takes over a new configuration: templates that are new or changed are looked at.
+    /// Takes over a new configuration: templates that are new, or were set, are looked at.
     pub(super) fn configure(
         &mut self,
         catalogue: &Catalogue,
         now: Moment,
         host: &mut dyn Surroundings,
     ) {
-        let ids = catalogue.templates.iter().map(|template| template.id);
-        let ids: std::collections::BTreeSet<ItemId> = ids.collect();
+        let ids: BTreeSet<ItemId> = catalogue.templates.iter().map(Template::id).collect();
         self.by_id.retain(|id, _| ids.contains(id));
         for template in &catalogue.templates {
-            let known = self.by_id.get(&template.id);
-            if known.is_none_or(|known| known.typed != template.typed) {
-                self.by_id.insert(template.id, assume(template, catalogue, now, host));
+            let known = self.by_id.get(&template.id());
+            if known.is_none_or(|known| !Arc::ptr_eq(&known.item, &template.item)) {
+                self.by_id.insert(template.id(), assume(template, catalogue, now, host));
             }
         }
         self.plan_again(now);
-        self.attend(catalogue, now, host);
     }
 
-    /// Looks again at templates that were set, and for answers of neighbours. Costs a look at a
-    /// list and a time, if there is nothing to do.
-    pub(super) fn attend(
-        &mut self,
-        catalogue: &Catalogue,
-        now: Moment,
-        host: &mut dyn Surroundings,
-    ) {
-        let set = self.set.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !set.is_empty() {
-            let set = std::mem::take(set);
-            for template in catalogue.templates.iter().filter(|one| set.contains(&one.id)) {
-                self.by_id.insert(template.id, assume(template, catalogue, now, host));
-            }
-            self.plan_again(now);
+    /// Looks for answers of neighbours; one look at a time, if nobody is waited for.
+    #[inline]
+    pub(super) fn attend(&mut self, now: Moment, host: &mut dyn Surroundings) {
+        if self.again.is_none_or(|again| now < again) {
+            return;
         }
-        if self.again.is_some_and(|again| now >= again) {
-            for assumed in self.by_id.values_mut() {
-                let Some((port, address)) = assumed.asked else { continue };
-                if let Some(mac) = host.resolve(now, port, address) {
-                    assumed.found.mac_dst = mac;
-                    (assumed.asked, assumed.lacks) = (None, None);
-                }
+        for assumed in self.by_id.values_mut() {
+            let Some((port, address)) = assumed.asked else { continue };
+            if let Some(mac) = host.resolve(now, port, address) {
+                assumed.found.mac_dst = mac;
+                (assumed.asked, assumed.lacks) = (None, None);
             }
-            self.plan_again(now);
         }
+        self.plan_again(now);
     }
 
     fn plan_again(&mut self, now: Moment) {
@@ -133,10 +119,9 @@ fn assume(
     now: Moment,
     host: &mut dyn Surroundings,
 ) -> Assumed {
-    let typed = template.typed.clone();
     let port = template.interface.as_ref().and_then(|name| catalogue.port(name));
     let Headers::Stack(headers) = &template.headers else {
-        return Assumed { port, typed, ..Assumed::default() };
+        return Assumed { port, ..Assumed::nothing(template) };
     };
     let first_ip = headers.iter().find_map(|header| match header {
         Header::Ip(ip) => Some(ip),
@@ -152,7 +137,7 @@ fn assume(
     let owner = src.filter(|_| gateway.is_none()).and_then(|src| host.owner(src));
     let port = port.or(owner).or(way.map(|(port, _)| port));
 
-    let mut assumed = Assumed { port, typed, ..Assumed::default() };
+    let mut assumed = Assumed { port, ..Assumed::nothing(template) };
     assumed.found.ip_dst = gateway;
     let Some(port) = port else { return assumed };
     let toward = gateway.or(dst);

@@ -8,9 +8,9 @@ use super::payload::{Payload, Raw};
 use super::stack::{self, Found, Header};
 use super::surroundings::Interface;
 use crate::frame::FramePlan;
-use config::{ItemId, Read, Tree, Value};
-use std::collections::BTreeMap;
+use config::{Item, ItemId, Read, Tree, Value};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::FrameLen;
 
@@ -52,10 +52,9 @@ pub(super) struct PortItem {
 /// A template of either kind.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
-    pub(super) id: ItemId,
+    /// What was typed: if it is another one, all is assumed anew.
+    pub(super) item: Arc<Item>,
     pub(super) name: String,
-    /// What was typed: if that changes, all is assumed anew.
-    pub(super) typed: BTreeMap<&'static str, Value>,
     /// The interface it names, directly or by a port.
     pub(super) interface: Option<String>,
     pub(super) gateway: Option<Ipv4Addr>,
@@ -100,9 +99,10 @@ impl Catalogue {
                 disabled: item.bool("disabled"),
             })
             .collect();
-        let packets =
-            tree.read(&template::PACKET).filter_map(|item| Template::packet(item, &ports));
-        let raws = tree.read(&template::RAW).filter_map(|item| Template::raw(item, &ports));
+        let packets = tree.items(template::PACKET.path).iter();
+        let packets = packets.filter_map(|item| Template::packet(item, &ports));
+        let raws = tree.items(template::RAW.path).iter();
+        let raws = raws.filter_map(|item| Template::raw(item, &ports));
         let templates = packets.chain(raws).collect();
         let streams = tree.read(&STREAM).map(|item| StreamItem::read(item, &ports)).collect();
         Catalogue { settings, interfaces, ports, templates, streams }
@@ -135,17 +135,20 @@ fn interface(item: Read, ports: &[PortItem]) -> Option<String> {
 }
 
 impl Template {
-    fn packet(item: Read, ports: &[PortItem]) -> Option<Template> {
-        let typed = item.item()?.values.clone();
+    pub(super) fn id(&self) -> ItemId {
+        self.item.id
+    }
+
+    fn packet(typed: &Arc<Item>, ports: &[PortItem]) -> Option<Template> {
+        let item = template::PACKET.read(typed);
         let own = Some(item.text("interface")).filter(|name| !name.is_empty());
         let gateway = match item.opt("ip-gateway").as_deref() {
             Some(Value::Address(address)) => Some(*address),
             _ => None,
         };
         Some(Template {
-            id: item.id(),
+            item: typed.clone(),
             name: item.name().to_string(),
-            typed,
             interface: own.or_else(|| interface(item, ports)),
             gateway,
             headers: Headers::Stack(stack::read(item).ok()?),
@@ -153,11 +156,11 @@ impl Template {
         })
     }
 
-    fn raw(item: Read, ports: &[PortItem]) -> Option<Template> {
+    fn raw(typed: &Arc<Item>, ports: &[PortItem]) -> Option<Template> {
+        let item = template::RAW.read(typed);
         Some(Template {
-            id: item.id(),
+            item: typed.clone(),
             name: item.name().to_string(),
-            typed: item.item()?.values.clone(),
             interface: interface(item, ports),
             gateway: None,
             headers: Headers::Raw(Raw::read(item).ok()?),

@@ -68,6 +68,7 @@ mod display;
 pub use command::{COMMANDS, start};
 pub use count::{Counts, Flow, Latency, Sample};
 pub use menu::MENUS;
+pub use status::check;
 pub use surroundings::{Interface, Surroundings};
 
 use assume::Assumptions;
@@ -105,10 +106,10 @@ impl Generator {
         self.assumptions.configure(&self.catalogue, now, surroundings);
     }
 
-    /// Looks for what was set, and for neighbours' answers.
+    /// Looks for answers of the neighbours that were asked.
     #[inline]
     pub fn attend(&mut self, now: Moment, surroundings: &mut dyn Surroundings) {
-        self.assumptions.attend(&self.catalogue, now, surroundings);
+        self.assumptions.attend(now, surroundings);
     }
 
     /// Sends what is due.
@@ -139,6 +140,12 @@ impl Generator {
     #[inline]
     pub fn is_running(&self) -> bool {
         self.test.is_some()
+    }
+
+    /// Whether [`poll`](Self::poll) has anything to do, now or later.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.test.is_some() || self.injector.is_busy()
     }
 
     /// When [`poll`](Self::poll) has something to do next; `None` if nothing is under way.

@@ -129,21 +129,22 @@ impl Generator {
         let fault = |why: &str| format!("failure: {name}: {why}");
         let template = self.catalogue.template(name);
         let template = template.ok_or_else(|| format!("failure: there is no template {name}"))?;
-        let assumed = self.assumptions.of(template).cloned().unwrap_or_default();
+        let assumed = self.assumptions.of(template);
+        let assumed = assumed.ok_or_else(|| fault("it has not been looked at yet"))?;
         let own = stream.interface.as_ref().map(|name| {
             let port = self.catalogue.port(name);
             port.ok_or_else(|| fault("its port has no interface, or is disabled"))
         });
         let port = own.transpose()?.or(assumed.port);
         let port = port.ok_or_else(|| fault("no port or interface, and no route says which"))?;
-        if self.assumptions.of(template).is_some_and(Assumed::is_asking) {
+        if assumed.is_asking() {
             return Err(NoTest::Wait(fault(assumed.lacks.as_deref().unwrap_or("not known yet"))));
         }
         let mut found = assumed.found;
         if let Some(interface) = self.catalogue.interfaces.get(port) {
             found.mac_src = interface.mac;
         }
-        if let Some(lacks) = lacks(template, &assumed) {
+        if let Some(lacks) = lacks(template, assumed) {
             return Err(fault(&lacks).into());
         }
         let (least, most) = stream.lengths();

@@ -59,41 +59,14 @@ impl Status for Generator {
     }
 
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
-        let read = menu.read(item);
-        let given = |name: &str| item.get(name).is_some();
-        match menu.path {
-            path if path == template::PACKET.path => {
-                self.assumptions.note_set(item.id);
-                if given("port") && given("interface") {
-                    return Err("failure: port or interface, not both".to_string());
-                }
-                stack::read(read).map(|_| ())
-            }
-            path if path == template::RAW.path => {
-                let raw = Raw::read(read)?;
-                let longest = wire::FrameLen::without_fcs(port::slab::MAX_FRAME as u32);
-                let plan = raw.plan(&Payload::read(read), (longest, longest));
-                plan.build(0, 0, 0).map(|_| ()).map_err(|bad| format!("failure: {bad}"))
-            }
-            path if path == STREAM.path => {
-                let num = read.number("num");
-                let others = tree.read(&STREAM).filter(|other| other.id() != item.id);
-                match others.into_iter().find(|other| other.number("num") == num) {
-                    Some(other) => {
-                        Err(format!("failure: {} has the number {num} already", other.name()))
-                    }
-                    None => Ok(()),
-                }
-            }
-            _ => Ok(()),
-        }
+        check(menu, item, tree)
     }
 }
 
 impl Generator {
     fn assumed(&self, menu: &Menu, item: &Item, name: &str) -> Option<String> {
         let assumed = self.assumptions.of_item(item.id)?;
-        let template = self.catalogue.templates.iter().find(|template| template.id == item.id)?;
+        let template = self.catalogue.templates.iter().find(|template| template.id() == item.id)?;
         if name == "assumed-interface" {
             let port = assumed.port.filter(|_| template.interface.is_none())?;
             return self.catalogue.interfaces.get(port).map(|interface| interface.name.clone());
@@ -113,7 +86,7 @@ impl Generator {
                 ("name", Value::Text(dynamic_name(&template.name))),
                 ("header", Value::Text(hex)),
             ]);
-            let id = ItemId(FIRST_DYNAMIC + (template.id.0 & 0x00ff_ffff));
+            let id = ItemId(FIRST_DYNAMIC + (template.id().0 & 0x00ff_ffff));
             Item { dynamic: true, ..Item::new(id, values) }
         };
         made.map(item).collect()
@@ -143,4 +116,38 @@ impl Generator {
 /// In brackets, as RouterOS names what it makes itself: the name stays the user's.
 fn dynamic_name(of: &str) -> String {
     format!("<{of}>")
+}
+
+/// [`Status::check`] of the generator's menus, which asks nothing of the running generator.
+///
+/// # Errors
+/// RouterOS's words.
+pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
+    let read = menu.read(item);
+    let given = |name: &str| item.get(name).is_some();
+    match menu.path {
+        path if path == template::PACKET.path => {
+            if given("port") && given("interface") {
+                return Err("failure: port or interface, not both".to_string());
+            }
+            stack::read(read).map(|_| ())
+        }
+        path if path == template::RAW.path => {
+            let raw = Raw::read(read)?;
+            let longest = wire::FrameLen::without_fcs(port::slab::MAX_FRAME as u32);
+            let plan = raw.plan(&Payload::read(read), (longest, longest));
+            plan.build(0, 0, 0).map(|_| ()).map_err(|bad| format!("failure: {bad}"))
+        }
+        path if path == STREAM.path => {
+            let num = read.number("num");
+            let others = tree.read(&STREAM).filter(|other| other.id() != item.id);
+            match others.into_iter().find(|other| other.number("num") == num) {
+                Some(other) => {
+                    Err(format!("failure: {} has the number {num} already", other.name()))
+                }
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
 }
