@@ -13,9 +13,9 @@
 
 use crate::arguments::Slot;
 use crate::language::{Choice, Verb};
-use crate::line::{Operator, Part, Word};
 use crate::query::Query;
 use crate::run::{Line, Run};
+use crate::script::{Datum, Operator, Part, Word};
 use crate::sheet::properties;
 use crate::view::Cursor;
 use crate::{At, Command, Error, Host, How, Item, ItemId, Menu, Reply, Session, Unnamed, Value};
@@ -182,11 +182,16 @@ impl Run<'_> {
                 self.matching(menu, &query, None, &mut |_, id, _| ids.push(id), None)?;
                 Ok(Reply::Items(ids))
             }
-            (Verb::Export | Verb::Put, _) | (_, None) => Err(Trap::new(Some(0), "no such command")),
+            (Verb::Export, _) | (_, None) => Err(Trap::new(Some(0), "no such command")),
             (_, Some(menu)) => {
                 let words = words(menu, verb, request)?;
                 let line = Line { path, at: At::default(), words: &words };
-                Ok(self.command(verb, line)?)
+                Ok(match self.command(verb, line)? {
+                    list @ Datum::Array(_) if matches!(verb, Verb::Get) => {
+                        Reply::Text(list.argument())
+                    }
+                    datum => datum.into_reply(),
+                })
             }
         }
     }

@@ -5,9 +5,9 @@
 //! read-only, or is there but not implemented, is refused: nothing is swallowed.
 
 use crate::error::choices;
-use crate::line::{Operator, Word};
 use crate::parse::pick;
 use crate::run::{Line, Run};
+use crate::script::{Operator, Word};
 use crate::{Access, Call, Command, Error, Item, Menu, Mismatch, Property, Type, Unnamed, Value};
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! `add`, `set`, `remove` and the other commands that change items.
 
 use crate::arguments::{Changes, Slot, missing, slot};
-use crate::line::{Operator, Word};
 use crate::run::{Line, Run};
+use crate::script::{Operator, Word};
 use crate::{Access, Error, Item, ItemId, Menu, MenuKind, Reply, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -81,8 +81,17 @@ impl Error {
         Error::new(at, "interrupted")
     }
 
+    /// Whether the user wanted it to end: no script can catch that.
+    pub(crate) fn is_interruption(&self) -> bool {
+        self.text == "interrupted"
+    }
+
     /// Fills in the offending line.
     pub(crate) fn locate(mut self, script: &str) -> Error {
+        // An imported file has filled in its own.
+        if !self.source.is_empty() {
+            return self;
+        }
         let line = script.split('\n').nth((self.at.line as usize).saturating_sub(1));
         self.source = line.unwrap_or("").trim_end_matches('\r').to_string();
         self

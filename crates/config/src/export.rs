@@ -13,9 +13,9 @@
 //!
 //! **Missing**: `file=`, `hide-sensitive` (nothing is hidden).
 
-use crate::line::{quote, quote_always};
 use crate::parse::pick;
 use crate::run::{Line, Run};
+use crate::script::{quote, quote_always};
 use crate::{Access, Error, Item, Menu, MenuKind, Reply, Value};
 use std::collections::BTreeMap;
 
@@ -285,7 +285,7 @@ pub(crate) fn shown(value: &Value, free_text: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::{Lexer, Part, Word};
+    use crate::script::{Lexer, Part, Word};
 
     /// Commands as RouterOS 6 wraps them, put on one line and wrapped again.
     #[test]

@@ -1,55 +1,40 @@
-//! Which items a selector (`0,1`, `ether1`, `*2`, `[find …]`) or a condition
-//! (`chain=input !disabled comment~"^temp"`) means.
+//! Which items a selector (`0,1`, `ether1`, `*2`, `[find …]`) means; what `find` and `get` return.
 
-use crate::line::{Operator, Part, Word};
+use crate::condition::{Condition, field};
 use crate::parse::pick;
-use crate::pattern::Pattern;
 use crate::run::{Line, Run, mismatch};
-use crate::view::{Cursor, View, is_told};
-use crate::{Access, AnyName, Error, Item, ItemId, Menu, Mismatch, Reply, Type, Value};
-
-/// One condition; several are and-ed.
-pub(crate) struct Condition {
-    name: &'static str,
-    kind: Type,
-    test: Test,
-}
-
-enum Test {
-    /// `disabled`, `!disabled`.
-    Flag(bool),
-    /// `chain=input`: the value, if the text is one, and the text.
-    Compare(Operator, Option<Value>, String),
-    /// `comment~"^temp"`.
-    Matches(Pattern),
-}
+use crate::script::data::Array;
+use crate::script::{Datum, Operator, Part, Word};
+use crate::view::{Cursor, is_told};
+use crate::{Error, ItemId, Menu, Mismatch, Type};
 
 impl Run<'_> {
     /// `find [where] conditions`.
-    pub(crate) fn find(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+    pub(crate) fn find(&mut self, menu: &'static Menu, line: Line) -> Result<Datum, Error> {
         let words = match line.words {
             [word, rest @ ..] if word.plain() == Some("where") => rest,
             words => words,
         };
-        let conditions = self.conditions(menu, words, line.path)?;
-        let told = self.told(menu, &conditions)?;
+        let condition = self.condition(menu, words, line.path)?;
+        let told = self.told(menu, &condition)?;
         let (mut found, mut cursor) = (Vec::new(), Cursor::default());
         while let Some(page) = self.page(menu, &mut cursor, told, |view, member, item| {
-            view.holds(menu, member, item, &conditions).then_some(item.id)
+            view.holds(menu, member, item, &condition).then_some(item.id)
         }) {
             found.extend(page);
         }
-        Ok(Reply::Items(found))
+        let found = Array::of(found.into_iter().map(Datum::Id));
+        found.map_err(|_| Error::new(line.at, "value is too large"))
     }
 
-    /// Whether these conditions ask what only the running device knows; if so, what was changed
+    /// Whether a condition asks what only the running device knows; if so, what was changed
     /// takes effect first.
     pub(crate) fn told(
         &mut self,
         menu: &'static Menu,
-        conditions: &[Condition],
+        condition: &Condition,
     ) -> Result<bool, Error> {
-        let told = conditions.iter().any(|c| is_told(self.language, menu, c.name));
+        let told = condition.asks(&|name| is_told(self.language, menu, name));
         if told {
             self.settle()?;
         }
@@ -57,7 +42,7 @@ impl Run<'_> {
     }
 
     /// `get item property`, in settings `get property`.
-    pub(crate) fn get(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+    pub(crate) fn get(&mut self, menu: &'static Menu, line: Line) -> Result<Datum, Error> {
         let mut selector = None;
         let mut wanted = None;
         for word in line.words {
@@ -98,7 +83,7 @@ impl Run<'_> {
             self.settle()?;
         }
         let value = self.look(|view| view.value(menu, member, item.as_ref(), name));
-        Ok(Reply::Text(value.map(|value| value.to_string()).unwrap_or_default()))
+        Ok(value.map(Datum::from).unwrap_or_default())
     }
 
     /// The items a selector names, each once, in the order named.
@@ -112,25 +97,63 @@ impl Run<'_> {
         let mut ids: Vec<ItemId> = Vec::new();
         for part in &word.value {
             match part {
-                Part::Plain(text) => {
-                    // `0,[find …]` leaves an empty name beside the comma.
-                    for name in text.split(',').filter(|name| !name.is_empty()) {
-                        ids.push(self.one(menu, name, word)?);
-                    }
-                }
+                Part::Plain(text) => self.several(menu, text, word, &mut ids)?,
                 Part::Quoted(name) if name.is_empty() => {}
                 Part::Quoted(name) => ids.push(self.one(menu, name, word)?),
-                Part::Command(inner) => match self.bracket(inner, path)? {
-                    Reply::Items(found) => ids.extend(found),
-                    Reply::Text(name) => ids.push(self.one(menu, &name, word)?),
-                    Reply::Nothing => {}
-                },
+                part => {
+                    let datum = self.part(part, path)?;
+                    self.selected_by(menu, &datum, word, &mut ids)?;
+                }
             }
         }
         let mut seen = std::collections::HashSet::new();
         ids.retain(|id| seen.insert(*id));
         // `[ ]` may have found its items in another menu.
         if self.are_here(menu, &ids) { Ok(ids) } else { Err(no_such()) }
+    }
+
+    /// Names, numbers and identities with commas between them.
+    fn several(
+        &mut self,
+        menu: &'static Menu,
+        text: &str,
+        word: &Word,
+        ids: &mut Vec<ItemId>,
+    ) -> Result<(), Error> {
+        // `0,[find …]` leaves an empty name beside the comma.
+        for name in text.split(',').filter(|name| !name.is_empty()) {
+            ids.push(self.one(menu, name, word)?);
+        }
+        Ok(())
+    }
+
+    /// The items that a value means.
+    fn selected_by(
+        &mut self,
+        menu: &'static Menu,
+        datum: &Datum,
+        word: &Word,
+        ids: &mut Vec<ItemId>,
+    ) -> Result<(), Error> {
+        match datum {
+            Datum::Nothing | Datum::Nil => Ok(()),
+            Datum::Id(id) => {
+                ids.push(*id);
+                Ok(())
+            }
+            Datum::Array(array) => {
+                let elements = &array.elements;
+                elements.iter().try_for_each(|(_, datum)| self.selected_by(menu, datum, word, ids))
+            }
+            // A name may hold a comma.
+            Datum::Text(name) if self.named(menu, name).is_none() => {
+                self.several(menu, name, word, ids)
+            }
+            datum => {
+                ids.push(self.one(menu, &datum.to_string(), word)?);
+                Ok(())
+            }
+        }
     }
 
     /// The item of this number, `*ID` or name.
@@ -167,140 +190,4 @@ impl Run<'_> {
             }
         }
     }
-
-    /// Reads conditions; they stand at the end of a line.
-    pub(crate) fn conditions(
-        &mut self,
-        menu: &'static Menu,
-        words: &[Word],
-        path: &'static str,
-    ) -> Result<Vec<Condition>, Error> {
-        let mut conditions = Vec::new();
-        for word in words {
-            let unknown = |why, name: &str| match why {
-                Mismatch::NoMatch(words) => {
-                    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                    let help =
-                        format!("conditions are about {}", crate::error::choices(name, &words));
-                    Error::end_of_command(word.at).help(help)
-                }
-                why => mismatch("condition", &Type::Text, name, why, word.at),
-            };
-            let Some((name, operator)) = &word.name else {
-                let flag = word.plain().ok_or_else(|| Error::end_of_command(word.at))?;
-                match flag {
-                    "and" | "&&" => continue,
-                    "or" | "||" | "in" => {
-                        return Err(Error::missing(word.at, "expressions with or"));
-                    }
-                    _ => {}
-                }
-                let name = flag.strip_prefix('!').unwrap_or(flag);
-                let (name, kind) = field(menu, name).map_err(|why| unknown(why, name))?;
-                conditions.push(Condition { name, kind, test: Test::Flag(!flag.starts_with('!')) });
-                continue;
-            };
-            let (name, kind) = field(menu, name).map_err(|why| unknown(why, name))?;
-            let text = self.text_of(word, path)?;
-            if *operator == Operator::Matches {
-                let pattern = Pattern::new(&text);
-                let pattern = pattern.map_err(|why| Error::syntax(word.value_at, why))?;
-                conditions.push(Condition { name, kind, test: Test::Matches(pattern) });
-                continue;
-            }
-            let value = kind.parse(&text, &AnyName).ok();
-            conditions.push(Condition { name, kind, test: Test::Compare(*operator, value, text) });
-        }
-        Ok(conditions)
-    }
-}
-
-impl View<'_> {
-    pub(crate) fn holds(
-        &self,
-        menu: &Menu,
-        member: &Menu,
-        item: &Item,
-        conditions: &[Condition],
-    ) -> bool {
-        conditions.iter().all(|condition| {
-            let value = self.value(menu, member, Some(item), condition.name);
-            match &condition.test {
-                Test::Flag(wanted) => {
-                    let set = match value {
-                        Some(Value::Bool(value)) => value,
-                        Some(value) => value.to_string() != "",
-                        None => false,
-                    };
-                    set == *wanted
-                }
-                Test::Matches(pattern) => {
-                    pattern.matches(&value.map(|value| value.to_string()).unwrap_or_default())
-                }
-                Test::Compare(operator, typed, text) => {
-                    compare(value.as_ref(), *operator, typed.as_ref(), text, &condition.kind)
-                }
-            }
-        })
-    }
-}
-
-/// What conditions and `get` can name.
-pub(crate) fn field(menu: &'static Menu, typed: &str) -> Result<(&'static str, Type), Mismatch> {
-    const BUILT_IN: [(&str, Type); 4] = [
-        ("comment", Type::Text),
-        ("disabled", Type::Bool),
-        ("dynamic", Type::Bool),
-        (".id", Type::Text),
-    ];
-    let built_in = BUILT_IN.iter().filter(|_| menu.is_list());
-    let theirs =
-        menu.properties.iter().filter(|p| !matches!(p.access, Access::Secret | Access::Missing(_)));
-    let theirs = theirs.map(|property| (property.name, property.kind));
-    let fields: Vec<(&'static str, Type)> = built_in.copied().chain(theirs).collect();
-    let name = pick(fields.iter().map(|(name, _)| *name), typed)?;
-    fields.into_iter().find(|field| field.0 == name).ok_or(Mismatch::NoMatch(Vec::new()))
-}
-
-pub(crate) fn compare(
-    value: Option<&Value>,
-    operator: Operator,
-    typed: Option<&Value>,
-    text: &str,
-    kind: &Type,
-) -> bool {
-    let equal = || match (value, typed) {
-        (Some(value), Some(typed)) => value == typed,
-        (Some(value), None) => value.to_string() == text,
-        (None, _) => text.is_empty(),
-    };
-    let order = || {
-        let value = value?;
-        let typed = typed.cloned().or_else(|| kind.parse(text, &AnyName).ok())?;
-        match (magnitude(value), magnitude(&typed)) {
-            (Some(a), Some(b)) => Some(a.cmp(&b)),
-            _ => Some(value.to_string().cmp(&typed.to_string())),
-        }
-    };
-    match operator {
-        Operator::Equal => equal(),
-        Operator::NotEqual => !equal(),
-        Operator::Less => order().is_some_and(std::cmp::Ordering::is_lt),
-        Operator::Greater => order().is_some_and(std::cmp::Ordering::is_gt),
-        Operator::LessEqual => order().is_some_and(std::cmp::Ordering::is_le),
-        Operator::GreaterEqual => order().is_some_and(std::cmp::Ordering::is_ge),
-        Operator::Matches => false,
-    }
-}
-
-/// What `<` and `>` compare.
-fn magnitude(value: &Value) -> Option<i128> {
-    Some(match value {
-        Value::Number(number) => (*number).into(),
-        Value::Rate(rate) => (*rate).into(),
-        Value::Numbers(low, _) => (*low).into(),
-        Value::Time(time) => time.as_micros() as i128,
-        Value::Address(address) => u32::from(*address).into(),
-        _ => return None,
-    })
 }

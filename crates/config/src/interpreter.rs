@@ -30,7 +30,8 @@
 //! assert!(error.help.ends_with("did you mean address?"));
 //! ```
 //!
-//! Never waits: `:delay` and commands that take time belong to a [`Session`] on a [`Host`].
+//! Never waits: `:delay` and commands that take time belong to a [`Session`] on a [`Host`]. A script
+//! that would go on for ever is interrupted.
 
 use crate::{
     Call, Command, Error, Host, How, Language, Menu, Piece, Progress, Record, Reply, Session,
@@ -100,7 +101,7 @@ impl Interpreter {
     /// The first line that was refused, and why. The configuration, the current menu and the item
     /// numbers are then what they were.
     pub fn run(&mut self, script: &str, status: &dyn Status) -> Result<Output, Error> {
-        let mut desk = Desk { status, tree: &mut self.tree, calls: Vec::new() };
+        let mut desk = Desk { status, tree: &mut self.tree, calls: Vec::new(), patience: PATIENCE };
         let mut text = String::new();
         let mut print = |piece| match piece {
             Piece::Text(piece) | Piece::Frame(piece) => text += &piece,
@@ -115,7 +116,12 @@ struct Desk<'a> {
     status: &'a dyn Status,
     tree: &'a mut Tree,
     calls: Vec<Call>,
+    /// How often it may still be asked whether a script may go on.
+    patience: u32,
 }
+
+/// Enough for some 600,000 statements: what goes on longer would go on for ever.
+const PATIENCE: u32 = 10_000;
 
 impl Host for Desk<'_> {
     fn now(&self) -> Moment {
@@ -153,6 +159,7 @@ impl Host for Desk<'_> {
     fn stop(&mut self) {}
 
     fn wait(&mut self, _: Moment) -> bool {
-        true
+        self.patience = self.patience.saturating_sub(1);
+        self.patience > 0
     }
 }

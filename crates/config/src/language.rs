@@ -183,8 +183,6 @@ pub(crate) enum Verb {
     Get,
     Print,
     Export,
-    /// `:put`.
-    Put,
     Device(&'static Command),
 }
 

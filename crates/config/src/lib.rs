@@ -1,16 +1,15 @@
 //! What people type: the RouterOS v6 configuration language.
 //!
 //! ```text
-//! text ─► line (tokens, columns) ─► menu (the facilities' tables) ─► value ─► tree
-//!                                                                 export, print ◄─┘
+//! text ─► script (statements) ─► menu (the facilities' tables) ─► value ─► tree
+//!                                                              export, print ◄─┘
 //! ```
 //!
 //! Knows no menu of its own: the facilities bring theirs ([`Menu`]), each property defined once.
 //! Never reads a file or a terminal. To see it run, begin at [`session`]; to write a table, at
 //! [`menu`]; to read what was typed, at [`read`].
 //!
-//! **Missing**: scripting, IPv6 and size values, menus that unite others (`/interface`), completion
-//! (the modules say what else).
+//! **Missing**: IPv6 and size values (the modules say what else).
 
 // What a property can hold, and how it is printed.
 pub mod value;
@@ -42,8 +41,8 @@ pub mod host;
 // Why a script was refused.
 pub mod error;
 
-// From text to statements.
-mod line;
+// Scripting: from text to statements, and what runs them.
+mod script;
 
 // The menus and commands of a device, mounted together.
 pub mod language;
@@ -80,6 +79,8 @@ mod find;
 
 // Completion, help and highlighting of a line under way.
 pub mod inspect;
+// What a condition means of an item.
+mod condition;
 
 // Regular expressions for conditions.
 mod pattern;

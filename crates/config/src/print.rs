@@ -9,13 +9,14 @@
 //!
 //! **Missing**: `interval=`, `follow`, `file=`.
 
-use crate::find::Condition;
-use crate::line::Operator;
+use crate::condition::Condition;
 use crate::parse::pick;
 use crate::run::{Line, Run};
+use crate::script::data::Array;
+use crate::script::{Datum, Operator};
 use crate::sheet::{FIRST_BLOCK, Layout, Row, Sheet, counted, properties};
 use crate::view::Cursor;
-use crate::{Error, ItemId, Menu, Property, Reply, Value};
+use crate::{Error, ItemId, Menu, Property, Value};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -27,32 +28,32 @@ const MAX_NUMBERS: usize = 1 << 20;
 struct Options {
     layout: Layout,
     from: Option<HashSet<ItemId>>,
-    conditions: Vec<Condition>,
+    condition: Condition,
 }
 
 impl Run<'_> {
     /// `print [layout] [from=items] [where conditions]`.
-    pub(crate) fn print(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+    pub(crate) fn print(&mut self, menu: &'static Menu, line: Line) -> Result<Datum, Error> {
         let options = self.print_options(menu, line)?;
         self.settle()?;
         if !menu.is_list() {
-            return Ok(self.print_settings(menu, options.layout));
+            return self.print_settings(menu, options.layout, line);
         }
         match options.layout {
             Layout::CountOnly => {
                 let mut count = 0;
                 self.rows(menu, &options, &mut |_, rows| count += rows.len());
-                self.print_text(format!("{count}\n"));
-                Ok(Reply::Text(count.to_string()))
+                self.print_datum(Datum::Number(count as i64))
             }
             Layout::AsValue => {
-                let mut text = Vec::new();
+                let mut items = Vec::new();
                 self.rows(menu, &options, &mut |_, rows| {
-                    text.extend(rows.iter().map(Row::as_value));
+                    items.extend(rows.iter().map(Row::as_value));
                 });
-                let text = text.join(";");
-                self.print_text(format!("{text}\n"));
-                Ok(Reply::Text(text))
+                let items: Result<Vec<Datum>, _> = items.into_iter().map(Array::keyed).collect();
+                let array = items.and_then(Array::of);
+                let array = array.map_err(|_| Error::new(line.at, "value is too large"))?;
+                self.print_datum(array)
             }
             _ => {
                 let mut ids = Vec::new();
@@ -61,9 +62,17 @@ impl Run<'_> {
                     ids.extend(rows.iter().take(room).map(|row| row.id));
                 });
                 self.numbers.insert(menu.path, Arc::new(ids));
-                Ok(Reply::Nothing)
+                Ok(Datum::Nothing)
             }
         }
+    }
+
+    /// Prints a value, unless somebody asks for it.
+    fn print_datum(&mut self, datum: Datum) -> Result<Datum, Error> {
+        if !self.in_bracket {
+            self.print_text(format!("{datum}\n"));
+        }
+        Ok(datum)
     }
 
     fn print_options(&mut self, menu: &'static Menu, line: Line) -> Result<Options, Error> {
@@ -79,7 +88,8 @@ impl Run<'_> {
             ("without-paging", Layout::Brief),
         ];
         const MISSING: [&str; 5] = ["append", "file", "follow", "follow-only", "interval"];
-        let mut options = Options { layout: Layout::Brief, from: None, conditions: Vec::new() };
+        let mut options =
+            Options { layout: Layout::Brief, from: None, condition: Condition::All(Vec::new()) };
         let mut words = line.words.iter();
         while let Some(word) = words.next() {
             let name = word.name.as_ref().map(|(name, _)| name.as_str()).or(word.plain());
@@ -93,7 +103,7 @@ impl Run<'_> {
                     continue;
                 }
                 (None, Some("where")) if menu.is_list() => {
-                    options.conditions = self.conditions(menu, words.as_slice(), line.path)?;
+                    options.condition = self.condition(menu, words.as_slice(), line.path)?;
                     break;
                 }
                 (None, Some("without-paging")) => continue,
@@ -124,7 +134,7 @@ impl Run<'_> {
         let mut first = Some(Vec::new());
         while let Some(page) = self.page(menu, &mut cursor, true, |view, member, item| {
             let from = options.from.as_ref().is_none_or(|ids| ids.contains(&item.id));
-            let shown = from && view.holds(menu, member, item, &options.conditions);
+            let shown = from && view.holds(menu, member, item, &options.condition);
             shown.then(|| view.row(&sheet, member, item))
         }) {
             seen(self, &page);
@@ -151,31 +161,34 @@ impl Run<'_> {
     }
 
     /// Right-aligned names, one per line.
-    fn print_settings(&mut self, menu: &'static Menu, layout: Layout) -> Reply {
+    fn print_settings(
+        &mut self,
+        menu: &'static Menu,
+        layout: Layout,
+        line: Line,
+    ) -> Result<Datum, Error> {
         let item = self.tree.settings(menu.path).cloned();
-        let shown: Vec<(&str, String)> = self.look(|view| {
-            let text = |property: &Property| {
-                let value = view.value(menu, menu, item.as_ref(), property.name);
-                let eye = |value: &Value| match layout {
-                    Layout::AsValue => value.to_string(),
-                    _ => counted(property, value).unwrap_or_else(|| value.to_string()),
-                };
-                value.as_ref().map(eye).unwrap_or_default()
-            };
-            properties(menu, true).map(|property| (property.name, text(property))).collect()
+        let shown: Vec<(&Property, Option<Value>)> = self.look(|view| {
+            let value = |name| view.value(menu, menu, item.as_ref(), name);
+            properties(menu, true).map(|property| (property, value(property.name))).collect()
         });
         if layout == Layout::AsValue {
-            let pairs = shown.iter().map(|(name, value)| format!("{name}={value}"));
-            let text = pairs.collect::<Vec<_>>().join(";");
-            self.print_text(format!("{text}\n"));
-            return Reply::Text(text);
+            let named = |(property, value): (&Property, Option<Value>)| {
+                (Some(property.name.to_string()), value.map(Datum::from).unwrap_or_default())
+            };
+            let array = Array::keyed(shown.into_iter().map(named).collect());
+            let array = array.map_err(|_| Error::new(line.at, "value is too large"))?;
+            return self.print_datum(array);
         }
-        let width = shown.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
+        let width = shown.iter().map(|(property, _)| property.name.len()).max().unwrap_or(0) + 2;
         let mut text = String::new();
-        for (name, value) in shown {
+        for (property, value) in shown {
+            let name = property.name;
+            let eye = |value: Value| counted(property, &value).unwrap_or(value.to_string());
+            let value = value.map(eye).unwrap_or_default();
             let _ = writeln!(text, "{}", format!("{name:>width$}: {value}").trim_end());
         }
         self.print_text(text);
-        Reply::Nothing
+        Ok(Datum::Nothing)
     }
 }

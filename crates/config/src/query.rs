@@ -8,8 +8,8 @@
 //! The stack begins with as many `true` as anybody pops; an item is meant if no `false` is left.
 
 use crate::api::{Trap, plain};
-use crate::find::{compare, field};
-use crate::line::Operator;
+use crate::condition::{compare, field};
+use crate::script::Operator;
 use crate::{AnyName, Menu, Type, Value};
 
 /// A query, read.

@@ -1,56 +1,23 @@
-//! One script under way: each statement's menu and command found, its values read.
+//! One script under way: the configuration it works on, when that takes effect, and its commands.
 //!
 //! ```text
-//! /ip address add address=[…] interface=eth
-//! └── walk ─┘ └┬┘         └ bracket     └ value_of, resolve
-//!           command
+//! add, set, move …   edit ─► tree ─► (more of them) ─► settle: commit, release
+//! ping, print …                                          └─► then what could see it
 //! ```
+//!
+//! How statements become commands stands in [`script`](crate::script).
 
 use crate::error::choices;
-use crate::language::{Choice, Verb};
-use crate::line::{Lexer, Part, Statement, Word};
+use crate::language::Verb;
 use crate::names::{Index, KnownNames};
-use crate::parse::pick;
+use crate::script::evaluate::Variables;
+use crate::script::{Datum, Word};
 use crate::session::Numbers;
 use crate::{
     At, Call, Display, Error, Group, Host, How, Language, Mismatch, Piece, Progress, Record, Reply,
     Session, Tree, Type, Value,
 };
-use std::fmt::Write as _;
-
-/// RouterOS's global commands that we refuse by name.
-const SCRIPTING: [&str; 30] = [
-    "delay",
-    "do",
-    "environment",
-    "error",
-    "execute",
-    "find",
-    "for",
-    "foreach",
-    "global",
-    "if",
-    "len",
-    "local",
-    "log",
-    "nothing",
-    "parse",
-    "pick",
-    "resolve",
-    "return",
-    "set",
-    "terminal",
-    "time",
-    "toarray",
-    "tobool",
-    "toid",
-    "toip",
-    "tonum",
-    "tostr",
-    "totime",
-    "typeof",
-    "while",
-];
+use std::time::Duration;
 
 /// One script under way, on its own copy of the configuration.
 pub(crate) struct Run<'a> {
@@ -70,8 +37,25 @@ pub(crate) struct Run<'a> {
     /// The last change that has not been taken over.
     changed: Option<At>,
     pub(crate) index: Index,
-    /// The device's commands of an import: they run when all of it has been taken over.
-    deferred: Vec<(Call, At)>,
+    /// What an import does when all of it has been taken over.
+    deferred: Vec<(Deferred, At)>,
+    pub(crate) variables: Variables,
+    /// What `:return` said, until the function it ends has ended.
+    pub(crate) returning: Option<Datum>,
+    /// Blocks under way inside each other.
+    pub(crate) depth: usize,
+    /// Statements run.
+    pub(crate) steps: u32,
+    /// Whether what a command returns is asked for: it is not printed then.
+    pub(crate) in_bracket: bool,
+    /// Which script of the session this is.
+    pub(crate) script: u64,
+}
+
+/// What waits for an import to be taken over.
+enum Deferred {
+    Call(Call),
+    Delay(Duration),
 }
 
 /// A command about to run: its menu, its name's place, its arguments.
@@ -84,9 +68,6 @@ pub(crate) struct Line<'w> {
     /// What follows the name.
     pub(crate) words: &'w [Word],
 }
-
-/// Where a path led, and the command behind it, if there was one.
-type Walked<'w> = (&'static str, Option<(Verb, Line<'w>)>);
 
 impl<'a> Run<'a> {
     pub(crate) fn new(
@@ -109,15 +90,21 @@ impl<'a> Run<'a> {
             changed: None,
             index: Index::default(),
             deferred: Vec::new(),
+            variables: Variables::new(session.globals.clone()),
+            returning: None,
+            depth: 0,
+            steps: 0,
+            in_bracket: false,
+            script: session.scripts,
         }
     }
 
     /// Runs all of it, and takes over what stands: all or nothing of an import, what came before
     /// the failing command of what was typed.
-    pub(crate) fn whole(
+    pub(crate) fn whole<T>(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<Reply, Error>,
-    ) -> Result<Reply, Error> {
+        run: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let result = run(self);
         if result.is_err() && self.how == How::Import {
             self.changed = None;
@@ -127,8 +114,11 @@ impl<'a> Run<'a> {
             (Err(error), _) | (Ok(_), Err(error)) => return Err(error),
         };
         self.how = How::Typed;
-        for (call, at) in std::mem::take(&mut self.deferred) {
-            self.call(call, at)?;
+        for (deferred, at) in std::mem::take(&mut self.deferred) {
+            match deferred {
+                Deferred::Call(call) => drop(self.call(call, at)?),
+                Deferred::Delay(time) => self.delay(time, at)?,
+            }
         }
         Ok(reply)
     }
@@ -172,8 +162,19 @@ impl<'a> Run<'a> {
         result
     }
 
+    /// Waits; what was changed so far takes effect first.
+    pub(crate) fn delay(&mut self, time: Duration, at: At) -> Result<(), Error> {
+        if self.how == How::Import {
+            self.deferred.push((Deferred::Delay(time), at));
+            return Ok(());
+        }
+        self.settle()?;
+        let until = self.host.now() + time;
+        if self.host.wait(until) { Ok(()) } else { Err(Error::interrupted(at)) }
+    }
+
     /// Others may have changed the configuration since.
-    fn refresh(&mut self) {
+    pub(crate) fn refresh(&mut self) {
         if !self.editing {
             let tree = self.host.tree();
             self.see(tree);
@@ -195,7 +196,7 @@ impl<'a> Run<'a> {
     /// Runs a command of the device's own, and shows what it yields.
     pub(crate) fn call(&mut self, call: Call, at: At) -> Result<Reply, Error> {
         if self.how == How::Import {
-            self.deferred.push((call, at));
+            self.deferred.push((Deferred::Call(call), at));
             return Ok(Reply::Nothing);
         }
         let width = self.width;
@@ -245,96 +246,20 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(crate) fn script(&mut self, script: &str) -> Result<Reply, Error> {
-        let mut lexer = Lexer::new(script);
-        let mut reply = Reply::Nothing;
-        while let Some(statement) = lexer.next()? {
-            self.refresh();
-            reply = match self.walk(&statement, self.place)? {
-                (path, None) => {
-                    self.place = path;
-                    Reply::Nothing
-                }
-                (_, Some((verb, line))) => self.command(verb, line)?,
-            };
-        }
-        Ok(reply)
-    }
-
-    /// Follows the words that lead to a menu, up to the command, if one comes.
-    fn walk<'w>(&self, statement: &'w Statement, from: &'static str) -> Result<Walked<'w>, Error> {
-        let mut path = from;
-        for (i, word) in statement.words.iter().enumerate() {
-            let mut at = word.at;
-            let expected = |at| Error::new(at, format!("expected command name {at}"));
-            let mut text = word.plain().ok_or_else(|| expected(at))?;
-            let words = &statement.words[i + 1..];
-            if let Some(name) = text.strip_prefix(':') {
-                let at = at.right(1);
-                return match name {
-                    "put" if i == 0 => Ok((path, Some((Verb::Put, Line { path, at, words })))),
-                    _ if SCRIPTING.contains(&name) => {
-                        Err(Error::missing(at, format!("scripting (:{name})")))
-                    }
-                    _ => Err(Error::bad_command(at, name, &["put"])),
-                };
-            }
-            if i == 0
-                && let Some(rest) = text.strip_prefix('/')
-            {
-                (path, at, text) = ("", at.right(1), rest);
-                if text.is_empty() {
-                    continue;
-                }
-            }
-            let mut steps = text.split('/').peekable();
-            while let Some(step) = steps.next() {
-                if step.is_empty() {
-                    return Err(expected(at));
-                }
-                match self.choose(path, step, at)? {
-                    Choice::Menu(deeper) => path = deeper,
-                    Choice::Verb(verb) if steps.peek().is_none() => {
-                        return Ok((path, Some((verb, Line { path, at, words }))));
-                    }
-                    Choice::Verb(_) => {
-                        return Err(Error::bad_command(at, step, &[]).help("a command, no menu"));
-                    }
-                }
-                at = at.right(step.chars().count() + 1);
-            }
-        }
-        Ok((path, None))
-    }
-
-    pub(crate) fn choose(&self, path: &'static str, step: &str, at: At) -> Result<Choice, Error> {
-        if step == ".." {
-            // The root's parent is the root.
-            return Ok(Choice::Menu(path.rsplit_once(' ').map_or("", |(parent, _)| parent)));
-        }
-        let choices = self.language.choices(path);
-        match pick(choices.keys().copied(), step) {
-            Ok(word) => Ok(choices[word]),
-            Err(Mismatch::Ambiguous(words)) => {
-                Err(Error::new(at, format!("ambiguous command name {step}")).help(words.join(", ")))
-            }
-            Err(_) => {
-                Err(Error::bad_command(at, step, &choices.keys().copied().collect::<Vec<_>>()))
-            }
-        }
-    }
-
-    pub(crate) fn command(&mut self, verb: Verb, line: Line) -> Result<Reply, Error> {
+    /// A command of a menu.
+    pub(crate) fn command(&mut self, verb: Verb, line: Line) -> Result<Datum, Error> {
         let menu = self.language.menu(line.path);
-        match (verb, menu) {
+        let reply = match (verb, menu) {
             (Verb::Device(command), menu) => {
                 let call = self.device(command, menu, line)?;
                 self.call(call, line.at)
             }
-            (Verb::Put, _) => self.put(line),
             (Verb::Export, _) => self.export(line),
             // The other choices of a path without a menu are the device's own commands.
             (_, None) => Err(Error::bad_command(line.at, "", &[])),
+            (Verb::Find, Some(menu)) => return self.find(menu, line),
+            (Verb::Get, Some(menu)) => return self.get(menu, line),
+            (Verb::Print, Some(menu)) => return self.print(menu, line),
             (Verb::Add, Some(menu)) => self.add(menu, line),
             (Verb::Set, Some(menu)) => self.set(menu, line),
             (Verb::Unset, Some(menu)) => self.unset(menu, line),
@@ -343,52 +268,8 @@ impl<'a> Run<'a> {
             (Verb::Disable, Some(menu)) => self.disable(menu, line, true),
             (Verb::Move, Some(menu)) => self.shift(menu, line),
             (Verb::Comment, Some(menu)) => self.comment(menu, line),
-            (Verb::Find, Some(menu)) => self.find(menu, line),
-            (Verb::Get, Some(menu)) => self.get(menu, line),
-            (Verb::Print, Some(menu)) => self.print(menu, line),
-        }
-    }
-
-    /// `:put value`.
-    fn put(&mut self, line: Line) -> Result<Reply, Error> {
-        let [word, surplus @ ..] = line.words else {
-            return Err(Error::new(line.at, "missing value(s) of argument(s) message"));
         };
-        if let Some(word) = surplus.first() {
-            return Err(Error::end_of_command(word.at));
-        }
-        if word.name.is_some() {
-            return Err(Error::syntax(word.at, ":put takes a value, as \"text\" or [command]"));
-        }
-        let text = self.text_of(word, line.path)?;
-        self.print_text(text + "\n");
-        Ok(Reply::Nothing)
-    }
-
-    /// What a `[ ]` returns. It starts from the menu of the command around it.
-    pub(crate) fn bracket(
-        &mut self,
-        inner: &Statement,
-        path: &'static str,
-    ) -> Result<Reply, Error> {
-        match self.walk(inner, path)? {
-            (_, Some((verb, line))) => self.command(verb, line),
-            (_, None) => Err(Error::new(inner.end, format!("expected command name {}", inner.end))),
-        }
-    }
-
-    /// A word's value as text.
-    pub(crate) fn text_of(&mut self, word: &Word, path: &'static str) -> Result<String, Error> {
-        let mut text = String::new();
-        for part in &word.value {
-            match part {
-                Part::Plain(part) | Part::Quoted(part) => text.push_str(part),
-                Part::Command(inner) => {
-                    let _ = write!(text, "{}", self.bracket(inner, path)?);
-                }
-            }
-        }
-        Ok(text)
+        reply.map(Datum::from)
     }
 
     /// A word's value as one of this type, for the argument `name`.

@@ -13,6 +13,7 @@
 //! **Missing**: `edit`.
 
 use crate::run::Run;
+use crate::script::Datum;
 use crate::{Error, Host, ItemId, Language};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ pub struct Session {
     pub(crate) place: &'static str,
     pub(crate) numbers: Numbers,
     pub(crate) width: usize,
+    pub(crate) globals: BTreeMap<String, Datum>,
+    /// How many scripts it has run.
+    pub(crate) scripts: u64,
 }
 
 /// When the commands of a script take effect.
@@ -80,7 +84,8 @@ const WIDTH: usize = 80;
 impl Session {
     /// A session at the root.
     pub fn new(language: Arc<Language>) -> Session {
-        Session { language, place: "", numbers: Numbers::new(), width: WIDTH }
+        let (numbers, globals) = (Numbers::new(), BTreeMap::new());
+        Session { language, place: "", numbers, width: WIDTH, globals, scripts: 0 }
     }
 
     /// The language spoken.
@@ -110,12 +115,14 @@ impl Session {
         host: &mut dyn Host,
         out: &mut dyn FnMut(Piece),
     ) -> Result<Reply, Error> {
+        self.scripts += 1;
         let session = self.clone();
         let mut run = Run::new(&session, how, host, out);
         let result = run.whole(|run| run.script(script));
         if result.is_ok() || how == How::Typed {
             (self.place, self.numbers) = (run.place, run.numbers);
+            self.globals = run.variables.globals;
         }
-        result.map_err(|error| error.locate(script))
+        result.map(Datum::into_reply).map_err(|error| error.locate(script))
     }
 }

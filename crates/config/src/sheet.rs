@@ -13,8 +13,8 @@
 //! table of a million rows needs no more memory than one of a thousand.
 
 use crate::export::shown;
-use crate::line::quote;
 use crate::number;
+use crate::script::{Datum, quote};
 use crate::view::View;
 use crate::{Access, Item, ItemId, Menu, MenuKind, Property, Type, Value};
 use std::fmt::Write as _;
@@ -114,16 +114,15 @@ impl View<'_> {
 }
 
 impl Row {
-    /// `.id=*1;chain=forward;…`.
-    pub(crate) fn as_value(&self) -> String {
-        let mut text = format!(".id={}", self.id);
-        for (property, value) in &self.values {
-            let _ = write!(text, ";{}={value}", property.name);
-        }
+    /// Its values by name, its identity first.
+    pub(crate) fn as_value(&self) -> Vec<(Option<String>, Datum)> {
+        let mut fields = vec![(".id", Datum::Id(self.id))];
+        let values = self.values.iter();
+        fields.extend(values.map(|(p, value)| (p.name, Datum::from(value.clone()))));
         if !self.comment.is_empty() {
-            let _ = write!(text, ";comment={}", self.comment);
+            fields.push(("comment", Datum::Text(self.comment.clone())));
         }
-        text
+        fields.into_iter().map(|(name, datum)| (Some(name.to_string()), datum)).collect()
     }
 
     fn pairs(&self) -> Vec<String> {

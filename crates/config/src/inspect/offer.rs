@@ -5,7 +5,7 @@ use super::scan::{Expects, Situation};
 use super::shape::{Form, Parameter, Shape, What, named};
 use super::{Class, Completion, Explanation, MAX_OFFERED, Scene};
 use crate::language::Choice;
-use crate::line::{quote, quote_always};
+use crate::script::{quote, quote_always};
 use crate::{Access, Menu, Type};
 
 /// The words that begin as what was typed, sorted.

@@ -14,7 +14,7 @@ use super::global::{GLOBALS, Global};
 use super::shape::{Conditions, Form, Parameter, Shape, What};
 use super::{Class, Scene, choose};
 use crate::Mismatch;
-use crate::find::field;
+use crate::condition::field;
 use crate::language::Choice;
 use crate::parse::pick;
 use std::rc::Rc;

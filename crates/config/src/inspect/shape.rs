@@ -103,7 +103,6 @@ impl Shape {
         let (name, help) = named(verb);
         let mut shape = Shape { name, help, unnamed: vec![], named: vec![], conditions: None };
         match (verb, menu) {
-            (Verb::Put, _) => shape.unnamed.push(Parameter::ANY),
             (Verb::Export, _) => shape.named.extend([
                 Parameter::flag("compact", "Only what differs from the defaults"),
                 Parameter::flag("terse", "One full line for each command"),
@@ -244,7 +243,6 @@ pub(super) fn named(verb: Verb) -> (&'static str, &'static str) {
         Verb::Get => ("get", "Returns one value"),
         Verb::Print => ("print", "Shows values"),
         Verb::Export => ("export", "Shows the commands that make this configuration"),
-        Verb::Put => ("put", "Prints a value"),
         Verb::Device(command) => (command.name, command.help),
     }
 }

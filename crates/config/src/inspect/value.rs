@@ -5,7 +5,7 @@ use super::offer::settable;
 use super::scan::{Expects, Scan, ends_statement, is_blank, is_name, refusal};
 use super::shape::{Parameter, What};
 use crate::Mismatch;
-use crate::find::field;
+use crate::condition::field;
 use crate::parse::pick;
 
 impl Scan<'_, '_> {

@@ -23,7 +23,10 @@ fn adding() {
         "/interface bridge\nadd\nadd\nadd name=bridge4\nadd\n:put [get 3 name]",
         "bridge5\n".replace('5', "3").as_str(),
     );
-    check("/interface bridge add disabled\n:put [/interface bridge get bridge1 disabled]", "yes\n");
+    check(
+        "/interface bridge add disabled\n:put [/interface bridge get bridge1 disabled]",
+        "true\n",
+    );
     check(
         "/interface bridge\nadd name=a ageing-time=1m\nadd copy-from=a\n:put [get bridge1 ageing-time]",
         "1m\n",

@@ -6,6 +6,7 @@ mod commands;
 mod errors;
 mod inspect;
 mod properties;
+mod scripting;
 mod seed;
 mod session;
 mod showing;

@@ -1,7 +1,7 @@
 //! For all inputs: what is printed is read again, and nothing panics.
 
 use super::*;
-use crate::line::{quote, quote_always};
+use crate::script::{quote, quote_always};
 use proptest::prelude::*;
 
 /// Types, and texts that tend to be theirs.

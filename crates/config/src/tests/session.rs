@@ -63,7 +63,7 @@ fn taken_over() {
         (
             "/ping 1.1.1.1\n/interface bridge add name=a\n:put [/interface bridge print count-only]",
             How::Import,
-            "1\n1\n",
+            "1\n",
             "edit commit release ping",
         ),
         (
