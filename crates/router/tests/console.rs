@@ -308,14 +308,14 @@ fn reasons_stand_beside_the_ways() {
         let get = |what: &str| format!(":put [/ip settings get ipv4-{name}-{what}]\n");
         text(rig, &(get("active") + &get("unmet")))
     };
-    assert_eq!(way(&mut rig, "fast-path"), "yes");
-    let unmet = "no\nconnection tracking is not active; no connection is fasttracked";
+    assert_eq!(way(&mut rig, "fast-path"), "true");
+    let unmet = "false\nconnection tracking is not active; no connection is fasttracked";
     assert_eq!(way(&mut rig, "fasttrack"), unmet);
     rig.run("/ip settings set allow-fast-path=no\n/queue simple add target=10.0.0.1");
-    let unmet = "no\n/ip settings allow-fast-path=no; there are simple queues";
+    let unmet = "false\n/ip settings allow-fast-path=no; there are simple queues";
     assert_eq!(way(&mut rig, "fast-path"), unmet);
     let mut rig = busy();
-    assert_eq!(way(&mut rig, "fasttrack"), "yes");
+    assert_eq!(way(&mut rig, "fasttrack"), "true");
 }
 
 /// Neighbours typed are used without asking, replace learnt ones, and go when they are removed.
