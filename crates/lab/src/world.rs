@@ -13,9 +13,9 @@
 //! Never reads a clock, never starts a thread.
 
 use crate::live::Interrupt;
-use crate::node::{self, Node, Socket};
+use crate::node::{Node, Socket};
 use crate::underway::{Files, Underway};
-use config::{Call, Host, Item, Menu, Progress, Record, Status, Tree};
+use config::{Call, Host, Progress, Record, Status, Tree};
 use port::{SimulatedPort, Slab};
 use std::time::Duration;
 use wire::Moment;
@@ -180,10 +180,6 @@ impl Host for WorldHost<'_> {
     fn look(&mut self, look: &mut dyn FnMut(&dyn Status)) {
         let now = self.world.now;
         look(&self.world.places[self.place].node.status(now));
-    }
-
-    fn check(&mut self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
-        node::check(menu, item, tree)
     }
 
     fn tree(&mut self) -> Tree {

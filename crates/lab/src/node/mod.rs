@@ -1,9 +1,9 @@
 //! One RouterOS box: the router, its tools, and the menus of the box itself.
 //!
 //! ```text
-//!  Session ─► Node ─┬─ configure ─► Router ─ ports ══ cables
-//!                   ├─ start ─────► Job, polled between two breaths
-//!                   └─ status ────► router's, tools' and /system's values
+//!  Session ─► Node ─┬─ configure ─► Router ─────── ports ══ cables
+//!                   ├─ start ─────► Job            │
+//!                   └─ status          Generator ──┘ takes its own frames first
 //! ```
 //!
 //! Pure: time and ports are arguments, so that a box is the same on a thread
@@ -11,16 +11,17 @@
 //!
 //! Never waits, never reads a clock.
 
+mod beside;
 mod socket;
 mod system;
 
 pub use socket::Socket;
 pub use system::Environment;
 
-use config::{
-    Call, Item, ItemId, Job, Language, Menu, Progress, Record, Started, Status, Tree, Value,
-};
-use port::{Port, Slab};
+use beside::{Around, OfRouter, is_generators};
+use config::{Call, Item, ItemId, Language, Menu, Started, Status, Tree, Value};
+use measure::generator::{self, Generator};
+use port::{Pool, Port, PortCounters, Slab};
 use router::compiler::{Change, Compiler};
 use router::status::RouterStatus;
 use router::{PortInfo, Router};
@@ -31,18 +32,23 @@ use wire::{MacAddr, Moment};
 /// A router with its tools.
 pub struct Node {
     router: Router,
+    generator: Generator,
+    /// The generator's frames.
+    pool: Pool,
     system: System,
     tree: Tree,
+    /// Scratch: what the ports had sent before the generator did.
+    before: Vec<PortCounters>,
 }
 
 /// All menus of a node, those that others refer to first.
 pub fn menus() -> Vec<&'static Menu> {
-    router::MENUS.iter().copied().chain(system::MENUS).collect()
+    router::MENUS.iter().copied().chain(generator::MENUS).chain(system::MENUS).collect()
 }
 
 /// All commands of its own.
 pub fn commands() -> Vec<&'static config::Command> {
-    router::COMMANDS.to_vec()
+    router::COMMANDS.iter().chain(&generator::COMMANDS).copied().collect()
 }
 
 /// The language a node speaks, and these menus beside its own.
@@ -50,12 +56,10 @@ pub fn language(others: &[&'static Menu]) -> Language {
     Language::new(menus().into_iter().chain(others.iter().copied()), commands())
 }
 
-/// [`Status::check`] of a node's menus, which asks nothing of the running node.
-///
-/// # Errors
-/// RouterOS's words.
-pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
-    router::status::check(menu, item, tree)
+/// [`Status::check`] of a menu that asks nothing of the running node: all but the generator's, of
+/// which this is `None`.
+pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Option<Result<(), String>> {
+    (!is_generators(menu.path)).then(|| router::status::check(menu, item, tree))
 }
 
 /// What a node of this configuration is called: `/system identity`.
@@ -86,13 +90,31 @@ impl Node {
         let router = Router::new(infos.collect(), slab);
         let mut tree = router.factory_tree();
         tree.push(&IDENTITY, BTreeMap::from([("name", Value::Text(name.to_string()))]));
-        Node { router, system: System::new(environment, now), tree }
+        let (pool, before) = (slab.pool(), vec![PortCounters::default(); ports]);
+        let (generator, system) = (Generator::new(), System::new(environment, now));
+        let mut node = Node { router, generator, pool, system, tree, before };
+        node.generator.configure(&node.tree, now, &mut Around(&mut node.router));
+        node
     }
 
     /// One breath of the router and its tools; returns how many frames came in. `ports` are those
     /// it was made with.
+    #[inline]
     pub fn breathe<P: Port>(&mut self, now: Moment, ports: &mut [P]) -> usize {
-        self.router.breathe(now, ports)
+        self.generator.attend(now, &mut Around(&mut self.router));
+        if self.generator.next_due(now).is_none() {
+            return self.router.breathe(now, ports);
+        }
+        self.before.iter_mut().zip(&*ports).for_each(|(before, port)| *before = port.counters());
+        self.generator.poll(now, &mut self.pool, ports);
+        for (at, (before, port)) in self.before.iter().zip(&*ports).enumerate() {
+            let after = port.counters();
+            let bytes = after.tx_byte - before.tx_byte;
+            self.router.count_sent(at, after.tx_packet - before.tx_packet, bytes);
+        }
+        self.router.breathe_beside(now, ports, |port, pool, batch| {
+            self.generator.take(now, port, pool, batch);
+        })
     }
 
     /// Notes how long a breath took, for `cpu-load`.
@@ -103,7 +125,8 @@ impl Node {
 
     /// When the next breath has something to do, if nothing is received until then.
     pub fn next_due(&self, now: Moment) -> Moment {
-        self.router.next_due(now)
+        let router = self.router.next_due(now);
+        self.generator.next_due(now).map_or(router, |due| due.max(now).min(router))
     }
 
     /// The router.
@@ -162,8 +185,11 @@ impl Node {
         Ok(())
     }
 
-    fn adopt(&mut self, tree: &mut Tree, _now: Moment) {
+    fn adopt(&mut self, tree: &mut Tree, now: Moment) {
         std::mem::swap(&mut self.tree, tree);
+        if beside::concerns(tree, &self.tree) {
+            self.generator.configure(&self.tree, now, &mut Around(&mut self.router));
+        }
     }
 
     /// Starts one of the [`commands`].
@@ -171,6 +197,9 @@ impl Node {
     /// # Errors
     /// RouterOS's words.
     pub fn start(&mut self, call: &Call, now: Moment) -> Result<Started<Node>, String> {
+        if is_generators(call.command.menu) {
+            return generator::start(self, call, now);
+        }
         Ok(match self.router.start(call, &self.tree, now)? {
             Started::Done(reply) => Started::Done(reply),
             Started::Job(job) => Started::Job(Box::new(OfRouter(job))),
@@ -184,37 +213,8 @@ impl Node {
 
     /// What the console shows now.
     pub fn status(&mut self, now: Moment) -> NodeStatus<'_> {
-        NodeStatus { router: self.router.status(now), system: &self.system, now }
-    }
-}
-
-/// A job of the router's, in its node.
-struct OfRouter(Box<dyn Job<Router>>);
-
-impl Job<Node> for OfRouter {
-    fn poll(
-        &mut self,
-        node: &mut Node,
-        now: Moment,
-        out: &mut Vec<Record>,
-    ) -> Result<Progress, String> {
-        self.0.poll(&mut node.router, now, out)
-    }
-
-    fn wants_file(&mut self) -> Option<String> {
-        self.0.wants_file()
-    }
-
-    fn give_file(&mut self, content: Result<Vec<u8>, String>) {
-        self.0.give_file(content);
-    }
-
-    fn take_files(&mut self) -> Vec<(String, Vec<u8>)> {
-        self.0.take_files()
-    }
-
-    fn stop(&mut self, node: &mut Node, now: Moment) {
-        self.0.stop(&mut node.router, now);
+        let Node { router, generator, system, .. } = self;
+        NodeStatus { router: router.status(now), generator, system, now }
     }
 }
 
@@ -226,8 +226,16 @@ fn port_mac(node: u8, port: usize) -> MacAddr {
 /// A node as the console sees it at one moment.
 pub struct NodeStatus<'a> {
     router: RouterStatus<'a>,
+    generator: &'a Generator,
     system: &'a System,
     now: Moment,
+}
+
+impl NodeStatus<'_> {
+    /// Whose menu it is, if not the box's own.
+    fn facility(&self, menu: &Menu) -> &dyn Status {
+        if is_generators(menu.path) { self.generator } else { &self.router }
+    }
 }
 
 fn is_system(menu: &Menu) -> bool {
@@ -239,18 +247,18 @@ impl Status for NodeStatus<'_> {
         if is_system(menu) {
             return self.system.value(menu, property, self.now);
         }
-        self.router.value(menu, item, property)
+        self.facility(menu).value(menu, item, property)
     }
 
     fn remark(&self, menu: &Menu, item: &Item) -> Option<String> {
-        self.router.remark(menu, item)
+        self.facility(menu).remark(menu, item)
     }
 
     fn dynamic(&self, menu: &Menu) -> Vec<Item> {
         if is_system(menu) {
             return self.system.dynamic(menu);
         }
-        self.router.dynamic(menu)
+        self.facility(menu).dynamic(menu)
     }
 
     fn dynamic_page(&self, menu: &Menu, after: Option<ItemId>, max: usize) -> Vec<Item> {
@@ -258,11 +266,11 @@ impl Status for NodeStatus<'_> {
             let all = self.system.dynamic(menu);
             return if after.is_none() { all } else { Vec::new() };
         }
-        self.router.dynamic_page(menu, after, max)
+        self.facility(menu).dynamic_page(menu, after, max)
     }
 
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
-        check(menu, item, tree)
+        self.facility(menu).check(menu, item, tree)
     }
 
     fn banner(&self) -> Vec<String> {
