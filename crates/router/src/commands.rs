@@ -7,7 +7,7 @@
 //! ```
 
 use crate::interface::bridge;
-use crate::router::{InterfaceCounts, Router};
+use crate::router::{InterfaceCounts, Router, Trouble};
 use crate::status;
 use crate::tool::explain;
 use crate::tool::monitor::MONITOR_TRAFFIC;
@@ -17,7 +17,7 @@ use crate::tool::torch::TORCH;
 use config::{Call, Command, Display, ItemId, Tree, Unnamed};
 
 /// The commands of the router's menus, for [`config::Interpreter::with_commands`].
-pub static COMMANDS: [&Command; 19] = [
+pub static COMMANDS: [&Command; 20] = [
     &explain::COMMAND,
     &PING,
     &FLOOD_PING,
@@ -35,6 +35,7 @@ pub static COMMANDS: [&Command; 19] = [
     &reset_all("/interface bridge filter"),
     &reset("/queue simple"),
     &reset_all("/queue simple"),
+    &reset("/interface"),
     &reset("/interface ethernet"),
     &Command {
         menu: "/ip firewall connection",
@@ -97,10 +98,11 @@ impl Router {
                 let queues = items.into_iter().filter_map(|item| books.queues.find(item));
                 queues.for_each(|queue| self.queues.reset(queue));
             }
-            ("/interface ethernet", "reset-counters") => {
+            ("/interface" | "/interface ethernet", "reset-counters") => {
                 let ids = &self.program.books.interfaces;
                 for id in items.into_iter().filter_map(|item| ids.find(item)) {
                     self.interface_counts[id.index()] = InterfaceCounts::default();
+                    self.troubles[id.index()] = Trouble::default();
                 }
             }
             (menu, "reset-counters" | "reset-counters-all") if has_rules(menu) => {

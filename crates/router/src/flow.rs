@@ -4,7 +4,8 @@
 //! physical_in ─► bridging ─► to_router ─┐         ┌─► forward ─┐
 //!      └────────────────────────────────┴► routing ┤            ├─► postrouting ─► out ─► transmit
 //!                                                 └─► input     │
-//!                              local_out ─► output ─────────────┘
+//!                              local_out ─► output ───▲─────────┘
+//!                                                 to itself
 //! ```
 //!
 //! This is the specification: whatever is faster (`fast`) must give the same packets, counters and

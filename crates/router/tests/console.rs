@@ -272,6 +272,7 @@ fn counters_go_back_to_zero_one_by_one_and_all() {
         ("/ip firewall filter", "packets>0 !dynamic", "1"),
         ("/ip firewall nat", "packets>0", "1"),
         ("/interface ethernet", "rx-packet>0", "3"),
+        ("/interface", "tx-packet>0", "1"),
     ] {
         assert_eq!(counted(&mut rig, menu, condition).as_deref(), Some(before), "{menu}");
         rig.run(&format!("{menu} reset-counters [find]"));

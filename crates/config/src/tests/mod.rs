@@ -3,6 +3,7 @@
 mod api;
 mod bench;
 mod commands;
+mod counters;
 mod errors;
 mod inspect;
 mod properties;

@@ -310,13 +310,13 @@ pub(crate) fn port_range(text: &str) -> Option<(u16, u16)> {
         let named = PORT_NAMES.iter().find(|(_, name)| *name == text).map(|&(number, _)| number);
         named.or_else(|| text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit())))
     };
-    match text.split_once('-').filter(|(low, _)| port(low).is_some()) {
-        Some((low, high)) => {
-            let (low, high) = (port(low)?, port(high)?);
-            (low <= high).then_some((low, high))
-        }
-        None => port(text).map(|port| (port, port)),
+    // Names may have a `-` in them, too.
+    if let Some(one) = port(text) {
+        return Some((one, one));
     }
+    let (low, high) = text.split_once('-')?;
+    let (low, high) = (port(low)?, port(high)?);
+    (low <= high).then_some((low, high))
 }
 
 /// Reads one of these; a name becomes its number.
@@ -331,6 +331,7 @@ pub(crate) fn read_port(text: &str) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use wire::craft::{self, ip};
 
     #[test]
@@ -346,6 +347,26 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(port_range(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_can_be_looked_at(
+            frame in prop::collection::vec(any::<u8>(), 0..100),
+            ether_type in prop::sample::select(vec![0x0800u16, 0x8100, 0x0806, 0x86dd]),
+        ) {
+            let mut frame = frame;
+            if let Some(at) = frame.get_mut(12..14) {
+                at.copy_from_slice(&ether_type.to_be_bytes());
+            }
+            if let Some(version) = frame.get_mut(14) {
+                *version = 0x45;
+            }
+            let sight = Sight::of(&frame);
+            prop_assert!(sight.headers <= frame.len());
+            prop_assert_eq!(sight.turned().turned(), sight);
+            prop_assert!(Filter::default().wants(&sight));
         }
     }
 

@@ -37,9 +37,14 @@ pub struct Entry {
 }
 
 impl Connections {
+    /// All connections in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
+        self.iter_from(ConnectionId(0))
+    }
+
     /// All connections, in the order of their numbers.
     pub fn list(&self, now: Moment) -> impl Iterator<Item = Entry> {
-        self.iter().map(move |(id, connection)| self.describe(id, connection, now))
+        self.list_from(ConnectionId(0), now)
     }
 
     /// Those from a number on.

@@ -186,11 +186,6 @@ impl Connections {
         self.get(self.flow(flow).connection).map_or(Flags::default(), Connection::flags)
     }
 
-    /// All connections in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
-        self.iter_from(ConnectionId(0))
-    }
-
     /// Connections from a number on, in the order of their numbers.
     pub fn iter_from(
         &self,
