@@ -15,7 +15,7 @@
 //! whatever has a generator ([`command::start`]).
 //!
 //! What it sends is seen by nobody but the wire: no sniffer, torch or firewall of its own box.
-//! Read [`test`] first, then [`stack`]; the menus' tables are in [`menu`].
+//! Read `test.rs` first, then `stack.rs`; the tables of its menus are in [`menu`].
 //!
 //! Never knows the box beyond [`Surroundings`]. Missing: **IPv6 headers**, **several cores**,
 //! **several templates for one stream**, **jumbo frames** (1,920 bytes are the most).

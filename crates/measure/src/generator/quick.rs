@@ -4,6 +4,9 @@
 //! neighbours answer (3 s at most) ─► test ─► a group each second ─► what is left of the last
 //!                                                                   second ─► TOT lines
 //! ```
+//!
+//! Missing: **TOT lines when it is interrupted** (a command that is interrupted says no more): give
+//! a `duration`, or look at `stats stream print` afterwards, where they stand as well.
 
 use super::plan::NoTest;
 use super::test::Test;
@@ -61,10 +64,14 @@ impl Quick {
 impl Generator {
     /// Begins a test.
     pub(super) fn begin(&mut self, call: &Call, now: Moment) -> Result<u64, NoTest> {
-        if self.test.is_some() {
+        if self.test.as_ref().is_some_and(|test| test.is_sending()) {
             return Err("failure: a test is under way already: stop it first".to_string().into());
         }
         let plan = self.plan(call)?;
+        if let Some(mut draining) = self.test.take() {
+            draining.finish(now);
+            self.last = Some(draining);
+        }
         self.tests += 1;
         self.test = Some(Box::new(Test::start(plan, self.catalogue.interfaces.len(), now)));
         Ok(self.tests)
@@ -112,13 +119,13 @@ impl<D: AsMut<Generator> + ?Sized> Job<D> for Quick {
         Ok(Progress::Done(Reply::Nothing))
     }
 
+    /// The senders stop; what is under way is still counted, for `stats`.
     fn stop(&mut self, device: &mut D, now: Moment) {
         let generator = device.as_mut();
         if self.test == Some(generator.tests)
-            && let Some(mut test) = generator.test.take()
+            && let Some(test) = &mut generator.test
         {
-            test.finish(now);
-            generator.last = Some(test);
+            test.stop(now);
         }
     }
 }

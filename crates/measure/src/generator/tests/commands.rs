@@ -117,9 +117,12 @@ fn quick_ends_when_it_is_stopped() {
     }
     assert!(b.generator.is_running());
     job.stop(&mut b.generator, b.now);
-    job.stop(&mut b.generator, b.now);
+    b.pass(Duration::from_millis(1));
     assert!(!b.generator.is_running());
-    assert_eq!(b.generator.totals().unwrap().total().tx.packets / 10, 100);
+    let all = b.generator.totals().unwrap().total();
+    assert_eq!((all.tx.packets / 10, all.lost()), (100, 0), "what was under way has come");
+    let (text, _) = b.run("/tool traffic-generator stats stream print");
+    assert!(text.lines().last().unwrap().contains("TOT    TOT"), "{text}");
     b.close();
 }
 

@@ -39,7 +39,7 @@ const STACKS: &[(&str, &str, &str)] = &[
         "eth:ethertype:arp",
     ),
     (
-        "ip-src=1.0.0.0/8 ip-dst=2.0.0.1-2.0.0.200 udp-src-port=1024/65280 udp-dst-port=1000-1010 \
+        "ip-src=1.0.0.0/8 ip-dst=2.0.0.1-2.0.0.200 udp-src-port=50000/65280 udp-dst-port=40000-40010 \
          udp-checksum=auto random-ranges=50:32:0-4294967295 random-byte-offsets-and-masks=60/ff",
         "100-101",
         "eth:ethertype:ip:udp:data",
