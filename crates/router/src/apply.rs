@@ -14,7 +14,7 @@
 //!
 //! Never compiles or frees anything large: that is the [`Compiler`]'s side.
 
-use crate::compiler::{Change, Compiler};
+use crate::compiler::{Change, Compiler, Effect};
 use crate::discard::Discard;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::ip::arp;
@@ -72,8 +72,10 @@ impl Router {
         self.changes = change.number;
         change.applied = true;
         change.settled = self.recipes.is_settled();
-        if change.forget {
-            self.recipes.forget();
+        match &mut change.effect {
+            Effect::Nothing => {}
+            Effect::Some(difference) => self.recipes.differ(std::mem::take(difference)),
+            Effect::All => self.recipes.forget(),
         }
         self.counters.admit(&change.counters);
         self.rule_state.admit(&change.slots);

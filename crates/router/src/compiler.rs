@@ -49,6 +49,7 @@ use crate::ip::{address, arp};
 use crate::program::{PortInfo, Program};
 use crate::queue::menu::SIMPLE;
 use crate::queue::{self, QueueId, Simple};
+use crate::recipe::Difference;
 use config::{ItemId, Menu, Tree};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -89,8 +90,7 @@ pub struct Change {
     pub(crate) neighbours: Option<arp::Typed>,
     /// Some interface or bridge changed.
     pub(crate) interfaces: bool,
-    /// Recipes may depend on what changed.
-    pub(crate) forget: bool,
+    pub(crate) effect: Effect,
     /// The router has it.
     pub(crate) applied: bool,
     /// Nothing was left to fold of the recipes that earlier changes made the router forget.
@@ -98,6 +98,20 @@ pub struct Change {
     next: State,
     removed: Vec<CounterId>,
 }
+
+/// What a change means for what flows have learnt.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Nothing: packets fare as before.
+    Nothing,
+    /// Some may fare otherwise; each flow finds out by itself.
+    Some(Difference),
+    /// All is to be learnt anew.
+    All,
+}
+
+/// More counters than this do not wait for the next time all is learnt anew.
+const MAX_REMOVED: usize = 4096;
 
 impl Compiler {
     pub(crate) fn new(ports: Vec<PortInfo>) -> Compiler {
@@ -144,7 +158,7 @@ impl Compiler {
         if !same_addresses {
             program.addresses = address::read(tree, &program.names);
         }
-        let same_rules = self.compile_rules(tree, &mut program, same_interfaces, &same);
+        let same_bridge_filter = compile_rules(tree, &mut program, same_interfaces, &same);
         let same_queues = same_interfaces && same(&[&SIMPLE]);
         if !same_queues {
             let queues = Simple::compile(tree, &program.names, &mut program.books.queues);
@@ -173,7 +187,12 @@ impl Compiler {
             (program.books.counters.take_fresh(), program.books.slots.take_fresh());
         let ways = routes.as_ref().map_or(old_ways, |routes| routes.ways().clone());
         let next = State { tree: tree.clone(), program: program.clone(), ways };
-        let forget = !(same_rules && same_queues && same_routes && same_neighbours);
+        let all = !(same_bridge_filter && same_routes && same_neighbours)
+            || self.removed.len() + removed.len() > MAX_REMOVED;
+        let effect = match last {
+            Some(last) if !all => Effect::of(&last.program, &program, same_queues),
+            _ => Effect::All,
+        };
         Change {
             number: self.taken_over + 1,
             program,
@@ -183,52 +202,12 @@ impl Compiler {
             routes,
             neighbours,
             interfaces: !same_interfaces,
-            forget,
+            effect,
             applied: false,
             settled: false,
             next,
             removed,
         }
-    }
-
-    /// Compiles the tables whose rules, or what these refer to, changed; says whether none did.
-    fn compile_rules(
-        &self,
-        tree: &Tree,
-        program: &mut Program,
-        same_interfaces: bool,
-        same: &impl Fn(&[&Menu]) -> bool,
-    ) -> bool {
-        let books = &mut program.books;
-        let same_bridge_filter = same_interfaces && same(&[&bridge::filter::menu::FILTER]);
-        if !same_bridge_filter {
-            let names = &program.names;
-            let (book, slots) = (&mut books.counters, &mut books.slots);
-            let filter = bridge::filter::Filter::compile(tree, names, book, slots);
-            program.bridge_looks_at = filter.looks_at();
-            program.bridge_filter = Arc::new(filter);
-        }
-        let same_lists = same(&[&ADDRESS_LIST]);
-        if !same_lists {
-            program.lists = Arc::new(AddressLists::compile(tree));
-        }
-        let mut setting = Setting {
-            tree,
-            lists: &program.lists,
-            names: &program.names,
-            use_ip_firewall: false,
-            book: &mut books.counters,
-            slots: &mut books.slots,
-        };
-        let same_filter = same_interfaces && same_lists && same(&[&FILTER]);
-        if !same_filter {
-            program.filter = Arc::new(Filter::compile(&mut setting));
-        }
-        let same_nat = same_interfaces && same_lists && same(&[&NAT]);
-        if !same_nat {
-            program.nat = Arc::new(Nat::compile(&mut setting));
-        }
-        same_bridge_filter && same_filter && same_nat
     }
 
     /// The router has applied the change; from here the next one starts. What it took out of the
@@ -248,10 +227,66 @@ impl Compiler {
             next.program.books.counters.reuse(self.forgotten.drain(..));
         }
         self.removed.extend(change.removed);
-        if change.forget {
+        if matches!(change.effect, Effect::All) {
             self.forgotten.append(&mut self.removed);
         }
         self.last = Some(next);
+    }
+}
+
+/// Compiles the tables whose rules, or what these refer to, changed; says whether the
+/// bridge's did not.
+fn compile_rules(
+    tree: &Tree,
+    program: &mut Program,
+    same_interfaces: bool,
+    same: &impl Fn(&[&Menu]) -> bool,
+) -> bool {
+    let books = &mut program.books;
+    let same_bridge_filter = same_interfaces && same(&[&bridge::filter::menu::FILTER]);
+    if !same_bridge_filter {
+        let names = &program.names;
+        let (book, slots) = (&mut books.counters, &mut books.slots);
+        let filter = bridge::filter::Filter::compile(tree, names, book, slots);
+        program.bridge_looks_at = filter.looks_at();
+        program.bridge_filter = Arc::new(filter);
+    }
+    let same_lists = same(&[&ADDRESS_LIST]);
+    if !same_lists {
+        program.lists = Arc::new(AddressLists::compile(tree));
+    }
+    let mut setting = Setting {
+        tree,
+        lists: &program.lists,
+        names: &program.names,
+        use_ip_firewall: false,
+        book: &mut books.counters,
+        slots: &mut books.slots,
+    };
+    let same_filter = same_interfaces && same_lists && same(&[&FILTER]);
+    if !same_filter {
+        program.filter = Arc::new(Filter::compile(&mut setting));
+    }
+    let same_nat = same_interfaces && same_lists && same(&[&NAT]);
+    if !same_nat {
+        program.nat = Arc::new(Nat::compile(&mut setting));
+    }
+    same_bridge_filter
+}
+
+impl Effect {
+    /// What it means when only filter, NAT and queues have changed. NAT rules are asked by a
+    /// connection's first packet alone, which has no recipe yet.
+    fn of(old: &Program, new: &Program, same_queues: bool) -> Effect {
+        // Which quick ways are open decides how packets are counted.
+        if (old.tracking, old.stateless, &old.unmet) != (new.tracking, new.stateless, &new.unmet) {
+            return Effect::All;
+        }
+        match old.filter.differences(&new.filter, Difference::MAX_GATES) {
+            None => Effect::All,
+            Some(gates) if gates.is_empty() && same_queues => Effect::Nothing,
+            Some(gates) => Effect::Some(Difference { gates, queues: !same_queues }),
+        }
     }
 }
 

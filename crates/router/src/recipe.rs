@@ -10,15 +10,18 @@
 //! to one count, whatever the number of rules, and readers fold it into the rules' counters first.
 //! What differs between flows (next hop, translation, their own counts) is in the flow's line.
 //!
-//! Recipes are made for one program: what they depend on changed, they are all forgotten at once, by
-//! raising the generation that flows compare with theirs. What they counted is folded bit by bit
-//! in the breaths that follow ([`Recipes::settle`]), so that forgetting takes no time.
+//! Recipes are made for one program. A change of it raises the generation that flows compare with
+//! theirs. If it is of a few rules or of queues, it leaves a [`Difference`], and a flow's next packet
+//! finds out whether that concerns it: most keep their recipe (`fast::revalidate`). What changes
+//! more, or what came too long ago, forgets all recipes at once; what they counted is folded bit by
+//! bit in the breaths that follow ([`Recipes::settle`]), so that forgetting takes no time.
 
 use crate::counter::{Count, CounterId, Counters};
+use crate::firewall::gate::Gate;
 use crate::interface::InterfaceId;
 use crate::queue::leaf::QueueLeafId;
 use crate::trace::{Guard, Trace};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What all packets of a recipe have in common.
@@ -46,7 +49,22 @@ pub(crate) struct Recipe {
     same_hash: u32,
 }
 
-/// All recipes of the current generation; number 0 is none.
+/// What a change of the program made different for flows.
+#[derive(Debug, Default)]
+pub(crate) struct Difference {
+    /// The filter rules that were changed, as they were and as they are: packets that pass none of
+    /// these gates fare as before.
+    pub(crate) gates: Vec<Gate>,
+    /// Another queue may be a flow's.
+    pub(crate) queues: bool,
+}
+
+impl Difference {
+    /// More rules than this are too many to ask every flow about.
+    pub(crate) const MAX_GATES: usize = 64;
+}
+
+/// All recipes that are known; number 0 is none.
 #[derive(Debug)]
 pub(crate) struct Recipes {
     list: Vec<Recipe>,
@@ -54,16 +72,29 @@ pub(crate) struct Recipes {
     /// making a key of its own.
     numbers: HashMap<u64, u32>,
     generation: u32,
+    /// The generation with which all were forgotten last.
+    epoch: u32,
+    /// What the last changes made different: the newest is that of the generation.
+    differences: VecDeque<Difference>,
     /// Forgotten, but what they counted is still to be folded.
     forgotten: Vec<Vec<Recipe>>,
 }
 
 /// More different ways than this are not kept apart: all are forgotten and learnt anew.
 const MAX: usize = 1 << 16;
+/// How many changes a flow may have missed and still ask what they were.
+const DIFFERENCES: usize = 32;
 
 impl Default for Recipes {
     fn default() -> Recipes {
-        Recipes { list: Vec::new(), numbers: HashMap::new(), generation: 1, forgotten: Vec::new() }
+        Recipes {
+            list: Vec::new(),
+            numbers: HashMap::new(),
+            generation: 1,
+            epoch: 1,
+            differences: VecDeque::new(),
+            forgotten: Vec::new(),
+        }
     }
 }
 
@@ -75,6 +106,11 @@ impl Recipes {
     }
 
     /// The recipe of a number other than 0.
+    pub(crate) fn get(&self, number: u32) -> Option<&Recipe> {
+        self.list.get((number as usize).wrapping_sub(1))
+    }
+
+    /// The same, to count with it.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Recipe> {
         self.list.get_mut((number as usize).wrapping_sub(1))
@@ -132,6 +168,33 @@ impl Recipes {
             self.numbers.clear();
         }
         self.generation = self.generation.wrapping_add(1).max(1);
+        self.epoch = self.generation;
+        self.differences.clear();
+    }
+
+    /// Keeps the recipes over a change; flows find out whether it concerns them.
+    pub(crate) fn differ(&mut self, difference: Difference) {
+        if self.generation == u32::MAX {
+            return self.forget();
+        }
+        self.generation += 1;
+        self.differences.push_back(difference);
+        if self.differences.len() > DIFFERENCES {
+            self.differences.pop_front();
+        }
+    }
+
+    /// What has become different since a generation; `None` if that is not known any more.
+    pub(crate) fn since(&self, generation: u32) -> Option<impl Iterator<Item = &Difference>> {
+        let behind = self.generation.checked_sub(generation)? as usize;
+        let known = self.differences.len().checked_sub(behind)?;
+        Some(self.differences.range(known..))
+    }
+
+    /// The generation from which on recipes have their numbers.
+    #[inline(always)]
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
     }
 
     /// Whether nothing is left of what was forgotten: its counters may be given to others.

@@ -111,7 +111,7 @@ fn accepts(
     frame: &Frame,
 ) -> bool {
     let key = verdicts::key(r.slab.bytes(frame), sides.0, sides.1, &r.program.bridge_looks_at);
-    let known = key.and_then(|key| r.verdicts.find(&key, r.recipes.generation()));
+    let known = key.and_then(|key| r.verdicts.find(&key, r.recipes.epoch()));
     if let Some(&Verdict { recipe, accepted, .. }) = known
         && let Some(recipe) = r.recipes.get_mut(recipe)
     {
@@ -163,7 +163,7 @@ fn walk(
         let port = InterfaceId::NONE;
         let way = Way { guard, port, queue: None, fasttrack: false, fast: false };
         let recipe = r.recipes.number(way, trace);
-        r.verdicts.keep(key, recipe, r.recipes.generation(), accepted);
+        r.verdicts.keep(key, recipe, r.recipes.epoch(), accepted);
     }
     r.bridge_trace.clear();
     accepted

@@ -16,6 +16,8 @@ mod bridge;
 mod ipv4;
 // Replaying recipes: a flow's packets after its first ones.
 mod replay;
+// Whether a flow's recipe outlives a change of the program.
+mod revalidate;
 // What the bridge filter said of frames like this one.
 pub(crate) mod verdicts;
 

@@ -10,6 +10,7 @@
 //! of 64 packets overlap. Anything out of the ordinary (fragment, option, TTL, SYN, FIN, RST, a
 //! guard that does not admit, a neighbour that is not ready) goes to the slow path, in its place.
 
+use super::revalidate::revalidate;
 use super::{decrement_ttl, has_ports};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::flow::{self, Hop, Leaving, is_martian_source};
@@ -70,9 +71,10 @@ fn replay(
     let id = plain.flow.and_then(|flow| flows.confirm(flow, plain.hash, &plain.tuple));
     let Some(id) = id else { return Err(frame) };
     let flow = flows.flow(id);
-    if flow.generation != r.recipes.generation() {
+    if flow.generation != r.recipes.generation() && !revalidate(r, id) {
         return Err(frame);
     }
+    let flow = r.connections.flow(id);
     let (flow_flags, next_hop) = (flow.flags, flow.next_hop as usize);
     // Number 0, no recipe, is nobody's.
     let Some(recipe) = r.recipes.get_mut(flow.recipe) else { return Err(frame) };

@@ -25,7 +25,7 @@ pub(crate) struct Verdict {
     key: Key,
     /// What to count.
     pub(crate) recipe: u32,
-    /// The program it was said under; 0 was never one.
+    /// The [`epoch`](crate::recipe::Recipes::epoch) it was said in; 0 was never one.
     generation: u32,
     /// Whether the frame may pass.
     pub(crate) accepted: bool,

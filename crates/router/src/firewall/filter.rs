@@ -12,6 +12,7 @@
 //! **Missing**: `tarpit`, `add-src-to-address-list`, `add-dst-to-address-list`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
+use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::menu::REJECT_WITH;
 use crate::firewall::read::text;
@@ -192,6 +193,12 @@ impl Filter {
     /// How many rules are in force: neither disabled nor invalid.
     pub fn len(&self) -> usize {
         self.rules.len()
+    }
+
+    /// What has to pass one of these gates to fare otherwise with `new`; `None` if that are too many
+    /// to ask.
+    pub(crate) fn differences(&self, new: &Filter, max: usize) -> Option<Vec<Gate>> {
+        self.rules.differences(&new.rules, max)
     }
 
     /// Why a rule is invalid, if it is.

@@ -13,7 +13,9 @@
 //! Never: notes anything in the trace (nothing here varies within a flow), remembers anything.
 
 use crate::firewall::matcher::{Matcher, What};
+use crate::interface::InterfaceId;
 use crate::packet::View;
+use wire::FiveTuple;
 use wire::layers::protocol;
 
 const PROTOCOL: usize = 0;
@@ -56,8 +58,28 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// What the gates see of the packets of a flow that has a recipe: whole ones with their ports,
+    /// which arrive by `in_interface` and leave by `out_interface`, as they are between the
+    /// translations of destination and source.
+    pub(crate) fn of_flow(
+        tuple: &FiveTuple,
+        in_interface: InterfaceId,
+        out_interface: InterfaceId,
+        state: u8,
+    ) -> Facts {
+        let protocol = u16::from(tuple.protocol);
+        let (src, dst) = (tuple.src_port, tuple.dst_port);
+        Facts {
+            narrow: [protocol, in_interface.0, out_interface.0, src, dst, 1, 0, 0],
+            wide: [tuple.src, tuple.dst],
+            state: 1 << state,
+        }
+    }
+}
+
 /// A rule's gate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gate {
     narrow_first: [u16; 8],
     narrow_span: [u16; 8],

@@ -21,7 +21,7 @@ use wire::layers::protocol;
 use wire::{FiveTuple, MacAddr, Moment};
 
 /// What the lines of one rule begin with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LogHead(Arc<str>);
 
 impl LogHead {

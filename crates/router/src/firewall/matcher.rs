@@ -155,6 +155,11 @@ impl Ipv4Options {
 }
 
 impl Matcher {
+    /// Whether it looks into an address list.
+    pub(crate) fn asks_list(&self) -> bool {
+        matches!(self.what, What::SrcAddressList(_) | What::DstAddressList(_))
+    }
+
     /// Whether the packet matches; notes in the trace what it looked at.
     pub(crate) fn matches(&self, view: &View, lists: &AddressLists, books: &mut Books) -> bool {
         // Nothing to look at (no ports in a later fragment): no match, with or without `!`.

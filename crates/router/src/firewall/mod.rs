@@ -36,7 +36,7 @@ pub mod invalid;
 pub mod rule;
 
 // The cheap part of a rule's matchers, all at once.
-mod gate;
+pub(crate) mod gate;
 
 // What a rule looks at, in the documented order.
 pub mod matcher;

@@ -57,7 +57,7 @@ pub(crate) struct Chain {
 }
 
 /// A rule behind its gate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule<A> {
     /// What the gate could not take over, in the documented order.
     pub(crate) matchers: Box<[Matcher]>,
@@ -103,7 +103,7 @@ pub struct Outcome<A> {
     pub fasttrack: bool,
 }
 
-impl<A: Copy> Ruleset<A> {
+impl<A: Copy + PartialEq> Ruleset<A> {
     /// Walks a packet through a built-in chain, given by its place in the table.
     pub(crate) fn run(&self, chain: usize, view: &View, books: &mut Books) -> Outcome<A> {
         let mut outcome = Outcome { action: None, fasttrack: false };
@@ -165,6 +165,49 @@ impl<A: Copy> Ruleset<A> {
     fn next(&self, rules: Range<u32>, facts: &Facts) -> Option<u32> {
         let gates = &self.gates[rules.start as usize..rules.end as usize];
         gates.iter().position(|gate| gate.admits(facts)).map(|i| rules.start + i as u32)
+    }
+
+    /// The gates of the rules that `new` has not, has otherwise or elsewhere, and of those that only
+    /// `new` has: a packet that passes none of them fares the same with both. `None` if they are
+    /// more than `max`.
+    pub(crate) fn differences(&self, new: &Ruleset<A>, max: usize) -> Option<Vec<Gate>> {
+        let same_lists = Arc::ptr_eq(&self.lists, &new.lists);
+        let same = |(chain, old, new_chain, new_at): (usize, usize, usize, usize)| {
+            let (rule, new_rule) = (&self.rules[old], &new.rules[new_at]);
+            chain == new_chain
+                && self.gates[old] == new.gates[new_at]
+                && rule == new_rule
+                && (same_lists || !rule.matchers.iter().any(Matcher::asks_list))
+        };
+        let (old_chains, new_chains) = (self.chain_of_each(), new.chain_of_each());
+        let (n_old, n_new) = (old_chains.len(), new_chains.len());
+        let pair = |old: usize, at: usize| (old_chains[old], old, new_chains[at], at);
+        let both = n_old.min(n_new);
+        let head = (0..both).take_while(|&at| same(pair(at, at))).count();
+        let tail = (1..=both - head).take_while(|&n| same(pair(n_old - n, n_new - n))).count();
+        let mut gates = Vec::new();
+        let mut differ = |old: Option<usize>, at: Option<usize>| {
+            gates.extend(old.map(|old| self.gates[old]));
+            gates.extend(at.map(|at| new.gates[at]));
+            gates.len() <= max
+        };
+        let (old, now) = (head..n_old - tail, head..n_new - tail);
+        let within = if old.len() == now.len() {
+            // Some were edited where they stand.
+            old.zip(now).all(|(old, at)| same(pair(old, at)) || differ(Some(old), Some(at)))
+        } else {
+            { old }.all(|old| differ(Some(old), None)) && { now }.all(|at| differ(None, Some(at)))
+        };
+        within.then_some(gates)
+    }
+
+    /// The chain of every rule.
+    fn chain_of_each(&self) -> Vec<usize> {
+        let mut chains = Vec::with_capacity(self.rules.len());
+        for (number, chain) in self.chains.iter().enumerate() {
+            chains.resize(chains.len() + chain.rules.len(), number);
+        }
+        chains
     }
 
     /// Why a rule is invalid, if it is.

@@ -214,6 +214,12 @@ impl Neighbours {
 
     /// All adjacencies by place, for the fast path.
     #[inline]
+    pub fn adjacencies(&self) -> &[Adjacency] {
+        &self.adjacencies
+    }
+
+    /// The same, to note their use.
+    #[inline]
     pub fn adjacencies_mut(&mut self) -> &mut [Adjacency] {
         &mut self.adjacencies
     }

@@ -1,0 +1,47 @@
+//! Whether a flow's recipe outlives a change of the program.
+//!
+//! ```text
+//! 10,000 rules, one of them changed
+//!   a flow's next packet ─► could the rule, as it was or as it is, match?  the gate says ─┬─ no: as before
+//!                        ─► is its queue still the same one?                              └─ yes: slow path
+//! ```
+//!
+//! Without this every flow's next packet would walk all rules again, and while a million of them do,
+//! others are lost. A rule whose gate does not let a flow's packets through neither decides about
+//! them nor notes anything in their traces, before the change and after it; so whoever passes none
+//! of the changed rules' gates keeps what it has learnt. Never says yes in doubt: what is asked is
+//! constant for a flow, and what else a rule looks at is not asked.
+
+use crate::firewall::connection::FlowId;
+use crate::firewall::gate::Facts;
+use crate::router::Router;
+
+/// Whether the recipe of a flow that was learnt under an earlier program holds under this one; it
+/// is this one's from now on.
+#[cold]
+#[inline(never)]
+pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
+    let flow = r.connections.flow(id);
+    let Some(differences) = r.recipes.since(flow.generation) else { return false };
+    let Some(recipe) = r.recipes.get(flow.recipe) else { return false };
+    let (way, hop) = (&recipe.way, &r.neighbours.adjacencies()[flow.next_hop as usize]);
+    let tuple = flow.translate_destination(flow.tuple());
+    let facts = Facts::of_flow(&tuple, way.port, hop.interface, flow.state);
+    let mut queues = false;
+    for difference in differences {
+        if difference.gates.iter().any(|gate| gate.admits(&facts)) {
+            return false;
+        }
+        queues |= difference.queues;
+    }
+    if queues && !way.fasttrack {
+        let queues = &r.program.queues;
+        let queue = queues.classify(tuple.src, tuple.dst, way.port, hop.interface);
+        if queue != way.queue {
+            return false;
+        }
+    }
+    let generation = r.recipes.generation();
+    r.connections.flow_mut(id).generation = generation;
+    true
+}
