@@ -223,7 +223,8 @@ fn choose(language: &Language, path: &'static str, step: &str) -> Result<Choice,
 
 impl<'a> Scene<'a> {
     fn new(session: &'a Session, host: &'a mut dyn Host) -> Scene<'a> {
-        let (language, numbers, variables) = (&*session.language, &session.numbers, Vec::new());
+        let (language, numbers) = (&*session.language, &session.numbers);
+        let variables = session.globals.keys().cloned().collect();
         Scene { language, numbers, variables, tree: host.tree(), host: RefCell::new(host) }
     }
 

@@ -1,17 +1,17 @@
 //! The words that fit where the text ends, and what is to be said about the place.
 
-use super::global::GLOBALS;
 use super::scan::{Expects, Situation};
 use super::shape::{Form, Parameter, Shape, What, named};
 use super::{Class, Completion, Explanation, MAX_OFFERED, Scene};
 use crate::language::Choice;
+use crate::script::control::Global;
 use crate::script::{quote, quote_always};
 use crate::{Access, Menu, Type};
 
 /// The words that begin as what was typed, sorted.
 pub(super) fn words(scene: &Scene, situation: &Situation) -> Vec<Completion> {
-    let Situation { at, typed, expects } = situation;
-    let mut offer = Offer { at: *at, typed, words: Vec::new() };
+    let Situation { at, typed, variables, expects } = situation;
+    let mut offer = Offer { at: *at, typed, variables, words: Vec::new() };
     match expects {
         Expects::Step { path, first } => {
             for (word, choice) in scene.language.choices(path) {
@@ -30,8 +30,8 @@ pub(super) fn words(scene: &Scene, situation: &Situation) -> Vec<Completion> {
             }
         }
         Expects::Global => {
-            for global in GLOBALS {
-                offer.add(global.name, " ", Class::Command, global.help());
+            for (name, help) in Global::all() {
+                offer.add(name, " ", Class::Command, help);
             }
         }
         Expects::Argument { shape, given, unnamed } => {
@@ -48,11 +48,7 @@ pub(super) fn words(scene: &Scene, situation: &Situation) -> Vec<Completion> {
                 offer.add(name, "", Class::Parameter, help(name));
             }
         }
-        Expects::Variable(names) => {
-            for name in names {
-                offer.add(name, "", Class::Variable, "");
-            }
-        }
+        Expects::Variable => offer.variables(),
     }
     let mut words = offer.words;
     words.sort_by(|a, b| a.word.cmp(&b.word));
@@ -76,7 +72,7 @@ pub(super) fn explain(scene: &Scene, situation: &Situation) -> Vec<Explanation> 
         Expects::Condition(_) => {
             ("where", "Conditions that items have to meet", CONDITION.to_string())
         }
-        Expects::Variable(_) => ("$", "The value of a variable", String::new()),
+        Expects::Variable => ("$", "The value of a variable", String::new()),
         Expects::Global => (":", "Global commands", String::new()),
     };
     if text.is_empty() && definition.is_empty() {
@@ -108,21 +104,27 @@ fn about(parameter: &Parameter) -> Explanation {
 
 /// What can be read of an item.
 fn readable(menu: &'static Menu) -> impl Iterator<Item = &'static str> {
-    let usable = menu.properties.iter().filter(|p| !matches!(p.access, Access::Missing(_)));
+    let hidden = |access| matches!(access, Access::Secret | Access::Missing(_));
+    let usable = menu.properties.iter().filter(move |p| !hidden(p.access));
     let own = ["comment", "disabled", "dynamic"].into_iter().filter(|_| menu.is_list());
     usable.map(|property| property.name).chain(own)
 }
 
+/// Whether the user sets it.
+pub(super) fn is_settable(access: Access) -> bool {
+    matches!(access, Access::Optional | Access::Required | Access::Secret)
+}
+
 /// What can be unset.
 pub(super) fn settable(menu: &'static Menu) -> impl Iterator<Item = &'static str> + Clone {
-    let settable = |access| matches!(access, Access::Optional | Access::Required);
-    let usable = menu.properties.iter().filter(move |property| settable(property.access));
+    let usable = menu.properties.iter().filter(|property| is_settable(property.access));
     usable.map(|property| property.name).chain(menu.is_list().then_some("comment"))
 }
 
 struct Offer<'a> {
     at: usize,
     typed: &'a str,
+    variables: &'a [String],
     words: Vec<Completion>,
 }
 
@@ -158,7 +160,14 @@ impl Offer<'_> {
             What::Items(menu) => self.items(scene, menu),
             What::Readable(menu) => readable(menu).for_each(|name| self.value(0, name)),
             What::Settable(menu) => settable(menu).for_each(|name| self.value(0, name)),
-            What::Code | What::Any | What::NewName | What::Variable => {}
+            What::Variable => self.variables(),
+            What::Code | What::Any | What::NewName => {}
+        }
+    }
+
+    fn variables(&mut self) {
+        for name in self.variables {
+            self.add(name, "", Class::Variable, "");
         }
     }
 

@@ -33,9 +33,7 @@ pub fn open(text: &str) -> Option<char> {
                         ['[', '(', '{'][usize::from(c == ')') + 2 * usize::from(c == '}')];
                     let _ = stack.pop_if(|last| *last == opening);
                 }
-                '#' if matches!(before, '\n' | ';' | ' ' | '\t' | '{') => {
-                    while chars.next_if(|c| *c != '\n').is_some() {}
-                }
+                '#' => while chars.next_if(|c| *c != '\n').is_some() {},
                 '\\' => drop(chars.next_if(|c| *c == '"')),
                 _ => {}
             }

@@ -10,7 +10,7 @@
 //! One pass over the characters. Whoever meets the end of the text first, the innermost, notes what
 //! it expected there.
 
-use super::global::{GLOBALS, Global};
+use super::global;
 use super::shape::{Conditions, Form, Parameter, Shape, What};
 use super::{Class, Scene, choose};
 use crate::Mismatch;
@@ -28,6 +28,8 @@ pub(super) struct Situation {
     pub(super) at: usize,
     /// What there is of it.
     pub(super) typed: String,
+    /// The variables there are.
+    pub(super) variables: Vec<String>,
     pub(super) expects: Expects,
 }
 
@@ -43,8 +45,8 @@ pub(super) enum Expects {
     Value(Parameter),
     /// The name of a property, in a condition.
     Condition(Conditions),
-    /// One of these variables.
-    Variable(Vec<String>),
+    /// A variable.
+    Variable,
 }
 
 pub(super) struct Scan<'s, 'a> {
@@ -116,9 +118,14 @@ impl<'s, 'a> Scan<'s, 'a> {
                     self.nested('}', |scan| scan.statements(path, Some('}')));
                     return place;
                 }
-                Some('(' | '"' | '$' | '[') if first => {
-                    self.value(Parameter::ANY, path);
+                // A value, or a function and what it is given.
+                Some('(' | '$' | '[') if first => {
+                    self.given(path);
                     return place;
+                }
+                Some('#') => {
+                    self.comment();
+                    return path;
                 }
                 Some(c) if ends_statement(c) => return path,
                 Some(_) => {}
@@ -174,6 +181,11 @@ impl<'s, 'a> Scan<'s, 'a> {
                         return place;
                     }
                     Err(_) if is_last && step.is_empty() && self.at_end() => return path,
+                    // `put`, without its colon.
+                    Err(_) if relative && is_last && i == 0 && global::shape(&text).is_some() => {
+                        self.global(start, place);
+                        return place;
+                    }
                     refused => {
                         self.paint(step_at, end, refusal(refused.err().as_ref()));
                         self.refuse();
@@ -186,20 +198,38 @@ impl<'s, 'a> Scan<'s, 'a> {
         }
     }
 
+    /// `$function name=value value`.
+    fn given(&mut self, path: &'static str) {
+        loop {
+            self.blanks();
+            match self.peek() {
+                None => return,
+                Some(c) if ends_statement(c) || c == '#' => return self.rest(),
+                Some(_) => {
+                    let (start, end) = self.word(is_name);
+                    if end > start && self.peek() == Some('=') {
+                        self.paint(start, end, Class::Parameter);
+                        self.bump(Class::Syntax);
+                    } else {
+                        self.at = start;
+                    }
+                    self.value(Parameter::ANY, path);
+                }
+            }
+        }
+    }
+
     /// A global command, from behind its colon.
     fn global(&mut self, start: usize, place: &'static str) {
         self.note(start, Expects::Global);
         let name: String = self.chars[start..self.at].iter().collect();
-        match pick(GLOBALS.iter().map(|global| global.name), &name) {
-            Ok(name) => {
+        match global::shape(&name) {
+            Some(shape) => {
                 self.paint(start, self.at, Class::Command);
-                let shape = GLOBALS.iter().find(|global| global.name == name).map(Global::shape);
-                if let Some(shape) = shape {
-                    self.arguments(shape, place);
-                }
+                self.arguments(shape, place);
             }
-            Err(why) => {
-                self.paint(start, self.at, refusal(Some(&why)));
+            None => {
+                self.paint(start, self.at, Class::Error);
                 self.refuse();
             }
         }
@@ -225,7 +255,8 @@ impl<'s, 'a> Scan<'s, 'a> {
                 Some(c) if ends_statement(c) || c == '#' => return self.rest(),
                 Some(_) => {}
             }
-            let is_unset = self.peek() == Some('!');
+            let can_unset = shape.named.iter().any(|parameter| parameter.form == Form::UnsetToo);
+            let is_unset = can_unset && self.peek() == Some('!');
             let mut end = start + usize::from(is_unset);
             while self.chars.get(end).copied().is_some_and(is_name) {
                 end += 1;
@@ -328,12 +359,8 @@ impl<'s, 'a> Scan<'s, 'a> {
                         Err(why) => refusal(Some(why)),
                     };
                     self.paint(start, end, class);
-                    let operator = self.word(|c| "!=<>~".contains(c));
-                    self.paint(operator.0, operator.1, Class::Syntax);
-                    if operator.0 == operator.1 {
-                        continue;
-                    }
-                    let is_pattern = self.chars[operator.0] == '~';
+                    let Some(operator) = self.operator() else { continue };
+                    let is_pattern = operator == '~';
                     let parameter = match found {
                         Ok((name, kind)) if !is_pattern => {
                             Parameter::new(name, What::Compared(kind), "")
@@ -346,6 +373,25 @@ impl<'s, 'a> Scan<'s, 'a> {
                 Some(_) => self.bump(Class::Error),
             }
         }
+    }
+
+    /// A sign that compares, right behind a name or between blanks; returns how it begins.
+    fn operator(&mut self) -> Option<char> {
+        let behind = self.at;
+        self.blanks();
+        let is_apart = self.at > behind;
+        let (start, end) = self.word(|c| "!=<>~".contains(c));
+        let sign: String = self.chars[start..end].iter().collect();
+        let is_sign = ["=", "!=", "<", ">", "<=", ">=", "~"].contains(&sign.as_str());
+        if !is_sign || (is_apart && !self.peek().is_some_and(is_blank)) {
+            self.at = behind;
+            return None;
+        }
+        self.paint(start, end, Class::Syntax);
+        if is_apart {
+            self.blanks();
+        }
+        sign.chars().next()
     }
 
     /// An opening bracket, what stands in it, and `closer` if it is there.
@@ -436,7 +482,8 @@ impl<'s, 'a> Scan<'s, 'a> {
     pub(super) fn note(&mut self, start: usize, expects: Expects) {
         if self.at_end() && !self.is_closed && self.situation.is_none() {
             let typed = self.chars[start.min(self.at)..].iter().collect();
-            self.situation = Some(Situation { at: start, typed, expects });
+            let variables = self.variables.clone();
+            self.situation = Some(Situation { at: start, typed, variables, expects });
         }
     }
 

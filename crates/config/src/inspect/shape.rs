@@ -3,6 +3,7 @@
 //! The parser reads the same tables while it runs a command (`arguments.rs`, `edit.rs`, `find.rs`,
 //! `print.rs`, `export.rs`); here they are put side by side for whoever asks beforehand.
 
+use super::offer::is_settable;
 use crate::language::Verb;
 use crate::{Access, Menu, MenuKind, Property, Type, Unnamed};
 
@@ -54,7 +55,6 @@ pub(super) enum Form {
 
 /// What a parameter takes.
 #[derive(Clone, Copy)]
-#[expect(dead_code, reason = "scripting's commands will take code and names")]
 pub(super) enum What {
     /// A value of this type.
     Value(Type),
@@ -160,7 +160,7 @@ impl Shape {
             }
             (Verb::Comment, Some(menu)) => {
                 shape.unnamed.push(numbers(menu).form(Form::Bare));
-                shape.takes(COMMENT);
+                shape.takes(COMMENT.form(Form::Valued));
             }
             (Verb::Find, Some(menu)) => {
                 shape.conditions = Some(Conditions { menu, at_once: true });
@@ -186,8 +186,7 @@ impl Shape {
 
     /// What `add` and `set` take of a menu.
     fn properties(&mut self, menu: &'static Menu) {
-        let settable = |p: &&Property| matches!(p.access, Access::Optional | Access::Required);
-        for property in menu.properties.iter().filter(settable) {
+        for property in menu.properties.iter().filter(|p| is_settable(p.access)) {
             self.named.push(Parameter::property(property, Form::UnsetToo));
         }
         if menu.is_list() {
@@ -217,12 +216,13 @@ const DISABLED: Parameter = Parameter {
     ..Parameter::new("disabled", What::Value(Type::Bool), "Whether the item is ignored")
 };
 
-const LAYOUTS: [Parameter; 8] = [
+const LAYOUTS: [Parameter; 9] = [
     Parameter::flag("as-value", "As .id=*1;name=value;…"),
     Parameter::flag("brief", "The menu's columns"),
     Parameter::flag("count-only", "How many there are"),
     Parameter::flag("detail", "Every property as name=value"),
     Parameter::flag("stats", "The counters"),
+    Parameter::flag("stats-detail", "The counters, as name=value"),
     Parameter::flag("terse", "One line for each item"),
     Parameter::flag("value-list", "One line for each property"),
     Parameter::flag("without-paging", "Without stopping at every screen"),

@@ -17,7 +17,7 @@ impl Scan<'_, '_> {
         loop {
             match self.peek() {
                 None => break,
-                Some(c) if is_blank(c) || ends_statement(c) => break,
+                Some(c) if is_blank(c) || ends_statement(c) || c == '#' => break,
                 Some('"') => {
                     let part = self.string(path);
                     text = text.zip(part).map(|(text, part)| text + &part);
@@ -179,7 +179,7 @@ impl Scan<'_, '_> {
             return;
         }
         let (start, end) = self.word(|c| c.is_ascii_alphanumeric());
-        self.note(start, Expects::Variable(self.variables.clone()));
+        self.note(start, Expects::Variable);
         let name: String = self.chars[start..end].iter().collect();
         let class = self.known(&name);
         self.paint(dollar, end, class);

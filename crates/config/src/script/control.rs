@@ -78,7 +78,7 @@ const GLOBALS: [(&str, Global, &str); 34] = [
     ("while", Global::While, "Runs commands while a condition holds."),
 ];
 
-const TOPICS: [&str; 4] = ["debug", "error", "info", "warning"];
+pub(crate) const TOPICS: [&str; 4] = ["debug", "error", "info", "warning"];
 
 impl Global {
     /// The command of this name.

@@ -56,7 +56,7 @@ fn completions() {
         ("/ping ", "address="),
         (
             "/ip address print ",
-            "as-value_ brief_ count-only_ detail_ from= stats_ terse_ value-list_ where_ without-paging_",
+            "as-value_ brief_ count-only_ detail_ from= stats-detail_ stats_ terse_ value-list_ where_ without-paging_",
         ),
         ("/ip address print de", "detail_"),
         ("/ip address export v", "verbose_"),
@@ -99,6 +99,15 @@ fn completions() {
         ("/ip address remove [f", "find_"),
         ("/ip address set [find interface=et] disabled=", "no_ yes_"),
         (":pu", "put_"),
+        (":to", "toarray_ tobool_ toid_ toip_ tonum_ tostr_ totime_"),
+        (":log ", "debug_ error_ info_ message= topics= warning_"),
+        (":if (1=1) ", "do= else="),
+        (":foreach i in=[/ip address find] do={ /ip address re", "remove_"),
+        (":local abc 1; :put $", "abc"),
+        (":local abc 1; :set a", "abc"),
+        ("put [/ip a", "address_"),
+        ("/ip address print where (interface=lan or network = 1.1.1.0) and dis", "disabled"),
+        ("/ip address find interface = et", ETHERS),
         ("/ip address { ad", "add_"),
     ] {
         let mut expected: Vec<&str> = expected.split(' ').collect();
@@ -109,6 +118,9 @@ fn completions() {
         assert_eq!(found, expected, "{line}");
     }
 }
+
+const ETHERS: &str = "ether1_ ether10_ ether11_ ether12_ ether13_ ether2_ ether3_ ether4_ ether5_ \
+    ether6_ ether7_ ether8_ ether9_";
 
 /// One letter for each class.
 fn letters(classes: &[Class]) -> String {
@@ -148,6 +160,11 @@ fn colours() {
         (":put \"a\\n$b\";", "cccc.tteeuuts"),
         ("/ip address print where interface~\"^e\"", "ppp.ppppppp.ccccc.aaaaa.aaaaaaaaastttt"),
         (":put ]", "cccc.!"),
+        (":local a 1; :put ($a + $b)", "cccccc.n..s.cccc.svv.s.uus"),
+        (":if ($x) do={ print }", "ccc.suus.aass.!!!!!.s"),
+        (":foreach k,v in={1;2} do={ :put $v }", "cccccccc.nnn.aass.s.s.aass.cccc.vv.s"),
+        ("put 1", "ccc.."),
+        ("$f x=1", "uu.as."),
     ] {
         let found = letters(&bench.session.highlight(line, &mut bench.device));
         let n = expected.len();
