@@ -68,9 +68,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
             }
         },
         None => {
-            let device = Arc::new(Served::scratch(usize::from(ports))?);
-            let made = Arc::new(serve::Server::new(device).map_err(Failure::Environment)?);
-            server = Some(Arc::clone(&made));
+            let (device, live) = Served::scratch(usize::from(ports))?;
+            let made = serve::Server::new(Arc::new(device)).map_err(Failure::Environment)?;
+            let made = Arc::new(made);
+            server = Some((Arc::clone(&made), live));
             ("the device in memory".to_string(), Box::new(move || made.connect()))
         }
     };

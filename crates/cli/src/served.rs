@@ -1,30 +1,30 @@
-//! A node in this process, as a server sees it.
+//! A node in this process, as a server sees it: one of a lab, or one to try things on.
 
 use crate::failure::Failure;
 use config::{Host, Language};
 use lab::clock::{self, Clock};
-use lab::live::{Interrupt, Live};
+use lab::live::{Door, Interrupt, Live};
 use lab::machine;
 use lab::node::{self, Node, Socket};
 use lab::underway::Files;
 use port::Slab;
 use std::sync::Arc;
 
-/// A node on a thread, its language and its files.
+/// A live node, as its server sees it.
 pub(crate) struct Served {
-    live: Live,
-    language: Arc<Language>,
+    door: Door,
     files: Files,
+    language: Arc<Language>,
 }
 
 impl Served {
-    pub(crate) fn new(live: Live, files: Files) -> Served {
-        Served { live, language: Arc::new(node::language(serve::MENUS)), files }
+    pub(crate) fn new(door: Door, files: Files, language: Arc<Language>) -> Served {
+        Served { door, files, language }
     }
 
-    /// A node of ports without cables, to try things on. Its files are those of the current
-    /// directory.
-    pub(crate) fn scratch(ports: usize) -> Result<Served, Failure> {
+    /// A node of ports without cables, to try things on; it lives as long as the second of what is
+    /// returned. Its files are those of the current directory.
+    pub(crate) fn scratch(ports: usize) -> Result<(Served, Live), Failure> {
         /// Frames a router without cables can hold.
         const FRAMES: usize = 1 << 14;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
@@ -38,7 +38,8 @@ impl Served {
         let live = Live::start(node, sockets, clock, None);
         let live = live.map_err(|error| failed("its thread", &error))?;
         let files = std::env::current_dir().map_or(Files::none(), Files::of);
-        Ok(Served::new(live, files))
+        let language = Arc::new(node::language(serve::MENUS));
+        Ok((Served::new(live.door(), files, language), live))
     }
 }
 
@@ -49,6 +50,6 @@ impl serve::Device for Served {
 
     fn host(&self) -> Box<dyn Host + '_> {
         // The server's own wait ends what is cancelled.
-        Box::new(self.live.host(self.files.clone(), Interrupt::default()))
+        Box::new(self.door.host(self.files.clone(), Interrupt::default()))
     }
 }

@@ -127,3 +127,49 @@ fn a_cancel_comes_soon() {
     let took = cancelled.unwrap().elapsed();
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
+
+/// What is said of a line under way is RouterOS v7's `/console/inspect`.
+#[test]
+fn lines_under_way() {
+    let served = serve();
+    let mut client = served.client();
+    let mut check = |words: &[(&str, &str)], expected: &[&str]| {
+        let inspect = Sentence::new("/console/inspect");
+        let inspect = words.iter().fold(inspect, |s, (name, value)| s.with(name, value));
+        let said = match client.run(inspect) {
+            Ok(answer) => answer.records.iter().map(|re| format!("{re:?}")).collect::<Vec<_>>(),
+            Err(failure) => vec![failure.message()],
+        };
+        for (said, expected) in said.iter().zip(expected) {
+            assert!(said.contains(expected), "{words:?}: {expected} in {said}");
+        }
+        assert_eq!(said.len(), expected.len(), "{words:?}: {said:?}");
+    };
+    let completion = ("request", "completion");
+    check(
+        &[completion, ("input", "/ip addr")],
+        &[r#""=completion=address", "=style=dir", "=offset=4", "=preference=80", "=show=true""#],
+    );
+    check(
+        &[completion, ("input", "add i"), ("path", "ip,address")],
+        &[r#""=text=Where.", "=append==", "=type=completion""#],
+    );
+    check(
+        &[("request", "highlight"), ("input", "/ip x")],
+        &[r#""=highlight=dir,dir,dir,none,error", "=type=highlight""#],
+    );
+    check(
+        &[("request", "syntax"), ("input", "/ip address add address=")],
+        &["=symbol-type=explanation", "=symbol-type=definition"],
+    );
+    check(
+        &[("request", "child"), ("path", "system")],
+        &[r#""=name=export", "=node-type=cmd""#, r#""=name=identity", "=node-type=dir""#],
+    );
+    check(&[("request", "child"), ("path", "no")], &["no such command or directory"]);
+    check(&[("request", "x")], &["input does not match any value of request"]);
+    check(&[], &["missing value(s) of argument(s) request"]);
+    // The place is that of the lines that were run.
+    typed(&mut served.client(), run("/ip address"));
+    check(&[completion, ("input", "ad")], &[]);
+}

@@ -8,14 +8,14 @@
 use super::run::on_signals;
 use crate::arguments;
 use crate::failure::Failure;
+use crate::served::Served;
 use clap::Args;
-use config::{Host, Language};
-use lab::live::{Door, Interrupt};
+use config::Language;
+use lab::live::Interrupt;
 use lab::run::{LIMIT, Lab, Plan};
 use lab::state::{Info, Labs, NodeInfo, Standing};
 use lab::topology::{Time, Topology};
-use lab::underway::Files;
-use serve::{Device, Server};
+use serve::Server;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -183,7 +183,7 @@ fn watch(lab: &Lab, interrupt: &Interrupt, standing: &Standing) {
 fn serve(lab: &Lab, language: &Arc<Language>, sockets: &[PathBuf]) -> Result<Vec<Server>, Failure> {
     let mut servers = Vec::new();
     for (at, (live, socket)) in lab.lives().iter().zip(sockets).enumerate() {
-        let device = Served { door: live.door(), files: lab.files(at), language: language.clone() };
+        let device = Served::new(live.door(), lab.files(at), language.clone());
         let failed = |why: String| Failure::Environment(format!("{}: {why}", lab.names()[at]));
         let mut server = Server::new(Arc::new(device)).map_err(failed)?;
         server.unix(socket).map_err(|error| failed(error.to_string()))?;
@@ -201,22 +201,5 @@ fn info(topology: &Topology, file: &Path, sockets: Vec<PathBuf>) -> Info {
         file: file.canonicalize().unwrap_or(file.to_path_buf()),
         since: lab::clock::timestamp(),
         nodes: nodes.collect(),
-    }
-}
-
-/// A live node, as its server sees it.
-struct Served {
-    door: Door,
-    files: Files,
-    language: Arc<Language>,
-}
-
-impl Device for Served {
-    fn language(&self) -> Arc<Language> {
-        self.language.clone()
-    }
-
-    fn host(&self) -> Box<dyn Host + '_> {
-        Box::new(self.door.host(self.files.clone(), Interrupt::default()))
     }
 }
