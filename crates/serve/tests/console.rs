@@ -41,9 +41,9 @@ fn the_place_stays_from_line_to_line() {
     check(":put [find]", "*3\n", "/ip address");
     check("/", "", "/");
     check(
-        "set 0 x=1",
-        "bad command name set (line 1 column 1) | 1:1 | set 0 x=1 | one of: export, ip, queue, \
-         system, tool, user; did you mean user?",
+        "sett 0 x=1",
+        "bad command name sett (line 1 column 1) | 1:1 | sett 0 x=1 | one of: export, ip, queue, \
+         system, tool, user",
         "/",
     );
     let (said, _) = typed(&mut client, run("/ip address\nadd address=10.0.1.1/24 interface=eher1"));
