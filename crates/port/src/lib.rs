@@ -42,6 +42,9 @@ pub mod replay;
 // Telling the processor what will be read soon.
 pub mod prefetch;
 
+// The processor's own counter, for profiles.
+pub mod cycles;
+
 // Which processor a thread runs on.
 pub mod affinity;
 

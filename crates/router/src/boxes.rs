@@ -75,6 +75,7 @@ impl Router {
     }
 
     fn free(&mut self, p: Packet) {
+        self.profiler.go_home();
         self.pool.free(p.frame);
         for piece in p.rest {
             self.pool.free(piece.frame);

@@ -12,13 +12,15 @@ use crate::status;
 use crate::tool::explain;
 use crate::tool::monitor::MONITOR_TRAFFIC;
 use crate::tool::ping::{FLOOD_PING, PING};
+use crate::tool::profile;
 use crate::tool::sniffer::menu::{QUICK, SAVE, START, STOP};
 use crate::tool::torch::TORCH;
 use config::{Call, Command, Display, ItemId, Tree, Unnamed};
 
 /// The commands of the router's menus, for [`config::Interpreter::with_commands`].
-pub static COMMANDS: [&Command; 20] = [
+pub static COMMANDS: [&Command; 21] = [
     &explain::COMMAND,
+    &profile::COMMAND,
     &PING,
     &FLOOD_PING,
     &TORCH,

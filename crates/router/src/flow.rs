@@ -447,6 +447,7 @@ fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool
         r.tell(|| Event::Sent(interface));
     }
     r.transmit(interface, frame, fast);
+    r.profiler.go_home();
 }
 
 /// A source that no host may have (RFC 1812 §5.3.7).

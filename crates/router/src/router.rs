@@ -31,6 +31,7 @@ use crate::queue::leaf::Queues;
 use crate::recipe::Recipes;
 use crate::story::Event;
 use crate::tool::Tools;
+use crate::tool::profile::{Facility, Profiler};
 use crate::trace::Trace;
 use config::{Item, Tree};
 use port::record::Direction;
@@ -135,6 +136,8 @@ pub struct Router {
     pub(crate) story: Option<Vec<Event>>,
     /// Whether only the slow path is used: the reference that faster ones are compared with.
     reference: bool,
+    /// What a profile measures.
+    pub(crate) profiler: Profiler,
     /// What tools that run have here.
     pub(crate) tools: Tools,
     /// Why the last packet was dropped on the slow path.
@@ -190,6 +193,7 @@ impl Router {
             pieces: Vec::new(),
             story: None,
             reference: false,
+            profiler: Profiler::default(),
             tools: Tools::default(),
             last_discard: None,
         };
@@ -252,6 +256,7 @@ impl Router {
         mut take: impl FnMut(usize, &mut Pool, &mut Batch),
     ) -> usize {
         assert_eq!(ports.len(), self.ports.len(), "ports given to breathe");
+        self.profiler.begin();
         let mut received = 0;
         let mut inbox = self.inbox.take().unwrap_or_default();
         for at in 0..ports.len() {
@@ -264,31 +269,38 @@ impl Router {
             let rx = &mut self.interface_counts[id.index()].rx;
             rx.packets += n as u64;
             rx.bytes += inbox.as_slice().iter().map(|frame| frame.len() as u64).sum::<u64>();
+            self.profiler.enter(Facility::Unclassified);
             take(at, &mut self.pool, &mut inbox);
             self.tally.received += inbox.len() as u64;
             if inbox.is_empty() {
+                self.profiler.enter(Facility::Ethernet);
                 continue;
             }
             if self.tools.taps.any() {
                 self.tap(now, id, Direction::In, inbox.as_slice());
             }
             if self.reference {
+                self.profiler.settle_in(Facility::Networking);
                 for frame in inbox.drain() {
                     flow::physical_in(self, now, id, frame);
                 }
             } else {
                 fast::receive(self, now, id, &mut inbox);
             }
+            self.profiler.enter(Facility::Ethernet);
             self.flush(now, ports);
         }
         self.inbox = Some(inbox);
         if !self.recipes.is_settled() {
             self.recipes.settle(&mut self.counters);
         }
-        if flow::timers::due(self, now) {
+        let due = flow::timers::due(self, now);
+        if due {
+            self.profiler.enter(Facility::Ethernet);
             self.flush(now, ports);
             self.ask_ports(ports);
         }
+        self.profiler.end(due || received > 0);
         received
     }
 

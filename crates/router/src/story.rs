@@ -123,6 +123,7 @@ impl Router {
     /// Marks that a packet has entered a box.
     #[inline]
     pub(crate) fn at(&mut self, step: Step) {
+        self.profiler.at(step);
         if let Some(story) = &mut self.story {
             story.push(Event::At(step));
         }

@@ -24,6 +24,7 @@ pub(crate) mod verdicts;
 use crate::flow;
 use crate::interface::InterfaceId;
 use crate::router::Router;
+use crate::tool::profile::Facility;
 use port::Batch;
 use wire::Moment;
 use wire::layers::protocol;
@@ -32,11 +33,15 @@ use wire::layers::protocol;
 #[inline]
 pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let interface = r.program.interface(port);
-    match interface.bridge {
-        _ if !interface.enabled => {}
+    let (enabled, bridge) = (interface.enabled, interface.bridge);
+    let facility = if bridge.is_some() { Facility::Bridging } else { Facility::Networking };
+    r.profiler.settle_in(facility);
+    match bridge {
+        _ if !enabled => {}
         Some(bridge) => return bridge::receive(r, now, port, bridge, batch),
         None if r.program.is_stateless() => return ipv4::receive(r, now, port, batch),
-        None => return replay::receive(r, now, port, batch),
+        None if r.profiler.sampling => return replay::receive::<true>(r, now, port, batch),
+        None => return replay::receive::<false>(r, now, port, batch),
     }
     for frame in batch.drain() {
         flow::physical_in(r, now, port, frame);

@@ -17,6 +17,7 @@ use crate::flow::{self, Hop, Leaving, is_martian_source};
 use crate::interface::InterfaceId;
 use crate::queue::leaf::Decision;
 use crate::router::Router;
+use crate::tool::profile::Facility;
 use port::{Batch, Frame};
 use wire::layers::protocol;
 use wire::{FiveTuple, MacAddr, Moment, Tcp, checksum};
@@ -31,8 +32,14 @@ struct Plain {
     flow: Option<FlowId>,
 }
 
-/// Forwards a batch.
-pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
+/// Forwards a batch. `PROFILED` while a profile looks at each pass: marks cost more than what is
+/// between them, so the usual form has none.
+pub(super) fn receive<const PROFILED: bool>(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    batch: &mut Batch,
+) {
     let own_mac = r.program.interface(port).mac.0;
     for frame in batch.as_slice() {
         r.slab.prefetch(frame);
@@ -52,7 +59,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         }
     }
     for (plain, frame) in plain.iter().zip(batch.drain()) {
-        if let Err(frame) = replay(r, now, port, plain, frame) {
+        if let Err(frame) = replay::<PROFILED>(r, now, port, plain, frame) {
             flow::physical_in(r, now, port, frame);
         }
     }
@@ -60,7 +67,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
 
 /// Does for the frame what its flow's recipe says; gives it back if there is none that fits.
 #[inline(always)]
-fn replay(
+fn replay<const PROFILED: bool>(
     r: &mut Router,
     now: Moment,
     port: InterfaceId,
@@ -97,6 +104,9 @@ fn replay(
         return Err(frame);
     }
     let now_ms = now.as_millis_u32();
+    if PROFILED {
+        r.profiler.enter(Facility::Firewall);
+    }
     if is_tcp && !way.fasttrack {
         let segment = Tcp::new(&bytes[34..14 + usize::from(ip_len)]);
         if !segment.is_ok_and(|segment| r.connections.tcp_fast(id, &segment, now_ms)) {
@@ -108,6 +118,9 @@ fn replay(
     recipe.count.add(ip_len.into());
     if flow_flags & flow_flag::NAT != 0 {
         translate(bytes, &plain.tuple, &flow.translated());
+    }
+    if PROFILED {
+        r.profiler.enter(Facility::Networking);
     }
     let (queue, fasttrack, fast) = (way.queue, way.fasttrack, way.fast);
     let hop = Hop { interface: adjacency.interface, address: adjacency.address };
@@ -122,7 +135,14 @@ fn replay(
     r.paths.replayed += 1;
     if let Some(leaf) = queue {
         let len = u32::from(ip_len) + 14;
-        match r.queues.offer(leaf, now, len) {
+        if PROFILED {
+            r.profiler.enter(Facility::Queuing);
+        }
+        let decision = r.queues.offer(leaf, now, len);
+        if PROFILED {
+            r.profiler.enter(Facility::Networking);
+        }
+        match decision {
             Decision::Pass => {}
             verdict => {
                 let leaving = Leaving {

@@ -6,6 +6,7 @@ use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::icmp;
 use crate::router::Router;
+use crate::tool::profile::Facility;
 use std::time::Duration;
 use wire::Moment;
 use wire::layers;
@@ -14,6 +15,7 @@ use wire::layers;
 pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     let queues = r.queues.next_deadline().is_some_and(|deadline| deadline <= now);
     if queues {
+        r.profiler.settle_in(Facility::Queuing);
         let mut released = std::mem::take(&mut r.released);
         r.queues.release(now, |_, leaving| released.push(leaving));
         for leaving in released.drain(..) {
@@ -24,10 +26,14 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     let chores = now >= r.chores_at;
     if chores {
         r.chores_at = now + CHORES;
+        r.profiler.settle_in(Facility::Networking);
         neighbours(r, now);
         incomplete_datagrams(r, now);
+        r.profiler.enter(Facility::Queuing);
         r.queues.sample(now);
+        r.profiler.enter(Facility::Firewall);
         r.connections.sweep(now, SWEEP);
+        r.profiler.enter(Facility::Bridging);
         for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.hosts) {
             hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);
         }

@@ -21,6 +21,8 @@
 pub mod explain;
 // The packet flow as a picture.
 pub mod picture;
+// `/tool profile`: what the router's time goes to.
+pub mod profile;
 // Echo requests of the router's own: sent, answered, refused.
 pub(crate) mod echo;
 // `/ping` and `/tool flood-ping`.
@@ -77,6 +79,7 @@ impl Router {
     ) -> Result<Started<Router>, String> {
         match (call.command.menu, call.command.name) {
             ("/", "ping") => ping::start(self, call, now),
+            ("/tool", "profile") => profile::start(self, call, now),
             ("/tool", "explain") => explain::start(self, call, tree, now),
             ("/tool", "flood-ping") => ping::start_flood(self, call, now),
             ("/tool", "torch") => torch::start(self, call, now),
