@@ -9,9 +9,10 @@
 //! Names are not abbreviated here, values are written without units and blanks, and errors say no
 //! line (`routeros/A-script.md`, A.6). Sentences, tags and logins are the server's business.
 //!
-//! **Missing**: `listen` and `=follow=`.
+//! What goes on (`listen`, `=follow=`) stands in `follow.rs`.
 
 use crate::arguments::Slot;
+use crate::follow::{Follow, Wanted};
 use crate::language::{Choice, Verb};
 use crate::query::Query;
 use crate::run::{Line, Run};
@@ -149,7 +150,7 @@ impl Session {
             match self.language.choices(path).get(step) {
                 Some(Choice::Menu(deeper)) if !last => path = deeper,
                 Some(Choice::Verb(verb)) if last => return Ok((path, *verb)),
-                None if last && step == "getall" => {
+                None if last && ["getall", "listen"].contains(&step) => {
                     let print = self.language.choices(path).get("print");
                     if let Some(Choice::Verb(print)) = print {
                         return Ok((path, *print));
@@ -196,7 +197,7 @@ impl Run<'_> {
         }
     }
 
-    /// `print` and `getall`.
+    /// `print`, `getall` and `listen`.
     fn print_request(
         &mut self,
         menu: &'static Menu,
@@ -204,9 +205,10 @@ impl Run<'_> {
         out: &mut dyn FnMut(Fields),
     ) -> Result<Reply, Trap> {
         const FOLLOW: [&str; 3] = ["follow", "follow-only", "interval"];
-        if let Some(name) = FOLLOW.iter().find(|name| request.attribute(name).is_some()) {
-            return Err(Trap::new(None, format!("not implemented: print {name}")));
-        }
+        let listens = request.command.ends_with("/listen").then_some(Follow::Changes);
+        let attributes = request.attributes.iter();
+        let follow = attributes.filter_map(|(name, value)| Follow::of(name, value).transpose());
+        let follow = listens.map(Ok).into_iter().chain(follow).next().transpose()?;
         // The layouts are for the eye: a program always gets all.
         const LAYOUTS: [&str; 9] = [
             "brief",
@@ -219,7 +221,7 @@ impl Run<'_> {
             "without-paging",
             "where",
         ];
-        known(request, &[&LAYOUTS[..], &["count-only", "from", ".proplist"]].concat())?;
+        known(request, &[&LAYOUTS[..], &FOLLOW, &["count-only", "from", ".proplist"]].concat())?;
         let query = Query::new(menu, &request.queries)?;
         let mut from = None;
         if let Some(numbers) = request.attribute("from").filter(|_| menu.is_list()) {
@@ -232,6 +234,10 @@ impl Run<'_> {
             self.matching(menu, &query, from.as_ref(), &mut |_, _, _| count += 1, None)?;
             return Ok(Reply::Text(count.to_string()));
         }
+        if let Some(follow) = follow {
+            let (names, from) = (wanted.as_deref(), from.as_ref());
+            return self.follow(follow, &Wanted { menu, query: &query, from, names }, out);
+        }
         let wanted = Some(wanted.as_deref());
         self.matching(menu, &query, from.as_ref(), &mut |_, _, fields| out(fields), wanted)?;
         Ok(Reply::Nothing)
@@ -239,7 +245,7 @@ impl Run<'_> {
 
     /// Walks over the items, or the settings, that a query means. `fields` says which values are
     /// wanted: none, all (`Some(None)`) or those of these names.
-    fn matching(
+    pub(crate) fn matching(
         &mut self,
         menu: &'static Menu,
         query: &Query,

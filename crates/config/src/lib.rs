@@ -56,6 +56,9 @@ pub mod api;
 // Queries of the API.
 mod query;
 
+// API commands that go on: `listen`.
+mod follow;
+
 // A session and a configuration together, for one-shot use.
 pub mod interpreter;
 

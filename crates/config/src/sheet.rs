@@ -398,7 +398,7 @@ fn tells_apart(menu: &Menu, property: &Property) -> bool {
 }
 
 /// Whether it counts something: a number that nothing bounds, or a rate.
-fn is_counter(property: &Property) -> bool {
+pub(crate) fn is_counter(property: &Property) -> bool {
     let is_count = |kind: &Type| matches!(kind, Type::Number(_, i64::MAX) | Type::Rate);
     property.access == Access::ReadOnly
         && match property.kind {

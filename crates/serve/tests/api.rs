@@ -162,6 +162,46 @@ fn a_password_is_seen_nowhere() {
     assert!(!seen.contains("/user\\nadd"), "users are not exported: {seen}");
 }
 
+/// The next sentence, without its tag.
+fn heard(client: &mut Client) -> String {
+    let words = client.receive().unwrap().words;
+    let words = words.iter().map(|word| String::from_utf8_lossy(word).into_owned());
+    words.filter(|word| !word.starts_with(".tag=")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn one_hears_what_another_changes() {
+    let served = serve();
+    let (mut ears, mut hands) = (served.client(), served.client());
+    let mut change =
+        |words: &str| assert!(answer(&mut hands, words).starts_with("!done"), "{words}");
+    change("/ip/address/add =address=10.0.0.1/24 =interface=ether1");
+    ears.send(&say("/ip/address/print =follow= =.proplist=.id,address,comment .tag=a")).unwrap();
+    assert_eq!(heard(&mut ears), "!re =.id=*3 =address=10.0.0.1/24");
+    change("/ip/address/add =address=10.0.1.1/24 =interface=ether2");
+    assert_eq!(heard(&mut ears), "!re =.id=*4 =address=10.0.1.1/24");
+    change("/ip/address/set =.id=*3 =interface=ether2");
+    change("/ip/address/set =.id=*3 =comment=x");
+    assert_eq!(heard(&mut ears), "!re =.id=*3 =address=10.0.0.1/24 =comment=x", "asked for");
+    change("/ip/address/remove =.id=*4");
+    assert_eq!(heard(&mut ears), "!re =.id=*4 =.dead=true");
+    ears.send(&say("/cancel =tag=a")).unwrap();
+    assert_eq!(heard(&mut ears), "!trap =category=2 =message=interrupted");
+    assert_eq!([heard(&mut ears), heard(&mut ears)], ["!done", "!done"]);
+    ears.send(&say("/system/identity/listen")).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    change("/system/identity/set =name=other");
+    assert_eq!(heard(&mut ears), "!re =name=other");
+    ears.send(&say("/cancel")).unwrap();
+    while heard(&mut ears) != "!done" {}
+    assert_eq!(heard(&mut ears), "!done");
+    ears.send(&say("/ip/address/print =interval=100ms =.proplist=address")).unwrap();
+    for section in 0..3 {
+        assert_eq!(heard(&mut ears), format!("!re =address=10.0.0.1/24 =.section={section}"));
+    }
+    drop(ears);
+}
+
 #[test]
 fn several_under_way_and_cancelled() {
     let served = serve();

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 
 from librouteros import connect
 from librouteros.exceptions import LibRouterosError, TrapError
@@ -95,7 +96,7 @@ heard = []
 
 def hear():
     try:
-        for item in listener.rawCmd("/ip/address/listen"):
+        for item in listener("/ip/address/listen"):
             heard.append(item)
             if len(heard) == 2:
                 return
@@ -103,21 +104,16 @@ def hear():
         heard.append(error)
 
 
-if "--listen" in sys.argv:
-    thread = threading.Thread(target=hear)
-    thread.start()
-    import time
-
-    time.sleep(0.5)
-    address.update(**{".id": first, "comment": "heard"})
-    time.sleep(0.5)
-    address.remove(second)
-    thread.join(20)
-    expect(len(heard), 2)
-    expect((heard[0][".id"], heard[0]["comment"]), (first, "heard"))
-    expect((heard[1][".id"], heard[1][".dead"]), (second, True))
-else:
-    address.remove(second)
+thread = threading.Thread(target=hear)
+thread.start()
+time.sleep(0.5)
+address.update(**{".id": first, "comment": "heard"})
+time.sleep(0.5)
+address.remove(second)
+thread.join(20)
+expect(len(heard), 2)
+expect((heard[0][".id"], heard[0]["comment"]), (first, "heard"))
+expect((heard[1][".id"], heard[1][".dead"]), (second, True))
 listener.close()
 
 address.remove(first)
