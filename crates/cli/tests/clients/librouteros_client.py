@@ -1,7 +1,6 @@
 """librouteros against a running device: what its users do all day."""
 
 import sys
-import threading
 import time
 
 from librouteros import connect
@@ -89,31 +88,20 @@ assert not any("password" in user for user in users)
 looker.close()
 users.remove(noc)
 
-# listen: one connection hears what another one does
+# listen: one connection hears what another one does. Its calls wait for the end of a command, so
+# this is said a sentence at a time.
 listener = login()
-heard = []
-
-
-def hear():
-    try:
-        for item in listener("/ip/address/listen"):
-            heard.append(item)
-            if len(heard) == 2:
-                return
-    except (LibRouterosError, OSError) as error:
-        heard.append(error)
-
-
-thread = threading.Thread(target=hear)
-thread.start()
-time.sleep(0.5)
+listener.protocol.writeSentence("/ip/address/listen")
+time.sleep(1)
 address.update(**{".id": first, "comment": "heard"})
-time.sleep(0.5)
+kind, words = listener.readSentence()
+expect((kind, words[".id"], words["comment"]), ("!re", first, "heard"))
 address.remove(second)
-thread.join(20)
-expect(len(heard), 2)
-expect((heard[0][".id"], heard[0]["comment"]), (first, "heard"))
-expect((heard[1][".id"], heard[1][".dead"]), (second, True))
+expect(listener.readSentence(), ("!re", {".id": second, ".dead": True}))
+listener.protocol.writeSentence("/cancel")
+kind, words = listener.readSentence()
+expect((kind, words["message"]), ("!trap", "interrupted"))
+expect([listener.readSentence()[0] for _ in range(2)], ["!done", "!done"])
 listener.close()
 
 address.remove(first)
