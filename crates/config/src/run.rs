@@ -209,7 +209,13 @@ impl<'a> Run<'a> {
             match call.command.display {
                 Display::Nothing => {}
                 Display::Append(show) => run.print_text(show(&group)),
-                Display::Redraw(show) => (run.out)(Piece::Frame(show(&group))),
+                Display::Redraw(show) => {
+                    let frame = show(&group);
+                    // Nothing more to say is no empty picture: the last one stays.
+                    if !frame.is_empty() {
+                        (run.out)(Piece::Frame(frame));
+                    }
+                }
             }
         })
     }

@@ -39,6 +39,8 @@ pub struct Node {
     tree: Tree,
     /// Scratch: what the ports had sent before the generator did.
     before: Vec<PortCounters>,
+    /// Whether the generator was running in the last breath.
+    generates: bool,
 }
 
 /// All menus of a node, those that others refer to first.
@@ -92,7 +94,7 @@ impl Node {
         tree.push(&IDENTITY, BTreeMap::from([("name", Value::Text(name.to_string()))]));
         let (pool, before) = (slab.pool(), vec![PortCounters::default(); ports]);
         let (generator, system) = (Generator::new(), System::new(environment, now));
-        let mut node = Node { router, generator, pool, system, tree, before };
+        let mut node = Node { router, generator, pool, system, tree, before, generates: false };
         node.generator.configure(&node.tree, now, &mut Around(&mut node.router));
         node
     }
@@ -102,6 +104,10 @@ impl Node {
     #[inline]
     pub fn breathe<P: Port>(&mut self, now: Moment, ports: &mut [P]) -> usize {
         self.generator.attend(now, &mut Around(&mut self.router));
+        if self.generates != self.generator.is_running() {
+            self.generates = !self.generates;
+            self.close_fast_path(self.generates);
+        }
         if self.generator.next_due(now).is_none() {
             return self.router.breathe(now, ports);
         }
@@ -115,6 +121,17 @@ impl Node {
         self.router.breathe_beside(now, ports, |port, pool, batch| {
             self.generator.take(now, port, pool, batch);
         })
+    }
+
+    /// A generator that runs has the router's FastPath for itself.
+    #[cold]
+    fn close_fast_path(&mut self, close: bool) {
+        const WHY: &str = "/tool traffic-generator is running";
+        if close {
+            self.router.close_fast_path(WHY);
+        } else {
+            self.router.reopen_fast_path(WHY);
+        }
     }
 
     /// Notes how long a breath took, for `cpu-load`.
