@@ -75,6 +75,8 @@ impl Live {
         clock: Clock,
         cpu: Option<usize>,
     ) -> std::io::Result<Live> {
+        // A thread's time is real: `/tool profile` can say what it goes to.
+        node.router_mut().set_profiler(port::cycles::NOW);
         let compiler = Mutex::new(node.take_compiler());
         let shared = Arc::new(Shared {
             gate: Gate::new(Body { node, sockets }),
