@@ -59,7 +59,7 @@ fn a_lab_runs_and_says_how_it_went() {
     assert_eq!(runtime.check(&["run", &two], 0, &[]), text, "the same bytes");
     let seeded = runtime.check(&["run", &two, "--seed", "7"], 0, &["virtual time, seed 7"]);
     assert_eq!(seeded.replace("seed 7", "seed 1"), text);
-    runtime.check(&["run", &two, "--time", "real"], 0, &["(real time)"]);
+    runtime.check(&["run", &two, "--time", "real"], 0, &["(real time, 4 nodes on "]);
     let json = std::fs::read_to_string(json).unwrap();
     assert!(json.contains("\"lab\": \"two-routers\"") && json.contains("\"met\": true"), "{json}");
     runtime.check(&["check", &two], 0, &["two-routers: 4 nodes, 3 links, 7 steps"]);

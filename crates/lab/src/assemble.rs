@@ -11,7 +11,7 @@ use crate::clock::{self, Clock};
 use crate::live::Live;
 use crate::machine;
 use crate::node::{Environment, Node, Socket};
-use crate::topology::Topology;
+use crate::topology::{MOST_NODES, Topology};
 use crate::world::World;
 use port::simulated::{self, Link};
 use port::slab::SlabError;
@@ -47,14 +47,14 @@ const HELD: usize = 4096;
 /// The most frames of a lab: 1.1 GB, of which only what is used is touched.
 const MOST_FRAMES: usize = 1 << 19;
 
-/// The lab in virtual time.
+/// The lab in virtual time, its random choices starting from `seed`.
 ///
 /// # Errors
 /// No slab could be made.
 ///
 /// # Panics
 /// If the topology was not checked: its ends are not there.
-pub fn world(topology: &Topology) -> Result<World, AssembleError> {
+pub fn world(topology: &Topology, seed: u64) -> Result<World, AssembleError> {
     let links = topology.links.iter();
     let links = links.map(|link| Link { delay: link.delay, ..Link::new(link.rate) });
     let links: Vec<Link> = links.collect();
@@ -68,7 +68,7 @@ pub fn world(topology: &Topology) -> Result<World, AssembleError> {
         plug(&mut sockets, spec.ends, ends.into());
     }
     let nodes = (0..topology.nodes.len())
-        .map(|at| node(topology, at, &slab, Environment::simulated(), Moment::ZERO));
+        .map(|at| node(topology, at, seed, &slab, Environment::simulated(), Moment::ZERO));
     let peers = (0..topology.nodes.len()).map(|at| {
         let links = topology.links.iter().map(|link| link.ends.map(|end| end.node));
         let mut peers: Vec<usize> = links
@@ -84,14 +84,14 @@ pub fn world(topology: &Topology) -> Result<World, AssembleError> {
     Ok(World::new(nodes, peers.collect(), slab))
 }
 
-/// The lab in real time: all its nodes, running.
+/// The lab in real time: all its nodes, running, their random choices starting from `seed`.
 ///
 /// # Errors
 /// No slab could be made, or no thread started; nothing is left running then.
 ///
 /// # Panics
 /// If the topology was not checked: its ends are not there.
-pub fn live(topology: &Topology) -> Result<(Vec<Live>, Clock), AssembleError> {
+pub fn live(topology: &Topology, seed: u64) -> Result<(Vec<Live>, Clock), AssembleError> {
     let slab = slab(topology, topology.links.len() * 2 * RING)?;
     let mut sockets = sockets::<MemoryPort>(topology);
     for link in &topology.links {
@@ -104,7 +104,7 @@ pub fn live(topology: &Topology) -> Result<(Vec<Live>, Clock), AssembleError> {
     let environment = machine::environment(clock::unix());
     let mut lives = Vec::new();
     for (at, sockets) in sockets.into_iter().enumerate() {
-        let node = node(topology, at, &slab, environment.clone(), clock.now());
+        let node = node(topology, at, seed, &slab, environment.clone(), clock.now());
         let name = &topology.nodes[at].name;
         let cpu = own.then(|| cpus[at]);
         let live = Live::start(node, sockets, clock, cpu);
@@ -121,12 +121,16 @@ fn slab(topology: &Topology, on_cables: usize) -> Result<Slab, AssembleError> {
 fn node(
     topology: &Topology,
     at: usize,
+    seed: u64,
     slab: &Slab,
     environment: Environment,
     now: Moment,
 ) -> Node {
     let spec = &topology.nodes[at];
-    Node::new(&spec.name, at as u8 + 1, spec.ports, slab, environment, now)
+    let mut node = Node::new(&spec.name, at as u8 + 1, spec.ports, slab, environment, now);
+    // No two nodes throw alike.
+    node.set_seed(seed.wrapping_mul(MOST_NODES as u64).wrapping_add(at as u64));
+    node
 }
 
 /// Sockets without cables.

@@ -314,6 +314,11 @@ impl Router {
         self.chores_at.min(queues).max(now)
     }
 
+    /// Where the dice of `random` start from. Two routers of one seed throw alike.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.rule_state.set_seed(seed);
+    }
+
     /// Makes the slow path take every packet: the reference for differential tests.
     pub fn set_reference(&mut self, reference: bool) {
         self.reference = reference;

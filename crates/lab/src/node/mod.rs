@@ -99,6 +99,12 @@ impl Node {
         node
     }
 
+    /// Where its random choices start from: rules with `random`, what a test varies.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.router.set_seed(seed);
+        self.generator.set_seed(seed);
+    }
+
     /// One breath of the router and its tools; returns how many frames came in. `ports` are those
     /// it was made with.
     #[inline]

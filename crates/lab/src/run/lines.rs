@@ -7,7 +7,8 @@
 //!   :put $i }              ─┘  one: brackets are open
 //! ```
 
-/// The commands of a script, each with all its lines; blank lines between them are left out.
+/// The commands of a script, each with all its lines; blank lines and comments between them are left
+/// out.
 pub(super) fn commands(script: &str) -> Vec<&str> {
     let mut commands = Vec::new();
     let mut open = Open::default();
@@ -18,17 +19,22 @@ pub(super) fn commands(script: &str) -> Vec<&str> {
         open.line(line);
         if open.is_over() {
             let command = script[start..at].trim_end();
-            if !command.trim().is_empty() {
+            if !is_nothing(command) {
                 commands.push(command);
             }
             start = at;
         }
     }
     let rest = script[start..].trim_end();
-    if !rest.trim().is_empty() {
+    if !is_nothing(rest) {
         commands.push(rest);
     }
     commands
+}
+
+fn is_nothing(command: &str) -> bool {
+    let command = command.trim();
+    command.is_empty() || (command.starts_with('#') && !command.contains('\n'))
 }
 
 /// What is not closed yet.
@@ -84,7 +90,7 @@ mod tests {
             ("a \"{\"\nb", &["a \"{\"", "b"]),
             ("a \"\\\"{\"\nb", &["a \"\\\"{\"", "b"]),
             ("a \"b\nc\"\nd", &["a \"b\nc\"", "d"]),
-            ("# it's {\nb", &["# it's {", "b"]),
+            ("# it's {\nb", &["b"]),
             ("a }\nb", &["a }", "b"]),
             ("a {\nb", &["a {\nb"]),
             ("a \\", &["a \\"]),

@@ -52,6 +52,9 @@ pub struct Plan {
 /// How long a step may take unless somebody says otherwise: what never ends by itself ends then.
 pub const LIMIT: Duration = Duration::from_secs(600);
 
+/// Characters in a line of the transcript: all columns of the traffic generator's tables.
+const WIDTH: usize = 140;
+
 /// The scripts that a lab names.
 #[derive(Clone, Debug, Default)]
 pub struct Scripts(Vec<(String, String)>);
@@ -106,7 +109,7 @@ pub enum RunError {
         /// The script's name.
         script: String,
         /// Where and why.
-        error: config::Error,
+        error: Box<config::Error>,
     },
 }
 
@@ -150,12 +153,20 @@ impl Lab {
         interrupt: Interrupt,
     ) -> Result<Lab, RunError> {
         let topology = &plan.topology;
-        let nodes = match plan.time {
-            Time::Virtual => assemble::world(topology).map(|world| Nodes::Virtual(Box::new(world))),
-            Time::Real => assemble::live(topology).map(|(lives, clock)| Nodes::Real(lives, clock)),
-        };
+        let nodes =
+            match plan.time {
+                Time::Virtual => assemble::world(topology, plan.seed)
+                    .map(|world| Nodes::Virtual(Box::new(world))),
+                Time::Real => assemble::live(topology, plan.seed)
+                    .map(|(lives, clock)| Nodes::Real(lives, clock)),
+            };
         let nodes = nodes.map_err(RunError::Assemble)?;
-        let sessions = topology.nodes.iter().map(|_| Session::new(language.clone())).collect();
+        let session = |_| {
+            let mut session = Session::new(language.clone());
+            session.set_width(WIDTH);
+            session
+        };
+        let sessions = topology.nodes.iter().map(session).collect();
         let names = topology.nodes.iter().map(|node| node.name.clone()).collect();
         let mut lab = Lab { nodes, sessions, files: plan.files.clone(), names, interrupt };
         for (at, spec) in topology.nodes.iter().enumerate() {
@@ -167,7 +178,7 @@ impl Lab {
             started.map_err(|error| RunError::Startup {
                 node: spec.name.clone(),
                 script: script.clone(),
-                error,
+                error: Box::new(error),
             })?;
         }
         Ok(lab)

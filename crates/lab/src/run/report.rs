@@ -10,6 +10,7 @@
 //! ```
 
 use super::Plan;
+use crate::machine;
 use crate::topology::Time;
 use serde::Serialize;
 use std::fmt;
@@ -80,6 +81,10 @@ pub struct Report {
     pub steps: Vec<StepReport>,
     /// How many there are in the file.
     pub of: usize,
+    /// How many nodes.
+    pub nodes: usize,
+    /// How many processors they had in real time; in virtual time they need none.
+    pub processors: usize,
 }
 
 /// What came of a step.
@@ -122,6 +127,11 @@ impl Report {
             seed: plan.seed,
             version: env!("CARGO_PKG_VERSION"),
             of: plan.topology.steps.len(),
+            nodes: plan.topology.nodes.len(),
+            processors: match plan.time {
+                Time::Virtual => 0,
+                Time::Real => machine::cores(),
+            },
             steps,
         }
     }
@@ -189,7 +199,10 @@ impl fmt::Display for Report {
         write!(f, "\n{verdict} {lab}: {steps} of {of} steps, {met} met, {not} not met")?;
         match *time {
             "virtual" => writeln!(f, " (virtual time, seed {seed})"),
-            _ => writeln!(f, " (real time)"),
+            _ => {
+                let Report { nodes, processors, .. } = self;
+                writeln!(f, " (real time, {nodes} nodes on {processors} processors)")
+            }
         }
     }
 }

@@ -12,7 +12,7 @@
 //!       - no-output: timeout        # none does
 //!       - value: /ip settings get ipv4-fast-path-active
 //!         node: dut                 # the step's, if it does not say
-//!         is: no                    # or matches: ^n, at-least: 1, at-most: 9
+//!         is: false                 # or matches: ^n, at-least: 1, at-most: 9
 //!         time: virtual             # if it is so in one kind of time only
 //! ```
 

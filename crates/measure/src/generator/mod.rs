@@ -99,6 +99,12 @@ impl Generator {
         Generator::default()
     }
 
+    /// Where the random values of its tests start from.
+    pub fn set_seed(&mut self, seed: u64) {
+        // Below are the numbers of its tests, above them nothing may overflow.
+        self.tests = (seed & 0xffff_ffff) << 20;
+    }
+
     /// Takes over a configuration. Templates that are new or changed are looked at: what is to be
     /// assumed of them is assumed now. A test under way goes on as it was begun.
     pub fn configure(&mut self, tree: &Tree, now: Moment, surroundings: &mut dyn Surroundings) {

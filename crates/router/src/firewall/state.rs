@@ -57,6 +57,11 @@ impl RuleState {
         RuleState { slots: Vec::new(), dice: seed, returns: Vec::new(), told: None }
     }
 
+    /// Begins the dice of `random` anew.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.dice = seed;
+    }
+
     /// Makes place for the memory of a book's items; what is fresh remembers nothing.
     pub fn admit(&mut self, fresh: &Fresh<SlotId>) {
         self.slots.resize(self.slots.len().max(fresh.end), Slot::default());
