@@ -143,7 +143,7 @@ impl Labs {
                     if over.load(Ordering::Acquire) {
                         return;
                     }
-                    if stream.is_ok_and(|stream| says_down(stream)) {
+                    if stream.is_ok_and(says_down) {
                         down();
                     }
                 }
