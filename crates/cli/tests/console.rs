@@ -235,6 +235,43 @@ fn what_goes_on() {
     terminal.ends("[admin@MikroTik] /ip firewall filter>");
 }
 
+/// A device that goes and comes back.
+#[test]
+fn a_connection_that_is_lost() {
+    let Some(terminal) = Terminal::new("lost") else { return };
+    let runtime = &terminal.directory.0;
+    let file = runtime.join("one.yaml");
+    fs::write(&file, "name: one\ntopology: { nodes: { dut: { kind: wirespeed } } }\n").unwrap();
+    let lab = |arguments: &[&str]| {
+        let mut lab = Command::new(PROGRAM);
+        lab.arg("lab").args(arguments).env("XDG_RUNTIME_DIR", runtime).stdin(Stdio::null());
+        let output = lab.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    let up = || lab(&["up", &file.display().to_string()]);
+    let said = up();
+    let socket = said.split("--connect ").nth(1).and_then(|s| s.split_whitespace().next());
+    terminal.start(&format!("--connect {}", socket.expect(&said)));
+    terminal.ends("[admin@dut] >");
+    terminal.line("/ip address");
+    terminal.ends("[admin@dut] /ip address>");
+    lab(&["down", "one"]);
+    terminal.line("print count-only");
+    terminal.shows("the connection is lost: ");
+    terminal.ends("[admin@dut] /ip address> print count-only");
+    terminal.keys(&["Enter"]);
+    terminal.shows("cannot talk to unix:");
+    up();
+    terminal.keys(&["Enter"]);
+    terminal.ends("connected again\n[admin@dut] /ip address> print count-only");
+    terminal.keys(&["Enter"]);
+    terminal.ends("print count-only\n0\n[admin@dut] /ip address>");
+    lab(&["down", "one"]);
+}
+
 /// What a console without a terminal prints, its errors, and its exit code.
 fn piped(arguments: &[&str], input: &str) -> (String, String, Option<i32>) {
     let mut console = Command::new(PROGRAM)

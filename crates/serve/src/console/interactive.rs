@@ -144,33 +144,41 @@ impl Console {
             return Ok(Next::Another);
         }
         self.set_before(String::new());
-        if text.trim().is_empty() && self.remote.borrow().is_some() {
-            return Ok(Next::Another);
-        }
-        match self.run(&text, prompt) {
-            Ok(()) => Ok(Next::Another),
-            Err(Ended::Output(error)) => Err(error),
+        let is_connected = self.remote.borrow().is_some();
+        let done = match is_connected {
+            true if text.trim().is_empty() => return Ok(Next::Another),
+            true => self.run(&text, prompt),
+            false => self.connect(),
+        };
+        match done {
+            Ok(()) if is_connected => return Ok(Next::Another),
+            // What was typed may have been run before the connection went: it is not run again
+            // by itself.
+            Ok(()) => self.say("connected again")?,
+            Err(Ended::Output(error)) => return Err(error),
             Err(Ended::Gone(Gone(why))) => {
                 *self.remote.borrow_mut() = None;
-                self.say(&format!("the connection is lost: {why}; Return connects again"))?;
-                Ok(Next::Again(line, String::new()))
+                let what = if is_connected { "the connection is lost: " } else { "" };
+                self.say(&format!("{what}{why}; Return connects again"))?;
             }
         }
+        self.set_before(before.to_string());
+        Ok(Next::Again(line, String::new()))
+    }
+
+    /// Connects again, and goes back to where the session stood.
+    fn connect(&mut self) -> Result<(), Ended> {
+        let remote = connect(&mut self.options).map_err(|why| Gone(why.to_string()))?;
+        *self.remote.borrow_mut() = Some(remote);
+        let place = std::mem::replace(&mut self.place, "/".to_string());
+        if place != "/" {
+            self.send(&place)?;
+        }
+        self.identify();
+        Ok(())
     }
 
     fn run(&mut self, text: &str, prompt: &str) -> Result<(), Ended> {
-        if self.remote.borrow().is_none() {
-            let remote = connect(&mut self.options).map_err(|why| Gone(why.to_string()))?;
-            *self.remote.borrow_mut() = Some(remote);
-            self.say("connected again")?;
-            let place = std::mem::replace(&mut self.place, "/".to_string());
-            if place != "/" {
-                self.send(&place)?;
-            }
-            // What was typed may have been run before the connection went: it is not run twice.
-            self.identify();
-            return Ok(());
-        }
         let size = terminal::size();
         let outcome = {
             let keys = Keys::new();
@@ -268,7 +276,7 @@ impl Console {
 
     fn say(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout();
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", wrap(text, terminal::size().0))?;
         out.flush()
     }
 }
