@@ -6,6 +6,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::api_sentence::run(input));
 
 #[cfg(not(fuzzing))]
 fn main() {
-    eprintln!("for `cargo fuzz run api_sentence`; without it: `cargo run --bin run -- api_sentence`");
+    eprintln!(
+        "for `cargo fuzz run api_sentence`; without it: `cargo run --bin run -- api_sentence`"
+    );
     std::process::exit(2);
 }

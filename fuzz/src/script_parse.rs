@@ -1,7 +1,8 @@
 //! Any text as a script for the router's menus.
 //!
 //! A script is taken whole or not at all; what was taken can be exported, and its export makes the
-//! same configuration again.
+//! same configuration again. A script that loops for ever is interrupted: the interpreter asks its
+//! host only so often.
 
 use config::{Interpreter, Menu};
 use port::Slab;
@@ -66,7 +67,9 @@ pub fn words() -> Vec<Vec<u8>> {
         [format!("\n{}\n", menu.path)].into_iter().chain(properties)
     };
     let commands = "add set remove print find enable disable move export comment unset get [find ] \
-                    ether1 bridge1 10.0.0.1/24 yes no 0 1 *1 \\\n \" ; { } $x ,";
+                    ether1 bridge1 10.0.0.1/24 yes no 0 1 *1 \\\n \" ; { } $x , :local :global \
+                    :set :if :foreach :for :while :do :put :pick :len :find :return :parse x do={ \
+                    else={ on-error={ in= from=1 to=9 while=( ( ) [ ] -> . + - * / ~ && || = != 5s";
     let words = commands.split(' ').map(|word| format!(" {word} "));
     MENUS.iter().flat_map(names).chain(words).map(String::into_bytes).collect()
 }

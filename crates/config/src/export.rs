@@ -11,7 +11,7 @@
 //! Run on a device without configuration, the script gives the same tree; lists with secrets
 //! ([`Access::Secret`]: `/user`) are left out, as RouterOS leaves users out.
 //!
-//! **Missing**: `file=`, `hide-sensitive` (nothing is hidden).
+//! **Missing**: `hide-sensitive` (nothing is hidden).
 
 use crate::parse::pick;
 use crate::run::{Line, Run};
@@ -34,6 +34,7 @@ impl Run<'_> {
     pub(crate) fn export(&mut self, line: Line) -> Result<Reply, Error> {
         const WORDS: [&str; 4] = ["compact", "terse", "verbose", "show-sensitive"];
         let mut style = Style::default();
+        let mut file = None;
         for word in line.words {
             let flag = word.plain().and_then(|word| pick(WORDS.into_iter(), word).ok());
             match (flag, &word.name) {
@@ -41,7 +42,7 @@ impl Run<'_> {
                 (Some("terse"), _) => style.terse = true,
                 (Some(_), _) => {}
                 (None, Some((name, _))) if name == "file" => {
-                    return Err(Error::missing(word.at, "export to a file; redirect the output"));
+                    file = Some((self.text_of(word, line.path)?, word.value_at));
                 }
                 (None, _) if word.plain() == Some("hide-sensitive") => {
                     return Err(Error::missing(word.at, "hide-sensitive"));
@@ -53,12 +54,26 @@ impl Run<'_> {
             }
         }
         self.settle()?;
+        match file {
+            None => self.export_below(line.path, style),
+            Some((name, at)) => {
+                let ((), text) = self.capture(|run| {
+                    run.export_below(line.path, style);
+                    Ok(())
+                })?;
+                self.write(&name, "rsc", &text, at)?;
+            }
+        }
+        Ok(Reply::Nothing)
+    }
+
+    fn export_below(&mut self, path: &str, style: Style) {
         let banner = self.look(|view| view.status.banner());
         let banner = banner.iter().map(|line| format!("# {line}").trim_end().to_string() + "\n");
         let banner: String = banner.collect();
         self.print_text(banner);
         let below = |menu: &&&Menu| {
-            let rest = menu.path.strip_prefix(line.path);
+            let rest = menu.path.strip_prefix(path);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '/']))
         };
         for menu in self.language.menus().iter().filter(below) {
@@ -69,7 +84,6 @@ impl Run<'_> {
             let text = self.export_menu(menu, style);
             self.print_text(text);
         }
-        Ok(Reply::Nothing)
     }
 
     fn export_menu(&self, menu: &Menu, style: Style) -> String {

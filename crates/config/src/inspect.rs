@@ -9,7 +9,7 @@
 //!
 //! Tolerant by design: the text is unfinished most of the time, so nothing here fails. What is not
 //! understood is classed as an error, and scanning goes on behind it. Everything offered comes from
-//! the tables the parser reads ([`Menu`](crate::Menu), [`Command`](crate::Command)), so that no word is offered which the
+//! the tables the parser reads ([`Menu`], [`Command`](crate::Command)), so that no word is offered which the
 //! parser would refuse in its place; a property test compares the two.
 //!
 //! The words for classes and kinds of nodes are those of RouterOS v7's `/console/inspect`.

@@ -146,6 +146,9 @@ impl Language {
         for &(name, verb) in Verb::all(self.menu(path)) {
             choices.insert(name, Choice::Verb(verb));
         }
+        if path.is_empty() {
+            choices.insert("import", Choice::Verb(Verb::Import));
+        }
         let here = |menu: &str| menu == path || (menu == "/" && path.is_empty());
         for command in self.commands.iter().filter(|command| here(command.menu)) {
             choices.insert(command.name, Choice::Verb(Verb::Device(command)));
@@ -183,6 +186,7 @@ pub(crate) enum Verb {
     Get,
     Print,
     Export,
+    Import,
     Device(&'static Command),
 }
 

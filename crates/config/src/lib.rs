@@ -97,6 +97,9 @@ mod sheet;
 // The script that makes a configuration again.
 mod export;
 
+// `import`, and what is written to files.
+mod file;
+
 pub use api::{Request, Trap};
 pub use command::{Call, Command, Display, Group, Job, Progress, Record, Started, Unnamed};
 pub use error::{At, Error};

@@ -7,7 +7,7 @@
 //! Printing gives the items the numbers that later commands of the session mean. How things look
 //! stands in [`sheet`](crate::sheet).
 //!
-//! **Missing**: `interval=`, `follow`, `file=`.
+//! `follow` looks for changes every half second.
 
 use crate::condition::Condition;
 use crate::parse::pick;
@@ -16,19 +16,37 @@ use crate::script::data::Array;
 use crate::script::{Datum, Operator};
 use crate::sheet::{FIRST_BLOCK, Layout, Row, Sheet, counted, properties};
 use crate::view::Cursor;
-use crate::{Error, ItemId, Menu, Property, Value};
-use std::collections::HashSet;
+use crate::{At, Error, ItemId, Menu, Piece, Property, Type, Value};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Rows whose numbers are remembered.
 const MAX_NUMBERS: usize = 1 << 20;
+
+/// Between two looks for what has changed.
+const FOLLOW: Duration = Duration::from_millis(500);
+/// The shortest `interval=`.
+const SHORTEST: Duration = Duration::from_millis(100);
 
 /// What `print` was asked for.
 struct Options {
     layout: Layout,
     from: Option<HashSet<ItemId>>,
     condition: Condition,
+    /// Goes on printing what changes, from now on or from the beginning.
+    follow: Option<Follow>,
+    /// Prints all again and again.
+    interval: Option<Duration>,
+    /// Where the name of the file stands, and the name.
+    file: Option<(At, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Follow {
+    Only,
+    All,
 }
 
 impl Run<'_> {
@@ -36,18 +54,75 @@ impl Run<'_> {
     pub(crate) fn print(&mut self, menu: &'static Menu, line: Line) -> Result<Datum, Error> {
         let options = self.print_options(menu, line)?;
         self.settle()?;
+        if let Some((at, name)) = &options.file {
+            let (datum, text) = self.capture(|run| run.print_once(menu, &options, line))?;
+            self.write(name, "txt", &text, *at)?;
+            return Ok(datum);
+        }
+        if let Some(interval) = options.interval {
+            loop {
+                let (_, frame) = self.capture(|run| run.print_once(menu, &options, line))?;
+                (self.out)(Piece::Frame(frame));
+                self.pause(interval, line.at)?;
+            }
+        }
+        if let Some(follow) = options.follow {
+            return self.print_changes(menu, &options, follow, line);
+        }
+        self.print_once(menu, &options, line)
+    }
+
+    /// Prints items, and then those that are new or change (but for counters), until it is
+    /// interrupted.
+    fn print_changes(
+        &mut self,
+        menu: &'static Menu,
+        options: &Options,
+        follow: Follow,
+        line: Line,
+    ) -> Result<Datum, Error> {
+        let mut sheet = Sheet::new(menu, options.layout, self.width);
+        let mut before: Option<HashMap<ItemId, u64>> = None;
+        loop {
+            let (mut now, mut cursor) = (HashMap::new(), Cursor::default());
+            while let Some(page) = self.page(menu, &mut cursor, true, |view, member, item| {
+                let shown = view.holds(menu, member, item, &options.condition);
+                shown.then(|| view.row(&sheet, member, item))
+            }) {
+                let is_news = |row: &Row| match &before {
+                    None => follow == Follow::All,
+                    Some(before) => before.get(&row.id) != Some(&row.fingerprint()),
+                };
+                now.extend(page.iter().map(|row| (row.id, row.fingerprint())));
+                let news: Vec<Row> = page.into_iter().filter(is_news).collect();
+                if !news.is_empty() {
+                    let text = sheet.block(&news);
+                    self.print_text(text);
+                }
+            }
+            before = Some(now);
+            self.pause(FOLLOW, line.at)?;
+        }
+    }
+
+    fn print_once(
+        &mut self,
+        menu: &'static Menu,
+        options: &Options,
+        line: Line,
+    ) -> Result<Datum, Error> {
         if !menu.is_list() {
             return self.print_settings(menu, options.layout, line);
         }
         match options.layout {
             Layout::CountOnly => {
                 let mut count = 0;
-                self.rows(menu, &options, &mut |_, rows| count += rows.len());
+                self.rows(menu, options, &mut |_, rows| count += rows.len());
                 self.print_datum(Datum::Number(count as i64))
             }
             Layout::AsValue => {
                 let mut items = Vec::new();
-                self.rows(menu, &options, &mut |_, rows| {
+                self.rows(menu, options, &mut |_, rows| {
                     items.extend(rows.iter().map(Row::as_value));
                 });
                 let items: Result<Vec<Datum>, _> = items.into_iter().map(Array::keyed).collect();
@@ -57,7 +132,7 @@ impl Run<'_> {
             }
             _ => {
                 let mut ids = Vec::new();
-                self.rows(menu, &options, &mut |_, rows| {
+                self.rows(menu, options, &mut |_, rows| {
                     let room = MAX_NUMBERS - ids.len();
                     ids.extend(rows.iter().take(room).map(|row| row.id));
                 });
@@ -87,16 +162,40 @@ impl Run<'_> {
             ("count-only", Layout::CountOnly),
             ("without-paging", Layout::Brief),
         ];
-        const MISSING: [&str; 5] = ["append", "file", "follow", "follow-only", "interval"];
-        let mut options =
-            Options { layout: Layout::Brief, from: None, condition: Condition::All(Vec::new()) };
+        let mut options = Options {
+            layout: Layout::Brief,
+            from: None,
+            condition: Condition::All(Vec::new()),
+            follow: None,
+            interval: None,
+            file: None,
+        };
         let mut words = line.words.iter();
         while let Some(word) = words.next() {
             let name = word.name.as_ref().map(|(name, _)| name.as_str()).or(word.plain());
             match (&word.name, name) {
-                (_, Some(name)) if MISSING.contains(&name) => {
-                    return Err(Error::missing(word.at, format!("print {name}")));
+                (Some((name, Operator::Equal)), _) if name == "file" => {
+                    options.file = Some((word.value_at, self.text_of(word, line.path)?));
+                    continue;
                 }
+                (Some((name, Operator::Equal)), _) if name == "interval" => {
+                    let time = self.value_of(word, "interval", &Type::Time, line.path)?;
+                    options.interval = match time {
+                        Value::Time(time) => Some(time.max(SHORTEST)),
+                        _ => None,
+                    };
+                    continue;
+                }
+                (None, Some("follow")) if menu.is_list() => {
+                    options.follow = Some(Follow::All);
+                    continue;
+                }
+                (None, Some("follow-only")) if menu.is_list() => {
+                    options.follow = Some(Follow::Only);
+                    continue;
+                }
+                // Frames stand below each other where they cannot replace each other.
+                (None, Some("append")) => continue,
                 (Some((name, Operator::Equal)), _) if name == "from" && menu.is_list() => {
                     let from = self.select(menu, word, line.path)?;
                     options.from = Some(from.into_iter().collect());
@@ -112,7 +211,9 @@ impl Run<'_> {
             let names = LAYOUTS.iter().map(|(name, _)| *name);
             let flag = word.plain().and_then(|flag| pick(names.clone(), flag).ok());
             let found = flag.and_then(|flag| LAYOUTS.iter().find(|(name, _)| *name == flag));
-            let names: Vec<&str> = names.chain(["where", "from"]).collect();
+            let names: Vec<&str> = names
+                .chain(["where", "from", "interval", "follow", "follow-only", "file"])
+                .collect();
             let help = || format!("parameters are {}", names.join(", "));
             options.layout = found.ok_or_else(|| Error::end_of_command(word.at).help(help()))?.1;
         }

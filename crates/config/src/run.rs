@@ -50,6 +50,8 @@ pub(crate) struct Run<'a> {
     pub(crate) in_bracket: bool,
     /// Which script of the session this is.
     pub(crate) script: u64,
+    /// What is printed, if it goes to a file.
+    captured: Option<String>,
 }
 
 /// What waits for an import to be taken over.
@@ -96,6 +98,7 @@ impl<'a> Run<'a> {
             steps: 0,
             in_bracket: false,
             script: session.scripts,
+            captured: None,
         }
     }
 
@@ -173,6 +176,27 @@ impl<'a> Run<'a> {
         if self.host.wait(until) { Ok(()) } else { Err(Error::interrupted(at)) }
     }
 
+    /// Waits between two looks at what goes on changing.
+    pub(crate) fn pause(&mut self, time: Duration, at: At) -> Result<(), Error> {
+        let until = self.host.now() + time;
+        if !self.host.wait(until) {
+            return Err(Error::interrupted(at));
+        }
+        self.refresh();
+        Ok(())
+    }
+
+    /// What `print` prints, instead of printing it.
+    pub(crate) fn capture<T>(
+        &mut self,
+        print: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<(T, String), Error> {
+        let around = self.captured.replace(String::new());
+        let result = print(self);
+        let text = std::mem::replace(&mut self.captured, around).unwrap_or_default();
+        Ok((result?, text))
+    }
+
     /// Others may have changed the configuration since.
     pub(crate) fn refresh(&mut self) {
         if !self.editing {
@@ -188,7 +212,9 @@ impl<'a> Run<'a> {
 
     pub(crate) fn print_text(&mut self, text: impl Into<String>) {
         let text = text.into();
-        if !text.is_empty() {
+        if let Some(captured) = &mut self.captured {
+            *captured += &text;
+        } else if !text.is_empty() {
             (self.out)(Piece::Text(text));
         }
     }
@@ -261,6 +287,7 @@ impl<'a> Run<'a> {
                 self.call(call, line.at)
             }
             (Verb::Export, _) => self.export(line),
+            (Verb::Import, _) => self.import(line),
             // The other choices of a path without a menu are the device's own commands.
             (_, None) => Err(Error::bad_command(line.at, "", &[])),
             (Verb::Find, Some(menu)) => return self.find(menu, line),

@@ -17,7 +17,9 @@ use crate::number;
 use crate::script::{Datum, quote};
 use crate::view::View;
 use crate::{Access, Item, ItemId, Menu, MenuKind, Property, Type, Value};
+use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
+use std::hash::{Hash, Hasher};
 
 /// Wider cells are cut, with three dots.
 const MAX_CELL: usize = 40;
@@ -123,6 +125,16 @@ impl Row {
             fields.push(("comment", Datum::Text(self.comment.clone())));
         }
         fields.into_iter().map(|(name, datum)| (Some(name.to_string()), datum)).collect()
+    }
+
+    /// What it is, but for counters: equal as long as nobody has changed it.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hash = DefaultHasher::new();
+        (&self.flags, &self.comment, &self.remark).hash(&mut hash);
+        for (property, value) in self.values.iter().filter(|(p, _)| !is_counter(p)) {
+            (property.name, value.to_string()).hash(&mut hash);
+        }
+        hash.finish()
     }
 
     fn pairs(&self) -> Vec<String> {

@@ -109,6 +109,10 @@ impl Shape {
                 Parameter::flag("verbose", "The defaults too"),
                 Parameter::flag("show-sensitive", "Secrets too"),
             ]),
+            (Verb::Import, _) => {
+                let name = Parameter::new("file-name", What::Value(Type::Text), "A file's name");
+                shape.takes(name);
+            }
             (Verb::Device(command), menu) => {
                 let usable = |p: &&Property| !matches!(p.access, Access::Missing(_));
                 for property in command.parameters.iter().filter(usable) {
@@ -242,6 +246,7 @@ pub(super) fn named(verb: Verb) -> (&'static str, &'static str) {
         Verb::Find => ("find", "Finds items by their values"),
         Verb::Get => ("get", "Returns one value"),
         Verb::Print => ("print", "Shows values"),
+        Verb::Import => ("import", "Runs a file, all of it or nothing"),
         Verb::Export => ("export", "Shows the commands that make this configuration"),
         Verb::Device(command) => (command.name, command.help),
     }

@@ -507,7 +507,7 @@ impl Run<'_> {
     }
 
     /// Goes deeper, if it is not too deep.
-    fn descend(&mut self, by: usize, at: At) -> Result<(), Error> {
+    pub(crate) fn descend(&mut self, by: usize, at: At) -> Result<(), Error> {
         if self.depth + by > MAX_DEPTH {
             return Err(Error::new(at, "maximum nesting depth reached"));
         }

@@ -21,6 +21,8 @@ pub(super) struct Device {
     pub(super) patience: Option<usize>,
     /// What it knows of itself.
     pub(super) dynamic: Vec<Item>,
+    /// What it knows of itself after each wait.
+    pub(super) later: Vec<Vec<Item>>,
     /// Refuses every configuration.
     pub(super) full: bool,
     job: Option<(Call, i64)>,
@@ -147,6 +149,9 @@ impl Host for Device {
 
     fn wait(&mut self, until: Moment) -> bool {
         self.now = self.now.max(until);
+        if !self.later.is_empty() {
+            self.dynamic = self.later.remove(0);
+        }
         match &mut self.patience {
             Some(0) => false,
             Some(left) => {

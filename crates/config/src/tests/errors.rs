@@ -179,7 +179,6 @@ const CASES: &[(&str, &str, u32, u32)] = &[
         1,
         23,
     ),
-    ("/ip address print interval=1", "not implemented: print interval", 1, 19),
     ("/tool traffic-generator quick num=3", "not implemented: give a duration instead", 1, 31),
 ];
 

@@ -27,9 +27,9 @@ fn completions() {
     let mut bench = bench();
     for (line, expected) in [
         // Menus and commands.
-        ("", "export_ interface_ ip_ ping_ tool_"),
-        ("/", "export_ interface_ ip_ ping_ tool_"),
-        ("/i", "interface_ ip_"),
+        ("", "export_ import_ interface_ ip_ ping_ tool_"),
+        ("/", "export_ import_ interface_ ip_ ping_ tool_"),
+        ("/i", "import_ interface_ ip_"),
         ("ip a", "address_"),
         ("/ip/a", "address_"),
         (
@@ -205,7 +205,10 @@ fn tree_of_words() {
         let child = |child: &Child| format!("{}:{}", child.class.name(), child.name);
         Some(children.iter().map(child).collect::<Vec<_>>().join(" "))
     };
-    assert_eq!(names(&[]).as_deref(), Some("cmd:export dir:interface dir:ip cmd:ping dir:tool"));
+    assert_eq!(
+        names(&[]).as_deref(),
+        Some("cmd:export cmd:import dir:interface dir:ip cmd:ping dir:tool")
+    );
     assert_eq!(names(&["ping"]).as_deref(), Some("arg:address"));
     assert_eq!(names(&["ping", "address"]).as_deref(), Some(""));
     assert_eq!(names(&["ping", "nothing"]), None);

@@ -5,12 +5,14 @@ mod bench;
 mod commands;
 mod counters;
 mod errors;
+mod files;
 mod inspect;
 mod properties;
 mod scripting;
 mod seed;
 mod session;
 mod showing;
+mod union;
 mod values;
 
 use crate::*;
