@@ -360,7 +360,7 @@ fn the_sniffer_keeps_and_writes_frames() {
     use port::record::Direction::{In, Out};
     let mut rig = router("/tool sniffer set file-name=out.pcapng only-headers=yes");
     rig.run("/tool sniffer start");
-    assert_eq!(rig.run(":put [/tool sniffer get running]").trim(), "yes");
+    assert_eq!(rig.run(":put [/tool sniffer get running]").trim(), "true");
     assert_eq!(
         Running::start(&mut rig, "/tool sniffer start").err().as_deref(),
         Some("failure: sniffer is already running")
@@ -386,7 +386,7 @@ fn the_sniffer_keeps_and_writes_frames() {
     save.poll(&mut rig);
     let mut stop = Running::start(&mut rig, "/tool sniffer stop").unwrap();
     stop.poll(&mut rig);
-    assert_eq!(rig.run(":put [/tool sniffer get running]").trim(), "no");
+    assert_eq!(rig.run(":put [/tool sniffer get running]").trim(), "false");
     let expected =
         [(Some(In), 1000, 42), (Some(Out), 1000, 42), (Some(In), 60, 54), (Some(Out), 60, 54)];
     for (run, name) in [(&save, "mem.pcapng"), (&stop, "out.pcapng")] {
@@ -416,11 +416,15 @@ fn what_the_sniffer_keeps_has_a_limit() {
     rig.run("/tool sniffer stop\n/tool sniffer set memory-scroll=no\n/tool sniffer start");
     (0..20).for_each(|_| drop(rig.pass(1, &there(1000))));
     assert_eq!(numbers(&mut rig), (0..9).collect::<Vec<_>>(), "the first nine");
-    assert_eq!(rig.run(":put [/tool sniffer get running]").trim(), "no", "it has stopped itself");
+    assert_eq!(
+        rig.run(":put [/tool sniffer get running]").trim(),
+        "false",
+        "it has stopped itself"
+    );
     rig.run("/tool sniffer stop\n/tool sniffer set memory-scroll=yes file-name=f file-limit=20KiB");
     rig.run("/tool sniffer start");
     (0..40).for_each(|_| drop(rig.pass(1, &there(1000))));
-    assert_eq!(rig.run(":put [/tool sniffer get running]").trim(), "no", "the file is full");
+    assert_eq!(rig.run(":put [/tool sniffer get running]").trim(), "false", "the file is full");
     let mut stop = Running::start(&mut rig, "/tool sniffer stop").unwrap();
     stop.poll(&mut rig);
     let [(_, content)] = &stop.files[..] else { panic!("no file") };
