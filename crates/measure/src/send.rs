@@ -167,9 +167,10 @@ impl Sender {
             return 0;
         }
         let due = self.due(now).min(batch.room() as u64);
+        let fixed = self.stream.fixed_len();
         let mut n = 0;
         while n < due {
-            let len = self.stream.next_len();
+            let len = fixed.unwrap_or_else(|| self.stream.next_len());
             let Some(mut frame) = pool.alloc(len) else {
                 self.sent.starved += 1;
                 break;

@@ -199,6 +199,12 @@ impl Stream {
         self.frame
     }
 
+    /// The length in memory of all its frames; `None` if they may differ.
+    #[inline]
+    pub fn fixed_len(&self) -> Option<usize> {
+        (!matches!(self.vary, Vary::Program(_))).then_some(self.image.len())
+    }
+
     /// How many bytes in memory the next frame has: what [`write`](Self::write) is to be given.
     #[inline]
     pub fn next_len(&mut self) -> usize {

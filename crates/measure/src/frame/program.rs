@@ -243,7 +243,7 @@ fn patch(varying: &Varying, image: &[u8], coverages: &[Coverage], prng: &mut Prn
 
 impl Program {
     /// How long the next frame is: asked once for each.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn next_len(&mut self, prng: &mut Prng) -> usize {
         let lengths = (self.longest - self.shortest) as u64 + 1;
         self.next_len =
@@ -251,8 +251,8 @@ impl Program {
         self.next_len
     }
 
-    /// Writes a frame of the length said last.
-    #[inline]
+    /// Writes a frame of the length said last. Out of line, so that plain streams' loop stays small.
+    #[inline(never)]
     pub(crate) fn write(
         &mut self,
         image: &[u8],
