@@ -108,6 +108,7 @@ impl Shape {
                 Parameter::flag("terse", "One full line for each command"),
                 Parameter::flag("verbose", "The defaults too"),
                 Parameter::flag("show-sensitive", "Secrets too"),
+                Parameter { help: "Where to write it, instead of showing it", ..FILE },
             ]),
             (Verb::Import, _) => {
                 let name = Parameter::new("file-name", What::Value(Type::Text), "A file's name");
@@ -178,7 +179,9 @@ impl Shape {
             }
             (Verb::Print, Some(menu)) => {
                 shape.named.extend(LAYOUTS);
+                shape.named.extend([FILE, INTERVAL]);
                 if menu.is_list() {
+                    shape.named.extend(FOLLOW);
                     let from = "These items only";
                     shape.named.push(Parameter::new("from", What::Items(menu), from));
                     shape.conditions = Some(Conditions { menu, at_once: false });
@@ -230,6 +233,15 @@ const LAYOUTS: [Parameter; 9] = [
     Parameter::flag("terse", "One line for each item"),
     Parameter::flag("value-list", "One line for each property"),
     Parameter::flag("without-paging", "Without stopping at every screen"),
+];
+
+const FILE: Parameter =
+    Parameter::new("file", What::Value(Type::Text), "Where to write what would be shown");
+const INTERVAL: Parameter =
+    Parameter::new("interval", What::Value(Type::Time), "Shows it again and again, so often");
+const FOLLOW: [Parameter; 2] = [
+    Parameter::flag("follow", "And then what is new or changes"),
+    Parameter::flag("follow-only", "Only what is new or changes from now on"),
 ];
 
 /// A built-in verb's name, and one sentence.

@@ -56,7 +56,7 @@ fn completions() {
         ("/ping ", "address="),
         (
             "/ip address print ",
-            "as-value_ brief_ count-only_ detail_ from= stats-detail_ stats_ terse_ value-list_ where_ without-paging_",
+            "as-value_ brief_ count-only_ detail_ file= follow-only_ follow_ from= interval= stats-detail_ stats_ terse_ value-list_ where_ without-paging_",
         ),
         ("/ip address print de", "detail_"),
         ("/ip address export v", "verbose_"),
