@@ -117,6 +117,11 @@ impl Node {
         if self.generator.next_due(now).is_none() {
             return self.router.breathe(now, ports);
         }
+        // First what has come, then what is to go: what this breath sends may come back while it goes
+        // on, and must not seem to have taken no time at all.
+        let received = self.router.breathe_beside(now, ports, |port, pool, batch| {
+            self.generator.take(now, port, pool, batch);
+        });
         self.before.iter_mut().zip(&*ports).for_each(|(before, port)| *before = port.counters());
         self.generator.poll(now, &mut self.pool, ports);
         for (at, (before, port)) in self.before.iter().zip(&*ports).enumerate() {
@@ -124,9 +129,7 @@ impl Node {
             let bytes = after.tx_byte - before.tx_byte;
             self.router.count_sent(at, after.tx_packet - before.tx_packet, bytes);
         }
-        self.router.breathe_beside(now, ports, |port, pool, batch| {
-            self.generator.take(now, port, pool, batch);
-        })
+        received
     }
 
     /// A generator that runs has the router's FastPath for itself.
