@@ -42,7 +42,7 @@ fn the_place_stays_from_line_to_line() {
     check("/", "", "/");
     check(
         "sett 0 x=1",
-        "bad command name sett (line 1 column 1) | 1:1 | sett 0 x=1 | one of: export, ip, queue, \
+        "bad command name sett (line 1 column 1) | 1:1 | sett 0 x=1 | one of: export, import, ip, queue, \
          system, tool, user",
         "/",
     );
