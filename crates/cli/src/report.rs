@@ -8,6 +8,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  wirespeed report html results/run.json --output run.html
   wirespeed report check results/run.json
   wirespeed report check iperf3.json --link 1G
   wirespeed report check table-2014.csv table-2016.csv --link CCR1072=8x10G")]
@@ -32,18 +33,54 @@ enum What {
         #[arg(long, value_name = "[DEVICE=]RATE", value_parser = link)]
         link: Vec<(String, f64)>,
     },
+    /// Draws results as one HTML page: charts, tables, where and how it was measured
+    Html {
+        /// Results of wirespeed
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The page
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Prints the tables of results again
+    Table {
+        /// Results of wirespeed
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let What::Check { files, link } = &arguments.what;
-    let read = |path: &PathBuf| {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Failure::Environment(format!("cannot read {}: {error}", path.display()))
-        })?;
-        Ok((path.display().to_string(), text))
-    };
+    match &arguments.what {
+        What::Check { files, link } => check(files, link),
+        What::Table { file } => {
+            print!("{}", report::render(&results(file)?));
+            Ok(())
+        }
+        What::Html { file, output } => {
+            let page = report::html::page(&results(file)?);
+            std::fs::write(output, page).map_err(|error| {
+                Failure::Environment(format!("cannot write {}: {error}", output.display()))
+            })
+        }
+    }
+}
+
+fn read(path: &PathBuf) -> Result<(String, String), Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::Environment(format!("cannot read {}: {error}", path.display()))
+    })?;
+    Ok((path.display().to_string(), text))
+}
+
+fn results(path: &PathBuf) -> Result<measure::Results, Failure> {
+    let (name, text) = read(path)?;
+    report::read(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
+}
+
+fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
     let files = files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
-    let known = Known { links: link.clone() };
+    let known = Known { links: link.to_vec() };
     let findings =
         check::check(&files, &known).map_err(|error| Failure::Usage(error.to_string()))?;
     for finding in &findings {

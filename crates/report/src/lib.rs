@@ -2,14 +2,18 @@
 //!
 //! ```text
 //! measure::Results ─┬─► table ─► text
+//!                   ├─► html ──► one page
 //!                   └─► json ──► file ──► json ─► Results
 //! ```
 //!
 //! Knows results and nothing else; never runs anything, never changes a number but to round it.
-//! Missing: **SVG and HTML**, **comparison of runs**, **latency tables**.
+//! Missing: **comparison of runs**, **CSV and Markdown**.
 
 // The performance table, as the documents print it.
 pub mod table;
+
+// The same as a page, with charts.
+pub mod html;
 
 // Result files.
 pub mod json;

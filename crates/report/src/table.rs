@@ -127,7 +127,12 @@ fn grid(rows: &[&Row], sizes: &[u32], columns: &[&Column]) -> String {
     out
 }
 
-fn find<'a>(rows: &[&'a Row], mode: Mode, configuration: &str, size: u32) -> Option<&'a Row> {
+pub(crate) fn find<'a>(
+    rows: &[&'a Row],
+    mode: Mode,
+    configuration: &str,
+    size: u32,
+) -> Option<&'a Row> {
     let key = (mode, configuration, size);
     rows.iter().find(|row| (row.mode, row.configuration.as_str(), row.frame_size) == key).copied()
 }
@@ -152,7 +157,7 @@ fn title(rows: &[&Row]) -> String {
 
 /// Modes and configurations in the documents' order; unknown configurations last, in the order in
 /// which they come.
-fn order<'a>(rows: &[&'a Row]) -> Vec<(Mode, &'a str)> {
+pub(crate) fn order<'a>(rows: &[&'a Row]) -> Vec<(Mode, &'a str)> {
     let mut all: Vec<(Mode, &str)> = vec![];
     for row in rows {
         let key = (row.mode, row.configuration.as_str());
@@ -165,7 +170,7 @@ fn order<'a>(rows: &[&'a Row]) -> Vec<(Mode, &'a str)> {
     all
 }
 
-fn label(mode: Mode, configuration: &str) -> String {
+pub(crate) fn label(mode: Mode, configuration: &str) -> String {
     let known = CONFIGURATIONS.iter().find(|(name, _)| *name == configuration);
     match (mode, known) {
         (Mode::Bridging, Some(("25-filter-rules", _))) => "25 bridge filter rules".into(),
@@ -175,7 +180,7 @@ fn label(mode: Mode, configuration: &str) -> String {
 }
 
 /// The letter behind a rate: one character, a blank for a rate that is the device's own.
-fn mark(row: &Row) -> &'static str {
+pub(crate) fn mark(row: &Row) -> &'static str {
     match (row.verdict, row.limited_by) {
         (_, Limit::Placement) => "p",
         (Verdict::Invalid, _) => "x",
@@ -197,18 +202,22 @@ const MARKS: [(&str, &str); 4] = [
 
 fn legend(rows: &[&Row]) -> String {
     let mut out = "\nMbps(L2): 10^6 bit/s of frames with FCS\n".to_string();
-    for (letter, meaning) in MARKS {
-        if rows.iter().any(|row| mark(row) == letter) {
-            let _ = writeln!(out, "{letter}  {meaning}");
-        }
-    }
-    for row in rows {
-        if let Some(remark) = &row.remark {
-            let name = label(row.mode, &row.configuration);
-            let _ = writeln!(out, "   {}, {name}, {} byte: {remark}", row.mode, row.frame_size);
-        }
+    for line in legend_of(rows) {
+        out += &line;
+        out.push('\n');
     }
     out
+}
+
+/// What the marks mean that are there, and the remarks, a line each.
+pub(crate) fn legend_of(rows: &[&Row]) -> Vec<String> {
+    let marks = MARKS.iter().filter(|(letter, _)| rows.iter().any(|row| mark(row) == *letter));
+    let marks = marks.map(|(letter, meaning)| format!("{letter}  {meaning}"));
+    let remarks = rows.iter().filter_map(|row| {
+        let (name, remark) = (label(row.mode, &row.configuration), row.remark.as_ref()?);
+        Some(format!("   {}, {name}, {} byte: {remark}", row.mode, row.frame_size))
+    });
+    marks.chain(remarks).collect()
 }
 
 /// The closing line of each size: how many times slower routing is with a configuration than

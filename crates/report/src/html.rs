@@ -1,0 +1,264 @@
+//! A result as one page: charts, tables, and where it was measured. No network, no script; by day,
+//! by night and on paper.
+
+// Line charts as SVG.
+mod chart;
+
+use crate::number::thousands;
+use crate::table::{find, label, legend_of, mark, order};
+use chart::{Chart, Series, escape};
+use measure::{Latency, Mode, Results, Row};
+use std::fmt::Write;
+
+/// The page, a whole HTML document.
+pub fn page(results: &Results) -> String {
+    let title = results.rows.first().map_or("no results", |row| row.device.as_str());
+    let mut body = format!("<h1>{}</h1>\n", escape(title));
+    body += &about(results);
+    for (device, cores) in parts(results) {
+        let rows = results.rows.iter();
+        let rows: Vec<&Row> =
+            rows.filter(|row| row.device == device && row.cores == cores).collect();
+        let how = match cores {
+            1 => "one core, fed from memory: only the device's own time counts".to_string(),
+            n => format!("{n} cores, in real time"),
+        };
+        let _ = writeln!(body, "<h2>{}: {how}</h2>", escape(device));
+        for mode in [Mode::Bridging, Mode::Routing] {
+            let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.mode == mode).collect();
+            if !rows.is_empty() {
+                body += &rates(mode, &rows);
+                body += &latencies(mode, &rows);
+            }
+        }
+        body += &table(results, &rows);
+    }
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n\
+         <style>\n{STYLE}</style>\n<main>\n{body}</main>\n</html>\n",
+        escape(title)
+    )
+}
+
+/// Devices and numbers of cores, in their order.
+fn parts(results: &Results) -> Vec<(&str, u32)> {
+    let mut parts: Vec<(&str, u32)> = vec![];
+    for row in &results.rows {
+        let part = (row.device.as_str(), row.cores);
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// Where and how.
+fn about(results: &Results) -> String {
+    let environment = &results.environment;
+    let cores = format!("{}, {} cores", environment.cpu, environment.cores);
+    let build = format!(
+        "{} build of {} for {}",
+        environment.build,
+        environment.commit,
+        environment.features.join(", ")
+    );
+    let seed = environment.seed.to_string();
+    let lines = [
+        ("When", environment.timestamp.as_str()),
+        ("Processor", &cores),
+        ("System", &environment.kernel),
+        ("Program", &build),
+        ("Command", &environment.command),
+        ("Seed", &seed),
+    ];
+    let mut out = "<dl>\n".to_string();
+    for (name, value) in lines {
+        let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", escape(value));
+    }
+    out + "</dl>\n"
+}
+
+fn sizes(rows: &[&Row]) -> Vec<u32> {
+    let mut sizes: Vec<u32> = rows.iter().map(|row| row.frame_size).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// RFC 2544 §26.1's graph: frame rate by frame size, with the theoretical rate, if there is a wire;
+/// else the tester's own, if it is known.
+fn rates(mode: Mode, rows: &[&Row]) -> String {
+    let sizes = sizes(rows);
+    let line = |name: String, value: &dyn Fn(u32) -> Option<f64>, reference| Series {
+        name,
+        points: sizes.iter().map(|&size| value(size)).collect(),
+        reference,
+    };
+    let configurations = order(rows).into_iter().map(|(mode, name)| {
+        let rate = |size| find(rows, mode, name, size).map(|row| row.kpps / 1e3);
+        line(label(mode, name), &rate, false)
+    });
+    let mut series: Vec<Series> = configurations.collect();
+    let of_size = |size: u32, value: fn(&Row) -> Option<f64>| {
+        let at_size = rows.iter().filter(|row| row.frame_size == size);
+        at_size
+            .filter_map(|row| value(row))
+            .fold(None, |best: Option<f64>, value| Some(best.map_or(value, |best| best.max(value))))
+    };
+    let wire: fn(&Row) -> Option<f64> =
+        |row| row.wire_mbps.map(|mbps| mbps / 8.0 / f64::from(row.frame().l1()));
+    let tester: fn(&Row) -> Option<f64> = |row| row.tester_pps.map(|pps| pps / 1e6);
+    for (name, value) in [("the wire", wire), ("the tester alone", tester)] {
+        if rows.iter().any(|row| value(row).is_some()) {
+            series.push(line(name.to_string(), &|size| of_size(size, value), true));
+            break;
+        }
+    }
+    let title = format!("{mode}: forwarding rate at the highest load offered");
+    let chart = Chart {
+        title,
+        y_name: "million frames per second",
+        x_name: "frame size, bytes with FCS",
+        x: sizes.iter().map(u32::to_string).collect(),
+        logarithmic: false,
+        series,
+        show: |value| format!("{value}"),
+    };
+    chart.svg()
+}
+
+/// Latencies of the smallest frames, from the best to the worst, every frame counted.
+fn latencies(mode: Mode, rows: &[&Row]) -> String {
+    let Some(size) = sizes(rows).first().copied() else { return String::new() };
+    let points = |latency: Latency| {
+        let Latency { min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = latency;
+        [min_ns, p50_ns, p99_ns, p999_ns, max_ns].map(|ns| Some(ns as f64)).to_vec()
+    };
+    let series = order(rows).into_iter().filter_map(|(mode, name)| {
+        let latency = find(rows, mode, name, size)?.latency?;
+        Some(Series { name: label(mode, name), points: points(latency), reference: false })
+    });
+    let chart = Chart {
+        title: format!("{mode}: latency of {size} byte frames at that load, every frame counted"),
+        y_name: "from sending to receiving",
+        x_name: "share of frames that are not slower",
+        x: ["fastest", "50 %", "99 %", "99.9 %", "slowest"].map(String::from).to_vec(),
+        logarithmic: true,
+        series: series.collect(),
+        show: |ns| wire_latency(ns as u64),
+    };
+    chart.svg()
+}
+
+fn wire_latency(ns: u64) -> String {
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{} µs", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{} ms", ns as f64 / 1e6),
+        _ => format!("{} s", ns as f64 / 1e9),
+    }
+}
+
+/// The documents' table, with the device's own time and the tax.
+fn table(results: &Results, rows: &[&Row]) -> String {
+    let sizes = sizes(rows);
+    let mut out =
+        "<table>\n<thead><tr><th rowspan=\"2\">Mode</th><th rowspan=\"2\">Configuration</th>"
+            .to_string();
+    for size in &sizes {
+        let _ = write!(out, "<th colspan=\"3\">{size} byte</th>");
+    }
+    out += "</tr>\n<tr>";
+    for _ in &sizes {
+        out += "<th>kpps</th><th>Mbps (L2)</th><th>tax</th>";
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for (mode, name) in order(rows) {
+        let _ = write!(out, "<tr><td>{mode}</td><td>{}</td>", escape(&label(mode, name)));
+        for &size in &sizes {
+            let Some(row) = find(rows, mode, name, size) else {
+                out += "<td>–</td><td>–</td><td>–</td>";
+                continue;
+            };
+            let tax = results.tax(row).filter(|_| name != "none");
+            let tax = tax.map_or(String::new(), |tax| format!("{tax:.2}"));
+            let _ = write!(
+                out,
+                "<td>{}<sup>{}</sup></td><td>{}</td><td>{tax}</td>",
+                thousands(row.kpps),
+                mark(row).trim(),
+                thousands(row.l2_mbps)
+            );
+        }
+        out += "</tr>\n";
+    }
+    out += "</tbody>\n</table>\n<p class=\"note\">Mbps (L2): 10<sup>6</sup> bit/s of frames with FCS. \
+            Tax: the rate of plain forwarding divided by this one.</p>\n";
+    for line in legend_of(rows) {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&line));
+    }
+    out
+}
+
+/// Colours are of Okabe and Ito's palette, which most eyes tell apart.
+const STYLE: &str = "\
+:root { --ink: #1a1c1e; --soft: #5b6168; --rule: #dfe3e6; --paper: #ffffff;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b1508a; --c4: #a87900; --c5: #2a8fc7; --c6: #6b6b6b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #a3abb3; --rule: #363b40; --paper: #16181a;
+  --c0: #5ab4ea; --c1: #ff8f4d; --c2: #3ecfa4; --c3: #e394c3; --c4: #e6b93d; --c5: #9ad8ff; --c6: #b8bcc0; } }
+@media print { :root { --ink: #000; --soft: #444; --rule: #ccc; --paper: #fff; } svg, table { break-inside: avoid; } }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 900px; margin: 2.5rem auto; padding: 0 1.25rem; }
+h1 { font-size: 1.7rem; margin: 0 0 1rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 1rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; color: var(--soft); font-size: .9rem; }
+dd { margin: 0; overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: 1.5rem; }
+th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
+th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
+thead tr:last-child th { text-align: right; } th { color: var(--soft); font-weight: 500; }
+.note { color: var(--soft); font-size: .85rem; margin: .4rem 0; }
+.chart { display: block; width: 100%; height: auto; margin: 1.5rem 0; font: 13px system-ui, sans-serif; }
+.chart text { fill: var(--ink); } .chart .title { font-weight: 600; font-size: 15px; }
+.chart .axis, .chart .tick { fill: var(--soft); } .grid { stroke: var(--rule); fill: none; }
+.line { fill: none; stroke-width: 2; } .lead { fill: none; stroke-width: 1; opacity: .6; }
+.line.reference { stroke: var(--soft); stroke-dasharray: 6 5; } .lead.reference { stroke: var(--soft); }
+.c0 { stroke: var(--c0); } circle.c0 { fill: var(--c0); } .c1 { stroke: var(--c1); } circle.c1 { fill: var(--c1); }
+.c2 { stroke: var(--c2); } circle.c2 { fill: var(--c2); } .c3 { stroke: var(--c3); } circle.c3 { fill: var(--c3); }
+.c4 { stroke: var(--c4); } circle.c4 { fill: var(--c4); } .c5 { stroke: var(--c5); } circle.c5 { fill: var(--c5); }
+.c6 { stroke: var(--c6); } circle.c6 { fill: var(--c6); } text.name { stroke: none; }
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The committed runs make pages that say what their files say.
+    #[test]
+    fn pages_of_committed_runs() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/");
+        for file in ["2026-11-20-epyc-1-core.json", "2026-11-20-epyc-2-cores.json"] {
+            let text = std::fs::read_to_string(folder.to_string() + file).unwrap();
+            let results = crate::read(&text).unwrap();
+            let page = page(&results);
+            for row in &results.rows {
+                assert!(page.contains(&thousands(row.kpps)), "{file}: {} is missing", row.kpps);
+            }
+            assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+            assert!(page.contains(&escape(&results.environment.command)), "{file}");
+            for forbidden in ["http://", "https://", "<script", "NaN", "inf"] {
+                assert!(!page.contains(forbidden), "{file}: {forbidden}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_measured_is_a_page_too() {
+        let results = Results {
+            schema: measure::result::SCHEMA.to_string(),
+            environment: measure::Environment::default(),
+            rows: vec![],
+        };
+        assert!(page(&results).contains("<h1>no results</h1>"));
+    }
+}
