@@ -1,3 +1,5 @@
+//! Simulated devices: steady, noisy, limited by the tester, and the reference's example.
+
 use super::*;
 use crate::Prng;
 use crate::trial::{Conditions, Counts};

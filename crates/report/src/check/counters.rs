@@ -70,7 +70,7 @@ fn rates(table: &Table, row: &Row, note: &mut Note) {
     }
     let text = format!("{tx} Mbps sent less {rx} received are {:.1} lost, not {lost}", tx - rx);
     // The test's length, as whole seconds: bits received over their rate.
-    const WRAP_MBIT: f64 = 4294.967_296;
+    const WRAP_MBIT: f64 = 4_294.967_296;
     let seconds = (WRAP_MBIT / missing).round();
     let wraps = seconds >= 1.0 && (missing * seconds / WRAP_MBIT - 1.0).abs() < 0.002;
     if wraps {

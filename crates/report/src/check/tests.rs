@@ -1,3 +1,5 @@
+//! What is found in the fixtures, and nothing else.
+
 use super::*;
 
 /// Fixtures: the tables of the source documents, and runs of iperf3.
@@ -166,14 +168,15 @@ fn iperf3_runs() {
     let (name, text) = read(&["iperf3-3.12-omit.json"]).remove(0);
     let fast = check(&[(name, text)], &Known { links: vec![(String::new(), 10e9)] }).unwrap();
     assert!(fast.iter().any(|finding| finding.text.contains("% above what the wire carries")));
-    let udp = |change: &dyn Fn(&mut serde_json::Value)| -> Vec<String> {
+    type Change<'a> = &'a dyn Fn(&mut serde_json::Value);
+    let udp = |change: Change| -> Vec<String> {
         let text = read(&["iperf3-3.12-udp.json"]).remove(0).1;
         let mut value = serde_json::from_str(&text).unwrap();
         change(&mut value);
         let findings = check(&[("x".into(), value.to_string())], &Known::default()).unwrap();
         findings.iter().map(ToString::to_string).collect()
     };
-    let cases: [(&dyn Fn(&mut serde_json::Value), &str); 5] = [
+    let cases: [(Change, &str); 5] = [
         (&|v| v["end"]["sum"]["lost_packets"] = 400.into(), "400 packets lost of 382"),
         (&|v| v["end"]["sum"]["lost_percent"] = 5.into(), "0 of 382 packets are 0.000 %, not 5"),
         (&|v| v["end"]["sum"]["bits_per_second"] = 2e8.into(), "Mbps, not 200.0"),

@@ -77,10 +77,10 @@ impl Chart<'_> {
         );
         for &tick in &ticks {
             let (y, text) = (y(tick), escape(&(self.show)(tick)));
-            let _ = write!(
+            let _ = writeln!(
                 svg,
                 "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>\
-                 <text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>\n",
+                 <text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
                 LEFT - 8.0,
                 y + 4.0
             );
