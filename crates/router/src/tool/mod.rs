@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A tool's [`Job`](config::Job) waits with its session and holds no reference to the router; what
-//! must happen while packets pass (matching a reply, counting a flow) is kept here, in [`Tools`],
+//! must happen while packets pass (matching a reply, counting a flow) is kept here, in `Tools`,
 //! under a number that the job knows. As long as no tool runs, a breath pays one branch for it.
 //!
 //! Packets of the router's own leave by LOCAL OUT and come back by LOCAL IN, as all others do.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Our own: RouterOS has nothing like it. The packet goes through the very code that carries
-//! packets, on a [trial](trial) router beside the real one; nothing is counted, sent, learnt or
+//! packets, on a trial router beside the real one; nothing is counted, sent, learnt or
 //! asked. So what it says is what will happen, dice and token buckets included, as long as nothing
 //! else comes first.
 //!

@@ -6,7 +6,7 @@
 //!  FORWARD    ▣ ▣   INPUT ▢ ▢   ┈ dashed: not built, everything passes
 //! ```
 //!
-//! The boxes are those of [`Step::ALL`], each drawn once for each group it stands in ([`layout`]);
+//! The boxes are those of [`Step::ALL`], each drawn once for each group it stands in (`layout`);
 //! a test sees to it that none is left out and that the groups' order is the flow's. Light and dark
 //! by the reader's preference; on paper it reads in black and white, since the lit way is also
 //! heavier and numbered.
