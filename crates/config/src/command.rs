@@ -160,6 +160,13 @@ pub trait Job<D: ?Sized>: Send {
         Vec::new()
     }
 
+    /// The user wants it to end. Whether it has more to say first, within seconds: then it is
+    /// polled on until it is done. A test's last frames are under way still when it is told so.
+    fn wind_up(&mut self, device: &mut D, now: Moment) -> bool {
+        let _ = (device, now);
+        false
+    }
+
     /// Ends it: called once, when it is interrupted and also after it was done or has failed.
     fn stop(&mut self, device: &mut D, now: Moment) {
         let _ = (device, now);

@@ -65,6 +65,13 @@ pub trait Host {
     /// RouterOS's words; the command has ended then.
     fn poll(&mut self, out: &mut Vec<Record>) -> Result<Progress, String>;
 
+    /// The user wants the command under way to end: waits, for seconds at most, until it has said
+    /// what it still has to say ([`Job::wind_up`](crate::Job::wind_up)). [`stop`](Self::stop) comes
+    /// next.
+    fn wind_up(&mut self, out: &mut Vec<Record>) {
+        let _ = out;
+    }
+
     /// Ends the command under way, if there is one.
     fn stop(&mut self);
 

@@ -261,8 +261,9 @@ impl<'a> Run<'a> {
             match progress {
                 Ok(Progress::Again(until)) => {
                     if !self.host.wait(until) {
+                        self.host.wind_up(&mut records);
                         self.host.stop();
-                        yielded(self, &[], true);
+                        yielded(self, &records, true);
                         return Err(Error::interrupted(at));
                     }
                 }

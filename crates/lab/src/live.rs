@@ -14,7 +14,7 @@
 use crate::clock::Clock;
 use crate::gate::{Gate, Turn};
 use crate::node::{self, Node, Socket};
-use crate::underway::{Files, Underway};
+use crate::underway::{Files, Underway, WIND_UP};
 use config::{Call, Host, Item, Menu, Progress, Record, Status, Tree};
 use port::{MemoryPort, affinity};
 use router::compiler::Compiler;
@@ -187,7 +187,12 @@ impl Shared {
         if let Some(why) = &*lock(&self.failed) {
             return Err(format!("failure: the device has stopped: {why}"));
         }
-        Ok(self.gate.enter(|body| with(&mut body.node, self.clock.now())))
+        Ok(self.gate.enter(|Body { node, .. }| {
+            node.in_session(true);
+            let result = with(node, self.clock.now());
+            node.in_session(false);
+            result
+        }))
     }
 }
 
@@ -327,6 +332,20 @@ impl Host for LiveHost {
             // Without a node the poll is left out, and says so itself.
             let _ = shared.with(|node, now| poll(node, now));
         })
+    }
+
+    fn wind_up(&mut self, out: &mut Vec<Record>) {
+        let LiveHost { shared, underway, .. } = self;
+        let mut goes_on = underway.wind_up(|with| {
+            let _ = shared.with(|node, now| with(node, now));
+        });
+        let end = self.now() + WIND_UP;
+        while goes_on && self.now() < end {
+            match self.poll(out) {
+                Ok(Progress::Again(at)) => thread::sleep(at.min(end).since(self.now())),
+                _ => goes_on = false,
+            }
+        }
     }
 
     fn stop(&mut self) {

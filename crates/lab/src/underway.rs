@@ -11,6 +11,7 @@ use config::{Call, Job, Progress, Record, Started};
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 use wire::Moment;
 
 /// The longest file a device reads: a full BGP table as a script, and a capture, are shorter.
@@ -99,6 +100,9 @@ pub(crate) struct Underway {
     files: Files,
 }
 
+/// How long a command that is to end may take for it.
+pub(crate) const WIND_UP: Duration = Duration::from_secs(3);
+
 impl Underway {
     pub(crate) fn new(files: Files) -> Underway {
         Underway { job: None, files }
@@ -157,6 +161,15 @@ impl Underway {
             }
             (polled, written) => written.and(polled),
         }
+    }
+
+    /// Tells the command that it is to end; whether it is to be polled until it is done.
+    pub(crate) fn wind_up(&mut self, with: impl FnOnce(&mut dyn FnMut(&mut Node, Moment))) -> bool {
+        let mut goes_on = false;
+        if let Some(job) = &mut self.job {
+            with(&mut |node, now| goes_on = job.wind_up(node, now));
+        }
+        goes_on
     }
 
     /// Ends the command, if there is one.

@@ -14,7 +14,7 @@
 
 use crate::live::Interrupt;
 use crate::node::{Node, Socket};
-use crate::underway::{Files, Underway};
+use crate::underway::{Files, Underway, WIND_UP};
 use config::{Call, Host, Progress, Record, Status, Tree};
 use port::{SimulatedPort, Slab};
 use std::time::Duration;
@@ -213,6 +213,18 @@ impl Host for WorldHost<'_> {
         let WorldHost { world, underway, place, .. } = self;
         let now = world.now;
         underway.poll(out, |poll| poll(world.node_mut(*place), now))
+    }
+
+    fn wind_up(&mut self, out: &mut Vec<Record>) {
+        let WorldHost { world, underway, place, .. } = self;
+        let now = world.now;
+        let mut goes_on = underway.wind_up(|with| with(world.node_mut(*place), now));
+        while goes_on && self.world.now < now + WIND_UP {
+            match self.poll(out) {
+                Ok(Progress::Again(at)) => self.world.advance(at),
+                _ => goes_on = false,
+            }
+        }
     }
 
     fn stop(&mut self) {

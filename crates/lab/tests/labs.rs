@@ -163,6 +163,34 @@ fn what_is_not_as_expected_fails() {
     }
 }
 
+/// A test without an end is ended at the step's limit; what it sent has come by then, and its totals
+/// are shown all the same.
+#[test]
+fn an_interrupted_test_shows_its_totals() {
+    let lab = "
+name: endless
+topology:
+  nodes: { a: , b: }
+  links: [ { endpoints: [a:ether1, b:ether1], delay: 10ms } ]
+steps:
+  - node: b
+    run: /ip address add address=1.1.1.2/24 interface=ether1
+  - node: a
+    run: |
+      /ip address add address=1.1.1.1/24 interface=ether1
+      /tool traffic-generator packet-template
+      add name=t header-stack=mac,ip,udp ip-dst=1.1.1.1 ip-gateway=1.1.1.2 interface=ether1
+      ..
+      quick tx-template=t packet-size=60 pps=1000
+";
+    let (_, transcript) = run(&plan(lab, Time::Virtual));
+    let total = transcript.lines().rfind(|line| line.starts_with("TOT    TOT"));
+    let counts =
+        "29 971 480.0kbps        29 971 480.0kbps             0             0      0bps 20ms";
+    assert!(total.is_some_and(|total| total.contains(counts)), "{transcript}");
+    assert!(transcript.contains("interrupted"), "{transcript}");
+}
+
 #[test]
 fn a_session_stays_where_it_was() {
     let (_, transcript) = run(&steps(

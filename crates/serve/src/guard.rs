@@ -97,6 +97,10 @@ impl Host for Guard<'_> {
         self.host.poll(out)
     }
 
+    fn wind_up(&mut self, out: &mut Vec<Record>) {
+        self.host.wind_up(out);
+    }
+
     fn stop(&mut self) {
         self.host.stop();
     }

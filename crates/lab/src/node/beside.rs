@@ -79,6 +79,10 @@ impl Job<Node> for OfRouter {
         self.0.take_files()
     }
 
+    fn wind_up(&mut self, node: &mut Node, now: Moment) -> bool {
+        self.0.wind_up(&mut node.router, now)
+    }
+
     fn stop(&mut self, node: &mut Node, now: Moment) {
         self.0.stop(&mut node.router, now);
     }

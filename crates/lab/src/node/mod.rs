@@ -143,6 +143,11 @@ impl Node {
         }
     }
 
+    /// Says that a session has the node between two breaths, or has it no longer.
+    pub(crate) fn in_session(&mut self, begins: bool) {
+        self.router.in_session(begins);
+    }
+
     /// Notes how long a breath took, for `cpu-load`.
     #[inline]
     pub fn breathed(&mut self, from: Moment, to: Moment, busy: bool) {

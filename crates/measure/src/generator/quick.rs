@@ -119,6 +119,12 @@ impl<D: AsMut<Generator> + ?Sized> Job<D> for Quick {
         Ok(Progress::Done(Reply::Nothing))
     }
 
+    /// The totals are shown when all that is under way has come.
+    fn wind_up(&mut self, device: &mut D, now: Moment) -> bool {
+        self.stop(device, now);
+        self.test.is_some()
+    }
+
     /// The senders stop; what is under way is still counted, for `stats`.
     fn stop(&mut self, device: &mut D, now: Moment) {
         let generator = device.as_mut();
