@@ -314,8 +314,10 @@ fn from_files() {
         path.display().to_string()
     };
     let one = file("one.rsc", "/ip address add address=1.1.1.1/24 interface=ether1\n");
-    let two = file("two.rsc", ":put [/ip address print count-only]\n/nowhere\n");
-    let (out, err, code) = piped(&[&one, &two], "");
+    // Ends elsewhere; the second begins at the root all the same.
+    let one_and_a_half = file("half.rsc", "/ip firewall filter\n");
+    let two = file("two.rsc", ":put [ip address print count-only]\n/nowhere\n");
+    let (out, err, code) = piped(&[&one, &one_and_a_half, &two], "");
     assert_eq!((out.as_str(), code), ("1\n", Some(1)));
     assert!(err.starts_with(&format!("wirespeed: {two}:2:2: bad command name nowhere")), "{err}");
 

@@ -99,6 +99,8 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
         })?;
         let name = file.display().to_string();
         script::run(&mut remote, &name, &String::from_utf8_lossy(&text))?;
+        // The next script, and whoever types, begins at the root.
+        script::run(&mut remote, &name, "/")?;
     }
     if options.files.is_empty() || options.stay {
         return interactive::run(options, remote);

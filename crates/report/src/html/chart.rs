@@ -39,7 +39,7 @@ pub(super) struct Series {
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 78.0;
 /// Of the drawing; behind it stand the lines' names.
-const RIGHT: f64 = 590.0;
+const RIGHT: f64 = 610.0;
 const TOP: f64 = 46.0;
 const BOTTOM: f64 = 330.0;
 const HEIGHT: f64 = 386.0;
@@ -105,7 +105,7 @@ impl Chart<'_> {
     }
 
     fn lines(&self, svg: &mut String, x: impl Fn(usize) -> f64, y: impl Fn(f64) -> f64) {
-        let mut names: Vec<(f64, f64, usize)> = vec![]; // place, the line's end, which
+        let mut names: Vec<(f64, (f64, f64), usize)> = vec![]; // place, the line's end, which
         for (n, series) in self.series.iter().enumerate() {
             let class = self.class(n);
             let mut path = String::new();
@@ -129,8 +129,8 @@ impl Chart<'_> {
                 }
             }
             let _ = writeln!(svg, "<path class=\"line {class}\" d=\"{path}\"/>");
-            if let Some((_, y)) = last {
-                names.push((y, y, n));
+            if let Some((x, y)) = last {
+                names.push((y, (x, y), n));
             }
         }
         // From top to bottom, pushed apart where they would lie on each other.
@@ -145,15 +145,15 @@ impl Chart<'_> {
             *at = at.min(most);
             most = *at - LINE;
         }
-        for (at, end, n) in names {
+        for (at, (x, end), n) in names {
             let (class, name) = (self.class(n), escape(&self.series[n].name));
             let _ = writeln!(
                 svg,
                 "<path class=\"lead {class}\" d=\"M{:.0} {end:.1}L{:.0} {at:.1}\"/>\
                  <text class=\"name {class}\" x=\"{:.0}\" y=\"{:.1}\">{name}</text>",
+                x + 7.0,
                 RIGHT - 2.0,
-                RIGHT + 18.0,
-                RIGHT + 24.0,
+                RIGHT + 4.0,
                 at + 4.0
             );
         }

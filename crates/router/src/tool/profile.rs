@@ -17,9 +17,9 @@
 //!
 //! Cost: while no profile runs, a branch a breath and one a box of the slow path; the replay of
 //! recipes is compiled a second time with marks, so that its usual form has none.
-//! `cargo bench -p router --bench profile` compares off and on in turns of one run: on a machine
-//! busy with other work 46.00 and 46.60 ns a packet of FastPath (+1.3 %), 70.02 and 69.54 ns of
-//! recipes behind 25 rules (−0.7 %), so about one percent, with one percent of noise.
+//! `cargo bench -p router --bench profile` compares off and on in turns of one run: 13.75 and 13.78 ns
+//! a packet of FastPath, 20.66 and 20.75 of recipes behind 25 rules; over three runs +0.25 to +0.37 %
+//! and +0.43 to +0.76 %. (With two readings of the clock a breath it was 1.33 %.)
 //!
 //! Missing: **logging** and **routing** apart (they count where they happen), and **other cores**
 //! (a router is on one).
