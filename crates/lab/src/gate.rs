@@ -13,8 +13,8 @@
 //! Never fair among sessions, never bounded by what a session does inside: that is to be short.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 /// What a thread works on, and others look at.
@@ -26,6 +26,8 @@ pub struct Gate<T> {
     turns: AtomicU64,
     /// The worker sleeps, or is gone: nobody needs to wait for its turn.
     away: AtomicBool,
+    /// Woken when a session has been in: it may have left something to do.
+    worker: OnceLock<Thread>,
     /// Sessions come one at a time; the number of turns when the last one left.
     sessions: Mutex<u64>,
 }
@@ -38,6 +40,7 @@ impl<T> Gate<T> {
             wanted: AtomicBool::new(false),
             turns: AtomicU64::new(0),
             away: AtomicBool::new(true),
+            worker: OnceLock::new(),
             sessions: Mutex::new(0),
         }
     }
@@ -55,12 +58,17 @@ impl<T> Gate<T> {
         self.wanted.store(false, Ordering::Release);
         let result = with(&mut content);
         *last = self.turns.load(Ordering::Acquire);
+        drop(content);
+        if let Some(worker) = self.worker.get().filter(|_| self.away.load(Ordering::Acquire)) {
+            worker.unpark();
+        }
         result
     }
 
     /// Lets the worker have it for as long as nobody else wants it and `turn` says so; each call of
     /// `turn` is a turn, between two of which sessions may come in.
     pub fn work(&self, mut turn: impl FnMut(&mut T) -> Turn) {
+        self.worker.get_or_init(thread::current);
         loop {
             self.away.store(false, Ordering::Release);
             let mut content = self.lock();
@@ -191,9 +199,9 @@ mod tests {
         for _ in 0..1000 {
             gate.enter(|n| *n += 1);
         }
-        // It sleeps at some time, and wakes then.
+        // It sleeps at some time, and a session wakes it.
         while !worker.is_finished() {
-            worker.thread().unpark();
+            gate.enter(|_| ());
             thread::yield_now();
         }
         assert_eq!(gate.enter(|n| *n), 1000);

@@ -60,6 +60,8 @@ const YIELD: Duration = Duration::from_millis(2);
 const SLEEP: Duration = Duration::from_micros(200);
 const DOZE: Duration = Duration::from_millis(20);
 const LONG_SLEEP: Duration = Duration::from_millis(1);
+/// Nothing comes where no cable is; sessions wake it.
+const NO_CABLE_SLEEP: Duration = Duration::from_millis(10);
 
 /// How long a session waits for another one's change.
 const EDIT: Duration = Duration::from_secs(10);
@@ -171,8 +173,13 @@ impl Shared {
                     idle if idle < SPIN => Turn::Again,
                     idle if idle < YIELD => Turn::Sleep(Duration::ZERO),
                     idle => {
-                        let most = if idle < DOZE { SLEEP } else { LONG_SLEEP };
-                        Turn::Sleep(most.min(node.next_due(end).since(end)))
+                        let has_cable = sockets.iter().any(|socket| socket.cable().is_some());
+                        let (most, due) = match idle < DOZE {
+                            true => (SLEEP, Some(node.next_due(end))),
+                            false if has_cable => (LONG_SLEEP, Some(node.next_due(end))),
+                            false => (NO_CABLE_SLEEP, node.next_errand(end)),
+                        };
+                        Turn::Sleep(due.map_or(most, |due| most.min(due.since(end))))
                     }
                 }
             });

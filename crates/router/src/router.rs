@@ -300,18 +300,20 @@ impl Router {
             self.flush(now, ports);
             self.ask_ports(ports);
         }
-        self.profiler.end(due || received > 0);
+        self.profiler.end(received > 0, due);
         received
     }
 
     /// When the next breath has something to do, if nothing is received until then: chores, a queue
     /// that lets a packet go, or what a tool has sent. Not before `now`.
     pub fn next_due(&self, now: Moment) -> Moment {
-        if self.tools.sent {
-            return now;
-        }
-        let queues = self.queues.next_deadline().unwrap_or(self.chores_at);
-        self.chores_at.min(queues).max(now)
+        self.next_errand(now).map_or(self.chores_at, |due| due.min(self.chores_at)).max(now)
+    }
+
+    /// The same without chores, which may be late where no packets come: `None` if there is nothing
+    /// else.
+    pub fn next_errand(&self, now: Moment) -> Option<Moment> {
+        if self.tools.sent { Some(now) } else { self.queues.next_deadline() }
     }
 
     /// Where the dice of `random` start from. Two routers of one seed throw alike.

@@ -160,6 +160,11 @@ impl Node {
         self.generator.next_due(now).map_or(router, |due| due.max(now).min(router))
     }
 
+    /// The same without the router's chores, if there is anything else.
+    pub fn next_errand(&self, now: Moment) -> Option<Moment> {
+        [self.router.next_errand(now), self.generator.next_due(now)].into_iter().flatten().min()
+    }
+
     /// The router.
     pub fn router(&self) -> &Router {
         &self.router

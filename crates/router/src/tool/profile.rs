@@ -9,7 +9,8 @@
 //! True shares: the time of all breaths is measured while a profile runs, and shared out in the
 //! proportions of those that are looked at box by box. What reading the counter costs is measured
 //! first, taken off each reading and shown as `profiling`. While a session has the router
-//! ([`Router::in_session`]), time is management's; after a breath with nothing to do it is idle.
+//! ([`Router::in_session`]), time is management's; after a breath that received nothing it is idle,
+//! for its owner may sleep then.
 //!
 //! The router reads no clock: its owner gives it one for this purpose
 //! ([`Router::set_profiler`]; [`port::cycles::NOW`]). In virtual time there is none, and nothing to
@@ -204,11 +205,11 @@ impl Profiler {
         }
     }
 
-    /// It ends, having done something or not.
+    /// It ends, having received something, or done something else that was due, or neither.
     #[inline]
-    pub(crate) fn end(&mut self, worked: bool) {
+    pub(crate) fn end(&mut self, received: bool, worked: bool) {
         if self.running != 0 {
-            self.end_breath(worked);
+            self.end_breath(received, worked);
         }
     }
 
@@ -262,17 +263,22 @@ impl Profiler {
     }
 
     #[cold]
-    fn end_breath(&mut self, worked: bool) {
+    fn end_breath(&mut self, received: bool, worked: bool) {
         if self.sampling {
             self.mark(Ethernet as u8);
             self.sampling = false;
-            if worked {
+            if received || worked {
                 for (sum, time) in self.sampled.iter_mut().zip(self.breath) {
                     *sum += time;
                 }
             }
         }
-        self.state = if worked { State::Busy } else { State::Idle };
+        match (received, worked) {
+            (true, _) => self.state = State::Busy,
+            // Chores, and then perhaps a sleep.
+            (false, true) => self.share_out(State::Idle),
+            (false, false) => self.state = State::Idle,
+        }
     }
 
     /// Up to now time belongs to the state there was.
@@ -472,7 +478,7 @@ mod tests {
         }
         let mut profiler = Profiler { clock: Some(ticks), ..Profiler::default() };
         profiler.begin();
-        profiler.end(true);
+        profiler.end(true, false);
         assert_eq!(profiler.busy, 0, "nothing is measured while no profile runs");
         profiler.start();
         assert_eq!(profiler.reading, 10);
@@ -485,7 +491,7 @@ mod tests {
                 profiler.at(Step::FilterForward);
                 profiler.at(Step::PhysicalOut);
             }
-            profiler.end(works);
+            profiler.end(works, false);
             if n % 8 == 0 {
                 profiler.in_session(true);
                 profiler.in_session(false);
@@ -495,6 +501,14 @@ mod tests {
         let of = |facility: Facility| shares[facility as usize];
         assert!((of(Firewall) * 2).abs_diff(of(Networking)) <= 1, "{shares:?}");
         assert!(of(Idle) > 0 && of(Management) > 0 && of(Unclassified) == 0, "{shares:?}");
+        // What follows chores is idle, the chores are not.
+        profiler.begin();
+        profiler.end(false, true);
+        profiler.begin();
+        profiler.end(false, true);
+        profiler.begin();
+        assert_eq!((profiler.busy, profiler.managed), (20, 0));
+        assert!(profiler.idle >= 20, "{}", profiler.idle);
         profiler.stop();
         assert!(!profiler.sampling);
     }
