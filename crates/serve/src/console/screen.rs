@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Text  ─► lines ─► a page is full? ─► -- [Q quit|D dump|down]      (prints only)
-//! Frame ─► up over the last frame, erase, draw ─► -- [Q quit|D dump|C-z pause]
+//! Frame ─► up over the last frame, erase, draw, cut at the edges ─► -- [Q quit|D dump|C-z pause]
 //! ```
 //!
 //! Without a terminal there are no pages and no hints, and frames stand one below the other. Keys
@@ -180,18 +180,13 @@ impl<W: Write> Screen<W> {
 
     fn draw(&mut self, frame: &str) -> io::Result<()> {
         self.erase_frame()?;
-        // A frame higher than the screen could not be drawn over: its first lines are shown.
+        // What goes beyond the screen could not be drawn over: lines are cut at both edges.
+        let lines = frame.lines().take(self.rows - 2);
         let mut rows = 0;
-        for line in frame.split_inclusive('\n') {
-            let more = self.rows_of(line);
-            if rows + more >= self.rows {
-                break;
-            }
-            self.out.write_all(line.as_bytes())?;
-            rows += more;
-            if !line.ends_with('\n') {
-                self.out.write_all(b"\n")?;
-            }
+        for line in lines {
+            let line = line.char_indices().nth(self.columns).map_or(line, |(end, _)| &line[..end]);
+            writeln!(self.out, "{line}")?;
+            rows += 1;
         }
         self.has_printed = true;
         self.drawn = rows;
@@ -283,13 +278,13 @@ mod tests {
         let mut screen = screen(Some((10, 6)));
         screen.frame("a\nb\n").unwrap();
         assert_eq!(seen(&screen), format!("a\nb\n{MONITOR}"));
-        screen.frame("12345678901\n").unwrap();
-        assert!(seen(&screen).ends_with(&format!("\r^[2A^[J12345678901\n{MONITOR}")));
+        screen.frame("123456789äbc\n").unwrap();
+        assert!(seen(&screen).ends_with(&format!("\r^[2A^[J123456789ä\n{MONITOR}")));
         screen.pause().unwrap();
         screen.frame("c\n").unwrap();
         assert!(seen(&screen).ends_with(&format!("\r^[K{PAUSED}")));
         screen.pause().unwrap();
-        assert!(seen(&screen).ends_with(&format!("\r^[2A^[Jc\n{MONITOR}")));
+        assert!(seen(&screen).ends_with(&format!("\r^[1A^[Jc\n{MONITOR}")));
         screen.dump().unwrap();
         screen.frame("d\n").unwrap();
         assert!(seen(&screen).ends_with(&format!("{MONITOR}\r^[K{MONITOR}\r^[Jd\n{MONITOR}")));
