@@ -147,8 +147,8 @@ fn at_a_terminal() {
     terminal.ends(
         "[admin@MikroTik] /ip address> print\n\
          Flags: X - disabled, I - invalid, D - dynamic\n \
-         #   ADDRESS    NETWORK INTERFACE\n \
-         0   1.1.1.1/24 1.1.1.0 ether1\n\
+         #   ADDRESS            NETWORK         INTERFACE\n \
+         0   1.1.1.1/24         1.1.1.0         ether1\n\
          [admin@MikroTik] /ip address>\n",
     );
 

@@ -188,9 +188,10 @@ impl Sheet {
                     (Form::Runs, Layout::Stats | Layout::StatsDetail) => {
                         is_counter(p) || tells_apart(menu, p)
                     }
-                    // All but counters.
+                    // All but counters, unless those are all there is to say.
                     (Form::Runs, Layout::Brief) => !is_counter(p),
-                    _ => true,
+                    (_, Layout::AsValue) => true,
+                    _ => !is_counter(p) || !is_configured(menu),
                 }
         };
         let properties = match form {
@@ -245,7 +246,7 @@ impl Sheet {
         match self.form {
             Form::Runs => {
                 self.n_flags = n_flags.max(2);
-                legend(self.menu)
+                legend(self.menu, self.width)
             }
             Form::Table => {
                 self.n_flags = n_flags.max(1);
@@ -273,7 +274,7 @@ impl Sheet {
                 let Sheet { n_digits, n_flags, .. } = *self;
                 let title = self.line(&titles);
                 let title = format!("{:>n_digits$} {:n_flags$} {title}", "#", "");
-                format!("{}{}\n", legend(self.menu), title.trim_end())
+                format!("{}{}\n", legend(self.menu, self.width), title.trim_end())
             }
             Form::Lines | Form::Terse | Form::ValueList => String::new(),
         }
@@ -348,12 +349,28 @@ fn value_list(row: &Row) -> String {
     text
 }
 
-/// `Flags: X - disabled, D - dynamic `: the menu's flags, whether any item has them or not.
-fn legend(menu: &Menu) -> String {
-    let flags = flags(menu).into_iter();
-    let flags: Vec<String> =
-        flags.map(|Flag { letter, name, .. }| format!("{letter} - {name}")).collect();
-    format!("Flags: {} \n", flags.join(", "))
+/// `Flags: X - disabled, D - dynamic `: the menu's flags, whether any item has them or not, in lines
+/// of `width` characters.
+fn legend(menu: &Menu, width: usize) -> String {
+    let flags = flags(menu);
+    let mut text = String::new();
+    let mut used = 0;
+    for (i, Flag { letter, name, .. }) in flags.iter().enumerate() {
+        let end = if i + 1 < flags.len() { ", " } else { " " };
+        let flag = format!("{letter} - {name}{end}");
+        if i == 0 {
+            text += "Flags: ";
+        } else if used + flag.len() > width {
+            text.push('\n');
+            used = 0;
+        }
+        used += flag.len() + if i == 0 { text.len() } else { 0 };
+        text += &flag;
+    }
+    if !flags.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 struct Flag {
@@ -407,6 +424,11 @@ fn tells_apart(menu: &Menu, property: &Property) -> bool {
         Some(key) => property.name == key || property.access == Access::Required,
         None => properties(menu, false).take(2).any(|first| first.name == property.name),
     }
+}
+
+/// Whether the user has a say in its items; else they are what the device tells.
+fn is_configured(menu: &Menu) -> bool {
+    matches!(menu.kind, MenuKind::Union { .. }) || properties(menu, false).next().is_some()
 }
 
 /// Whether it counts something: a number that nothing bounds, or a rate.

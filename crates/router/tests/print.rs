@@ -155,11 +155,11 @@ fn addresses_and_neighbours() {
         &mut rig,
         "/ip address disable 1\n/ip address print",
         r#"Flags: X - disabled, I - invalid, D - dynamic
- #   ADDRESS       NETWORK  INTERFACE
- 0   10.0.1.254/24 10.0.1.0 ether1
+ #   ADDRESS            NETWORK         INTERFACE
+ 0   10.0.1.254/24      10.0.1.0        ether1
  1 X ;;; to the lab
-     10.0.2.254/24 10.0.2.0 ether2
- 2   10.0.3.254/24 10.0.3.0 lan"#,
+     10.0.2.254/24      10.0.2.0        ether2
+ 2   10.0.3.254/24      10.0.3.0        lan"#,
     );
     check(
         &mut rig,
@@ -194,7 +194,8 @@ fn routes() {
     check(
         &mut rig,
         "/ip route print",
-        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, B - blackhole, U - unreachable, P - prohibit
+        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static,
+B - blackhole, U - unreachable, P - prohibit
  #      DST-ADDRESS    PREF-SRC   GATEWAY  DISTANCE
  0 A S  0.0.0.0/0                 10.0.2.1 1
  1   S  10.9.0.0/16               10.0.7.1 5
@@ -207,7 +208,8 @@ fn routes() {
     check(
         &mut rig,
         "/ip route print detail where active !blackhole",
-        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, B - blackhole, U - unreachable, P - prohibit
+        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static,
+B - blackhole, U - unreachable, P - prohibit
  0 A S  dst-address=0.0.0.0/0 gateway=10.0.2.1 distance=1 type=unicast
         gateway-status=10.0.2.1 reachable via ether2
 
@@ -295,14 +297,16 @@ fn fasttrack() {
     check(
         &mut rig,
         "/ip firewall connection print",
-        r#"Flags: E - expected, S - seen-reply, A - assured, C - confirmed, D - dying, F - fasttrack, s - srcnat, d - dstnat
+        r#"Flags: E - expected, S - seen-reply, A - assured, C - confirmed, D - dying,
+F - fasttrack, s - srcnat, d - dstnat
  #     PR.. SRC-ADDRESS           DST-ADDRESS           TCP-STATE   TIMEOUT
  0 SCF udp  10.0.1.1:1000         10.0.2.1:2000                     8s"#,
     );
     check(
         &mut rig,
         "/ip firewall connection print detail",
-        r#"Flags: E - expected, S - seen-reply, A - assured, C - confirmed, D - dying, F - fasttrack, s - srcnat, d - dstnat
+        r#"Flags: E - expected, S - seen-reply, A - assured, C - confirmed, D - dying,
+F - fasttrack, s - srcnat, d - dstnat
  0 SCF protocol=udp src-address=10.0.1.1:1000 dst-address=10.0.2.1:2000
        reply-src-address=10.0.2.1:2000 reply-dst-address=10.0.1.1:1000
        timeout=8s orig-packets=1 orig-bytes=28 orig-fasttrack-packets=0

@@ -58,7 +58,7 @@ fn unites() {
     let cases = [
         (
             "print",
-            "Flags:  \n #   NAME   TYPE MTU\n 0   ether1 some 1500\n 1   ether2 some 1500\n 2   lan    some",
+            " #   NAME   TYPE MTU\n 0   ether1 some 1500\n 1   ether2 some 1500\n 2   lan    some",
         ),
         ("print count-only where name~\"ether\"", "2"),
         (":put [find type=some]; :put [find name=lan]", "*1;*2;*3\n*3"),

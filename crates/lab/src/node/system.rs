@@ -87,7 +87,6 @@ static CPU: Menu = Menu {
     path: "/system resource cpu",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
     properties: &[
-        Property::flag("dynamic", 'D', "Always: nobody can type a processor."),
         Property::new("cpu", Type::Text, "Its name.").read_only().column(),
         Property::new("load", Type::Text, "Share of time it was busy.").read_only().column(),
         Property::new("irq", Type::Text, "Always 0: ports are polled.").read_only().column(),

@@ -17,13 +17,13 @@ pub const ADDRESS: Menu = Menu {
         Property::flag("invalid", 'I', "Its interface does not run."),
         Property::new("address", Type::Cidr, "The address and its network's length; /32 if none.")
             .required()
-            .column(),
+            .wide(18),
         Property::new(
             "network",
             Type::Address,
             "The network's address; it follows from the address and must agree with it.",
         )
-        .column(),
+        .wide(15),
         Property::new("interface", INTERFACES, "The interface it is on.").required().column(),
         Property::missing("broadcast", "the network's last address is used"),
         Property::new("actual-interface", INTERFACES, "The interface it is on.").read_only(),
