@@ -76,7 +76,7 @@ fn help_shows_an_example_and_nothing_that_is_not_there() {
     let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
     let names: Vec<_> =
         commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, ["bench", "calc", "help"], "{help}");
+    assert_eq!(names, ["bench", "lab", "console", "calc", "report", "help"], "{help}");
 }
 
 #[test]
