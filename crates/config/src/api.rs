@@ -225,7 +225,7 @@ impl Run<'_> {
         let query = Query::new(menu, &request.queries)?;
         let mut from = None;
         if let Some(numbers) = request.attribute("from").filter(|_| menu.is_list()) {
-            let ids = self.select(menu, &selector(numbers), menu.path)?;
+            let ids = self.select(menu, &bare(numbers), menu.path)?;
             from = Some(ids.into_iter().collect::<HashSet<_>>());
         }
         let wanted = wanted(request);
@@ -290,7 +290,7 @@ impl Run<'_> {
             let is_selector = matches!(name.as_str(), ".id" | "numbers");
             let parameter = command.parameters.iter().find(|parameter| parameter.name == name);
             if is_selector && command.unnamed == Unnamed::Items {
-                words.push(selector(value));
+                words.push(bare(value));
             } else if let Some(parameter) = parameter {
                 // A flag is said by its name: `=once=`.
                 let flag = value.is_empty() && matches!(parameter.kind, crate::Type::Bool);
@@ -382,7 +382,7 @@ fn words(menu: &'static Menu, verb: Verb, request: &Request) -> Result<Vec<Word>
                 if !items.is_empty() {
                     return Err(Trap::unknown(name));
                 }
-                items.push(selector(value));
+                items.push(bare(value));
                 continue;
             }
             ("destination", Verb::Move) | ("value-name", Verb::Get | Verb::Unset) => (name, true),
@@ -392,8 +392,14 @@ fn words(menu: &'static Menu, verb: Verb, request: &Request) -> Result<Vec<Word>
             _ => return Err(Trap::unknown(name)),
         };
         let slots = crate::arguments::slots(menu, &[]);
-        if !extra && !slots.contains_key(name.as_str()) {
+        // `=!name=` unsets, as `!name` does in a script.
+        let unset = name.strip_prefix('!').filter(|_| !extra);
+        if !extra && !slots.contains_key(unset.unwrap_or(name)) {
             return Err(Trap::unknown(name));
+        }
+        if unset.is_some() {
+            words.push(bare(name));
+            continue;
         }
         let empty_flag =
             value.is_empty() && matches!(slots.get(name.as_str()), Some(Slot::Disabled));
@@ -411,7 +417,8 @@ fn word(name: &str, value: &str) -> Word {
     Word { at, name: Some((name.to_string(), Operator::Equal)), value: vec![value], value_at: at }
 }
 
-fn selector(items: &str) -> Word {
+/// A word without a name: which items, or `!name`.
+fn bare(text: &str) -> Word {
     let at = At::default();
-    Word { at, name: None, value: vec![Part::Plain(items.to_string())], value_at: at }
+    Word { at, name: None, value: vec![Part::Plain(text.to_string())], value_at: at }
 }

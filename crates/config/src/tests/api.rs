@@ -58,6 +58,13 @@ fn changing() {
         ],
         "ret 1m\n",
     );
+    for unset in ["=!ageing-time= =!comment=", "=!comment =!ageing-time"] {
+        let set = format!("/interface/bridge/set =.id=*E {unset}");
+        check(
+            &[add, "/interface/bridge/set =.id=*E =ageing-time=1m", &set, print],
+            &format!("=.id=*E{lan}=disabled=true\n"),
+        );
+    }
     check(&[add, "/interface/bridge/unset =.id=*E =value-name=admin-mac"], "");
     let rules = ["/ip/firewall/filter/add =chain=a", "/ip/firewall/filter/add =chain=b"];
     let order = "/ip/firewall/filter/print =.proplist=chain,rate";
