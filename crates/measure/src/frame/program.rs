@@ -36,9 +36,8 @@ pub(crate) struct Program {
 struct Patch {
     at: usize,
     width: usize,
-    /// The bits that change, and the others as they stay.
+    /// The bits that change. The others may be a length's, which differs from frame to frame.
     mask: u64,
-    stays: u64,
     source: Source,
     /// Per checksum and byte, last byte first: 256 if it is the high half of a word, 1 if it is
     /// the low half, 0 if it is not covered.
@@ -129,7 +128,7 @@ impl FramePlan {
         for sum in &sums {
             sum.write(&mut image, longest - shortest, 0, 0);
         }
-        let patches = self.varying.iter().map(|varying| patch(varying, &image, &coverages, prng));
+        let patches = self.varying.iter().map(|varying| patch(varying, &coverages, prng));
         let program = Program {
             patches: patches.collect(),
             sums,
@@ -219,7 +218,7 @@ impl FramePlan {
     }
 }
 
-fn patch(varying: &Varying, image: &[u8], coverages: &[Coverage], prng: &mut Prng) -> Patch {
+fn patch(varying: &Varying, coverages: &[Coverage], prng: &mut Prng) -> Patch {
     let Varying { at, width, mask, ref values, pick } = *varying;
     let mut weights = [[0; 8]; MAX_SUMS];
     let mut touches = 0;
@@ -229,16 +228,7 @@ fn patch(varying: &Varying, image: &[u8], coverages: &[Coverage], prng: &mut Prn
         }
         touches |= u8::from(weights.iter().any(|weight| *weight > 0)) << i;
     }
-    let stays = get(&image[at..at + width]) & !mask;
-    Patch {
-        at,
-        width,
-        mask,
-        stays,
-        source: Source::new(values.clone(), pick, prng),
-        weights,
-        touches,
-    }
+    Patch { at, width, mask, source: Source::new(values.clone(), pick, prng), weights, touches }
 }
 
 impl Program {
@@ -277,7 +267,8 @@ impl Program {
             if patch.at + patch.width > end {
                 continue;
             }
-            put(&mut bytes[patch.at..patch.at + patch.width], value | patch.stays);
+            let field = &mut bytes[patch.at..patch.at + patch.width];
+            put(field, value | get(field) & !patch.mask);
             for (i, varied) in varied.iter_mut().enumerate().take(self.sums.len()) {
                 if patch.touches >> i & 1 == 1 {
                     *varied += weigh(value, &patch.weights[i]);

@@ -187,6 +187,24 @@ fn refused() {
     );
 }
 
+#[test]
+fn what_varies_around_a_length_leaves_it() {
+    for mask in [0, 0xff00_00ff_ff00] {
+        let mut plan = plan(false, Transport::UdpChecksum);
+        plan.lengths = (FrameLen::without_fcs(100), FrameLen::without_fcs(101));
+        plan.varying = vec![field(15, 6, mask)];
+        let mut stream = plan.build(5, 9, 1).unwrap();
+        for sequence in 0..16 {
+            let frame = next(&mut stream);
+            assert_eq!(
+                faults(&plan, &frame, sequence),
+                Vec::<String>::new(),
+                "{mask:x} {frame:x?}"
+            );
+        }
+    }
+}
+
 fn transports() -> impl Strategy<Value = Transport> {
     prop_oneof![Just(Transport::Udp), Just(Transport::UdpChecksum), Just(Transport::Tcp)]
 }
