@@ -12,7 +12,7 @@ use super::inject::{Replay, Sent};
 use super::menu::template::{bytes, hex};
 use super::menu::{COUNT, INTERFACES, PORTS, STREAMS, TEMPLATES};
 use super::plan::NoTest;
-use super::quick::Quick;
+use super::quick::{Quick, Start};
 use super::stats;
 use config::{Call, Command, Display, Job, Progress, Property, Record, Reply, Started, Type};
 use config::{Unnamed, Value};
@@ -180,12 +180,11 @@ pub fn start<D: AsMut<Generator> + ?Sized>(
     let records = |records: Vec<Record>| -> Started<D> { Started::Job(Box::new(Once(records))) };
     Ok(match (call.command.menu, call.command.name) {
         (MENU, "quick") => Started::Job(Box::new(Quick::new(call.clone(), now))),
-        (MENU, "start") => {
-            generator.begin(call, now).map_err(|why| match why {
-                NoTest::Wait(why) | NoTest::Bad(why) => why,
-            })?;
-            nothing()
-        }
+        (MENU, "start") => match generator.begin(call, now) {
+            Ok(_) => nothing(),
+            Err(NoTest::Bad(why)) => return Err(why),
+            Err(NoTest::Wait(_)) => Started::Job(Box::new(Start::new(call.clone(), now))),
+        },
         (MENU, "stop") => {
             match &mut generator.test {
                 Some(test) => test.stop(now),

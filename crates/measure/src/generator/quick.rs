@@ -5,8 +5,8 @@
 //!                                                                   second ─► TOT lines
 //! ```
 //!
-//! Missing: **TOT lines when it is interrupted** (a command that is interrupted says no more): give
-//! a `duration`, or look at `stats stream print` afterwards, where they stand as well.
+//! Interrupted, it sums up what there was. `start` begins a test as `quick` does, and leaves it
+//! alone.
 
 use super::plan::NoTest;
 use super::test::Test;
@@ -19,6 +19,33 @@ use wire::Moment;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Between two looks at the test.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// `start`, while neighbours have yet to answer.
+pub(super) struct Start {
+    call: Call,
+    give_up: Moment,
+}
+
+impl Start {
+    pub(super) fn new(call: Call, now: Moment) -> Start {
+        Start { call, give_up: now + PATIENCE }
+    }
+}
+
+impl<D: AsMut<Generator> + ?Sized> Job<D> for Start {
+    fn poll(
+        &mut self,
+        device: &mut D,
+        now: Moment,
+        _out: &mut Vec<Record>,
+    ) -> Result<Progress, String> {
+        match device.as_mut().begin(&self.call, now) {
+            Ok(_) => Ok(Progress::Done(Reply::Nothing)),
+            Err(NoTest::Wait(_)) if now < self.give_up => Ok(Progress::Again(now + LOOK)),
+            Err(NoTest::Wait(why) | NoTest::Bad(why)) => Err(why),
+        }
+    }
+}
 
 pub(super) struct Quick {
     call: Call,

@@ -33,7 +33,8 @@ static ETHERNET: Menu = Menu {
 
 /// The box's addresses, 1.1.1.1 to 3.3.3.3, and neighbours at .254 that answer when they like.
 struct Hosts {
-    silent: bool,
+    /// Nobody answers before.
+    silent_until: Moment,
     asked: Vec<(usize, Ipv4Addr)>,
 }
 
@@ -66,9 +67,9 @@ impl Surroundings for Hosts {
         (0..3).find(|port| own(*port).octets()[..3] == to.octets()[..3]).map(|port| (port, to))
     }
 
-    fn resolve(&mut self, _now: Moment, port: usize, address: Ipv4Addr) -> Option<MacAddr> {
+    fn resolve(&mut self, now: Moment, port: usize, address: Ipv4Addr) -> Option<MacAddr> {
         self.asked.push((port, address));
-        (!self.silent && address.octets()[3] == 254).then_some(GATEWAY_MAC)
+        (now >= self.silent_until && address.octets()[3] == 254).then_some(GATEWAY_MAC)
     }
 }
 
@@ -115,7 +116,7 @@ impl Box_ {
         let mut new = Box_ {
             interpreter,
             generator: Generator::new(),
-            hosts: Hosts { silent: false, asked: vec![] },
+            hosts: Hosts { silent_until: Moment::ZERO, asked: vec![] },
             pool: slab.pool(),
             slab,
             ports: vec![plain(one), FaultyPort::new(two, faults, 7), plain(three)],

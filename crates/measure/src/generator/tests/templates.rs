@@ -71,15 +71,21 @@ fn an_empty_set_resolves_again() {
 #[test]
 fn a_neighbour_that_does_not_answer_is_waited_for() {
     let mut b = Box_::new();
-    b.hosts.silent = true;
+    b.hosts.silent_until = Moment::from_nanos(u64::MAX);
     b.run("/tool traffic-generator packet-template add name=a ip-gateway=1.1.1.254 ip-dst=2.2.2.2");
     let (text, _) = b.run("/tool traffic-generator packet-template print");
     assert!(text.contains(";;; no ARP reply of 1.1.1.254 on ether1"), "{text}");
     let begun = b.now;
-    let error = b.fails("/tool traffic-generator quick tx-template=a duration=1s");
-    assert_eq!(error, "failure: a: no ARP reply of 1.1.1.254 on ether1");
-    assert!(b.now.since(begun) >= Duration::from_secs(3));
-    b.hosts.silent = false;
+    for (tests, command) in [(1, "quick"), (2, "start")] {
+        let error = b.fails(&format!("/tool traffic-generator {command} tx-template=a"));
+        assert_eq!(error, "failure: a: no ARP reply of 1.1.1.254 on ether1");
+        assert!(b.now.since(begun) >= tests * Duration::from_secs(3));
+    }
+    b.hosts.silent_until = b.now + Duration::from_secs(1);
+    b.run("/tool traffic-generator packet-template set a");
+    b.run("/tool traffic-generator start tx-template=a pps=10");
+    assert!(b.generator.is_running() && b.now >= b.hosts.silent_until);
+    b.run("/tool traffic-generator stop");
     let (_, records) =
         b.run("/tool traffic-generator quick tx-template=a pps=10 packet-size=60 duration=1s");
     assert_eq!(whole(total(&records), "tx-packet"), 10);
