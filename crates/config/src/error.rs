@@ -86,6 +86,19 @@ impl Error {
         self.text == "interrupted"
     }
 
+    /// Fills in the offending line, of a file: its line numbers are not those of what was typed.
+    pub(crate) fn locate_in(self, file: &str, script: &str) -> Error {
+        if !self.source.is_empty() {
+            return self;
+        }
+        let mut error = self.locate(script);
+        if !error.is_interruption() {
+            let more = if error.help.is_empty() { "" } else { "\n" };
+            error.help = format!("in file {file}{more}{}", error.help);
+        }
+        error
+    }
+
     /// Fills in the offending line.
     pub(crate) fn locate(mut self, script: &str) -> Error {
         // An imported file has filled in its own.

@@ -47,7 +47,7 @@ impl Run<'_> {
         };
         (self.place, self.script) = (place, here);
         self.depth -= DEPTH;
-        result.map_err(|error| error.locate(&script))?;
+        result.map_err(|error| error.locate_in(&name, &script))?;
         self.print_text("\nScript file loaded and executed successfully\n");
         Ok(Reply::Nothing)
     }

@@ -44,7 +44,9 @@ fn a_failed_import_leaves_nothing() {
         assert_eq!(bench.device.tree, before, "{script}");
     }
     let error = bench.session.run("/import bad.rsc", How::Typed, &mut bench.device, &mut |_| {});
-    assert_eq!(error.map_err(|error| error.source), Err("add nme=b".to_string()));
+    let error = error.map(|_| ()).unwrap_err();
+    assert_eq!(error.source, "add nme=b");
+    assert!(error.help.starts_with("in file bad.rsc\nparameters are"), "{}", error.help);
     assert_eq!(
         bench.types(
             ":do { /import bad.rsc } on-error={ :put caught }\n/interface bridge add name=x"
