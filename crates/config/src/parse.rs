@@ -91,7 +91,10 @@ impl Type {
             Type::Enum(words) => pick(words.iter().copied(), text).map(text_value),
             Type::Reference(menus) => names.resolve(menus, text).map(Value::Text),
             Type::Address => address(text).map(Value::Address),
-            Type::Cidr => cidr(text),
+            Type::Cidr => cidr(text).map_err(|mismatch| match mismatch {
+                Mismatch::Invalid(_) => Mismatch::Invalid(self.describe()),
+                other => other,
+            }),
             Type::Range => range(text),
             Type::Mac => mac(text).map(Value::Mac),
             Type::MacMask => match text.split_once('/') {

@@ -197,6 +197,10 @@ fn wording_and_place() {
 
 /// (script, the end of the help).
 const HELP: &[(&str, &str)] = &[
+    (
+        "/ip address add address=10.0.0.300/24 interface=ether1",
+        "address takes an address and prefix length, as 1.2.3.4/24",
+    ),
     ("/ip adress", "one of: address, export, firewall; did you mean address?"),
     (
         "/ip firewall filter add chain=x protocol=tpc",
