@@ -371,7 +371,7 @@ fn the_sniffer_keeps_and_writes_frames() {
     let shown = rig.run("/tool sniffer packet print");
     let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
     assert_eq!(
-        shown[1..],
+        shown,
         [
             " #   TIME  INTERFACE SRC-ADDRESS            DST-ADDRESS       IP-PROTOCOL SIZE",
             " 0   1.234 ether1    10.0.1.1:4000          10.0.2.1:53 (dns) udp         1000",
