@@ -107,16 +107,18 @@ impl Run<'_> {
 
     /// `comment items "text"`.
     pub(crate) fn comment(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
+        let words = ["numbers", "comment"];
+        for (word, expected) in line.words.iter().zip(words) {
+            if word.name.as_ref().is_some_and(|(name, _)| name != expected) {
+                return Err(Error::end_of_command(word.at));
+            }
+        }
         let [selector, word] = line.words else {
-            let words = ["numbers", "comment"];
             return match line.words.get(2) {
                 Some(surplus) => Err(Error::end_of_command(surplus.at)),
                 None => Err(missing(line, &words[line.words.len()..].join(" "))),
             };
         };
-        if word.name.as_ref().is_some_and(|(name, _)| name != "comment") {
-            return Err(Error::end_of_command(word.at));
-        }
         let ids = self.select(menu, selector, line.path)?;
         let comment = Some(self.text_of(word, line.path)?);
         self.change(menu, line, &ids, "change", &Changes { comment, ..Changes::default() })

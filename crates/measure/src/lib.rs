@@ -13,7 +13,7 @@
 //! [`wire::FrameLen`], every rate names its layer.
 //!
 //! Never knows what it measures: no device, no router.
-//! Missing: **the RFC procedures and their searches**.
+//! Missing: **the RFC procedures** (their search, MLRsearch, is there).
 
 // Seeded random numbers.
 pub mod prng;
