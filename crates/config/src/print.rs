@@ -194,8 +194,7 @@ impl Run<'_> {
                     options.follow = Some(Follow::Only);
                     continue;
                 }
-                // Frames stand below each other where they cannot replace each other.
-                (None, Some("append")) => continue,
+                (None, Some("append")) => return Err(Error::missing(word.at, "print append")),
                 (Some((name, Operator::Equal)), _) if name == "from" && menu.is_list() => {
                     let from = self.select(menu, word, line.path)?;
                     options.from = Some(from.into_iter().collect());
