@@ -107,17 +107,22 @@ impl Run<'_> {
 
     /// `comment items "text"`.
     pub(crate) fn comment(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
-        let words = ["numbers", "comment"];
-        for (word, expected) in line.words.iter().zip(words) {
-            if word.name.as_ref().is_some_and(|(name, _)| name != expected) {
-                return Err(Error::end_of_command(word.at));
+        const NAMES: [&str; 2] = ["numbers", "comment"];
+        let mut given = [None; 2];
+        for word in line.words {
+            let place = match &word.name {
+                Some((name, _)) => NAMES.iter().position(|known| known == name),
+                None => given.iter().position(Option::is_none),
+            };
+            match place.filter(|&place| given[place].is_none()) {
+                Some(place) => given[place] = Some(word),
+                None => return Err(Error::end_of_command(word.at)),
             }
         }
-        let [selector, word] = line.words else {
-            return match line.words.get(2) {
-                Some(surplus) => Err(Error::end_of_command(surplus.at)),
-                None => Err(missing(line, &words[line.words.len()..].join(" "))),
-            };
+        let [Some(selector), Some(word)] = given else {
+            let absent = NAMES.iter().zip(given).filter(|(_, word)| word.is_none());
+            let absent: Vec<&str> = absent.map(|(name, _)| *name).collect();
+            return Err(missing(line, &absent.join(" ")));
         };
         let ids = self.select(menu, selector, line.path)?;
         let comment = Some(self.text_of(word, line.path)?);

@@ -181,9 +181,9 @@ impl<'s, 'a> Scan<'s, 'a> {
                         return place;
                     }
                     Err(_) if is_last && step.is_empty() && self.at_end() => return path,
-                    // `put`, without its colon.
-                    Err(_) if relative && is_last && i == 0 && global::shape(&text).is_some() => {
-                        self.global(start, place);
+                    // `put` or `/put`, without its colon.
+                    Err(_) if first && is_last && i == 0 && global::shape(&text).is_some() => {
+                        self.global(step_at, path);
                         return place;
                     }
                     refused => {
@@ -422,6 +422,8 @@ impl<'s, 'a> Scan<'s, 'a> {
             match c {
                 '"' | '[' | '(' | '{' | '$' => self.value(Parameter::ANY, ""),
                 _ if is_blank(c) => self.bump(Class::Plain),
+                // The statement goes on in the next line.
+                '\\' if self.continuation() => {}
                 _ => self.bump(Class::Error),
             }
         }
