@@ -1,5 +1,6 @@
 //! Arguments that are no plain words or numbers.
 
+use lab::bench::Kind;
 use measure::Mode;
 use std::time::Duration;
 use wire::FrameLen;
@@ -26,6 +27,17 @@ pub(crate) fn mode(text: &str) -> Result<Mode, String> {
         "bridging" => Ok(Mode::Bridging),
         "routing" => Ok(Mode::Routing),
         _ => Err("the modes are: bridging, routing".to_string()),
+    }
+}
+
+/// A device to measure.
+pub(crate) fn device(text: &str) -> Result<Kind, String> {
+    match text {
+        "wirespeed" => Ok(Kind::Memory),
+        "linux" => Ok(Kind::Linux),
+        "wirespeed-veth" => Ok(Kind::Wirespeed),
+        "external" => Ok(Kind::External),
+        _ => Err("the devices are: wirespeed, linux, wirespeed-veth, external".to_string()),
     }
 }
 

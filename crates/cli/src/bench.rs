@@ -1,11 +1,12 @@
 //! `wirespeed bench`: the performance table.
 
 use crate::arguments;
+use crate::external;
 use crate::failure::Failure;
 use crate::progress::Shown;
 use clap::Args;
 use flate2::bufread::MultiGzDecoder;
-use lab::bench::Plan;
+use lab::bench::{BenchError, Kind, Plan, veth};
 use lab::configuration::ALL;
 use lab::placement::{self, Pair};
 use lab::routes::Table;
@@ -23,10 +24,30 @@ Examples:
   wirespeed bench
   wirespeed bench --quick --cores 1 --json results.json
   wirespeed bench --modes routing --configurations none,bgp-table --routes prefixes.txt.gz
+  wirespeed bench --device linux,wirespeed --compare --quick
+  wirespeed bench --device external --port a=xdp:eth1 --port b=packet:eth2
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 environment")]
 pub(crate) struct Arguments {
-    /// All rows in under 40 seconds: trials of 200ms
+    /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, between two
+    /// veths), wirespeed-veth (the built-in router in the kernel's place), external (whatever is
+    /// connected to two ports)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "wirespeed",
+          value_parser = arguments::device)]
+    device: Vec<Kind>,
+
+    /// Measure the devices by turns, on veths made alike, and compare each with the first
+    #[arg(long)]
+    compare: bool,
+
+    /// With --compare, how many turns the devices take [default: 9; with --quick 6, the fewest that
+    /// can say anything]
+    #[arg(long, value_name = "N", requires = "compare",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    turns: Option<u32>,
+
+    /// All rows in under 40 seconds: trials of 200ms. With --compare: 64 byte only, trials of 100ms,
+    /// no full table
     #[arg(long)]
     quick: bool,
 
@@ -35,8 +56,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2))]
     cores: Option<u32>,
 
-    /// Frame sizes in bytes, FCS included
-    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "64,512,1518",
+    /// Frame sizes in bytes, FCS included [default: 64,512,1518]
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',',
           value_parser = arguments::frame_len)]
     sizes: Vec<FrameLen>,
 
@@ -65,6 +86,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    #[command(flatten)]
+    external: external::Connected,
+
     /// A progress bar without colours (the table has none)
     #[arg(long)]
     no_color: bool,
@@ -86,12 +110,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let created = File::options().create(true).append(true).open(path);
         created.map_err(|error| cannot("write the results to", path, &error))?;
     }
-    let n = plan.configurations.len() * plan.sizes.len();
+    let n = plan.devices.len() * plan.configurations.len() * plan.sizes.len();
     let mut shown = Shown::new(n, !arguments.no_color);
-    let environment = environment(arguments.seed);
+    let environment = environment(arguments.seed, &plan);
     let results = lab::bench::run(&plan, &environment, |progress| shown.show(&progress));
     drop(shown);
-    let results = results.map_err(|error| Failure::Failed(error.to_string()))?;
+    let results = results.map_err(|error| match error {
+        BenchError::Unavailable(_) => Failure::Environment(error.to_string()),
+        _ => Failure::Failed(error.to_string()),
+    })?;
     print!("{}", report::render(&results));
     if let Some(path) = &arguments.json {
         let text = report::write(&results).map_err(|error| Failure::Failed(error.to_string()))?;
@@ -106,25 +133,66 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         (arguments.modes.is_empty() || arguments.modes.contains(mode))
             && (arguments.configurations.is_empty() || arguments.configurations.contains(name))
     };
-    let configurations: Vec<_> = ALL.iter().filter(|c| asked(&c.mode, &c.name)).collect();
+    let mut configurations: Vec<_> = ALL.iter().filter(|c| asked(&c.mode, &c.name)).collect();
+    let external = arguments.external.read(&arguments.device, arguments.compare)?;
+    if external.is_some() {
+        external::narrow(&mut configurations, &arguments.modes, &arguments.configurations)?;
+    }
     if configurations.is_empty() {
         let there: Vec<_> =
             ALL.iter().filter(|c| arguments.modes.contains(&c.mode)).map(|c| c.name).collect();
         let text = format!("no such row: the configurations of this mode are {}", there.join(", "));
         return Err(Failure::Usage(text));
     }
-    let mut sizes = arguments.sizes.clone();
+    let (quick, compare) = (arguments.quick, arguments.compare);
+    let devices = devices(arguments)?;
+    let mut sizes = match (arguments.sizes.as_slice(), quick && compare) {
+        ([], true) => vec![FrameLen::MIN],
+        ([], false) => [64, 512, 1518].map(FrameLen::with_fcs).to_vec(),
+        (asked, _) => asked.to_vec(),
+    };
     sizes.sort_unstable();
     sizes.dedup();
-    let default = if arguments.quick { 200 } else { 1000 };
+    if quick && compare && arguments.configurations.is_empty() {
+        // Feeding it takes longer than all other rows.
+        configurations.retain(|row| row.name != "bgp-table");
+    }
+    let default = match (quick, compare) {
+        (true, true) => 100,
+        (true, false) => 200,
+        (false, _) => 1000,
+    };
+    let turns = arguments.turns.unwrap_or(if quick { 6 } else { 9 });
     Ok(Plan {
+        devices,
         pair: pair(arguments.cores)?,
         sizes,
         configurations,
         duration: arguments.duration.unwrap_or(Duration::from_millis(default)),
         seed: arguments.seed,
         table: arguments.routes.as_deref().map(read_routes).transpose()?,
+        turns: compare.then_some(turns),
+        external,
     })
+}
+
+/// The devices, each once. Those that are compared are all on veths.
+fn devices(arguments: &Arguments) -> Result<Vec<Kind>, Failure> {
+    let mut devices: Vec<Kind> = Vec::new();
+    for kind in &arguments.device {
+        let kind = match kind {
+            Kind::Memory if arguments.compare => Kind::Wirespeed,
+            kind => kind.clone(),
+        };
+        if !devices.contains(&kind) {
+            devices.push(kind);
+        }
+    }
+    if arguments.compare && devices.len() < 2 {
+        let text = "--compare takes two devices: --device linux,wirespeed".to_string();
+        return Err(Failure::Usage(text));
+    }
+    Ok(devices)
 }
 
 /// The processors of a run on two cores; none for one on one core.
@@ -169,7 +237,18 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     Failure::Environment(format!("cannot {what} {}: {error}{advice}", path.display()))
 }
 
-fn environment(seed: u64) -> Environment {
+fn environment(seed: u64, plan: &Plan) -> Environment {
+    // An external device's settings are not known here.
+    let wired = plan.devices.iter().any(|kind| !matches!(kind, Kind::Memory | Kind::External));
+    Environment {
+        sysctls: if wired { machine::sysctls() } else { Vec::new() },
+        offloads: if wired { vec![veth::OFFLOADS.to_string()] } else { Vec::new() },
+        ..in_memory(seed)
+    }
+}
+
+/// Where and how something is measured that never leaves memory.
+pub(crate) fn in_memory(seed: u64) -> Environment {
     Environment {
         cpu: machine::cpu(),
         cores: machine::cores() as u32,
@@ -180,5 +259,6 @@ fn environment(seed: u64) -> Environment {
         timestamp: clock::timestamp(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
         seed,
+        ..Environment::default()
     }
 }

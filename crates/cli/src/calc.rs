@@ -109,8 +109,17 @@ enum What {
         /// IP packet sizes in bytes
         #[arg(value_name = "BYTES,…", value_delimiter = ',',
               default_value = "128,256,512,1024,1500,9000",
-              value_parser = clap::value_parser!(u32).range(53..=65535))]
+              value_parser = clap::value_parser!(u32).range(29..=65535))]
         packets: Vec<u32>,
+        /// UDP instead of TCP
+        #[arg(long, conflicts_with = "no_timestamps")]
+        udp: bool,
+        /// TCP without time stamps (net.ipv4.tcp_timestamps=0)
+        #[arg(long)]
+        no_timestamps: bool,
+        /// Bytes of options in the IPv4 header, a multiple of 4
+        #[arg(long, value_name = "BYTES", default_value_t = 0)]
+        ip_options: u32,
     },
     /// Data rates of 802.11n and ac (all widths and guard intervals), or ad
     Wireless {
@@ -183,11 +192,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 None => println!("that is within the limit for ever"),
             }
         }
-        What::Iperf3 { packets } => {
+        What::Iperf3 { packets, udp, no_timestamps, ip_options } => {
+            let (timestamps, ip_options) = (!no_timestamps, *ip_options);
+            let headers = tcp::Headers { udp: *udp, timestamps, ip_options };
+            let of = |&packet: &u32| {
+                let made = tcp::iperf3_with(packet, headers).map(|iperf3| (packet, iperf3));
+                made.ok_or_else(|| {
+                    let least = headers.bytes() + 1;
+                    Failure::Usage(format!(
+                        "no packet of {packet} bytes: these headers take {} of at least {least}, \
+                         and IP options are 0 to 40 bytes, a multiple of 4",
+                        headers.bytes()
+                    ))
+                })
+            };
+            let rows = packets.iter().map(of).collect::<Result<Vec<_>, Failure>>()?;
             println!("packet      -M      -l   to L3   to L2");
-            for packet in packets {
-                let Some(iperf3) = tcp::iperf3(*packet) else { continue };
-                let tcp::Iperf3 { mss, length, l3, l2 } = iperf3;
+            for (packet, iperf3) in rows {
+                let tcp::Iperf3 { mss, length, l3, l2, .. } = iperf3;
+                let mss = if headers.udp { "-".to_string() } else { mss.to_string() };
                 println!("{packet:>6} {mss:>7} {length:>7} {l3:>7.4} {l2:>7.4}");
             }
         }

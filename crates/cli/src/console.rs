@@ -8,6 +8,7 @@
 use crate::failure::Failure;
 use crate::served::Served;
 use clap::Args;
+use lab::state::Labs;
 use serve::Client;
 use serve::console::{self, Options};
 use std::net::ToSocketAddrs;
@@ -21,6 +22,7 @@ Examples:
   wirespeed console                                   a device in memory, to try things on
   wirespeed console configs/nat.rsc                   does this script run?
   wirespeed console --stay configs/nat.rsc            and then look at what came of it
+  wirespeed console edge                              the router edge, which runs here
   wirespeed console --connect 192.0.2.1 --user admin  a device that runs
   wirespeed console --connect unix:/run/dut.sock
   echo '/ip route print' | wirespeed console --connect 192.0.2.1
@@ -28,8 +30,9 @@ Examples:
 In the console ? explains, Tab completes, Q ends what runs on and /quit ends the console.
 A password is asked for, or taken from WIRESPEED_PASSWORD.")]
 pub(crate) struct Arguments {
-    /// Scripts to run, instead of lines from the terminal
-    #[arg(value_name = "FILE.rsc")]
+    /// Scripts to run, instead of lines from the terminal; or, first, the name of a router that runs
+    /// on this machine
+    #[arg(value_name = "[NAME] FILE.rsc")]
     files: Vec<PathBuf>,
     /// The device's API; without it the device is made here, in memory
     #[arg(long, value_name = "unix:PATH|HOST[:PORT]")]
@@ -54,7 +57,13 @@ const API_PORT: u16 = 8728;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
-    let Arguments { files, connect, user, stay, ports } = arguments;
+    let Arguments { mut files, mut connect, user, stay, ports } = arguments;
+    if connect.is_none()
+        && let Some(socket) = files.first().and_then(|name| running(name))
+    {
+        files.remove(0);
+        connect = Some(format!("unix:{}", socket.display()));
+    }
     // Kept until the console has ended.
     let mut server = None;
     let mut password = None;
@@ -82,6 +91,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         console::Failure::Script(text) => Failure::Failed(text),
         console::Failure::Environment(text) => Failure::Environment(text),
     })
+}
+
+/// The console of the router of this name, if it runs here and no file is called so.
+fn running(name: &Path) -> Option<PathBuf> {
+    let text = name.to_str().filter(|text| !text.contains('/') && !text.starts_with('.'))?;
+    let info = if name.exists() { None } else { Labs::ours().ok()?.find(text) };
+    info?.nodes.into_iter().find(|node| node.name == text).map(|node| node.socket)
 }
 
 /// With RouterOS's port, if none is given.

@@ -2,7 +2,10 @@
 //!
 //! ```text
 //! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
+//!            ├─► test ──► lab::suite (a plan) ─► report (tables, page, JSON) ─► stdout, files
+//!            ├─► iperf3 ─► lab::iperf3 (a plan) ─► report (tables, JSON) ─► stdout, file
 //!            ├─► lab ───► lab (nodes, links, steps) ─► transcript ─► stdout
+//!            ├─► router ─► lab::real (a node on interfaces), serve ─► until it is ended
 //!            ├─► console ─► serve (a terminal) ══ API ══ a device
 //!            ├─► calc  ─► wire::units ─► stdout
 //!            └─► report ─► report::check ─► stdout
@@ -11,7 +14,7 @@
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 environment (a file that cannot be read, too few
 //! cores, a processor too old). Results go to stdout, progress and errors to stderr.
 //! Never holds logic worth testing by itself.
-//! Missing: **test, router, btest, speed-test**.
+//! Missing: **btest, speed-test**.
 
 // Arguments that are no plain words or numbers.
 mod arguments;
@@ -21,16 +24,26 @@ mod bench;
 mod calc;
 // `wirespeed console`.
 mod console;
+// What `wirespeed bench --device external` is told.
+mod external;
 // Why a command ended, and the exit code of it.
 mod failure;
+// `wirespeed iperf3`.
+#[cfg(target_os = "linux")]
+mod iperf3;
 // `wirespeed lab`.
 mod labs;
 // What is shown while something takes long.
 mod progress;
 // `wirespeed report`.
 mod report;
+// `wirespeed router`.
+#[cfg(target_os = "linux")]
+mod router;
 // A node in this process, as a server sees it.
 mod served;
+// `wirespeed test`.
+mod test;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -47,8 +60,16 @@ struct Arguments {
 enum Command {
     /// The performance table: forwarding rates by mode, configuration and frame size
     Bench(bench::Arguments),
+    /// A plan: the benchmarks of RFC 2544, 8219, 2889, 9693, and their criteria
+    Test(test::Arguments),
+    /// The iperf3 method: real iperf3 processes in pairs, node to node and through a router
+    #[cfg(target_os = "linux")]
+    Iperf3(iperf3::Arguments),
     /// Topologies of nodes and links: bring one up, type, see whether all is as expected
     Lab(labs::Arguments),
+    /// The router on real interfaces
+    #[cfg(target_os = "linux")]
+    Router(router::Arguments),
     /// RouterOS's console: on a device that runs, or on one made in memory
     Console(console::Arguments),
     /// Wire speed, layers, tunnels, capacity, TCP, token buckets, wireless rates
@@ -61,7 +82,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Iperf3(arguments) => iperf3::run(&arguments),
         Command::Lab(arguments) => labs::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Router(arguments) => router::run(arguments),
         Command::Console(arguments) => console::run(arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Calc(arguments) => calc::run(&arguments),

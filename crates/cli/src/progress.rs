@@ -28,17 +28,35 @@ impl Shown {
 
     pub(crate) fn show(&mut self, progress: &Progress<'_>) {
         match (progress, &self.bar) {
-            (Progress::Begin(what, frame), Some(bar)) => {
-                bar.set_message(format!("{}, {}, {} byte", what.mode, what.name, frame.l2()));
+            (Progress::Begin(device, what, frame), Some(bar)) => {
+                let (mode, name, size) = (what.mode, what.name, frame.l2());
+                bar.set_message(format!("{device}: {mode}, {name}, {size} byte"));
             }
             (Progress::Begin(..), None) => {}
             (Progress::Done(_), Some(bar)) => bar.inc(1),
             (Progress::Done(row), None) => {
                 self.done += 1;
                 eprintln!(
-                    "[{}/{}] {}, {}, {} byte: {:.1} kpps",
-                    self.done, self.n, row.mode, row.configuration, row.frame_size, row.kpps
+                    "[{}/{}] {}: {}, {}, {} byte: {:.1} kpps",
+                    self.done,
+                    self.n,
+                    row.device,
+                    row.mode,
+                    row.configuration,
+                    row.frame_size,
+                    row.kpps
                 );
+            }
+            (Progress::Omitted(setup), bar) => {
+                let reason = setup.omitted.as_deref().unwrap_or_default();
+                let line = format!(
+                    "{}: no row {}, {}: {reason}",
+                    setup.device, setup.mode, setup.configuration
+                );
+                match bar {
+                    Some(bar) => bar.println(line),
+                    None => eprintln!("{line}"),
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   wirespeed report html results/run.json --output run.html
+  wirespeed report compare --base monday1.json,monday2.json tuesday1.json tuesday2.json
   wirespeed report check results/run.json
   wirespeed report check iperf3.json --link 1G
   wirespeed report check table-2014.csv table-2016.csv --link CCR1072=8x10G")]
@@ -35,7 +36,7 @@ enum What {
     },
     /// Draws results as one HTML page: charts, tables, where and how it was measured
     Html {
-        /// Results of wirespeed
+        /// Results of `bench` or `test`
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The page
@@ -44,21 +45,55 @@ enum What {
     },
     /// Prints the tables of results again
     Table {
-        /// Results of wirespeed
+        /// Results of `bench`, `test` or `iperf3`
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// As what
+        #[arg(long, value_enum, default_value = "text")]
+        format: Format,
     },
+    /// Compares runs cell by cell: medians, spread, and a verdict where there is one
+    ///
+    /// Four runs of each are the least that can say anything. To compare two devices on one
+    /// machine, let `bench --compare` measure them by turns instead.
+    Compare {
+        /// The runs to compare with
+        #[arg(long, required = true, value_name = "FILE,…", value_delimiter = ',')]
+        base: Vec<PathBuf>,
+        /// The runs that are compared
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// The table of the documents
+    Text,
+    /// A line for each row, nothing rounded
+    Csv,
+    /// For whoever writes about it
+    Markdown,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Check { files, link } => check(files, link),
-        What::Table { file } => {
-            print!("{}", report::render(&results(file)?));
+        What::Table { file, format } => {
+            print!("{}", table(file, *format)?);
+            Ok(())
+        }
+        What::Compare { base, files } => {
+            let all = |files: &[PathBuf]| files.iter().map(results).collect::<Result<Vec<_>, _>>();
+            print!("{}", report::compare::render(&all(base)?, &all(files)?));
             Ok(())
         }
         What::Html { file, output } => {
-            let page = report::html::page(&results(file)?);
+            let (name, text) = read(file)?;
+            let page = match report::suite::is_suite(&text) {
+                true => report::html::suite_page(&suite(&name, &text)?),
+                false => report::html::page(&results(file)?),
+            };
             std::fs::write(output, page).map_err(|error| {
                 Failure::Environment(format!("cannot write {}: {error}", output.display()))
             })
@@ -71,6 +106,34 @@ fn read(path: &PathBuf) -> Result<(String, String), Failure> {
         Failure::Environment(format!("cannot read {}: {error}", path.display()))
     })?;
     Ok((path.display().to_string(), text))
+}
+
+/// Results of any of our commands: of `bench`, of a suite, of the iperf3 method.
+fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
+    let (name, text) = read(file)?;
+    let is_iperf3 =
+        || serde_json::from_str(&text).is_ok_and(|value| report::iperf3::is_one(&value));
+    let other = if report::suite::is_suite(&text) {
+        report::suite::render(&suite(&name, &text)?)
+    } else if is_iperf3() {
+        let results = report::iperf3::read(&text);
+        report::iperf3::render(&results.map_err(|e| Failure::Usage(format!("{name}: {e}")))?)
+    } else {
+        let results = results(file)?;
+        return Ok(match format {
+            Format::Text => report::render(&results),
+            Format::Csv => report::export::csv(&results),
+            Format::Markdown => report::export::markdown(&results),
+        });
+    };
+    match format {
+        Format::Text => Ok(other),
+        _ => Err(Failure::Usage(format!("{name}: CSV and Markdown are of `bench`'s results only"))),
+    }
+}
+
+fn suite(name: &str, text: &str) -> Result<measure::suite_result::SuiteResults, Failure> {
+    report::suite::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
 }
 
 fn results(path: &PathBuf) -> Result<measure::Results, Failure> {

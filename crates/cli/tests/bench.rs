@@ -76,7 +76,11 @@ fn help_shows_an_example_and_nothing_that_is_not_there() {
     let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
     let names: Vec<_> =
         commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, ["bench", "lab", "console", "calc", "report", "help"], "{help}");
+    assert_eq!(
+        names,
+        ["bench", "test", "iperf3", "lab", "router", "console", "calc", "report", "help"],
+        "{help}"
+    );
 }
 
 #[test]
@@ -106,8 +110,8 @@ fn a_table_a_file_and_progress() {
     {
         assert!(stdout.contains(part), "{part:?} in\n{stdout}");
     }
-    assert!(stderr.contains("[1/3] Routing, none, 128 byte: "), "{stderr}");
-    assert!(stderr.contains("[3/3] Routing, bgp-table, 128 byte: "), "{stderr}");
+    assert!(stderr.contains("[1/3] wirespeed router: Routing, none, 128 byte: "), "{stderr}");
+    assert!(stderr.contains("[3/3] wirespeed router: Routing, bgp-table, 128 byte: "), "{stderr}");
 
     let text = std::fs::read_to_string(&json).unwrap();
     let results = report::read(&text).unwrap();

@@ -1,4 +1,4 @@
-//! A router in memory: its console, its ports, our ends of the wires.
+//! A router: its console, its ports; in memory, our ends of the wires, too.
 //!
 //! ```text
 //!  script ─► console ─► Tree ─► [ router ] ─ ports ══ wires ─► the tester
@@ -8,19 +8,19 @@
 
 use crate::clock::Clock;
 use config::{Interpreter, Tree};
-use port::Slab;
 use port::memory::{self, MemoryPort};
 use port::slab::SlabError;
+use port::{Port, Slab};
 use router::{MENUS, PortInfo, Router};
 use std::fmt;
 use wire::MacAddr;
 
-/// A router with `ether1`, `ether2` … and memory wires in them.
-pub struct Device {
+/// A router with `ether1`, `ether2` … and, as a rule, memory wires in them.
+pub struct Device<P = MemoryPort> {
     /// The router.
     pub router: Router,
     /// Its ends of the wires, in the order of its ports.
-    pub ports: Vec<MemoryPort>,
+    pub ports: Vec<P>,
     /// Its time.
     pub clock: Clock,
     slab: Slab,
@@ -64,16 +64,33 @@ impl Device {
     pub fn new(n: usize) -> Result<(Device, Vec<MemoryPort>), SlabError> {
         // Full rings in both directions, and what pools, batches and queues hold.
         let slab = Slab::new((n * (RING + tester_ring(n)) + 2048).min(1 << 16))?;
-        let infos = (1..=n).map(|i| PortInfo {
-            name: format!("ether{i}"),
-            mac: port_mac(i),
-            capabilities: Default::default(),
-        });
-        let router = Router::new(infos.collect(), &slab);
-        let (ports, wires) = (0..n).map(|_| memory::wire_between(RING, tester_ring(n))).unzip();
+        let (ports, wires): (Vec<_>, _) =
+            (0..n).map(|_| memory::wire_between(RING, tester_ring(n))).unzip();
+        let ports = ports.into_iter().enumerate().map(|(i, port)| (port_mac(i + 1), port));
+        Ok((Device::with(ports, slab, Clock::start()), wires))
+    }
+}
+
+impl<P: Port> Device<P> {
+    /// A device with these ports and their MAC addresses, and no configuration. All frames are of
+    /// the slab.
+    pub fn with(
+        ports: impl IntoIterator<Item = (MacAddr, P)>,
+        slab: Slab,
+        clock: Clock,
+    ) -> Device<P> {
+        let (infos, ports): (Vec<_>, Vec<_>) = ports
+            .into_iter()
+            .enumerate()
+            .map(|(i, (mac, port))| {
+                let (name, capabilities) = (format!("ether{}", i + 1), port.capabilities());
+                (PortInfo { name, mac, capabilities }, port)
+            })
+            .unzip();
+        let router = Router::new(infos, &slab);
         let mut console = Interpreter::new(MENUS.to_vec());
         *console.tree_mut() = router.factory_tree();
-        Ok((Device { router, ports, clock: Clock::start(), slab, console }, wires))
+        Device { router, ports, clock, slab, console }
     }
 
     /// Runs a script on the console, takes the configuration over, and returns what it printed.

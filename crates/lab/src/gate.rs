@@ -14,7 +14,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::Duration;
 
 /// What a thread works on, and others look at.
@@ -26,10 +26,37 @@ pub struct Gate<T> {
     turns: AtomicU64,
     /// The worker sleeps, or is gone: nobody needs to wait for its turn.
     away: AtomicBool,
-    /// Woken when a session has been in: it may have left something to do.
-    worker: OnceLock<Thread>,
+    /// Wakes the worker when a session has been in: it may have left something to do.
+    wake: OnceLock<Wake>,
     /// Sessions come one at a time; the number of turns when the last one left.
     sessions: Mutex<u64>,
+}
+
+/// What ends a worker's sleep, or the next one if it is not asleep yet.
+pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// Who works behind a gate, on the thread that calls [`Gate::work`].
+pub trait Work<T> {
+    /// One turn; what comes after it.
+    fn turn(&mut self, content: &mut T) -> Turn;
+
+    /// Sleeps for at most this long, while the gate is open.
+    fn sleep(&mut self, at_most: Duration) {
+        thread::park_timeout(at_most);
+    }
+
+    /// What ends its sleep.
+    fn wake(&self) -> Wake {
+        let worker = thread::current();
+        Box::new(move || worker.unpark())
+    }
+}
+
+impl<T, F: FnMut(&mut T) -> Turn> Work<T> for F {
+    #[inline]
+    fn turn(&mut self, content: &mut T) -> Turn {
+        self(content)
+    }
 }
 
 impl<T> Gate<T> {
@@ -40,7 +67,7 @@ impl<T> Gate<T> {
             wanted: AtomicBool::new(false),
             turns: AtomicU64::new(0),
             away: AtomicBool::new(true),
-            worker: OnceLock::new(),
+            wake: OnceLock::new(),
             sessions: Mutex::new(0),
         }
     }
@@ -59,21 +86,26 @@ impl<T> Gate<T> {
         let result = with(&mut content);
         *last = self.turns.load(Ordering::Acquire);
         drop(content);
-        if let Some(worker) = self.worker.get().filter(|_| self.away.load(Ordering::Acquire)) {
-            worker.unpark();
+        if let Some(wake) = self.wake.get().filter(|_| self.away.load(Ordering::Acquire)) {
+            wake();
         }
         result
     }
 
-    /// Lets the worker have it for as long as nobody else wants it and `turn` says so; each call of
-    /// `turn` is a turn, between two of which sessions may come in.
-    pub fn work(&self, mut turn: impl FnMut(&mut T) -> Turn) {
-        self.worker.get_or_init(thread::current);
+    /// Lets the worker have it for as long as nobody else wants it and the worker says so; between
+    /// two of its turns sessions may come in.
+    pub fn work(&self, turn: impl FnMut(&mut T) -> Turn) {
+        self.work_as(turn);
+    }
+
+    /// The same, of a worker that has its own way to sleep.
+    pub fn work_as(&self, mut worker: impl Work<T>) {
+        self.wake.get_or_init(|| worker.wake());
         loop {
             self.away.store(false, Ordering::Release);
             let mut content = self.lock();
             let next = loop {
-                let next = turn(&mut content);
+                let next = worker.turn(&mut content);
                 self.turns.fetch_add(1, Ordering::Release);
                 if next != Turn::Again || self.wanted.load(Ordering::Relaxed) {
                     break next;
@@ -92,7 +124,7 @@ impl<T> Gate<T> {
                     }
                 }
                 Turn::Sleep(Duration::ZERO) => thread::yield_now(),
-                Turn::Sleep(time) => thread::park_timeout(time),
+                Turn::Sleep(time) => worker.sleep(time),
                 Turn::End => return,
             }
         }

@@ -6,6 +6,7 @@
 //!                     └────────── one_core · two_cores ──────────────────┘
 //!                                        │ trial
 //!                     bench: self-test, highest load, search ─► measure::Row
+//! linux kernel, our router ══ veths ══ Tester ─┘
 //!
 //! labs/*.yaml ─► Topology ─► Node ══ cables ══ Node … ─┬─ World   virtual time
 //!                                                      └─ Live    a thread each, behind a Gate
@@ -13,23 +14,34 @@
 //!
 //! The one place where clocks are read and threads are started. Never computes a statistic (that is
 //! `measure`) and never draws (that is `report`).
-//! Missing: **network namespaces, the Linux kernel and outside boxes as devices**.
+//! Missing: **outside boxes and DPDK as devices**.
 
 // The clock of a run.
 pub mod clock;
+
+// The Linux machine around the router.
+#[cfg(target_os = "linux")]
+pub mod linux;
 
 // One RouterOS box: router, tools, `/system`.
 pub mod node;
 // Its files, and the command that a session has under way on it.
 pub mod underway;
+// What wakes a thread that waits for frames.
+pub mod alarm;
 // How sessions get in between two breaths.
 pub mod gate;
 // A node in real time, on a thread of its own.
 pub mod live;
 // Nodes and their cables in virtual time.
 pub mod world;
+// A node on real interfaces.
+#[cfg(target_os = "linux")]
+pub mod real;
 // A lab's file: nodes, links, steps.
 pub mod topology;
+// A host of a lab: the Linux kernel in a namespace, and programs.
+pub mod host;
 // From a file to nodes with cables between them.
 pub mod assemble;
 // Going through a lab's steps.
@@ -46,6 +58,11 @@ pub mod configuration;
 pub mod routes;
 // The tester: our ends of the wires, introduced to the device.
 pub mod tester;
+// The same in the kernel, for devices on veth pairs.
+#[cfg(target_os = "linux")]
+pub mod kernel_tester;
+// The addresses of the tester's hosts, and of whom they send to.
+pub mod net;
 // The tester's hosts, and the streams between them.
 pub mod traffic;
 
@@ -58,6 +75,11 @@ pub mod two_cores;
 
 // All cells of the performance table.
 pub mod bench;
+// Plans, and the suites they are run as.
+pub mod suite;
+// Real iperf3 processes through a device.
+#[cfg(target_os = "linux")]
+pub mod iperf3;
 // Which machine this is.
 pub mod machine;
 

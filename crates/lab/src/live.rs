@@ -2,21 +2,24 @@
 //!
 //! ```text
 //!  thread: breathe, breathe …  ─ gate ─  LiveHost (a session), LiveHost (another) …
-//!      │ nothing to do: spin ─► yield ─► sleep
+//!      │ nothing to do: spin ─► yield ─► sleep, until a port with a descriptor wakes it
 //!  sockets ══ memory cables ══ other nodes' threads
+//!          ══ interfaces
 //! ```
 //!
 //! Sessions come and go between two breaths ([`gate`](crate::gate)); one at a time changes the
 //! configuration. A node that panics is gone, and says so to whoever asks; its lab goes on.
 //!
-//! Never simulates: a cable here is as fast as memory, its rate and delay are not kept.
+//! Never simulates: a cable here is as fast as it is, its rate and delay are not kept.
 
+use crate::alarm::Alarm;
 use crate::clock::Clock;
-use crate::gate::{Gate, Turn};
+use crate::gate::{Gate, Turn, Wake, Work};
 use crate::node::{self, Node, Socket};
 use crate::underway::{Files, Underway, WIND_UP};
 use config::{Call, Host, Item, Menu, Progress, Record, Status, Tree};
-use port::{MemoryPort, affinity};
+use port::{MemoryPort, Port, affinity};
+use router::Link;
 use router::compiler::Compiler;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +37,7 @@ pub struct Live {
 
 /// What the thread and all sessions have.
 struct Shared {
-    gate: Gate<Body>,
+    gate: Gate<Node>,
     clock: Clock,
     stop: AtomicBool,
     /// Why the thread is gone, if it panicked.
@@ -44,11 +47,17 @@ struct Shared {
     edited: Condvar,
     /// Used by the session that is changing it, on its own thread.
     compiler: Mutex<Compiler>,
+    alarm: Option<Alarm>,
 }
 
-struct Body {
-    node: Node,
-    sockets: Vec<Socket<MemoryPort>>,
+/// The thread's own: what nobody else sees.
+struct Breather<'a, P> {
+    shared: &'a Shared,
+    sockets: Vec<Socket<P>>,
+    /// What wakes it, if its ports do.
+    alarm: Option<Alarm>,
+    last: Moment,
+    busy_at: Moment,
 }
 
 /// How long a node looks for frames without a pause after the last one.
@@ -62,6 +71,9 @@ const DOZE: Duration = Duration::from_millis(20);
 const LONG_SLEEP: Duration = Duration::from_millis(1);
 /// Nothing comes where no cable is; sessions wake it.
 const NO_CABLE_SLEEP: Duration = Duration::from_millis(10);
+/// Where ports wake it there is no need to look for long, and the processor is what the hosts on
+/// this machine want, too.
+const WOKEN_YIELD: Duration = Duration::from_micros(200);
 
 /// How long a session waits for another one's change.
 const EDIT: Duration = Duration::from_secs(10);
@@ -72,27 +84,53 @@ impl Live {
     /// # Errors
     /// No thread could be started.
     pub fn start(
-        mut node: Node,
+        node: Node,
         sockets: Vec<Socket<MemoryPort>>,
         clock: Clock,
         cpu: Option<usize>,
     ) -> std::io::Result<Live> {
+        Live::begin(node, sockets, clock, cpu, None)
+    }
+
+    /// The same with any ports that wake it when frames come, by their descriptors or by the alarm: it
+    /// sleeps until then, when there is nothing to do.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub fn start_woken<P: Port + Send + 'static>(
+        node: Node,
+        sockets: Vec<Socket<P>>,
+        clock: Clock,
+        cpu: Option<usize>,
+        alarm: Alarm,
+    ) -> std::io::Result<Live> {
+        Live::begin(node, sockets, clock, cpu, Some(alarm))
+    }
+
+    fn begin<P: Port + Send + 'static>(
+        mut node: Node,
+        sockets: Vec<Socket<P>>,
+        clock: Clock,
+        cpu: Option<usize>,
+        alarm: Option<Alarm>,
+    ) -> std::io::Result<Live> {
         // A thread's time is real: `/tool profile` can say what it goes to.
         node.router_mut().set_profiler(port::cycles::NOW);
         let compiler = Mutex::new(node.take_compiler());
+        let name = node::name(node.tree());
         let shared = Arc::new(Shared {
-            gate: Gate::new(Body { node, sockets }),
+            gate: Gate::new(node),
             clock,
             stop: AtomicBool::new(false),
             failed: Mutex::new(None),
             editing: Mutex::new(false),
             edited: Condvar::new(),
             compiler,
+            alarm: alarm.clone(),
         });
-        let name = shared.gate.enter(|body| node::name(body.node.tree()));
         let thread = thread::Builder::new().name(name).spawn({
             let shared = shared.clone();
-            move || shared.run(cpu)
+            move || shared.run(sockets, alarm, cpu)
         })?;
         Ok(Live { shared, thread: Some(thread) })
     }
@@ -124,7 +162,10 @@ impl Live {
     fn end(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
+            match &self.shared.alarm {
+                Some(alarm) => alarm.shout(),
+                None => thread.thread().unpark(),
+            }
             // Its panics are caught and kept.
             let _ = thread.join();
         }
@@ -141,6 +182,31 @@ impl Door {
         let (shared, underway) = (self.0.clone(), Underway::new(files));
         LiveHost { shared, underway, interrupt, edits: false, deadline: None }
     }
+
+    /// Lets whoever is no session have the node, between two breaths.
+    ///
+    /// # Errors
+    /// It has panicked.
+    pub fn with<R>(&self, with: impl FnOnce(&mut Node, Moment) -> R) -> Result<R, String> {
+        self.0.with(with)
+    }
+
+    /// Tells the node what has become of a port's link.
+    ///
+    /// # Errors
+    /// The node is gone, or there are more gateways then than it can have.
+    ///
+    /// # Panics
+    /// If there is no such port.
+    pub fn set_link(&self, port: usize, link: Link) -> Result<(), String> {
+        let mut compiler = lock(&self.0.compiler);
+        let Some(mut change) = compiler.set_link(port, link) else { return Ok(()) };
+        self.0
+            .with(|node, now| node.router_mut().apply(&mut change, now))?
+            .map_err(|error| error.to_string())?;
+        compiler.taken_over(change);
+        Ok(())
+    }
 }
 
 impl Drop for Live {
@@ -151,39 +217,14 @@ impl Drop for Live {
 
 impl Shared {
     /// The thread.
-    fn run(&self, cpu: Option<usize>) {
+    fn run<P: Port>(&self, sockets: Vec<Socket<P>>, alarm: Option<Alarm>, cpu: Option<usize>) {
         if let Some(cpu) = cpu {
             // On a machine that does not allow it the node still runs, only not as evenly.
             let _ = affinity::pin(cpu);
         }
-        let mut last = self.clock.now();
-        let mut busy_at = last;
-        let work = AssertUnwindSafe(|| {
-            self.gate.work(|Body { node, sockets }| {
-                let now = self.clock.now();
-                let received = node.breathe(now, sockets);
-                let end = self.clock.now();
-                node.breathed(last, end, received > 0);
-                last = end;
-                if received > 0 {
-                    busy_at = end;
-                }
-                match end.since(busy_at) {
-                    _ if self.stop.load(Ordering::Acquire) => Turn::End,
-                    idle if idle < SPIN => Turn::Again,
-                    idle if idle < YIELD => Turn::Sleep(Duration::ZERO),
-                    idle => {
-                        let has_cable = sockets.iter().any(|socket| socket.cable().is_some());
-                        let (most, due) = match idle < DOZE {
-                            true => (SLEEP, Some(node.next_due(end))),
-                            false if has_cable => (LONG_SLEEP, Some(node.next_due(end))),
-                            false => (NO_CABLE_SLEEP, node.next_errand(end)),
-                        };
-                        Turn::Sleep(due.map_or(most, |due| most.min(due.since(end))))
-                    }
-                }
-            });
-        });
+        let (last, shared) = (self.clock.now(), self);
+        let breather = Breather { shared, sockets, alarm, last, busy_at: last };
+        let work = AssertUnwindSafe(|| self.gate.work_as(breather));
         if let Err(panic) = catch_unwind(work) {
             *lock(&self.failed) = Some(words(&*panic));
             self.gate.close();
@@ -194,12 +235,77 @@ impl Shared {
         if let Some(why) = &*lock(&self.failed) {
             return Err(format!("failure: the device has stopped: {why}"));
         }
-        Ok(self.gate.enter(|Body { node, .. }| {
+        Ok(self.gate.enter(|node| {
             node.in_session(true);
             let result = with(node, self.clock.now());
             node.in_session(false);
             result
         }))
+    }
+}
+
+impl<P: Port> Work<Node> for Breather<'_, P> {
+    #[inline]
+    fn turn(&mut self, node: &mut Node) -> Turn {
+        let clock = &self.shared.clock;
+        let now = clock.now();
+        let received = node.breathe(now, &mut self.sockets);
+        let end = clock.now();
+        node.breathed(self.last, end, received > 0);
+        self.last = end;
+        if received > 0 {
+            self.busy_at = end;
+        }
+        match end.since(self.busy_at) {
+            _ if self.shared.stop.load(Ordering::Acquire) => Turn::End,
+            idle if idle < SPIN => Turn::Again,
+            idle => self.rest(node, end, idle),
+        }
+    }
+
+    fn sleep(&mut self, at_most: Duration) {
+        match &self.alarm {
+            Some(alarm) => {
+                let descriptors: Vec<_> = self.sockets.iter().flat_map(Port::descriptors).collect();
+                alarm.sleep(&descriptors, at_most);
+            }
+            None => thread::park_timeout(at_most),
+        }
+    }
+
+    fn wake(&self) -> Wake {
+        match self.alarm.clone() {
+            Some(alarm) => Box::new(move || alarm.shout()),
+            None => {
+                let thread = thread::current();
+                Box::new(move || thread.unpark())
+            }
+        }
+    }
+}
+
+impl<P: Port> Breather<'_, P> {
+    /// What a node does that has nothing to do since a while.
+    fn rest(&self, node: &mut Node, now: Moment, idle: Duration) -> Turn {
+        let until = |most: Duration, due: Option<Moment>| {
+            Turn::Sleep(due.map_or(most, |due| most.min(due.since(now))))
+        };
+        match &self.alarm {
+            Some(_) if idle < WOKEN_YIELD => Turn::Sleep(Duration::ZERO),
+            Some(alarm) if !alarm.is_set() => {
+                // Another look, then to sleep.
+                alarm.set();
+                Turn::Again
+            }
+            // Frames wake it, so its chores may wait.
+            Some(_) => until(NO_CABLE_SLEEP, node.next_errand(now)),
+            None if idle < YIELD => Turn::Sleep(Duration::ZERO),
+            None if idle < DOZE => until(SLEEP, Some(node.next_due(now))),
+            None if self.sockets.iter().any(|socket| socket.cable().is_some()) => {
+                until(LONG_SLEEP, Some(node.next_due(now)))
+            }
+            None => until(NO_CABLE_SLEEP, node.next_errand(now)),
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Which machine this is: what a reader needs to know to believe or repeat a result.
 
 use crate::node::Environment;
+use std::fmt;
 use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The processor's name; `unknown` where the system does not say.
 pub fn cpu() -> String {
@@ -47,6 +50,68 @@ fn memory(key: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
+/// How long the host of this (virtual) machine kept these processors for itself so far, all of them
+/// together, in ticks of 10 ms; nothing where the system does not say.
+pub fn stolen(processors: &[usize]) -> Duration {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let ticks: u64 = stat.lines().filter_map(|line| stolen_of(line, processors)).sum();
+    Duration::from_millis(10 * ticks)
+}
+
+/// How long this thread has had a processor so far; `None` where the system does not say.
+pub fn processor_time() -> Option<Duration> {
+    thread_time("thread-self")
+}
+
+/// The same of the thread of this number (`thread-self`: this one). The first number of its
+/// `schedstat`.
+pub fn thread_time(thread: impl fmt::Display) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// Puts a thread before others on a machine that does other things as well: this one, or the one of
+/// this number. To no avail without the right to.
+pub fn prefer(thread: Option<u32>, nice: i32) {
+    let own = || {
+        let link = fs::read_link("/proc/thread-self").ok()?;
+        link.file_name()?.to_str()?.parse().ok()
+    };
+    let Some(thread) = thread.or_else(own) else { return };
+    let mut renice = Command::new("renice");
+    renice.args(["-n", &nice.to_string(), "-p", &thread.to_string()]);
+    let _ = renice.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+/// Of a line of `/proc/stat`: `cpu1 user nice system idle iowait irq softirq steal …` (proc(5)).
+fn stolen_of(line: &str, processors: &[usize]) -> Option<u64> {
+    let mut words = line.split_whitespace();
+    let processor = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+    if !processors.contains(&processor) {
+        return None;
+    }
+    words.nth(7)?.parse().ok()
+}
+
+/// The kernel's settings that matter to how fast it forwards, `name = value`, as far as it has them.
+pub fn sysctls() -> Vec<String> {
+    const NAMES: &[&str] = &[
+        "net.core.netdev_budget",
+        "net.core.netdev_max_backlog",
+        "net.core.dev_weight",
+        "net.core.rps_default_mask",
+        "net.core.bpf_jit_enable",
+        "net.netfilter.nf_conntrack_max",
+        "net.netfilter.nf_conntrack_buckets",
+        "kernel.sched_rt_runtime_us",
+    ];
+    let value = |name: &&str| {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        Some(format!("{name} = {}", fs::read_to_string(path).ok()?.trim()))
+    };
+    NAMES.iter().filter_map(value).collect()
+}
+
 /// How many processors this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -77,4 +142,19 @@ pub fn missing_features() -> Vec<&'static str> {
     }
     #[cfg(not(target_arch = "x86_64"))]
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_ticks_of_the_processors_asked_for() {
+        let line = "cpu1 648834 769016 191431 811767 15212 0 2803 2298 7 9";
+        assert_eq!(stolen_of(line, &[0, 1]), Some(2298));
+        assert_eq!(stolen_of(line, &[0]), None);
+        assert_eq!(stolen_of("cpu  1 2 3 4 5 6 7 8 9", &[0, 1]), None, "the sum of all");
+        assert_eq!(stolen_of("intr 5", &[0]), None);
+        assert_eq!(stolen_of("cpu1 1 2", &[1]), None);
+    }
 }

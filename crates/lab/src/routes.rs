@@ -58,11 +58,18 @@ impl Table {
     /// # Errors
     /// The router has no numbers left for next hops.
     pub fn feed(&self, router: &mut Router, ports: [InterfaceId; 2]) -> Result<(), TooManyTargets> {
-        let route = |(at, prefix): (usize, &Ipv4Prefix)| {
-            let (port, n) = (port_of(*prefix), at as u32 % NEXT_HOPS);
-            (*prefix, Target::Gateways(vec![(ports[port], next_hop(port, n))]))
+        let route = |(prefix, port, via): (Ipv4Prefix, usize, u32)| {
+            (prefix, Target::Gateways(vec![(ports[port], via)]))
         };
-        router.feed_routes(self.prefixes.iter().enumerate().map(route))
+        router.feed_routes(self.routes().map(route))
+    }
+
+    /// Its routes: network, port (0 or 1), next hop.
+    pub fn routes(&self) -> impl Iterator<Item = (Ipv4Prefix, usize, u32)> + '_ {
+        self.prefixes.iter().enumerate().map(|(at, &prefix)| {
+            let port = port_of(prefix);
+            (prefix, port, next_hop(port, at as u32 % NEXT_HOPS))
+        })
     }
 }
 

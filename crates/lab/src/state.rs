@@ -34,11 +34,23 @@ pub struct Info {
     pub file: PathBuf,
     /// Since when, UTC.
     pub since: String,
-    /// Its nodes and their consoles' sockets.
+    /// Its routers and their consoles' sockets.
     pub nodes: Vec<NodeInfo>,
+    /// Its hosts and their namespaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostInfo>,
 }
 
-/// A node of a lab that runs.
+/// A host of a lab that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostInfo {
+    /// Its name.
+    pub name: String,
+    /// What names its network namespace while the lab is up.
+    pub namespace: PathBuf,
+}
+
+/// A router of a lab that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeInfo {
     /// Its name.
@@ -287,7 +299,7 @@ mod tests {
 
     fn info(name: &str) -> Info {
         let (file, since) = (PathBuf::from("lab.yaml"), "now".to_string());
-        Info { name: name.to_string(), pid: 1, file, since, nodes: Vec::new() }
+        Info { name: name.to_string(), pid: 1, file, since, nodes: Vec::new(), hosts: Vec::new() }
     }
 
     #[test]

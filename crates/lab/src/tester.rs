@@ -7,17 +7,22 @@
 //! trial       one_core, two_cores
 //! ```
 //!
+//! The wires are any two ports; what is behind them is a [`Behind`]: a router in memory, which does
+//! what it was sent when it is let, or something that works by itself and takes its time.
+//!
 //! As RFC 2544 §23 asks: what a device learns, it learns before it is measured. During trials the
 //! hosts go on asking for the router every few seconds, so they are not forgotten.
 
+use crate::clock::Clock;
 use crate::configuration::Traffic;
 use crate::device::Device;
+use crate::net::Net;
 use crate::routes::Table;
-use crate::traffic::{self, HOSTS, host, router_address, tester_mac};
+use crate::traffic::{self, HOSTS, tester_mac};
 use measure::stream::BadStream;
 use measure::{Load, Receiver, Schedule, Sender, Stream};
-use port::memory::MemoryPort;
-use port::{Batch, Pool, Port, Slab};
+use port::{Batch, MemoryPort, Pool, Port, Slab};
+use router::Router;
 use std::fmt;
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
@@ -26,14 +31,64 @@ use wire::{FrameLen, MacAddr, Moment, craft};
 /// How often the hosts say that they are there.
 const ANNOUNCE: Duration = Duration::from_secs(5);
 
+/// What is behind the wires, as the tester sees it.
+pub trait Behind {
+    /// The clock of the run.
+    fn clock(&self) -> Clock;
+
+    /// Lets it do what it was sent; returns how many frames it took.
+    fn settle(&mut self) -> usize;
+
+    /// How long frames may take through it. Nothing: all have come when [`settle`](Self::settle)
+    /// returns.
+    fn patience(&self) -> Duration;
+
+    /// Where frames to be routed go, of what does not say so itself by ARP.
+    fn macs(&self) -> Option<[MacAddr; 2]> {
+        None
+    }
+
+    /// What it says it dropped, and why.
+    fn drops(&mut self) -> String;
+}
+
+impl<P: Port> Behind for Device<P> {
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn settle(&mut self) -> usize {
+        self.breathe()
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn drops(&mut self) -> String {
+        discarded(&self.router)
+    }
+}
+
+/// What a router dropped, and why: `nothing`, or `3 packets: no route; …`.
+pub fn discarded(router: &Router) -> String {
+    let reasons = router.discards().iter();
+    let reasons: Vec<String> = reasons.map(|(why, n)| format!("{n} packets: {why:?}")).collect();
+    if reasons.is_empty() { "nothing".to_string() } else { reasons.join("; ") }
+}
+
 /// Our side of a device's first two wires.
-pub struct Tester {
+pub struct Tester<P = MemoryPort> {
     /// The wires in use.
-    pub wires: [MemoryPort; 2],
+    pub wires: [P; 2],
     /// Its stock of frames.
     pub pool: Pool,
     /// The streams from each port, under way.
     pub streams: [Vec<Stream>; 2],
+    /// Its hosts, and whom they send to.
+    pub net: Net,
+    /// Where routed frames go: known once it is prepared.
+    pub gateway_macs: [MacAddr; 2],
     /// Whether it has hosts that speak ARP.
     speaks_arp: bool,
     announced: Moment,
@@ -42,8 +97,8 @@ pub struct Tester {
 /// The device cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It did not answer ARP on this port (0 or 1).
-    NoArp(usize),
+    /// It did not answer ARP on this port (0 or 1), asked for this address.
+    NoArp(usize, u32),
     /// No stream can be made.
     Stream(BadStream),
     /// It lost frames of the warm-up, one batch at a time, nothing overloaded.
@@ -60,9 +115,9 @@ pub enum Unfit {
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfit::NoArp(port) => {
-                let address = std::net::Ipv4Addr::from(router_address(*port));
-                write!(f, "nobody answers ARP for {address} on ether{}", port + 1)
+            Unfit::NoArp(port, address) => {
+                let address = std::net::Ipv4Addr::from(*address);
+                write!(f, "nobody answers ARP for {address} on port {}", port + 1)
             }
             Unfit::Stream(bad) => write!(f, "no traffic can be made: {bad}"),
             Unfit::Loses { sent, received, discards } => write!(
@@ -76,11 +131,13 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-impl Tester {
-    /// A tester on these wires that sends nothing yet. `slab` is the device's.
-    pub fn new(wires: [MemoryPort; 2], slab: &Slab) -> Tester {
+impl<P: Port> Tester<P> {
+    /// A tester on these wires that sends nothing yet. `slab` is where the wires' frames live.
+    pub fn new(wires: [P; 2], slab: &Slab) -> Tester<P> {
         let (pool, announced) = (slab.pool(), Moment::ZERO);
-        Tester { wires, pool, streams: [vec![], vec![]], speaks_arp: false, announced }
+        let (streams, net) = ([vec![], vec![]], Net::default());
+        let gateway_macs = [MacAddr::default(); 2];
+        Tester { wires, pool, streams, net, gateway_macs, speaks_arp: false, announced }
     }
 
     /// Makes the streams of a row, and everything known that they need.
@@ -89,32 +146,43 @@ impl Tester {
     /// [`Unfit`].
     pub fn prepare(
         &mut self,
-        device: &mut Device,
+        device: &mut impl Behind,
         traffic: Traffic,
         table: Option<&Table>,
         frame: FrameLen,
         seed: u64,
     ) -> Result<(), Unfit> {
         self.drain(device);
-        self.speaks_arp = traffic != Traffic::Hosts;
-        let macs = if self.speaks_arp { self.introduce(device)? } else { [MacAddr::default(); 2] };
-        self.streams =
-            traffic::streams(traffic, table, frame, seed, macs).map_err(Unfit::Stream)?;
+        let told = device.macs();
+        self.speaks_arp = traffic != Traffic::Hosts && told.is_none();
+        let macs = match told {
+            Some(macs) => macs,
+            None if self.speaks_arp => self.introduce(device)?,
+            None => [MacAddr::default(); 2],
+        };
+        self.gateway_macs = macs;
+        self.streams = traffic::streams(traffic, &self.net, table, frame, seed, macs)
+            .map_err(Unfit::Stream)?;
         self.warm_up(device)
     }
 
     /// Takes away what an earlier trial has left on the wires: the device's core may have been busy
     /// with something else when the trial ended.
-    fn drain(&mut self, device: &mut Device) {
+    fn drain(&mut self, device: &mut impl Behind) {
         let mut batch = Batch::new();
+        let mut last = device.clock().now();
         loop {
-            let moved = device.breathe();
+            let mut moved = device.settle();
             for wire in &mut self.wires {
                 while wire.receive(Moment::ZERO, &mut self.pool, &mut batch) > 0 {
+                    moved += batch.len();
                     batch.free_all(&mut self.pool);
                 }
             }
-            if moved == 0 {
+            let now = device.clock().now();
+            if moved > 0 {
+                last = now;
+            } else if now.since(last) >= device.patience() {
                 return;
             }
         }
@@ -153,8 +221,8 @@ impl Tester {
         for port in 0..2 {
             let mut batch = Batch::new();
             for n in 0..HOSTS {
-                let request =
-                    ArpMessage::request(tester_mac(port), host(port, n), router_address(port));
+                let (host, gateway) = (self.net.host(port, n), self.net.gateways[port]);
+                let request = ArpMessage::request(tester_mac(port), host, gateway);
                 let bytes = craft::arp(request).build();
                 if let Some(mut frame) = self.pool.alloc(bytes.len()) {
                     self.pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
@@ -166,65 +234,92 @@ impl Tester {
     }
 
     /// Learns the router's MAC addresses, and makes the hosts known to it.
-    fn introduce(&mut self, device: &mut Device) -> Result<[MacAddr; 2], Unfit> {
-        self.ask_all(device.clock.now());
-        device.breathe();
+    fn introduce(&mut self, device: &mut impl Behind) -> Result<[MacAddr; 2], Unfit> {
+        /// How often it is asked.
+        const TIMES: usize = 5;
         let mut macs = [None; 2];
-        let mut batch = Batch::new();
-        for (port, mac) in macs.iter_mut().enumerate() {
-            while self.wires[port].receive(Moment::ZERO, &mut self.pool, &mut batch) > 0 {
-                for frame in batch.as_slice() {
-                    let bytes = self.pool.slab().bytes(frame);
-                    let arp = bytes.get(14..).and_then(|bytes| wire::Arp::new(bytes).ok());
-                    let Some(reply) = arp.map(|arp| arp.message()) else { continue };
-                    if reply.operation == Operation::Reply
-                        && reply.sender_ip == router_address(port)
-                    {
-                        *mac = Some(reply.sender_mac);
-                    }
+        for _ in 0..TIMES {
+            let asked = device.clock().now();
+            self.ask_all(asked);
+            loop {
+                device.settle();
+                for (port, mac) in macs.iter_mut().enumerate() {
+                    *mac = mac.or(self.answer(port));
                 }
-                batch.free_all(&mut self.pool);
+                if let [Some(a), Some(b)] = macs {
+                    return Ok([a, b]);
+                }
+                if device.clock().now().since(asked) >= device.patience() {
+                    break;
+                }
+            }
+            if device.patience().is_zero() {
+                break;
             }
         }
-        match macs {
-            [Some(a), Some(b)] => Ok([a, b]),
-            [None, _] => Err(Unfit::NoArp(0)),
-            [_, None] => Err(Unfit::NoArp(1)),
+        let port = usize::from(macs[0].is_some());
+        Err(Unfit::NoArp(port, self.net.gateways[port]))
+    }
+
+    /// The router's MAC address, if it has come on this port.
+    fn answer(&mut self, port: usize) -> Option<MacAddr> {
+        let mut batch = Batch::new();
+        let mut mac = None;
+        while self.wires[port].receive(Moment::ZERO, &mut self.pool, &mut batch) > 0 {
+            for frame in batch.as_slice() {
+                let bytes = self.pool.slab().bytes(frame);
+                let arp = bytes.get(14..).and_then(|bytes| wire::Arp::new(bytes).ok());
+                let Some(reply) = arp.map(|arp| arp.message()) else { continue };
+                if reply.operation == Operation::Reply && reply.sender_ip == self.net.gateways[port]
+                {
+                    mac = Some(reply.sender_mac);
+                }
+            }
+            batch.free_all(&mut self.pool);
         }
+        mac
     }
 
     /// Everything is sent three times, there and back, a batch at a time; the last time nothing
     /// may be lost.
-    fn warm_up(&mut self, device: &mut Device) -> Result<(), Unfit> {
+    fn warm_up(&mut self, device: &mut impl Behind) -> Result<(), Unfit> {
         const ROUNDS: usize = 3;
         for round in 1..=ROUNDS {
             let (sent, received) = self.round(device);
             if round == ROUNDS && sent != received {
-                let discards = format!("{:?}", device.router.discards());
-                return Err(Unfit::Loses { sent, received, discards });
+                return Err(Unfit::Loses { sent, received, discards: device.drops() });
             }
         }
         Ok(())
     }
 
-    fn round(&mut self, device: &mut Device) -> (u64, u64) {
+    fn round(&mut self, device: &mut impl Behind) -> (u64, u64) {
         /// All flows of a stream of 5,000, rounded up to batches; enough for 500 hosts, too.
         const BATCHES: usize = 79;
-        let now = device.clock.now();
-        let (mut senders, mut receiver) = self.begin(now, Duration::MAX, Load::FullSpeed);
+        let clock = device.clock();
+        // Behind a device that loses frames, each batch would be waited for in vain.
+        let end = clock.now() + 20 * device.patience();
+        let (mut senders, mut receiver) = self.begin(clock.now(), Duration::MAX, Load::FullSpeed);
         let mut batch = Batch::new();
+        let mut sent = 0;
         for (port, senders) in senders.iter_mut().enumerate() {
             for sender in senders {
                 for _ in 0..BATCHES {
-                    let now = device.clock.now();
-                    sender.fill(now, &mut self.pool, &mut batch);
+                    let now = clock.now();
+                    sent += sender.fill(now, &mut self.pool, &mut batch) as u64;
                     self.wires[port].send(now, &mut self.pool, &mut batch);
-                    device.breathe();
-                    self.receive(device.clock.now(), &mut receiver);
+                    loop {
+                        device.settle();
+                        let then = clock.now();
+                        self.receive(then, &mut receiver);
+                        let all = receiver.total().received >= sent;
+                        if all || then.since(now) >= device.patience() || then >= end {
+                            break;
+                        }
+                    }
                 }
             }
         }
-        let sent = senders.iter().flatten().map(|sender| sender.sent().offered).sum();
         self.end(senders);
         (sent, receiver.total().received)
     }

@@ -15,6 +15,7 @@
 //! anew.
 
 use crate::configuration::Traffic;
+use crate::net::Net;
 use crate::routes::Table;
 use measure::stream::BadStream;
 use measure::{Field, Pick, Stream, StreamPlan, Template, Values, Variation};
@@ -54,12 +55,14 @@ fn bridged(port: usize) -> u64 {
     0x0600_0100_0000 + port as u64 * 0x1_0000
 }
 
-/// The streams from each port, all of one frame length. `router_macs` are where routed frames go.
+/// The streams from each port, all of one frame length, between the hosts of `net`. `router_macs`
+/// are where routed frames go.
 ///
 /// # Errors
 /// The frame length is none of Ethernet's; the table has no network to send to.
 pub fn streams(
     traffic: Traffic,
+    net: &Net,
     table: Option<&Table>,
     frame: FrameLen,
     seed: u64,
@@ -71,7 +74,7 @@ pub fn streams(
         StreamPlan { id, template: macs, frame, variation, seed }.build()
     };
     let from = |port: usize| -> Result<Vec<Stream>, BadStream> {
-        let (src, dst) = (host(port, 0), host(1 - port, 0));
+        let (src, dst) = (net.host(port, 0), net.host(1 - port, 0));
         let template = match port {
             0 => Template { src, dst, dst_port: SERVICE, ..Template::default() },
             _ => Template { src, dst, src_port: SERVICE, ..Template::default() },
@@ -79,8 +82,8 @@ pub fn streams(
         let id = port as u8;
         match traffic {
             Traffic::Connections { masqueraded } => Ok(vec![
-                plan(id, port, template, many_clients(port))?,
-                plan(id + 2, port, template, one_client(port, masqueraded))?,
+                plan(id, port, template, many_clients(net, port))?,
+                plan(id + 2, port, template, one_client(net, port, masqueraded))?,
             ]),
             Traffic::Hosts => Ok(vec![plan(id, port, template, hosts(port))?]),
             Traffic::Table => {
@@ -101,25 +104,26 @@ fn fields(port: usize) -> [Field; 3] {
     }
 }
 
-fn addresses(port: usize) -> Values {
-    Values::Range(host(port, 0).into(), host(port, HOSTS - 1).into())
+fn addresses(net: &Net, port: usize) -> Values {
+    Values::Range(net.host(port, 0).into(), net.host(port, HOSTS - 1).into())
 }
 
 /// The first half of the connections.
-fn many_clients(port: usize) -> Variation {
+fn many_clients(net: &Net, port: usize) -> Variation {
     let [client, server, client_port] = fields(port);
     let ports = Values::Range(1024, 1031);
-    let fields = vec![(client, addresses(0)), (server, addresses(1)), (client_port, ports)];
+    let fields =
+        vec![(client, addresses(net, 0)), (server, addresses(net, 1)), (client_port, ports)];
     Variation::Flows { fields, count: 5000, pick: Pick::InTurn }
 }
 
 /// The other half; back, they are sent to where they seem to come from.
-fn one_client(port: usize, masqueraded: bool) -> Variation {
+fn one_client(net: &Net, port: usize, masqueraded: bool) -> Variation {
     let [client, server, client_port] = fields(port);
-    let seen = if masqueraded && port == 1 { router_address(1) } else { host(0, 0) };
+    let seen = if masqueraded && port == 1 { net.gateways[1] } else { net.host(0, 0) };
     let seen = Values::List(vec![seen.into()]);
     let ports = Values::Range(10_000, 10_199);
-    let fields = vec![(server, addresses(1)), (client_port, ports), (client, seen)];
+    let fields = vec![(server, addresses(net, 1)), (client_port, ports), (client, seen)];
     Variation::Flows { fields, count: 5000, pick: Pick::InTurn }
 }
 
@@ -154,7 +158,8 @@ mod tests {
         for masqueraded in [false, true] {
             let traffic = Traffic::Connections { masqueraded };
             let macs = [MacAddr::default(); 2];
-            let [mut there, mut back] = streams(traffic, None, FrameLen::MIN, 1, macs).unwrap();
+            let [mut there, mut back] =
+                streams(traffic, &Net::default(), None, FrameLen::MIN, 1, macs).unwrap();
             let there: Vec<_> = there.iter_mut().flat_map(|s| flows(s, 5000)).collect();
             let back: Vec<_> = back.iter_mut().flat_map(|s| flows(s, 5000)).collect();
             assert_eq!(there.iter().collect::<HashSet<_>>().len(), 10_000);
@@ -175,6 +180,6 @@ mod tests {
     #[test]
     fn a_table_without_networks_is_refused() {
         let macs = [MacAddr::default(); 2];
-        assert!(streams(Traffic::Table, None, FrameLen::MIN, 1, macs).is_err());
+        assert!(streams(Traffic::Table, &Net::default(), None, FrameLen::MIN, 1, macs).is_err());
     }
 }

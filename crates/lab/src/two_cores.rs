@@ -10,95 +10,112 @@
 //! until nothing has come for a while (RFC 2544 §23 waits two seconds; memory needs less).
 //!
 //! The tester is measured in the same way with a [`Patch`] in the device's place: what no router
-//! can exceed between these wires.
+//! can exceed between these wires. A device that works by itself (the kernel, a box at the end of
+//! two cables) has no thread here, and its wires are any ports.
 
 use crate::clock::Clock;
+use crate::machine;
 use crate::placement::Pair;
 use crate::tester::Tester;
 use measure::trial::{Conditions, Counts, since};
 use measure::{Latency, Load, Pace, SelfTest, Sender, Trial};
-use port::memory::MemoryPort;
-use port::{Batch, Pool, Port, Slab, affinity};
+use port::{Batch, MemoryPort, Pool, Port, Slab, affinity};
 use router::Router;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::{Moment, PacketRate};
 
-/// What can stand between the wires.
+/// What can stand between the wires and is worked by a thread of ours.
 pub trait Dut: Send {
     /// Receives from every port, forwards, sends; returns how many frames came in.
-    fn breathe(&mut self, now: Moment, ports: &mut [MemoryPort]) -> usize;
+    fn breathe(&mut self, now: Moment) -> usize;
+
+    /// Whether its ports are worked by the system on the same core, which is then to be left to it
+    /// when there is nothing to do.
+    fn yields(&self) -> bool {
+        false
+    }
 }
 
-impl Dut for Router {
-    fn breathe(&mut self, now: Moment, ports: &mut [MemoryPort]) -> usize {
-        Router::breathe(self, now, ports)
+/// A router and its ends of the wires.
+pub struct Routed<'a> {
+    /// The router.
+    pub router: &'a mut Router,
+    /// Its ports.
+    pub ports: &'a mut [MemoryPort],
+}
+
+impl Dut for Routed<'_> {
+    fn breathe(&mut self, now: Moment) -> usize {
+        self.router.breathe(now, self.ports)
     }
 }
 
 /// No device at all: what comes in by one port goes out by the other, untouched.
-pub struct Patch {
+pub struct Patch<'a> {
+    ports: &'a mut [MemoryPort],
     pool: Pool,
     batch: Batch,
 }
 
-impl Patch {
-    /// A patch for frames of this slab.
-    pub fn new(slab: &Slab) -> Patch {
-        Patch { pool: slab.pool(), batch: Batch::new() }
+impl<'a> Patch<'a> {
+    /// A patch between the first two of these ports, whose frames are of this slab.
+    pub fn new(ports: &'a mut [MemoryPort], slab: &Slab) -> Patch<'a> {
+        Patch { ports, pool: slab.pool(), batch: Batch::new() }
     }
 }
 
-impl Dut for Patch {
-    fn breathe(&mut self, now: Moment, ports: &mut [MemoryPort]) -> usize {
+impl Dut for Patch<'_> {
+    fn breathe(&mut self, now: Moment) -> usize {
         let mut received = 0;
         for from in 0..2 {
-            received += ports[from].receive(now, &mut self.pool, &mut self.batch);
-            ports[1 - from].send(now, &mut self.pool, &mut self.batch);
+            received += self.ports[from].receive(now, &mut self.pool, &mut self.batch);
+            self.ports[1 - from].send(now, &mut self.pool, &mut self.batch);
         }
         received
     }
 }
 
 /// A place to run trials at.
-pub struct Bench<'a> {
-    /// The device's ends of the wires.
-    pub ports: &'a mut [MemoryPort],
+pub struct Bench<'a, P = MemoryPort> {
     /// The tester.
-    pub tester: &'a mut Tester,
-    /// The device's clock.
+    pub tester: &'a mut Tester<P>,
+    /// The clock of the run.
     pub clock: Clock,
-    /// The processors.
-    pub pair: Pair,
+    /// The processors; none to leave it to the system.
+    pub pair: Option<Pair>,
+    /// Whether the wires' other ends, or ours, are worked by the system on the tester's core.
+    pub yields: bool,
 }
 
 /// What a trial gave.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// The trial, judged as if the cores had not moved.
+    /// The trial, judged by the conditions known so far.
     pub trial: Trial,
-    /// How long the device was busy: breaths in which frames came.
+    /// How long the device's thread was busy, if it has one of ours.
     pub worked: Duration,
-    /// Of every frame received.
+    /// Latencies.
     pub latency: Option<Latency>,
-    /// The lowest latency.
+    /// The lowest latency, in nanoseconds.
     pub latency_floor_ns: u64,
-    counts: Counts,
-    overrun: Duration,
+    /// Under what conditions it ran.
+    pub conditions: Conditions,
 }
 
 impl Ran {
-    /// The trial judged with the distance between the cores before and after.
-    pub fn judge(&mut self, placement_ns: (u64, u64)) {
-        let conditions = Conditions {
-            overrun: self.overrun,
-            placement_ns: Some(placement_ns),
-            ..Conditions::default()
-        };
-        self.trial = Trial::judge(self.trial.duration, self.counts, &conditions);
+    /// Judges the trial again, with what else became known of it.
+    pub fn judge(&mut self, change: impl FnOnce(&mut Counts, &mut Conditions)) {
+        let mut counts = self.trial.counts;
+        change(&mut counts, &mut self.conditions);
+        self.trial = Trial::judge(self.trial.duration, counts, &self.conditions);
     }
 }
+
+/// How the threads of a trial with real wires are put before whatever else the machine does: as the
+/// kernel's own that work for the device.
+pub const NICE: i32 = -10;
 
 /// How long nothing must come after the last frame sent: longer than a busy machine takes the
 /// device's processor away at a time.
@@ -106,54 +123,72 @@ const QUIET: Duration = Duration::from_millis(20);
 /// And how long at most the tester listens.
 const LISTEN: Duration = Duration::from_millis(200);
 
-impl Bench<'_> {
-    /// Runs one trial: at this rate (all streams together), or as fast as the tester can.
+impl<P: Port + Send> Bench<'_, P> {
+    /// Runs one trial: at this rate (all streams together), or as fast as the tester can. Without a
+    /// `dut`, the device works by itself.
     ///
     /// # Errors
     /// A thread could not be pinned to its processor.
     pub fn trial(
         &mut self,
-        dut: &mut impl Dut,
+        dut: Option<&mut dyn Dut>,
         rate: Option<PacketRate>,
         duration: Duration,
     ) -> io::Result<Ran> {
-        let Bench { ports, tester, clock, pair } = self;
-        let (clock, pair) = (*clock, *pair);
-        let (ready, stop) = (AtomicBool::new(false), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            let device = scope.spawn(|| {
-                let pinned = affinity::pin(pair.device);
-                ready.store(true, Ordering::Release);
-                pinned.map(|()| work(dut, ports, clock, &stop))
+        let Bench { tester, clock, pair, yields } = self;
+        let (clock, pair, yields) = (*clock, *pair, *yields);
+        let pin = |cpu: Option<usize>| cpu.map_or(Ok(()), affinity::pin);
+        let (ready, stop) = (AtomicBool::new(dut.is_none()), AtomicBool::new(false));
+        let processors: Vec<usize> = pair.iter().flat_map(|p| [p.tester, p.device]).collect();
+        let stolen = machine::stolen(&processors);
+        let mut ran = std::thread::scope(|scope| {
+            let device = dut.map(|dut| {
+                scope.spawn(|| {
+                    let pinned = pin(pair.map(|pair| pair.device));
+                    if yields {
+                        machine::prefer(None, NICE);
+                    }
+                    ready.store(true, Ordering::Release);
+                    pinned.map(|()| work(dut, clock, &stop))
+                })
             });
             let tester = scope.spawn(|| {
-                let pinned = affinity::pin(pair.tester);
+                let pinned = pin(pair.map(|pair| pair.tester));
+                if yields {
+                    machine::prefer(None, NICE);
+                }
                 while !ready.load(Ordering::Acquire) {
                     std::thread::yield_now();
                 }
                 // The device breathes until it is told to stop, whatever happens here.
-                let ran = pinned.map(|()| drive(tester, clock, rate, duration));
+                let ran = pinned.map(|()| drive(tester, clock, rate, duration, yields));
                 stop.store(true, Ordering::Release);
                 ran
             });
-            match (tester.join(), device.join()) {
-                (Ok(ran), Ok(worked)) => Ok(Ran { worked: worked?, ..ran? }),
-                _ => Err(io::Error::other("a thread of the trial panicked")),
-            }
-        })
+            let panicked = || io::Error::other("a thread of the trial panicked");
+            let ran = tester.join().map_err(|_| panicked());
+            let worked = device.map(|device| device.join().map_err(|_| panicked())).transpose()?;
+            io::Result::Ok(Ran { worked: worked.transpose()?.unwrap_or_default(), ..ran?? })
+        })?;
+        let stolen = machine::stolen(&processors).saturating_sub(stolen);
+        ran.judge(|_, conditions| conditions.stolen = stolen);
+        Ok(ran)
     }
 
-    /// The tester alone, between the same wires.
+    /// The tester alone, between the same wires, with a patch for a device.
     ///
     /// # Errors
     /// As for [`trial`](Self::trial).
-    pub fn self_test(&mut self, duration: Duration) -> io::Result<SelfTest> {
+    pub fn self_test(
+        &mut self,
+        patch: Option<&mut dyn Dut>,
+        duration: Duration,
+    ) -> io::Result<SelfTest> {
         let Some(stream) = self.tester.streams.iter().flatten().next() else {
             return Err(io::Error::other("a tester without streams"));
         };
         let frame = stream.frame();
-        let mut patch = Patch::new(self.tester.pool.slab());
-        let ran = self.trial(&mut patch, None, duration)?;
+        let ran = self.trial(patch, None, duration)?;
         Ok(SelfTest {
             frame,
             highest: ran.trial.forwarding_rate(),
@@ -164,22 +199,44 @@ impl Bench<'_> {
 }
 
 /// The device's thread: returns how long it was busy.
-fn work(dut: &mut impl Dut, ports: &mut [MemoryPort], clock: Clock, stop: &AtomicBool) -> Duration {
+fn work(dut: &mut dyn Dut, clock: Clock, stop: &AtomicBool) -> Duration {
+    let yields = dut.yields();
+    let (began, had) = (clock.now(), machine::processor_time());
     let mut worked = Duration::ZERO;
-    let mut last = clock.now();
+    let mut last = began;
     while !stop.load(Ordering::Relaxed) {
-        let n = dut.breathe(last, ports);
+        let n = dut.breathe(last);
         let now = clock.now();
         if n > 0 {
             worked += now.since(last);
         }
         last = now;
+        // Only when all that came is done: else the system would take in more and more of what
+        // cannot be done, and it would be lost after it was paid for.
+        if yields && n == 0 {
+            std::thread::yield_now();
+            last = clock.now();
+        }
     }
-    worked
+    // A breath during which the system worked for the device, on the same processor, was not ours
+    // alone. How the time was shared is known for all breaths together.
+    let share = match (had, machine::processor_time(), last.since(began)) {
+        (Some(had), Some(has), all) if yields && !all.is_zero() => {
+            (has.saturating_sub(had).as_secs_f64() / all.as_secs_f64()).min(1.0)
+        }
+        _ => 1.0,
+    };
+    worked.mul_f64(share)
 }
 
 /// The tester's thread.
-fn drive(tester: &mut Tester, clock: Clock, rate: Option<PacketRate>, duration: Duration) -> Ran {
+fn drive<P: Port>(
+    tester: &mut Tester<P>,
+    clock: Clock,
+    rate: Option<PacketRate>,
+    duration: Duration,
+    yields: bool,
+) -> Ran {
     let n = tester.streams.iter().flatten().count().max(1);
     let pace = rate.and_then(|rate| Pace::of(PacketRate(rate.0 / n as f64)));
     let load = pace.map_or(Load::FullSpeed, Load::Paced);
@@ -202,6 +259,9 @@ fn drive(tester: &mut Tester, clock: Clock, rate: Option<PacketRate>, duration: 
             }
         }
         turn += 1;
+        if yields {
+            std::thread::yield_now();
+        }
         receive(tester, clock.now(), &mut receiver);
         now = clock.now();
     }
@@ -213,6 +273,9 @@ fn drive(tester: &mut Tester, clock: Clock, rate: Option<PacketRate>, duration: 
         if receive(tester, now, &mut receiver) > 0 {
             last = now;
         }
+        if yields {
+            std::thread::yield_now();
+        }
         now = clock.now();
     }
     let sent: Vec<_> = senders.iter().flatten().map(Sender::sent).collect();
@@ -220,7 +283,11 @@ fn drive(tester: &mut Tester, clock: Clock, rate: Option<PacketRate>, duration: 
     let last_sent = sent.iter().map(|sent| sent.last).max().unwrap_or(start);
     let after = tester.wires.each_ref().map(Port::counters);
     let ports = before.into_iter().zip(after).map(|(before, after)| since(before, after));
-    let counts = Counts::gather(sent, &receiver, ports);
+    let mut counts = Counts::gather(sent, &receiver, ports);
+    if pace.is_none() {
+        // As fast as it can: what its ports had no room for was not to be sent.
+        counts.intended = counts.sent;
+    }
     let histogram = receiver.latency();
     let overrun = last_sent.since(start + duration);
     let conditions = Conditions { overrun, ..Conditions::default() };
@@ -231,14 +298,17 @@ fn drive(tester: &mut Tester, clock: Clock, rate: Option<PacketRate>, duration: 
         worked: Duration::ZERO,
         latency: Latency::of(&histogram),
         latency_floor_ns: histogram.min(),
-        counts,
-        overrun,
+        conditions,
     }
 }
 
 /// Receives what waits, at most four batches a wire, so that sending goes on.
 #[inline]
-fn receive(tester: &mut Tester, now: Moment, receiver: &mut measure::Receiver) -> usize {
+fn receive<P: Port>(
+    tester: &mut Tester<P>,
+    now: Moment,
+    receiver: &mut measure::Receiver,
+) -> usize {
     let mut received = 0;
     for wire in &mut tester.wires {
         for _ in 0..4 {

@@ -2,13 +2,14 @@
 //! fails says so.
 
 use config::{Host, Interpreter};
-use lab::assemble;
+use lab::assemble::{self, Real};
 use lab::clock::Clock;
 use lab::live::{Interrupt, Live};
 use lab::node::{self, Environment, Node, Socket};
 use lab::topology::Topology;
 use lab::underway::Files;
 use port::Slab;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 use wire::Moment;
@@ -19,6 +20,14 @@ topology:
   nodes: { a: , b: }
   links: [ endpoints: [a:ether1, b:ether1] ]
 ";
+
+fn real() -> Real {
+    assemble::real(&Topology::read(LAB).unwrap(), 1, Path::new(".")).unwrap()
+}
+
+fn lives() -> Vec<Live> {
+    real().lives
+}
 
 /// Types a script: what a session does, by hand.
 fn run(host: &mut dyn Host, script: &str) -> Result<String, String> {
@@ -35,7 +44,7 @@ fn run(host: &mut dyn Host, script: &str) -> Result<String, String> {
 
 #[test]
 fn sessions_come_and_go_and_change_one_at_a_time() {
-    let (lives, _) = assemble::live(&Topology::read(LAB).unwrap(), 1).unwrap();
+    let lives = lives();
     thread::scope(|scope| {
         for (at, live) in lives.iter().enumerate() {
             for session in 0..3 {
@@ -62,7 +71,7 @@ fn sessions_come_and_go_and_change_one_at_a_time() {
 
 #[test]
 fn a_refused_change_changes_nothing_and_lets_go() {
-    let (lives, _) = assemble::live(&Topology::read(LAB).unwrap(), 1).unwrap();
+    let lives = lives();
     let mut host = lives[0].host(Files::none(), Interrupt::default());
     let before = host.tree();
     let refused = run(&mut host, "/ip address add address=1.1.1.1 interface=ether9").unwrap_err();
@@ -77,7 +86,7 @@ fn a_refused_change_changes_nothing_and_lets_go() {
 
 #[test]
 fn a_box_says_what_it_is() {
-    let (lives, _) = assemble::live(&Topology::read(LAB).unwrap(), 1).unwrap();
+    let lives = lives();
     let mut host = lives[1].host(Files::none(), Interrupt::default());
     for (script, expected) in [
         ("/system identity print", "name: b"),
@@ -95,7 +104,7 @@ fn a_box_says_what_it_is() {
 
 #[test]
 fn waiting_ends_when_it_is_due_interrupted_or_too_late() {
-    let (lives, clock) = assemble::live(&Topology::read(LAB).unwrap(), 1).unwrap();
+    let Real { lives, clock, .. } = real();
     let interrupt = Interrupt::default();
     let mut host = lives[0].host(Files::none(), interrupt.clone());
     let due = clock.now() + Duration::from_millis(2);

@@ -2,7 +2,7 @@
 //! device's counters agree with the tester's.
 
 use config::Tree;
-use lab::bench::{self, Plan};
+use lab::bench::{self, Kind, Plan};
 use lab::configuration::{ALL, Configuration};
 use lab::device::{Device, fast_path_packets};
 use lab::routes::Table;
@@ -126,6 +126,9 @@ fn a_plan_on_one_core_and_on_two() {
     let none: Vec<_> = ALL.iter().filter(|c| c.name == "none").collect();
     for pair in [None, placement::pair()] {
         let plan = Plan {
+            devices: vec![Kind::Memory],
+            turns: None,
+            external: None,
             pair,
             sizes: vec![FrameLen::MIN, FrameLen::MAX],
             configurations: none.clone(),

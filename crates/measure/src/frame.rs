@@ -40,12 +40,37 @@ pub struct FramePlan {
     pub varying: Vec<Varying>,
     /// What stands behind the headers.
     pub data: Data,
-    /// Shortest and longest: each length between them is as likely.
-    pub lengths: (FrameLen, FrameLen),
+    /// How long they are.
+    pub lengths: Lengths,
     /// Whether frames have a trailer, without which they are not known again.
     pub footer: bool,
     /// From where on the two bytes in front of the trailer are the Internet checksum of all bytes.
     pub checksum_from: Option<usize>,
+}
+
+/// How long frames are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lengths {
+    /// From the shortest to the longest: each length between them is as likely.
+    Even(FrameLen, FrameLen),
+    /// These, one after the other, over and over: a [`Mix`](crate::Mix)'s sequence.
+    InTurn(Vec<FrameLen>),
+}
+
+impl From<FrameLen> for Lengths {
+    fn from(frame: FrameLen) -> Lengths {
+        Lengths::Even(frame, frame)
+    }
+}
+
+impl Lengths {
+    /// The shortest and the longest; an empty sequence has none.
+    pub fn extremes(&self) -> Option<(FrameLen, FrameLen)> {
+        match self {
+            Lengths::Even(least, most) => Some((*least, *most)),
+            Lengths::InTurn(all) => all.iter().min().copied().zip(all.iter().max().copied()),
+        }
+    }
 }
 
 /// What stands behind IP, and whether it has a checksum.
@@ -90,6 +115,8 @@ pub enum Data {
 pub enum BadFrame {
     /// Not within [`template::FRAME_LENGTHS`], or the wrong way round. Bytes without FCS.
     Length(u32, u32),
+    /// A sequence of lengths with nothing in it.
+    NoLength,
     /// Headers and footer take so many bytes, the shortest frame has so many.
     TooShort(usize, u32),
     /// A header does not lie within the header bytes.
@@ -118,6 +145,7 @@ impl fmt::Display for BadFrame {
                 let (low, high) = (low.in_memory(), high.in_memory());
                 write!(f, "packet-size {least}-{most}: use {low} to {high}")
             }
+            BadFrame::NoLength => f.write_str("a sequence of no lengths: give one at least"),
             BadFrame::TooShort(need, have) => {
                 write!(f, "packet-size {have} is too small: headers and footer take {need}")
             }
@@ -178,7 +206,7 @@ impl FramePlan {
     }
 
     fn check(&self) -> Result<(), BadFrame> {
-        let (least, most) = self.lengths;
+        let (least, most) = self.lengths.extremes().ok_or(BadFrame::NoLength)?;
         let (low, high) = template::FRAME_LENGTHS;
         if least < low || most > high || least > most {
             return Err(BadFrame::Length(least.in_memory(), most.in_memory()));

@@ -13,7 +13,6 @@
 //! [`wire::FrameLen`], every rate names its layer.
 //!
 //! Never knows what it measures: no device, no router.
-//! Missing: **the RFC procedures** (their search, MLRsearch, is there).
 
 // Seeded random numbers.
 pub mod prng;
@@ -30,17 +29,29 @@ pub mod vary;
 // Frames of any headers: their bytes, what varies in them, their checksums.
 pub mod frame;
 
+// Mixes of frame lengths, and how they are written down.
+pub mod mix;
+
 // Streams: a template, and what changes from frame to frame.
 pub mod stream;
 
-// When frames are sent, and how many were.
+// When frames are due: constant, in bursts, at random, faster and faster.
+pub mod schedule;
+
+// Sending them then, and how many were.
 pub mod send;
 
 // Which numbers of a sequence have come: in order, late, twice.
 pub mod sequence;
 
+// How late frames are, and how much that varies.
+pub mod delay;
+
 // What came back, counted exactly.
 pub mod receive;
+
+// Single frames, where a procedure wants more than sums.
+pub mod watch;
 
 // One trial: pass, fail, or invalid because the tester fell short.
 pub mod trial;
@@ -54,21 +65,42 @@ pub mod search;
 // Throughput by several criteria at once, on devices that lose a frame now and then (RFC 9971).
 pub mod mlrsearch;
 
+// Which trials the RFCs want, and what they say.
+pub mod procedure;
+
 // `/tool traffic-generator`: the tester as a part of a box.
 pub mod generator;
+
+// Two devices measured by turns: ratios, and whether they say anything.
+pub mod compare;
+
+// TCP as thousands of hosts speak it.
+pub mod tcp;
+
+// Results of suites: every figure named by its criterion, every trial.
+pub mod suite_result;
 
 // Results: versioned, serialisable, and checked for what cannot be.
 pub mod result;
 
-pub use frame::FramePlan;
+// The iperf3 method: what pairs of processes measured, on every layer.
+pub mod iperf3;
+
+pub use compare::{Comparison, Unpaired};
+pub use frame::{FramePlan, Lengths};
 pub use generator::Generator;
+pub use mix::Mix;
 pub use prng::Prng;
 pub use receive::{Receiver, Tally};
-pub use result::{Environment, Latency, Limit, Measured, Mode, Results, Row, Verdict};
+pub use result::{
+    Environment, Latency, Limit, Measured, Medium, Mode, Results, Row, Setup, Verdict,
+};
+pub use schedule::{Load, Pace, Rate, Schedule};
 pub use search::Search;
 pub use self_test::SelfTest;
-pub use send::{Load, Pace, Schedule, Sender};
+pub use send::Sender;
 pub use stream::{Field, Pick, Stream, StreamPlan, Values, Variation};
+pub use suite_result::SuiteResults;
 pub use template::Template;
 pub use trailer::Trailer;
 pub use trial::{Conditions, Counts, Outcome, Trial};

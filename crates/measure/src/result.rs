@@ -7,10 +7,12 @@
 //!
 //! Frames and duration are what was measured; rates are derived from them here and nowhere else,
 //! every bit rate with its layer in its name (L1 with preamble and gap, L2 with FCS, L3 the IP
-//! packet). Names in the file are the fields' names. Changing one is a new [`SCHEMA`].
+//! packet). Names in the file are the fields' names. Changing one is a new [`SCHEMA`]; files of
+//! [`OLDER`] ones stay readable.
 //!
 //! Never reads or writes a file; never rounds.
 
+use crate::compare::Comparison;
 use crate::self_test::HEADROOM;
 use crate::trial::{Outcome, Trial};
 use hdrhistogram::Histogram;
@@ -20,7 +22,10 @@ use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
 
 /// Name and version of the format.
-pub const SCHEMA: &str = "wirespeed-bench/1";
+pub const SCHEMA: &str = "wirespeed-bench/2";
+
+/// Formats that are read as well: what they lack is empty.
+pub const OLDER: &[&str] = &["wirespeed-bench/1"];
 
 /// A run: the whole of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +36,66 @@ pub struct Results {
     pub environment: Environment,
     /// One for each cell of the table.
     pub rows: Vec<Row>,
+    /// How each device was set up, and what it could not do: one for each configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setups: Vec<Setup>,
+    /// Devices measured by turns, against each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Compared>,
+}
+
+/// How a device was set up for the rows of one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The device, as in [`Row::device`].
+    pub device: String,
+    /// What it is to do with the frames.
+    pub mode: Mode,
+    /// As in [`Row::configuration`].
+    pub configuration: String,
+    /// Every command that made it so, as it was run, in order; for our own router, its script.
+    pub commands: Vec<String>,
+    /// What the device says afterwards, to be compared with what was meant: rules hit, connections
+    /// tracked, classes passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witness: Vec<String>,
+    /// Why there are no rows, if the device cannot do this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted: Option<String>,
+    /// How long pings through the device take, if it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping: Option<Ping>,
+}
+
+/// Round trips of a ping flood between two hosts' own network stacks, through a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ping {
+    /// Pings that were sent.
+    pub sent: u64,
+    /// And answered.
+    pub answered: u64,
+    /// The median, in nanoseconds.
+    pub p50_ns: u64,
+    /// 99 of 100 are not above.
+    pub p99_ns: u64,
+}
+
+/// Two devices measured by turns in one run, in one cell of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// What they do with the frames.
+    pub mode: Mode,
+    /// What they are loaded with.
+    pub configuration: String,
+    /// L2 bytes with FCS.
+    pub frame_size: u32,
+    /// The device that is compared with.
+    pub base: String,
+    /// The device that is compared.
+    pub device: String,
+    /// Their rates, and what follows.
+    #[serde(flatten)]
+    pub comparison: Comparison,
 }
 
 /// Where and how something was measured: what a reader needs to believe or repeat it.
@@ -54,6 +119,12 @@ pub struct Environment {
     pub command: String,
     /// Where random choices started from.
     pub seed: u64,
+    /// The kernel's settings that matter to what it forwards, `name = value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sysctls: Vec<String>,
+    /// What the interfaces were let do by themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offloads: Vec<String>,
 }
 
 /// What a device does with the frames.
@@ -72,6 +143,33 @@ impl fmt::Display for Mode {
             Mode::Bridging => "Bridging",
             Mode::Routing => "Routing",
         })
+    }
+}
+
+/// What was between tester and device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Medium {
+    /// `memory`, `veth`, or the interfaces' names.
+    pub wire: String,
+    /// Who sent.
+    pub generator: String,
+    /// Who received.
+    pub receiver: String,
+    /// What ran on which processor.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub placement: String,
+}
+
+impl Default for Medium {
+    /// Memory, as in files of version 1, which do not say.
+    fn default() -> Medium {
+        let user = "user space".to_string();
+        Medium {
+            wire: "memory".to_string(),
+            generator: user.clone(),
+            receiver: user,
+            placement: String::new(),
+        }
     }
 }
 
@@ -180,6 +278,9 @@ pub struct Row {
     pub remark: Option<String>,
     /// What kept the rate from being higher.
     pub limited_by: Limit,
+    /// What was between tester and device, and who sent and received.
+    #[serde(default)]
+    pub medium: Medium,
     /// Rate of the wire in 10⁶ bit/s (L1), if it has one: a memory wire has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_mbps: Option<f64>,
@@ -223,6 +324,8 @@ pub struct Measured {
     pub tester: Option<PacketRate>,
     /// From the receiver.
     pub latency: Option<Latency>,
+    /// Between tester and device.
+    pub medium: Medium,
     /// Where and how.
     pub environment: Environment,
 }
@@ -271,6 +374,7 @@ impl Measured {
             no_drop: self.no_drop.map(|rate| rate.0),
             tester_pps: self.tester.map(|rate| rate.0),
             latency: self.latency,
+            medium: self.medium,
             environment: self.environment,
         }
     }
@@ -389,6 +493,12 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 impl Results {
+    /// Of rows, with nothing said of the devices yet.
+    pub fn of(environment: Environment, rows: Vec<Row>) -> Results {
+        let schema = SCHEMA.to_string();
+        Results { schema, environment, rows, setups: vec![], comparisons: vec![] }
+    }
+
     /// The functionality tax of a configuration: how many times slower routing (or bridging) is
     /// with it than plain, at one frame size, on one device and number of cores. `None` where a
     /// row is missing, invalid, or forwarded nothing.

@@ -12,8 +12,8 @@
 //! and the search goes on below it.
 //!
 //! Never runs longer than `trials_max` trials. For devices that lose a frame now and then, and for
-//! loss ratios above zero, there is [`mlrsearch`](crate::mlrsearch).
-//! Missing: **RFC 2544's full-length confirmation**.
+//! loss ratios above zero, there is [`mlrsearch`](crate::mlrsearch); with RFC 2544's confirmation in
+//! full length, [`procedure::throughput`](crate::procedure::throughput).
 
 use crate::trial::{Outcome, Trial};
 use wire::PacketRate;

@@ -1,104 +1,20 @@
 //! When frames are sent, and how many were.
 //!
 //! ```text
-//! Schedule (start, duration, load) ── due at `now`? ──► Stream::write × n ──► Batch ──► Port
+//! Timetable of a Schedule ── due at `now`? ──► Stream::write × n ──► Batch ──► Port
 //! ```
 //!
 //! The caller polls, as fast as it can, with the time. A paced sender owes at every moment the
 //! frames whose times have come; it pays at most one batch a poll, so a late poll is followed by
 //! bursts and never by fewer frames: offered load equals intended load, or the trial is invalid.
-//! Frame k is due at `start + k · ns / frames`, in whole numbers: no drift, however long it runs.
 //!
 //! Never reads a clock, never sleeps. Missing: **several streams on one schedule** (use a sender
-//! each), **bursts of a given length**.
+//! each).
 
 use crate::Stream;
+use crate::schedule::{Load, Schedule, Timetable};
 use port::{Batch, Pool, Port};
-use std::time::Duration;
-use wire::{FrameLen, Moment, PacketRate};
-
-/// A constant rate in whole numbers: so many frames in so many nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    frames: u64,
-    ns: u64,
-}
-
-impl Pace {
-    /// The rate, to a thousandth of a packet per second; `None` if it is not a number, below one
-    /// thousandth, or above 10¹² packets per second.
-    pub fn of(rate: PacketRate) -> Option<Pace> {
-        let frames = (rate.0 * 1e3).round();
-        (1.0..=1e15).contains(&frames).then_some(Pace { frames: frames as u64, ns: SECOND * 1000 })
-    }
-
-    /// What a wire of `bits_per_second` (L1) carries, exactly: 64-byte frames at 10¹⁰ bit/s are
-    /// 14,880,952.38… a second. `None` if the wire carries nothing, or more than 10¹⁵ bit/s.
-    pub fn of_wire(bits_per_second: u64, frame: FrameLen) -> Option<Pace> {
-        let ns = SECOND * 8 * u64::from(frame.l1());
-        (1..=1_000_000_000_000_000)
-            .contains(&bits_per_second)
-            .then_some(Pace { frames: bits_per_second, ns })
-    }
-
-    /// As a rate.
-    pub fn rate(self) -> PacketRate {
-        PacketRate(self.frames as f64 / self.ns as f64 * SECOND as f64)
-    }
-
-    /// Frames whose time comes before `time` has passed since the start.
-    fn before(self, time: Duration) -> u64 {
-        saturate((time.as_nanos() * u128::from(self.frames)).div_ceil(u128::from(self.ns)))
-    }
-
-    /// Frames whose time comes before or when `time` has passed since the start.
-    fn by(self, time: Duration) -> u64 {
-        saturate(time.as_nanos() * u128::from(self.frames) / u128::from(self.ns)).saturating_add(1)
-    }
-
-    /// When frame `k` is due, after the start.
-    fn time_of(self, k: u64) -> Duration {
-        let ns = (u128::from(k) * u128::from(self.ns)).div_ceil(u128::from(self.frames));
-        Duration::from_nanos(saturate(ns))
-    }
-}
-
-const SECOND: u64 = 1_000_000_000;
-
-fn saturate(n: u128) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
-/// How much to send (RFC 2285's intended load).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// A batch at every poll: as much as the tester can.
-    FullSpeed,
-    /// A constant rate.
-    Paced(Pace),
-}
-
-/// What is sent, from when, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    /// How much.
-    pub load: Load,
-    /// When the first frame is due.
-    pub start: Moment,
-    /// Frames due at this time after the start, or later, are not sent any more.
-    pub duration: Duration,
-}
-
-impl Schedule {
-    /// How many frames will have been sent when all is over; `None` at full speed, where only the
-    /// end shows.
-    pub fn frames(&self) -> Option<u64> {
-        match self.load {
-            Load::FullSpeed => None,
-            Load::Paced(pace) => Some(pace.before(self.duration)),
-        }
-    }
-}
+use wire::Moment;
 
 /// What a sender did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,6 +35,7 @@ pub struct Sent {
 pub struct Sender {
     stream: Stream,
     schedule: Schedule,
+    timetable: Timetable,
     /// [`Schedule::frames`], worked out once.
     frames: Option<u64>,
     /// When the next frame is due: what a poll with nothing to do looks at, and no more.
@@ -130,8 +47,9 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing yet.
     pub fn new(stream: Stream, schedule: Schedule) -> Sender {
-        let (frames, next) = (schedule.frames(), schedule.start);
-        Sender { stream, schedule, frames, next, sent: Sent::default(), batch: Batch::new() }
+        let (frames, timetable, next) = (schedule.frames(), schedule.timetable(), schedule.start);
+        let (sent, batch) = (Sent::default(), Batch::new());
+        Sender { stream, schedule, timetable, frames, next, sent, batch }
     }
 
     /// Sends no more than `most` frames in all.
@@ -139,7 +57,7 @@ impl Sender {
     pub fn at_most(mut self, most: u64) -> Sender {
         self.frames = Some(self.frames.map_or(most, |frames| frames.min(most)));
         if most == 0 {
-            self.next = Moment::from_nanos(u64::MAX);
+            self.next = NEVER;
         }
         self
     }
@@ -189,11 +107,14 @@ impl Sender {
 
     /// Whether all frames of the schedule are sent, or (at full speed) its time is over.
     pub fn is_done(&self, now: Moment) -> bool {
-        let is_over = || now >= self.schedule.start + self.schedule.duration;
-        match (self.frames, self.schedule.load) {
-            (Some(frames), Load::Paced(_)) => self.sent.offered == frames,
-            (Some(frames), Load::FullSpeed) => self.sent.offered == frames || is_over(),
-            (None, _) => is_over(),
+        match self.frames {
+            Some(frames) if self.sent.offered == frames => true,
+            Some(_) if self.is_paced() => false,
+            // What was due at random by the end has been looked at, and sent.
+            _ => {
+                let is_over = now >= self.schedule.start + self.schedule.duration;
+                is_over && (!self.is_paced() || self.next == NEVER)
+            }
         }
     }
 
@@ -204,7 +125,7 @@ impl Sender {
 
     /// Whether it sends at a rate, not as fast as it can.
     pub fn is_paced(&self) -> bool {
-        matches!(self.schedule.load, Load::Paced(_))
+        !matches!(self.schedule.load, Load::FullSpeed)
     }
 
     /// What was done so far.
@@ -226,14 +147,13 @@ impl Sender {
     #[inline]
     fn due(&mut self, now: Moment) -> u64 {
         let Schedule { load, start, duration } = self.schedule;
-        let pace = match load {
-            Load::FullSpeed if now.since(start) < duration => {
-                return self.frames.map_or(u64::MAX, |frames| frames - self.sent.offered);
-            }
-            Load::FullSpeed => return 0,
-            Load::Paced(pace) => pace,
-        };
-        self.sent.intended = pace.by(now.since(start)).min(self.frames.unwrap_or(u64::MAX));
+        let passed = now.since(start);
+        if load == Load::FullSpeed {
+            let left = || self.frames.map_or(u64::MAX, |frames| frames - self.sent.offered);
+            return if passed < duration { left() } else { 0 };
+        }
+        let due = self.timetable.due_by(passed, duration);
+        self.sent.intended = due.min(self.frames.unwrap_or(u64::MAX));
         let late = now.since(self.next).as_nanos() as u64;
         self.sent.late_ns_max = self.sent.late_ns_max.max(late);
         self.sent.intended.saturating_sub(self.sent.offered)
@@ -241,21 +161,30 @@ impl Sender {
 
     #[inline]
     fn plan_next(&mut self) {
-        let Load::Paced(pace) = self.schedule.load else { return };
-        self.next = if self.frames == Some(self.sent.offered) {
-            Moment::from_nanos(u64::MAX)
-        } else {
-            self.schedule.start + pace.time_of(self.sent.offered)
-        };
+        if !self.is_paced() {
+            return;
+        }
+        if self.frames == Some(self.sent.offered) {
+            self.next = NEVER;
+            return;
+        }
+        let Some(time) = self.timetable.time_of(self.sent.offered) else { return };
+        let over = self.frames.is_none() && time >= self.schedule.duration;
+        self.next = if over { NEVER } else { self.schedule.start + time };
     }
 }
+
+/// When nothing is due any more.
+const NEVER: Moment = Moment::from_nanos(u64::MAX);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{StreamPlan, Template, Variation};
+    use crate::{Pace, StreamPlan, Template, Variation};
     use port::{Slab, memory};
     use proptest::prelude::*;
+    use std::time::Duration;
+    use wire::{FrameLen, PacketRate};
 
     fn stream() -> Stream {
         let (template, frame) = (Template::default(), FrameLen::with_fcs(64));
@@ -335,23 +264,37 @@ mod tests {
         batch.free_all(&mut pool);
     }
 
-    #[test]
-    fn wire_speed_is_exact() {
-        let frame = FrameLen::with_fcs(64);
-        let pace = Pace::of_wire(10_000_000_000, frame).unwrap();
-        assert_eq!(pace.before(Duration::from_secs(1)), 14_880_953, "the first one at 0");
-        assert_eq!(pace.before(Duration::from_secs(21)), 312_500_000, "no drift");
-        assert_eq!(pace.before(Duration::from_secs(21_000_000)), 312_500_000_000_000);
-        assert_eq!(pace.rate().0 as u64, 14_880_952);
-        let gigabit = Pace::of_wire(1_000_000_000, frame).unwrap();
-        assert_eq!(gigabit.rate().0 as u64, 1_488_095);
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e13, 1e-5] {
-            assert_eq!(Pace::of(PacketRate(bad)), None, "{bad}");
-        }
-        assert_eq!(Pace::of_wire(0, frame), None);
-    }
-
     proptest! {
+        /// The same of every kind of load.
+        #[test]
+        fn every_load_is_sent_whole(
+            pps in 1e5f64..5e7,
+            other in 1e5f64..5e7,
+            seed in any::<u64>(),
+            burst in 0u32..100,
+            gaps in prop::collection::vec(0u64..300, 1..200),
+        ) {
+            let [pace, to] = [pps, other].map(|pps| Pace::of(PacketRate(pps)).unwrap());
+            for load in [
+                Load::Bursts { pace, burst },
+                Load::Poisson { pace, seed },
+                Load::Ramp { from: pace, to },
+            ] {
+                let schedule = Schedule { load, start: at(7), duration: Duration::from_nanos(20_000) };
+                let mut now = 0;
+                let mut polls: Vec<u64> = gaps.iter().map(|gap| { now += gap; now }).collect();
+                polls.extend((now.max(20_007)..).take(100));
+                let often = run(schedule, 0..20_100);
+                let (times, sent) = run(schedule, polls);
+                prop_assert_eq!(sent.offered, often.1.offered, "{:?}", load);
+                prop_assert_eq!(sent.intended, sent.offered, "{:?}", load);
+                prop_assert_eq!(Some(sent.offered), schedule.frames().or(Some(often.1.offered)));
+                prop_assert!(often.1.last < at(20_007), "{:?}", often.1);
+                let late = times.iter().zip(&often.0).all(|(late, due)| late >= due);
+                prop_assert!(late, "{:?}", load);
+            }
+        }
+
         /// However unevenly it is polled: what is due is sent, each frame not before its time, and
         /// at the end all of them.
         #[test]

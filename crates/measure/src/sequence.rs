@@ -10,6 +10,8 @@
 //!
 //! Never counts: that is [`receive`](crate::receive).
 
+use std::collections::VecDeque;
+
 /// Numbers behind the highest one for which late and double are told apart: at least this many.
 /// (The bits are 65,536; the word that `next` is in counts whole.)
 pub const WINDOW: u64 = BITS - 64;
@@ -20,11 +22,16 @@ const BITS: u64 = 1 << 16;
 /// frames of 40 seconds would have to be lost in one piece.
 const LEAP: u64 = 1 << 32;
 
+/// Gaps that are remembered, for the extent of reordering.
+const LEAPS: usize = 64;
+
 /// What a number's coming means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// The highest so far. Those between it and the last highest may still come.
+    /// The one after the highest so far.
     InOrder,
+    /// Higher than that: those between may still come.
+    Ahead,
     /// The first time, after a higher one (RFC 4737's reordered).
     Late,
     /// Not the first time.
@@ -43,12 +50,17 @@ pub struct Sequence {
     next: u64,
     /// Where counting began: lower numbers are another trial's.
     start: u64,
+    /// How many have come, copies not counted.
+    arrived: u64,
+    /// The last numbers that came with a gap in front, and how many had come before each.
+    leaps: VecDeque<(u64, u64)>,
 }
 
 impl Sequence {
     /// Nothing has come, and `first` will be the first.
     pub fn starting_at(first: u64) -> Sequence {
-        Sequence { words: Box::new([0; (BITS / 64) as usize]), next: first, start: first }
+        let (words, leaps) = (Box::new([0; (BITS / 64) as usize]), VecDeque::with_capacity(LEAPS));
+        Sequence { words, next: first, start: first, arrived: 0, leaps }
     }
 
     /// A number comes.
@@ -57,6 +69,7 @@ impl Sequence {
         if number == u64::MAX {
             return Arrival::Absurd; // it would have no next
         }
+        let mut arrival = Arrival::InOrder;
         if number == self.next {
             if number.is_multiple_of(64) {
                 *self.word(number) = 0;
@@ -65,10 +78,30 @@ impl Sequence {
             return self.look_back(number);
         } else if !self.leap_to(number) {
             return Arrival::Absurd;
+        } else {
+            self.note_leap(number);
+            arrival = Arrival::Ahead;
         }
         self.next = number + 1;
+        self.arrived += 1;
         *self.word(number) |= 1 << (number % 64);
-        Arrival::InOrder
+        arrival
+    }
+
+    /// How far behind the last late frame came: frames that came since the first one with a higher
+    /// number (RFC 4737 §4.2.1's reordering extent). To be asked right after it arrived. A lower
+    /// bound if more than 64 gaps were seen since.
+    pub fn extent(&self, late: u64) -> u64 {
+        let first = self.leaps.iter().filter(|(number, _)| *number > late).min();
+        first.map_or(0, |(_, index)| self.arrived - 1 - index)
+    }
+
+    #[cold]
+    fn note_leap(&mut self, number: u64) {
+        if self.leaps.len() == LEAPS {
+            self.leaps.pop_front();
+        }
+        self.leaps.push_back((number, self.arrived));
     }
 
     fn look_back(&mut self, number: u64) -> Arrival {
@@ -82,6 +115,7 @@ impl Sequence {
             return Arrival::Duplicate;
         }
         *word |= bit;
+        self.arrived += 1;
         Arrival::Late
     }
 
@@ -117,11 +151,11 @@ mod tests {
             (0, Arrival::InOrder),
             (0, Arrival::Duplicate),
             (1, Arrival::InOrder),
-            (5, Arrival::InOrder),
+            (5, Arrival::Ahead),
             (3, Arrival::Late),
             (3, Arrival::Duplicate),
             (5, Arrival::Duplicate),
-            (70_000, Arrival::InOrder),
+            (70_000, Arrival::Ahead),
             (4, Arrival::Stale),
             (70_000 - WINDOW, Arrival::Late),
             (70_000 - WINDOW, Arrival::Duplicate),
@@ -138,14 +172,32 @@ mod tests {
     fn a_later_trial_knows_its_first() {
         let mut sequence = Sequence::starting_at(1000);
         assert_eq!(sequence.arrive(999), Arrival::Stale);
-        assert_eq!(sequence.arrive(1001), Arrival::InOrder);
+        assert_eq!(sequence.arrive(1001), Arrival::Ahead);
         assert_eq!(sequence.arrive(1000), Arrival::Late);
         let mut last = Sequence::starting_at(u64::MAX - 2);
-        assert_eq!(last.arrive(u64::MAX - 1), Arrival::InOrder);
+        assert_eq!(last.arrive(u64::MAX - 1), Arrival::Ahead);
         assert_eq!(last.arrive(u64::MAX), Arrival::Absurd);
     }
 
     proptest! {
+        /// Against RFC 4737's definition, looked up in the list of all that came.
+        #[test]
+        fn extents(order in prop::collection::vec(0u64..40, 1..40)) {
+            let mut sequence = Sequence::starting_at(0);
+            let mut came: Vec<u64> = Vec::new();
+            for number in order {
+                let arrival = sequence.arrive(number);
+                if arrival == Arrival::Duplicate {
+                    continue;
+                }
+                if arrival == Arrival::Late {
+                    let first = came.iter().position(|&before| before > number).unwrap();
+                    prop_assert_eq!(sequence.extent(number), (came.len() - first) as u64);
+                }
+                came.push(number);
+            }
+        }
+
         /// Against a set of all numbers: steps small and large, around word and window borders.
         #[test]
         fn same_as_a_set(
@@ -164,8 +216,11 @@ mod tests {
                 at = (at + step).max(0);
                 let number = at as u64;
                 let end = highest.map(|h: u64| h | 63);
-                let expected = if highest < Some(number) && number >= start {
+                let next = highest.map_or(start, |highest| highest + 1);
+                let expected = if number == next {
                     Arrival::InOrder
+                } else if number > next {
+                    Arrival::Ahead
                 } else if number < start || end.is_some_and(|end| end - number >= BITS) {
                     Arrival::Stale
                 } else if seen.contains(&number) {

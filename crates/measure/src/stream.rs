@@ -14,6 +14,10 @@
 //!
 //! Never decides when a frame is sent ([`send`](crate::send)).
 
+// Streams sent and counted in the kernel.
+#[cfg(target_os = "linux")]
+pub mod kernel;
+
 use crate::frame::{BadFrame, FramePlan, Program};
 use crate::template::{BadLength, IPV4, UDP};
 use crate::trailer::{self, Trailer};
@@ -125,7 +129,8 @@ impl FramePlan {
         let mut prng = Prng::new(seed);
         let (image, program) = self.compile(&mut prng)?;
         let vary = program.map_or(Vary::Nothing, |program| Vary::Program(Box::new(program)));
-        let (frame, ipv4_sum, now) = (self.lengths.1, Sum::default(), Current::default());
+        let (_, frame) = self.lengths.extremes().ok_or(BadFrame::NoLength)?;
+        let (ipv4_sum, now) = (Sum::default(), Current::default());
         let udp_sum = None;
         Ok(Stream { id, test, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence: 0 })
     }

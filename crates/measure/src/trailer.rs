@@ -21,7 +21,7 @@ pub const LEN: usize = 18;
 
 /// What the check byte is when all other bytes are zero. Not zero itself: a payload of zeros is
 /// no test frame.
-const MAGIC: u8 = 0xb5;
+pub(crate) const MAGIC: u8 = 0xb5;
 
 /// The largest sequence number there is room for: 20 years of 100 million frames a second.
 pub const SEQUENCE_MAX: u64 = (1 << 56) - 1;

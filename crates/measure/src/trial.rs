@@ -1,7 +1,7 @@
 //! One trial: what was sent, what came back, and what that says.
 //!
 //! ```text
-//! senders ─► Counts ◄─ receiver, tester's ports          Conditions (placement, clock, lateness)
+//! senders ─► Counts ◄─ receiver, tester's ports          Conditions (placement, clocks, theft)
 //!              └────────────────► judge ◄───────────────────────┘
 //!                                   │
 //!               Pass · Fail { lost } · Invalid(reason: the tester fell short)
@@ -100,6 +100,9 @@ pub struct Conditions {
     pub clocks: Option<(Duration, Duration)>,
     /// What the device says it let through, test frames only.
     pub device_forwarded: Option<u64>,
+    /// How long a virtual machine's host kept the processors of the trial for itself, all of them
+    /// together.
+    pub stolen: Duration,
 }
 
 /// The tester's own shortcomings. As in RFC 8219 and NFVbench, they make a trial worthless rather
@@ -133,6 +136,8 @@ pub enum Reason {
     PlacementChanged(u64, u64),
     /// Two clocks differ by this much, more than a hundredth of the trial.
     ClockStepped(Duration),
+    /// The machine's host took its processors away for this long.
+    Stolen(Duration),
 }
 
 impl fmt::Display for Reason {
@@ -152,6 +157,9 @@ impl fmt::Display for Reason {
                 write!(f, "the cores moved during the trial: {before} ns apart, then {after} ns")
             }
             Reason::ClockStepped(by) => write!(f, "the clocks differ by {by:?}"),
+            Reason::Stolen(time) => {
+                write!(f, "the machine's host took its processors away for {time:?}")
+            }
         }
     }
 }
@@ -184,6 +192,9 @@ pub struct Trial {
 /// Near or far: cores whose distance changed by more than this factor have moved. (Measured: 85 to
 /// 155 ns near, 420 to 520 ns far; the noise within either is below 2.)
 const PLACEMENT_FACTOR: u64 = 2;
+
+/// Linux counts stolen time in ticks of this length: less cannot be told from one tick.
+const STOLEN_TICK: Duration = Duration::from_millis(10);
 
 impl Trial {
     /// Judges a trial: first the tester, then the device.
@@ -220,6 +231,9 @@ fn shortcoming(duration: Duration, counts: &Counts, conditions: &Conditions) -> 
     let moved = before.max(after) > PLACEMENT_FACTOR * before.min(after);
     if received > most {
         Some(Reason::CountersDisagree { received, most })
+    } else if conditions.stolen > STOLEN_TICK.max(duration / 50) {
+        // Before what follows from it: rings run over while nobody empties them.
+        Some(Reason::Stolen(conditions.stolen))
     } else if sent == 0 {
         Some(Reason::NothingSent)
     } else if counts.stale > 0 {
@@ -273,6 +287,9 @@ mod tests {
         let moved = invalid(Reason::PlacementChanged(500, 90));
         assert_eq!(judged(|_, c| c.placement_ns = Some((500, 90))), moved);
         assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(1010)))), Outcome::Pass);
+        assert_eq!(judged(|_, c| c.stolen = ms(20)), Outcome::Pass);
+        let stolen = |c: &mut Counts, o: &mut Conditions| (c.stale, o.stolen) = (1, ms(30));
+        assert_eq!(judged(|c, o| stolen(c, o)), invalid(Reason::Stolen(ms(30))));
         let stepped = invalid(Reason::ClockStepped(ms(100)));
         assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(900)))), stepped);
     }

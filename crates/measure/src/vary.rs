@@ -278,6 +278,18 @@ impl Source {
         Source { values, way }
     }
 
+    /// What it goes through.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Whether it does so at random.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_random(&self) -> bool {
+        matches!(self.way, Way::Random(_))
+    }
+
     #[inline]
     pub(crate) fn next(&mut self, prng: &mut Prng) -> u64 {
         let (values, n) = (&self.values, self.values.count());

@@ -7,11 +7,12 @@
 //! ```
 //!
 //! The only crate with `unsafe`. Never looks above layer 2; never decides anything about a packet;
-//! never opens a file by its path or reads a clock.
-//! Missing: ports on real interfaces: **AF_XDP**, **AF_PACKET**, **TAP**.
+//! never reads a clock; opens files and changes the system in [`linux`] only.
 
 // All frames of a device in one piece of memory, and the pools that hand them out.
 pub mod slab;
+// Memory mapped from the system.
+mod mapping;
 
 // Up to 64 frames that travel together.
 pub mod batch;
@@ -24,6 +25,10 @@ pub mod memory;
 mod ring;
 // Simulated wires: rate, delay and buffers in virtual time.
 pub mod simulated;
+
+// Ports on real interfaces, and namespaces to have them in.
+#[cfg(target_os = "linux")]
+pub mod linux;
 
 // Seeded faults around a port.
 pub mod fault;
@@ -52,7 +57,7 @@ pub use batch::Batch;
 pub use capture::CapturePort;
 pub use fault::FaultyPort;
 pub use memory::MemoryPort;
-pub use port::{Capabilities, Port, PortCounters};
+pub use port::{Capabilities, Offloads, Port, PortCounters};
 pub use replay::ReplayPort;
 pub use simulated::SimulatedPort;
-pub use slab::{Frame, Pool, Slab};
+pub use slab::{Frame, Pool, Slab, Slots};

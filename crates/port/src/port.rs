@@ -1,6 +1,8 @@
 //! What every port can do, and what it counts.
 
 use crate::{Batch, Pool};
+#[cfg(unix)]
+use std::os::fd::BorrowedFd;
 use wire::Moment;
 
 /// A place where frames come in and go out: one end of a wire, a file, an interface.
@@ -19,6 +21,19 @@ pub trait Port {
     /// What the port's driver is able to do.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
+    }
+
+    /// What to wait for when nothing comes: these can be read from as soon as something has come,
+    /// or is wrong. None of a port whose frames come unannounced, as in memory.
+    #[cfg(unix)]
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+
+    /// Why nothing will pass here any more, if so: the interface behind it is gone. An interface
+    /// that is only down, or without a cable, is none. It may cost a system call.
+    fn failure(&self) -> Option<String> {
+        None
     }
 }
 
@@ -49,12 +64,39 @@ pub struct Capabilities {
     pub fast_path_tx: bool,
     /// The longest frame, L2 without FCS.
     pub max_frame: u16,
+    /// What is left to do to a frame may be left to the port.
+    pub offload: Offloads,
+}
+
+/// Which of the work that an [offload note](wire::Offload) speaks of a port takes upon itself. What
+/// it does not is done by whoever sends there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offloads {
+    /// Completing TCP's and UDP's checksums.
+    pub checksum: bool,
+    /// Cutting TCP super-frames.
+    pub tcp: bool,
+    /// Cutting UDP super-frames.
+    pub udp: bool,
+}
+
+impl Offloads {
+    /// None of it: a plain wire.
+    pub const NONE: Offloads = Offloads { checksum: false, tcp: false, udp: false };
+
+    /// Whether the port takes a frame with this note as it is.
+    #[inline]
+    pub fn take(self, offload: wire::Offload) -> bool {
+        let cuts = if offload.tcp { self.tcp } else { self.udp };
+        self.checksum && (offload.segment == 0 || cuts)
+    }
 }
 
 impl Default for Capabilities {
     fn default() -> Capabilities {
         let max_frame = crate::slab::MAX_FRAME as u16;
-        Capabilities { fast_path_rx: true, fast_path_tx: true, max_frame }
+        let offload = Offloads::NONE;
+        Capabilities { fast_path_rx: true, fast_path_tx: true, max_frame, offload }
     }
 }
 
@@ -73,5 +115,14 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn capabilities(&self) -> Capabilities {
         (**self).capabilities()
+    }
+
+    #[cfg(unix)]
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        (**self).descriptors()
+    }
+
+    fn failure(&self) -> Option<String> {
+        (**self).failure()
     }
 }

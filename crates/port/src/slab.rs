@@ -11,25 +11,37 @@
 //! handle's top byte names the slab, so that a frame can never be used with another slab's memory.
 //!
 //! The stride is 2 KiB plus 128 bytes: with exactly 2 KiB, every frame's headers fall into the same
-//! few cache sets (measured: +10 % in the routing loop). Slabs of 2 MiB and more are advised to the
-//! kernel for huge pages before they are touched first: one TLB entry then serves some 960 frames.
+//! few cache sets (measured: +10 % in the routing loop). Slots for longer frames ([`Slots`]) are odd
+//! multiples of 128 bytes for the same reason. Slabs of 2 MiB and more are advised to the kernel for
+//! huge pages: one TLB entry then serves some 960 frames. Only pages that are touched cost memory,
+//! and slots are handed out last freed first, so a large slab of which little is used is small.
+//!
+//! The mapping begins at a page, so that AF_XDP can take it for its UMEM: a slot is a chunk, or for
+//! long slots several chunks ([`Slots::chunk`]).
 //!
 //! Dropping a `Frame` without [`Pool::free`] leaks its slot until the slab goes; tests compare
 //! [`Slab::frames_out`] with what they hold.
 //!
-//! Missing: **a stride of 2048**, which AF_XDP's aligned mode needs (its unaligned mode takes
-//! 2176), **frames longer than a slot** (jumbo), **one slab per NUMA node**.
+//! Missing: **one slab per NUMA node**, **slots of several lengths in one slab**.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::ptr::NonNull;
+// What is left to do to a frame.
+mod offload;
+
+use crate::mapping::Mapping;
+use std::alloc::{Layout, handle_alloc_error};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes in front of a fresh frame, for headers that are added later (VLAN, PPPoE, tunnels).
 pub const HEADROOM: u16 = 128;
-/// The stride of slabs in ordinary memory.
+/// The stride of ordinary slots.
 pub const STRIDE: usize = 2176;
-/// The most bytes a frame can hold with full headroom and a 2 KiB slot.
-pub const MAX_FRAME: usize = 2048 - HEADROOM as usize;
+/// The most bytes a frame of an ordinary slot can hold with full headroom, and when AF_XDP has
+/// filled it: the kernel leaves 256 bytes in front.
+pub const MAX_FRAME: usize = STRIDE - RESERVED;
+
+/// Bytes of a slot that the longest frame leaves free: our headroom and as much behind, or the
+/// kernel's headroom before a received frame (`XDP_PACKET_HEADROOM`).
+const RESERVED: usize = 2 * HEADROOM as usize;
 
 /// The size of x86's and ARM's huge pages.
 const HUGE: usize = 2 << 20;
@@ -41,7 +53,7 @@ const REFILL: usize = 64;
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a dropped frame leaks its slot: send it, queue it or free it"]
 pub struct Frame {
-    /// Slab in the top 8 bits, slot in the lower 24.
+    /// Slab in the top 8 bits, then whether there is an offload note, slot in the lower 23.
     handle: u32,
     /// Where in its slot the frame begins. Invariant: `off + len` is at most the slab's stride;
     /// it is made with it, only `set_len` moves its sum up, and that asks the frame's own slab.
@@ -85,7 +97,49 @@ impl Frame {
     }
 }
 
-const SLOT_MASK: u32 = 0x00ff_ffff;
+const SLOT_MASK: u32 = 0x007f_ffff;
+const OFFLOAD: u32 = 0x0080_0000;
+const TAG_MASK: u32 = 0xff00_0000;
+
+/// How long a slab's slots are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    stride: usize,
+}
+
+impl Slots {
+    /// For frames of up to [`MAX_FRAME`] bytes: the usual ones.
+    pub const STANDARD: Slots = Slots { stride: STRIDE };
+    /// For jumbo frames, of up to 9856 bytes: MTU 9000, tags and tunnels.
+    pub const JUMBO: Slots = Slots { stride: 79 * 128 };
+    /// 2 KiB, a power of two, for AF_XDP drivers that take aligned chunks only: frames of up to
+    /// 1792 bytes.
+    pub const ALIGNED: Slots = Slots { stride: 2048 };
+
+    /// The shortest slots for frames of up to `max_frame` bytes; `None` beyond 65,152, the longest
+    /// there are.
+    pub fn holding(max_frame: usize) -> Option<Slots> {
+        let lines = max_frame.checked_add(RESERVED)?.div_ceil(128) | 1;
+        let stride = (lines * 128).max(STRIDE);
+        (stride <= usize::from(u16::MAX)).then_some(Slots { stride })
+    }
+
+    /// The most bytes a frame can hold when it is made, and when AF_XDP receives it.
+    pub fn max_frame(self) -> usize {
+        self.stride - RESERVED
+    }
+
+    /// From one slot's beginning to the next one's, in bytes.
+    pub fn stride(self) -> usize {
+        self.stride
+    }
+
+    /// What AF_XDP is to take for its chunk, in bytes, and whether chunks are aligned to their size
+    /// (powers of two) or lie anywhere. A chunk is at most a page, so long slots are several.
+    pub fn chunk(self) -> (usize, bool) {
+        (self.stride.min(4096), self.stride.is_power_of_two() && self.stride <= 4096)
+    }
+}
 
 /// A fixed number of frames in one mapping, shared by every core and port of a process.
 #[derive(Clone)]
@@ -94,8 +148,7 @@ pub struct Slab {
 }
 
 struct Memory {
-    base: NonNull<u8>,
-    layout: Layout,
+    mapping: Mapping,
     stride: usize,
     slots: u32,
     /// The slab's number, in the handle's place (top 8 bits).
@@ -104,11 +157,8 @@ struct Memory {
     free: Mutex<Vec<u32>>,
 }
 
-// SAFETY: the mapping is plain bytes; each slot is reachable only through the one `Frame` that
-// names it, and the free list is behind a mutex.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
+// (`Memory` is `Sync`: the mapping is plain bytes, each slot reachable only through the one `Frame`
+// that names it, and the free list is behind a mutex.)
 
 /// The numbers of living slabs: a number is not used again while its slab lives.
 static TAGS: Mutex<[u64; 4]> = Mutex::new([0; 4]);
@@ -118,7 +168,7 @@ static TAGS: Mutex<[u64; 4]> = Mutex::new([0; 4]);
 pub enum SlabError {
     /// 256 slabs live already.
     TooManySlabs,
-    /// A slab holds 1 to 2²⁴ − 1 frames; this many were asked for.
+    /// A slab holds 1 to 2²³ − 1 frames; this many were asked for.
     BadCount(usize),
 }
 
@@ -136,36 +186,40 @@ impl std::fmt::Display for SlabError {
 impl std::error::Error for SlabError {}
 
 impl Slab {
-    /// A slab of `frames` frames with the default stride.
+    /// A slab of `frames` frames in ordinary slots.
     ///
     /// # Errors
     /// [`SlabError`]; running out of memory aborts, as everywhere in Rust.
     pub fn new(frames: usize) -> Result<Slab, SlabError> {
+        Slab::with(frames, Slots::STANDARD)
+    }
+
+    /// A slab of `frames` frames in such slots.
+    ///
+    /// # Errors
+    /// As [`new`](Slab::new).
+    pub fn with(frames: usize, slots: Slots) -> Result<Slab, SlabError> {
+        let stride = slots.stride;
         let slots = u32::try_from(frames).unwrap_or(u32::MAX);
         if slots == 0 || slots > SLOT_MASK {
             return Err(SlabError::BadCount(frames));
         }
         // Huge pages are 2 MiB, and only whole ones can be had.
-        let size = frames.checked_mul(STRIDE).ok_or(SlabError::BadCount(frames))?;
+        let size = frames.checked_mul(stride).ok_or(SlabError::BadCount(frames))?;
         let align = if size >= HUGE { HUGE } else { 4096 };
         let layout =
             Layout::from_size_align(size, align).map_err(|_| SlabError::BadCount(frames))?;
         let tag = take_tag().ok_or(SlabError::TooManySlabs)?;
-        // SAFETY: the layout's size is not zero.
-        let base = unsafe { alloc(layout) };
-        let Some(base) = NonNull::new(base) else { handle_alloc_error(layout) };
+        let Ok(mapping) = Mapping::anonymous(size, align) else { handle_alloc_error(layout) };
+        // The first touch decides what pages there are, so the advice comes before it.
         #[cfg(all(target_os = "linux", not(miri)))]
         if align == HUGE {
-            // SAFETY: the range is our own fresh allocation; the advice changes no contents, and
+            // SAFETY: the range is our own fresh mapping; the advice changes no contents, and
             // whether the kernel follows it does not matter.
-            unsafe { libc::madvise(base.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
+            unsafe { libc::madvise(mapping.base().cast(), size, libc::MADV_HUGEPAGE) };
         }
-        // Not `alloc_zeroed`, which for this alignment zeroes at once: the first touch decides
-        // what pages there are, so the advice must come before it.
-        // SAFETY: `size` bytes were allocated.
-        unsafe { base.as_ptr().write_bytes(0, size) };
         let free = Mutex::new((0..slots).rev().collect());
-        let memory = Memory { base, layout, stride: STRIDE, slots, tag: tag << 24, free };
+        let memory = Memory { mapping, stride, slots, tag: tag << 24, free };
         Ok(Slab { memory: Arc::new(memory) })
     }
 
@@ -183,6 +237,45 @@ impl Slab {
     /// How many frames there are.
     pub fn capacity(&self) -> usize {
         self.memory.slots as usize
+    }
+
+    /// How long their slots are.
+    #[inline]
+    pub fn slots(&self) -> Slots {
+        Slots { stride: self.memory.stride }
+    }
+
+    /// The slots' memory, from a page's beginning on: its address and its length in bytes.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn memory(&self) -> (*mut u8, usize) {
+        (self.memory.mapping.base(), self.memory.slots as usize * self.memory.stride)
+    }
+
+    /// The frame in a slot that was taken from a pool of this slab.
+    ///
+    /// # Safety
+    /// The slot is below the capacity, no other `Frame` names it, and nobody else (the kernel)
+    /// reads or writes it any more.
+    ///
+    /// # Panics
+    /// If the frame does not lie in the slot.
+    #[cfg(target_os = "linux")]
+    #[inline]
+    pub(crate) unsafe fn frame(&self, slot: u32, off: usize, len: usize) -> Frame {
+        assert!(off + len <= self.memory.stride, "{len} bytes at {off} of a slot");
+        debug_assert!(slot < self.memory.slots);
+        Frame { handle: self.memory.tag | slot, off: off as u16, len: len as u16 }
+    }
+
+    /// Where in the slab's memory the frame begins, in bytes.
+    ///
+    /// # Panics
+    /// If the frame belongs to another slab.
+    #[cfg(target_os = "linux")]
+    #[inline]
+    pub(crate) fn position(&self, frame: &Frame) -> u64 {
+        self.check_ours(frame);
+        frame.slot() as u64 * self.memory.stride as u64 + u64::from(frame.off)
     }
 
     /// The frame's bytes.
@@ -221,7 +314,8 @@ impl Slab {
     #[inline]
     #[must_use]
     pub fn push(&self, frame: &mut Frame, n: usize) -> bool {
-        if n > usize::from(frame.off) {
+        let kept = if frame.has_offload() { offload::NOTE } else { 0 };
+        if n + kept > usize::from(frame.off) {
             return false;
         }
         frame.off -= n as u16;
@@ -253,12 +347,12 @@ impl Slab {
         let at = frame.slot() as usize * memory.stride + usize::from(frame.off);
         // SAFETY: slots are below `slots`, and `off` is at most the stride, so the address lies in
         // the mapping or, for a frame of no bytes, at its end.
-        unsafe { memory.base.as_ptr().add(at) }
+        unsafe { memory.mapping.base().add(at) }
     }
 
     #[inline]
     fn check_ours(&self, frame: &Frame) {
-        let ours = frame.handle & !SLOT_MASK == self.memory.tag;
+        let ours = frame.handle & TAG_MASK == self.memory.tag;
         assert!(ours, "a frame of another slab: {frame:?}");
     }
 }
@@ -280,8 +374,6 @@ impl Drop for Memory {
             let mut tags = TAGS.lock().unwrap_or_else(PoisonError::into_inner);
             tags[tag / 64] &= !(1 << (tag % 64));
         }
-        // SAFETY: allocated with this layout in `Slab::new`; no slice outlives the slab.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) };
     }
 }
 
@@ -312,17 +404,23 @@ impl Pool {
     }
 
     /// A frame of `len` bytes with full headroom, its contents arbitrary (write them all); `None`
-    /// when the slab is exhausted or `len` exceeds [`MAX_FRAME`].
+    /// when the slab is exhausted or `len` exceeds [`Slots::max_frame`].
     #[inline]
     pub fn alloc(&mut self, len: usize) -> Option<Frame> {
-        if len > MAX_FRAME {
+        if len > self.slab.slots().max_frame() {
             return None;
         }
-        let slot = match self.cache.pop() {
-            Some(slot) => slot,
-            None => self.refill()?,
-        };
+        let slot = self.take()?;
         Some(Frame { handle: self.slab.memory.tag | slot, off: HEADROOM, len: len as u16 })
+    }
+
+    /// Takes a free slot out, to be given to the kernel.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        match self.cache.pop() {
+            Some(slot) => Some(slot),
+            None => self.refill(),
+        }
     }
 
     /// Gives a frame back.
@@ -333,10 +431,16 @@ impl Pool {
     #[allow(clippy::needless_pass_by_value)] // taking it is the point
     pub fn free(&mut self, frame: Frame) {
         self.slab.check_ours(&frame);
+        self.put(frame.slot());
+    }
+
+    /// Gives a slot back that is this slab's and nobody's any more.
+    #[inline]
+    pub(crate) fn put(&mut self, slot: u32) {
         if self.cache.len() == 2 * REFILL {
             self.spill(REFILL);
         }
-        self.cache.push(frame.slot());
+        self.cache.push(slot);
     }
 
     #[cold]

@@ -3,11 +3,17 @@
 
 // Line charts as SVG.
 mod chart;
+// Distributions as SVG.
+mod distribution;
+// The page of a suite.
+mod suite;
+
+pub use suite::page as suite_page;
 
 use crate::number::thousands;
 use crate::table::{find, label, legend_of, mark, order};
 use chart::{Chart, Series, escape};
-use measure::{Latency, Mode, Results, Row};
+use measure::{Environment, Latency, Mode, Results, Row};
 use std::fmt::Write;
 
 /// The page, a whole HTML document.
@@ -21,7 +27,7 @@ pub fn page(results: &Results) -> String {
             rows.filter(|row| row.device == device && row.cores == cores).collect();
         let how = match cores {
             1 => "one core, fed from memory: only the device's own time counts".to_string(),
-            n => format!("{n} cores, in real time"),
+            n => format!("{n} cores, in real time, through {}", wire_of(results, device, cores)),
         };
         let _ = writeln!(body, "<h2>{}: {how}</h2>", escape(device));
         for mode in [Mode::Bridging, Mode::Routing] {
@@ -53,9 +59,18 @@ fn parts(results: &Results) -> Vec<(&str, u32)> {
     parts
 }
 
+/// What was between tester and device.
+fn wire_of<'a>(results: &'a Results, device: &str, cores: u32) -> &'a str {
+    let row = results.rows.iter().find(|row| row.device == device && row.cores == cores);
+    row.map_or("nothing", |row| row.medium.wire.as_str())
+}
+
 /// Where and how.
 fn about(results: &Results) -> String {
-    let environment = &results.environment;
+    about_environment(&results.environment)
+}
+
+fn about_environment(environment: &Environment) -> String {
     let cores = format!("{}, {} cores", environment.cpu, environment.cores);
     let build = format!(
         "{} build of {} for {}",
@@ -254,11 +269,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_a_page_too() {
-        let results = Results {
-            schema: measure::result::SCHEMA.to_string(),
-            environment: measure::Environment::default(),
-            rows: vec![],
-        };
+        let results = Results::of(Environment::default(), vec![]);
         assert!(page(&results).contains("<h1>no results</h1>"));
     }
 }

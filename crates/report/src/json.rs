@@ -6,7 +6,7 @@
 //! Never opens a file: text in, text out.
 
 use measure::Results;
-use measure::result::SCHEMA;
+use measure::result::{OLDER, SCHEMA};
 use serde::Deserialize;
 use std::fmt;
 
@@ -23,21 +23,27 @@ pub fn write(results: &Results) -> Result<String, WriteError> {
             return Err(WriteError { row: i });
         }
     }
+    for (i, compared) in results.comparisons.iter().enumerate() {
+        let rates = &compared.comparison;
+        if !rates.base_pps.iter().chain(&rates.device_pps).all(|rate| rate.is_finite()) {
+            return Err(WriteError { row: i });
+        }
+    }
     let mut text = serde_json::to_string_pretty(results).map_err(|_| WriteError { row: 0 })?;
     text.push('\n');
     Ok(text)
 }
 
-/// A row holds something that is not a number.
+/// A row, or a comparison, holds something that is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteError {
-    /// Which row, from 0.
+    /// Which row, or comparison, from 0.
     pub row: usize,
 }
 
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {} of the results holds a rate that is not a number", self.row)
+        write!(f, "row or comparison {} of the results holds a rate that is not a number", self.row)
     }
 }
 
@@ -50,7 +56,7 @@ pub enum ReadError {
     NotJson(String),
     /// JSON, but without `schema`: no result file.
     NoSchema,
-    /// A result file of another format or version.
+    /// A result file of another format, or of a version to come.
     OtherSchema(String),
     /// Of this version, but something is missing or of another type.
     Malformed(String),
@@ -67,7 +73,7 @@ impl fmt::Display for ReadError {
             ),
             ReadError::OtherSchema(schema) => write!(
                 f,
-                "a result file of the format {schema:?}; this version reads {SCHEMA:?} only"
+                "a result file of the format {schema:?}; this version reads {SCHEMA:?} and older ones"
             ),
             ReadError::Malformed(error) => write!(f, "a damaged {SCHEMA:?} file: {error}"),
         }
@@ -81,6 +87,17 @@ impl std::error::Error for ReadError {}
 /// # Errors
 /// [`ReadError`] says whether it is JSON, whose it is, and where it is damaged.
 pub fn read(text: &str) -> Result<Results, ReadError> {
+    match schema(text)? {
+        schema if schema != SCHEMA && !OLDER.contains(&schema.as_str()) => {
+            Err(ReadError::OtherSchema(schema))
+        }
+        // From the text again: only so does an error know its line and column.
+        _ => serde_json::from_str(text).map_err(|error| ReadError::Malformed(error.to_string())),
+    }
+}
+
+/// The name of a result file's format.
+pub(crate) fn schema(text: &str) -> Result<String, ReadError> {
     #[derive(Deserialize)]
     struct Head {
         schema: Option<String>,
@@ -88,27 +105,24 @@ pub fn read(text: &str) -> Result<Results, ReadError> {
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|error| ReadError::NotJson(error.to_string()))?;
     let head: Head = serde_json::from_value(value).map_err(|_| ReadError::NoSchema)?;
-    match head.schema {
-        None => Err(ReadError::NoSchema),
-        Some(schema) if schema != SCHEMA => Err(ReadError::OtherSchema(schema)),
-        // From the text again: only so does an error know its line and column.
-        Some(_) => {
-            serde_json::from_str(text).map_err(|error| ReadError::Malformed(error.to_string()))
-        }
-    }
+    head.schema.ok_or(ReadError::NoSchema)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STORED: &str = include_str!("../data/bench-1.json");
+    const STORED: &str = include_str!("../data/bench-2.json");
+    const OF_VERSION_1: &str = include_str!("../data/bench-1.json");
 
     #[test]
     fn the_stored_file_is_read_and_written_again() {
         let results = read(STORED).unwrap();
-        assert_eq!(results.rows.len(), 2);
-        assert_eq!(results.rows[0].pps, 14_880_952.0);
+        assert_eq!(
+            (results.rows.len(), results.setups.len(), results.comparisons.len()),
+            (2, 2, 1)
+        );
+        assert_eq!(results.rows[0].medium.wire, "veth");
         for row in &results.rows {
             assert_eq!(row.faults(), [], "{row:?}");
         }
@@ -116,8 +130,19 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_version_1_is_read() {
+        let results = read(OF_VERSION_1).unwrap();
+        assert_eq!(results.rows.len(), 2);
+        assert_eq!(results.rows[0].pps, 14_880_952.0);
+        assert_eq!(results.rows[0].medium.wire, "memory", "there was nothing else");
+        for row in &results.rows {
+            assert_eq!(row.faults(), [], "{row:?}");
+        }
+    }
+
+    #[test]
     fn refused() {
-        let other = STORED.replace("wirespeed-bench/1", "wirespeed-bench/2");
+        let other = STORED.replace("wirespeed-bench/2", "wirespeed-bench/3");
         let damaged = STORED.replacen("\"pps\"", "\"ppm\"", 1);
         let wrong = STORED.replacen("\"routing\"", "\"flying\"", 1);
         for (text, expected) in [
@@ -128,10 +153,13 @@ mod tests {
             ("{}", "no result file: it has no \"schema\""),
             ("{\"schema\": 1}", "no result file"),
             (
-                "{\"schema\": \"wirespeed-bench/1\"}",
-                "damaged \"wirespeed-bench/1\" file: missing field",
+                "{\"schema\": \"wirespeed-bench/2\"}",
+                "damaged \"wirespeed-bench/2\" file: missing field",
             ),
-            (&other, "format \"wirespeed-bench/2\"; this version reads \"wirespeed-bench/1\" only"),
+            (
+                &other,
+                "format \"wirespeed-bench/3\"; this version reads \"wirespeed-bench/2\" and older",
+            ),
             (&damaged, "missing field `pps` at line"),
             (&wrong, "unknown variant `flying`, expected `bridging` or `routing` at line"),
         ] {

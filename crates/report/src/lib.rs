@@ -3,17 +3,32 @@
 //! ```text
 //! measure::Results ─┬─► table ─► text
 //!                   ├─► html ──► one page
+//!                   ├─► compare, export ─► text, CSV, Markdown
 //!                   └─► json ──► file ──► json ─► Results
 //! ```
 //!
 //! Knows results and nothing else; never runs anything, never changes a number but to round it.
-//! Missing: **comparison of runs**, **CSV and Markdown**.
 
 // The performance table, as the documents print it.
 pub mod table;
 
+// Devices measured by turns, pings through them, and what they could not do.
+mod turns;
+
+// Tables of suites, and their files.
+pub mod suite;
+
 // The same as a page, with charts.
 pub mod html;
+
+// Two sets of runs against each other.
+pub mod compare;
+
+// CSV and Markdown.
+pub mod export;
+
+// The iperf3 method's table and files.
+pub mod iperf3;
 
 // Result files.
 pub mod json;

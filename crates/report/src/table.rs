@@ -46,7 +46,7 @@ pub fn render(results: &Results) -> String {
             out += &table(results, &rows);
         }
     }
-    out
+    out + &crate::turns::render(results)
 }
 
 /// A column of a frame size.
@@ -141,7 +141,8 @@ fn title(rows: &[&Row]) -> String {
     let Some(row) = rows.first() else { return String::new() };
     let how = match row.cores {
         1 => "1 core, fed from memory: only the device's own time counts".to_string(),
-        n => format!("{n} cores, real time"),
+        n if row.medium.wire == "memory" => format!("{n} cores, real time"),
+        n => format!("{n} cores, real time, through {}", row.medium.wire),
     };
     format!(
         "{}: {how}; forwarding rate at the highest load offered\n\

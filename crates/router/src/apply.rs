@@ -102,8 +102,10 @@ impl Router {
             let ids = program.books.interfaces.len();
             self.interface_counts.resize(ids, InterfaceCounts::default());
             self.troubles.resize(ids, Trouble::default());
-            self.troubles.resize(ids, Trouble::default());
             self.adopt_hosts(change);
+            self.note_links(&change.program, now);
+            let running = change.program.interfaces.iter().map(|interface| interface.running);
+            self.routes.set_running(running.collect());
         }
         std::mem::swap(&mut self.program, &mut change.program);
         self.tools.close(&mut self.program);
@@ -119,7 +121,8 @@ impl Router {
             let mut hosts = old
                 .remove(&bridge.interface)
                 .unwrap_or_else(|| Hosts::new(bridge.mac.to_u64(), hosts::MAX_HOSTS));
-            hosts.remove_where(|_, host| bridge.port(host.port).is_none());
+            let is_reached = |at| bridge.port(at).is_some() && change.program.runs(at);
+            hosts.remove_where(|_, host| !is_reached(host.port));
             hosts.set_local(bridge.local_addresses());
             self.hosts.push(hosts);
         }

@@ -145,6 +145,9 @@ impl Router {
     pub(crate) fn track(&mut self, now: Moment, p: &Packet) -> Tracking {
         let slab = &self.slab;
         let frame = slab.bytes(&p.frame);
+        if p.frame.has_offload() {
+            return self.connections.track_unfinished(now, frame, &p.layers);
+        }
         if p.rest.is_empty() {
             return self.connections.track(now, frame, &p.layers);
         }
@@ -200,10 +203,11 @@ impl Router {
         }
     }
 
-    /// The length of the longest piece of a packet, which for most is all of it.
+    /// The length of the longest piece of a packet (fragment, segment), which for most is all of it.
     pub(crate) fn longest_piece(&self, p: &Packet) -> u16 {
         let lens = p.rest.iter().map(|piece| piece.layers.l3_end - piece.layers.l3);
-        lens.chain([p.layers.l3_end - p.layers.l3]).max().unwrap_or(0)
+        let own = self.segment_len(&p.frame).map(|len| len as u16);
+        lens.chain([own.unwrap_or(p.layers.l3_end - p.layers.l3)]).max().unwrap_or(0)
     }
 
     /// The flow that keeps a recipe while nothing is tracked.
@@ -267,9 +271,8 @@ impl Router {
 
     /// A second frame with the same bytes.
     pub(crate) fn copy_frame(&mut self, frame: &Frame) -> Option<Frame> {
-        let mut copy = self.pool.alloc(frame.len())?;
+        let copy = self.pool.copy(frame)?;
         self.tally.made += 1;
-        self.slab.bytes_mut(&mut copy).copy_from_slice(self.slab.bytes(frame));
         Some(copy)
     }
 
@@ -288,13 +291,13 @@ impl Router {
     /// Whether frames that go out by an interface leave by a port of its own, which is up.
     #[inline]
     pub(crate) fn is_port(&self, interface: InterfaceId) -> bool {
-        usize::from(self.program.links[interface.index()].port) < self.outboxes.len()
+        usize::from(self.program.ways_out[interface.index()].port) < self.outboxes.len()
     }
 
     /// Puts a frame in its port's outbox.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
-        let link = self.program.links[interface.index()];
+        let link = self.program.ways_out[interface.index()];
         let Some(outbox) = self.outboxes.get_mut(usize::from(link.port)) else {
             return self.discard_frame(frame, Discard::InterfaceDown);
         };

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::interface::bridge;
+use crate::interface::monitor::MONITOR;
 use crate::router::{InterfaceCounts, Router, Trouble};
 use crate::status;
 use crate::tool::explain;
@@ -18,7 +19,7 @@ use crate::tool::torch::TORCH;
 use config::{Call, Command, Display, ItemId, Tree, Unnamed};
 
 /// The commands of the router's menus, for [`config::Interpreter::with_commands`].
-pub static COMMANDS: [&Command; 21] = [
+pub static COMMANDS: [&Command; 22] = [
     &explain::COMMAND,
     &profile::COMMAND,
     &PING,
@@ -29,6 +30,7 @@ pub static COMMANDS: [&Command; 21] = [
     &SAVE,
     &QUICK,
     &MONITOR_TRAFFIC,
+    &MONITOR,
     &reset("/ip firewall filter"),
     &reset_all("/ip firewall filter"),
     &reset("/ip firewall nat"),

@@ -39,10 +39,10 @@ use crate::firewall::filter::Filter;
 use crate::firewall::menu::{ADDRESS_LIST, FILTER, NAT};
 use crate::firewall::nat::Nat;
 use crate::firewall::state::SlotId;
-use crate::interface::Interfaces;
 use crate::interface::bridge;
 use crate::interface::bridge::menu::{BRIDGE, PORT, SETTINGS as BRIDGE_SETTINGS};
 use crate::interface::menu::ETHERNET;
+use crate::interface::{Interfaces, Link};
 use crate::ip::menu::{ADDRESS, ARP, ROUTE, SETTINGS};
 use crate::ip::route::{self, Ways};
 use crate::ip::{address, arp};
@@ -58,6 +58,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Compiler {
     ports: Vec<PortInfo>,
+    /// What is known of their links.
+    links: Arc<[Link]>,
     /// How many changes were taken over.
     taken_over: u64,
     last: Option<State>,
@@ -115,14 +117,33 @@ const MAX_REMOVED: usize = 4096;
 
 impl Compiler {
     pub(crate) fn new(ports: Vec<PortInfo>) -> Compiler {
+        let links = ports.iter().map(|_| Link::default()).collect();
         Compiler {
             ports,
+            links,
             taken_over: 0,
             last: None,
             room: 0,
             removed: Vec::new(),
             forgotten: Vec::new(),
         }
+    }
+
+    /// Notes what has become of a port's link, and compiles what follows from it under the
+    /// configuration that was taken over last, to be applied like any change; `None` if it is as it
+    /// was. If the change is never applied, the next one brings it.
+    ///
+    /// # Panics
+    /// If there is no such port, or no change was ever taken over.
+    pub fn set_link(&mut self, port: usize, link: Link) -> Option<Change> {
+        let mut links = self.links.to_vec();
+        links[port] = link;
+        if *links == *self.links {
+            return None;
+        }
+        self.links = links.into();
+        let tree = self.last.as_ref().expect("a configuration").tree.clone();
+        Some(self.compile(&tree))
     }
 
     /// What leads from the configuration that was taken over last to this one. What refers to
@@ -148,11 +169,13 @@ impl Compiler {
             gone(&SIMPLE).into_iter().filter_map(|item| books.remove(item)).collect();
         books.reuse(gone_queues.iter().copied());
 
-        let same_interfaces = same(&[&ETHERNET, &BRIDGE, &PORT]);
+        let same_links = last.is_some_and(|last| last.program.links == self.links);
+        let same_interfaces = same_links && same(&[&ETHERNET, &BRIDGE, &PORT]);
         if !same_interfaces {
             let ids = &mut program.books.interfaces;
-            let interfaces = Interfaces::compile(tree, &self.ports, ids);
+            let interfaces = Interfaces::compile(tree, &self.ports, &self.links, ids);
             program.set_interfaces(interfaces);
+            program.links = self.links.clone();
         }
         let same_addresses = same_interfaces && same(&[&ADDRESS]);
         if !same_addresses {
@@ -176,8 +199,9 @@ impl Compiler {
         let same_routes = same_addresses && same(&[&ROUTE]);
         let old_ways = last.map_or_else(Arc::default, |last| last.ways.clone());
         let routes = (!same_routes).then(|| {
+            let (enabled, runs) = (|i| program.is_enabled(i), |i| program.runs(i));
             let candidates =
-                address::routes(tree, &program.names, &program.addresses, |i| program.runs(i));
+                address::routes(tree, &program.names, &program.addresses, enabled, runs);
             route::Change::between(&old_ways, candidates)
         });
         let same_settings = same(&[&SETTINGS, &TRACKING, &BRIDGE_SETTINGS]);

@@ -58,7 +58,7 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
     r.at(Step::PhysicalIn);
     let interface = r.program.interface(port);
     let (bridge, own_mac, fast) = (interface.bridge, interface.mac, interface.fast_rx);
-    if !interface.enabled {
+    if !interface.running {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
     let mut malformed = None;
@@ -375,7 +375,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         r.paths.ipv4_fasttrack.add(p.ip_len.into());
         r.interface_counts[p.in_interface.index()].fast_rx.add(p.frame.len() as u64);
     }
-    let len = u32::from(p.ip_len) + 14;
+    let len = r.queue_len(&p);
     let leaving = Leaving {
         frame: p.frame,
         rest: p.rest,
@@ -405,8 +405,19 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     let Leaving { frame, rest, in_interface, l3, fast, fasttrack, hop } = leaving;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
-        if mtu >= ip_total_len(r.slab.bytes(&frame), l3) {
+        let len = r.segment_len(&frame);
+        if mtu >= len.unwrap_or_else(|| ip_total_len(r.slab.bytes(&frame), l3)) {
             to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast, fasttrack });
+            continue;
+        }
+        if frame.has_offload() {
+            let mut segments = std::mem::take(&mut r.segments);
+            r.finish(frame, &mut segments);
+            for frame in segments.drain(..) {
+                let rest = Vec::new();
+                ip_out(r, now, Leaving { frame, rest, in_interface, l3, fast, fasttrack, hop });
+            }
+            r.segments = segments;
             continue;
         }
         r.tell(|| Event::Split { mtu });
@@ -446,7 +457,11 @@ fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool
     if r.is_port(interface) {
         r.tell(|| Event::Sent(interface));
     }
-    r.transmit(interface, frame, fast);
+    if frame.has_offload() {
+        r.transmit_unfinished(interface, frame, fast);
+    } else {
+        r.transmit(interface, frame, fast);
+    }
     r.profiler.go_home();
 }
 

@@ -21,6 +21,8 @@ mod fast;
 mod flow;
 // What the boxes of the flow need of the router.
 mod boxes;
+// Frames that are not finished: checksums to complete, super-frames to cut.
+mod offload;
 // What is on its way out during one breath.
 mod outbox;
 // What a flow's packet went through, kept so that the next ones need not.
@@ -64,6 +66,7 @@ pub mod tool;
 
 pub use commands::COMMANDS;
 pub use compiler::{Change, Compiler};
+pub use interface::Link;
 pub use program::PortInfo;
 pub use router::Router;
 

@@ -17,13 +17,13 @@ use crate::firewall::state::SlotBook;
 use crate::interface::bridge::menu::SETTINGS as BRIDGE_SETTINGS;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
-use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Names};
+use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::Address;
 use crate::ip::settings::Settings;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
 use config::{Tree, Value};
-use port::Capabilities;
+use port::{Capabilities, Offloads};
 use std::sync::Arc;
 use wire::MacAddr;
 
@@ -40,11 +40,13 @@ pub struct PortInfo {
 
 /// The way out by an interface, in the form the fast path reads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    /// The port's place; none of the ports' if the interface is down or has no port of its own.
+pub(crate) struct WayOut {
+    /// The port's place; none of the ports' if the interface does not run or has no port of its own.
     pub(crate) port: u16,
     /// Frames can be sent in FastPath.
     pub(crate) fast_tx: bool,
+    /// What is left to do to a frame, and the port does.
+    pub(crate) offload: Offloads,
 }
 
 /// What an interface is.
@@ -110,16 +112,22 @@ pub struct Interface {
     pub kind: Kind,
     /// Its MAC address.
     pub mac: MacAddr,
-    /// The longest IP packet.
+    /// The longest IP packet: what is configured, or less if the link takes less.
     pub mtu: u16,
+    /// What is configured.
+    pub configured_mtu: u16,
     /// Not disabled.
     pub enabled: bool,
+    /// Frames pass: it is enabled, and its link (of a bridge: that of some port) is up.
+    pub running: bool,
     /// The bridge it is a port of.
     pub bridge: Option<BridgeAt>,
     /// Frames can be received in FastPath.
     pub fast_rx: bool,
     /// Frames can be sent in FastPath.
     pub fast_tx: bool,
+    /// What is left to do to a frame, and its port does.
+    pub offload: Offloads,
 }
 
 impl Interface {
@@ -131,10 +139,13 @@ impl Interface {
             kind: Kind::Ethernet { port: usize::MAX },
             mac: MacAddr::default(),
             mtu: 0,
+            configured_mtu: 0,
             enabled: false,
+            running: false,
             bridge: None,
             fast_rx: false,
             fast_tx: false,
+            offload: Offloads::NONE,
         }
     }
 }
@@ -145,7 +156,9 @@ pub struct Program {
     /// By number; place 0 is a disabled interface that nobody uses.
     pub interfaces: Vec<Interface>,
     /// By number: the ways out.
-    pub(crate) links: Vec<Link>,
+    pub(crate) ways_out: Vec<WayOut>,
+    /// By port: what is known of its link.
+    pub(crate) links: Arc<[Link]>,
     /// The interface behind each port.
     pub ports: Vec<InterfaceId>,
     /// By name.
@@ -195,7 +208,7 @@ impl Program {
     /// A program without anything, not even ports.
     pub(crate) fn empty() -> Program {
         let tree = Tree::default();
-        let Interfaces { by_id, links, ports, names, bridges } = Interfaces::default();
+        let Interfaces { by_id, ways_out, ports, names, bridges } = Interfaces::default();
         let lists = Arc::new(AddressLists::compile(&tree));
         let mut books = Books::default();
         let mut setting = Setting {
@@ -220,7 +233,8 @@ impl Program {
             bridge_looks_at: [0; 4],
             unmet: Unmet::default(),
             interfaces: by_id,
-            links,
+            ways_out,
+            links: Arc::default(),
             ports,
             names,
             bridges,
@@ -241,8 +255,8 @@ impl Program {
 
     /// Enters the interfaces.
     pub(crate) fn set_interfaces(&mut self, interfaces: Interfaces) {
-        let Interfaces { by_id, links, ports, names, bridges } = interfaces;
-        (self.interfaces, self.links, self.ports) = (by_id, links, ports);
+        let Interfaces { by_id, ways_out, ports, names, bridges } = interfaces;
+        (self.interfaces, self.ways_out, self.ports) = (by_id, ways_out, ports);
         (self.names, self.bridges) = (names, bridges);
     }
 
@@ -314,8 +328,13 @@ impl Program {
         self.unmet.bridge_fast_path.is_empty()
     }
 
-    /// Whether the interface is up: frames pass.
+    /// Whether frames pass by the interface: it is enabled, and its link is up.
     pub fn runs(&self, id: InterfaceId) -> bool {
+        self.interfaces.get(id.index()).is_some_and(|i| i.running)
+    }
+
+    /// Whether the interface is there and not disabled: its addresses are the router's own.
+    pub fn is_enabled(&self, id: InterfaceId) -> bool {
         self.interfaces.get(id.index()).is_some_and(|i| i.enabled)
     }
 

@@ -21,6 +21,8 @@ use crate::firewall::state::RuleState;
 use crate::flow::{self, Leaving};
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Hosts;
+use crate::interface::link::History;
+use crate::ip::feed::Protocol;
 use crate::ip::fragment::Reassembly;
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::Neighbours;
@@ -102,6 +104,8 @@ pub struct Router {
     pub(crate) hosts: Vec<Hosts>,
     pub(crate) interface_counts: Vec<InterfaceCounts>,
     pub(crate) troubles: Vec<Trouble>,
+    /// What became of the links, by port.
+    pub(crate) link_histories: Vec<History>,
     /// What the ports themselves had lost when they were last asked, by port.
     lost: Vec<(u64, u64)>,
     /// Where frames came from and went, for [`Router::frames`].
@@ -132,6 +136,8 @@ pub struct Router {
     pub(crate) targets: Vec<InterfaceId>,
     /// Scratch for fragmentation.
     pub(crate) pieces: Vec<Frame>,
+    /// Scratch for cutting super-frames.
+    pub(crate) segments: Vec<Frame>,
     /// What happens to packets on the slow path, while somebody listens.
     pub(crate) story: Option<Vec<Event>>,
     /// Whether only the slow path is used: the reference that faster ones are compared with.
@@ -175,6 +181,7 @@ impl Router {
             hosts: Vec::new(),
             interface_counts: Vec::new(),
             troubles: Vec::new(),
+            link_histories: vec![History::default(); ports.len()],
             lost: vec![(0, 0); ports.len()],
             paths: PathCounts::default(),
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
@@ -191,6 +198,7 @@ impl Router {
             released: Vec::new(),
             targets: Vec::new(),
             pieces: Vec::new(),
+            segments: Vec::new(),
             story: None,
             reference: false,
             profiler: Profiler::default(),
@@ -223,6 +231,17 @@ impl Router {
     pub fn feed_routes(
         &mut self,
         routes: impl IntoIterator<Item = (Ipv4Prefix, Target)>,
+    ) -> Result<(), TooManyTargets> {
+        self.feed(routes.into_iter().map(|(prefix, target)| (prefix, target, Protocol::Bgp)))
+    }
+
+    /// The same of any protocol, with the distance it has.
+    ///
+    /// # Errors
+    /// [`TooManyTargets`].
+    pub fn feed(
+        &mut self,
+        routes: impl IntoIterator<Item = (Ipv4Prefix, Target, Protocol)>,
     ) -> Result<(), TooManyTargets> {
         self.recipes.forget();
         self.routes.feed(routes)

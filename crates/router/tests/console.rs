@@ -192,6 +192,10 @@ add name=lost target=off",
     rig.pass(1, &craft::Frame { vlan: Some(wire::vlan::Tci(5)), ..craft::udp(1, 2, 3, 4) }.build());
     rig.run("/tool sniffer stop");
     rig.router.log_message(rig.now, "script,info", "hello");
+    for running in [false, true] {
+        let link = router::Link { running, ..router::Link::default() };
+        rig.router.set_link(3, link, rig.now).unwrap();
+    }
     rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
     let syn = wire::TcpFlags::SYN;

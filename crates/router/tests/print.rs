@@ -105,9 +105,9 @@ fn interfaces() {
         &mut rig,
         "/interface print stats-detail where name=ether1",
         r#"Flags: D - dynamic, X - disabled, R - running, S - slave
- 0 R  name="ether1" rx-byte=60 tx-byte=60 rx-packet=1 tx-packet=1 rx-drop=0
-      tx-drop=0 tx-queue-drop=0 rx-error=0 tx-error=0 fp-rx-byte=0 fp-tx-byte=0
-      fp-rx-packet=0 fp-tx-packet=0"#,
+ 0 R  name="ether1" link-downs=0 rx-byte=60 tx-byte=60 rx-packet=1 tx-packet=1
+      rx-drop=0 tx-drop=0 tx-queue-drop=0 rx-error=0 tx-error=0 fp-rx-byte=0
+      fp-tx-byte=0 fp-rx-packet=0 fp-tx-packet=0"#,
     );
     check(
         &mut rig,
@@ -194,8 +194,8 @@ fn routes() {
     check(
         &mut rig,
         "/ip route print",
-        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static,
-B - blackhole, U - unreachable, P - prohibit
+        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, r - rip,
+b - bgp, o - ospf, B - blackhole, U - unreachable, P - prohibit
  #      DST-ADDRESS    PREF-SRC   GATEWAY  DISTANCE
  0 A S  0.0.0.0/0                 10.0.2.1 1
  1   S  10.9.0.0/16               10.0.7.1 5
@@ -208,8 +208,8 @@ B - blackhole, U - unreachable, P - prohibit
     check(
         &mut rig,
         "/ip route print detail where active !blackhole",
-        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static,
-B - blackhole, U - unreachable, P - prohibit
+        r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, r - rip,
+b - bgp, o - ospf, B - blackhole, U - unreachable, P - prohibit
  0 A S  dst-address=0.0.0.0/0 gateway=10.0.2.1 distance=1 type=unicast
         gateway-status=10.0.2.1 reachable via ether2
 
@@ -222,6 +222,55 @@ B - blackhole, U - unreachable, P - prohibit
  3 ADC  dst-address=10.0.3.0/24 pref-src=10.0.3.254 gateway=lan distance=0
         type=unicast gateway-status=lan reachable"#,
     );
+}
+
+#[test]
+fn fed_routes_and_pages_of_them() {
+    use router::ip::feed::Protocol;
+    use router::ip::route::Target;
+    let mut rig = router();
+    let gateway = Target::Gateways(vec![(rig.ether(2), u32::from_be_bytes([10, 0, 2, 9]))]);
+    let feed = |(prefix, target, protocol): (&str, &Target, Protocol)| {
+        (prefix.parse().unwrap(), target.clone(), protocol)
+    };
+    let fed = [
+        ("11.0.0.0/8", &gateway, Protocol::Bgp),
+        ("12.0.0.0/8", &gateway, Protocol::Ospf),
+        ("13.0.0.0/8", &gateway, Protocol::Rip),
+        ("10.9.0.0/16", &Target::Blackhole, Protocol::Other),
+        ("0.0.0.0/0", &gateway, Protocol::Static),
+        ("14.0.0.0/8", &Target::Prohibit, Protocol::Static),
+    ];
+    rig.router.feed(fed.map(feed)).unwrap();
+    assert_eq!(rig.router.withdraw_routes(["12.0.0.0/8".parse().unwrap()]), 1);
+    rig.router.feed([feed(("15.0.0.0/8", &gateway, Protocol::Bgp))]).unwrap();
+    let text = rig.run("/ip route print where dynamic !connect");
+    let rows: Vec<_> = text.lines().skip(3).map(str::trim_end).collect();
+    assert_eq!(
+        rows,
+        [
+            " 0 ADb  11.0.0.0/8           10.0.2.9 20",
+            " 1 ADb  15.0.0.0/8           10.0.2.9 20",
+            " 2 ADr  13.0.0.0/8           10.0.2.9 120",
+            " 3 AD B 10.9.0.0/16                   20",
+            " 4  DS  0.0.0.0/0            10.0.2.9 1",
+            " 5 ADSP 14.0.0.0/8                    1",
+        ],
+        "{text}"
+    );
+    let many =
+        (0..3000u32).map(|n| (wire::Ipv4Prefix::new(0x2000_0000 | n << 8, 24), gateway.clone()));
+    rig.router.feed_routes(many).unwrap();
+    for (line, expected) in [
+        (":put [:len [/ip route find bgp]]", "3002"),
+        ("/ip route print count-only where gateway=10.0.2.9 active", "3003"),
+        (
+            ":put [/ip route get [find dst-address=32.0.7.0/24] gateway-status]",
+            "10.0.2.9 reachable via ether2",
+        ),
+    ] {
+        assert_eq!(rig.run(line).trim(), expected, "{line}");
+    }
 }
 
 #[test]

@@ -37,6 +37,9 @@ pub mod tcp;
 // The UDP header.
 pub mod udp;
 
+// What is left to the sender of a frame: its checksum, and cutting it into segments.
+pub mod segment;
+
 // Making frames: for tests, templates and what the router sends.
 pub mod craft;
 // One pass over a frame: layer offsets and the 5-tuple.
@@ -50,6 +53,7 @@ pub use ipv6::Ipv6;
 pub use layers::{FiveTuple, Layers};
 pub use mac::MacAddr;
 pub use prefix::{Ipv4Prefix, Ipv4Range};
+pub use segment::Offload;
 pub use tcp::{Tcp, TcpFlags};
 pub use udp::Udp;
 pub use units::{BitRate, FrameLen, Moment, PacketRate};

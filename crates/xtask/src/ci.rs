@@ -20,6 +20,7 @@ const STEPS: &[Step] = &[
     ("test", "every test of every crate, tidy among them; none ignored", test),
     ("release", "the release build", release),
     ("bench", "the quick table on one core has every row", bench),
+    ("compare", "the kernel and our router by turns, on veths", compare),
     ("fuzz", "each fuzz target for a few seconds", fuzz),
 ];
 
@@ -130,6 +131,47 @@ fn bench(root: &Path) -> Result<(), String> {
     let results = serde_json::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
     let missing = missing_rows(&results);
     if missing.is_empty() { Ok(()) } else { Err(format!("no row {}", missing.join(", no row "))) }
+}
+
+/// Needs root: without it, says so and goes on, except with `CI` set.
+fn compare(root: &Path) -> Result<(), String> {
+    const FILE: &str = "target/compare.json";
+    /// What the program ends with where the machine lacks something.
+    const ENVIRONMENT: i32 = 3;
+    let words = ["run", "--release", "--quiet", "--", "bench", "--device", "linux,wirespeed"];
+    let more = ["--compare", "--quick", "--json", FILE];
+    let mut command = command(root, &[&words[..], &more[..]].concat());
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.code() == Some(ENVIRONMENT) && std::env::var_os("CI").is_none() {
+        println!("skipped: it takes root, and the tools that .ci/run installs");
+        return Ok(());
+    }
+    if !status.success() {
+        return Err(format!("{command:?}: {status}"));
+    }
+    let text =
+        std::fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+    let results: Value = serde_json::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
+    let compared = results["comparisons"].as_array().map_or(0, Vec::len);
+    let has_ratio = |row: &Value| row["ratio"].as_f64().is_some_and(|ratio| ratio > 0.0);
+    // All turns invalid: said in the result, and the machine's fault.
+    let in_vain = |row: &Value| {
+        row["left_out"].as_u64() > Some(0) && row["base_pps"].as_array().is_some_and(Vec::is_empty)
+    };
+    let count = |is: &dyn Fn(&Value) -> bool| {
+        results["comparisons"].as_array().map_or(0, |all| all.iter().filter(|row| is(row)).count())
+    };
+    match (compared, count(&has_ratio), count(&in_vain)) {
+        // On two cores the tester may fall short in every turn; the result then says so in each row.
+        (0, ..) => Err("nothing was compared".to_string()),
+        (n, with, vain) if n != with + vain => {
+            Err(format!("{} of {n} have no ratio", n - with - vain))
+        }
+        (_, with, vain) => {
+            println!("{with} rows compared, {vain} in vain");
+            Ok(())
+        }
+    }
 }
 
 /// The rows that a result file should have and has not.

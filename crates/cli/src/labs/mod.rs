@@ -11,6 +11,8 @@ mod run;
 // Labs that are left running.
 mod up;
 
+pub(crate) use run::on_signals;
+
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use lab::run::RunError;
@@ -93,7 +95,8 @@ fn make_homes(files: Option<&Path>, topology: &Topology) -> Result<(), Failure> 
 /// A lab that could not be brought up.
 fn failed(error: &RunError) -> Failure {
     match error {
-        RunError::Startup { .. } => Failure::Failed(error.to_string()),
+        RunError::Virtual => Failure::Usage(error.to_string()),
+        RunError::Startup { .. } | RunError::Exec { .. } => Failure::Failed(error.to_string()),
         RunError::Assemble(_) => Failure::Environment(error.to_string()),
     }
 }

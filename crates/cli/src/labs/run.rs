@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Lets ctrl-C and SIGTERM end a run in good order.
-pub(super) fn on_signals(interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn on_signals(interrupt: &Interrupt) -> Result<(), Failure> {
     let signals = Signals::new([SIGINT, SIGTERM]);
     let mut signals =
         signals.map_err(|error| Failure::Environment(format!("listening for signals: {error}")))?;

@@ -13,7 +13,7 @@ use clap::Args;
 use config::Language;
 use lab::live::Interrupt;
 use lab::run::{LIMIT, Lab, Plan};
-use lab::state::{Info, Labs, NodeInfo, Standing};
+use lab::state::{HostInfo, Info, Labs, NodeInfo, Standing};
 use lab::topology::{Time, Topology};
 use serve::Server;
 use std::io::{Read, Write};
@@ -125,10 +125,14 @@ fn labs() -> Result<Labs, Failure> {
 }
 
 fn show(info: &Info) {
-    let Info { name, pid, file, since, nodes } = info;
-    println!("lab {name} is up since {since}: {}, process {pid}", file.display());
+    let Info { name, pid, file, since, nodes, hosts } = info;
+    let what = if file.extension().is_some_and(|end| end == "rsc") { "router" } else { "lab" };
+    println!("{what} {name} is up since {since}: {}, process {pid}", file.display());
     for node in nodes {
         println!("  {:<12} wirespeed console --connect unix:{}", node.name, node.socket.display());
+    }
+    for host in hosts {
+        println!("  {:<12} nsenter --net={}", host.name, host.namespace.display());
     }
 }
 
@@ -137,7 +141,8 @@ fn stay(arguments: &UpArguments) -> Result<(), Failure> {
     let environment = |error: std::io::Error| Failure::Environment(error.to_string());
     let (topology, scripts) = super::read(&arguments.file)?;
     let labs = labs()?;
-    let sockets = topology.nodes.iter().map(|node| labs.socket(&topology.name, &node.name));
+    let routers = topology.nodes.iter().filter(|node| node.router().is_some());
+    let sockets = routers.map(|node| labs.socket(&topology.name, &node.name));
     let sockets = sockets.collect::<Result<Vec<_>, _>>().map_err(environment)?;
     let interrupt = Interrupt::default();
     on_signals(&interrupt)?;
@@ -155,7 +160,10 @@ fn stay(arguments: &UpArguments) -> Result<(), Failure> {
     let lab =
         Lab::up(&plan, &language, interrupt.clone()).map_err(|error| super::failed(&error))?;
     let servers = serve(&lab, &language, &sockets)?;
-    standing.announce(&info(&plan.topology, &arguments.file, sockets)).map_err(environment)?;
+    standing
+        .announce(&info(&lab, &plan.topology, &arguments.file, sockets))
+        .map_err(environment)?;
+    lab.remarks().iter().for_each(|remark| standing.log(remark));
     standing.log("up");
     // Whoever started us may be gone already.
     let _ = std::io::stdout().write_all(READY.as_bytes()).and_then(|()| std::io::stdout().flush());
@@ -170,19 +178,19 @@ fn stay(arguments: &UpArguments) -> Result<(), Failure> {
 fn watch(lab: &Lab, interrupt: &Interrupt, standing: &Standing) {
     let mut failed = vec![false; lab.lives().len()];
     while !interrupt.wait(Duration::from_millis(500)) {
-        for ((live, name), failed) in lab.lives().iter().zip(lab.names()).zip(&mut failed) {
+        for ((live, at), failed) in lab.lives().iter().zip(lab.routers()).zip(&mut failed) {
             if let (false, Some(why)) = (*failed, live.failure()) {
-                standing.log(&format!("node {name} has failed: {why}"));
+                standing.log(&format!("node {} has failed: {why}", lab.names()[at]));
                 *failed = true;
             }
         }
     }
 }
 
-/// A server for each node, at its socket.
+/// A server for each router, at its socket.
 fn serve(lab: &Lab, language: &Arc<Language>, sockets: &[PathBuf]) -> Result<Vec<Server>, Failure> {
     let mut servers = Vec::new();
-    for (at, (live, socket)) in lab.lives().iter().zip(sockets).enumerate() {
+    for ((at, live), socket) in lab.routers().into_iter().zip(lab.lives()).zip(sockets) {
         let device = Served::new(live.door(), lab.files(at), language.clone());
         let failed = |why: String| Failure::Environment(format!("{}: {why}", lab.names()[at]));
         let mut server = Server::new(Arc::new(device)).map_err(failed)?;
@@ -192,14 +200,19 @@ fn serve(lab: &Lab, language: &Arc<Language>, sockets: &[PathBuf]) -> Result<Vec
     Ok(servers)
 }
 
-fn info(topology: &Topology, file: &Path, sockets: Vec<PathBuf>) -> Info {
-    let nodes = topology.nodes.iter().zip(sockets);
-    let nodes = nodes.map(|(node, socket)| NodeInfo { name: node.name.clone(), socket });
+fn info(lab: &Lab, topology: &Topology, file: &Path, sockets: Vec<PathBuf>) -> Info {
+    let routers = lab.routers().into_iter().zip(sockets);
+    let routers = routers.map(|(at, socket)| NodeInfo { name: lab.names()[at].clone(), socket });
+    let hosts = lab
+        .hosts()
+        .iter()
+        .map(|host| HostInfo { name: host.name().to_string(), namespace: host.namespace().path() });
     Info {
         name: topology.name.clone(),
         pid: std::process::id(),
         file: file.canonicalize().unwrap_or(file.to_path_buf()),
         since: lab::clock::timestamp(),
-        nodes: nodes.collect(),
+        nodes: routers.collect(),
+        hosts: hosts.collect(),
     }
 }

@@ -89,10 +89,25 @@ impl Node {
             mac: port_mac(number, i),
             capabilities: port::Capabilities::default(),
         });
-        let router = Router::new(infos.collect(), slab);
+        Node::with_ports(name, infos.collect(), slab, environment, now)
+    }
+
+    /// A box of this name with these ports; its frames come from `slab`.
+    ///
+    /// # Panics
+    /// If there are no ports, or more than 1,000.
+    pub fn with_ports(
+        name: &str,
+        ports: Vec<PortInfo>,
+        slab: &Slab,
+        environment: Environment,
+        now: Moment,
+    ) -> Node {
+        let before = vec![PortCounters::default(); ports.len()];
+        let router = Router::new(ports, slab);
         let mut tree = router.factory_tree();
         tree.push(&IDENTITY, BTreeMap::from([("name", Value::Text(name.to_string()))]));
-        let (pool, before) = (slab.pool(), vec![PortCounters::default(); ports]);
+        let pool = slab.pool();
         let (generator, system) = (Generator::new(), System::new(environment, now));
         let mut node = Node { router, generator, pool, system, tree, before, generates: false };
         node.generator.configure(&node.tree, now, &mut Around(&mut node.router));
@@ -255,7 +270,7 @@ impl Node {
 }
 
 /// A locally administered address for each port of each node of a lab.
-fn port_mac(node: u8, port: usize) -> MacAddr {
+pub(crate) fn port_mac(node: u8, port: usize) -> MacAddr {
     MacAddr([0x02, 0, 0, node, (port >> 8) as u8, port as u8])
 }
 

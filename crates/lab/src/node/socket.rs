@@ -1,6 +1,7 @@
 //! Where a cable goes in, whether one is in it or not.
 
 use port::{Batch, Capabilities, Pool, Port, PortCounters};
+use std::os::fd::BorrowedFd;
 use wire::Moment;
 
 /// A port of a node.
@@ -58,5 +59,13 @@ impl<P: Port> Port for Socket<P> {
             Socket::Empty(_) => Capabilities::default(),
             Socket::Cable(port) => port.capabilities(),
         }
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.cable().map_or(Vec::new(), Port::descriptors)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.cable().and_then(Port::failure)
     }
 }

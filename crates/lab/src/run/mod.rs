@@ -9,24 +9,28 @@
 //! menus. A step that fails does not end the run unless what follows cannot be trusted: a node
 //! that is gone, or the user who has had enough.
 //!
-//! A node's session is the user `admin`'s. Of what a terminal would redraw, the last picture is
-//! kept.
+//! A router's session is the user `admin`'s. Of what a terminal would redraw, the last picture is
+//! kept. A host's programs run one after the other too, except those the lab lets go on.
 //!
 //! Never prints: whoever runs it gets [`Event`]s as they happen.
 
 mod lines;
+mod look;
+mod programs;
 mod report;
+mod steps;
 
-pub use report::{Event, Found, Report, StepReport};
+pub use report::{Event, Found, Report, StepReport, TableCell};
 
 use crate::assemble::{self, AssembleError};
 use crate::clock::Clock;
+use crate::host::LinuxHost;
 use crate::live::{Interrupt, Live};
-use crate::node;
-use crate::topology::{Action, Expectation, Step, Test, Time, Topology};
+use crate::topology::{Action, NodeSpec, Time, Topology};
 use crate::underway::Files;
 use crate::world::World;
-use config::{Host, How, Language, Piece, Reply, Session};
+use config::{Host, How, Language, Session};
+use programs::Programs;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +61,12 @@ const WIDTH: usize = 140;
 
 /// The scripts that a lab names.
 #[derive(Clone, Debug, Default)]
-pub struct Scripts(Vec<(String, String)>);
+pub struct Scripts {
+    /// Where they are, and where programs on hosts run.
+    directory: PathBuf,
+    /// Names and texts.
+    scripts: Vec<(String, String)>,
+}
 
 /// A script that is not there.
 #[derive(Debug)]
@@ -77,7 +86,7 @@ impl Scripts {
     /// The first one that cannot be read.
     pub fn read(topology: &Topology, directory: &Path) -> Result<Scripts, ScriptError> {
         let startup =
-            topology.nodes.iter().filter_map(|node| Some((node.startup_config.as_ref()?, node.at)));
+            topology.nodes.iter().filter_map(|node| Some((startup_config(node)?, node.at)));
         let steps = topology.steps.iter().filter_map(|step| match &step.action {
             Action::Script(_, name) => Some((name, step.at)),
             _ => None,
@@ -88,13 +97,17 @@ impl Scripts {
             let text = text.map_err(|error| ScriptError { name: name.clone(), at, error })?;
             scripts.push((name.clone(), text));
         }
-        Ok(Scripts(scripts))
+        Ok(Scripts { directory: directory.to_path_buf(), scripts })
     }
 
     fn get(&self, name: &str) -> &str {
-        let script = self.0.iter().find(|(other, _)| other == name);
+        let script = self.scripts.iter().find(|(other, _)| other == name);
         script.map_or("", |(_, text)| text)
     }
+}
+
+fn startup_config(node: &NodeSpec) -> Option<&String> {
+    node.router()?.startup_config.as_ref()
 }
 
 /// Why a run could not begin.
@@ -102,6 +115,17 @@ impl Scripts {
 pub enum RunError {
     /// No nodes.
     Assemble(AssembleError),
+    /// There are hosts, and their time is the clock's.
+    Virtual,
+    /// What was to run on a host before all else failed.
+    Exec {
+        /// The host.
+        node: String,
+        /// The program and its arguments.
+        command: String,
+        /// What it printed, and how it ended.
+        why: String,
+    },
     /// A node's startup configuration was refused.
     Startup {
         /// The node.
@@ -117,6 +141,12 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Assemble(error) => error.fmt(f),
+            RunError::Virtual => {
+                f.write_str("a lab with nodes of kind linux runs in real time only (--time real)")
+            }
+            RunError::Exec { node, command, why } => {
+                write!(f, "node {node}: {command}: {}", why.trim_end())
+            }
             RunError::Startup { node, script, error } => {
                 let config::At { line, column } = error.at;
                 write!(f, "{script}:{line}:{column}: node {node} refuses it: {error}")
@@ -127,13 +157,19 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// A lab that runs: its nodes, and a session on each.
+/// A lab that runs: its nodes, a session on each router, the programs on the hosts.
 pub struct Lab {
+    programs: Programs,
+    hosts: Vec<LinuxHost>,
     nodes: Nodes,
+    /// What each node is, in the file's order.
+    places: Vec<Place>,
     sessions: Vec<Session>,
     files: Option<PathBuf>,
     names: Vec<String>,
     interrupt: Interrupt,
+    /// What was done to interfaces, and chosen, in bringing it up.
+    remarks: Vec<String>,
 }
 
 enum Nodes {
@@ -141,9 +177,16 @@ enum Nodes {
     Real(Vec<Live>, Clock),
 }
 
+/// A node's place among the routers, or among the hosts.
+#[derive(Clone, Copy)]
+enum Place {
+    Router(usize),
+    Host(usize),
+}
+
 impl Lab {
     /// Brings a lab up: nodes, cables, startup configurations. The language has at least
-    /// [`node::menus`] and [`node::commands`].
+    /// [`node::menus`](crate::node::menus) and [`node::commands`](crate::node::commands).
     ///
     /// # Errors
     /// [`RunError`]; nothing is left running then.
@@ -153,14 +196,18 @@ impl Lab {
         interrupt: Interrupt,
     ) -> Result<Lab, RunError> {
         let topology = &plan.topology;
-        let nodes =
-            match plan.time {
-                Time::Virtual => assemble::world(topology, plan.seed)
-                    .map(|world| Nodes::Virtual(Box::new(world))),
-                Time::Real => assemble::live(topology, plan.seed)
-                    .map(|(lives, clock)| Nodes::Real(lives, clock)),
-            };
-        let nodes = nodes.map_err(RunError::Assemble)?;
+        let (nodes, hosts, remarks) = match plan.time {
+            Time::Virtual if topology.has_hosts() => return Err(RunError::Virtual),
+            Time::Virtual => {
+                let world = assemble::world(topology, plan.seed).map_err(RunError::Assemble)?;
+                (Nodes::Virtual(Box::new(world)), Vec::new(), Vec::new())
+            }
+            Time::Real => {
+                let real = assemble::real(topology, plan.seed, &plan.scripts.directory);
+                let real = real.map_err(RunError::Assemble)?;
+                (Nodes::Real(real.lives, real.clock), real.hosts, real.remarks)
+            }
+        };
         let session = |_| {
             let mut session = Session::new(language.clone());
             session.set_width(WIDTH);
@@ -168,9 +215,17 @@ impl Lab {
         };
         let sessions = topology.nodes.iter().map(session).collect();
         let names = topology.nodes.iter().map(|node| node.name.clone()).collect();
-        let mut lab = Lab { nodes, sessions, files: plan.files.clone(), names, interrupt };
+        let (mut n_routers, mut n_hosts) = (0.., 0..);
+        let places = topology.nodes.iter().map(|node| match node.host() {
+            None => Place::Router(n_routers.next().unwrap_or(0)),
+            Some(_) => Place::Host(n_hosts.next().unwrap_or(0)),
+        });
+        let places = places.collect();
+        let (programs, files) = (Programs::default(), plan.files.clone());
+        let mut lab =
+            Lab { programs, hosts, nodes, places, sessions, files, names, interrupt, remarks };
         for (at, spec) in topology.nodes.iter().enumerate() {
-            let Some(script) = &spec.startup_config else { continue };
+            let Some(script) = startup_config(spec) else { continue };
             let text = plan.scripts.get(script);
             let session = &mut lab.sessions[at].clone();
             let started =
@@ -181,6 +236,11 @@ impl Lab {
                 error: Box::new(error),
             })?;
         }
+        for (at, spec) in topology.nodes.iter().enumerate() {
+            for words in spec.host().map_or(&[][..], |host| &host.exec) {
+                lab.prepare(at, words, plan.limit)?;
+            }
+        }
         Ok(lab)
     }
 
@@ -189,12 +249,29 @@ impl Lab {
         &self.names
     }
 
-    /// The live nodes, in real time.
+    /// The places of the routers among the nodes.
+    pub fn routers(&self) -> Vec<usize> {
+        let routers = self.places.iter().enumerate();
+        let routers = routers.filter(|(_, place)| matches!(place, Place::Router(_)));
+        routers.map(|(at, _)| at).collect()
+    }
+
+    /// The live routers, in real time, as [`routers`](Self::routers) has them.
     pub fn lives(&self) -> &[Live] {
         match &self.nodes {
             Nodes::Virtual(_) => &[],
             Nodes::Real(lives, _) => lives,
         }
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> &[LinuxHost] {
+        &self.hosts
+    }
+
+    /// What was done to interfaces, and chosen, in bringing it up.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// The world, in virtual time.
@@ -210,7 +287,7 @@ impl Lab {
         self.files.as_ref().map_or(Files::none(), |home| Files::of(home.join(&self.names[node])))
     }
 
-    /// Lets a script run on a node, for at most this long.
+    /// Lets a script run on a router, for at most this long.
     fn with_host<R>(
         &mut self,
         node: usize,
@@ -218,20 +295,30 @@ impl Lab {
         run: impl FnOnce(&mut dyn Host) -> R,
     ) -> R {
         let files = self.files(node);
+        let Place::Router(at) = self.places[node] else { panic!("node {node} is a host") };
         match &mut self.nodes {
             Nodes::Virtual(world) => {
                 let deadline = world.now() + limit;
-                run(&mut world.host(node, files, self.interrupt.clone()).until(deadline))
+                run(&mut world.host(at, files, self.interrupt.clone()).until(deadline))
             }
             Nodes::Real(lives, clock) => {
                 let deadline = clock.now() + limit;
-                run(&mut lives[node].host(files, self.interrupt.clone()).until(deadline))
+                run(&mut lives[at].host(files, self.interrupt.clone()).until(deadline))
             }
         }
     }
 
+    /// The host that a node is.
+    fn host(&self, node: usize) -> &LinuxHost {
+        let Place::Host(at) = self.places[node] else { panic!("node {node} is a router") };
+        &self.hosts[at]
+    }
+
     /// Goes through the steps.
     pub fn run(&mut self, plan: &Plan, events: &mut dyn FnMut(Event<'_>)) -> Report {
+        for remark in &self.remarks {
+            events(Event::Remark(remark));
+        }
         let steps = &plan.topology.steps;
         let mut reports = Vec::new();
         for (at, step) in steps.iter().enumerate() {
@@ -243,156 +330,26 @@ impl Lab {
                 break;
             }
         }
-        let report = Report::new(plan, reports);
+        let report = Report::new(plan, self.remarks.clone(), reports);
         events(Event::End(&report));
         report
     }
 
-    fn step(&mut self, plan: &Plan, step: &Step, events: &mut dyn FnMut(Event<'_>)) -> StepReport {
-        let mut report = StepReport { title: step.title.clone(), ..StepReport::default() };
-        match &step.action {
-            Action::Wait(time) => self.wait(*time),
-            Action::Run(node, script) => self.type_in(*node, script, plan, &mut report, events),
-            Action::Script(node, name) => {
-                let script = plan.scripts.get(name);
-                self.type_in(*node, script, plan, &mut report, events);
-            }
-        }
-        match (&step.fails, report.refused.take()) {
-            (None, None) => {}
-            (Some(pattern), Some(refused)) if pattern.matches(&refused) => {
-                report.found(Found::met(format!("refused: {refused}")), events);
-            }
-            (None, Some(refused)) => {
-                report.refused = Some(refused.clone());
-                report.found(Found::not("no error".to_string(), refused), events);
-            }
-            (Some(_), refused) => {
-                let found = refused.unwrap_or_else(|| "it was accepted".to_string());
-                report.found(Found::not("refused with other words".to_string(), found), events);
-            }
-        }
-        let here = |expected: &&Expectation| expected.time.is_none_or(|time| time == plan.time);
-        for expectation in step.expect.iter().filter(here) {
-            let found = self.look(plan, expectation, &report);
-            report.found(found, events);
-        }
-        if let Some(why) = self.lives().iter().find_map(Live::failure) {
-            report.found(Found::not("all nodes go on".to_string(), why), events);
-            report.ends = true;
-        }
-        report
-    }
-
-    fn wait(&mut self, time: Duration) {
-        match &mut self.nodes {
-            Nodes::Virtual(world) => world.advance(world.now() + time),
-            Nodes::Real(..) => drop(self.interrupt.wait(time)),
-        }
-    }
-
-    /// Types a script on a node, command by command, up to the first that is refused.
-    fn type_in(
-        &mut self,
-        node: usize,
-        script: &str,
-        plan: &Plan,
-        report: &mut StepReport,
-        events: &mut dyn FnMut(Event<'_>),
-    ) {
-        report.node = Some(self.names[node].clone());
-        let mut session = self.sessions[node].clone();
-        for command in lines::commands(script) {
-            let prompt = self.prompt(node, &session);
-            events(Event::Typed { prompt: &prompt, command });
-            report.typed(&prompt, command);
-            let mut frame = String::new();
-            let mut print = |piece: Piece| {
-                let (text, next) = match piece {
-                    Piece::Text(text) => (std::mem::take(&mut frame) + &text, String::new()),
-                    // Of what a terminal redraws, only the last picture is kept.
-                    Piece::Frame(next) => (String::new(), next),
-                };
-                frame = next;
-                if !text.is_empty() {
-                    events(Event::Printed(&text));
-                    report.printed(&text);
-                }
-            };
-            let done = self.with_host(node, plan.limit, |host| {
-                session.run(command, How::Typed, host, &mut print)
-            });
-            print(Piece::Text(String::new()));
-            if let Err(error) = done {
-                events(Event::Refused(&error.to_string()));
-                report.printed(&format!("{error}\n"));
-                report.refused = Some(error.text);
-                break;
-            }
-        }
-        self.sessions[node] = session;
-    }
-
-    /// `[admin@dut] /ip address> `, as RouterOS writes it.
-    fn prompt(&mut self, node: usize, session: &Session) -> String {
-        let place = session.place();
-        let name = self.with_host(node, LIMIT, |host| node::name(&host.tree()));
-        format!("[admin@{name}] {}> ", if place == "/" { "" } else { place })
-    }
-
-    fn look(&mut self, plan: &Plan, expectation: &Expectation, report: &StepReport) -> Found {
-        let text = expectation.text.clone();
-        match &expectation.test {
-            Test::Output { pattern, there } => {
-                match report.output().find(|line| pattern.matches(line)) {
-                    Some(_) if *there => Found::met(text),
-                    None if !there => Found::met(text),
-                    Some(line) => Found::not(text, line.to_string()),
-                    None => Found::not(text, "no line of the output matches".to_string()),
-                }
-            }
-            Test::Value { node, command, wanted } => {
-                // A session of its own: an expectation moves nobody to another menu.
-                let mut session = Session::new(self.sessions[*node].language().clone());
-                let mut printed = String::new();
-                let mut print = |piece: Piece| match piece {
-                    Piece::Text(text) | Piece::Frame(text) => printed.push_str(&text),
-                };
-                let value = self.with_host(*node, plan.limit, |host| {
-                    session.run(command, How::Typed, host, &mut print)
-                });
-                match value {
-                    Err(error) => Found::not(text, error.to_string()),
-                    Ok(reply) => {
-                        let value = match reply {
-                            Reply::Nothing => printed.trim().to_string(),
-                            reply => reply.to_string(),
-                        };
-                        if wanted.holds(&value) {
-                            Found::met(text)
-                        } else {
-                            Found::not(text, value)
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Ends all nodes.
+    /// Ends all programs and nodes.
     ///
     /// # Errors
     /// A node had failed, with these words.
     pub fn down(self) -> Result<(), String> {
-        match self.nodes {
-            Nodes::Virtual(_) => Ok(()),
-            Nodes::Real(lives, _) => {
-                let mut ends = Vec::new();
-                for (live, name) in lives.into_iter().zip(&self.names) {
-                    ends.push(live.stop().map_err(|why| format!("node {name}: {why}")));
-                }
-                ends.into_iter().collect()
-            }
+        let Lab { programs, hosts, nodes, names, places, .. } = self;
+        drop(programs);
+        let Nodes::Real(lives, _) = nodes else { return Ok(()) };
+        let names = names.iter().zip(&places);
+        let names = names.filter(|(_, place)| matches!(place, Place::Router(_)));
+        let mut ends = Vec::new();
+        for (live, (name, _)) in lives.into_iter().zip(names) {
+            ends.push(live.stop().map_err(|why| format!("node {name}: {why}")));
         }
+        drop(hosts);
+        ends.into_iter().collect()
     }
 }

@@ -15,21 +15,38 @@
 //!     expect: [{ output: packet-loss=0% }]
 //! ```
 //!
+//! A node of `kind: linux` is a host: a network namespace whose interfaces are the links' ends, and
+//! the programs that the steps run in it. A lab with hosts runs in real time only.
+//!
+//! ```yaml
+//!     pc:
+//!       kind: linux
+//!       addresses: { eth1: 192.168.88.10/24 }
+//!       gateway: 192.168.88.1
+//!   links:
+//!     - { endpoints: ["dut:ether2", "pc:eth1"], mtu: 1400, backend: packet }
+//! ```
+//!
 //! Everything is checked before anything starts: an unknown key, a node or a port that is not
 //! there, a port with two cables are refused with their line, column and what would be legal.
 //!
-//! Missing: **other kinds of nodes than wirespeed** (containers, the Linux kernel), containerlab's
-//! **groups, images and management network**; links have no **loss**.
+//! Missing: **containers**, hosts' **IPv6 addresses**, containerlab's **groups, images and
+//! management network**; links have no **loss**, and those of hosts no **rate** or **delay**.
 
+mod hosts;
 mod read;
+mod source;
 mod steps;
+mod words;
 mod yaml;
 
-pub use steps::{Action, Expectation, Step, Test, Wanted};
+pub use source::{Cell, Source, Wanted};
+pub use steps::{Action, Expectation, Program, Step, Test};
 pub use yaml::{Fault, Place};
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
-use wire::BitRate;
+use wire::{BitRate, Ipv4Prefix};
 
 /// The most nodes of a lab.
 pub const MOST_NODES: usize = 64;
@@ -65,14 +82,56 @@ pub enum Time {
 /// One node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
-    /// Its name, and its identity until it is given another.
+    /// Its name; a router's identity until it is given another.
     pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Where it stands in the file.
+    pub at: Place,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// A router of ours.
+    Wirespeed(RouterSpec),
+    /// A host: the Linux kernel in a network namespace, and real programs.
+    Linux(HostSpec),
+}
+
+/// A router.
+#[derive(Clone, Debug)]
+pub struct RouterSpec {
     /// How many ports: `ether1`, `ether2` …
     pub ports: usize,
     /// The script it starts with, as its file is named.
     pub startup_config: Option<String>,
-    /// Where it stands in the file.
-    pub at: Place,
+}
+
+/// A host.
+#[derive(Clone, Debug, Default)]
+pub struct HostSpec {
+    /// Those with a cable, in the order of the links.
+    pub interfaces: Vec<String>,
+    /// Its addresses and the prefixes' lengths: of its interfaces by their place, or of `lo`.
+    pub addresses: Vec<(Option<usize>, Ipv4Addr, u8)>,
+    /// Its routes and their gateways, the default route among them.
+    pub routes: Vec<(Ipv4Prefix, Ipv4Addr)>,
+    /// Whether its interfaces leave checksums and segmentation to others, as Linux does by default.
+    pub offloads: bool,
+    /// What is run on it before the lab's first step.
+    pub exec: Vec<Vec<String>>,
+}
+
+/// How a router's port gets at the interface of a link to a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// AF_XDP on the router's end of a veth pair.
+    Xdp,
+    /// AF_PACKET there.
+    Packet,
+    /// No veth pair: the host's interface is a TAP device of the router's.
+    Tap,
 }
 
 /// One cable.
@@ -80,10 +139,15 @@ pub struct NodeSpec {
 pub struct LinkSpec {
     /// Its two ends.
     pub ends: [End; 2],
-    /// L1 rate.
+    /// L1 rate, of a cable between two routers.
     pub rate: BitRate,
-    /// From the last bit out to the last bit in.
+    /// From the last bit out to the last bit in, of a cable between two routers.
     pub delay: Duration,
+    /// What the interfaces carry, of a cable to a host; 1500 if it is not said.
+    pub mtu: Option<u32>,
+    /// How the router gets at it, of a cable from a router to a host; the best that works if it is
+    /// not said.
+    pub backend: Option<Backend>,
     /// Where it stands in the file.
     pub at: Place,
 }
@@ -93,8 +157,44 @@ pub struct LinkSpec {
 pub struct End {
     /// The node's place in [`Topology::nodes`].
     pub node: usize,
-    /// The port's number, from 1: 1 is `ether1`.
+    /// A router's port, from 1: 1 is `ether1`. A host's interface, from 1: 1 is the first of
+    /// [`HostSpec::interfaces`].
     pub port: usize,
+}
+
+impl NodeSpec {
+    /// The router, if it is one.
+    pub fn router(&self) -> Option<&RouterSpec> {
+        match &self.kind {
+            Kind::Wirespeed(router) => Some(router),
+            Kind::Linux(_) => None,
+        }
+    }
+
+    /// The host, if it is one.
+    pub fn host(&self) -> Option<&HostSpec> {
+        match &self.kind {
+            Kind::Wirespeed(_) => None,
+            Kind::Linux(host) => Some(host),
+        }
+    }
+}
+
+impl HostSpec {
+    /// The interface that a neighbour of this address is at, by its place.
+    pub fn interface_to(&self, neighbour: Ipv4Addr) -> Option<usize> {
+        self.addresses.iter().find_map(|(interface, address, length)| {
+            let network = Ipv4Prefix::new((*address).into(), *length);
+            interface.filter(|_| network.contains(neighbour.into()))
+        })
+    }
+}
+
+impl LinkSpec {
+    /// Whether a host is at one of its ends.
+    pub fn is_real(&self, nodes: &[NodeSpec]) -> bool {
+        self.ends.iter().any(|end| nodes[end.node].host().is_some())
+    }
 }
 
 impl Topology {
@@ -109,6 +209,11 @@ impl Topology {
     /// The place of a node of this name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
+    }
+
+    /// Whether there are hosts: then it runs in real time only.
+    pub fn has_hosts(&self) -> bool {
+        self.nodes.iter().any(|node| node.host().is_some())
     }
 }
 

@@ -1,8 +1,11 @@
 //! From YAML to a [`Topology`]: nodes, links, and whether they fit together.
 
+use super::hosts::{self, KEYS as HOST_KEYS};
 use super::steps;
-use super::yaml::{Fault, Node};
-use super::{End, LinkSpec, MOST_NODES, MOST_PORTS, NodeSpec, Time, Topology};
+use super::yaml::{Fault, Map, Node};
+use super::{
+    Backend, End, Kind, LinkSpec, MOST_NODES, MOST_PORTS, NodeSpec, RouterSpec, Time, Topology,
+};
 use std::time::Duration;
 use wire::BitRate;
 
@@ -11,46 +14,74 @@ const RATE: BitRate = BitRate(1e9);
 
 pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
     let file = root.map(&["name", "time", "seed", "topology", "steps"])?;
-    let time = file.get("time").map_or(Ok(Time::Virtual), time)?;
     let seed = file.get("seed").map_or(Ok(1), |node| node.number(0, u64::MAX))?;
     let section = file.need("topology")?;
     let section = section.map(&["defaults", "kinds", "nodes", "links"])?;
-    let defaults = section.get("defaults").map_or(Ok(Spec::default()), Spec::read)?;
-    let mut kinds = Spec::default();
-    if let Some(node) = section.get("kinds")
-        && let Some(wirespeed) = node.map(&[KIND])?.get(KIND)
-    {
-        kinds = Spec::read(wirespeed)?;
+    let defaults = section.get("defaults").map(Layers::map).transpose()?;
+    let kinds = section.get("kinds").map(|node| node.map(&KINDS)).transpose()?;
+    let of_kind = |name| kinds.as_ref().and_then(|kinds| kinds.get(name)).map(Layers::map);
+    let of_kinds = [of_kind(WIRESPEED).transpose()?, of_kind(LINUX).transpose()?];
+    // Whatever they say is to be right, whoever it is for.
+    for map in [&defaults, &of_kinds[0], &of_kinds[1]] {
+        let layers = Layers([map.as_ref(), None, None]);
+        layers.is_linux()?;
+        router(&layers)?;
+        hosts::read(&layers)?;
     }
     let entries = section.need("nodes")?;
-    let (mut nodes, mut given) = (Vec::<NodeSpec>::new(), Vec::new());
-    for (key, value) in entries.entries()? {
-        let spec = Spec::read(value)?.or(&kinds).or(&defaults);
-        nodes.push(NodeSpec {
-            name: name(key)?,
-            ports: 0,
-            startup_config: spec.startup_config,
-            at: key.at,
-        });
-        given.push(spec.ports);
+    let given: Vec<_> = entries.entries()?;
+    let maps = given.iter().map(|(_, value)| Layers::map(value)).collect::<Result<Vec<_>, _>>()?;
+    let (mut nodes, mut ports, mut layers) = (Vec::<NodeSpec>::new(), Vec::new(), Vec::new());
+    for ((key, _), map) in given.iter().zip(&maps) {
+        let is_linux = Layers([Some(map), defaults.as_ref(), None]).is_linux()?;
+        let (own, others) =
+            if is_linux { (LINUX, &ROUTER_KEYS[..]) } else { (WIRESPEED, &HOST_KEYS[..]) };
+        if let Some((key, node)) = others.iter().find_map(|key| Some((key, map.get(key)?))) {
+            return Err(node.fault(format!("{key} is not for a node of kind {own}")));
+        }
+        let of = Layers([Some(map), of_kinds[usize::from(is_linux)].as_ref(), defaults.as_ref()]);
+        let router = router(&of)?;
+        ports.push(router.0);
+        let kind = match is_linux {
+            true => Kind::Linux(hosts::read(&of)?),
+            false => Kind::Wirespeed(RouterSpec { ports: 0, startup_config: router.1 }),
+        };
+        nodes.push(NodeSpec { name: name(key)?, kind, at: key.at });
+        layers.push(of);
     }
     if nodes.is_empty() || nodes.len() > MOST_NODES {
         return Err(entries.fault(format!("a lab has 1 to {MOST_NODES} nodes")));
     }
     let mut links = Vec::new();
     for node in section.get("links").map_or(Ok(&[][..]), Node::list)? {
-        let link = link(node, &nodes, &given, &links)?;
+        let link = link(node, &mut nodes, &ports, &links)?;
         links.push(link);
     }
-    // A node that does not say has the ports its links use.
-    for (at, (node, given)) in nodes.iter_mut().zip(&given).enumerate() {
+    for (at, (node, layers)) in nodes.iter_mut().zip(&layers).enumerate() {
         let ends = links.iter().flat_map(|link| link.ends).filter(|end| end.node == at);
-        node.ports = given.unwrap_or_else(|| ends.map(|end| end.port).max().unwrap_or(1));
+        match &mut node.kind {
+            // A node that does not say has the ports its links use.
+            Kind::Wirespeed(router) => {
+                let most = ends.map(|end| end.port).max().unwrap_or(1);
+                router.ports = ports[at].unwrap_or(most);
+            }
+            Kind::Linux(host) => hosts::give_addresses(host, &node.name, layers)?,
+        }
     }
     let steps = file.get("steps").map_or(Ok(&[][..]), Node::list)?;
-    let steps = steps.iter().map(|step| steps::read(step, &nodes));
-    let steps = steps.collect::<Result<_, _>>()?;
-    Ok(Topology { name: name(file.need("name")?)?, time, seed, nodes, links, steps })
+    let steps = steps::read(steps, &nodes)?;
+    let name = name(file.need("name")?)?;
+    let mut topology = Topology { name, time: Time::Virtual, seed, nodes, links, steps };
+    if topology.has_hosts() {
+        topology.time = Time::Real;
+    }
+    if let Some(node) = file.get("time") {
+        if time(node)? == Time::Virtual && topology.has_hosts() {
+            return Err(node.fault("a lab with nodes of kind linux runs in real time only"));
+        }
+        topology.time = time(node)?;
+    }
+    Ok(topology)
 }
 
 pub(super) fn time(node: &Node) -> Result<Time, Fault> {
@@ -61,38 +92,39 @@ pub(super) fn time(node: &Node) -> Result<Time, Fault> {
     }
 }
 
-const KIND: &str = "wirespeed";
+const WIRESPEED: &str = "wirespeed";
+const LINUX: &str = "linux";
+const KINDS: [&str; 2] = [WIRESPEED, LINUX];
+const ROUTER_KEYS: [&str; 2] = ["ports", "startup-config"];
 
-/// What a node, the defaults or a kind say.
-#[derive(Default)]
-struct Spec {
-    ports: Option<usize>,
-    startup_config: Option<String>,
+/// What a node says, what its kind does, and the defaults: the first that says something counts.
+pub(super) struct Layers<'a>([Option<&'a Map<'a>>; 3]);
+
+impl<'a> Layers<'a> {
+    fn map(node: &'a Node) -> Result<Map<'a>, Fault> {
+        node.map(&[&["kind"], &ROUTER_KEYS[..], &HOST_KEYS].concat())
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
+        self.0.iter().flatten().find_map(|map| map.get(key))
+    }
+
+    fn is_linux(&self) -> Result<bool, Fault> {
+        let Some(kind) = self.get("kind") else { return Ok(false) };
+        let text = kind.text()?;
+        if KINDS.contains(&text) {
+            return Ok(text == LINUX);
+        }
+        let legal = KINDS.join(", ");
+        Err(kind.fault(format!("there is no kind {text} of node; legal: {legal}")))
+    }
 }
 
-impl Spec {
-    fn read(node: &Node) -> Result<Spec, Fault> {
-        let map = node.map(&["kind", "ports", "startup-config"])?;
-        if let Some(kind) = map.get("kind")
-            && kind.text()? != KIND
-        {
-            let text = kind.text()?;
-            return Err(kind.fault(format!("there is no kind {text} of node; legal: {KIND}")));
-        }
-        let ports = map.get("ports").map(|node| node.number(1, MOST_PORTS as u64)).transpose()?;
-        let startup_config = map.get("startup-config").map(Node::text).transpose()?;
-        Ok(Spec {
-            ports: ports.map(|ports| ports as usize),
-            startup_config: startup_config.map(str::to_string),
-        })
-    }
-
-    fn or(self, other: &Spec) -> Spec {
-        Spec {
-            ports: self.ports.or(other.ports),
-            startup_config: self.startup_config.or_else(|| other.startup_config.clone()),
-        }
-    }
+/// A router's ports and its script, as far as they are said.
+fn router(layers: &Layers<'_>) -> Result<(Option<usize>, Option<String>), Fault> {
+    let ports = layers.get("ports").map(|node| node.number(1, MOST_PORTS as u64)).transpose()?;
+    let script = layers.get("startup-config").map(Node::text).transpose()?;
+    Ok((ports.map(|ports| ports as usize), script.map(str::to_string)))
 }
 
 /// A name that can stand in a prompt and in a path.
@@ -107,11 +139,11 @@ fn name(node: &Node) -> Result<String, Fault> {
 
 fn link(
     node: &Node,
-    nodes: &[NodeSpec],
+    nodes: &mut [NodeSpec],
     ports: &[Option<usize>],
     before: &[LinkSpec],
 ) -> Result<LinkSpec, Fault> {
-    let map = node.map(&["endpoints", "rate", "delay"])?;
+    let map = node.map(&["endpoints", "rate", "delay", "mtu", "backend"])?;
     let endpoints = map.need("endpoints")?;
     let [a, b] = endpoints.list()? else {
         return Err(endpoints.fault("a link has two endpoints: [\"a:ether1\", \"b:ether1\"]"));
@@ -123,18 +155,44 @@ fn link(
             return Err(node.fault(format!("{} has a cable already", node.text()?)));
         }
     }
+    let hosts: Vec<_> = ends.iter().filter_map(|end| nodes[end.node].host()).collect();
+    let refuse = |keys: &[&str], why: &str| {
+        let key = keys.iter().find_map(|key| Some((key, map.get(key)?)));
+        key.map_or(Ok(()), |(key, node)| Err(node.fault(format!("{key}: {why}"))))
+    };
+    match hosts.len() {
+        0 => refuse(&["mtu", "backend"], "only a link to a node of kind linux has one")?,
+        1 => refuse(
+            &["rate", "delay"],
+            "a link to a node of kind linux is a veth pair, without one",
+        )?,
+        _ => refuse(
+            &["rate", "delay", "backend"],
+            "a link between hosts is a veth pair, without one",
+        )?,
+    }
+    let backend = map.get("backend").map(hosts::backend).transpose()?;
+    if backend == Some(Backend::Xdp) && hosts.iter().any(|host| host.offloads) {
+        let why = "the host's offloads are on, and its unfinished frames cannot go through xdp; \
+                   legal: packet, tap";
+        return Err(map.need("backend")?.fault(why));
+    }
+    let mtu = map.get("mtu").map(|node| node.number(68, 9000)).transpose()?;
     let rate = map.get("rate").map_or(Ok(RATE), rate)?;
     let delay = map.get("delay").map_or(Ok(Duration::ZERO), duration)?;
-    Ok(LinkSpec { ends, rate, delay, at: node.at })
+    Ok(LinkSpec { ends, rate, delay, mtu: mtu.map(|mtu| mtu as u32), backend, at: node.at })
 }
 
-/// `dut:ether1`.
-fn end(node: &Node, nodes: &[NodeSpec], ports: &[Option<usize>]) -> Result<End, Fault> {
+/// `dut:ether1`, `pc:eth1`.
+fn end(node: &Node, nodes: &mut [NodeSpec], ports: &[Option<usize>]) -> Result<End, Fault> {
     let text = node.text()?;
     let Some((name, port)) = text.split_once(':') else {
         return Err(node.fault("an endpoint is a node and a port: dut:ether1"));
     };
     let at = find(node, name, nodes)?;
+    if let Kind::Linux(host) = &mut nodes[at].kind {
+        return Ok(End { node: at, port: hosts::interface(host, node, port)? });
+    }
     let number = port.strip_prefix("ether").filter(|digits| !digits.starts_with(['0', '+']));
     let number = number.and_then(|digits| digits.parse().ok());
     let most = ports[at].unwrap_or(MOST_PORTS);
@@ -185,7 +243,7 @@ pub(super) fn duration(node: &Node) -> Result<Duration, Fault> {
 }
 
 /// A decimal number, nothing else that Rust would read as one.
-fn number(digits: &str) -> Option<f64> {
+pub(super) fn number(digits: &str) -> Option<f64> {
     let legal = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
     digits.parse().ok().filter(|_| legal)
 }

@@ -1,4 +1,4 @@
-//! What a lab does: commands on its nodes, and what is expected of them.
+//! What a lab does: commands on its routers, programs on its hosts, and what is expected of them.
 //!
 //! ```yaml
 //! steps:
@@ -14,9 +14,22 @@
 //!         node: dut                 # the step's, if it does not say
 //!         is: false                 # or matches: ^n, at-least: 1, at-most: 9
 //!         time: virtual             # if it is so in one kind of time only
+//!   - node: server                  # a host
+//!     exec: iperf3 -s -1
+//!     background: server            # it goes on; the lab ends it at its own end
+//!     ready: ^Server listening      # wait until it has printed that
+//!   - node: pc
+//!     exec: iperf3 -c 10.0.0.2 -J   # to its end; exit status 0 is expected
+//!     timeout: 20s
+//!     expect: [{ json: end.sum_received.bits_per_second, at-least: 1e6 }]
+//!     table: [{ row: "Mbit/s", column: now, json: end.sum_received.bits_per_second, times: 0.000001 }]
+//!   - join: server                  # waits for its end; what it printed is this step's output
+//!   - stop: server                  # or ends it
 //! ```
 
 use super::read::{duration, find, time};
+use super::source::{self, Cell, Source, Wanted};
+use super::words::words;
 use super::yaml::{Fault, Map, Node};
 use super::{NodeSpec, Place, Time};
 use config::Pattern;
@@ -33,6 +46,8 @@ pub struct Step {
     pub fails: Option<Pattern>,
     /// What is to be so afterwards.
     pub expect: Vec<Expectation>,
+    /// What it puts into the table at the end.
+    pub table: Vec<Cell>,
     /// Where it stands in the file.
     pub at: Place,
 }
@@ -40,12 +55,29 @@ pub struct Step {
 /// What a step does.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Types these lines on a node's console.
+    /// Types these lines on a router's console.
     Run(usize, String),
     /// Types the lines of this file.
     Script(usize, String),
     /// Lets time pass.
     Wait(Duration),
+    /// Runs a program on a host, to its end.
+    Exec(usize, Program),
+    /// Starts a program on a host, which goes on: its name, and what it is to print first.
+    Start(usize, Program, String, Option<Pattern>),
+    /// Waits for the end of one that was started, for so long.
+    Join(String, Option<Duration>),
+    /// Ends one that was started.
+    Stop(String),
+}
+
+/// A program on a host.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its name and its arguments.
+    pub words: Vec<String>,
+    /// How long it may take to its end, or until it is ready; as long as any step if it is not said.
+    pub timeout: Option<Duration>,
 }
 
 /// What is to be so after a step.
@@ -71,115 +103,162 @@ pub enum Test {
         /// Whether it is to be there.
         there: bool,
     },
-    /// What a command returns on a node.
+    /// A value.
     Value {
-        /// The node's place.
-        node: usize,
-        /// The command: `/ip settings get ipv4-fast-path-packets`.
-        command: String,
+        /// Which.
+        source: Source,
         /// What it is to be.
         wanted: Wanted,
     },
 }
 
-/// What a value is to be.
-#[derive(Clone, Debug)]
-pub enum Wanted {
-    /// This, as it is written.
-    Is(String),
-    /// A text that matches.
-    Matches(Pattern),
-    /// At least this number.
-    AtLeast(f64),
-    /// At most this number.
-    AtMost(f64),
+/// What steps do, each with a key.
+const ACTIONS: [&str; 6] = ["run", "script", "wait", "exec", "join", "stop"];
+/// What goes with some of them only.
+const WITH: [(&str, &[&str]); 4] = [
+    ("fails", &["run", "script", "exec", "join"]),
+    ("timeout", &["exec", "join"]),
+    ("background", &["exec"]),
+    ("ready", &["exec"]),
+];
+
+/// All steps.
+pub(super) fn read(list: &[Node], nodes: &[NodeSpec]) -> Result<Vec<Step>, Fault> {
+    let mut started = Vec::new();
+    list.iter().map(|node| step(node, nodes, &mut started)).collect()
 }
 
-impl Wanted {
-    /// Whether a value is so.
-    pub fn holds(&self, value: &str) -> bool {
-        let number = || value.parse::<f64>().ok();
-        match self {
-            Wanted::Is(wanted) => value == wanted,
-            Wanted::Matches(pattern) => pattern.matches(value),
-            Wanted::AtLeast(least) => number().is_some_and(|number| number >= *least),
-            Wanted::AtMost(most) => number().is_some_and(|number| number <= *most),
+/// One step; `started` are the programs that go on, and the nodes they are on.
+fn step(
+    node: &Node,
+    nodes: &[NodeSpec],
+    started: &mut Vec<(String, usize)>,
+) -> Result<Step, Fault> {
+    let keys: Vec<_> = ["title", "node"]
+        .into_iter()
+        .chain(ACTIONS)
+        .chain(WITH.map(|(key, _)| key))
+        .chain(["expect", "table"])
+        .collect();
+    let map = node.map(&keys)?;
+    let mut on = map.get("node").map(|node| find(node, node.text()?, nodes)).transpose()?;
+    let (what, value) = map.one_of(&ACTIONS)?;
+    for (key, with) in WITH {
+        match map.get(key) {
+            Some(node) if key == "fails" && what == "wait" => {
+                return Err(node.fault("waiting does not fail"));
+            }
+            Some(node) if !with.contains(&what) => {
+                return Err(node.fault(format!("{key} goes with {}", with.join(", "))));
+            }
+            _ => {}
         }
     }
-}
-
-pub(super) fn read(node: &Node, nodes: &[NodeSpec]) -> Result<Step, Fault> {
-    let map = node.map(&["title", "node", "run", "script", "wait", "fails", "expect"])?;
-    let on = map.get("node").map(|node| find(node, node.text()?, nodes)).transpose()?;
-    let (what, value) = map.one_of(&["run", "script", "wait"])?;
-    let device = || {
-        let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
-        on.ok_or_else(|| {
-            let names = names.join(", ");
-            node.fault(format!("on which node? node: is missing; the nodes: {names}"))
-        })
-    };
+    let timeout = map.get("timeout").map(duration).transpose()?;
     let action = match what {
-        "run" => Action::Run(device()?, value.text()?.to_string()),
-        "script" => Action::Script(device()?, value.text()?.to_string()),
-        _ => Action::Wait(duration(value)?),
+        "run" => Action::Run(device(node, on, nodes, false)?, value.text()?.to_string()),
+        "script" => Action::Script(device(node, on, nodes, false)?, value.text()?.to_string()),
+        "wait" => Action::Wait(duration(value)?),
+        "exec" => {
+            let host = device(node, on, nodes, true)?;
+            let program = Program { words: words(value)?, timeout };
+            let ready = map.get("ready").map(pattern).transpose()?;
+            match map.get("background") {
+                Some(name) => {
+                    if let Some(node) = map.get("fails") {
+                        return Err(
+                            node.fault("fails goes with the join of a program that goes on")
+                        );
+                    }
+                    let text = name.text()?;
+                    if started.iter().any(|(other, _)| other == text) {
+                        return Err(name.fault(format!("{text} goes on already")));
+                    }
+                    started.push((text.to_string(), host));
+                    Action::Start(host, program, text.to_string(), ready)
+                }
+                None => match map.get("ready") {
+                    Some(node) => return Err(node.fault("ready goes with background")),
+                    None => Action::Exec(host, program),
+                },
+            }
+        }
+        _ => {
+            let name = value.text()?;
+            let Some(at) = started.iter().position(|(other, _)| other == name) else {
+                let names: Vec<_> = started.iter().map(|(name, _)| name.as_str()).collect();
+                let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+                return Err(value.fault(format!("no program {name} goes on here; those: {names}")));
+            };
+            let (name, host) = started.remove(at);
+            if let (Some(node), Some(_)) = (map.get("node"), on) {
+                return Err(node.fault(format!("{name} is on its node: leave node out")));
+            }
+            on = Some(host);
+            match what {
+                "join" => Action::Join(name, timeout),
+                _ => Action::Stop(name),
+            }
+        }
     };
     let fails = map.get("fails").map(pattern).transpose()?;
-    if let (Action::Wait(_), Some(node)) = (&action, map.get("fails")) {
-        return Err(node.fault("waiting does not fail"));
-    }
     let expect = map.get("expect").map_or(Ok(&[][..]), Node::list)?;
     let expect = expect.iter().map(|node| expectation(node, on, nodes));
     let expect = expect.collect::<Result<_, _>>()?;
+    let table = map.get("table").map_or(Ok(Vec::new()), |node| source::cells(node, on, nodes))?;
     let title = map.get("title").map_or(Ok(""), Node::text)?.to_string();
-    Ok(Step { title, action, fails, expect, at: node.at })
+    Ok(Step { title, action, fails, expect, table, at: node.at })
+}
+
+/// The node a step is on, which is to be a host, or not.
+fn device(node: &Node, on: Option<usize>, nodes: &[NodeSpec], host: bool) -> Result<usize, Fault> {
+    let Some(on) = on else {
+        let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(node.fault(format!("on which node? node: is missing; the nodes: {names}")));
+    };
+    let name = &nodes[on].name;
+    match (nodes[on].host().is_some(), host) {
+        (true, false) => Err(node.fault(format!(
+            "{name} is of kind linux: run and script type on a router's console, exec runs a program"
+        ))),
+        (false, true) => Err(node.fault(format!(
+            "{name} is a router: exec runs a program on a node of kind linux, run types on a console"
+        ))),
+        _ => Ok(on),
+    }
 }
 
 fn expectation(node: &Node, step: Option<usize>, nodes: &[NodeSpec]) -> Result<Expectation, Fault> {
-    const WANTED: [&str; 4] = ["is", "matches", "at-least", "at-most"];
-    let legal = ["output", "no-output", "value", "node", "time"];
-    let map = node.map(&[&legal[..], &WANTED].concat())?;
-    let (what, value) = map.one_of(&["output", "no-output", "value"])?;
+    let legal: Vec<_> =
+        ["output", "no-output"].into_iter().chain(source::keys()).chain(["time"]).collect();
+    let map = node.map(&legal)?;
+    let (what, value) = map.one_of(&["output", "no-output", "value", "json", "field"])?;
     let mut text = format!("{what}: {}", value.text()?);
-    let test = if what == "value" {
-        let on = map.get("node").map(|node| find(node, node.text()?, nodes)).transpose()?;
-        let on = on.or(step).ok_or_else(|| node.fault("on which node? node: is missing"))?;
-        let (how, wanted) = map.one_of(&WANTED)?;
-        text.push_str(&format!(" {how}: {}", wanted.text()?));
-        Test::Value {
-            node: on,
-            command: value.text()?.to_string(),
-            wanted: wanted_of(how, wanted)?,
-        }
-    } else {
-        only(&map, what, &WANTED)?;
+    let test = if what.ends_with("output") {
+        only(&map, what)?;
         Test::Output { pattern: pattern(value)?, there: what == "output" }
+    } else {
+        let source = source::read(&map, &["value", "json", "field"], step, nodes)?;
+        if let Some(of) = map.get("of") {
+            text.push_str(&format!(" of: {}", of.text()?));
+        }
+        let (how, wanted) = source::wanted(&map)?;
+        text.push_str(&format!(" {how}"));
+        Test::Value { source, wanted }
     };
     let time = map.get("time").map(time).transpose()?;
     Ok(Expectation { text, test, time, at: node.at })
 }
 
 /// Refuses keys that mean nothing beside `what`.
-fn only(map: &Map<'_>, what: &str, others: &[&str]) -> Result<(), Fault> {
-    let other = others.iter().chain(&["node"]).find_map(|other| Some((other, map.get(other)?)));
+fn only(map: &Map<'_>, what: &str) -> Result<(), Fault> {
+    let other = source::keys().into_iter().find_map(|other| Some((other, map.get(other)?)));
     other.map_or(Ok(()), |(other, node)| {
         Err(node.fault(format!("{other} goes with value:, not with {what}:")))
     })
 }
 
-fn wanted_of(how: &str, node: &Node) -> Result<Wanted, Fault> {
-    let number = || {
-        let number = node.text()?.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| node.fault("a number is wanted here"))
-    };
-    Ok(match how {
-        "is" => Wanted::Is(node.text()?.to_string()),
-        "matches" => Wanted::Matches(pattern(node)?),
-        "at-least" => Wanted::AtLeast(number()?),
-        _ => Wanted::AtMost(number()?),
-    })
-}
-
-fn pattern(node: &Node) -> Result<Pattern, Fault> {
+pub(super) fn pattern(node: &Node) -> Result<Pattern, Fault> {
     Pattern::new(node.text()?).map_err(|why| node.fault(format!("no regular expression: {why}")))
 }

@@ -36,10 +36,11 @@ steps:
 fn a_lab_is_read() {
     let lab = Topology::read(LAB).unwrap();
     assert_eq!((lab.name.as_str(), lab.time, lab.seed), ("two", Time::Virtual, 7));
-    let nodes: Vec<_> = lab.nodes.iter().map(|node| (&*node.name, node.ports)).collect();
+    let router = |node: usize| lab.nodes[node].router().unwrap();
+    let nodes: Vec<_> = [0, 1].map(|at| (&*lab.nodes[at].name, router(at).ports)).into();
     assert_eq!(nodes, [("dut", 13), ("tg", 4)]);
-    assert_eq!(lab.nodes[0].startup_config.as_deref(), Some("dut.rsc"));
-    assert_eq!(lab.nodes[1].startup_config.as_deref(), Some("all.rsc"));
+    assert_eq!(router(0).startup_config.as_deref(), Some("dut.rsc"));
+    assert_eq!(router(1).startup_config.as_deref(), Some("all.rsc"));
     let end = |node, port| End { node, port };
     assert_eq!(lab.links[0].ends, [end(0, 1), end(1, 1)]);
     assert_eq!(
@@ -50,7 +51,10 @@ fn a_lab_is_read() {
     assert_eq!((lab.links[1].rate, lab.links[1].delay), (BitRate(1e9), Duration::ZERO));
     let [step, wait] = lab.steps.as_slice() else { panic!("{:#?}", lab.steps) };
     assert!(matches!(&step.action, Action::Run(1, text) if text == "/ip address print\n:put 1\n"));
-    assert!(matches!(&step.expect[1].test, Test::Value { node: 0, .. }), "{step:#?}");
+    assert!(
+        matches!(&step.expect[1].test, Test::Value { source: Source::Value { node: 0, .. }, .. }),
+        "{step:#?}"
+    );
     assert!(matches!(&wait.action, Action::Wait(time) if time.as_micros() == 1500), "{wait:#?}");
 }
 
@@ -82,8 +86,17 @@ fn what_is_wrong_is_said_with_its_place() {
         ("name: two", "name: ../two", "2:7: a name is 1 to 60 letters"),
         ("name: two\n", "", "2:1: the key name is missing here"),
         ("topology:", "topology: {}\nsteps2:", "5:1: steps2 is no key"),
-        ("kind: wirespeed,", "kind: linux,", "there is no kind linux of node; legal: wirespeed"),
-        ("kind: wirespeed,", "image: x,", "image is no key here; legal are: kind, ports, startup"),
+        (
+            "kind: wirespeed,",
+            "kind: cisco,",
+            "there is no kind cisco of node; legal: wirespeed, linux",
+        ),
+        ("kind: wirespeed,", "kind: linux,", "9:32: ports is not for a node of kind linux"),
+        (
+            "kind: wirespeed,",
+            "image: x,",
+            "image is no key here; legal are: kind, ports, startup-config, addr",
+        ),
         ("ports: 13", "ports: 65", "9:36: a whole number from 1 to 64"),
         ("dut:ether1\"", "dut:ether14\"", "12:19: dut has no port ether14; its ports: ether1-13"),
         ("dut:ether1\"", "dut:ether0\"", "dut has no port ether0"),
@@ -98,11 +111,15 @@ fn what_is_wrong_is_said_with_its_place() {
         ("2.5G", "infG", "a rate is 1k to 1000G"),
         ("10us", "10", "14:14: a time is a number with its unit"),
         ("10us", "2h", "a time is a number with its unit"),
-        ("rate: 2.5G", "loss: 1%", "loss is no key here; legal are: endpoints, rate, delay"),
+        (
+            "rate: 2.5G",
+            "loss: 1%",
+            "loss is no key here; legal are: endpoints, rate, delay, mtu, backend",
+        ),
         ("    node: tg\n", "", "on which node? node: is missing; the nodes: dut, tg"),
         ("    node: tg\n", "    node: xy\n", "there is no node xy"),
-        ("  - wait: 1.5ms", "  - {wait: 1s, run: x}", "one of run, script, wait"),
-        ("  - wait: 1.5ms", "  - {title: x}", "one of these keys: run, script, wait"),
+        ("  - wait: 1.5ms", "  - {wait: 1s, run: x}", "one of run, script, wait, exec, join, stop"),
+        ("  - wait: 1.5ms", "  - {title: x}", "one of these keys: run, script, wait, exec"),
         ("  - wait: 1.5ms", "  - {wait: 1s, fails: x}", "waiting does not fail"),
         ("output: ^1$", "output: (", "no regular expression"),
         ("output: ^1$", "output: x\n        is: y", "is goes with value:, not with output:"),
@@ -112,6 +129,120 @@ fn what_is_wrong_is_said_with_its_place() {
     ] {
         check(from, to, expected);
     }
+}
+
+const HOSTS: &str = r#"
+name: hosts
+topology:
+  defaults: { ports: 4 }
+  kinds:
+    linux: { exec: [ip link], offloads: off }
+  nodes:
+    r1:
+    pc:
+      kind: linux
+      addresses: { eth1: [10.0.0.2/24, 10.0.0.3/32], lo: 10.9.9.9/32 }
+      gateway: 10.0.0.1
+      routes: { 10.1.0.0/16: 10.0.0.9 }
+    nas: { kind: linux, offloads: on }
+  links:
+    - { endpoints: [r1:ether1, "pc:eth1"], mtu: 1400, backend: packet }
+    - { endpoints: ["nas:lan0", r1:ether2] }
+    - { endpoints: ["nas:eth1", "pc:eth2"], mtu: 9000 }
+steps:
+  - node: pc
+    exec: ping -c 1 '10.0.0.1'
+    timeout: 2s
+    table: [{ row: r, column: c, json: a.b, times: 0.001, digits: 1 }]
+  - { node: nas, exec: [sleep, "9"], background: nap, ready: ^x }
+  - { join: nap, fails: exit status 1 }
+"#;
+
+#[test]
+fn hosts_are_read() {
+    let lab = Topology::read(HOSTS).unwrap();
+    assert_eq!((lab.time, lab.has_hosts()), (Time::Real, true));
+    assert_eq!(lab.nodes[0].router().unwrap().ports, 4);
+    let pc = lab.nodes[1].host().unwrap();
+    assert_eq!(pc.interfaces, ["eth1", "eth2"]);
+    let ip = |last| Ipv4Addr::new(10, 0, 0, last);
+    let lo = Ipv4Addr::new(10, 9, 9, 9);
+    assert_eq!(pc.addresses, [(Some(0), ip(2), 24), (Some(0), ip(3), 32), (None, lo, 32)]);
+    assert_eq!(pc.routes[0], (Ipv4Prefix::ALL, ip(1)));
+    assert_eq!(pc.routes[1], (Ipv4Prefix::new(0x0a01_0000, 16), ip(9)));
+    assert_eq!((pc.interface_to(ip(200)), pc.interface_to(lo)), (Some(0), None));
+    assert_eq!(pc.exec, [["ip", "link"]]);
+    assert_eq!((pc.offloads, lab.nodes[2].host().unwrap().offloads), (false, true));
+    let links: Vec<_> = lab.links.iter().map(|link| (link.mtu, link.backend)).collect();
+    let expected = [(Some(1400), Some(Backend::Packet)), (None, None), (Some(9000), None)];
+    assert_eq!(links, expected);
+    assert_eq!(lab.links[1].ends, [End { node: 2, port: 1 }, End { node: 0, port: 2 }]);
+    let Action::Exec(1, ping) = &lab.steps[0].action else { panic!("{:?}", lab.steps[0]) };
+    assert_eq!(ping.words, ["ping", "-c", "1", "10.0.0.1"]);
+    assert_eq!(ping.timeout, Some(Duration::from_secs(2)));
+    assert_eq!(lab.steps[0].table[0].show("1234").unwrap(), "1.2");
+    assert!(lab.steps[0].table[0].show("many").is_err());
+    assert!(matches!(&lab.steps[1].action, Action::Start(2, _, name, Some(_)) if name == "nap"));
+    assert!(matches!(&lab.steps[2].action, Action::Join(name, None) if name == "nap"));
+}
+
+#[test]
+fn what_is_wrong_with_hosts_is_said_with_its_place() {
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(HOSTS.contains(from), "{from:?} is not in the lab");
+        let fault = Topology::read(&HOSTS.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(fault.contains(expected), "{to:?}: {fault:?}, expected {expected:?}");
+    };
+    for (from, to, expected) in [
+        (
+            "topology:",
+            "time: virtual\ntopology:",
+            "3:7: a lab with nodes of kind linux runs in real",
+        ),
+        ("linux: { exec", "linux: { execs", "execs is no key here"),
+        (
+            "    r1:\n",
+            "    r1: { gateway: 10.0.0.1 }\n",
+            "gateway is not for a node of kind wirespeed",
+        ),
+        ("offloads: on", "ports: 2", "ports is not for a node of kind linux"),
+        ("offloads: on", "offloads: maybe", "maybe is neither on nor off"),
+        ("gateway: 10.0.0.1", "gateway: 10.0.1.1", "pc has no address of this gateway's network"),
+        ("gateway: 10.0.0.1", "gateway: ten", "an IPv4 address is wanted"),
+        ("10.0.0.2/24", "10.0.0.2", "an IPv4 address and a length are wanted"),
+        ("10.1.0.0/16", "10.1.0.1/16", "the prefix of that length is 10.1.0.0/16"),
+        ("10.1.0.0/16", "0.0.0.0/0", "there is a route to it already"),
+        ("eth1: [10", "eth9: [10", "no cable goes to pc:eth9; its interfaces: eth1, eth2, lo"),
+        ("nas:lan0", "nas:lo", "an interface is 1 to 15 letters"),
+        ("nas:lan0", "nas:an-interface-too-long", "an interface is 1 to 15 letters"),
+        ("nas:eth1", "nas:lan0", "nas:lan0 has a cable already"),
+        ("mtu: 1400", "mtu: 20", "a whole number from 68 to 9000"),
+        ("mtu: 1400", "rate: 1G", "rate: a link to a node of kind linux is a veth pair"),
+        ("mtu: 9000", "backend: tap", "backend: a link between hosts is a veth pair"),
+        ("backend: packet", "backend: dpdk", "dpdk is no backend; legal: xdp, packet, tap"),
+        ("r1:ether2] }", "r1:ether2], backend: xdp }", "the host's offloads are on"),
+        (
+            "exec: ping -c 1 '10.0.0.1'\n    timeout: 2s",
+            "run: x",
+            "pc is of kind linux: run and script type on a router",
+        ),
+        ("node: pc", "node: r1", "r1 is a router: exec runs a program on a node of kind linux"),
+        ("'10.0.0.1'", "'10.0.0.1", "is not closed"),
+        ("json: a.b", "value: /x", "pc is of kind linux; value: asks a router"),
+        ("json: a.b", "field: 2", "the key of is missing"),
+        ("json: a.b", "json: a, of: b", "of goes with field:, not with json:"),
+        (", times: 0.001", ", times: x", "a decimal number is wanted here"),
+        ("timeout: 2s", "ready: x", "ready goes with background"),
+        ("join: nap", "join: nope", "no program nope goes on here; those: nap"),
+        ("join: nap", "join: nap, node: nas", "nap is on its node: leave node out"),
+        ("join: nap, fails", "stop: nap, fails", "fails goes with run, script, exec, join"),
+        ("background: nap", "background: nap, fails: x", "fails goes with the join"),
+    ] {
+        check(from, to, expected);
+    }
+    let memory = LAB.replacen("rate: 2.5G", "mtu: 1400", 1);
+    let fault = Topology::read(&memory).unwrap_err().to_string();
+    assert!(fault.contains("mtu: only a link to a node of kind linux has one"), "{fault}");
 }
 
 #[test]

@@ -103,6 +103,10 @@ impl Node {
         }
     }
 
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.kind, Kind::List(_))
+    }
+
     pub(super) fn list(&self) -> Result<&[Node], Fault> {
         match &self.kind {
             Kind::List(list) => Ok(list),

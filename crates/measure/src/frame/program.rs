@@ -6,7 +6,7 @@
 //!
 //! Nothing is allocated, and no byte that stays is looked at.
 
-use super::{BadFrame, Data, FramePlan, Transport, Varying};
+use super::{BadFrame, Data, FramePlan, Lengths, Transport, Varying};
 use crate::Prng;
 use crate::trailer::{self, Trailer};
 use crate::vary::Source;
@@ -23,6 +23,8 @@ pub(crate) struct Program {
     lengths: Vec<(usize, usize)>,
     shortest: usize,
     longest: usize,
+    /// The lengths that go by turns, if they do, and whose turn it is.
+    turns: (Vec<u16>, usize),
     /// What the next frame's length was said to be; 0 if it was not asked for.
     next_len: usize,
     footer: bool,
@@ -90,8 +92,8 @@ impl FramePlan {
     /// trailer, if anything is.
     pub(crate) fn compile(&self, prng: &mut Prng) -> Result<(Vec<u8>, Option<Program>), BadFrame> {
         self.check()?;
-        let (shortest, longest) =
-            (self.lengths.0.in_memory() as usize, self.lengths.1.in_memory() as usize);
+        let (shortest, longest) = self.lengths.extremes().ok_or(BadFrame::NoLength)?;
+        let [shortest, longest] = [shortest, longest].map(|frame| frame.in_memory() as usize);
         let mut image = vec![0; longest];
         let (header, data) = image.split_at_mut(self.header.len());
         header.copy_from_slice(&self.header);
@@ -135,12 +137,21 @@ impl FramePlan {
             lengths: if shortest == longest { Vec::new() } else { lengths },
             shortest,
             longest,
+            turns: (self.turns(), 0),
             next_len: 0,
             footer: self.footer,
             checksum_from: self.checksum_from,
             tail: self.tail(),
         };
         Ok((image, (!is_plain).then_some(program)))
+    }
+
+    /// The lengths that go by turns.
+    fn turns(&self) -> Vec<u16> {
+        match &self.lengths {
+            Lengths::Even(..) => Vec::new(),
+            Lengths::InTurn(all) => all.iter().map(|frame| frame.in_memory() as u16).collect(),
+        }
     }
 
     /// Where a frame's length stands, less how much.
@@ -236,8 +247,15 @@ impl Program {
     #[inline(never)]
     pub(crate) fn next_len(&mut self, prng: &mut Prng) -> usize {
         let lengths = (self.longest - self.shortest) as u64 + 1;
-        self.next_len =
-            if lengths == 1 { self.longest } else { self.shortest + prng.below(lengths) as usize };
+        let (turns, next) = &mut self.turns;
+        self.next_len = if let Some(&len) = turns.get(*next) {
+            *next = if *next + 1 == turns.len() { 0 } else { *next + 1 };
+            usize::from(len)
+        } else if lengths == 1 {
+            self.longest
+        } else {
+            self.shortest + prng.below(lengths) as usize
+        };
         self.next_len
     }
 

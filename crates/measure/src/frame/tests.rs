@@ -34,7 +34,7 @@ fn plan(two: bool, transport: Transport) -> FramePlan {
         transport: Some((at, transport)),
         varying: vec![],
         data: Data::Incrementing,
-        lengths: (FrameLen::without_fcs(100), FrameLen::without_fcs(100)),
+        lengths: FrameLen::without_fcs(100).into(),
         footer: true,
         checksum_from: None,
     }
@@ -153,7 +153,7 @@ fn refused() {
         let error = plan.build(5, 9, 1).map(|_| ()).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    let lengths = |a, b| (FrameLen::without_fcs(a), FrameLen::without_fcs(b));
+    let lengths = |a, b| Lengths::Even(FrameLen::without_fcs(a), FrameLen::without_fcs(b));
     check(
         &|plan| plan.lengths = lengths(60, 60),
         "packet-size 60 is too small: headers and footer take 92",
@@ -191,7 +191,7 @@ fn refused() {
 fn what_varies_around_a_length_leaves_it() {
     for mask in [0, 0xff00_00ff_ff00] {
         let mut plan = plan(false, Transport::UdpChecksum);
-        plan.lengths = (FrameLen::without_fcs(100), FrameLen::without_fcs(101));
+        plan.lengths = Lengths::Even(FrameLen::without_fcs(100), FrameLen::without_fcs(101));
         plan.varying = vec![field(15, 6, mask)];
         let mut stream = plan.build(5, 9, 1).unwrap();
         for sequence in 0..16 {
@@ -226,7 +226,7 @@ proptest! {
         let mut plan = plan(two, transport);
         plan.header.extend(raw);
         plan.lengths =
-            (FrameLen::without_fcs(least), FrameLen::without_fcs(least + more));
+            Lengths::Even(FrameLen::without_fcs(least), FrameLen::without_fcs(least + more));
         plan.footer = footer;
         plan.checksum_from = (checked && transport == Transport::Udp).then_some(14);
         for (at, width, mask) in varying {
@@ -246,4 +246,20 @@ proptest! {
             prop_assert_eq!(faults(&plan, &frame, sequence), Vec::<String>::new(), "{:?}", plan);
         }
     }
+}
+
+#[test]
+fn lengths_in_turn_are_a_mix() {
+    let mix = crate::Mix::of("csit", &[]).unwrap();
+    let mut plan = plan(false, Transport::UdpChecksum);
+    plan.lengths = Lengths::InTurn(mix.sequence().to_vec());
+    let mut stream = plan.build(5, 9, 1).unwrap();
+    let rounds = mix.sequence().iter().chain(mix.sequence());
+    for (sequence, frame) in (0..).zip(rounds) {
+        let bytes = next(&mut stream);
+        assert_eq!(bytes.len(), frame.in_memory() as usize, "frame {sequence}");
+        assert_eq!(faults(&plan, &bytes, sequence), Vec::<String>::new());
+    }
+    plan.lengths = Lengths::InTurn(Vec::new());
+    assert_eq!(plan.check(), Err(BadFrame::NoLength));
 }

@@ -7,7 +7,7 @@ use super::menu::{PORT, SETTINGS, STREAM, template};
 use super::payload::{Payload, Raw};
 use super::stack::{self, Found, Header};
 use super::surroundings::Interface;
-use crate::frame::FramePlan;
+use crate::frame::{FramePlan, Lengths};
 use config::{Item, ItemId, Read, Tree, Value};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -169,7 +169,7 @@ impl Template {
     }
 
     /// Its frames.
-    pub(super) fn plan(&self, found: Found, lengths: (FrameLen, FrameLen)) -> FramePlan {
+    pub(super) fn plan(&self, found: Found, lengths: Lengths) -> FramePlan {
         match &self.headers {
             Headers::Stack(headers) => stack::plan(headers, &self.payload, found, lengths),
             Headers::Raw(raw) => raw.plan(&self.payload, lengths),
@@ -179,7 +179,7 @@ impl Template {
     /// Its header bytes.
     pub(super) fn header(&self, found: Found) -> Vec<u8> {
         let len = FrameLen::MAX;
-        self.plan(found, (len, len)).header
+        self.plan(found, len.into()).header
     }
 
     /// From where on its frames carry a checksum of their own, and the bytes behind their data.

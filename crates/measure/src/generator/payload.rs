@@ -1,10 +1,9 @@
 //! What stands behind the headers, alike for both kinds of template; and raw templates.
 
 use super::menu::template::{bytes, read_offset_and_mask, read_random_range};
-use crate::frame::{Data, FramePlan, Transport, Varying};
+use crate::frame::{Data, FramePlan, Lengths, Transport, Varying};
 use crate::vary::{Pick, Values};
 use config::{Read, Value};
-use wire::FrameLen;
 
 /// A template's data, random bytes, footer and checksum.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +42,7 @@ impl Payload {
     }
 
     /// A plan without headers yet.
-    pub(super) fn plan(&self, lengths: (FrameLen, FrameLen)) -> FramePlan {
+    pub(super) fn plan(&self, lengths: Lengths) -> FramePlan {
         FramePlan {
             header: Vec::new(),
             ipv4: Vec::new(),
@@ -89,7 +88,7 @@ impl Raw {
         Ok(Raw { header, ipv4: ipv4.collect(), transport: udp.or(tcp) })
     }
 
-    pub(super) fn plan(&self, payload: &Payload, lengths: (FrameLen, FrameLen)) -> FramePlan {
+    pub(super) fn plan(&self, payload: &Payload, lengths: Lengths) -> FramePlan {
         let Raw { header, ipv4, transport } = self.clone();
         FramePlan { header, ipv4, transport, ..payload.plan(lengths) }
     }

@@ -12,6 +12,7 @@ use super::assume::Assumed;
 use super::catalogue::{Headers, StreamItem, Template};
 use super::stack::{Field, Header};
 use super::test::{LanePlan, Plan};
+use crate::frame::Lengths;
 use config::{Call, Value};
 use wire::PacketRate;
 
@@ -148,7 +149,7 @@ impl Generator {
             return Err(fault(&lacks).into());
         }
         let (least, most) = stream.lengths();
-        let plan = template.plan(found, (least, most));
+        let plan = template.plan(found, Lengths::Even(least, most));
         let seed = self.tests << 8 | u64::from(stream.num);
         let built = plan.build(stream.num, test_id, seed).map_err(|bad| fault(&bad.to_string()))?;
         // By the mean length, if lengths differ: each is as likely as any other.

@@ -10,11 +10,11 @@
 
 use super::menu::template::{ETHERTYPES, FLAGS, IP_PROTOCOLS, bytes};
 use super::payload::Payload;
-use crate::frame::{FramePlan, Transport, Varying};
+use crate::frame::{FramePlan, Lengths, Transport, Varying};
 use crate::vary::{Pick, Values};
 use config::{Read, Value};
 use std::net::Ipv4Addr;
-use wire::{FrameLen, MacAddr};
+use wire::MacAddr;
 
 /// One header of a stack. `None`: to be assumed.
 #[derive(Clone, Debug, PartialEq)]
@@ -286,7 +286,7 @@ pub(super) fn plan(
     headers: &[Header],
     payload: &Payload,
     found: Found,
-    lengths: (FrameLen, FrameLen),
+    lengths: Lengths,
 ) -> FramePlan {
     let mut frame = payload.plan(lengths);
     for (i, header) in headers.iter().enumerate() {

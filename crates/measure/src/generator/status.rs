@@ -135,7 +135,7 @@ pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
         path if path == template::RAW.path => {
             let raw = Raw::read(read)?;
             let longest = wire::FrameLen::without_fcs(port::slab::MAX_FRAME as u32);
-            let plan = raw.plan(&Payload::read(read), (longest, longest));
+            let plan = raw.plan(&Payload::read(read), longest.into());
             plan.build(0, 0, 0).map(|_| ()).map_err(|bad| format!("failure: {bad}"))
         }
         path if path == STREAM.path => {

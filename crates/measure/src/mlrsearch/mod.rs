@@ -182,7 +182,11 @@ impl MlrSearch {
         Ok(Found { results, trials: controller.trials, ended })
     }
 
-    fn check(&self) -> Result<(), BadSearch> {
+    /// Whether it can be made: [`run`](Self::run) asks before its first trial.
+    ///
+    /// # Errors
+    /// [`BadSearch`].
+    pub fn check(&self) -> Result<(), BadSearch> {
         let (low, high) = (self.lowest.0, self.highest.0);
         if !(low > 0.0 && low < high && high.is_finite()) {
             return Err(BadSearch::Loads(self.lowest, self.highest));

@@ -19,6 +19,7 @@ fn measured(sent: u64, received: u64) -> Measured {
         no_drop: None,
         tester: None,
         latency: None,
+        medium: Medium::default(),
         environment: Environment { seed: 7, cpu: "a CPU".into(), ..Environment::default() },
     }
 }
@@ -127,8 +128,7 @@ fn names() {
 #[test]
 fn what_is_written_is_read_again() {
     let row = measured(1_000_003, 900_001).row();
-    let results =
-        Results { schema: SCHEMA.into(), environment: row.environment.clone(), rows: vec![row] };
+    let results = Results::of(row.environment.clone(), vec![row]);
     let text = serde_json::to_string(&results).unwrap();
     assert_eq!(serde_json::from_str::<Results>(&text).unwrap(), results, "{text}");
 }
@@ -179,7 +179,7 @@ fn tax() {
     rules.configuration = "25-filter-rules".into();
     let environment = Environment::default();
     let rows = vec![plain, rules.clone()];
-    let mut results = Results { schema: SCHEMA.into(), environment, rows };
+    let mut results = Results::of(environment, rows);
     assert_eq!(results.tax(&rules), Some(2.5));
     assert_eq!(results.tax(&Row { frame_size: 512, ..rules.clone() }), None);
     assert_eq!(results.tax(&Row { device: "linux".into(), ..rules.clone() }), None);

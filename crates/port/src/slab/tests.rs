@@ -74,6 +74,31 @@ fn impossible_slabs_are_refused() {
     }
 }
 
+#[test]
+fn slots_are_as_long_as_their_frames_need() {
+    assert_eq!(Slots::STANDARD.max_frame(), MAX_FRAME);
+    for (max_frame, stride) in [(0, 2176), (1920, 2176), (1921, 2432), (9856, 10_112)] {
+        assert_eq!(Slots::holding(max_frame).map(Slots::stride), Some(stride), "{max_frame}");
+    }
+    assert_eq!(Slots::holding(9856), Some(Slots::JUMBO));
+    assert_eq!(Slots::holding(65_152).map(Slots::max_frame), Some(65_152));
+    assert!(Slots::holding(65_153).is_none() && Slots::holding(usize::MAX).is_none());
+    let chunks = [Slots::STANDARD, Slots::JUMBO, Slots::ALIGNED].map(Slots::chunk);
+    assert_eq!(chunks, [(2176, false), (4096, false), (2048, true)]);
+
+    let slab = Slab::with(3, Slots::JUMBO).unwrap();
+    let mut pool = slab.pool();
+    assert_eq!(pool.alloc(9857), None);
+    let mut frames: Vec<_> = (1..=3).map(|i| (pool.alloc(9856).unwrap(), i)).collect();
+    for (frame, i) in &mut frames {
+        slab.bytes_mut(frame).fill(*i);
+    }
+    for (frame, i) in frames {
+        assert!(slab.bytes(&frame).iter().all(|&byte| byte == i));
+        pool.free(frame);
+    }
+}
+
 /// Hands a frame of one slab to another.
 fn stray(use_it: fn(&Slab, Frame)) {
     let (ours, theirs) = (Slab::new(4).unwrap(), Slab::new(4).unwrap());

@@ -130,6 +130,12 @@ pub fn check(files: &[(String, String)], known: &Known) -> Result<Vec<Finding>, 
                 .map_err(|error| unreadable(format!("not JSON: {error}")))?;
             if iperf3::is_of_iperf3(&value) {
                 iperf3::check(&value, known.link(""), &mut note);
+            } else if crate::iperf3::is_one(&value) {
+                let results = crate::iperf3::read(text);
+                let results = results.map_err(|error| unreadable(error.to_string()))?;
+                for fault in results.faults() {
+                    note(None, Kind::Impossible, fault);
+                }
             } else {
                 let results = json::read(text).map_err(|error| unreadable(error.to_string()))?;
                 for row in &results.rows {

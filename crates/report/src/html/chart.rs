@@ -52,7 +52,7 @@ impl Chart<'_> {
     /// The drawing; empty if there is nothing to draw.
     pub(super) fn svg(&self) -> String {
         let values = self.series.iter().flat_map(|series| series.points.iter().flatten().copied());
-        let values: Vec<f64> = values.filter(drawable).collect();
+        let values: Vec<f64> = values.filter(|value| self.is_drawable(*value)).collect();
         if values.is_empty() {
             return String::new();
         }
@@ -112,7 +112,7 @@ impl Chart<'_> {
             let mut pen_down = false;
             let mut last = None;
             for (i, point) in series.points.iter().enumerate() {
-                let Some(value) = point.filter(drawable) else {
+                let Some(value) = point.filter(|value| self.is_drawable(*value)) else {
                     pen_down = false;
                     continue;
                 };
@@ -159,6 +159,12 @@ impl Chart<'_> {
         }
     }
 
+    /// What no measurement is has no place on an axis; nothing has one where it has a zero.
+    fn is_drawable(&self, value: f64) -> bool {
+        let least = if self.logarithmic { 1e-12 } else { 0.0 };
+        (least..1e18).contains(&value)
+    }
+
     fn class(&self, n: usize) -> String {
         if self.series[n].reference {
             return "reference".to_string();
@@ -166,11 +172,6 @@ impl Chart<'_> {
         let before = self.series[..n].iter().filter(|series| !series.reference).count();
         format!("c{}", before % COLOURS)
     }
-}
-
-/// What no measurement is has no place on an axis.
-fn drawable(value: &f64) -> bool {
-    (1e-12..1e18).contains(value)
 }
 
 /// From the power of ten below the least to the one above the most.
@@ -183,6 +184,9 @@ fn decades(values: &[f64]) -> Vec<f64> {
 /// From zero, in at most six steps of 1, 2 or 5 times a power of ten.
 fn round_steps(values: &[f64]) -> Vec<f64> {
     let most = values.iter().copied().fold(0.0, f64::max);
+    if most < 1e-12 {
+        return vec![0.0, 1.0];
+    }
     let rough = 10f64.powf((most / 6.0).log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * rough);
     let step = step.into_iter().find(|step| most / step <= 6.0).unwrap_or(most);

@@ -1,7 +1,6 @@
 //! Tables as they are printed: cells, marks, notes and the tax.
 
 use super::*;
-use measure::result::SCHEMA;
 use measure::{Conditions, Counts, Environment, Measured, Trial};
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
@@ -34,13 +33,14 @@ fn measured(mode: Mode, configuration: &str, size: u32, kpps: f64) -> Measured {
         no_drop: None,
         tester: None,
         latency: None,
+        medium: Default::default(),
         environment: environment(),
     }
 }
 
 fn results(rows: impl IntoIterator<Item = Measured>) -> Results {
     let rows = rows.into_iter().map(Measured::row).collect();
-    Results { schema: SCHEMA.into(), environment: environment(), rows }
+    Results::of(environment(), rows)
 }
 
 /// The table of source 003 (and routeros/J-seed-numbers.md J.5), of which every number comes out

@@ -40,6 +40,9 @@ pub(super) fn receive(
     }
     let mut macs = [(0, 0); Batch::CAPACITY];
     for ((dst, src), frame) in macs.iter_mut().zip(batch.as_slice()) {
+        if frame.has_offload() {
+            continue;
+        }
         (*dst, *src) = plain_addresses(r.slab.bytes(frame));
         r.hosts[at.0].prefetch(*dst);
         r.hosts[at.0].prefetch(*src);

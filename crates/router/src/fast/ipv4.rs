@@ -40,7 +40,9 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
     let mut dst = [0; Batch::CAPACITY];
     for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
-        *dst = plain_destination(r.slab.bytes(frame), own_mac);
+        if !frame.has_offload() {
+            *dst = plain_destination(r.slab.bytes(frame), own_mac);
+        }
     }
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     r.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);

@@ -33,11 +33,11 @@ use wire::layers::protocol;
 #[inline]
 pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let interface = r.program.interface(port);
-    let (enabled, bridge) = (interface.enabled, interface.bridge);
+    let (running, bridge) = (interface.running, interface.bridge);
     let facility = if bridge.is_some() { Facility::Bridging } else { Facility::Networking };
     r.profiler.settle_in(facility);
     match bridge {
-        _ if !enabled => {}
+        _ if !running => {}
         Some(bridge) => return bridge::receive(r, now, port, bridge, batch),
         None if r.program.is_stateless() => return ipv4::receive(r, now, port, batch),
         None if r.profiler.sampling => return replay::receive::<true>(r, now, port, batch),

@@ -46,6 +46,9 @@ pub(super) fn receive<const PROFILED: bool>(
     }
     let mut plain = [Plain::default(); Batch::CAPACITY];
     for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
+        if frame.has_offload() {
+            continue;
+        }
         if let Some(tuple) = plain_tuple(r.slab.bytes(frame), own_mac) {
             *plain = Plain { tuple, hash: tuple.hash(), flow: None };
             r.connections.flows().prefetch_bucket(plain.hash);

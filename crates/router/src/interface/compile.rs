@@ -3,9 +3,10 @@
 use super::bridge::menu::BRIDGE;
 use super::bridge::{self, Bridge};
 use super::menu::ETHERNET;
-use super::{InterfaceId, InterfaceKind, Names};
-use crate::program::{BridgeAt, Interface, Kind, Link, PortInfo};
+use super::{InterfaceId, InterfaceKind, Link, Names};
+use crate::program::{BridgeAt, Interface, Kind, PortInfo, WayOut};
 use config::{ItemId, Tree, Value};
+use port::Offloads;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(crate) struct Interfaces {
     /// By number; place 0 is a disabled interface that nobody uses.
     pub(crate) by_id: Vec<Interface>,
     /// By number.
-    pub(crate) links: Vec<Link>,
+    pub(crate) ways_out: Vec<WayOut>,
     /// The interface behind each port.
     pub(crate) ports: Vec<InterfaceId>,
     pub(crate) names: Names,
@@ -55,9 +56,14 @@ pub(crate) struct Interfaces {
 }
 
 impl Interfaces {
-    /// Compiles `/interface ethernet`, `/interface bridge` and its ports. What refers to nothing is
-    /// left out.
-    pub(crate) fn compile(tree: &Tree, ports: &[PortInfo], ids: &mut InterfaceIds) -> Interfaces {
+    /// Compiles `/interface ethernet`, `/interface bridge` and its ports, which have these links. What
+    /// refers to nothing is left out.
+    pub(crate) fn compile(
+        tree: &Tree,
+        ports: &[PortInfo],
+        links: &[Link],
+        ids: &mut InterfaceIds,
+    ) -> Interfaces {
         let mut interfaces = Vec::new();
         let mut ports_of = vec![InterfaceId::NONE; ports.len()];
         for item in tree.read(&ETHERNET) {
@@ -69,18 +75,22 @@ impl Interfaces {
             ports_of[at] = id;
             let mac = match item.opt("mac-address").as_deref() {
                 Some(Value::Mac(mac)) => *mac,
-                _ => ports[at].mac,
+                _ => links[at].mac.unwrap_or(ports[at].mac),
             };
+            let (mtu, enabled) = (item.number("mtu") as u16, !item.bool("disabled"));
             interfaces.push(Interface {
                 id,
                 name: item.name().to_owned(),
                 kind: Kind::Ethernet { port: at },
                 mac,
-                mtu: item.number("mtu") as u16,
-                enabled: !item.bool("disabled"),
+                mtu: links[at].mtu.map_or(mtu, |most| mtu.min(most)),
+                configured_mtu: mtu,
+                enabled,
+                running: enabled && links[at].running,
                 bridge: None,
                 fast_rx: ports[at].capabilities.fast_path_rx,
                 fast_tx: ports[at].capabilities.fast_path_tx,
+                offload: ports[at].capabilities.offload,
             });
         }
         let mut names = Names::default();
@@ -95,7 +105,8 @@ impl Interfaces {
             let port = interfaces.iter().find(|port| port.id == id);
             port.filter(|port| port.enabled).map(|port| port.mac)
         };
-        let bridges = bridge::compile(tree, &names, &mac_of);
+        let runs = |id| interfaces.iter().any(|port| port.id == id && port.running);
+        let bridges = bridge::compile(tree, &names, &mac_of, &runs);
         for (at, bridge) in bridges.iter().enumerate() {
             for port in &mut interfaces {
                 if bridge.port(port.id).is_some() {
@@ -103,18 +114,24 @@ impl Interfaces {
                 }
             }
             let ports = interfaces.iter().filter(|port| port.bridge == Some(BridgeAt(at)));
-            let least = ports.map(|port| port.mtu).min();
+            let least = ports.clone().map(|port| port.mtu).min();
+            // As Linux's: a bridge without ports runs, one whose ports are all down does not.
+            let running = bridge.ports().is_empty() || ports.clone().any(|port| port.running);
             let item = tree.read(&BRIDGE).find(|item| item.id() == bridge.item);
+            let mtu = bridge.mtu.or(least).unwrap_or(1500);
             interfaces.push(Interface {
                 id: bridge.interface,
                 name: item.map_or(String::new(), |item| item.name().to_owned()),
                 kind: Kind::Bridge(BridgeAt(at)),
                 mac: bridge.mac,
-                mtu: bridge.mtu.or(least).unwrap_or(1500),
+                mtu,
+                configured_mtu: mtu,
                 enabled: true,
+                running,
                 bridge: None,
                 fast_rx: true,
                 fast_tx: true,
+                offload: Offloads::NONE,
             });
         }
         let mut by_id = vec![Interface::none(); ids.len()];
@@ -122,11 +139,13 @@ impl Interfaces {
             let at = interface.id.index();
             by_id[at] = interface;
         }
-        let link = |interface: &Interface| match interface.kind {
-            Kind::Ethernet { port } if interface.enabled => port as u16,
+        let port = |interface: &Interface| match interface.kind {
+            Kind::Ethernet { port } if interface.running => port as u16,
             _ => u16::MAX,
         };
-        let links = by_id.iter().map(|i| Link { port: link(i), fast_tx: i.fast_tx }).collect();
-        Interfaces { by_id, links, ports: ports_of, names, bridges }
+        let way_out =
+            |i: &Interface| WayOut { port: port(i), fast_tx: i.fast_tx, offload: i.offload };
+        let ways_out = by_id.iter().map(way_out).collect();
+        Interfaces { by_id, ways_out, ports: ports_of, names, bridges }
     }
 }

@@ -26,8 +26,12 @@ pub const INTERFACE: Menu = Menu {
         Property::new("mac-address", Type::Mac, "Its MAC address.").read_only().column(),
         Property::missing("default-name", "read it in /interface ethernet"),
         Property::missing("mtu", "set it in the interface's own menu"),
-        Property::missing("last-link-up-time", "memory wires are always up"),
-        Property::missing("link-downs", "memory wires are always up"),
+        Property::new("last-link-up-time", Type::Text, "When its link came up, since the start.")
+            .read_only(),
+        Property::new("last-link-down-time", Type::Text, "When its link went down.").read_only(),
+        Property::new("link-downs", Type::Number(0, i64::MAX), "How often it went down.")
+            .read_only()
+            .detail(),
         count("rx-byte", "Bytes received."),
         count("tx-byte", "Bytes sent."),
         count("rx-packet", "Frames received."),

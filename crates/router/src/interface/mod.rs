@@ -6,11 +6,18 @@ pub mod bridge;
 // The property table of `/interface ethernet`.
 pub mod menu;
 
+// Whether a port's wire carries, and what.
+pub mod link;
+
+// `/interface ethernet monitor`.
+pub(crate) mod monitor;
+
 // Ports and bridges, compiled.
 mod compile;
 
 pub use compile::InterfaceIds;
 pub(crate) use compile::Interfaces;
+pub use link::Link;
 
 use std::collections::HashMap;
 

@@ -40,12 +40,13 @@ pub fn source(addresses: &[Address], interface: InterfaceId, toward: u32) -> Opt
         .map(|a| a.address)
 }
 
-/// All ways the configuration knows: the router's own addresses, connected networks (of running
-/// interfaces), the special networks of RFC 1812 §5.3.7, and `/ip route`.
+/// All ways the configuration knows: the router's own addresses (of enabled interfaces), connected
+/// networks (of running ones), the special networks of RFC 1812 §5.3.7, and `/ip route`.
 pub fn routes(
     tree: &Tree,
     names: &Names,
     addresses: &[Address],
+    enabled: impl Fn(InterfaceId) -> bool,
     runs: impl Fn(InterfaceId) -> bool,
 ) -> Vec<Candidate> {
     let mut ways = Vec::new();
@@ -59,14 +60,14 @@ pub fn routes(
     ] {
         add(Ipv4Prefix::new(bits, len), 0, Some(target));
     }
-    for own in addresses.iter().filter(|own| runs(own.interface)) {
+    for own in addresses.iter().filter(|own| enabled(own.interface)) {
         add(Ipv4Prefix::host(own.address), 0, Some(Target::Local));
         // RFC 3021: a /31 has no broadcast address; a /32 no network.
         if own.network.len() < 31 {
             add(Ipv4Prefix::host(own.network.last()), 0, Some(Target::Broadcast));
             add(Ipv4Prefix::host(own.network.bits()), 0, Some(Target::Broadcast));
         }
-        if own.network.len() < 32 {
+        if own.network.len() < 32 && runs(own.interface) {
             add(own.network, 0, Some(Target::Connected(own.interface)));
         }
     }

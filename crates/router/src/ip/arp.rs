@@ -24,7 +24,7 @@ pub fn frame(pool: &mut Pool, message: ArpMessage, src: MacAddr, dst: MacAddr) -
     Some(frame)
 }
 
-/// The neighbours typed in `/ip arp`, on interfaces that run.
+/// The neighbours typed in `/ip arp`, on interfaces that are enabled.
 pub(crate) type Typed = HashMap<(InterfaceId, u32), MacAddr>;
 
 /// Reads the neighbours that are to be entered for good.
@@ -38,11 +38,12 @@ pub(crate) fn typed(tree: &Tree, program: &Program) -> Typed {
             _ => None,
         }
     });
-    typed.filter(|&((at, _), _)| program.runs(at)).collect()
+    typed.filter(|&((at, _), _)| program.is_enabled(at)).collect()
 }
 
 /// Brings the neighbours in line with a new configuration: those typed are entered for good, those
-/// no longer typed go, and so do learnt ones whose header is no longer right. Returns the frames
+/// no longer typed go, and so do learnt ones whose header is no longer right or whose link is down.
+/// Returns the frames
 /// that waited for one that went.
 pub(crate) fn configure(
     neighbours: &mut Neighbours,
@@ -53,7 +54,8 @@ pub(crate) fn configure(
         let own = program.interface(neighbour.interface);
         let is_typed = typed.contains_key(&(neighbour.interface, neighbour.address));
         let is_right = neighbour.header[6..12] == own.mac.0 && neighbour.mtu == own.mtu;
-        own.enabled && is_typed == (status == Status::Permanent) && (is_right || !neighbour.ready)
+        let is_there = if is_typed { own.enabled } else { own.running };
+        is_there && is_typed == (status == Status::Permanent) && (is_right || !neighbour.ready)
     });
     for (&(interface, address), &mac) in typed {
         let own = program.interface(interface);

@@ -39,7 +39,10 @@ pub const ROUTE: Menu = Menu {
         Property::flag("active", 'A', "The best of its network: packets take it."),
         Property::flag("dynamic", 'D', "Made by the router.").beside(),
         Property::flag("connect", 'C', "The network of an address of the router's.").beside(),
-        Property::flag("static", 'S', "Typed."),
+        Property::flag("static", 'S', "Typed, or static where the router was fed from."),
+        Property::flag("rip", 'r', "Fed to the router, which has it from RIP."),
+        Property::flag("bgp", 'b', "Fed to the router, which has it from BGP."),
+        Property::flag("ospf", 'o', "Fed to the router, which has it from OSPF."),
         Property::flag("blackhole", 'B', "Packets end here, silently.").beside(),
         Property::flag("unreachable", 'U', "Packets end here: host unreachable."),
         Property::flag("prohibit", 'P', "Packets end here: administratively prohibited."),
@@ -78,7 +81,7 @@ pub const ROUTE: Menu = Menu {
         Property::missing("route-tag", "no routing protocol is built"),
         Property::new("gateway-status", WORD, "Whether the gateway can be reached.").read_only(),
     ],
-    help: "Static routes.",
+    help: "Static routes, the networks of the router's addresses, and routes that it was fed.",
 };
 
 /// `/ip arp`.

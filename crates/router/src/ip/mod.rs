@@ -14,6 +14,8 @@ pub mod icmp;
 pub mod menu;
 // Neighbours: who answers for an address, and the frames that wait for the answer.
 pub mod neighbour;
+// Routes from elsewhere: a protocol, the kernel, a file.
+pub mod feed;
 // Routes: the best of each prefix is in the FIB.
 pub mod route;
 // `/ip settings`.

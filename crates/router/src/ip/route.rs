@@ -3,7 +3,7 @@
 //! ```text
 //!  /ip address ─► connected (distance 0) ─┐
 //!  /ip route   ─► static    (distance 1…) ─┼─► best active per prefix ─► leaf ─► Fib
-//!  feed        ─► fed       (distance 20) ─┘
+//!  feed        ─► fed       (protocol's)  ─┘
 //! ```
 //!
 //! A route is active when its gateway lies in a connected network of a running interface (target
@@ -12,6 +12,7 @@
 //!
 //! Missing: **check-gateway**, **routing-mark and VRFs**, **scope beyond connected**.
 
+use super::feed::{Fed, FedRoute, FedTarget, Feeds, Places, Protocol};
 use super::fib::{Fib, NextHopId};
 use super::neighbour::NeighbourId;
 use crate::interface::InterfaceId;
@@ -116,8 +117,10 @@ impl Change {
 pub struct Routes {
     /// Static and connected ones, and the router's own addresses.
     configured: Arc<Ways>,
-    /// Fed by a protocol or a file: one way each, `distance` [`FED`].
-    fed: HashMap<Ipv4Prefix, NextHopId>,
+    /// Fed by a protocol or a file: one way each.
+    fed: HashMap<Ipv4Prefix, Fed>,
+    places: Places,
+    feeds: Feeds,
     fib: Fib,
     targets: Vec<Target>,
     leaves: Vec<Leaf>,
@@ -126,9 +129,6 @@ pub struct Routes {
 
 /// What a leaf's number, 16 bits, can tell apart; the first is no route.
 const MAX_TARGETS: usize = 1 << 16;
-
-/// The distance of fed routes: eBGP's.
-pub const FED: u8 = 20;
 
 /// No more than 65,535 different targets fit the FIB's leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +152,8 @@ impl Default for Routes {
         Routes {
             configured: Arc::default(),
             fed: HashMap::new(),
+            places: Places::default(),
+            feeds: Feeds::default(),
             fib: Fib::new(),
             targets: vec![Target::Unreachable],
             leaves: vec![leaf],
@@ -254,33 +256,83 @@ impl Routes {
     /// [`TooManyTargets`].
     pub fn feed(
         &mut self,
-        routes: impl IntoIterator<Item = (Ipv4Prefix, Target)>,
+        routes: impl IntoIterator<Item = (Ipv4Prefix, Target, Protocol)>,
     ) -> Result<(), TooManyTargets> {
-        let mut fresh = Vec::new();
-        for (prefix, target) in routes {
-            let id = self.number(&target)?;
-            self.fed.insert(prefix, id);
-            if !self.configured.contains_key(&prefix) {
-                fresh.push((prefix, id));
+        let (mut fresh, mut contested) = (Vec::new(), Vec::new());
+        for (prefix, target, protocol) in routes {
+            let target = self.fed_target(target)?;
+            let places = &mut self.places;
+            let new = || Fed { target, protocol, place: places.take(prefix) };
+            let fed = self.fed.entry(prefix).or_insert_with(new);
+            (fed.target, fed.protocol) = (target, protocol);
+            match self.feeds.leaf(target) {
+                leaf if leaf != NextHopId::NONE && !self.configured.contains_key(&prefix) => {
+                    fresh.push((prefix, leaf));
+                }
+                _ => contested.push(prefix),
             }
         }
         self.fib.extend(fresh);
-        let contested: Vec<Ipv4Prefix> =
-            self.configured.keys().filter(|p| self.fed.contains_key(p)).copied().collect();
         for prefix in contested {
             self.publish(prefix)?;
         }
         Ok(())
     }
 
+    /// Notes which interfaces run: fed routes by others are inactive, or use the ways that are left.
+    /// When that changes for a target, all fed routes are looked through (milliseconds for a full
+    /// table).
+    pub fn set_running(&mut self, running: Vec<bool>) {
+        if !self.feeds.set_running(running) {
+            return;
+        }
+        let mut changed = HashSet::new();
+        for number in 0..self.feeds.len() {
+            let target = FedTarget(number as u16);
+            let leaf = self.leaf_of(&self.feeds.target(target).clone());
+            if self.feeds.set_leaf(target, leaf) {
+                changed.insert(target.0);
+            }
+        }
+        if changed.is_empty() {
+            return;
+        }
+        let concerned = self.fed.iter().filter(|(_, fed)| changed.contains(&fed.target.0));
+        let prefixes: Vec<Ipv4Prefix> = concerned.map(|(prefix, _)| *prefix).collect();
+        for prefix in prefixes {
+            if self.publish(prefix).is_err() {
+                self.fib.remove(prefix);
+            }
+        }
+    }
+
+    /// The number of a target that is fed.
+    fn fed_target(&mut self, target: Target) -> Result<FedTarget, TooManyTargets> {
+        if let Some(number) = self.feeds.find(&target) {
+            return Ok(number);
+        }
+        let leaf = match self.feeds.reachable(&target) {
+            Some(left) => self.number(&left)?,
+            None => NextHopId::NONE,
+        };
+        self.feeds.add(target, leaf)
+    }
+
+    /// The leaf of what is left of a target; none if nothing is, or there is no number for it.
+    fn leaf_of(&mut self, target: &Target) -> NextHopId {
+        let left = self.feeds.reachable(target);
+        left.and_then(|left| self.number(&left).ok()).unwrap_or(NextHopId::NONE)
+    }
+
     /// Takes a fed route back; returns whether there was one.
     pub fn unfeed(&mut self, prefix: Ipv4Prefix) -> bool {
-        let was = self.fed.remove(&prefix).is_some();
-        if was && self.publish(prefix).is_err() {
+        let Some(fed) = self.fed.remove(&prefix) else { return false };
+        self.places.leave(fed.place);
+        if self.publish(prefix).is_err() {
             // The way that is left was never used and there is no number for it: no route then.
             self.fib.remove(prefix);
         }
-        was
+        true
     }
 
     /// The ways to every configured prefix, best first within a prefix.
@@ -295,6 +347,29 @@ impl Routes {
         candidate.target.is_some()
             && reachable.all(|way| way.distance >= candidate.distance)
             && self.best(candidate.prefix) == candidate.target.as_ref()
+    }
+
+    /// The fed routes from a place on, by place.
+    pub fn fed_routes(&self, from: u32) -> impl Iterator<Item = FedRoute<'_>> {
+        self.places.from(from).filter_map(|prefix| {
+            let &Fed { target, protocol, place } = self.fed.get(&prefix)?;
+            let now = self.target(self.feeds.leaf(target));
+            let active =
+                now.is_some() && self.best(prefix) == now && !self.is_beaten(prefix, protocol);
+            let target = self.feeds.target(target);
+            Some(FedRoute { place, prefix, target, protocol, active })
+        })
+    }
+
+    /// Whether packets to a prefix take a way of the configuration rather than a fed one.
+    fn is_beaten(&self, prefix: Ipv4Prefix, protocol: Protocol) -> bool {
+        let mut ways = self.configured.get(&prefix).into_iter().flatten();
+        ways.any(|way| way.target.is_some() && way.distance <= protocol.distance())
+    }
+
+    /// Where a fed way leads now.
+    fn fed_now(&self, fed: &Fed) -> Option<&Target> {
+        self.target(self.feeds.leaf(fed.target))
     }
 
     /// How many routes were fed.
@@ -312,11 +387,14 @@ impl Routes {
         // `min_by_key` takes the first of equals: the router's own addresses stand before
         // connected networks, and of two static routes the older one stays.
         let way = ways.filter(|way| way.target.is_some()).min_by_key(|way| way.distance);
-        let fed = self.fed.get(&prefix).map(|id| &self.targets[usize::from(id.0)]);
+        let fed = self.fed.get(&prefix);
+        let target = fed.and_then(|fed| self.fed_now(fed));
         match (way, fed) {
-            (Some(way), Some(fed)) if way.distance > FED => Some(fed),
+            (Some(way), Some(fed)) if way.distance > fed.protocol.distance() => {
+                target.or(way.target.as_ref())
+            }
             (Some(way), _) => way.target.as_ref(),
-            (None, fed) => fed,
+            (None, _) => target,
         }
     }
 

@@ -11,7 +11,6 @@
 //! has no counter, no flag and no remark yet.
 //!
 //! Never changes anything; what does is in [`commands`](crate::commands).
-//! **Missing**: fed routes are not listed among the dynamic ones.
 
 // `/log`.
 pub(crate) mod log;
@@ -89,7 +88,7 @@ impl config::Status for RouterStatus<'_> {
         match menu.path {
             "/interface bridge host" => self.hosts(),
             "/ip arp" => self.learnt_neighbours(),
-            "/ip route" => self.connected_routes(),
+            "/ip route" => self.routes_page(None, usize::MAX),
             "/ip firewall connection" => self.connections_page(None, usize::MAX),
             "/ip firewall filter" => self.dummy_rule(),
             "/tool sniffer packet" => self.sniffed(None, usize::MAX),
@@ -102,6 +101,7 @@ impl config::Status for RouterStatus<'_> {
         match menu.path {
             // Tables that may be long are walked, not copied.
             "/ip firewall connection" => self.connections_page(after, max),
+            "/ip route" => self.routes_page(after, max),
             "/tool sniffer packet" => self.sniffed(after, max),
             "/log" => self.log(after, max),
             _ => {
@@ -216,7 +216,10 @@ impl RouterStatus<'_> {
                 }
                 .to_string(),
             ),
-            "running" => Value::Bool(interface.enabled && !item.disabled),
+            "running" => Value::Bool(interface.running && !item.disabled),
+            "link-downs" | "last-link-up-time" | "last-link-down-time" => {
+                return self.link_history(interface, property);
+            }
             "slave" => Value::Bool(interface.bridge.is_some()),
             "actual-mtu" => number(interface.mtu.into()),
             "l2mtu" => number(l2mtu()?),
@@ -228,6 +231,18 @@ impl RouterStatus<'_> {
             "tx-queue-drop" | "tx-error" => number(0),
             counter => return self.interface_counter(interface, counter),
         })
+    }
+
+    /// What became of a port's link; nothing for other interfaces.
+    fn link_history(&self, interface: &Interface, property: &str) -> Option<Value> {
+        let Kind::Ethernet { port } = interface.kind else { return None };
+        let history = self.router.link_histories.get(port)?;
+        let time = |at: Option<Moment>| at.map(|at| Value::Text(log::time(at)));
+        match property {
+            "link-downs" => Some(number(history.downs)),
+            "last-link-up-time" => time(history.last_up),
+            _ => time(history.last_down),
+        }
     }
 
     /// The longest frame a port takes, less its header.
@@ -255,7 +270,7 @@ impl RouterStatus<'_> {
         let interface = self.interface(item)?;
         let Kind::Ethernet { port } = interface.kind else { return None };
         Some(match property {
-            "running" => Value::Bool(interface.enabled && !item.disabled),
+            "running" => Value::Bool(interface.running && !item.disabled),
             "slave" => Value::Bool(interface.bridge.is_some()),
             "mac-address" => Value::Mac(interface.mac),
             "l2mtu" => number(self.l2mtu(port)?),
@@ -266,7 +281,7 @@ impl RouterStatus<'_> {
     fn bridge(&self, item: &Item, property: &str) -> Option<Value> {
         let interface = self.interface(item)?;
         match property {
-            "running" => Some(Value::Bool(interface.enabled && !item.disabled)),
+            "running" => Some(Value::Bool(interface.running && !item.disabled)),
             "mac-address" => Some(Value::Mac(interface.mac)),
             "actual-mtu" => Some(number(interface.mtu.into())),
             _ => None,
@@ -275,7 +290,10 @@ impl RouterStatus<'_> {
 
     fn bridge_port(&self, item: &Item, property: &str) -> Option<Value> {
         let mut bridges = self.router.program.bridges.iter();
-        let in_use = bridges.any(|bridge| bridge.ports().iter().any(|port| port.item == item.id));
+        let runs = |id| self.router.program.runs(id);
+        let in_use = bridges.any(|bridge| {
+            bridge.ports().iter().any(|port| port.item == item.id && runs(port.interface))
+        });
         (property == "inactive").then_some(Value::Bool(!in_use && !item.disabled))
     }
 
@@ -290,8 +308,8 @@ impl RouterStatus<'_> {
             "invalid" => {
                 let program = &self.router.program;
                 let interface = program.names.find(&text(item, "interface"));
-                let runs = interface.is_some_and(|interface| program.runs(interface));
-                Some(Value::Bool(!runs && !item.disabled))
+                let there = interface.is_some_and(|interface| program.is_enabled(interface));
+                Some(Value::Bool(!there && !item.disabled))
             }
             _ => None,
         }

@@ -1,15 +1,16 @@
-//! The items the router made itself: learnt hosts and neighbours, connected routes, connections,
-//! the dummy rule of FastTrack.
+//! The items the router made itself: learnt hosts and neighbours, connected and fed routes,
+//! connections, the dummy rule of FastTrack.
 //!
 //! An item that is named by numbers (`*A1234567`) keeps its number while it lives: it follows from
 //! what the item is about, and only if two of a menu happen to have the same one does the next
 //! free number step in. A connection's is its place in the table, so that
-//! [`connection`] finds it again.
+//! [`connection`] finds it again; so is a fed route's.
 
 use super::{RouterStatus, ip, log, number};
 use crate::firewall::connection::ConnectionId;
 use crate::firewall::filter;
 use crate::interface::InterfaceId;
+use crate::ip::feed::{FedRoute, Protocol};
 use crate::ip::neighbour::Status;
 use crate::ip::route::{Candidate, Target};
 use config::{FIRST_AHEAD, FIRST_DYNAMIC, Item, ItemId, Value};
@@ -18,7 +19,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 use wire::MacAddr;
 
-/// Where the numbers of connections begin; above them are the dummy rules.
+/// Where the numbers of connections and of fed routes begin, which go by their places in their
+/// tables; above them are the dummy rules.
 const CONNECTIONS: u32 = 0xc000_0000;
 
 /// The connection that an item of `/ip firewall connection` is.
@@ -110,9 +112,64 @@ impl RouterStatus<'_> {
         items.collect()
     }
 
+    /// `/ip route`: the networks of the router's addresses, then what was fed, by place; at most
+    /// `max` behind an item.
+    pub(super) fn routes_page(&self, after: Option<ItemId>, max: usize) -> Vec<Item> {
+        let fed_after = after.filter(|after| after.0 >= CONNECTIONS);
+        let mut items = Vec::new();
+        if fed_after.is_none() {
+            items = self.connected_routes();
+            let from = after.map_or(Some(0), |after| {
+                items.iter().position(|item| item.id == after).map(|at| at + 1)
+            });
+            items.drain(..from.unwrap_or(items.len()));
+            items.truncate(max);
+        }
+        let from = fed_after.map_or(0, |last| last.0 - CONNECTIONS + 1);
+        let fed = self.router.routes.fed_routes(from).take(max - items.len());
+        items.extend(fed.map(|route| self.fed_route(&route)));
+        items
+    }
+
+    /// A fed route: flags `ADb`, or `Db` while its link is down or another one is better.
+    fn fed_route(&self, route: &FedRoute<'_>) -> Item {
+        let is = |protocol| Value::Bool(route.protocol == protocol);
+        let mut values = Values::from([
+            ("dst-address", Value::Cidr(route.prefix.bits().into(), route.prefix.len())),
+            ("distance", number(route.protocol.distance().into())),
+            ("active", Value::Bool(route.active)),
+            ("connect", is(Protocol::Connect)),
+            ("static", is(Protocol::Static)),
+            ("rip", is(Protocol::Rip)),
+            ("bgp", is(Protocol::Bgp)),
+            ("ospf", is(Protocol::Ospf)),
+        ]);
+        let (ways, drops) = match route.target {
+            Target::Connected(interface) => (vec![(*interface, self.name(*interface))], None),
+            Target::Gateways(ways) => (ways.iter().map(|way| (way.0, ip(way.1))).collect(), None),
+            Target::Blackhole => (Vec::new(), Some("blackhole")),
+            Target::Prohibit => (Vec::new(), Some("prohibit")),
+            _ => (Vec::new(), Some("unreachable")),
+        };
+        if let Some(kind) = drops {
+            values.insert(kind, Value::Bool(true));
+            values.insert("type", Value::Text(kind.to_string()));
+        } else {
+            let program = &self.router.program;
+            let status = ways.iter().map(|(interface, gateway)| match program.runs(*interface) {
+                true => format!("{gateway} reachable via {}", program.interface(*interface).name),
+                false => format!("{gateway} unreachable"),
+            });
+            values.insert("gateway-status", Value::Text(status.collect::<Vec<_>>().join(",")));
+            let gateways = ways.into_iter().map(|(_, gateway)| gateway).collect();
+            values.insert("gateway", Value::List(gateways));
+        }
+        dynamic(ItemId(CONNECTIONS + route.place), values)
+    }
+
     /// The networks of the router's addresses: flags `DAC`, or `DC` while another interface has
     /// the network or the interface does not run.
-    pub(super) fn connected_routes(&self) -> Vec<Item> {
+    fn connected_routes(&self) -> Vec<Item> {
         let mut numbers = Numbers::default();
         let mut seen = HashSet::new();
         let own = self.router.program.addresses.iter();

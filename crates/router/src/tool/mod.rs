@@ -40,7 +40,7 @@ pub(crate) mod sniffer;
 // `/interface monitor-traffic`: what passes by an interface in a second.
 pub(crate) mod monitor;
 
-use crate::interface::InterfaceId;
+use crate::interface::{self, InterfaceId};
 use crate::program::Program;
 use crate::router::Router;
 use config::{Call, Progress, Reply, Started, Tree, Type, Value};
@@ -85,6 +85,7 @@ impl Router {
             ("/tool", "torch") => torch::start(self, call, now),
             ("/tool sniffer", _) => sniffer::start(self, call, tree, now),
             ("/interface", "monitor-traffic") => monitor::start(self, call, now),
+            ("/interface ethernet", "monitor") => interface::monitor::start(self, call, now),
             _ => self.at_once(call, tree).map(|()| Started::Done(Reply::Nothing)),
         }
     }

@@ -21,6 +21,7 @@ use port::Slab;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use rig::Rig;
+use router::Link;
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -39,6 +40,8 @@ enum Step {
     Wait(u64, u64),
     /// The user types a line.
     Type(String),
+    /// A port's link comes up or goes down, with an MTU.
+    Link(usize, bool, Option<u16>),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -50,6 +53,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (prop_oneof![0..20u64, 20..1500u64, 1000..40_000u64, Just(400_000)], 1..8u64)
             .prop_map(|(ms, breaths)| Step::Wait(ms, breaths)),
         2 => configuration::change().prop_map(Step::Type),
+        1 => (0..8usize, prop::bool::weighted(0.7), prop::option::of(600..1600u16))
+            .prop_map(|(port, running, mtu)| Step::Link(port, running, mtu)),
     ]
 }
 
@@ -111,6 +116,13 @@ impl Pair {
                 if said != fast || !legal {
                     return Err(format!(" reference: {said:?}\n fast:      {fast:?}"));
                 }
+            }
+            Step::Link(..) => {}
+        }
+        if let &Step::Link(port, running, mtu) = step {
+            for rig in &mut self.rigs {
+                let link = Link { running, mtu, ..Link::default() };
+                rig.router.set_link(port % rig.n_ports(), link, rig.now).unwrap();
             }
         }
         frames.truncate(500);

@@ -15,7 +15,7 @@ use router::interface::InterfaceId;
 use router::{COMMANDS, MENUS, PortInfo, Router};
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
-use wire::{MacAddr, Moment, craft};
+use wire::{MacAddr, Moment, Offload, craft};
 
 /// A router with `ether1`, `ether2` … and our ends of the wires.
 pub(crate) struct Rig {
@@ -97,8 +97,16 @@ impl Rig {
 
     /// Puts a frame on the wire of a port (from 1).
     pub(crate) fn send(&mut self, port: usize, bytes: &[u8]) {
+        self.send_unfinished(port, bytes, None);
+    }
+
+    /// The same with a note of what is left to do to it.
+    pub(crate) fn send_unfinished(&mut self, port: usize, bytes: &[u8], rest: Option<Offload>) {
         let mut frame = self.pool.alloc(bytes.len()).expect("a frame");
         self.slab.bytes_mut(&mut frame).copy_from_slice(bytes);
+        if let Some(offload) = rest {
+            self.slab.set_offload(&mut frame, offload);
+        }
         let mut batch = Batch::new();
         batch.push(frame);
         self.wires[port - 1].send(self.now, &mut self.pool, &mut batch);
@@ -120,10 +128,16 @@ impl Rig {
 
     /// Takes what the router has sent out of a port (from 1).
     pub(crate) fn take(&mut self, port: usize) -> Vec<Vec<u8>> {
+        self.take_unfinished(port).into_iter().map(|(bytes, _)| bytes).collect()
+    }
+
+    /// The same, with what is left to do to each.
+    pub(crate) fn take_unfinished(&mut self, port: usize) -> Vec<(Vec<u8>, Option<Offload>)> {
         let mut taken = Vec::new();
         let mut batch = Batch::new();
         while self.wires[port - 1].receive(self.now, &mut self.pool, &mut batch) > 0 {
-            taken.extend(batch.as_slice().iter().map(|frame| self.slab.bytes(frame).to_vec()));
+            let frames = batch.as_slice().iter();
+            taken.extend(frames.map(|f| (self.slab.bytes(f).to_vec(), self.slab.offload(f))));
             batch.free_all(&mut self.pool);
         }
         taken

@@ -27,11 +27,10 @@ pub fn ideal(wire: f64, mtu: f64) -> f64 {
     wire * (mtu - 40.0) / (mtu + 38.0)
 }
 
-/// How iperf3 makes TCP packets of one length, and what its payload rate is on other layers (source
-/// 002: IPv4 without options, TCP with time stamps).
+/// How iperf3 makes packets of one length, and what its payload rate is on other layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iperf3 {
-    /// `-M`: the MSS to set.
+    /// `-M`: the MSS to set; 0 for UDP, which has none.
     pub mss: u32,
     /// `-l`: payload of a packet.
     pub length: u32,
@@ -39,13 +38,65 @@ pub struct Iperf3 {
     pub l3: f64,
     /// From payload to Ethernet frames without FCS, as source 002 counts layer 2.
     pub l2: f64,
+    /// From payload to Ethernet frames with FCS.
+    pub l2_fcs: f64,
+    /// From payload to what a wire is busy with: with preamble and gap.
+    pub l1: f64,
 }
 
-/// For IP packets of this length; `None` if that leaves no payload.
+/// What stands between Ethernet and iperf3's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers {
+    /// UDP; else TCP.
+    pub udp: bool,
+    /// TCP's time stamps: 12 bytes with their padding, on by default on Linux.
+    pub timestamps: bool,
+    /// Options in the IPv4 header, padding counted: a multiple of 4.
+    pub ip_options: u32,
+}
+
+impl Default for Headers {
+    /// Source 002's: TCP with time stamps, IPv4 without options.
+    fn default() -> Headers {
+        Headers { udp: false, timestamps: true, ip_options: 0 }
+    }
+}
+
+impl Headers {
+    /// Bytes from the IP header to the payload.
+    pub fn bytes(self) -> u32 {
+        let transport = match (self.udp, self.timestamps) {
+            (true, _) => 8,
+            (false, true) => 32,
+            (false, false) => 20,
+        };
+        20 + self.ip_options + transport
+    }
+}
+
+/// For IP packets of this length with source 002's headers; `None` if that leaves no payload.
 pub fn iperf3(packet: u32) -> Option<Iperf3> {
-    let length = packet.checked_sub(52).filter(|length| *length > 0)?;
+    iperf3_with(packet, Headers::default())
+}
+
+/// For IP packets of this length; `None` if that leaves no payload, or there is no such packet.
+pub fn iperf3_with(packet: u32, headers: Headers) -> Option<Iperf3> {
+    if headers.ip_options > 40 || !headers.ip_options.is_multiple_of(4) || packet > 65_535 {
+        return None;
+    }
+    let length = packet.checked_sub(headers.bytes()).filter(|length| *length > 0)?;
     let by = |bytes: u32| f64::from(bytes) / f64::from(length);
-    Some(Iperf3 { mss: packet - 40, length, l3: by(packet), l2: by(packet.checked_add(14)?) })
+    // The shortest frames are filled up.
+    let frame = packet.max(46) + 14;
+    Some(Iperf3 {
+        // The MSS counts options as payload (RFC 6691 §2).
+        mss: if headers.udp { 0 } else { packet - 40 },
+        length,
+        l3: by(packet),
+        l2: by(frame),
+        l2_fcs: by(frame + 4),
+        l1: by(frame + 24),
+    })
 }
 
 #[cfg(test)]
@@ -94,5 +145,25 @@ mod tests {
         }
         assert_eq!(iperf3(52), None);
         assert_eq!(iperf3(u32::MAX), None);
+    }
+
+    #[test]
+    fn other_headers() {
+        let of = |udp, timestamps, ip_options| Headers { udp, timestamps, ip_options };
+        for (packet, headers, expected) in [
+            (64, of(true, false, 0), Some((0, 36))),
+            (64, of(false, true, 0), Some((24, 12))), // which is why source 002 has no such row
+            (128, of(false, false, 0), Some((88, 88))),
+            (128, of(false, true, 8), Some((88, 68))),
+            (128, of(false, true, 7), None),
+            (128, of(false, true, 44), None),
+            (28, of(true, false, 0), None),
+            (29, of(true, false, 0), Some((0, 1))),
+        ] {
+            let got = iperf3_with(packet, headers);
+            assert_eq!(got.map(|got| (got.mss, got.length)), expected, "{packet} {headers:?}");
+        }
+        let short = iperf3_with(29, of(true, false, 0)).unwrap();
+        assert_eq!((short.l3, short.l2_fcs, short.l1), (29.0, 64.0, 84.0));
     }
 }

@@ -3,7 +3,7 @@
 use super::tcp::Segment;
 use wire::checksum::Sum;
 use wire::layers::protocol;
-use wire::{FiveTuple, Layers, checksum, icmp};
+use wire::{FiveTuple, Layers, Moment, checksum, icmp};
 
 /// A packet as tracking reads it.
 pub(super) struct Packet<'a> {
@@ -17,6 +17,17 @@ pub(super) struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
+    /// A packet that came whole.
+    pub(super) fn new(
+        now: Moment,
+        frame: &'a [u8],
+        layers: &'a Layers,
+        checksum_ok: Option<bool>,
+    ) -> Packet<'a> {
+        let len = layers.l3_end - layers.l3;
+        Packet { frame, layers, len, now_ms: now.as_millis_u32(), checksum_ok }
+    }
+
     /// From the transport header on; empty if there is none.
     pub(super) fn transport(&self) -> &'a [u8] {
         let (from, to) = (usize::from(self.layers.l4), usize::from(self.layers.l3_end));

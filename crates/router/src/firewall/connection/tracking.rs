@@ -203,10 +203,12 @@ impl Connections {
     /// Finds out what a packet belongs to. `layers` are `frame`'s, their tuple is the packet's as
     /// it came. A fragment is invalid: datagrams are put together before.
     pub fn track(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
-        let len = layers.l3_end - layers.l3;
-        let now_ms = now.as_millis_u32();
-        let packet = Packet { frame, layers, len, now_ms, checksum_ok: None };
-        self.judge(&packet, layers.fragment)
+        self.judge(&Packet::new(now, frame, layers, None), layers.fragment)
+    }
+
+    /// [`track`](Self::track) for a packet whose transport checksum is yet to be written.
+    pub fn track_unfinished(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
+        self.judge(&Packet::new(now, frame, layers, Some(true)), layers.fragment)
     }
 
     /// [`track`](Self::track) for a datagram that came in pieces: `frame` and `layers` are its
@@ -220,8 +222,7 @@ impl Connections {
         len: u16,
         rest: impl IntoIterator<Item = &'a [u8]>,
     ) -> Tracking {
-        let now_ms = now.as_millis_u32();
-        let mut packet = Packet { frame, layers, len, now_ms, checksum_ok: None };
+        let mut packet = Packet { len, ..Packet::new(now, frame, layers, None) };
         packet.checksum_ok = Some(packet.checksum_over(rest));
         self.judge(&packet, layers.later_fragment)
     }

@@ -107,13 +107,15 @@ const NO_PORT: u16 = u16::MAX;
 /// 31.1) goes to the next station, and a pause that travelled on would stop the wrong one.
 const MAC_CONTROL: MacAddr = MacAddr([0x01, 0x80, 0xc2, 0, 0, 0x01]);
 
-/// Compiles all enabled bridges. `mac` gives the address of an interface that is there and enabled.
+/// Compiles all enabled bridges. `mac` gives the address of an interface that is there and enabled,
+/// `runs` says whether its link is up: a port without one stays, but nothing is flooded to it.
 ///
 /// An interface that is a port twice (which the menu refuses) belongs to the first bridge.
 pub fn compile(
     tree: &Tree,
     names: &Names,
     mac: &dyn Fn(InterfaceId) -> Option<MacAddr>,
+    runs: &dyn Fn(InterfaceId) -> bool,
 ) -> Vec<Bridge> {
     let mut taken = Vec::new();
     let bridges = tree.enabled(menu::BRIDGE.path).filter_map(|item| {
@@ -130,7 +132,7 @@ pub fn compile(
                 ports.push(Port::new(port, id, mac));
             }
         }
-        Some(Bridge::new(item, interface, ports))
+        Some(Bridge::new(item, interface, ports, runs))
     });
     bridges.collect()
 }
@@ -157,7 +159,12 @@ impl Port {
 }
 
 impl Bridge {
-    fn new(item: &Item, interface: InterfaceId, ports: Vec<Port>) -> Bridge {
+    fn new(
+        item: &Item,
+        interface: InterfaceId,
+        ports: Vec<Port>,
+        runs: &dyn Fn(InterfaceId) -> bool,
+    ) -> Bridge {
         let lowest = ports.iter().map(|port| port.mac).min();
         let mac = match (item.get("auto-mac"), item.get("admin-mac")) {
             (Some(Value::Bool(false)), Some(&Value::Mac(admin))) => admin,
@@ -182,6 +189,7 @@ impl Bridge {
                 ports
                     .iter()
                     .filter(|to| from.is_none_or(|from| from.reaches(to)) && wanted(&to.flood))
+                    .filter(|to| runs(to.interface))
                     .map(|to| to.interface)
                     .collect()
             };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 fn bridge(properties: &[(&'static str, Value)], ports: &[&[(&'static str, Value)]]) -> Bridge {
     let (tree, names) = typed(properties, ports);
     let mac = |id: InterfaceId| (id.0 < 9).then(|| own(id.0));
-    compile(&tree, &names, &mac).remove(0)
+    compile(&tree, &names, &mac, &|_| true).remove(0)
 }
 
 fn typed(
@@ -182,7 +182,7 @@ fn an_interface_is_a_port_once() {
         menu::check_port(&tree, again),
         Err("failure: device already added as bridge port".to_string())
     );
-    let bridges = compile(&tree, &names, &|id| Some(own(id.0)));
+    let bridges = compile(&tree, &names, &|id| Some(own(id.0)), &|_| true);
     assert_eq!(bridges[0].ports().len(), 2);
     assert!(
         bridges[0].port(InterfaceId(0)).is_none() && bridges[0].port(InterfaceId(999)).is_none()
@@ -252,7 +252,8 @@ fn bridges_are_typed() {
     for n in 1..=3 {
         names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
     }
-    let bridges = compile(interpreter.tree(), &names, &|id| (id.0 < 9).then(|| own(id.0)));
+    let bridges =
+        compile(interpreter.tree(), &names, &|id| (id.0 < 9).then(|| own(id.0)), &|_| true);
     assert_eq!(
         bridges.iter().map(|bridge| bridge.ageing_ms).collect::<Vec<_>>(),
         [300_000, 60_000]

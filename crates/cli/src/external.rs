@@ -1,0 +1,245 @@
+//! What `wirespeed bench --device external` is told: the ports, and who is there.
+
+use crate::failure::Failure;
+use clap::Args;
+use lab::bench::Kind;
+use lab::bench::external::External;
+use lab::configuration::{Configuration, Traffic};
+use lab::net::Net;
+use lab::real::PortSpec;
+use lab::real::spec::Backend;
+use measure::Mode;
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+
+/// What the two ports are called, here and in the options.
+const NAMES: [&str; 2] = ["a", "b"];
+
+#[derive(Args)]
+#[command(next_help_heading = "An external device")]
+pub(crate) struct Connected {
+    /// Its two ports: a=xdp:eth1 and b=packet:eth2. They are the tester's while it runs: by xdp the
+    /// machine itself gets nothing from them
+    #[arg(long = "port", value_name = "a|b=BACKEND:INTERFACE", value_parser = PortSpec::from_str)]
+    ports: Vec<PortSpec>,
+
+    /// Where our 25 hosts begin [default: a=198.18.0.101/24 and b=198.19.0.101/24]
+    #[arg(long = "address", value_name = "a|b=IP/BITS", value_parser = address)]
+    addresses: Vec<(usize, (Ipv4Addr, u8))>,
+
+    /// The device's own addresses [default: a=198.18.0.1 and b=198.19.0.1]
+    #[arg(long = "gateway", value_name = "a|b=IP", value_parser = gateway)]
+    gateways: Vec<(usize, Ipv4Addr)>,
+
+    /// Allow addresses outside 198.18.0.0/15, the network for tests: what gets lost on the way may
+    /// reach somebody (RFC 6815)
+    #[arg(long)]
+    any_address: bool,
+
+    /// No device: a cable from one port to the other, for what the tester can do by itself
+    #[arg(long)]
+    patch: bool,
+}
+
+/// `a=…` or `b=…`: which port, and what is said of it.
+fn named(text: &str) -> Result<(usize, &str), String> {
+    let (name, rest) = text.split_once('=').unwrap_or((text, ""));
+    let port = NAMES.iter().position(|known| *known == name);
+    Ok((port.ok_or_else(|| format!("the ports are a and b, not {name:?}"))?, rest))
+}
+
+fn address(text: &str) -> Result<(usize, (Ipv4Addr, u8)), String> {
+    let (port, rest) = named(text)?;
+    let read = || {
+        let (address, bits) = rest.split_once('/')?;
+        Some((address.parse().ok()?, bits.parse().ok().filter(|bits| *bits <= 32)?))
+    };
+    let read = read().ok_or_else(|| format!("an address is a=198.18.0.101/24, not {text:?}"))?;
+    Ok((port, read))
+}
+
+fn gateway(text: &str) -> Result<(usize, Ipv4Addr), String> {
+    let (port, rest) = named(text)?;
+    let read = rest.parse().map_err(|_| format!("a gateway is a=198.18.0.1, not {text:?}"))?;
+    Ok((port, read))
+}
+
+/// What was said of each port, or what goes without saying.
+fn each<T: Copy>(what: &str, said: &[(usize, T)], default: [T; 2]) -> Result<[T; 2], Failure> {
+    let mut all = default;
+    for (i, &(port, value)) in said.iter().enumerate() {
+        if said[..i].iter().any(|(other, _)| *other == port) {
+            return Err(usage(format!("{what} {} stands there twice", NAMES[port])));
+        }
+        all[port] = value;
+    }
+    Ok(all)
+}
+
+fn usage(text: impl Into<String>) -> Failure {
+    Failure::Usage(text.into())
+}
+
+impl Connected {
+    /// The device, if it is asked for.
+    pub(crate) fn read(
+        &self,
+        devices: &[Kind],
+        compare: bool,
+    ) -> Result<Option<External>, Failure> {
+        let Connected { ports, addresses, gateways, any_address, patch } = self;
+        if !devices.contains(&Kind::External) {
+            let said = *any_address || *patch || !(ports.is_empty() && addresses.is_empty());
+            return match said || !gateways.is_empty() {
+                true => {
+                    Err(usage("ports and addresses are an external device's: --device external"))
+                }
+                false => Ok(None),
+            };
+        }
+        if devices.len() > 1 || compare {
+            return Err(usage("an external device is measured by itself, in a run of its own"));
+        }
+        let net = Net::default();
+        let hosts = net.hosts.map(|host| (Ipv4Addr::from(host), 24));
+        let net = Net::new(
+            each("--address", addresses, hosts)?,
+            each("--gateway", gateways, net.gateways.map(Ipv4Addr::from))?,
+        );
+        let net = net.map_err(usage)?;
+        if !net.is_for_tests() && !any_address {
+            return Err(usage(
+                "not all addresses are in 198.18.0.0/15, the network for tests (RFC 6815); where \
+                 the device is connected to nothing else: --any-address",
+            ));
+        }
+        Ok(Some(External { ports: pair(ports)?, net, patch: *patch }))
+    }
+}
+
+/// The two ports, in the order of their names.
+fn pair(ports: &[PortSpec]) -> Result<[PortSpec; 2], Failure> {
+    let [a, b] = ports else {
+        return Err(usage("an external device has two ports: --port a=xdp:eth1 --port b=xdp:eth2"));
+    };
+    let mut pair = [a.clone(), b.clone()];
+    for (port, name) in pair.iter_mut().zip(NAMES) {
+        if port.name.is_empty() {
+            port.name = name.to_string();
+        }
+    }
+    pair.sort_by(|a, b| a.name.cmp(&b.name));
+    if pair.iter().map(|port| port.name.as_str()).ne(NAMES) {
+        return Err(usage("the two ports of an external device are called a and b"));
+    }
+    let [a, b] = &pair;
+    if (&a.interface, &a.namespace) == (&b.interface, &b.namespace) {
+        return Err(usage(format!("a and b are the same interface, {}", a.interface)));
+    }
+    if pair.iter().any(|port| port.backend == Backend::Tap) {
+        return Err(usage("a tap has no device at its other end: the ports are xdp or packet"));
+    }
+    Ok(pair)
+}
+
+/// The one row its owner has set it up for: routing, none, where nothing is said.
+pub(crate) fn narrow(
+    rows: &mut Vec<&'static Configuration>,
+    modes: &[Mode],
+    names: &[&str],
+) -> Result<(), Failure> {
+    if modes.is_empty() {
+        rows.retain(|row| row.mode == Mode::Routing);
+    }
+    if names.is_empty() {
+        rows.retain(|row| row.name == "none");
+    }
+    let [row] = rows.as_slice() else {
+        return Err(usage(
+            "an external device is set up by its owner, for one row at a time: name it by --modes \
+             and --configurations",
+        ));
+    };
+    if row.traffic == Traffic::Table {
+        return Err(usage("an external device cannot be sent a full table's traffic yet"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use lab::configuration::ALL;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        external: Connected,
+    }
+
+    fn read(words: &str) -> Result<External, String> {
+        let words = ["bench"].into_iter().chain(words.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        match line.external.read(&[Kind::External], false) {
+            Ok(external) => Ok(external.unwrap()),
+            Err(Failure::Usage(text)) => Err(text),
+            Err(_) => panic!("a usage error has another code"),
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let plain = read("--port b=packet:eth2 --port a=xdp:eth1").unwrap();
+        assert_eq!(plain.ports.clone().map(|port| port.interface), ["eth1", "eth2"]);
+        assert_eq!((plain.net, plain.patch), (Net::default(), false));
+        let ports = "--port xdp:eth1 --port xdp:eth2";
+        let other = "--address a=198.18.5.2/24 --gateway a=198.18.5.1 --patch";
+        let other = read(&format!("{ports} {other}")).unwrap();
+        assert_eq!(other.net.hosts, [0xc612_0502, Net::default().hosts[1]]);
+        assert_eq!((other.net.gateways[0], other.patch), (0xc612_0501, true));
+        let far = "--address a=10.0.0.2/24 --gateway a=10.0.0.1";
+        assert!(read(&format!("{ports} {far}")).unwrap_err().contains("RFC 6815"));
+        assert!(read(&format!("{ports} {far} --any-address")).is_ok());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (words, expected) in [
+            ("", "has two ports"),
+            ("--port a=xdp:eth1", "has two ports"),
+            ("--port a=xdp:eth1 --port c=xdp:eth2", "are called a and b"),
+            ("--port a=xdp:eth1 --port b=packet:eth1", "the same interface"),
+            ("--port a=xdp:eth1 --port b=tap:eth2", "xdp or packet"),
+            ("--port xdp:a --port xdp:b --gateway c=198.18.0.1", "the ports are a and b"),
+            ("--port xdp:a --port xdp:b --gateway a=198.18.0", "a gateway is a=198.18.0.1"),
+            ("--port xdp:a --port xdp:b --address a=198.18.0.2", "an address is a=198.18.0.101/24"),
+            ("--port xdp:a --port xdp:b --address a=198.18.0.2/33", "an address is"),
+            ("--port xdp:a --port xdp:b --address a=198.18.0.2/28", "no room for 25 hosts"),
+            (
+                "--port xdp:a --port xdp:b --gateway a=198.18.0.2 --gateway a=198.18.0.3",
+                "--gateway a stands there twice",
+            ),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(expected), "{words}: {error}");
+        }
+    }
+
+    #[test]
+    fn one_row_at_a_time() {
+        let narrowed = |modes: &[Mode], names: &[&str]| {
+            let asked = |row: &&Configuration| {
+                (modes.is_empty() || modes.contains(&row.mode))
+                    && (names.is_empty() || names.contains(&row.name))
+            };
+            let mut rows: Vec<_> = ALL.iter().filter(asked).collect();
+            narrow(&mut rows, modes, names).ok().map(|()| (rows[0].mode, rows[0].name))
+        };
+        assert_eq!(narrowed(&[], &[]), Some((Mode::Routing, "none")));
+        assert_eq!(narrowed(&[Mode::Bridging], &[]), Some((Mode::Bridging, "none")));
+        assert_eq!(narrowed(&[], &["conntrack"]), Some((Mode::Routing, "conntrack")));
+        assert_eq!(narrowed(&[], &["none", "conntrack"]), None);
+        assert_eq!(narrowed(&[], &["bgp-table"]), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! `wirespeed iperf3`: the iperf3 method, run.
+
+use crate::failure::Failure;
+use clap::Args;
+use lab::iperf3::{self as method, Iperf3Error, Options, PairError};
+use lab::live::Interrupt;
+use measure::Environment;
+use measure::iperf3::Results;
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed iperf3 plans/iperf3.toml --quick
+  wirespeed iperf3 plans/iperf3.toml --json results/iperf3.json
+  wirespeed report check results/iperf3.json
+
+It needs root and iperf3. Hosts are network namespaces of their own; nothing is left of them.
+Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
+
+Exit codes: 0 done, 1 failed, interrupted, or with rows that cannot be, 2 usage or an impossible
+plan, 3 environment (no iperf3, no permission)")]
+pub(crate) struct Arguments {
+    /// The plan: devices, packet lengths, pairs of processes (see plans/iperf3.toml)
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+    /// Shortened as the plan says
+    #[arg(long)]
+    quick: bool,
+    /// Write the whole result to a file, with all that iperf3 wrote
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let path = &arguments.plan;
+    let text = read(path, "the plan")?;
+    let plan = method::plan::read(&text)
+        .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
+    let script = match &plan.configuration {
+        Some(file) => read(&path.with_file_name(file), "the router's configuration")?,
+        None => String::new(),
+    };
+    if let Some(file) = &arguments.json {
+        // Before anything is measured: a result that cannot be written is a result lost.
+        let opened = std::fs::File::options().create(true).append(true).open(file);
+        opened.map_err(|error| {
+            Failure::Environment(format!("cannot write to {}: {error}", file.display()))
+        })?;
+    }
+    let interrupt = Interrupt::default();
+    crate::labs::on_signals(&interrupt)?;
+    let quick = arguments.quick;
+    let environment =
+        Environment { sysctls: lab::machine::sysctls(), ..crate::bench::in_memory(0) };
+    let options = Options { text, script, quick, interrupt: interrupt.clone(), environment };
+    let rows = if quick { plan.quickened().rows() } else { plan.rows() };
+    let mut done = 0;
+    let results = method::run(&plan, &options, |row| {
+        done += 1;
+        let of = &row.setting;
+        eprintln!(
+            "[{done}/{rows}] {}, {}, {}, {} byte: {:.1} Mbps(L3)",
+            of.device, of.protocol, of.direction, of.packet, row.l3_mbps
+        );
+    });
+    let results = results.map_err(|error| match &error {
+        Iperf3Error::Pair(PairError::Failed(_)) => Failure::Failed(error.to_string()),
+        _ => Failure::Environment(error.to_string()),
+    })?;
+    finish(arguments, &results)
+}
+
+/// Prints first, then writes: whatever a disk does, the figures are there.
+fn finish(arguments: &Arguments, results: &Results) -> Result<(), Failure> {
+    print!("{}", report::iperf3::render(results));
+    if let Some(path) = &arguments.json {
+        let written = report::iperf3::write(results)
+            .and_then(|text| std::fs::write(path, text).map_err(|error| error.to_string()));
+        written.map_err(|error| {
+            let path = path.display();
+            Failure::Environment(format!(
+                "cannot write {path}: {error}; the figures are printed above"
+            ))
+        })?;
+        eprintln!("results written to {}", path.display());
+    }
+    if let Some(why) = &results.incomplete_because {
+        return Err(Failure::Failed(format!("incomplete: {why}")));
+    }
+    match results.faults().len() {
+        0 => Ok(()),
+        n => Err(Failure::Failed(format!("{n} numbers cannot be; they are named above"))),
+    }
+}
+
+fn read(path: &Path, what: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::Environment(format!("cannot read {what} in {}: {error}", path.display()))
+    })
+}

@@ -1,0 +1,269 @@
+//! `wirespeed router`: the router on real interfaces.
+//!
+//! ```text
+//! FILE.rsc, --port … ─► lab::real::start ─► `ready` ─► until SIGTERM, ctrl-C, `lab down` ─► counters
+//!                            └─ a server at NAME.sock: `wirespeed console NAME`
+//! ```
+
+use crate::failure::Failure;
+use crate::served::Served;
+use clap::Args;
+use lab::live::Interrupt;
+use lab::real::{self, Final, KernelRoutes, Plan, PortSpec, Running, StartError, Tell, spec};
+use lab::state::{Info, Labs, NodeInfo};
+use lab::underway::Files;
+use serve::Server;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed router edge.rsc --port ether1=xdp:eth1 --port ether2=xdp:eth2
+  wirespeed router edge.rsc --port xdp:eth1,mode=native,ring=4096 --port packet:eth2
+  wirespeed router edge.rsc --port xdp:eth1@red --port xdp:eth2@blue --workers 2 --cores 1,2,3
+  wirespeed router edge.rsc --port xdp:eth1 --port xdp:eth2 --kernel-routes
+  wirespeed router edge.rsc --port xdp:eth1 --check     what the machine allows, nothing touched
+  wirespeed console edge                     its console, while it runs
+  wirespeed lab down edge                    ends it, as SIGTERM and ctrl-C do
+
+A port is NAME=BACKEND:INTERFACE[@NAMESPACE][,OPTION=VALUE…]; NAME may be left out: ether1, ether2 …
+Backends: xdp (options queues, ring, mode=native|generic, copy=yes|no),
+          packet (queues, ring, offload=yes|no), tap (queues, offload=yes|no).
+With --kernel-routes bird or frr on the host drive the router: what they put into the kernel's table
+is in `/ip route`, dynamic, while the kernel has it. The kernel needs an address in each network a
+next hop is in, on the port's interface; the same as the router's will do. A port by xdp takes every
+frame, also those to the kernel: have the daemon's sessions over another interface, or a veth pair.
+It needs root. An interface that is deleted is taken up again when it is back; nothing stays attached
+when the router ends, however it ends. When it forwards it writes `ready` to standard output, to
+--ready-fd, and to systemd (NOTIFY_SOCKET).
+
+Exit codes: 0 ended as asked, 1 failed or the configuration has an error, 2 usage, 3 environment (no
+permission, no such interface, an interface in use)")]
+pub(crate) struct Arguments {
+    /// The configuration; with an error in it nothing is touched
+    #[arg(value_name = "FILE.rsc")]
+    config: PathBuf,
+    /// A port of the router, and its interface; in the order of ether1, ether2 …
+    #[arg(long = "port", required = true, value_name = "[NAME=]BACKEND:INTERFACE")]
+    ports: Vec<PortSpec>,
+    /// What it is called, for `wirespeed console NAME` [default: the file's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Threads that own the interfaces' queues, beside the router's own [default: none, it does all]
+    #[arg(long, value_name = "N", default_value_t = 0,
+          value_parser = clap::value_parser!(u16).range(0..=64))]
+    workers: u16,
+    /// The processors to stay on: the router's, then the workers'
+    #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
+    cores: Vec<usize>,
+    /// The router's files: what its commands read and write [default: it has none]
+    #[arg(long, value_name = "DIRECTORY")]
+    files: Option<PathBuf>,
+    /// Follows the routes of the kernel's main table, as bird or frr make them: by their interfaces
+    /// they become routes by the ports [default: of the namespace the ports' interfaces are in]
+    #[arg(long, value_name = "NAMESPACE", num_args = 0..=1, require_equals = true)]
+    kernel_routes: Option<Option<String>>,
+    /// Only tells what the machine, each interface and each core allow, and what to change
+    #[arg(long)]
+    check: bool,
+    /// With --check: as JSON
+    #[arg(long, requires = "check")]
+    json: bool,
+    /// Also writes `ready` to this open file descriptor
+    #[arg(long, value_name = "FD")]
+    ready_fd: Option<u32>,
+}
+
+/// What it says when it forwards.
+const READY: &str = "ready\n";
+
+pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
+    spec::name_all(&mut arguments.ports).map_err(Failure::Usage)?;
+    let plan = plan(&arguments)?;
+    if arguments.check {
+        return check(&plan, arguments.json);
+    }
+    let environment = |error: std::io::Error| Failure::Environment(error.to_string());
+    let labs = Labs::ours();
+    let labs = labs.map_err(|e| Failure::Environment(format!("where routers are found: {e}")))?;
+    let socket = labs.socket(&plan.name, &plan.name).map_err(environment)?;
+    let interrupt = Interrupt::default();
+    crate::labs::on_signals(&interrupt)?;
+    let asked = interrupt.clone();
+    let standing = labs.stand(&plan.name, move || asked.raise()).map_err(environment)?;
+    let Some(standing) = standing else {
+        let name = &plan.name;
+        let why = format!("{name} is up already; end it (wirespeed lab down {name}) or use --name");
+        return Err(Failure::Failed(why));
+    };
+    let standing = Arc::new(standing);
+    let tell: Tell = {
+        let standing = Arc::downgrade(&standing);
+        Arc::new(move |line| {
+            eprintln!("wirespeed: {line}");
+            if let Some(standing) = standing.upgrade() {
+                standing.log(line);
+            }
+        })
+    };
+    let language = Arc::new(lab::node::language(serve::MENUS));
+    let running = real::start(&plan, &language, tell);
+    let running = running.map_err(|error| failed(&arguments.config, &error))?;
+    let device = Served::new(running.door(), plan.files.clone(), language);
+    let mut server = Server::new(Arc::new(device)).map_err(Failure::Environment)?;
+    server.unix(&socket).map_err(environment)?;
+    for (name, facts) in running.facts() {
+        println!("{name}: {facts}");
+    }
+    standing.announce(&info(&plan, &arguments.config, socket)).map_err(environment)?;
+    ready(&arguments)?;
+    let failure = watch(&running, &interrupt);
+    notify("STOPPING=1");
+    drop(server);
+    let ended = running.stop().map_err(Failure::Failed)?;
+    show(&ended);
+    drop(standing);
+    failure.map_or(Ok(()), |why| Err(Failure::Failed(why)))
+}
+
+/// What the machine allows; an error if the router would not start.
+fn check(plan: &Plan, json: bool) -> Result<(), Failure> {
+    let allowed = port::affinity::allowed();
+    let cores = match &plan.cores[..] {
+        [] => &allowed[..allowed.len().min(plan.workers + 1)],
+        cores => cores,
+    };
+    let report = real::check(&plan.ports, plan.workers, cores);
+    match json {
+        true => println!("{:#}", report.json()),
+        false => print!("{}", report.table()),
+    }
+    match report.stops() {
+        true => Err(Failure::Failed("the router would not start: see STOP above".to_string())),
+        false => Ok(()),
+    }
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    let Arguments { config, ports, name, workers, cores, files, kernel_routes, .. } = arguments;
+    let shown = config.display();
+    let startup = std::fs::read_to_string(config)
+        .map_err(|error| Failure::Environment(format!("reading {shown}: {error}")))?;
+    let stem = || config.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = name.clone().or_else(stem).unwrap_or_default();
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+        return Err(Failure::Usage(format!("{name:?} is no name of a router; give it a --name")));
+    }
+    let workers = usize::from(*workers);
+    Ok(Plan {
+        name,
+        ports: ports.clone(),
+        workers,
+        cores: processors(cores, workers)?,
+        startup,
+        files: files.clone().map_or(Files::none(), Files::of),
+        kernel_routes: kernel_routes.as_ref().map(|namespace| match namespace {
+            None => KernelRoutes::OfPorts,
+            Some(namespace) => KernelRoutes::Of(namespace.clone()),
+        }),
+    })
+}
+
+/// The processors of the router's thread and the workers'.
+fn processors(asked: &[usize], workers: usize) -> Result<Vec<usize>, Failure> {
+    let allowed = port::affinity::allowed();
+    if let Some(cpu) = asked.iter().find(|cpu| !allowed.contains(cpu)) {
+        let text = format!("--cores: this process may not use processor {cpu}, only {allowed:?}");
+        return Err(Failure::Environment(text));
+    }
+    if asked.len() > workers + 1 {
+        let n = workers + 1;
+        let text = format!("--cores: {} processors for {n} threads; see --workers", asked.len());
+        return Err(Failure::Usage(text));
+    }
+    match asked {
+        // One each, if there are enough; else the system does better.
+        [] if workers > 0 && allowed.len() > workers => Ok(allowed[..=workers].to_vec()),
+        _ => Ok(asked.to_vec()),
+    }
+}
+
+fn failed(config: &Path, error: &StartError) -> Failure {
+    match error {
+        StartError::Startup(_) => Failure::Failed(format!("{}:{error}", config.display())),
+        _ => Failure::Environment(error.to_string()),
+    }
+}
+
+/// Says that it forwards, to everybody who wants to know.
+fn ready(arguments: &Arguments) -> Result<(), Failure> {
+    // Whoever started us may be gone already.
+    let _ = std::io::stdout().write_all(READY.as_bytes()).and_then(|()| std::io::stdout().flush());
+    if let Some(fd) = arguments.ready_fd {
+        let file = std::fs::File::options().write(true).open(format!("/proc/self/fd/{fd}"));
+        file.and_then(|mut file| file.write_all(READY.as_bytes()))
+            .map_err(|error| Failure::Environment(format!("--ready-fd {fd}: {error}")))?;
+    }
+    notify("READY=1");
+    Ok(())
+}
+
+/// What systemd wants to be told (`sd_notify(3)`), if it started us.
+fn notify(state: &str) {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    let Some(to) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let name = to.as_encoded_bytes();
+    let address = match name.strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(&to),
+    };
+    // Who cannot be told is not.
+    let _ = address
+        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+}
+
+/// Waits for the end; why, if nobody asked for it.
+fn watch(running: &Running, interrupt: &Interrupt) -> Option<String> {
+    while !interrupt.wait(Duration::from_millis(500)) {
+        if let Some(why) = running.failure() {
+            return Some(why);
+        }
+    }
+    None
+}
+
+fn info(plan: &Plan, config: &Path, socket: PathBuf) -> Info {
+    Info {
+        name: plan.name.clone(),
+        pid: std::process::id(),
+        file: config.canonicalize().unwrap_or(config.to_path_buf()),
+        since: lab::clock::timestamp(),
+        nodes: vec![NodeInfo { name: plan.name.clone(), socket }],
+        hosts: Vec::new(),
+    }
+}
+
+/// The final counters, by name.
+fn show(ended: &Final) {
+    for (name, counts, trouble) in &ended.interfaces {
+        let (rx, tx) = (counts.rx, counts.tx);
+        println!(
+            "{name}: rx-packet={} rx-byte={} rx-drop={} rx-error={} tx-packet={} tx-byte={} \
+             tx-drop={}",
+            rx.packets,
+            rx.bytes,
+            trouble.rx_drop,
+            trouble.rx_error,
+            tx.packets,
+            tx.bytes,
+            trouble.tx_drop
+        );
+    }
+    for (reason, n) in &ended.discards {
+        println!("discarded: {reason} {n}");
+    }
+}

@@ -1,0 +1,187 @@
+//! `wirespeed test`: a plan, run.
+
+use crate::failure::Failure;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::suite::plan::{self, Allowed};
+use lab::suite::{self, Options, Progress};
+use lab::{machine, placement};
+use measure::SuiteResults;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed test plans/rfc2544.toml --quick --html rfc2544.html
+  wirespeed test plans/rfc8219.toml --virtual
+  wirespeed test plans/mikrotik.toml --json results.json
+
+Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
+
+Exit codes: 0 done, 1 failed or interrupted, 2 usage or an impossible plan, 3 environment")]
+pub(crate) struct Arguments {
+    /// The plan: device, traffic, procedures (see plans/)
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+
+    /// Shortened as the plan says: no result by the RFC, and marked as that
+    #[arg(long)]
+    quick: bool,
+
+    /// In virtual time: simulated wires and a modelled processor, the same numbers everywhere
+    #[arg(long = "virtual")]
+    simulated: bool,
+
+    /// Write the whole result to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Draw it as one page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Where random choices start from [default: the plan's]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+
+    /// Let frames go to addresses outside 198.18.0.0/15, though they may leave this machine
+    /// (RFC 6815)
+    #[arg(long)]
+    allow_any_address: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let path = &arguments.plan;
+    let text = read(path, "the plan")?;
+    let allowed = Allowed { any_address: arguments.allow_any_address, external: false };
+    let plan = plan::read(&text, allowed);
+    let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
+    plan.seed = arguments.seed.unwrap_or(plan.seed);
+    let script = match &plan.configuration {
+        Some(file) => read(&path.with_file_name(file), "the device's configuration")?,
+        None => String::new(),
+    };
+    let pair = match (arguments.simulated, placement::pair()) {
+        (true, _) => None,
+        (false, Some(pair)) => Some(pair),
+        (false, None) => {
+            let text = "tester and device need a processor each, and this process may use only \
+                        one: try --virtual, or allow it more (taskset, cgroup)";
+            return Err(Failure::Environment(text.to_string()));
+        }
+    };
+    let interrupt = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // A second one ends the program at once: the first may have come at a bad time.
+        let twice =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, interrupt.clone());
+        let registered = twice.and(signal_hook::flag::register(signal, interrupt.clone()));
+        registered.map_err(|error| Failure::Environment(format!("no signals: {error}")))?;
+    }
+    // Before anything is measured: a result that cannot be written is a result lost.
+    for file in arguments.json.iter().chain(&arguments.html) {
+        let opened = std::fs::File::options().create(true).append(true).open(file);
+        opened.map_err(|error| {
+            Failure::Environment(format!("cannot write to {}: {error}", file.display()))
+        })?;
+    }
+    let environment = crate::bench::in_memory(plan.seed);
+    let quick = arguments.quick;
+    let options = Options { text, script, quick, pair, interrupt, environment };
+    let (plan, scaling) = suite::scaled(&plan, &options);
+    if pair.is_some() && !machine::missing_features().is_empty() {
+        let missing = machine::missing_features().join(", ");
+        return Err(Failure::Environment(format!("this processor lacks {missing}: build it here")));
+    }
+    let mut shown = Shown::new(suite::run::cells(&plan));
+    let results = suite::run(&plan, scaling, &options, |progress| shown.show(&progress));
+    drop(shown);
+    finish(arguments, &results, options.interrupt.load(Ordering::Relaxed))
+}
+
+/// Prints first, then writes: whatever a disk does, the figures are there.
+fn finish(arguments: &Arguments, results: &SuiteResults, interrupted: bool) -> Result<(), Failure> {
+    print!("{}", report::suite::render(results));
+    let mut failed = vec![];
+    let mut write = |path: &Option<PathBuf>, what: &str, text: Result<String, String>| {
+        let Some(path) = path else { return };
+        let written =
+            text.and_then(|text| std::fs::write(path, text).map_err(|error| error.to_string()));
+        match written {
+            Ok(()) => eprintln!("{what} written to {}", path.display()),
+            Err(error) => failed.push(format!("cannot write {}: {error}", path.display())),
+        }
+    };
+    let json = report::suite::write(results).map_err(|error| error.to_string());
+    write(&arguments.json, "results", json);
+    write(&arguments.html, "page", Ok(report::html::suite_page(results)));
+    let faults = results.faults();
+    if !failed.is_empty() {
+        let text = format!("{}; the figures are printed above", failed.join("; "));
+        return Err(Failure::Environment(text));
+    }
+    if !faults.is_empty() {
+        return Err(Failure::Failed(format!("these numbers cannot be: {}", faults.join("; "))));
+    }
+    match &results.incomplete_because {
+        Some(_) if interrupted => Err(Failure::Failed("interrupted: incomplete".to_string())),
+        Some(why) => Err(Failure::Failed(format!("incomplete: {why}"))),
+        None => Ok(()),
+    }
+}
+
+fn read(path: &Path, what: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::Environment(format!("cannot read {what} in {}: {error}", path.display()))
+    })
+}
+
+/// A bar on a terminal, lines elsewhere.
+struct Shown {
+    bar: Option<ProgressBar>,
+    done: usize,
+    n: usize,
+}
+
+impl Shown {
+    fn new(n: usize) -> Shown {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(n as u64);
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Shown { bar, done: 0, n }
+    }
+
+    fn show(&mut self, progress: &Progress<'_>) {
+        match (progress, &self.bar) {
+            (Progress::Begin { configuration, frame, procedure }, Some(bar)) => {
+                bar.set_message(format!("{configuration}, {frame} byte, {procedure}"));
+            }
+            (Progress::Begin { .. }, None) => {}
+            (Progress::Done(_), Some(bar)) => bar.inc(1),
+            (Progress::Done(cell), None) => {
+                self.done += 1;
+                let first = cell.figures.first().map_or(String::new(), report::suite::figure);
+                eprintln!(
+                    "[{}/{}] {}, {} byte, {}: {first}",
+                    self.done, self.n, cell.configuration, cell.frame_size, cell.procedure
+                );
+            }
+        }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Two hosts and a router's process, each in a network namespace without a name.
+//!
+//! Nothing is left behind: the namespaces and the processes in them end with the test.
+
+// A routing daemon.
+pub(crate) mod bird;
+
+use port::linux::Namespace;
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const CONFIG: &str = "
+/system identity set name=edge
+/ip address
+add address=10.0.1.1/24 interface=ether1
+add address=10.0.2.1/24 interface=ether2
+";
+
+pub(crate) struct Rig {
+    pub(crate) a: Namespace,
+    pub(crate) r: Namespace,
+    pub(crate) b: Namespace,
+    home: PathBuf,
+    child: Option<Child>,
+    out: Said,
+    err: Said,
+    /// Up to where it was heard.
+    heard: Cell<usize>,
+}
+
+/// What a process has written so far.
+#[derive(Clone, Default)]
+struct Said(Arc<(Mutex<String>, Condvar)>);
+
+impl Said {
+    fn listen(&self, from: impl Read + Send + 'static) {
+        let said = self.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(from).lines().map_while(Result::ok) {
+                said.0.0.lock().unwrap().push_str(&(line + "\n"));
+                said.0.1.notify_all();
+            }
+        });
+    }
+
+    fn text(&self) -> String {
+        self.0.0.lock().unwrap().clone()
+    }
+
+    /// Waits for these words, said after place `from`; where they end.
+    fn wait(&self, words: &str, from: usize) -> Option<usize> {
+        let said = self.0.0.lock().unwrap();
+        let until = |said: &mut String| !said[from..].contains(words);
+        let (said, _) = self.0.1.wait_timeout_while(said, PATIENCE, until).unwrap();
+        said[from..].find(words).map(|at| from + at + words.len())
+    }
+}
+
+impl Rig {
+    /// `None`, said on standard error, where there are no rights for it (except when `CI` is set:
+    /// then it panics).
+    pub(crate) fn new(test: &str) -> Option<Rig> {
+        let all = (Namespace::new(), Namespace::new(), Namespace::new());
+        let (a, r, b) = match all {
+            (Ok(a), Ok(r), Ok(b)) => (a, r, b),
+            (Err(unavailable), ..) | (_, Err(unavailable), _) | (.., Err(unavailable)) => {
+                assert!(std::env::var_os("CI").is_none(), "{unavailable}");
+                eprintln!("skipped: {unavailable}");
+                return None;
+            }
+        };
+        let home = std::env::temp_dir().join(format!("ws-router-{test}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&home);
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::write(home.join("edge.rsc"), CONFIG).unwrap();
+        let (out, err) = (Said::default(), Said::default());
+        let rig = Rig { a, r, b, home, child: None, out, err, heard: Cell::new(0) };
+        rig.connect_a();
+        rig.connect(&rig.b, "b0", "eth2", "10.0.2");
+        Some(rig)
+    }
+
+    pub(crate) fn connect_a(&self) {
+        self.connect(&self.a, "a0", "eth1", "10.0.1");
+    }
+
+    /// Another namespace in host a's place; the old one is gone.
+    pub(crate) fn renew_a(&mut self) {
+        self.a = Namespace::new().unwrap();
+    }
+
+    fn connect(&self, host: &Namespace, near: &str, far: &str, net: &str) {
+        let quiet = |name: &str| {
+            format!(
+                "sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1
+                 ethtool -K {name} tx off tso off gso off gro off
+                 ip link set {name} up"
+            )
+        };
+        let there = self.r.path();
+        let pair = format!(
+            "ip link add name {near} numrxqueues 1 numtxqueues 1 type veth \
+             peer name {far} numrxqueues 1 numtxqueues 1 netns {}",
+            there.display()
+        );
+        sh(host, &format!("{pair}\n{}\nip address add {net}.2/24 dev {near}", quiet(near)));
+        sh(&self.r, &quiet(far));
+        sh(host, &format!("ip route add default via {net}.1"));
+    }
+
+    fn command(&self, wrapper: &[&str]) -> Command {
+        let program = env!("CARGO_BIN_EXE_wirespeed");
+        let words: Vec<&str> = wrapper.iter().copied().chain([program]).collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).env("XDG_RUNTIME_DIR", &self.home);
+        command
+    }
+
+    pub(crate) fn config(&self) -> String {
+        self.home.join("edge.rsc").to_str().unwrap().to_string()
+    }
+
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.home.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_string()
+    }
+
+    /// Starts the router and waits until it forwards.
+    pub(crate) fn start(&mut self, arguments: &[&str]) {
+        (self.out, self.err) = (Said::default(), Said::default());
+        let mut command = self.command(&[]);
+        command.args(["router", &self.config()]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.r.spawn(command).unwrap();
+        self.out.listen(child.stdout.take().unwrap());
+        self.err.listen(child.stderr.take().unwrap());
+        self.child = Some(child);
+        self.heard.set(0);
+        let ready = self.out.wait("ready\n", 0);
+        assert!(ready.is_some(), "it is not ready\n{}", self.all());
+    }
+
+    /// Runs another one to its end in the router's namespace: its exit code, and what it says.
+    pub(crate) fn wirespeed(&self, arguments: &[&str]) -> (i32, String) {
+        self.wrapped(&[], arguments)
+    }
+
+    fn wrapped(&self, wrapper: &[&str], arguments: &[&str]) -> (i32, String) {
+        let mut command = self.command(wrapper);
+        command.args(arguments);
+        let output = self.r.output(command).unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    pub(crate) fn wirespeed_says(&self, arguments: &[&str], code: i32, expected: &str) {
+        self.wrapped_says(&[], arguments, code, expected);
+    }
+
+    pub(crate) fn wrapped_says(&self, by: &[&str], words: &[&str], code: i32, expected: &str) {
+        let (got, text) = self.wrapped(by, words);
+        let words = [by, words].concat().join(" ");
+        assert!(got == code && text.contains(expected), "{words}: exit {got}\n{text}");
+    }
+
+    /// Types a line at the router's console.
+    pub(crate) fn console(&mut self, line: &str) -> String {
+        let script = self.file("line.rsc", line);
+        let (code, text) = self.wirespeed(&["console", "edge", &script]);
+        assert_eq!(code, 0, "{line}\n{text}\n{}", self.all());
+        text
+    }
+
+    /// Waits until a line at the console prints this.
+    pub(crate) fn console_comes_to(&mut self, line: &str, expected: &str) {
+        let mut text = String::new();
+        for _ in 0..PATIENCE.as_millis() / 100 {
+            text = self.console(line);
+            if text.trim() == expected {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("{line}: {text} is not {expected}\n{}", self.all());
+    }
+
+    /// Where this test's files are.
+    pub(crate) fn home(&self) -> &std::path::Path {
+        &self.home
+    }
+
+    /// So many packets there and back, host to host; the first may wait for addresses.
+    pub(crate) fn pings(&self, n: usize) {
+        let words = format!("ping -q -c 1 -w 10 10.0.2.2 && ping -q -i 0.05 -c {n} -w 10 10.0.2.2");
+        let mut command = Command::new("sh");
+        command.args(["-c", &words]);
+        let output = self.a.output(command).unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}\n{}", self.all());
+    }
+
+    /// The other port goes on.
+    pub(crate) fn still_answers_b(&self) {
+        sh(&self.b, "ping -q -c 2 -i 0.05 -w 5 10.0.2.1");
+    }
+
+    /// Packets as fast as they come back, until it is ended.
+    pub(crate) fn load(&self) -> Load {
+        let mut command = Command::new("ping");
+        command.args(["-q", "-f", "-s", "1000", "10.0.2.2"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Load(self.a.spawn(command).unwrap())
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// Waits for the router's end: its exit code.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let mut child = self.child.take().unwrap();
+        for _ in 0..PATIENCE.as_millis() / 10 {
+            if let Some(status) = child.try_wait().unwrap() {
+                // What it said last is read by now, or soon.
+                std::thread::sleep(Duration::from_millis(50));
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.kill();
+        panic!("it does not end\n{}", self.all());
+    }
+
+    /// Waits until the router says so, after what it was heard to say before.
+    pub(crate) fn says(&self, words: &str) {
+        match self.err.wait(words, self.heard.get()) {
+            Some(end) => self.heard.set(end),
+            None => panic!("it does not say {words:?}\n{}", self.all()),
+        }
+    }
+
+    pub(crate) fn out(&self) -> String {
+        self.out.text()
+    }
+
+    pub(crate) fn all(&self) -> String {
+        let links = sh(&self.r, "ip -s link");
+        format!("--- out\n{}--- err\n{}--- links\n{links}", self.out.text(), self.err.text())
+    }
+
+    /// A final counter.
+    pub(crate) fn counter(&self, interface: &str, name: &str) -> u64 {
+        let out = self.out();
+        let line = out.lines().find(|line| line.starts_with(&format!("{interface}: rx-packet=")));
+        let words = line.into_iter().flat_map(str::split_whitespace);
+        let mut value = words.filter_map(|word| word.strip_prefix(&format!("{name}=")));
+        value.next().and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{out}"))
+    }
+
+    pub(crate) fn nothing_is_attached(&self) {
+        let links = sh(&self.r, "ip -d link");
+        assert!(!links.contains("xdp"), "{links}");
+    }
+
+    /// The kernel has its interfaces back.
+    pub(crate) fn the_kernel_works(&self) {
+        sh(&self.r, "ip address add 10.0.1.9/24 dev eth1");
+        sh(&self.a, "ping -q -c 1 -w 5 10.0.1.9");
+        sh(&self.r, "ip address del 10.0.1.9/24 dev eth1");
+    }
+}
+
+/// A process that ends when this is dropped.
+pub(crate) struct Load(Child);
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+/// Runs a shell's words in a namespace and returns what they print.
+///
+/// # Panics
+/// If they fail.
+pub(crate) fn sh(namespace: &Namespace, words: &str) -> String {
+    let mut command = Command::new("sh");
+    command.args(["-ec", words]);
+    let output = namespace.output(command).unwrap_or_else(|error| panic!("{words}: {error}"));
+    let [out, err] =
+        [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
+    assert!(output.status.success(), "{words}: {}\n{out}{err}", output.status);
+    out
+}

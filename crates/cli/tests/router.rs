@@ -1,0 +1,317 @@
+//! `wirespeed router` on real interfaces, in namespaces of its own: what it does when all is well, and
+//! when it is not.
+//!
+//! ```text
+//!  host a ── a0 ══ eth1 ── router ── eth2 ══ b0 ── host b
+//!  10.0.1.2      10.0.1.1         10.0.2.1     10.0.2.2
+//! ```
+#![cfg(target_os = "linux")]
+
+// The namespaces, the hosts, the router's process.
+mod rig;
+
+use port::linux::Namespace;
+use rig::bird::Bird;
+use rig::{Rig, sh};
+
+/// Two ports by AF_XDP.
+const XDP: &[&str] = &["--port", "ether1=xdp:eth1", "--port", "ether2=xdp:eth2"];
+
+#[test]
+fn it_forwards_is_reached_and_ends_when_asked() {
+    let mixed = &["--port", "ether1=packet:eth1", "--port", "xdp:eth2", "--workers", "2"];
+    let workers = [XDP, &["--workers", "1"]].concat();
+    for (name, ports) in [("one", XDP), ("two", &workers), ("mixed", mixed)] {
+        let Some(mut rig) = Rig::new(name) else { return };
+        rig.start(ports);
+        assert!(rig.out().contains("ether1: eth1"), "{}", rig.out());
+        rig.pings(5);
+        let stats = rig.console("/interface print stats");
+        assert!(stats.contains("ether1") && stats.contains("ether2"), "{stats}");
+        let listed = rig.wirespeed(&["lab", "list"]);
+        assert!(listed.1.contains("router edge is up since"), "{}", listed.1);
+        rig.wirespeed_says(
+            &["router", &rig.config(), "--port", "xdp:eth1"],
+            1,
+            "edge is up already",
+        );
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        for line in ["ether1: rx-packet=", "ether2: rx-packet="] {
+            assert!(rig.out().contains(line), "{}", rig.all());
+        }
+        rig.nothing_is_attached();
+        // `lab down` ends it as well.
+        rig.start(XDP);
+        let (code, text) = rig.wirespeed(&["lab", "down", "edge"]);
+        assert_eq!((code, rig.ended()), (0, Some(0)), "{text}{}", rig.all());
+    }
+}
+
+#[test]
+fn what_is_killed_under_load_leaves_nothing() {
+    let Some(mut rig) = Rig::new("kill") else { return };
+    rig.start(XDP);
+    let load = rig.load();
+    rig.pings(2);
+    rig.signal("KILL");
+    assert_eq!(rig.ended(), None);
+    drop(load);
+    rig.nothing_is_attached();
+    rig.the_kernel_works();
+    // Its place, its lock and its interfaces are free.
+    rig.start(XDP);
+    rig.pings(2);
+    let load = rig.load();
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    drop(load);
+    rig.nothing_is_attached();
+    rig.the_kernel_works();
+}
+
+#[test]
+fn links_go_down_and_up_under_load() {
+    let Some(mut rig) = Rig::new("links") else { return };
+    rig.start(XDP);
+    let load = rig.load();
+    rig.pings(2);
+    sh(&rig.a, "ip link set a0 down");
+    rig.says("ether1: the link of eth1 is down: its wire does not carry");
+    rig.still_answers_b();
+    let routes = rig.console("/ip route print where active");
+    assert!(routes.contains("10.0.2.0/24") && !routes.contains("10.0.1.0/24"), "{routes}");
+    sh(&rig.a, "ip link set a0 up; ip route replace default via 10.0.1.1");
+    rig.says("ether1: the link of eth1 is up");
+    rig.pings(2);
+    sh(&rig.r, "ip link set eth2 down");
+    rig.says("ether2: the link of eth2 is down: it is switched off");
+    sh(&rig.r, "ip link set eth2 up");
+    rig.says("ether2: the link of eth2 is up");
+    rig.pings(2);
+    sh(&rig.r, "ip link set eth1 mtu 1400");
+    rig.says("ether1: the mtu of eth1 is 1400, it was 1500");
+    drop(load);
+    let refused = sh(&rig.b, "ping -c 1 -w 5 -s 1400 -M do 10.0.1.2 || true");
+    assert!(refused.contains("Frag needed") && refused.contains("1400"), "{refused}");
+    assert_eq!(rig.console(":put [/interface get ether1 link-downs]").trim(), "1");
+    let log = rig.console("/log print");
+    assert!(log.contains("the link of eth1 is down"), "{log}");
+}
+
+#[test]
+fn interfaces_and_namespaces_that_go_are_taken_up_again() {
+    for more in [&[][..], &["--workers", "1"]] {
+        let Some(mut rig) = Rig::new("gone") else { return };
+        rig.start(&[XDP, more].concat());
+        let load = rig.load();
+        rig.pings(2);
+        sh(&rig.a, "ip link del a0");
+        rig.says("ether1: the interface eth1 is gone");
+        rig.still_answers_b();
+        drop(load);
+        rig.connect_a();
+        rig.says("ether1: open again: eth1");
+        rig.pings(2);
+        // A namespace takes its end of the cable with it, and so the other one.
+        rig.renew_a();
+        rig.says("ether1: the interface eth1 is gone");
+        rig.still_answers_b();
+        rig.connect_a();
+        rig.says("ether1: open again: eth1");
+        rig.pings(2);
+        rig.signal("INT");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_and_nothing_is_touched() {
+    let Some(mut rig) = Rig::new("refused") else { return };
+    let config = rig.file("empty.rsc", "");
+    let wrong = rig.file("wrong.rsc", "/ip address\nadd adress=1.1.1.1\n");
+    let port = &["--port", "xdp:eth1"];
+    let with = |config: &str, more: &[&str]| -> Vec<String> {
+        ["router", config].iter().chain(more).map(|word| (*word).to_string()).collect()
+    };
+    for (words, code, expected) in [
+        (with(&wrong, port), 1, "wrong.rsc:2:5: expected end of command"),
+        (with("nosuch.rsc", port), 3, "reading nosuch.rsc"),
+        (with(&config, &["--port", "eth1"]), 2, "a port is NAME=BACKEND:INTERFACE"),
+        (with(&config, &["--port", "xdp:eth9"]), 3, "ether1: cannot look at the interface eth9"),
+        (with(&config, &["--port", "xdp:lo"]), 3, "it has no MAC address; take an Ethernet"),
+        (with(&config, &["--port", "xdp:eth1@nosuch"]), 3, "namespace nosuch: No such file"),
+        (with(&config, &["--port", "xdp:eth1", "--port", "xdp:eth1"]), 2, "the same interface"),
+        (with(&config, &["--port", "xdp:eth1,queues=7"]), 3, "ethtool -L eth1 combined 7"),
+        (with(&config, &["--port", "xdp:eth1", "--cores", "9999"]), 3, "processor 9999"),
+    ] {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        rig.wirespeed_says(&words, code, expected);
+        rig.nothing_is_attached();
+    }
+    // Root in name only.
+    let without = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
+    let words = [&["router", &config][..], XDP].concat();
+    rig.wrapped_says(&without, &words, 3, "run as root");
+    let little =
+        ["prlimit", "--memlock=65536", "setpriv", "--bounding-set=-ipc_lock,-sys_resource"];
+    rig.wrapped_says(&little, &words, 3, "memory");
+    rig.nothing_is_attached();
+    // In use.
+    rig.start(XDP);
+    let again = [&["router", &config][..], XDP, &["--name", "other"]].concat();
+    rig.wirespeed_says(&again, 3, "cannot take the interface eth1 for this router: process ");
+    rig.pings(2);
+}
+
+/// A process that stops reading: what comes meanwhile is lost, and counted; then it goes on.
+#[test]
+fn a_stopped_router_counts_what_it_lost_and_goes_on() {
+    for more in [&[][..], &["--workers", "1"]] {
+        let Some(mut rig) = Rig::new("stopped") else { return };
+        let ports = &["--port", "xdp:eth1,ring=64", "--port", "xdp:eth2,ring=64"];
+        rig.start(&[ports, more].concat());
+        rig.pings(2);
+        rig.signal("STOP");
+        sh(&rig.a, "ping -q -f -l 1500 -c 1500 -W 1 10.0.2.2 || true");
+        rig.signal("CONT");
+        rig.pings(3);
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        let lost = rig.counter("ether1", "rx-drop");
+        let (rx, tx) = (rig.counter("ether1", "rx-packet"), rig.counter("ether2", "tx-packet"));
+        // 64 in the rings, some requests for addresses; the others were lost.
+        assert!(lost > 1000 && rx + lost >= 1500, "{}", rig.all());
+        assert!(tx <= rx + 10, "{}", rig.all());
+    }
+}
+
+/// `--check` tells what there is, by exit code too, and leaves everything as it was.
+#[test]
+fn a_check_tells_and_touches_nothing() {
+    let Some(mut rig) = Rig::new("check") else { return };
+    let before = sh(&rig.r, "ethtool -k eth1; ethtool -l eth1");
+    let config = rig.config();
+    let words = |more: &[&str]| [&["router", &config], XDP, &["--check"], more].concat().join(" ");
+    let check = |rig: &Rig, more: &[&str]| {
+        let words = words(more);
+        rig.wirespeed(&words.split(' ').collect::<Vec<_>>())
+    };
+    let (code, text) = check(&rig, &[]);
+    assert_eq!(code, 0, "{text}");
+    for words in ["CAP_NET_ADMIN", "ether1", "native XDP", "queues", "steal"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let (code, text) = check(&rig, &["--json", "--port", "packet:no-such-if"]);
+    assert!(
+        code == 1 && text.contains("\"stops\": true") && text.contains("No such device"),
+        "{text}"
+    );
+    rig.nothing_is_attached();
+    assert_eq!(sh(&rig.r, "ethtool -k eth1; ethtool -l eth1"), before);
+    // While a router has the interfaces, they are not to be had.
+    rig.start(XDP);
+    let (code, text) = check(&rig, &[]);
+    assert!(code == 1 && text.contains("has it") && text.contains("attached already"), "{text}");
+    rig.pings(2);
+}
+
+/// Where bird's routes lead, in the kernel's table; the sessions are on a cable of their own.
+const MANAGEMENT: &str = "
+ip link set lo up
+ip address add 10.0.1.1/24 dev eth1
+ip address add 10.0.2.1/24 dev eth2
+ip link add name mgmt type veth peer name mgmt netns PEER
+ip address add 192.168.9.1/30 dev mgmt
+ip link set mgmt up
+";
+const NEAR: &str = "
+router id 192.168.9.1;
+protocol device { scan time 1; }
+protocol direct { ipv4; }
+protocol kernel {
+    ipv4 { import none; export filter { if source = RTS_BGP then accept; reject; }; };
+}
+protocol bgp peer {
+    local 192.168.9.1 as 65000;
+    neighbor 192.168.9.2 as 65000;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import all; export none; };
+}
+";
+const FAR: &str = "
+router id 192.168.9.2;
+protocol device { scan time 1; }
+protocol static learnt { ipv4; ROUTES }
+protocol bgp peer {
+    local 192.168.9.2 as 65000;
+    neighbor 192.168.9.1 as 65000;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import none; export filter { bgp_next_hop = 10.0.2.2; accept; }; };
+}
+";
+
+#[test]
+fn a_routing_daemon_drives_the_fib() {
+    const ROUTES: usize = 300;
+    let Some(mut rig) = Rig::new("bird") else { return };
+    let far = Namespace::new().unwrap();
+    sh(&rig.r, &MANAGEMENT.replace("PEER", &far.path().display().to_string()));
+    sh(&far, "ip address add 192.168.9.2/30 dev mgmt; ip link set mgmt up");
+    sh(&rig.b, "ip link set lo up; ip address add 172.16.7.1/32 dev lo");
+    sh(&rig.r, "ip route add 10.66.0.0/16 via 10.0.1.2; ip route add 10.65.0.0/16 via 192.168.9.2");
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    rig.says("1 of the kernel's routes leads by no port of the router: left out");
+    rig.pings(1);
+    let routes =
+        (0..ROUTES).map(|n| format!("route 172.{}.{}.0/24 blackhole;", 16 + n / 256, n % 256));
+    let routes: String = routes.collect();
+    let there = Bird::start(&far, rig.home(), "far", &FAR.replace("ROUTES", &routes));
+    let here = Bird::start(&rig.r, rig.home(), "near", NEAR);
+    let active = "/ip route print count-only where dynamic active !connect distance=20";
+    let all = "/ip route print count-only where dynamic !connect distance=20";
+    let n = ROUTES.to_string();
+    rig.console_comes_to(active, &n);
+    assert!(here.says("show protocols peer").contains("Established"));
+    let ping = "ping -q -c 3 -i 0.05 -w 10 172.16.7.1";
+    sh(&rig.a, ping);
+
+    // What the kernel has besides.
+    sh(
+        &rig.r,
+        "ip route add blackhole 10.67.0.0/16
+         ip route add 10.68.0.0/16 nexthop via 10.0.1.2 weight 2 nexthop via 10.0.2.2",
+    );
+    rig.console_comes_to("/ip route print count-only where dynamic static", "3");
+    let text = rig.console("/ip route print where dynamic static");
+    let mut rows: Vec<String> = text
+        .lines()
+        .skip(3)
+        .map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+        .collect();
+    rows.sort();
+    let expected = [
+        "ADS 10.66.0.0/16 10.0.1.2 1",
+        "ADS 10.68.0.0/16 10.0.1.2,10.0.1.2,10.0.2.2 1",
+        "ADSB 10.67.0.0/16 1",
+    ];
+    assert_eq!(rows, expected, "{text}");
+
+    // A link takes its routes out of use, and gives them back.
+    sh(&rig.b, "ip link set b0 down");
+    rig.console_comes_to(active, "0");
+    assert_eq!(rig.console(all).trim(), n);
+    sh(&rig.b, "ip link set b0 up; ip route replace default via 10.0.2.1");
+    rig.console_comes_to(active, &n);
+    sh(&rig.a, ping);
+
+    there.says("disable learnt");
+    rig.console_comes_to(all, "0");
+    let refused = sh(&rig.a, "ping -c 1 -w 5 172.16.7.1 || true");
+    assert!(refused.contains("Net Unreachable"), "{refused}");
+    there.says("enable learnt");
+    rig.console_comes_to(active, &n);
+    sh(&rig.a, ping);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}

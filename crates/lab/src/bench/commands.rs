@@ -1,0 +1,71 @@
+//! What is typed to make a device of the kernel, and kept: the result shows every command as it was
+//! run.
+//!
+//! ```text
+//! run("ip address add 198.18.0.1/24 dev d0") ─► a process in the namespace ─► kept, if it worked
+//! ```
+//!
+//! Words are split at blanks; there is no shell, so nothing is expanded or quoted.
+
+use super::BenchError;
+use port::linux::Namespace;
+use std::process::Command;
+
+/// Runs commands in a namespace, and keeps them.
+pub struct Commands<'a> {
+    namespace: &'a Namespace,
+    /// Those that were run and worked, in order.
+    pub ran: Vec<String>,
+}
+
+impl<'a> Commands<'a> {
+    /// None run yet.
+    pub fn new(namespace: &'a Namespace) -> Commands<'a> {
+        Commands { namespace, ran: Vec::new() }
+    }
+
+    /// Runs one, and keeps it.
+    ///
+    /// # Errors
+    /// [`BenchError::Command`], with what it printed.
+    pub fn run(&mut self, words: &str) -> Result<(), BenchError> {
+        ask(self.namespace, words)?;
+        self.ran.push(words.to_string());
+        Ok(())
+    }
+
+    /// Runs one that is not worth keeping as it is, and keeps `said` instead: what a reader would
+    /// type.
+    ///
+    /// # Errors
+    /// As of [`run`](Self::run).
+    pub fn run_as(&mut self, words: &str, said: impl Into<String>) -> Result<(), BenchError> {
+        ask(self.namespace, words)?;
+        self.ran.push(said.into());
+        Ok(())
+    }
+}
+
+/// Runs a command in a namespace and returns what it prints.
+///
+/// # Errors
+/// [`BenchError::Command`]: it cannot be started, or it failed.
+pub fn ask(namespace: &Namespace, words: &str) -> Result<String, BenchError> {
+    let failed = |said: String| BenchError::Command(words.to_string(), said);
+    let mut split = words.split_whitespace();
+    let Some(program) = split.next() else { return Err(failed("no command".to_string())) };
+    let mut command = Command::new(program);
+    command.args(split);
+    let output = namespace.output(command).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => failed(format!("there is no program {program}")),
+        _ => failed(error.to_string()),
+    })?;
+    let [out, err] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if output.status.success() {
+        return Ok(out);
+    }
+    let said = if err.trim().is_empty() { out } else { err };
+    let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it failed");
+    Err(failed(first.trim().to_string()))
+}

@@ -1,0 +1,399 @@
+//! Whatever is connected to two interfaces of this machine: a box at the end of two cables.
+//!
+//! ```text
+//!  Tester ══ eth1 ────── cable ────── [ ? ] ────── cable ────── eth2 ══ Tester
+//!         ARP: who has 198.18.0.1? ─►      ◄─ who has 198.18.0.107? I have
+//! ```
+//!
+//! It is set up by its owner, for the row he names: nothing is known of it but what comes back. Our
+//! hosts ask for its addresses, and answer when it asks for theirs, during trials, too.
+//!
+//! What the tester can do by itself is not seen with a device in the way: it is measured through two
+//! veths of this machine, by the same backends, and the result says so. A cable from one interface
+//! to the other, and [`External::patch`], measures it on the interfaces themselves.
+//!
+//! The interfaces are the tester's while this runs: by AF_XDP, the machine itself gets nothing from
+//! them. Their settings stay as they are.
+//! Missing: **a full table's traffic**, **TAP**, **several queues for sending**.
+
+use super::patch::Patch;
+use super::veth::Rig;
+use super::wired::{Job, RealPort, no_setup};
+use super::{BenchError, Progress, REPEATS, no_drop};
+use crate::clock::Clock;
+use crate::net::Net;
+use crate::real::PortSpec;
+use crate::real::open::{self, Opened};
+use crate::real::spec::{Backend, Options};
+use crate::tester::{Behind, Tester};
+use crate::traffic::tester_mac;
+use crate::two_cores::{Bench, Ran};
+use measure::result::Medium;
+use measure::trial::Outcome;
+use measure::{Measured, Mode, Results};
+use port::linux::Unavailable;
+use port::linux::interface::Interface;
+use port::{Batch, Pool, Port, PortCounters, Slab};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use wire::arp::{ArpMessage, Operation};
+use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate, craft};
+
+/// What it is called in results.
+pub const DEVICE: &str = "external";
+/// And where the interfaces are connected with each other.
+pub const PATCH: &str = "no device, a cable";
+
+/// What is connected, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct External {
+    /// The interfaces.
+    pub ports: [PortSpec; 2],
+    /// Our hosts, and its addresses.
+    pub net: Net,
+    /// There is no device: a cable from one to the other.
+    pub patch: bool,
+}
+
+/// How long a frame may take through it that is not overloaded.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long an interface may take to find its cable's other end, once it is opened.
+const LINK: Duration = Duration::from_secs(10);
+
+/// Frames for each queue: its rings, and what is under way.
+const FRAMES: usize = 1 << 13;
+
+/// Measures all rows.
+///
+/// # Errors
+/// [`BenchError`].
+pub(super) fn measure(
+    external: &External,
+    job: &Job<'_>,
+    results: &mut Results,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), BenchError> {
+    let name = if external.patch { PATCH } else { DEVICE };
+    let mut setup = no_setup(name, job.configuration);
+    for &frame in &job.plan.sizes {
+        progress(Progress::Begin(name, job.configuration, frame));
+        let alone = if external.patch { None } else { Some(alone(external, job, frame)?) };
+        let mut ends = Ends::open(&external.ports, external.net)?;
+        let told = external.patch.then(|| [tester_mac(1), tester_mac(0)]);
+        let gateways = ends.prepare(job, frame, told)?;
+        let highest = ends.highest(job)?;
+        let rate = highest.trial.forwarding_rate();
+        let most = PacketRate(alone.unwrap_or(rate).0.max(rate.0));
+        let no_drop = no_drop(rate, most, highest.trial, |load| {
+            Ok(ends.trial(job, Some(load), job.plan.short())?.trial)
+        })?;
+        let row = Measured {
+            device: name.to_string(),
+            mode: job.configuration.mode,
+            configuration: job.configuration.name.to_string(),
+            frame,
+            cores: if job.plan.pair.is_some() { 2 } else { 1 },
+            trial: highest.trial,
+            router_time: None,
+            fast_path_share: None,
+            wire: ends.wire,
+            no_drop,
+            tester: Some(most),
+            latency: highest.latency,
+            medium: medium(external, job),
+            environment: job.environment.clone(),
+        }
+        .row();
+        progress(Progress::Done(&row));
+        results.rows.push(row);
+        setup.witness = witness(external, &ends, gateways);
+    }
+    results.setups.push(setup);
+    Ok(())
+}
+
+/// What is known of it, and of how it was measured.
+fn witness(external: &External, ends: &Ends, gateways: Option<[MacAddr; 2]>) -> Vec<String> {
+    let mut witness: Vec<String> = ends.opened.iter().map(|opened| opened.facts.clone()).collect();
+    if let Some(macs) = gateways {
+        let all = external.net.gateways.into_iter().zip(macs);
+        witness.extend(all.map(|(ip, mac)| format!("{} is at {mac}", Ipv4Addr::from(ip))));
+    }
+    witness.push(match external.patch {
+        true => "the tester alone: these interfaces, a cable between them".to_string(),
+        false => "set up by its owner; the tester alone was measured through veths of this \
+                  machine, not on these interfaces"
+            .to_string(),
+    });
+    witness
+}
+
+fn medium(external: &External, job: &Job<'_>) -> Medium {
+    let [a, b] = &external.ports;
+    let who = |spec: &PortSpec| match spec.backend {
+        Backend::Xdp => "AF_XDP",
+        Backend::Packet => "AF_PACKET",
+        Backend::Tap => "TAP",
+    };
+    let user = match (who(a), who(b)) {
+        (a, b) if a == b => format!("user space, {a}"),
+        (a, b) => format!("user space, {a} and {b}"),
+    };
+    let placement = job.plan.pair.map(|pair| format!("tester on processor {}", pair.tester));
+    Medium {
+        wire: format!("{a}, {b}"),
+        generator: user.clone(),
+        receiver: user,
+        placement: placement.unwrap_or_default(),
+    }
+}
+
+/// What the tester does by itself, by the same backends: through two veths and nothing between.
+fn alone(external: &External, job: &Job<'_>, frame: FrameLen) -> Result<PacketRate, BenchError> {
+    let rig = Rig::new(job.plan.pair)?;
+    let _patch = Patch::new(&rig)?;
+    let paths = rig.tester_ends().map(|(namespace, end)| (namespace.path(), end));
+    let mut ports = external.ports.clone();
+    for (spec, (path, end)) in ports.iter_mut().zip(paths) {
+        spec.interface = end.to_string();
+        spec.namespace = Some(path.display().to_string());
+        // A veth here has one queue, and no way without a copy.
+        spec.options = Options { queues: None, copy: None, ..spec.options };
+    }
+    let mut ends = Ends::open(&ports, external.net)?;
+    ends.prepare(job, frame, Some([tester_mac(1), tester_mac(0)]))?;
+    let mut rate = 0.0f64;
+    // What it did once it can do, however busy the machine was the other times.
+    for _ in 0..3 {
+        let ran = ends.trial(job, None, job.plan.short())?;
+        rate = rate.max(ran.trial.forwarding_rate().0);
+    }
+    Ok(PacketRate(rate))
+}
+
+/// The tester at two interfaces.
+struct Ends {
+    tester: Tester<RealPort>,
+    /// What must not be let go.
+    opened: Vec<Opened>,
+    /// Both directions together, where the interfaces tell.
+    wire: Option<BitRate>,
+    clock: Clock,
+}
+
+impl Ends {
+    fn open(specs: &[PortSpec; 2], net: Net) -> Result<Ends, BenchError> {
+        let mut queues = 0;
+        for spec in specs {
+            queues += open::look(spec)?.queues.max(1) as usize;
+        }
+        let slab = Slab::new((queues * FRAMES).min(1 << 18)).map_err(BenchError::Slab)?;
+        let (mut opened, mut wires, mut slowest) = (Vec::new(), Vec::new(), Some(u32::MAX));
+        for (port, spec) in specs.iter().enumerate() {
+            let mut interface = open::open(spec, &slab)?;
+            let lines = std::mem::take(&mut interface.lines);
+            wires.push(Box::new(Answering { lines, port, net }) as RealPort);
+            opened.push(interface);
+        }
+        for spec in specs {
+            let Interface { driver, speed_mbps, .. } = linked(spec)?;
+            // What veth says of its speed is made up.
+            let speed = speed_mbps.filter(|_| driver != "veth");
+            slowest = slowest.zip(speed).map(|(a, b)| a.min(b));
+        }
+        let Ok(wires) = <[RealPort; 2]>::try_from(wires) else { unreachable!("two ports") };
+        let mut tester = Tester::new(wires, &slab);
+        tester.net = net;
+        let wire = slowest.map(|mbps| BitRate(2e6 * f64::from(mbps)));
+        Ok(Ends { tester, opened, wire, clock: Clock::start() })
+    }
+
+    /// Makes the row's streams; returns where they go, if that was asked.
+    fn prepare(
+        &mut self,
+        job: &Job<'_>,
+        frame: FrameLen,
+        told: Option<[MacAddr; 2]>,
+    ) -> Result<Option<[MacAddr; 2]>, BenchError> {
+        let mut outside = Outside { clock: self.clock, told };
+        let traffic = job.configuration.traffic;
+        let prepared = self.tester.prepare(&mut outside, traffic, job.table, frame, job.plan.seed);
+        prepared.map_err(|unfit| BenchError::Unfit(DEVICE, unfit))?;
+        let asked = told.is_none() && job.configuration.mode == Mode::Routing;
+        Ok(asked.then_some(self.tester.gateway_macs))
+    }
+
+    fn trial(
+        &mut self,
+        job: &Job<'_>,
+        rate: Option<PacketRate>,
+        duration: Duration,
+    ) -> Result<Ran, BenchError> {
+        let Ends { tester, clock, .. } = self;
+        let mut bench = Bench { tester, clock: *clock, pair: job.plan.pair, yields: true };
+        bench.trial(None, rate, duration).map_err(BenchError::Placement)
+    }
+
+    /// At the highest load: a second time if the first says nothing.
+    fn highest(&mut self, job: &Job<'_>) -> Result<Ran, BenchError> {
+        let mut repeats = 0;
+        loop {
+            let ran = self.trial(job, None, job.plan.duration)?;
+            if repeats == REPEATS || !matches!(ran.trial.outcome, Outcome::Invalid(_)) {
+                return Ok(ran);
+            }
+            repeats += 1;
+        }
+    }
+}
+
+/// Waits for an interface's link: opening one may make its card start anew.
+fn linked(spec: &PortSpec) -> Result<Interface, Unavailable> {
+    let clock = Clock::start();
+    loop {
+        let interface = open::interface(spec)?;
+        if interface.carrier {
+            return Ok(interface);
+        }
+        if clock.now().since(Moment::ZERO) >= LINK {
+            let (tried, what) = (format!("send by {}", spec.interface), "it has no link");
+            let remedy = "`ip link set … up`, and look at the cable and what is at its other end";
+            return Err(Unavailable::because(tried, std::io::Error::other(what)).remedy(remedy));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The device as the tester gets to know it.
+struct Outside {
+    clock: Clock,
+    told: Option<[MacAddr; 2]>,
+}
+
+impl Behind for Outside {
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn settle(&mut self) -> usize {
+        std::thread::yield_now();
+        0
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn macs(&self) -> Option<[MacAddr; 2]> {
+        self.told
+    }
+
+    fn drops(&mut self) -> String {
+        "nothing that it tells".to_string()
+    }
+}
+
+/// An interface of the tester's, by any number of queues, with hosts that answer when they are
+/// asked for.
+struct Answering<P> {
+    lines: Vec<P>,
+    port: usize,
+    net: Net,
+}
+
+impl<P: Port> Answering<P> {
+    /// The answer to a frame, if it asks for one of our hosts.
+    fn answer(&self, bytes: &[u8]) -> Option<ArpMessage> {
+        if bytes.get(12..14) != Some(&[0x08, 0x06]) {
+            return None;
+        }
+        let request = wire::Arp::new(&bytes[14..]).ok()?.message();
+        let is_asked = request.operation == Operation::Request
+            && !request.is_gratuitous()
+            && self.net.has(self.port, request.target_ip);
+        is_asked.then(|| request.reply_from(tester_mac(self.port)))
+    }
+}
+
+impl<P: Port> Port for Answering<P> {
+    fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
+        let mut received = 0;
+        for line in &mut self.lines {
+            received += line.receive(now, pool, batch);
+        }
+        let mut answers = Batch::new();
+        for frame in &batch.as_slice()[batch.len() - received..] {
+            let Some(answer) = self.answer(pool.slab().bytes(frame)) else { continue };
+            let bytes = craft::arp(answer).build();
+            let Some(mut frame) = pool.alloc(bytes.len()) else { break };
+            pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
+            answers.push(frame);
+        }
+        if !answers.is_empty() {
+            self.send(now, pool, &mut answers);
+        }
+        received
+    }
+
+    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
+        match self.lines.first_mut() {
+            Some(line) => line.send(now, pool, batch),
+            None => batch.free_all(pool),
+        }
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.lines.iter().fold(PortCounters::default(), |sum, line| {
+            let line = line.counters();
+            PortCounters {
+                rx_packet: sum.rx_packet + line.rx_packet,
+                rx_byte: sum.rx_byte + line.rx_byte,
+                rx_drop: sum.rx_drop + line.rx_drop,
+                tx_packet: sum.tx_packet + line.tx_packet,
+                tx_byte: sum.tx_byte + line.tx_byte,
+                tx_drop: sum.tx_drop + line.tx_drop,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use port::memory;
+
+    #[test]
+    fn hosts_answer_for_themselves_alone() {
+        let slab = Slab::new(256).unwrap();
+        let mut pool = slab.pool();
+        let (mut far, ours) = memory::wire(64);
+        let net = Net::default();
+        let mut end = Answering { lines: vec![ours], port: 1, net };
+        let mac = MacAddr([2, 0, 0, 0, 0, 9]);
+        let ask = |address| craft::arp(ArpMessage::request(mac, net.gateways[1], address)).build();
+        let asked = [net.host(1, 0), net.host(1, 24)];
+        let others = [net.host(1, 25), net.host(0, 0), net.gateways[1]];
+        let mut batch = Batch::new();
+        let mut cut = ask(asked[0]);
+        cut.truncate(20);
+        for bytes in asked.into_iter().chain(others).map(ask).chain([cut, vec![1; 60], vec![8, 6]])
+        {
+            let mut frame = pool.alloc(bytes.len()).unwrap();
+            pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
+            batch.push(frame);
+        }
+        far.send(Moment::ZERO, &mut pool, &mut batch);
+        assert_eq!(end.receive(Moment::ZERO, &mut pool, &mut batch), 8, "all come through");
+        batch.free_all(&mut pool);
+        assert_eq!(far.receive(Moment::ZERO, &mut pool, &mut batch), 2);
+        for (frame, asked) in batch.as_slice().iter().zip(asked) {
+            let bytes = pool.slab().bytes(frame);
+            assert_eq!(bytes[..6], mac.0);
+            let reply = wire::Arp::new(&bytes[14..]).unwrap().message();
+            assert_eq!(reply.operation, Operation::Reply);
+            assert_eq!((reply.sender_ip, reply.sender_mac), (asked, tester_mac(1)));
+        }
+        batch.free_all(&mut pool);
+    }
+}

@@ -1,0 +1,254 @@
+//! The Linux kernel, in a namespace between two veths.
+//!
+//! ```text
+//!  row (its script) ─► ip, sysctl, nft, tc ─► the kernel      every command kept for the result
+//! ```
+//!
+//! What is asked of it is what the row asks of our router: the rules are the row's own, translated
+//! ([`super::translate`]), without counters, which the kernel then need not count. A
+//! filter of ours brings connection tracking along (`enabled=auto`), so here one rule in a chain
+//! that nothing jumps to names `ct`: that is what makes the kernel track. Simple queues become HTB
+//! classes at both ends, found by `u32` filters one after the other. FastTrack becomes a flow table,
+//! where the kernel has any.
+//!
+//! The tester's hosts are permanent neighbours, so that no ARP comes between. Never writes outside
+//! its namespace.
+//! Missing: **hashed u32 filters**, **sets and maps in nft** (a kernel's rules can be written to be
+//! faster than a list; so can ours).
+
+use super::BenchError;
+use super::commands::{Commands, ask};
+use super::translate;
+use super::veth::{DEVICE_ENDS, Rig};
+use super::wired::{Cannot, Wired};
+use crate::configuration::{Configuration, Traffic};
+use crate::routes::Table;
+use crate::traffic::{HOSTS, host, router_address, tester_mac};
+use measure::Mode;
+use port::linux::Namespace;
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// What it is called in results.
+pub const DEVICE: &str = "linux kernel";
+
+/// The kernel, set up.
+pub struct Kernel {
+    rig: Arc<Rig>,
+}
+
+/// Makes the kernel of a rig do a row; returns the commands that did.
+///
+/// # Errors
+/// [`Cannot`]: this kernel lacks what the row needs, or something failed.
+pub fn set_up(
+    rig: &Arc<Rig>,
+    row: &Configuration,
+    table: Option<&Table>,
+) -> Result<(Kernel, Vec<String>), Cannot> {
+    let mut commands = Commands::new(&rig.device);
+    let said = |word: String| {
+        Cannot::Omitted(format!("{} has something the kernel is not told: {word}", row.file))
+    };
+    match row.mode {
+        Mode::Bridging => {
+            bridge(&mut commands)?;
+            let rules = translate::bridge_filter(row.script).map_err(said)?;
+            chain(&mut commands, "bridge", &rules)?;
+        }
+        Mode::Routing => {
+            route(&mut commands)?;
+            let rules = translate::filter(row.script).map_err(said)?;
+            // Before the rules: established connections pass none of them.
+            let fast = row.name == "fasttrack";
+            if fast {
+                fast_track(&mut commands)?;
+            }
+            chain(&mut commands, "ip", &rules)?;
+            if let Some(ports) = translate::masqueraded(row.script).map_err(said)? {
+                masquerade(&mut commands, &ports)?;
+            } else if !rules.is_empty() || row.name == "conntrack" {
+                track(&mut commands)?;
+            }
+            queues(&mut commands, &translate::queues(row.script).map_err(said)?)?;
+            if let (Traffic::Table, Some(table)) = (row.traffic, table) {
+                routes(&mut commands, table)?;
+            }
+        }
+    }
+    Ok((Kernel { rig: rig.clone() }, commands.ran))
+}
+
+fn bridge(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+    commands.run("ip link add name br0 type bridge stp_state 0 mcast_snooping 0")?;
+    for end in DEVICE_ENDS {
+        commands.run(&format!("ip link set {end} master br0"))?;
+    }
+    commands.run("ip link set br0 up")
+}
+
+fn route(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+    commands.run("sysctl -qw net.ipv4.ip_forward=1")?;
+    commands.run("sysctl -qw net.ipv4.conf.all.rp_filter=0")?;
+    for (port, end) in DEVICE_ENDS.iter().enumerate() {
+        commands.run(&format!("sysctl -qw net.ipv4.conf.{end}.rp_filter=0"))?;
+        let address = Ipv4Addr::from(router_address(port));
+        commands.run(&format!("ip address add {address}/24 dev {end}"))?;
+        for n in 0..HOSTS {
+            let (address, mac) = (Ipv4Addr::from(host(port, n)), tester_mac(port));
+            let words = "nud permanent";
+            commands
+                .run(&format!("ip neighbour replace {address} lladdr {mac} dev {end} {words}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The rules, in the chain that everything forwarded passes.
+fn chain(commands: &mut Commands<'_>, family: &str, rules: &[String]) -> Result<(), BenchError> {
+    if rules.is_empty() {
+        return Ok(());
+    }
+    commands.run(&format!("nft add table {family} filter"))?;
+    let hook = "{ type filter hook forward priority 0 ; policy accept ; }";
+    commands.run(&format!("nft add chain {family} filter forward {hook}"))?;
+    for rule in rules {
+        commands.run(&format!("nft add rule {family} filter forward {rule}"))?;
+    }
+    Ok(())
+}
+
+/// Connection tracking, without anything that looks at connections.
+fn track(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+    commands.run("nft add table ip track")?;
+    commands.run("nft add chain ip track unused")?;
+    commands.run("nft add rule ip track unused ct state established")
+}
+
+fn masquerade(commands: &mut Commands<'_>, ports: &str) -> Result<(), BenchError> {
+    commands.run("nft add table ip nat")?;
+    let hook = "{ type nat hook postrouting priority 100 ; }";
+    commands.run(&format!("nft add chain ip nat postrouting {hook}"))?;
+    let out = DEVICE_ENDS[1];
+    let rule = format!("oifname {out} udp sport {ports} masquerade");
+    commands.run(&format!("nft add rule ip nat postrouting {rule}"))
+}
+
+/// A flow table over both ends, and the rule that puts established connections into it.
+fn fast_track(commands: &mut Commands<'_>) -> Result<(), Cannot> {
+    commands.run("nft add table ip filter")?;
+    let hook = "{ type filter hook forward priority 0 ; policy accept ; }";
+    commands.run(&format!("nft add chain ip filter forward {hook}"))?;
+    let [a, b] = DEVICE_ENDS;
+    let words = format!("{{ hook ingress priority 0 ; devices = {{ {a}, {b} }} ; }}");
+    match commands.run(&format!("nft add flowtable ip filter fast {words}")) {
+        Ok(()) => {}
+        Err(BenchError::Command(_, said)) => {
+            return Err(Cannot::Omitted(format!("this kernel has no flow tables (nft: {said})")));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    for verdict in ["flow add @fast", "accept"] {
+        let rule = format!("ct state established,related {verdict}");
+        commands.run(&format!("nft add rule ip filter forward {rule}"))?;
+    }
+    Ok(())
+}
+
+/// A class for each client at both ends: what it sends leaves by the second, what it is sent by the
+/// first.
+fn queues(commands: &mut Commands<'_>, queues: &[translate::Queue]) -> Result<(), BenchError> {
+    if queues.is_empty() {
+        return Ok(());
+    }
+    let [to_clients, to_servers] = DEVICE_ENDS;
+    for (end, field) in [(to_clients, "dst"), (to_servers, "src")] {
+        commands.run(&format!("tc qdisc add dev {end} root handle 1: htb"))?;
+        for (i, queue) in queues.iter().enumerate() {
+            let class = format!("1:{:x}", i + 0x101);
+            let rate = if field == "src" { &queue.upload } else { &queue.download };
+            commands.run(&format!(
+                "tc class add dev {end} parent 1: classid {class} htb rate {rate} ceil {rate} \
+                 quantum 60000"
+            ))?;
+            let target = &queue.target;
+            commands.run(&format!(
+                "tc filter add dev {end} parent 1: protocol ip prio 1 u32 match ip {field} \
+                 {target} flowid {class}"
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn routes(commands: &mut Commands<'_>, table: &Table) -> Result<(), BenchError> {
+    let mut batch = String::new();
+    for (prefix, port, via) in table.routes() {
+        let (via, end) = (Ipv4Addr::from(via), DEVICE_ENDS[port]);
+        let _ = writeln!(batch, "route add {prefix} via {via} dev {end}");
+    }
+    let file = std::env::temp_dir().join(format!("wirespeed-routes-{}", std::process::id()));
+    let said = format!("ip -batch FILE, its {} routes: {}", table.prefixes.len(), table.source);
+    let failed = |error: std::io::Error| BenchError::Command(said.clone(), error.to_string());
+    std::fs::write(&file, batch).map_err(failed)?;
+    // A list from elsewhere may have what the kernel refuses (multicast, say): the others are in.
+    let added = commands.run_as(&format!("ip -force -batch {}", file.display()), said.as_str());
+    let _ = std::fs::remove_file(&file);
+    match added {
+        Err(BenchError::Command(_, refused)) => {
+            commands.ran.push(format!("{said}, but for some ({refused})"));
+            Ok(())
+        }
+        added => added,
+    }
+}
+
+impl Wired for Kernel {
+    fn name(&self) -> &'static str {
+        DEVICE
+    }
+
+    fn drops(&mut self) -> String {
+        let count = |end: &str| format!("{end}: {:?}", self.rig.counters(end));
+        DEVICE_ENDS.map(count).join(", ")
+    }
+
+    fn witness(&mut self) -> Vec<String> {
+        witness(&self.rig.device)
+    }
+}
+
+/// What the kernel says it did: connections it tracks, rules it has, packets its classes passed.
+pub fn witness(namespace: &Namespace) -> Vec<String> {
+    let mut witness = Vec::new();
+    let rules = ask(namespace, "nft list ruleset").unwrap_or_default();
+    let is_rule = |line: &&str| line.ends_with(" drop");
+    let n = rules.lines().map(str::trim).filter(is_rule).count();
+    if n > 0 {
+        witness.push(format!("nft: {n} rules that drop"));
+    }
+    if let Ok(n) = ask(namespace, "sysctl -n net.netfilter.nf_conntrack_count") {
+        witness.push(format!("conntrack: {} connections", n.trim()));
+    }
+    for end in DEVICE_ENDS {
+        let (classes, packets) = classes(namespace, end);
+        if classes > 0 {
+            witness.push(format!("tc, {end}: {classes} classes passed {packets} packets"));
+        }
+    }
+    let routes = ask(namespace, "ip route show table main").map_or(0, |text| text.lines().count());
+    witness.push(format!("ip: {routes} routes"));
+    witness
+}
+
+/// How many classes of an interface's HTB have passed packets, and how many packets.
+pub fn classes(namespace: &Namespace, end: &str) -> (usize, u64) {
+    let text = ask(namespace, &format!("tc -s class show dev {end}")).unwrap_or_default();
+    let packets = text.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words.first() == Some(&"Sent")).then(|| words.get(3)?.parse::<u64>().ok()).flatten()
+    });
+    let passed: Vec<u64> = packets.filter(|packets| *packets > 0).collect();
+    (passed.len(), passed.iter().sum())
+}

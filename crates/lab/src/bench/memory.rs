@@ -1,0 +1,166 @@
+//! The built-in router in memory: the rows of its table.
+//!
+//! ```text
+//! script, routes ─► Device ══ memory ══ Tester ─► one core, or two ─► Row
+//! ```
+
+use super::{BenchError, Plan, Progress, REPEATS, share};
+use crate::configuration::Configuration;
+use crate::device::{Device, fast_path_packets};
+use crate::one_core;
+use crate::placement::{self, Pair};
+use crate::routes::Table;
+use crate::tester::Tester;
+use crate::two_cores::{Bench, Patch, Routed};
+use measure::trial::Outcome;
+use measure::{Environment, Latency, Measured, Medium, Row, Trial};
+use router::Router;
+use std::time::Duration;
+use wire::PacketRate;
+
+/// What it is called in results.
+pub const DEVICE: &str = "wirespeed router";
+
+/// Measures all rows of one configuration.
+///
+/// # Errors
+/// [`BenchError`].
+pub(super) fn rows(
+    plan: &Plan,
+    configuration: &'static Configuration,
+    table: Option<&Table>,
+    environment: &Environment,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<Row>, BenchError> {
+    let (mut device, mut tester, remark) = set_up(configuration, table)?;
+    let mut rows = Vec::new();
+    for &frame in &plan.sizes {
+        progress(Progress::Begin(DEVICE, configuration, frame));
+        tester
+            .prepare(&mut device, configuration.traffic, table, frame, plan.seed)
+            .map_err(|unfit| BenchError::Unfit(configuration.file, unfit))?;
+        let cell = match plan.pair {
+            None => on_one_core(plan, &mut device, &mut tester),
+            Some(pair) => on_two_cores(plan, pair, &mut device, &mut tester)?,
+        };
+        let mut row = Measured {
+            device: DEVICE.to_string(),
+            mode: configuration.mode,
+            configuration: configuration.name.to_string(),
+            frame,
+            cores: if plan.pair.is_some() { 2 } else { 1 },
+            trial: cell.trial,
+            router_time: Some(cell.worked),
+            fast_path_share: cell.fast_path_share,
+            wire: None,
+            no_drop: cell.no_drop,
+            tester: cell.tester,
+            latency: cell.latency,
+            medium: Medium::default(),
+            environment: environment.clone(),
+        }
+        .row();
+        row.remark = row.remark.or_else(|| remark.clone());
+        progress(Progress::Done(&row));
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// What was measured of one cell.
+struct Cell {
+    trial: Trial,
+    worked: Duration,
+    fast_path_share: Option<f64>,
+    no_drop: Option<PacketRate>,
+    tester: Option<PacketRate>,
+    latency: Option<Latency>,
+}
+
+/// The device fed from memory. The tester cannot be the limit: its time does not count.
+fn on_one_core(plan: &Plan, device: &mut Device, tester: &mut Tester) -> Cell {
+    let before = fast_path_packets(&device.router);
+    let trial = one_core::trial(device, tester, plan.duration);
+    let fast = fast_path_packets(&device.router) - before;
+    Cell {
+        trial,
+        worked: trial.duration,
+        fast_path_share: share(fast, trial.counts.received),
+        no_drop: None,
+        tester: None,
+        latency: None,
+    }
+}
+
+/// The tester alone, then the highest load, then the search below it.
+fn on_two_cores(
+    plan: &Plan,
+    pair: Pair,
+    device: &mut Device,
+    tester: &mut Tester,
+) -> Result<Cell, BenchError> {
+    let short = plan.short();
+    let clock = device.clock;
+    let Device { router, ports, .. } = device;
+    let mut bench = Bench { tester, clock, pair: Some(pair), yields: false };
+    let mut patch = Patch::new(ports, bench.tester.pool.slab());
+    let alone = bench.self_test(Some(&mut patch), short).map_err(BenchError::Placement)?;
+    let mut trial = |router: &mut Router, load, duration| {
+        let dut = &mut Routed { router, ports };
+        bench.trial(Some(dut), load, duration).map_err(BenchError::Placement)
+    };
+
+    let mut repeats = 0;
+    let (ran, fast) = loop {
+        let distance = || placement::round_trip_ns(pair).map_err(BenchError::Placement);
+        let before = distance()?;
+        let quick = fast_path_packets(router);
+        let mut ran = trial(router, None, plan.duration)?;
+        let fast = fast_path_packets(router) - quick;
+        let after = distance()?;
+        ran.judge(|_, conditions| conditions.placement_ns = Some((before, after)));
+        if repeats == REPEATS || !matches!(ran.trial.outcome, Outcome::Invalid(_)) {
+            break (ran, fast);
+        }
+        repeats += 1;
+    };
+
+    let rate = ran.trial.forwarding_rate();
+    // What it did with a device it can do alone, however busy the machine was meanwhile.
+    let alone = PacketRate(alone.highest.0.max(rate.0));
+    let no_drop =
+        super::no_drop(rate, alone, ran.trial, |load| Ok(trial(router, Some(load), short)?.trial))?;
+    Ok(Cell {
+        trial: ran.trial,
+        worked: ran.worked,
+        fast_path_share: share(fast, ran.trial.counts.received),
+        no_drop,
+        tester: Some(alone),
+        latency: ran.latency,
+    })
+}
+
+/// The device with its script and its routes, and what to remark about these.
+fn set_up(
+    configuration: &Configuration,
+    table: Option<&Table>,
+) -> Result<(Device, Tester, Option<String>), BenchError> {
+    let (mut device, wires) = Device::new(2).map_err(BenchError::Slab)?;
+    let Ok(wires) = <[_; 2]>::try_from(wires) else { unreachable!("two ports have two wires") };
+    let tester = Tester::new(wires, device.slab());
+    device.load(configuration.file, configuration.script).map_err(BenchError::Load)?;
+    let Some(table) = table else { return Ok((device, tester, None)) };
+    let ports = ["ether1", "ether2"].map(|name| device.router.program().names.find(name));
+    let [Some(a), Some(b)] = ports else { unreachable!("the device has two ports") };
+    let start = device.clock.now();
+    table.feed(&mut device.router, [a, b]).map_err(BenchError::Routes)?;
+    let took = device.clock.now().since(start).as_secs_f64();
+    let (n, fib) = (table.prefixes.len(), device.router.routes().fib());
+    let [lookups, all] = [fib.bytes(), fib.bytes_with_routes()].map(|b| b as f64 / n.max(1) as f64);
+    let remark = format!(
+        "{n} routes ({}) loaded in {took:.2} s; {lookups:.1} bytes a route to look up, {all:.1} \
+         with what changing them needs",
+        table.source,
+    );
+    Ok((device, tester, Some(remark)))
+}

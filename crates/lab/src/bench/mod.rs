@@ -1,0 +1,250 @@
+//! All cells of the performance table, of any device.
+//!
+//! ```text
+//! for each configuration: the device, set up
+//!    for each frame size: introduce, warm up ─► highest load ─► search ─► Row
+//!
+//!  memory     the built-in router between memory wires
+//!  linux      the kernel ┐
+//!  wirespeed  our router ├ in a namespace, between two veth pairs made alike
+//!  testpmd    DPDK       ┘
+//!  external   whatever is connected to two interfaces
+//!
+//! turns: devices between veth pairs, a trial each by turns ─► Compared
+//! ```
+//!
+//! A device that cannot do what a row asks for has no row, and its [`Setup`] says why.
+
+// The built-in router in memory.
+pub mod memory;
+// A device between two wires of the system's, and what of it the bench must know.
+pub mod wired;
+// Two veth pairs, three namespaces, and who works where.
+pub mod veth;
+// What is typed to make a device of the kernel, and kept.
+pub mod commands;
+// The rows' scripts, in the words of nft and tc.
+pub mod translate;
+// The Linux kernel.
+pub mod linux;
+// Our router on the same veths.
+pub mod ours;
+// No device: what goes in comes out, for the tester's own limit.
+pub mod patch;
+// Pings between two hosts' own network stacks.
+pub mod ping;
+// Whatever is connected to two interfaces.
+pub mod external;
+// Devices by turns.
+pub mod turns;
+
+use crate::configuration::{Configuration, Traffic};
+use crate::device::LoadError;
+use crate::placement::Pair;
+use crate::routes::Table;
+use crate::tester::Unfit;
+use external::External;
+use measure::result::Setup;
+use measure::{Environment, Results, Row, Search, Trial};
+use port::linux::Unavailable;
+use port::slab::SlabError;
+use router::ip::route::TooManyTargets;
+use std::fmt;
+use std::time::Duration;
+use wire::{FrameLen, PacketRate};
+
+/// A kind of device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The built-in router in memory.
+    Memory,
+    /// The Linux kernel in a namespace.
+    Linux,
+    /// The built-in router on veths.
+    Wirespeed,
+    /// What is connected to two interfaces: [`Plan::external`].
+    External,
+}
+
+impl Kind {
+    /// What it is called in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Memory => memory::DEVICE,
+            Kind::Linux => linux::DEVICE,
+            Kind::Wirespeed => ours::DEVICE,
+            Kind::External => external::DEVICE,
+        }
+    }
+}
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The devices, in the order of their tables.
+    pub devices: Vec<Kind>,
+    /// Two processors for tester and device ([`two_cores`](crate::two_cores)); none to run on one
+    /// ([`one_core`](crate::one_core)).
+    pub pair: Option<Pair>,
+    /// The frame sizes.
+    pub sizes: Vec<FrameLen>,
+    /// The rows.
+    pub configurations: Vec<&'static Configuration>,
+    /// Of each trial at the highest load.
+    pub duration: Duration,
+    /// Where random choices start from.
+    pub seed: u64,
+    /// The full table; a made-up one if there is none.
+    pub table: Option<Table>,
+    /// How many turns the devices take to be compared; none to measure each by itself.
+    pub turns: Option<u32>,
+    /// What is connected, if it is to be measured.
+    pub external: Option<External>,
+}
+
+impl Plan {
+    /// How long a trial of a search, or of a self-test, takes.
+    pub fn short(&self) -> Duration {
+        (self.duration / 5).clamp(Duration::from_millis(5), Duration::from_secs(1))
+    }
+}
+
+/// A run could not go on.
+#[derive(Debug)]
+pub enum BenchError {
+    /// No frames.
+    Slab(SlabError),
+    /// A script was refused.
+    Load(LoadError),
+    /// The routes do not fit.
+    Routes(TooManyTargets),
+    /// A thread could not be put on its processor.
+    Placement(std::io::Error),
+    /// A device does not do what its row says.
+    Unfit(&'static str, Unfit),
+    /// An external device, and nobody said where.
+    NoPorts,
+    /// The system does not give what is needed.
+    Unavailable(Unavailable),
+    /// A command that should have worked did not: the command, and what it said.
+    Command(String, String),
+}
+
+impl fmt::Display for BenchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BenchError::Slab(error) => write!(f, "no frames for the device: {error}"),
+            BenchError::Load(error) => error.fmt(f),
+            BenchError::Routes(error) => write!(f, "feeding the routes: {error}"),
+            BenchError::Placement(error) => {
+                write!(
+                    f,
+                    "no processor of its own for tester and device each: {error}; try --cores 1"
+                )
+            }
+            BenchError::Unfit(file, unfit) => write!(f, "{file}: {unfit}"),
+            BenchError::NoPorts => f.write_str("an external device is between two ports: which?"),
+            BenchError::Unavailable(unavailable) => unavailable.fmt(f),
+            BenchError::Command(command, said) => write!(f, "{command}: {said}"),
+        }
+    }
+}
+
+impl std::error::Error for BenchError {}
+
+impl From<Unavailable> for BenchError {
+    fn from(unavailable: Unavailable) -> BenchError {
+        BenchError::Unavailable(unavailable)
+    }
+}
+
+/// What a run says while it goes on.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A cell of a device is about to be measured.
+    Begin(&'a str, &'a Configuration, FrameLen),
+    /// It was.
+    Done(&'a Row),
+    /// There will be no row.
+    Omitted(&'a Setup),
+}
+
+/// Runs everything and returns all rows.
+///
+/// # Errors
+/// [`BenchError`]; the rows measured so far are lost.
+pub fn run(
+    plan: &Plan,
+    environment: &Environment,
+    mut progress: impl FnMut(Progress<'_>),
+) -> Result<Results, BenchError> {
+    let mut results = Results::of(environment.clone(), Vec::new());
+    let mut made_up = None;
+    let mut limits = wired::Limits::default();
+    for &configuration in &plan.configurations {
+        let table = match (configuration.traffic, &plan.table) {
+            (Traffic::Table, Some(table)) => Some(table),
+            (Traffic::Table, None) => {
+                let make = || Table::synthetic(crate::routes::SYNTHETIC, plan.seed);
+                Some(&*made_up.get_or_insert_with(make))
+            }
+            _ => None,
+        };
+        let row = wired::Job { plan, configuration, table, environment };
+        if plan.turns.is_some() {
+            turns::measure(&row, &mut limits, &mut results, &mut progress)?;
+            continue;
+        }
+        for kind in &plan.devices {
+            match kind {
+                Kind::Memory => {
+                    let rows =
+                        memory::rows(plan, configuration, table, environment, &mut progress)?;
+                    results.rows.extend(rows);
+                }
+                Kind::External => {
+                    let external = plan.external.as_ref().ok_or(BenchError::NoPorts)?;
+                    external::measure(external, &row, &mut results, &mut progress)?;
+                }
+                kind => wired::measure(kind, &row, &mut limits, &mut results, &mut progress)?,
+            }
+        }
+    }
+    Ok(results)
+}
+
+/// How often a trial is repeated that says nothing about the device.
+const REPEATS: u32 = 1;
+
+/// The highest load without loss, searched for below what the device forwarded at the highest load.
+fn no_drop(
+    rate: PacketRate,
+    alone: PacketRate,
+    highest: Trial,
+    mut run: impl FnMut(PacketRate) -> Result<Trial, BenchError>,
+) -> Result<Option<PacketRate>, BenchError> {
+    if rate.0 <= 0.0 {
+        return Ok(None);
+    }
+    let search = Search {
+        lowest: rate * 0.05,
+        highest: PacketRate(alone.0.min(rate.0 * 1.25)),
+        precision: 0.02,
+        confirmations: 1,
+        repeats: 1,
+        trials_max: 14,
+    };
+    let mut broken = None;
+    let found = search.run(|load| match run(load) {
+        Ok(trial) => trial,
+        Err(error) => {
+            broken = Some(error);
+            highest
+        }
+    });
+    broken.map_or(Ok(found.rate), Err)
+}
+
+fn share(fast: u64, received: u64) -> Option<f64> {
+    (received > 0).then(|| (fast as f64 / received as f64).min(1.0))
+}

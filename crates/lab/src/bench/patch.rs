@@ -1,0 +1,63 @@
+//! No device: what comes in by one of its ends goes out by the other, in the kernel, untouched.
+//!
+//! ```text
+//!  t0 ═══ d0 ── redirect ─► d1 ═══ t1        three instructions at the earliest place there is
+//!     ═══    ◄─ redirect ──    ═══
+//! ```
+//!
+//! What the tester does through this, no device between the same veths can exceed.
+
+use super::veth::{DEVICE_ENDS, Rig};
+use super::wired::Wired;
+use crate::traffic::tester_mac;
+use port::linux::Unavailable;
+use port::linux::bpf::assembler::Register;
+use port::linux::bpf::{Assembler, Link, Mode, Program, interface_index};
+use wire::MacAddr;
+
+/// What it is called.
+pub const DEVICE: &str = "no device";
+
+/// `bpf_redirect`, the helper's number.
+const REDIRECT: i32 = 23;
+
+/// The two programs.
+pub struct Patch {
+    _links: [Link; 2],
+}
+
+impl Patch {
+    /// Patches a rig's ends together, as long as this lives.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: no rights for BPF.
+    pub fn new(rig: &Rig) -> Result<Patch, Unavailable> {
+        let attach = || -> Result<Patch, Unavailable> {
+            let [a, b] = DEVICE_ENDS.map(interface_index);
+            let (a, b) = (a?, b?);
+            Ok(Patch { _links: [link(a, b)?, link(b, a)?] })
+        };
+        let attached = rig.device.run(attach);
+        attached.unwrap_or_else(|error| Err(Unavailable::because("enter a namespace", error)))
+    }
+}
+
+/// Whatever comes in by one interface goes out by the other.
+fn link(from: u32, to: u32) -> Result<Link, Unavailable> {
+    let mut code = Assembler::new();
+    code.set(Register::R1, to as i32);
+    code.set(Register::R2, 0);
+    code.call(REDIRECT);
+    code.exit();
+    Program::xdp("patch", &code.finish(), false)?.attach(from, Mode::Native)
+}
+
+impl Wired for Patch {
+    fn name(&self) -> &'static str {
+        DEVICE
+    }
+
+    fn macs(&self) -> Option<[MacAddr; 2]> {
+        Some([tester_mac(1), tester_mac(0)])
+    }
+}

@@ -1,0 +1,125 @@
+//! Pings between two hosts' own network stacks, through a device: the time a packet and its answer
+//! take when nothing else is on the way.
+//!
+//! ```text
+//!  ping 198.19.0.2 ── t0 ═══ d0 [ device ] d1 ═══ t1 ── the kernel answers
+//! ```
+//!
+//! One after the other, as soon as the last is answered (`ping -A`): the flood of one packet. The
+//! two hosts' stacks and four crossings between processors are in the time, so compare devices, not
+//! microseconds. Run before the tester takes the interfaces over.
+
+use super::BenchError;
+use super::commands::ask;
+use super::veth::{Rig, TESTER_ENDS};
+use super::wired::Wired;
+use crate::placement::Pair;
+use crate::traffic::router_address;
+use measure::Mode;
+use measure::result::Ping;
+use port::affinity;
+use std::net::Ipv4Addr;
+use std::process::{Child, Command, Stdio};
+
+/// How many.
+const PINGS: u32 = 1000;
+
+/// Pings through a device.
+///
+/// # Errors
+/// [`BenchError`]: there is no `ping`, or nothing can be started.
+pub fn through(
+    rig: &Rig,
+    pair: Option<Pair>,
+    device: &mut dyn Wired,
+    mode: Mode,
+) -> Result<Ping, BenchError> {
+    let gateways = [0, 1].map(router_address);
+    let hosts = match mode {
+        Mode::Routing => gateways.map(|gateway| gateway + 1),
+        // One network, no gateway.
+        Mode::Bridging => [gateways[0] + 1, gateways[0] + 2],
+    };
+    for (i, (namespace, end)) in rig.tester_ends().into_iter().enumerate() {
+        ask(namespace, &format!("ip address add {}/24 dev {end}", Ipv4Addr::from(hosts[i])))?;
+        if mode == Mode::Routing {
+            let gateway = Ipv4Addr::from(gateways[i]);
+            ask(namespace, &format!("ip route add default via {gateway}"))?;
+        }
+    }
+    let mut words = format!("ping -n -A -c {PINGS} -w 3 {}", Ipv4Addr::from(hosts[1]));
+    if let Some(pair) = pair {
+        words = format!("taskset -c {} {words}", pair.tester);
+    }
+    let failed = |said: String| BenchError::Command(words.clone(), said);
+    let mut split = words.split_whitespace();
+    let mut command = Command::new(split.next().unwrap_or_default());
+    command.args(split).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = rig.a.spawn(command).map_err(|error| failed(error.to_string()))?;
+    work(device, pair, &mut child);
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    for (namespace, _) in rig.tester_ends() {
+        for end in TESTER_ENDS {
+            let _ = ask(namespace, &format!("ip address flush dev {end}"));
+        }
+    }
+    Ok(read(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Works the device's part of ours until the process has ended.
+fn work(device: &mut dyn Wired, pair: Option<Pair>, child: &mut Child) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Some(pair) = pair {
+                let _ = affinity::pin(pair.device);
+            }
+            if device.dut().is_none() {
+                return drop(child.wait());
+            }
+            while matches!(child.try_wait(), Ok(None)) {
+                // Asking after the process costs as much as a frame.
+                for _ in 0..1000 {
+                    device.settle();
+                    std::thread::yield_now();
+                }
+            }
+        });
+    });
+}
+
+/// Of what ping prints: `64 bytes from …: icmp_seq=1 ttl=63 time=0.043 ms`.
+fn read(text: &str) -> Ping {
+    let time = |line: &str| -> Option<u64> {
+        let ms: f64 = line.split_once("time=")?.1.split(' ').next()?.parse().ok()?;
+        Some((ms * 1e6).round() as u64)
+    };
+    let mut times: Vec<u64> = text.lines().filter_map(time).collect();
+    times.sort_unstable();
+    let summary = text.lines().find(|line| line.contains("packets transmitted"));
+    let sent = summary.and_then(|line| line.split(' ').next()?.parse().ok());
+    let at = |share: f64| {
+        let last = times.len().saturating_sub(1);
+        times.get((last as f64 * share).round() as usize).copied().unwrap_or(0)
+    };
+    let answered = times.len() as u64;
+    Ping { sent: sent.unwrap_or(answered), answered, p50_ns: at(0.5), p99_ns: at(0.99) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ping_prints() {
+        let line =
+            |seq, ms| format!("64 bytes from 198.19.0.2: icmp_seq={seq} ttl=63 time={ms} ms");
+        let lines = [line(1, "0.100"), line(2, "0.043"), line(3, "0.045")].join("\n");
+        let text = format!(
+            "PING 198.19.0.2 (198.19.0.2) 56(84) bytes of data.\n{lines}\n\n--- 198.19.0.2 ping \
+             statistics ---\n4 packets transmitted, 3 received, 25% packet loss, time 3ms\n"
+        );
+        let expected = Ping { sent: 4, answered: 3, p50_ns: 45_000, p99_ns: 100_000 };
+        assert_eq!(read(&text), expected);
+        assert_eq!(read(""), Ping { sent: 0, answered: 0, p50_ns: 0, p99_ns: 0 });
+    }
+}

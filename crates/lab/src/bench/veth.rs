@@ -1,0 +1,225 @@
+//! Two veth pairs, three namespaces, and who works where: the cables of a device under test.
+//!
+//! ```text
+//!  namespace a        namespace of the device         namespace b
+//!       t0 ═══ veth ═══ d0   [ device ]   d1 ═══ veth ═══ t1
+//!  └── the tester's processor ──┘└ the device's ┘└─ the tester's ──┘
+//! ```
+//!
+//! A veth has no processor of its own: what a frame costs at the receiving end is paid wherever the
+//! sender was. Here every end has a kernel thread instead (threaded NAPI, which veth has once GRO is
+//! on), pinned: the device's ends and all that the kernel does behind them to the device's
+//! processor, the tester's ends to the tester's. The threads' own times say how long the kernel was
+//! busy for the device.
+//!
+//! Offloads that fake checksums or make super-frames are off. The namespaces have no names: nothing
+//! is left when the process is gone. Never touches an interface it did not make.
+
+use super::BenchError;
+use super::commands::ask;
+use crate::machine;
+use crate::placement::Pair;
+use crate::traffic::tester_mac;
+use crate::two_cores::NICE;
+use port::linux::Namespace;
+use std::fs;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+use wire::MacAddr;
+
+/// The device's ends, in its namespace.
+pub const DEVICE_ENDS: [&str; 2] = ["d0", "d1"];
+/// The tester's ends, each in a namespace of its own.
+pub const TESTER_ENDS: [&str; 2] = ["t0", "t1"];
+
+/// The offloads of all ends, for the result.
+pub const OFFLOADS: &str = "veth: gro on, tx off, tso off, gso off";
+
+/// A device's cables, and their other ends.
+pub struct Rig {
+    /// Where `t0` is.
+    pub a: Namespace,
+    /// Where `d0` and `d1` are.
+    pub device: Namespace,
+    /// Where `t1` is.
+    pub b: Namespace,
+    /// The kernel's threads that work for the device.
+    threads: Vec<u32>,
+    pair: Option<Pair>,
+}
+
+/// Kernel threads are named after interfaces, which are called the same in every rig: so one rig at
+/// a time looks for its own.
+static MAKING: Mutex<()> = Mutex::new(());
+
+impl Rig {
+    /// New cables, up; with two processors, each end on its own.
+    ///
+    /// # Errors
+    /// [`BenchError`]: no rights, or a program is lacking.
+    pub fn new(pair: Option<Pair>) -> Result<Rig, BenchError> {
+        let [a, device, b] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
+        let mut rig = Rig { a, device, b, threads: Vec::new(), pair };
+        for namespace in [&rig.a, &rig.device, &rig.b] {
+            // Nobody is to announce himself on the wires. Without IPv6 nobody can.
+            let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            let _ = namespace.run(quiet);
+            ask(namespace, "ip link set lo up")?;
+        }
+        let queues = "numrxqueues 1 numtxqueues 1";
+        for i in 0..2 {
+            let (here, there) = (DEVICE_ENDS[i], TESTER_ENDS[i]);
+            let (namespace, mac) = (rig.tester_ends()[i].0, device_mac(i));
+            let (peer, path) = (tester_mac(i), namespace.path());
+            let pair = format!(
+                "ip link add name {here} address {mac} {queues} type veth \
+                 peer name {there} address {peer} {queues} netns {}",
+                path.display()
+            );
+            ask(&rig.device, &pair)?;
+        }
+        // Before any is up: what may be redirected to an end is settled when it goes up, and it is
+        // nothing while the other end has no GRO and no program.
+        for (namespace, end) in rig.ends() {
+            ask(namespace, &format!("ethtool -K {end} gro on tx off tso off gso off"))?;
+        }
+        for (namespace, end) in rig.ends() {
+            ask(namespace, &format!("ip link set {end} up"))?;
+        }
+        let _making = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut threads = Vec::new();
+        for (namespace, end) in rig.ends() {
+            threads.push(threaded(namespace, end)?);
+        }
+        if let Some(Pair { tester, device }) = pair {
+            for (thread, processor) in threads.iter().zip([device, device, tester, tester]) {
+                ask(&rig.device, &format!("taskset -p -c {processor} {thread}"))?;
+            }
+        }
+        // The device's threads are alike, the kernel's and ours, on a machine that does other
+        // things as well. At the tester's ends, whatever comes is taken before more is sent.
+        for thread in &threads[..2] {
+            machine::prefer(Some(*thread), NICE);
+        }
+        for thread in &threads[2..] {
+            ask(&rig.device, &format!("chrt --fifo --pid 1 {thread}"))?;
+        }
+        // The device's two come first.
+        rig.threads = threads[..2].to_vec();
+        Ok(rig)
+    }
+
+    /// The tester's ends and where they are.
+    pub fn tester_ends(&self) -> [(&Namespace, &'static str); 2] {
+        [(&self.a, TESTER_ENDS[0]), (&self.b, TESTER_ENDS[1])]
+    }
+
+    fn ends(&self) -> [(&Namespace, &'static str); 4] {
+        let [a, b] = self.tester_ends();
+        [(&self.device, DEVICE_ENDS[0]), (&self.device, DEVICE_ENDS[1]), a, b]
+    }
+
+    /// How long the kernel has worked for the device so far.
+    pub fn worked(&self) -> Duration {
+        self.threads.iter().filter_map(machine::thread_time).sum()
+    }
+
+    /// Frames so far that came through the device and found a tester's end full. (A veth counts
+    /// them at the end that sent.)
+    pub fn full(&self) -> u64 {
+        DEVICE_ENDS.iter().map(|end| self.counters(end).tx_dropped).sum()
+    }
+
+    /// What one of the device's ends has counted.
+    pub fn counters(&self, end: &str) -> Counters {
+        let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+        Counters::of(&self.device.run(read).unwrap_or_default(), end)
+    }
+
+    /// What runs on which processor.
+    pub fn placement(&self) -> String {
+        match self.pair {
+            Some(Pair { tester, device }) => format!(
+                "tester and the NAPI threads of its veths on processor {tester}, device and those \
+                 of its veths on processor {device}"
+            ),
+            None => "tester, device and the veths' NAPI threads on whichever processor".to_string(),
+        }
+    }
+}
+
+/// The address of a device's end, as `ether1` and `ether2` have in memory.
+pub fn device_mac(port: usize) -> MacAddr {
+    MacAddr([0x02, 0, 0, 0, 0, port as u8 + 1])
+}
+
+/// Gives an interface a thread of its own in the kernel, and returns its number.
+fn threaded(namespace: &Namespace, end: &str) -> Result<u32, BenchError> {
+    let before = threads_of(end);
+    // The files of a namespace's interfaces show where sysfs was mounted in it.
+    let script = format!("mount -t sysfs none /sys && echo 1 > /sys/class/net/{end}/threaded");
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]);
+    let failed = |said: String| BenchError::Command(script.clone(), said);
+    let output = namespace.output(command).map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()));
+    }
+    let new = threads_of(end).into_iter().find(|thread| !before.contains(thread));
+    new.ok_or_else(|| failed("no NAPI thread came of it".to_string()))
+}
+
+/// The kernel's threads `napi/END-…`.
+fn threads_of(end: &str) -> Vec<u32> {
+    let name = format!("napi/{end}-");
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_one = |number: &u32| {
+        let comm = fs::read_to_string(format!("/proc/{number}/comm")).unwrap_or_default();
+        comm.starts_with(&name)
+    };
+    numbers.filter(is_one).collect()
+}
+
+/// What the kernel has counted of an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames in.
+    pub rx: u64,
+    /// Of these, those there was no room for.
+    pub rx_dropped: u64,
+    /// Frames out.
+    pub tx: u64,
+    /// Frames that did not go out.
+    pub tx_dropped: u64,
+}
+
+impl Counters {
+    /// Of the text of `/proc/net/dev`.
+    fn of(text: &str, interface: &str) -> Counters {
+        let line = text.lines().find_map(|line| {
+            let (name, numbers) = line.split_once(':')?;
+            (name.trim() == interface).then_some(numbers)
+        });
+        let numbers: Vec<u64> =
+            line.unwrap_or("").split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let at = |i: usize| numbers.get(i).copied().unwrap_or(0);
+        Counters { rx: at(1), rx_dropped: at(3), tx: at(9), tx_dropped: at(11) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_by_their_place() {
+        let text = "Inter-|   Receive                |  Transmit\n \
+                    face |bytes packets errs drop …\n    lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n  \
+                    d0: 6000 100 0 3 0 0 0 0 1200 20 0 7 0 0 0 0\n";
+        let expected = Counters { rx: 100, rx_dropped: 3, tx: 20, tx_dropped: 7 };
+        assert_eq!(Counters::of(text, "d0"), expected);
+        assert_eq!(Counters::of(text, "d1"), Counters::default());
+    }
+}

@@ -1,0 +1,423 @@
+//! A device between two wires of the system's, and what of it the bench must know.
+//!
+//! ```text
+//!            ┌────────────── Stand ───────────────┐
+//!  Tester ══ t0 ── veth ── d0 [ Wired ] d1 ── veth ── t1 ══ Tester
+//!                               └ kernel, our router, no device
+//! ```
+//!
+//! The order for each configuration: cables, the device's commands, pings, the tester's ports; for
+//! each frame size: introduce, warm up, trials. What the tester can do by itself is measured once for
+//! each traffic and size, with a patch in the device's place.
+//!
+//! Where a frame came through the device and found the tester's own end full, the trial is invalid:
+//! that was not the device.
+
+use super::patch::Patch;
+use super::ping;
+use super::veth::Rig;
+use super::{BenchError, Kind, Plan, Progress, REPEATS, linux, ours, share};
+use crate::clock::Clock;
+use crate::configuration::{Configuration, Traffic};
+use crate::routes::Table;
+use crate::tester::{Behind, Tester};
+use crate::two_cores::{Bench, Dut, Ran};
+use measure::result::{Medium, Setup};
+use measure::trial::Outcome;
+use measure::{Environment, Measured, Results, Row};
+use port::linux::xdp::{Options, XdpPort};
+
+use port::linux::{Namespace, Unavailable};
+use port::{Port, Slab};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::{FrameLen, MacAddr, PacketRate};
+
+/// A port on an interface of the system's.
+pub type RealPort = Box<dyn Port + Send>;
+
+/// What a device on real wires is to the bench.
+pub trait Wired: Send {
+    /// What it is called in results.
+    fn name(&self) -> &'static str;
+
+    /// What of it a thread of ours has to work.
+    fn dut(&mut self) -> Option<&mut dyn Dut> {
+        None
+    }
+
+    /// Lets that part do what has come; returns how many frames did.
+    fn settle(&mut self) -> usize {
+        0
+    }
+
+    /// Where frames to be routed go, if it does not say so itself by ARP.
+    fn macs(&self) -> Option<[MacAddr; 2]> {
+        None
+    }
+
+    /// Frames so far that the slow path was spared, if it can tell.
+    fn fast_path(&self) -> Option<u64> {
+        None
+    }
+
+    /// What it says it dropped.
+    fn drops(&mut self) -> String {
+        "nothing that it tells".to_string()
+    }
+
+    /// What it says of what it did.
+    fn witness(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Why there is no device for a row.
+#[derive(Debug)]
+pub enum Cannot {
+    /// It cannot do what the row asks for: the reason stands in the result.
+    Omitted(String),
+    /// Something else went wrong.
+    Failed(BenchError),
+}
+
+impl From<BenchError> for Cannot {
+    fn from(error: BenchError) -> Cannot {
+        Cannot::Failed(error)
+    }
+}
+
+impl From<Unavailable> for Cannot {
+    fn from(unavailable: Unavailable) -> Cannot {
+        Cannot::Failed(unavailable.into())
+    }
+}
+
+/// A configuration to be measured.
+pub struct Job<'a> {
+    /// The run it belongs to.
+    pub plan: &'a Plan,
+    /// What is asked of the devices.
+    pub configuration: &'static Configuration,
+    /// The full table, if the row needs one.
+    pub table: Option<&'a Table>,
+    /// Where and how.
+    pub environment: &'a Environment,
+}
+
+/// A device on its wires, and the tester at the other ends.
+pub struct Stand {
+    rig: Arc<Rig>,
+    device: Box<dyn Wired>,
+    tester: Tester<RealPort>,
+    clock: Clock,
+    plan: Plan,
+    /// How it was set up.
+    pub setup: Setup,
+}
+
+/// What a trial gave, and what the device says of it.
+pub struct Turn {
+    /// The trial; its time worked is the device's, the kernel's part included.
+    pub ran: Ran,
+    /// The share of frames that the slow path was spared.
+    pub fast_path_share: Option<f64>,
+}
+
+/// Frames of the tester's slab: the rings of its two ports, and what is under way.
+const FRAMES: usize = 1 << 14;
+
+/// How long a frame may take through a device that is not overloaded: longer than a busy machine
+/// keeps a thread from its processor.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Opens an interface's AF_XDP port from within its namespace.
+///
+/// # Errors
+/// [`Unavailable`].
+pub fn open(namespace: &Namespace, interface: &str, slab: &Slab) -> Result<RealPort, Unavailable> {
+    let opened = namespace.run(|| XdpPort::open(interface, slab, &Options::default()));
+    let opened = opened.unwrap_or_else(|error| {
+        Err(Unavailable::because(format!("enter the namespace of {interface}"), error))
+    });
+    opened.map(|port| Box::new(port) as RealPort)
+}
+
+impl Stand {
+    /// Sets a device up for a row.
+    ///
+    /// # Errors
+    /// [`Cannot`].
+    pub fn new(kind: &Kind, job: &Job<'_>) -> Result<Stand, Cannot> {
+        let Job { plan, configuration, table, .. } = *job;
+        let rig = Arc::new(Rig::new(plan.pair)?);
+        let clock = Clock::start();
+        let (mut device, commands): (Box<dyn Wired>, Vec<String>) = match kind {
+            Kind::Linux => {
+                let (kernel, commands) = linux::set_up(&rig, configuration, table)?;
+                (Box::new(kernel), commands)
+            }
+            Kind::Wirespeed | Kind::Memory => {
+                let (ours, commands) = ours::set_up(&rig, clock, configuration, table)?;
+                (Box::new(ours), commands)
+            }
+            Kind::External => {
+                let why = "an external device has wires of its own: it is measured by itself";
+                return Err(Cannot::Omitted(why.to_string()));
+            }
+        };
+        let ping = ping::through(&rig, plan.pair, device.as_mut(), configuration.mode)?;
+        let setup = Setup { commands, ping: Some(ping), ..no_setup(device.name(), configuration) };
+        Ok(Stand::with(rig, device, clock, plan, setup)?)
+    }
+
+    /// Without a device.
+    fn patched(job: &Job<'_>) -> Result<Stand, BenchError> {
+        let rig = Arc::new(Rig::new(job.plan.pair)?);
+        let patch = Box::new(Patch::new(&rig)?);
+        let setup = no_setup(patch.name(), job.configuration);
+        Stand::with(rig, patch, Clock::start(), job.plan, setup)
+    }
+
+    fn with(
+        rig: Arc<Rig>,
+        device: Box<dyn Wired>,
+        clock: Clock,
+        plan: &Plan,
+        setup: Setup,
+    ) -> Result<Stand, BenchError> {
+        let slab = Slab::new(FRAMES).map_err(BenchError::Slab)?;
+        let [a, b] = rig.tester_ends().map(|(namespace, end)| open(namespace, end, &slab));
+        let tester = Tester::new([a?, b?], &slab);
+        Ok(Stand { rig, device, tester, clock, plan: plan.clone(), setup })
+    }
+
+    /// What it is called in results.
+    pub fn name(&self) -> &'static str {
+        self.device.name()
+    }
+
+    /// Its cables, and the namespaces at their ends.
+    pub fn rig(&self) -> &Rig {
+        &self.rig
+    }
+
+    /// Makes it ready for trials with frames of a size.
+    ///
+    /// # Errors
+    /// [`BenchError::Unfit`]: it does not do what the row says.
+    pub fn prepare(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<(), BenchError> {
+        let Stand { device, tester, clock, .. } = self;
+        let mut side = Side { device: device.as_mut(), clock: *clock };
+        let Configuration { traffic, file, .. } = *job.configuration;
+        tester
+            .prepare(&mut side, traffic, job.table, frame, job.plan.seed)
+            .map_err(|unfit| BenchError::Unfit(file, unfit))
+    }
+
+    /// Runs a trial.
+    ///
+    /// # Errors
+    /// [`BenchError::Placement`].
+    pub fn trial(
+        &mut self,
+        rate: Option<PacketRate>,
+        duration: Duration,
+    ) -> Result<Turn, BenchError> {
+        let Stand { rig, device, tester, clock, plan, .. } = self;
+        let (worked, full, fast) = (rig.worked(), rig.full(), device.fast_path());
+        let mut bench = Bench { tester, clock: *clock, pair: plan.pair, yields: true };
+        let ran = bench.trial(device.dut(), rate, duration);
+        let mut ran = ran.map_err(BenchError::Placement)?;
+        ran.worked += rig.worked().saturating_sub(worked);
+        let full = rig.full() - full;
+        ran.judge(|counts, _| counts.tester_rx_drop += full);
+        let received = ran.trial.counts.received;
+        let fast_path_share = fast
+            .zip(device.fast_path())
+            .and_then(|(before, after)| share(after.saturating_sub(before), received));
+        Ok(Turn { ran, fast_path_share })
+    }
+
+    /// A trial at the highest load the tester can offer: a second one if the first says nothing.
+    ///
+    /// # Errors
+    /// As of [`trial`](Self::trial).
+    pub fn highest(&mut self) -> Result<Turn, BenchError> {
+        let mut repeats = 0;
+        loop {
+            let turn = self.trial(None, self.plan.duration)?;
+            let invalid = matches!(turn.ran.trial.outcome, Outcome::Invalid(_));
+            if repeats == REPEATS || !invalid {
+                return Ok(turn);
+            }
+            repeats += 1;
+        }
+    }
+
+    /// The row of a trial at the highest load.
+    pub fn row(
+        &self,
+        job: &Job<'_>,
+        frame: FrameLen,
+        turn: &Turn,
+        alone: PacketRate,
+        no_drop: Option<PacketRate>,
+    ) -> Row {
+        let user = "user space, AF_XDP".to_string();
+        Measured {
+            device: self.name().to_string(),
+            mode: job.configuration.mode,
+            configuration: job.configuration.name.to_string(),
+            frame,
+            cores: if job.plan.pair.is_some() { 2 } else { 1 },
+            trial: turn.ran.trial,
+            router_time: Some(turn.ran.worked),
+            fast_path_share: turn.fast_path_share,
+            wire: None,
+            no_drop,
+            tester: Some(alone),
+            latency: turn.ran.latency,
+            medium: Medium {
+                wire: "veth".to_string(),
+                generator: user.clone(),
+                receiver: user,
+                placement: self.rig.placement(),
+            },
+            environment: job.environment.clone(),
+        }
+        .row()
+    }
+
+    /// What is said of it in the result, now that it has been measured.
+    pub fn finish(mut self) -> Setup {
+        self.setup.witness = self.device.witness();
+        self.setup
+    }
+}
+
+/// A set-up with nothing done yet.
+pub(super) fn no_setup(device: &str, configuration: &Configuration) -> Setup {
+    Setup {
+        device: device.to_string(),
+        mode: configuration.mode,
+        configuration: configuration.name.to_string(),
+        commands: Vec::new(),
+        witness: Vec::new(),
+        omitted: None,
+        ping: None,
+    }
+}
+
+/// The device as the tester gets to know it.
+struct Side<'a> {
+    device: &'a mut dyn Wired,
+    clock: Clock,
+}
+
+impl Behind for Side<'_> {
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn settle(&mut self) -> usize {
+        // The kernel's part wants a processor, too.
+        std::thread::yield_now();
+        self.device.settle()
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn macs(&self) -> Option<[MacAddr; 2]> {
+        self.device.macs()
+    }
+
+    fn drops(&mut self) -> String {
+        self.device.drops()
+    }
+}
+
+/// What the tester can do by itself, found when it is asked for and kept.
+#[derive(Default)]
+pub struct Limits {
+    known: Vec<(Traffic, FrameLen, PacketRate)>,
+}
+
+impl Limits {
+    /// The most frames of a size it sends and takes in again with no device between.
+    ///
+    /// # Errors
+    /// [`BenchError`].
+    pub fn of(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<PacketRate, BenchError> {
+        let traffic = job.configuration.traffic;
+        let known = |known: &&(Traffic, FrameLen, _)| (known.0, known.1) == (traffic, frame);
+        if let Some((_, _, rate)) = self.known.iter().find(known) {
+            return Ok(*rate);
+        }
+        let mut stand = Stand::patched(job)?;
+        stand.prepare(job, frame)?;
+        let mut rate = PacketRate(0.0);
+        // What it did once it can do, however busy the machine was the other times.
+        for _ in 0..3 {
+            let turn = stand.trial(None, job.plan.short())?;
+            rate = PacketRate(rate.0.max(turn.ran.trial.forwarding_rate().0));
+        }
+        self.known.push((traffic, frame, rate));
+        Ok(rate)
+    }
+}
+
+/// Measures all rows of one configuration of one device.
+///
+/// # Errors
+/// [`BenchError`].
+pub(super) fn measure(
+    kind: &Kind,
+    job: &Job<'_>,
+    limits: &mut Limits,
+    results: &mut Results,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), BenchError> {
+    let Some(mut stand) = set_up(kind, job, results, progress)? else { return Ok(()) };
+    for &frame in &job.plan.sizes {
+        progress(Progress::Begin(stand.name(), job.configuration, frame));
+        let alone = limits.of(job, frame)?;
+        stand.prepare(job, frame)?;
+        let highest = stand.highest()?;
+        let rate = highest.ran.trial.forwarding_rate();
+        let alone = PacketRate(alone.0.max(rate.0));
+        let no_drop = super::no_drop(rate, alone, highest.ran.trial, |load| {
+            Ok(stand.trial(Some(load), job.plan.short())?.ran.trial)
+        })?;
+        let row = stand.row(job, frame, &highest, alone, no_drop);
+        progress(Progress::Done(&row));
+        results.rows.push(row);
+    }
+    results.setups.push(stand.finish());
+    Ok(())
+}
+
+/// A device's stand; none if it cannot do this row, which is noted then.
+///
+/// # Errors
+/// [`BenchError`].
+pub(super) fn set_up(
+    kind: &Kind,
+    job: &Job<'_>,
+    results: &mut Results,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Option<Stand>, BenchError> {
+    match Stand::new(kind, job) {
+        Ok(stand) => Ok(Some(stand)),
+        Err(Cannot::Failed(error)) => Err(error),
+        Err(Cannot::Omitted(reason)) => {
+            let omitted = Some(reason);
+            let setup = Setup { omitted, ..no_setup(kind.name(), job.configuration) };
+            progress(Progress::Omitted(&setup));
+            results.setups.push(setup);
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A host of a lab: a network namespace, its interfaces, and the programs that run in it.
+//!
+//! ```text
+//! LinuxHost ─┬─ namespace ── eth1 (veth, offloads off) ══ a router's port, another host
+//!            └─ run(words) ─► Process: what it prints, how it ends
+//! ```
+//!
+//! The namespace has no name and each program its own namespace of processes, so nothing is left
+//! when the lab is gone, however it went.
+//!
+//! Frames are to be what they seem: the offloads that leave checksums and segmentation to others are
+//! switched off on a host's interfaces, unless the lab asks for them.
+//!
+//! Never touches the namespace or the interfaces of the machine.
+//! Missing: **a file system of its own** (`/sys` shows the machine's interfaces, `/etc` its files).
+
+mod process;
+
+pub use process::{Ended, Process};
+
+use crate::linux::netlink::{End, Netlink, Route};
+use crate::topology::{HostSpec, LinkSpec, NodeSpec};
+use port::linux::interface::{Offloads, set_offloads};
+use port::linux::{Namespace, Unavailable};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A host.
+pub struct LinuxHost {
+    name: String,
+    namespace: Namespace,
+    /// Where its programs are: the lab's directory.
+    directory: PathBuf,
+}
+
+impl LinuxHost {
+    /// A host without interfaces but `lo`, which is up.
+    ///
+    /// # Errors
+    /// [`Unavailable`], as a rule for lack of rights.
+    pub fn new(name: &str, directory: &Path) -> Result<LinuxHost, Unavailable> {
+        let namespace = Namespace::new()?;
+        Netlink::open_in(&namespace)?.set_up("lo", true)?;
+        Ok(LinuxHost { name: name.to_string(), namespace, directory: directory.to_path_buf() })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Switches its interfaces on and gives it its addresses and routes; tells, interface by
+    /// interface, which offloads are off now and were not.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: what the kernel refuses.
+    pub fn configure(&self, spec: &HostSpec) -> Result<Vec<String>, Unavailable> {
+        let mut netlink = Netlink::open_in(&self.namespace)?;
+        let mut remarks = Vec::new();
+        for interface in &spec.interfaces {
+            if !spec.offloads {
+                let off = self.namespace.run(|| set_offloads(interface, Offloads::NONE));
+                let tried = || format!("enter {}", self.name);
+                let off = off.map_err(|error| Unavailable::because(tried(), error))??;
+                if !off.is_empty() {
+                    remarks.push(format!("{}:{interface}: {}", self.name, off.join(", ")));
+                }
+            }
+            netlink.set_silent(interface)?;
+            netlink.set_up(interface, true)?;
+        }
+        for (interface, address, length) in &spec.addresses {
+            let interface = interface.map_or("lo", |at| spec.interfaces[at].as_str());
+            netlink.add_address(interface, *address, *length)?;
+        }
+        for (destination, gateway) in &spec.routes {
+            let at = spec.interface_to(*gateway).expect("checked when the lab was read");
+            let index = netlink.link(&spec.interfaces[at])?.index;
+            netlink.add_route(&Route::by(*destination, *gateway, index))?;
+        }
+        Ok(remarks)
+    }
+
+    /// Starts a program, in the lab's directory.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start(&self, words: &[String]) -> io::Result<Process> {
+        Process::start(&self.namespace, words, &self.directory)
+    }
+}
+
+/// A cable between two hosts: a veth pair.
+///
+/// # Errors
+/// [`Unavailable`]: what the kernel refuses.
+pub fn connect(
+    link: &LinkSpec,
+    nodes: &[NodeSpec],
+    namespaces: [&Namespace; 2],
+) -> Result<(), Unavailable> {
+    let end = |at: usize| {
+        let end = link.ends[at];
+        let host = nodes[end.node].host().expect("both ends are hosts");
+        let name = host.interfaces[end.port - 1].as_str();
+        End { name, namespace: Some(namespaces[at]), mtu: link.mtu, ..End::default() }
+    };
+    Netlink::open_in(namespaces[0])?.add_veth(&end(0), &end(1))
+}

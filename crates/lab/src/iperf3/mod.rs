@@ -1,0 +1,274 @@
+//! The iperf3 method of source 002: real iperf3 processes, pinned in pairs, through a device.
+//!
+//! ```text
+//! plan ─► for each device, MTU:  rig ─► for each protocol, direction, length:  pairs ─► Row
+//!           node to node               iperf3 -s ◄═══ packets of one length ═══ iperf3 -c
+//!           the kernel as a router     (N of them, a port and a processor each)
+//!           the built-in router
+//! ```
+//!
+//! Nothing of what iperf3 writes is thrown away; what it means on other layers is
+//! [`measure::iperf3`]'s. Never uses `-O` (esnet/iperf #236): all pairs run before and after the time
+//! that counts.
+//! Missing: **hosts on other machines**, **packets with IP options**.
+
+// What is to be measured.
+pub mod plan;
+// Processes.
+mod pair;
+// Hosts, wires, devices.
+mod rig;
+
+pub use pair::PairError;
+pub use plan::{Device, Plan};
+pub use rig::{Rig, RigError};
+
+use crate::live::Interrupt;
+use measure::Environment;
+use measure::iperf3::{Arrived, Direction, Pair, Protocol, Results, Row, SCHEMA, Setting, figures};
+use std::fmt;
+use std::time::Duration;
+use wire::throughput::tcp::iperf3_with;
+
+/// The first pair's port.
+const PORT: u16 = 5201;
+/// How long all go on after what counts, so that none has the wire for itself while it counts.
+const COOL_DOWN: Duration = Duration::from_secs(1);
+/// What starting, handshakes and the last reports may take, on a busy machine.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// The longest packets of the built-in router (`/interface ethernet`).
+const ROUTERS_MTU: u32 = 1886;
+
+/// How to run a plan.
+pub struct Options {
+    /// The plan's text, for the result.
+    pub text: String,
+    /// The built-in router's script, beside its addresses.
+    pub script: String,
+    /// Shortened as the plan says.
+    pub quick: bool,
+    /// Raised to end it: what was measured is kept.
+    pub interrupt: Interrupt,
+    /// Where it is run.
+    pub environment: Environment,
+}
+
+/// It did not begin, or a row could not be measured.
+#[derive(Debug)]
+pub enum Iperf3Error {
+    /// Hosts and device cannot be had.
+    Rig(Device, RigError),
+    /// The processes did not do it.
+    Pair(PairError),
+}
+
+impl fmt::Display for Iperf3Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Iperf3Error::Rig(device, error) => write!(f, "{}: {error}", device.name()),
+            Iperf3Error::Pair(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Iperf3Error {}
+
+/// Measures everything a plan asks for; `tell` gets each row when it is there. What fails after the
+/// first row does not take the others with it: it is why the results are incomplete.
+///
+/// # Errors
+/// [`Iperf3Error`], if there is not one row.
+pub fn run(
+    plan: &Plan,
+    options: &Options,
+    mut tell: impl FnMut(&Row),
+) -> Result<Results, Iperf3Error> {
+    let plan = if options.quick { plan.quickened() } else { plan.clone() };
+    pair::installed().map_err(Iperf3Error::Pair)?;
+    let mut results = Results {
+        schema: SCHEMA.to_string(),
+        name: plan.name.clone(),
+        plan: options.text.clone(),
+        quick: options.quick,
+        environment: options.environment.clone(),
+        incomplete_because: None,
+        omitted: Vec::new(),
+        setups: Vec::new(),
+        rows: Vec::new(),
+    };
+    if let Err(error) = measure(&plan, options, &mut results, &mut tell) {
+        let asked = matches!(error, Iperf3Error::Pair(PairError::Interrupted));
+        if results.rows.is_empty() && !asked {
+            return Err(error);
+        }
+        results.incomplete_because = Some(error.to_string());
+    }
+    Ok(results)
+}
+
+fn measure(
+    plan: &Plan,
+    options: &Options,
+    results: &mut Results,
+    tell: &mut dyn FnMut(&Row),
+) -> Result<(), Iperf3Error> {
+    let cores = match plan.cores.as_slice() {
+        [] => port::affinity::allowed(),
+        cores => cores.to_vec(),
+    };
+    for &device in &plan.devices {
+        for (mtu, packets) in by_mtu(&plan.packets) {
+            if device == Device::Wirespeed && mtu > ROUTERS_MTU {
+                let name = device.name();
+                results.omitted.push(format!(
+                    "{name}, packets of {mtu} bytes: its interfaces' MTU is {ROUTERS_MTU} at most"
+                ));
+                continue;
+            }
+            let of = |error| Iperf3Error::Rig(device, error);
+            // The last of them, where pairs come last.
+            let router = cores.last().copied();
+            let rig = Rig::new(plan, device, mtu, &options.script, router).map_err(of)?;
+            let mut setup = rig.setup.clone();
+            setup.facts.push(placement(plan, &cores));
+            results.setups.push(setup);
+            for &protocol in &plan.protocols {
+                for &direction in &plan.directions {
+                    for &packet in &packets {
+                        let setting = Setting {
+                            device: device.name().to_string(),
+                            protocol,
+                            direction,
+                            packet,
+                            timestamps: plan.timestamps,
+                            pairs: plan.pairs,
+                            streams: plan.streams,
+                            link_mbps: plan.link.map(|rate| rate / 1e6),
+                        };
+                        let row = row(plan, &rig, setting, &cores, &options.interrupt)?;
+                        tell(&row);
+                        results.rows.push(row);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The lengths an ordinary interface carries, and each longer one with an MTU of its own.
+fn by_mtu(packets: &[u32]) -> Vec<(u32, Vec<u32>)> {
+    let (ordinary, long): (Vec<u32>, Vec<u32>) = packets.iter().partition(|&&n| n <= 1500);
+    let ordinary = (!ordinary.is_empty()).then_some((1500, ordinary));
+    ordinary.into_iter().chain(long.into_iter().map(|packet| (packet, vec![packet]))).collect()
+}
+
+/// A process's place among `all`: pairs one after the other, their senders before their receivers.
+fn core(cores: &[usize], pair: usize, is_server: bool) -> usize {
+    cores.get((2 * pair + usize::from(is_server)) % cores.len().max(1)).copied().unwrap_or(0)
+}
+
+fn placement(plan: &Plan, cores: &[usize]) -> String {
+    let both = plan.directions.contains(&Direction::BothWays);
+    let processes = 2 * plan.pairs as usize * if both { 2 } else { 1 };
+    let routed = plan.devices.iter().any(|device| *device != Device::Direct);
+    let short = processes + usize::from(routed) > cores.len();
+    let remark = if short { ": they share them, and rates are the machine's as well" } else { "" };
+    format!("{processes} iperf3 processes at most on processors {cores:?}{remark}")
+}
+
+/// Measures one row.
+fn row(
+    plan: &Plan,
+    rig: &Rig,
+    setting: Setting,
+    cores: &[usize],
+    interrupt: &Interrupt,
+) -> Result<Row, Iperf3Error> {
+    let failed = |why: String| Iperf3Error::Pair(PairError::Failed(why));
+    let by = iperf3_with(setting.packet, setting.headers());
+    let by = by.ok_or_else(|| failed(format!("no packet of {} bytes", setting.packet)))?;
+    let (warm_up, duration) = (plan.warm_up.as_secs(), plan.duration.as_secs());
+    let ways: &[bool] = match setting.direction {
+        Direction::OneWay => &[false],
+        Direction::BothWays => &[false, true],
+    };
+    let mut specs = Vec::new();
+    let mut reversed = Vec::new();
+    for _ in 0..plan.pairs {
+        for &reverse in ways {
+            let (from, to) = if reverse { (1, 0) } else { (0, 1) };
+            let n = specs.len();
+            let port = PORT + n as u16;
+            let words = |text: String| text.split(' ').map(str::to_string).collect::<Vec<_>>();
+            let (sender, receiver) = (core(cores, n, false), core(cores, n, true));
+            let protocol = match setting.protocol {
+                Protocol::Tcp => format!("-M {}", by.mss),
+                Protocol::Udp => {
+                    let streams = f64::from(plan.pairs) * f64::from(plan.streams);
+                    format!("-u -b {:.0}", plan.udp_rate.map_or(0.0, |rate| rate / streams))
+                }
+            };
+            let client = words(format!(
+                "-4 -c {} -p {port} -t {} -i 1 -P {} -l {} {protocol} -A {sender} \
+                 --connect-timeout 5000 --json",
+                rig.addresses[to],
+                warm_up + duration + COOL_DOWN.as_secs(),
+                plan.streams,
+                by.length
+            ));
+            let server = words(format!("-4 -s -1 -p {port} -i 1 -A {receiver} --json"));
+            specs.push(pair::Spec {
+                from: &rig.hosts[from],
+                to: &rig.hosts[to],
+                port,
+                client,
+                server,
+            });
+            reversed.push(reverse);
+        }
+    }
+    let limit = plan.warm_up + plan.duration + COOL_DOWN + GRACE;
+    let before = rig.arrived();
+    let wrote = pair::run(&specs, limit, interrupt).map_err(Iperf3Error::Pair)?;
+    let after = rig.arrived();
+    let mut pairs = Vec::new();
+    for (wrote, reverse) in wrote.into_iter().zip(reversed) {
+        let window = warm_up as f64..(warm_up + duration) as f64;
+        let figures = figures(&wrote.client, &wrote.server, window, by.length);
+        let figures =
+            figures.map_err(|why| failed(format!("`{}`: {why}", wrote.client_command)))?;
+        let pair::Wrote { client_command, server_command, client, server } = wrote;
+        pairs.push(Pair { reverse, client_command, server_command, figures, client, server });
+    }
+    // With offloads it counts super-frames; both ways, acknowledgements of the other way too.
+    let counts = !plan.offloads && setting.direction == Direction::OneWay;
+    let arrived = counts.then(|| Arrived {
+        frames: after.frames - before.frames,
+        bytes: after.bytes - before.bytes,
+    });
+    let packet = setting.packet;
+    Row::of(setting, pairs, arrived).ok_or_else(|| failed(format!("no packet of {packet} bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_packets_have_wires_of_their_own() {
+        let got = by_mtu(&[128, 9000, 1500, 4000]);
+        assert_eq!(got, [(1500, vec![128, 1500]), (9000, vec![9000]), (4000, vec![4000])]);
+        assert_eq!(by_mtu(&[2000]), [(2000, vec![2000])]);
+    }
+
+    #[test]
+    fn each_process_has_its_processor() {
+        let places: Vec<_> = (0..2)
+            .flat_map(|n| [core(&[4, 5, 6, 7], n, false), core(&[4, 5, 6, 7], n, true)])
+            .collect();
+        assert_eq!(places, [4, 5, 6, 7]);
+        assert_eq!([core(&[3], 5, true), core(&[], 1, false)], [3, 0]);
+    }
+}

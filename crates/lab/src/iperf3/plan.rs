@@ -1,0 +1,284 @@
+//! What a run of the iperf3 method is to measure: `plans/iperf3.toml`.
+//!
+//! Every value is looked at before anything is started; what cannot be is refused with the reason.
+
+use measure::iperf3::{Direction, Protocol};
+use serde::{Deserialize, Deserializer, de};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wire::throughput::tcp::{Headers, iperf3_with};
+
+/// What is between the two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// A cable: the baseline.
+    Direct,
+    /// The Linux kernel, routing.
+    Linux,
+    /// The built-in router.
+    Wirespeed,
+}
+
+impl Device {
+    /// What it is called in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Device::Direct => "node to node",
+            Device::Linux => "linux kernel",
+            Device::Wirespeed => "wirespeed router",
+        }
+    }
+}
+
+/// How the built-in router has its interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// AF_XDP, and AF_PACKET where frames are too long for it, or hosts have offloads.
+    #[default]
+    Xdp,
+    /// AF_PACKET.
+    Packet,
+}
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Plan {
+    /// What it is called.
+    pub name: String,
+    /// What is measured, one after the other.
+    pub devices: Vec<Device>,
+    /// Of what.
+    #[serde(default = "tcp")]
+    pub protocols: Vec<Protocol>,
+    /// From where.
+    #[serde(default = "one_way")]
+    pub directions: Vec<Direction>,
+    /// IP packets, bytes.
+    #[serde(default = "six")]
+    pub packets: Vec<u32>,
+    /// Pairs of processes in each direction.
+    pub pairs: u32,
+    /// Streams of each pair, `-P`.
+    #[serde(default = "eight")]
+    pub streams: u32,
+    /// Measured, after the warm-up; whole seconds.
+    #[serde(deserialize_with = "seconds")]
+    pub duration: Duration,
+    /// Sent before that.
+    #[serde(deserialize_with = "seconds")]
+    pub warm_up: Duration,
+    /// The wires' rate on layer 1, bit/s: they are as fast as the machine if there is none.
+    #[serde(default, deserialize_with = "rate")]
+    pub link: Option<f64>,
+    /// UDP: what all pairs of one direction send together, bit/s of payload; as fast as they can if
+    /// there is none.
+    #[serde(default, deserialize_with = "rate")]
+    pub udp_rate: Option<f64>,
+    /// Whether hosts leave checksums and segments to the wires.
+    #[serde(default)]
+    pub offloads: bool,
+    /// TCP's time stamps.
+    #[serde(default = "yes")]
+    pub timestamps: bool,
+    /// The processors that processes are put on, in turn; all of this process's if empty.
+    #[serde(default)]
+    pub cores: Vec<usize>,
+    /// The built-in router's interfaces.
+    #[serde(default)]
+    pub backend: Backend,
+    /// What the built-in router does beside routing: a script beside the plan.
+    #[serde(default)]
+    pub configuration: Option<String>,
+    /// Settings of the two hosts' kernels, in their namespaces.
+    #[serde(default)]
+    pub sysctl: BTreeMap<String, String>,
+    /// What `--quick` changes.
+    #[serde(default)]
+    pub quick: Quick,
+}
+
+/// A shorter run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Quick {
+    /// Instead of the plan's.
+    #[serde(default, deserialize_with = "some_seconds")]
+    pub duration: Option<Duration>,
+    /// Instead of the plan's.
+    #[serde(default, deserialize_with = "some_seconds")]
+    pub warm_up: Option<Duration>,
+    /// Instead of the plan's.
+    #[serde(default)]
+    pub packets: Option<Vec<u32>>,
+    /// Instead of the plan's.
+    #[serde(default)]
+    pub streams: Option<u32>,
+}
+
+fn tcp() -> Vec<Protocol> {
+    vec![Protocol::Tcp]
+}
+
+fn one_way() -> Vec<Direction> {
+    vec![Direction::OneWay]
+}
+
+/// The source's.
+fn six() -> Vec<u32> {
+    vec![128, 256, 512, 1024, 1500, 9000]
+}
+
+fn eight() -> u32 {
+    8
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// iperf3 takes whole seconds.
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(from)?;
+    let whole = text.strip_suffix('s').and_then(|digits| digits.parse().ok());
+    let wrong = || de::Error::custom(format!("{text:?}: iperf3 takes whole seconds, as 30s"));
+    whole.map(Duration::from_secs).ok_or_else(wrong)
+}
+
+fn some_seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    seconds(from).map(Some)
+}
+
+fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let text = String::deserialize(from)?;
+    let rate = wire::throughput::ports(&text).filter(|_| !text.contains(['x', '*', '+']));
+    let wrong = || de::Error::custom(format!("{text:?}: a rate is 100M, 1G, 2.5G"));
+    rate.map(Some).ok_or_else(wrong)
+}
+
+/// The longest that Linux's veths carry.
+const LONGEST: u32 = 65_535;
+/// What `TCP_MAXSEG` takes on Linux: 88 to 32767.
+const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
+/// iperf3 numbers its UDP packets in their payload.
+const UDP_LEAST: u32 = 16;
+
+/// Reads a plan.
+///
+/// # Errors
+/// Where and what is wrong with it, in words.
+pub fn read(text: &str) -> Result<Plan, String> {
+    let plan: Plan = toml::from_str(text).map_err(|error| error.to_string().trim().to_string())?;
+    plan.check()?;
+    plan.quickened().check().map_err(|why| format!("[quick] {why}"))?;
+    Ok(plan)
+}
+
+impl Plan {
+    /// With what `--quick` changes.
+    #[must_use]
+    pub fn quickened(&self) -> Plan {
+        let mut plan = self.clone();
+        let Quick { duration, warm_up, packets, streams } = plan.quick.clone();
+        plan.duration = duration.unwrap_or(plan.duration);
+        plan.warm_up = warm_up.unwrap_or(plan.warm_up);
+        plan.packets = packets.unwrap_or(plan.packets);
+        plan.streams = streams.unwrap_or(plan.streams);
+        plan
+    }
+
+    /// The headers of a protocol's packets.
+    pub fn headers(&self, protocol: Protocol) -> Headers {
+        let udp = protocol == Protocol::Udp;
+        Headers { udp, timestamps: self.timestamps && !udp, ip_options: 0 }
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.devices.len() * self.protocols.len() * self.directions.len() * self.packets.len()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let within = |what: &str, n: u64, least: u64, most: u64| match n {
+            n if n < least || n > most => Err(format!("{what} is {n}; it is {least} to {most}")),
+            _ => Ok(()),
+        };
+        within("pairs", u64::from(self.pairs), 1, 64)?;
+        within("streams", u64::from(self.streams), 1, 128)?; // iperf3's own limit
+        within("duration", self.duration.as_secs(), 1, 600)?;
+        within("warm-up", self.warm_up.as_secs(), 1, 60)?;
+        if self.rows() == 0 {
+            return Err("devices, protocols, directions or packets are empty".to_string());
+        }
+        if self.link.is_some() && self.offloads {
+            return Err("link with offloads = true: a wire's rate cannot be kept frame by frame \
+                        when super-frames go over it"
+                .to_string());
+        }
+        for &protocol in &self.protocols {
+            for &packet in &self.packets {
+                self.packet(protocol, packet)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn packet(&self, protocol: Protocol, packet: u32) -> Result<(), String> {
+        let headers = self.headers(protocol);
+        let of = iperf3_with(packet, headers).filter(|_| packet <= LONGEST);
+        let of = of.ok_or_else(|| format!("there is no {protocol} packet of {packet} bytes"))?;
+        if protocol == Protocol::Tcp && !MSS.contains(&of.mss) {
+            let (least, most) = (MSS.start() + 40, MSS.end() + 40);
+            return Err(format!("TCP packets of {packet} bytes: Linux makes {least} to {most}"));
+        }
+        if protocol == Protocol::Udp && of.length < UDP_LEAST {
+            let least = UDP_LEAST + headers.bytes();
+            return Err(format!("UDP packets of {packet} bytes: iperf3 makes them of {least} on"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: &str =
+        "name = \"x\"\ndevices = [\"direct\"]\npairs = 1\nduration = \"1s\"\nwarm-up = \"1s\"\n";
+
+    #[test]
+    fn our_plan() {
+        let plan = read(include_str!("../../../../plans/iperf3.toml")).unwrap();
+        assert_eq!(plan.packets, six());
+        assert_eq!(plan.devices, [Device::Direct, Device::Linux, Device::Wirespeed]);
+        assert!(plan.quickened().packets.len() < 6);
+        assert!(plan.timestamps && !plan.offloads);
+    }
+
+    #[test]
+    fn what_cannot_be() {
+        for (line, expected) in [
+            ("warm-ups = 1", "unknown field `warm-ups`"),
+            ("packets = [64]", "TCP packets of 64 bytes: Linux makes 128 to 32807"),
+            ("packets = [40]\nprotocols = [\"udp\"]", "iperf3 makes them of 44 on"),
+            ("packets = [20]", "no TCP packet of 20 bytes"),
+            ("packets = [70000]", "no TCP packet of 70000 bytes"),
+            ("packets = []", "are empty"),
+            ("streams = 0", "streams is 0; it is 1 to 128"),
+            ("link = \"1\"", "a rate is 100M, 1G, 2.5G"),
+            ("link = \"1G\"\noffloads = true", "super-frames"),
+            ("quick = { duration = \"1.5s\" }", "whole seconds, as 30s"),
+            ("quick = { duration = \"0s\" }", "[quick] duration is 0"),
+            ("backend = \"dpdk\"", "unknown variant `dpdk`"),
+        ] {
+            let error = read(&format!("{SHORT}{line}\n")).unwrap_err();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+        assert!(read(SHORT).is_ok());
+        assert!(read("").unwrap_err().contains("missing field `name`"));
+        let udp = read(&format!("{SHORT}protocols = [\"udp\"]\npackets = [64]\n")).unwrap();
+        assert_eq!(udp.headers(Protocol::Udp).bytes(), 28);
+    }
+}

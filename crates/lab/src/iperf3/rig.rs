@@ -1,0 +1,377 @@
+//! Two hosts, and what is between them.
+//!
+//! ```text
+//!  node to node     a: t0 ═══════════ veth ═══════════ t1 :b
+//!  through a box    a: t0 ═ veth ═ d0 [ device ] d1 ═ veth ═ t1 :b
+//!                        └ shaped ┘  kernel, or router  └ shaped ┘
+//! ```
+//!
+//! Wires with a rate are shaped where hosts send: HTB, preamble, gap and FCS counted, no frame below
+//! 84 bytes. What a device sends is what came in, so its ends need no shaping.
+//!
+//! The namespaces have no names; nothing is left when this is dropped. Never touches an interface it
+//! did not make.
+
+use super::plan::{Backend, Device, Plan};
+use crate::linux::netlink::{End, Netlink, Route};
+use crate::real::{self, PortSpec, Running, StartError};
+use crate::underway::Files;
+use measure::iperf3::{Arrived, Setup};
+use port::linux::interface::{Interface, Offloads, set_offloads};
+use port::linux::{Namespace, Unavailable};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::process::Command;
+use std::sync::Arc;
+use wire::Ipv4Prefix;
+
+/// The hosts' interfaces.
+const ENDS: [&str; 2] = ["t0", "t1"];
+/// The device's.
+const DEVICE_ENDS: [&str; 2] = ["d0", "d1"];
+/// The hosts' networks when something routes between them (RFC 2544, C.2.2).
+const NETWORKS: [[u8; 3]; 2] = [[198, 18, 1], [198, 19, 1]];
+
+/// It cannot be set up.
+#[derive(Debug)]
+pub enum RigError {
+    /// Rights or facilities are lacking.
+    Unavailable(Unavailable),
+    /// A command failed: which, and what it said.
+    Command(String, String),
+    /// The built-in router does not start.
+    Router(StartError),
+}
+
+impl fmt::Display for RigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RigError::Unavailable(unavailable) => unavailable.fmt(f),
+            RigError::Command(command, said) => write!(f, "`{command}` failed: {said}"),
+            RigError::Router(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RigError {}
+
+impl From<Unavailable> for RigError {
+    fn from(unavailable: Unavailable) -> RigError {
+        RigError::Unavailable(unavailable)
+    }
+}
+
+/// Two hosts and a device.
+pub struct Rig {
+    /// Before the namespaces: it lets its interfaces go first.
+    _router: Option<Running>,
+    /// The hosts.
+    pub hosts: [Namespace; 2],
+    _device: Option<Namespace>,
+    /// Their addresses.
+    pub addresses: [Ipv4Addr; 2],
+    /// What was done.
+    pub setup: Setup,
+}
+
+impl Rig {
+    /// Sets up a device, all interfaces with this MTU. `script` is the built-in router's.
+    ///
+    /// # Errors
+    /// [`RigError`]; nothing is left then.
+    pub fn new(
+        plan: &Plan,
+        device: Device,
+        mtu: u32,
+        script: &str,
+        router_core: Option<usize>,
+    ) -> Result<Rig, RigError> {
+        let mut maker = Maker { commands: Vec::new(), facts: Vec::new() };
+        let hosts = [Namespace::new()?, Namespace::new()?];
+        let mut between = None;
+        let routed = device != Device::Direct;
+        if routed {
+            let namespace = Namespace::new()?;
+            for at in 0..2 {
+                maker.veth([(&hosts[at], ENDS[at]), (&namespace, DEVICE_ENDS[at])], mtu)?;
+            }
+            between = Some(namespace);
+        } else {
+            maker.veth([(&hosts[0], ENDS[0]), (&hosts[1], ENDS[1])], mtu)?;
+        }
+        let address = |at: usize, last: u8| {
+            let [a, b, c] = NETWORKS[if routed { at } else { 0 }];
+            Ipv4Addr::new(a, b, c, last)
+        };
+        let addresses = [address(0, 2), address(1, if routed { 2 } else { 3 })];
+        if let Some(namespace) = &between {
+            maker.device_ends(namespace, plan, device)?;
+        }
+        for at in 0..2 {
+            maker.host(&hosts[at], ENDS[at], addresses[at], plan)?;
+            if routed {
+                let to = Ipv4Prefix::new(address(1 - at, 0).into(), 24);
+                maker.route(&hosts[at], ENDS[at], to, address(at, 1))?;
+            }
+        }
+        let router = match (&between, device) {
+            (Some(namespace), Device::Linux) => {
+                maker.kernel(namespace, [address(0, 1), address(1, 1)])?;
+                None
+            }
+            (Some(namespace), Device::Wirespeed) => {
+                let addresses = [address(0, 1), address(1, 1)];
+                Some(maker.router(namespace, plan, mtu, addresses, script, router_core)?)
+            }
+            _ => None,
+        };
+        let Maker { commands, facts } = maker;
+        let setup = Setup { device: device.name().to_string(), mtu, commands, facts };
+        Ok(Rig { _router: router, hosts, _device: between, addresses, setup })
+    }
+
+    /// What the second host's interface has counted.
+    pub fn arrived(&self) -> Arrived {
+        let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+        arrived(&self.hosts[1].run(read).unwrap_or_default(), ENDS[1])
+    }
+}
+
+/// What has come to an interface, by the text of `/proc/net/dev`.
+fn arrived(text: &str, interface: &str) -> Arrived {
+    let line = text.lines().find_map(|line| {
+        let (name, numbers) = line.split_once(':')?;
+        (name.trim() == interface).then_some(numbers)
+    });
+    let mut numbers = line.unwrap_or("").split_whitespace().map(|word| word.parse().unwrap_or(0));
+    let bytes = numbers.next().unwrap_or(0);
+    Arrived { frames: numbers.next().unwrap_or(0), bytes }
+}
+
+/// Does things and writes them down.
+struct Maker {
+    commands: Vec<String>,
+    facts: Vec<String>,
+}
+
+impl Maker {
+    fn veth(&mut self, ends: [(&Namespace, &str); 2], mtu: u32) -> Result<(), Unavailable> {
+        let end = |at: usize| End {
+            name: ends[at].1,
+            namespace: Some(ends[at].0),
+            mtu: Some(mtu),
+            queues: Some(1),
+            ..End::default()
+        };
+        Netlink::open_in(ends[0].0)?.add_veth(&end(0), &end(1))?;
+        let (a, b) = (ends[0].1, ends[1].1);
+        self.commands.push(format!("ip link add {a} mtu {mtu} type veth peer name {b} mtu {mtu}"));
+        Ok(())
+    }
+
+    fn host(
+        &mut self,
+        host: &Namespace,
+        end: &str,
+        address: Ipv4Addr,
+        plan: &Plan,
+    ) -> Result<(), RigError> {
+        self.offloads(host, end, plan.offloads)?;
+        let timestamps = if plan.timestamps { "1" } else { "0" };
+        self.sysctl(host, "net.ipv4.tcp_timestamps", timestamps)?;
+        for (name, value) in &plan.sysctl {
+            self.sysctl(host, name, value)?;
+        }
+        let mut netlink = Netlink::open_in(host)?;
+        netlink.set_up("lo", true)?;
+        netlink.set_silent(end)?;
+        netlink.set_up(end, true)?;
+        netlink.add_address(end, address, 24)?;
+        self.commands.push(format!("ip address add {address}/24 dev {end}"));
+        if let Some(rate) = plan.link {
+            // Each segment through the shaper by itself, or it does not see their headers.
+            netlink.set_gso_max(end, 65_536, 1)?;
+            self.commands.push(format!("ip link set {end} gso_max_segs 1"));
+            // A quarter of a millisecond, two long frames at least.
+            let burst = (rate / 8.0 / 4000.0).max(20_000.0);
+            self.run(host, &format!("tc qdisc add dev {end} root handle 1: htb default 1"))?;
+            self.run(
+                host,
+                &format!(
+                    "tc class add dev {end} parent 1: classid 1:1 htb rate {rate:.0}bit \
+                     burst {burst:.0} cburst {burst:.0} overhead 24 mpu 84 quantum 20000"
+                ),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn route(
+        &mut self,
+        host: &Namespace,
+        end: &str,
+        to: Ipv4Prefix,
+        by: Ipv4Addr,
+    ) -> Result<(), Unavailable> {
+        let mut netlink = Netlink::open_in(host)?;
+        let index = netlink.link(end)?.index;
+        netlink.add_route(&Route::by(to, by, index))?;
+        self.commands.push(format!("ip route add {to} via {by} dev {end}"));
+        Ok(())
+    }
+
+    /// The device's ends: frames are what they seem, or the kernel takes what hosts leave to it.
+    fn device_ends(
+        &mut self,
+        namespace: &Namespace,
+        plan: &Plan,
+        device: Device,
+    ) -> Result<(), RigError> {
+        for end in DEVICE_ENDS {
+            self.offloads(namespace, end, plan.offloads && device == Device::Linux)?;
+            let mut netlink = Netlink::open_in(namespace)?;
+            netlink.set_silent(end)?;
+            netlink.set_up(end, true)?;
+        }
+        Ok(())
+    }
+
+    fn kernel(&mut self, namespace: &Namespace, addresses: [Ipv4Addr; 2]) -> Result<(), RigError> {
+        self.sysctl(namespace, "net.ipv4.ip_forward", "1")?;
+        for (end, address) in DEVICE_ENDS.into_iter().zip(addresses) {
+            Netlink::open_in(namespace)?.add_address(end, address, 24)?;
+            self.commands.push(format!("ip address add {address}/24 dev {end}"));
+        }
+        Ok(())
+    }
+
+    fn router(
+        &mut self,
+        namespace: &Namespace,
+        plan: &Plan,
+        mtu: u32,
+        addresses: [Ipv4Addr; 2],
+        script: &str,
+        core: Option<usize>,
+    ) -> Result<Running, RigError> {
+        let mut startup = "/ip address\n".to_string();
+        for (at, address) in addresses.into_iter().enumerate() {
+            startup += &format!("add address={address}/24 interface=ether{}\n", at + 1);
+        }
+        if mtu > 1500 {
+            startup += "/interface ethernet\n";
+            for at in 1..=2 {
+                startup += &format!("set ether{at} mtu={mtu}\n");
+            }
+        }
+        startup += script;
+        // What hosts leave to others comes by AF_PACKET only.
+        let offload = plan.offloads;
+        let start = |backend: real::spec::Backend| {
+            let port = |at: usize| PortSpec {
+                name: format!("ether{}", at + 1),
+                backend,
+                interface: DEVICE_ENDS[at].to_string(),
+                namespace: Some(namespace.path().display().to_string()),
+                options: real::spec::Options {
+                    offload: offload.then_some(true),
+                    ..real::spec::Options::default()
+                },
+            };
+            let plan = real::Plan {
+                name: "device".to_string(),
+                ports: vec![port(0), port(1)],
+                workers: 0,
+                cores: core.into_iter().collect(),
+                startup: startup.clone(),
+                files: Files::none(),
+                kernel_routes: None,
+            };
+            real::start(&plan, &Arc::new(crate::node::language(&[])), Arc::new(|_| {}))
+        };
+        let running = match plan.backend {
+            _ if offload => start(real::spec::Backend::Packet),
+            Backend::Packet => start(real::spec::Backend::Packet),
+            Backend::Xdp => match start(real::spec::Backend::Xdp) {
+                // Longer frames than a page do not fit AF_XDP's native mode.
+                Err(StartError::Port(name, unavailable)) if mtu > 1500 => {
+                    self.facts.push(format!("{name}: {unavailable}; AF_PACKET instead"));
+                    start(real::spec::Backend::Packet)
+                }
+                started => started,
+            },
+        };
+        let running = running.map_err(RigError::Router)?;
+        let lines = startup.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        self.commands.extend(lines.map(str::to_string));
+        self.facts.extend(running.facts().iter().map(|(name, facts)| format!("{name}: {facts}")));
+        let place = core.map_or("whichever processor".to_string(), |n| format!("processor {n}"));
+        self.facts.push(format!("the router's thread is on {place}"));
+        Ok(running)
+    }
+
+    /// Makes the offloads what the plan says, and writes down what they are then.
+    fn offloads(
+        &mut self,
+        namespace: &Namespace,
+        end: &str,
+        kept: bool,
+    ) -> Result<(), Unavailable> {
+        let enter = |error| Unavailable::because("enter a namespace", error);
+        let inside = || {
+            let changed = if kept { vec![] } else { set_offloads(end, Offloads::NONE)? };
+            Ok((changed, Interface::of(end)?.offloads.on().join(", ")))
+        };
+        let (changed, on) = namespace.run(inside).map_err(enter)??;
+        if !changed.is_empty() {
+            self.commands.push(format!("ethtool -K {end} {}", changed.join(" ")));
+        }
+        let on = if on.is_empty() { "none" } else { &on };
+        self.facts.push(format!("{end}: offloads on: {on}"));
+        Ok(())
+    }
+
+    fn sysctl(&mut self, host: &Namespace, name: &str, value: &str) -> Result<(), RigError> {
+        let command = format!("sysctl -w {name}={value}");
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        let legal = name.starts_with("net.") && !name.contains('/') && !name.contains("..");
+        let written = match legal {
+            true => host.run(|| fs::write(&path, value)).and_then(|written| written),
+            false => Err(io::Error::other("the plan sets what begins with net. only")),
+        };
+        written.map_err(|error| RigError::Command(command.clone(), error.to_string()))?;
+        self.commands.push(command);
+        Ok(())
+    }
+
+    fn run(&mut self, namespace: &Namespace, command: &str) -> Result<(), RigError> {
+        let mut words = command.split_whitespace();
+        let mut program = Command::new(words.next().unwrap_or_default());
+        program.args(words);
+        let failed = |said: String| RigError::Command(command.to_string(), said);
+        let output = namespace.output(program).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => failed("it is not installed (iproute2)".to_string()),
+            _ => failed(error.to_string()),
+        })?;
+        if !output.status.success() {
+            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()));
+        }
+        self.commands.push(command.to_string());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_by_their_place() {
+        let text =
+            " face |bytes packets errs\n    lo: 1 2 0 0 0 0 0 0 1 2 0 0\n  t1: 6000 100 0 3\n";
+        assert_eq!(arrived(text, "t1"), Arrived { frames: 100, bytes: 6000 });
+        assert_eq!(arrived(text, "t0"), Arrived { frames: 0, bytes: 0 });
+    }
+}

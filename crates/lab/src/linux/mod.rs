@@ -1,0 +1,12 @@
+//! The Linux machine around the router: its links, addresses, routes and neighbours.
+//!
+//! ```text
+//!  namespace ◄── netlink ──► links, addresses, routes, neighbours; what happens to them
+//! ```
+//!
+//! Never touches a frame; that is `port`'s.
+
+// What the machine allows, told before anything is touched.
+pub mod check;
+// Links, addresses, routes and neighbours: read, made, changed, watched.
+pub mod netlink;

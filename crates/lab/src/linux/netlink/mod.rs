@@ -1,0 +1,43 @@
+//! Links, addresses, routes and neighbours of a network namespace: read, made, changed, watched.
+//!
+//! ```text
+//!  Netlink ─► links      add_veth, set_up, set_mtu, set_mac, set_master, move_to …
+//!     │    ─► addresses  add_address …
+//!     │    ─► routes     add_route, each_route …
+//!     │    ─► neighbours set_neighbour …
+//!  Watch  ◄── what of these appears, changes, goes; after an overrun all of it anew
+//! ```
+//!
+//! Our own small part of rtnetlink: what a router and its labs need, no more. Whoever asks waits for
+//! the answer; only a [`Watch`] never waits. What is refused says what was tried, what the kernel
+//! said, and why, in its own words where it gives them.
+//!
+//! Missing: **IPv6**; **routing rules, traffic control** (`ip rule`, `tc`).
+
+// Messages and their attributes.
+mod message;
+// A socket: requests and dumps.
+mod socket;
+
+// Addresses.
+pub mod address;
+// What a link's driver can do with XDP.
+pub mod device;
+// Links.
+pub mod link;
+// Neighbours.
+pub mod neighbour;
+// Routes.
+pub mod route;
+// What happens to all of them.
+pub mod watch;
+
+pub use address::Address;
+pub use link::{End, Link};
+pub use neighbour::Neighbour;
+pub use route::{NextHop, Route, RouteKind};
+pub use socket::Netlink;
+pub use watch::{Event, Topics, Watch};
+
+#[cfg(test)]
+mod tests;

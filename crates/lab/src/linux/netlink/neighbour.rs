@@ -1,0 +1,107 @@
+//! IPv4 neighbours: which MAC address an address has on a link.
+
+use super::message::{Message, Received, attribute, ipv4, u16_at, u32_at};
+use super::socket::{CREATE, Netlink, REPLACE};
+use port::linux::Unavailable;
+use std::net::Ipv4Addr;
+use wire::MacAddr;
+
+/// A neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The link's number.
+    pub interface: u32,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Its MAC address; `None` while the kernel looks for it, or in vain.
+    pub mac: Option<MacAddr>,
+    /// Whether it was configured, and not learned.
+    pub permanent: bool,
+}
+
+// linux/rtnetlink.h, linux/neighbour.h.
+pub(super) const NEW: u16 = 28;
+pub(super) const DEL: u16 = 29;
+const GET: u16 = 30;
+const DESTINATION: u16 = 1;
+const MAC: u16 = 2;
+const INET: u8 = 2;
+/// States in which there is an answer: reachable, stale, delay, probe, no ARP, permanent.
+const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | NO_ARP | PERMANENT;
+const NO_ARP: u16 = 0x40;
+const PERMANENT: u16 = 0x80;
+
+/// `struct ndmsg`.
+fn header(interface: u32, state: u16) -> [u8; 12] {
+    let mut header = [INET, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    header[4..8].copy_from_slice(&interface.to_ne_bytes());
+    header[8..10].copy_from_slice(&state.to_ne_bytes());
+    header
+}
+
+impl Neighbour {
+    /// What a message says of an IPv4 neighbour. Those of multicast and broadcast, which need no
+    /// finding, are left out.
+    pub(super) fn read(message: &Received<'_>) -> Option<Neighbour> {
+        if *message.body.first()? != INET {
+            return None;
+        }
+        let state = u16_at(message.body, 8)?;
+        let attributes = message.body.get(12..)?;
+        let mac = attribute(attributes, MAC).and_then(|mac| mac.try_into().ok()).map(MacAddr);
+        (state & NO_ARP == 0).then_some(())?;
+        Some(Neighbour {
+            interface: u32_at(message.body, 4)?,
+            address: ipv4(attribute(attributes, DESTINATION)?)?.into(),
+            mac: mac.filter(|_| state & VALID != 0),
+            permanent: state & PERMANENT != 0,
+        })
+    }
+}
+
+/// The request for a dump of all of them.
+pub(super) fn all() -> Message {
+    Message::new(GET, 0, &header(0, 0))
+}
+
+impl Netlink {
+    /// All IPv4 neighbours.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: what the kernel says.
+    pub fn neighbours(&mut self) -> Result<Vec<Neighbour>, Unavailable> {
+        let mut neighbours = Vec::new();
+        self.dump("list the neighbours", all, &mut |message| match message {
+            None => neighbours.clear(),
+            Some(message) => neighbours.extend(Neighbour::read(&message)),
+        })?;
+        Ok(neighbours)
+    }
+
+    /// Says for good which MAC address an address has on a link.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: no such link, or one without ARP.
+    pub fn set_neighbour(
+        &mut self,
+        name: &str,
+        address: Ipv4Addr,
+        mac: MacAddr,
+    ) -> Result<(), Unavailable> {
+        let index = self.link(name)?.index;
+        let message = Message::new(NEW, CREATE | REPLACE, &header(index, PERMANENT))
+            .with(DESTINATION, &address.octets())
+            .with(MAC, &mac.0);
+        self.request(|| format!("say that {address} on {name} is {mac}"), message, 0)
+    }
+
+    /// Forgets a neighbour.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: no such neighbour.
+    pub fn delete_neighbour(&mut self, name: &str, address: Ipv4Addr) -> Result<(), Unavailable> {
+        let index = self.link(name)?.index;
+        let message = Message::new(DEL, 0, &header(index, 0)).with(DESTINATION, &address.octets());
+        self.request(|| format!("forget the neighbour {address} on {name}"), message, 0)
+    }
+}

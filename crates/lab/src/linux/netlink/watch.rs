@@ -1,0 +1,250 @@
+//! What happens to links, routes and neighbours, heard without waiting.
+//!
+//! ```text
+//!  open ─► Anew ─► all there are ─► Complete ─► changes …
+//!            ▲                                    │ more than the socket held
+//!            └──────────── overrun ◄──────────────┘
+//! ```
+//!
+//! Who keeps a copy of what a watch tells marks what it has at [`Event::Anew`], and forgets at
+//! [`Event::Complete`] what was not told again: nothing is missed for ever, however much happened at
+//! once. The kernel says nothing of the IPv4 routes that go with a link or an address, or die with a
+//! carrier: when one of these goes, they are told anew.
+
+use super::message::{Received, messages};
+use super::socket::{BUFFER, Netlink, subscribe, unavailable};
+use super::{Link, Neighbour, Route, address, link, neighbour, route};
+use port::linux::{Namespace, Unavailable};
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags};
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What is watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Topics {
+    /// Links.
+    pub links: bool,
+    /// IPv4 routes of this table.
+    pub routes: Option<u32>,
+    /// IPv4 neighbours.
+    pub neighbours: bool,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// All there are follow, because the watch begins, or because more happened than could be held.
+    Anew,
+    /// They have all been told.
+    Complete,
+    /// A link is there, or is otherwise than before.
+    Link(Link),
+    /// A link is gone, or is in another namespace.
+    LinkGone(Link),
+    /// A route is there. Whether it took another one's place is not said: a route of the same
+    /// destination, type of service and priority has gone then.
+    Route {
+        /// The route.
+        route: Route,
+        /// Whether it takes the place of one that was there.
+        replaces: bool,
+    },
+    /// A route is gone.
+    RouteGone(Route),
+    /// A neighbour is there, or is otherwise than before.
+    Neighbour(Neighbour),
+    /// A neighbour is gone.
+    NeighbourGone(Neighbour),
+}
+
+/// A watch over a network namespace.
+pub struct Watch {
+    topics: Topics,
+    socket: OwnedFd,
+    /// For dumps.
+    netlink: Netlink,
+    /// Whether everything is to be told.
+    anew: bool,
+    /// Whether routes go through links: these are up, these are running.
+    states: HashMap<u32, (bool, bool)>,
+    overruns: u64,
+    buffer: Vec<u8>,
+}
+
+/// `NLM_F_REPLACE`, in what the kernel tells.
+const REPLACES: u16 = 0x100;
+/// What the kernel may hold for us, if it lets us ask: a hundred thousand routes at once.
+const HELD: usize = 32 << 20;
+
+impl Watch {
+    /// Watches the calling thread's namespace.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: no such sockets here.
+    pub fn open(topics: Topics) -> Result<Watch, Unavailable> {
+        // RTNLGRP_LINK 1, RTNLGRP_NEIGH 3, RTNLGRP_IPV4_IFADDR 5, RTNLGRP_IPV4_ROUTE 7.
+        let group = |number: u32, wanted: bool| u32::from(wanted) << (number - 1);
+        let routes = topics.routes.is_some();
+        let groups = group(1, topics.links || routes)
+            | group(3, topics.neighbours)
+            | group(5, routes)
+            | group(7, routes);
+        let socket = subscribe(groups).map_err(|e| unavailable("watch the interfaces", e))?;
+        // As large as may be: without rights for more it stays at what every socket may have.
+        if net::sockopt::set_socket_recv_buffer_size_force(&socket, HELD).is_err() {
+            let _ = net::sockopt::set_socket_recv_buffer_size(&socket, HELD);
+        }
+        let (netlink, states, buffer) = (Netlink::open()?, HashMap::new(), vec![0; BUFFER]);
+        Ok(Watch { topics, socket, netlink, anew: true, states, overruns: 0, buffer })
+    }
+
+    /// Watches `namespace`.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: no such sockets here, or the namespace cannot be entered.
+    pub fn open_in(namespace: &Namespace, topics: Topics) -> Result<Watch, Unavailable> {
+        namespace
+            .run(|| Watch::open(topics))
+            .map_err(|error| Unavailable::because("enter a network namespace", error))?
+    }
+
+    /// Tells what happened since it was last asked, without waiting for more; at first, and after
+    /// an overrun, everything there is (that takes as long as reading it does).
+    ///
+    /// # Errors
+    /// [`Unavailable`]: everything could not be read; it is tried again when this is called again.
+    pub fn poll(&mut self, tell: &mut dyn FnMut(Event)) -> Result<(), Unavailable> {
+        loop {
+            if self.anew {
+                self.tell_all(tell)?;
+                self.anew = false;
+            }
+            let received = match net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT)
+            {
+                Ok((received, _)) => received,
+                Err(Errno::AGAIN) if self.anew => continue,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => continue,
+                Err(Errno::NOBUFS) => {
+                    self.overruns += 1;
+                    self.anew = true;
+                    self.empty();
+                    continue;
+                }
+                Err(error) => return Err(unavailable("hear what happens to interfaces", error)),
+            };
+            let mut silent_loss = false;
+            for message in messages(&self.buffer[..received]) {
+                silent_loss |= self.topics.routes.is_some() && loses(&mut self.states, &message);
+                if let Some(event) = event(self.topics, &message) {
+                    tell(event);
+                }
+            }
+            self.anew = silent_loss;
+        }
+    }
+
+    /// Waits until there is something to hear, at most so long; whether there is.
+    ///
+    /// # Errors
+    /// Of `poll(2)`.
+    pub fn wait(&self, at_most: std::time::Duration) -> io::Result<bool> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        if self.anew {
+            return Ok(true);
+        }
+        let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
+        let at_most = Timespec::try_from(at_most).map_err(io::Error::other)?;
+        match poll(&mut ready, Some(&at_most)) {
+            Ok(n) => Ok(n > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How often more happened than could be held.
+    pub fn overruns(&self) -> u64 {
+        self.overruns
+    }
+
+    /// Forgets what is held. After an overrun the kernel drops, without another word, what happens
+    /// until nothing is held any more: only then everything may be read.
+    fn empty(&mut self) {
+        let mut more = || net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT);
+        while matches!(more(), Ok(_) | Err(Errno::INTR | Errno::NOBUFS)) {}
+    }
+
+    fn tell_all(&mut self, tell: &mut dyn FnMut(Event)) -> Result<(), Unavailable> {
+        let Watch { topics, netlink, states, .. } = self;
+        tell(Event::Anew);
+        // A dump that begins anew tells some things twice, and things that are gone meanwhile; of
+        // these the socket tells, afterwards.
+        if topics.links || topics.routes.is_some() {
+            netlink.dump("list the interfaces", link::all, &mut |message| {
+                let Some(link) = message.and_then(|m| Link::read(&m)) else { return };
+                states.insert(link.index, (link.up, link.running));
+                if topics.links {
+                    tell(Event::Link(link));
+                }
+            })?;
+        }
+        if let Some(table) = topics.routes {
+            netlink.each_route(table, &mut |route| {
+                if let Some(route) = route {
+                    tell(Event::Route { route, replaces: false });
+                }
+            })?;
+        }
+        if topics.neighbours {
+            netlink.dump("list the neighbours", neighbour::all, &mut |message| {
+                if let Some(neighbour) = message.and_then(|m| Neighbour::read(&m)) {
+                    tell(Event::Neighbour(neighbour));
+                }
+            })?;
+        }
+        tell(Event::Complete);
+        Ok(())
+    }
+}
+
+impl AsFd for Watch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Whether routes may have gone, or ways of them died or come to life, with what a message tells.
+fn loses(states: &mut HashMap<u32, (bool, bool)>, message: &Received<'_>) -> bool {
+    match message.kind {
+        link::NEW if Link::is_about(message) => Link::read(message).is_some_and(|link| {
+            let state = (link.up, link.running);
+            states.insert(link.index, state).is_some_and(|was| was != state)
+        }),
+        link::DEL if Link::is_about(message) => {
+            Link::read(message).is_some_and(|link| states.remove(&link.index).is_some())
+        }
+        address::DEL => true,
+        _ => false,
+    }
+}
+
+/// What a message tells.
+fn event(topics: Topics, message: &Received<'_>) -> Option<Event> {
+    let watched = |route: &Route| topics.routes.is_some_and(|t| t == 0 || t == route.table);
+    match message.kind {
+        link::NEW | link::DEL if !topics.links || !Link::is_about(message) => None,
+        link::NEW => Link::read(message).map(Event::Link),
+        link::DEL => Link::read(message).map(Event::LinkGone),
+        route::NEW => {
+            let replaces = message.flags & REPLACES != 0;
+            let route = Route::read(message).filter(watched)?;
+            Some(Event::Route { route, replaces })
+        }
+        route::DEL => Route::read(message).filter(watched).map(Event::RouteGone),
+        neighbour::NEW => Neighbour::read(message).map(Event::Neighbour),
+        neighbour::DEL => Neighbour::read(message).map(Event::NeighbourGone),
+        _ => None,
+    }
+}

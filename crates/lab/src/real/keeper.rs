@@ -1,0 +1,363 @@
+//! Who looks after the interfaces while the router runs.
+//!
+//! ```text
+//!            ┌── netlink: up, down, mtu ─────► Router::set_link
+//!   there ───┤
+//!     ▲      └── gone (deleted, namespace gone, the port says so) ─► line out ─► missing
+//!     └──── opened again ◄── an interface of that name is there, tried after 0.1 s … 5 s ──┘
+//! ```
+//!
+//! A thread of its own: opening and closing take milliseconds. What happens is told in one line, to
+//! the router's log and to whoever started it. The other ports go on meanwhile.
+//!
+//! Never touches an interface's settings.
+
+use super::open::{self, Opened};
+use super::plug::{Jack, Line};
+use super::spec::{Backend, PortSpec};
+use super::worker::{self, Several};
+use crate::alarm::Alarm;
+use crate::clock::Clock;
+use crate::linux::netlink::{Event, Link, Topics, Watch};
+use crate::live::Door;
+use port::Slab;
+use port::linux::promiscuous::Promiscuous;
+use port::linux::{Namespace, Unavailable};
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use wire::Moment;
+
+/// Where what happens is told.
+pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A port as its keeper sees it.
+pub(super) struct Kept {
+    /// What it is.
+    pub spec: PortSpec,
+    /// By worker; one if there are none.
+    pub jacks: Vec<Arc<Jack>>,
+    standing: Standing,
+}
+
+enum Standing {
+    There {
+        opened: Owned,
+        link: Option<router::Link>,
+    },
+    Missing {
+        tries: u32,
+        next: Moment,
+        /// What was said last: it is said once.
+        said: String,
+    },
+}
+
+/// What is left of an [`Opened`] when its lines are in.
+struct Owned {
+    index: u32,
+    _claim: super::claim::Claim,
+    _promiscuous: Option<Promiscuous>,
+}
+
+/// All ports, and what they have in common.
+pub(super) struct Keeper {
+    pub(super) ports: Vec<Kept>,
+    pub(super) places: Vec<Place>,
+    pub(super) slab: Slab,
+    pub(super) door: Door,
+    pub(super) clock: Clock,
+    pub(super) tell: Tell,
+    /// Of those who move frames: the router's thread and the workers.
+    pub(super) alarms: Vec<Alarm>,
+    pub(super) own: Alarm,
+}
+
+/// A namespace in which ports are.
+pub(super) struct Place {
+    name: Option<String>,
+    watch: Watch,
+    /// Which file the name leads to.
+    file: Option<(u64, u64)>,
+}
+
+/// The first pause between two tries to open an interface again, doubled each time, and the last.
+const PAUSE: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(5);
+/// How often names of namespaces are looked up, and ports asked whether they have failed.
+const LOOK: Duration = Duration::from_millis(250);
+
+impl Kept {
+    /// One that is yet to be opened.
+    pub(super) fn new(spec: PortSpec, jacks: Vec<Arc<Jack>>) -> Kept {
+        let standing = Standing::Missing { tries: 0, next: Moment::ZERO, said: String::new() };
+        Kept { spec, jacks, standing }
+    }
+
+    fn is(&self, place: &Option<String>, index: u32) -> bool {
+        let there =
+            matches!(&self.standing, Standing::There { opened, .. } if opened.index == index);
+        there && self.spec.namespace == *place
+    }
+}
+
+impl Place {
+    /// Watches a namespace: of this name, or the program's own.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be watched.
+    pub(super) fn watch(name: Option<&str>) -> Result<Place, Unavailable> {
+        let topics = Topics { links: true, ..Topics::default() };
+        let watch = match name {
+            None => Watch::open(topics),
+            Some(name) => Watch::open_in(&Namespace::open(name)?, topics),
+        };
+        Ok(Place { name: name.map(str::to_string), watch: watch?, file: file(name) })
+    }
+
+    /// Whether a port is there.
+    pub(super) fn is_of(&self, spec: &PortSpec) -> bool {
+        self.name == spec.namespace
+    }
+
+    /// Whether its name leads elsewhere by now, or nowhere.
+    fn is_gone(&self) -> bool {
+        self.name.is_some() && file(self.name.as_deref()) != self.file
+    }
+}
+
+/// What a namespace's name leads to; the program's own without a name.
+pub(super) fn file(name: Option<&str>) -> Option<(u64, u64)> {
+    let path = match name {
+        None => PathBuf::from("/proc/self/ns/net"),
+        Some(name) if name.contains('/') => PathBuf::from(name),
+        Some(name) => Path::new("/run/netns").join(name),
+    };
+    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+impl Keeper {
+    /// Until `stop`.
+    pub(super) fn run(mut self, stop: &AtomicBool) {
+        while !stop.load(Ordering::Acquire) {
+            self.look();
+            let now = self.clock.now();
+            let due = self.ports.iter().filter_map(|port| match &port.standing {
+                Standing::Missing { next, .. } => Some(next.since(now)),
+                Standing::There { .. } => None,
+            });
+            let at_most = due.min().unwrap_or(LOOK).min(LOOK);
+            let fds: Vec<_> = self.places.iter().map(|place| place.watch.as_fd()).collect();
+            self.own.set();
+            if !stop.load(Ordering::Acquire) {
+                self.own.sleep(&fds, at_most);
+            }
+        }
+    }
+
+    /// Hears what has happened, and does what is to be done about it.
+    pub(super) fn look(&mut self) {
+        self.look_up_places();
+        let mut heard = Vec::new();
+        for place in &mut self.places {
+            let name = place.name.clone();
+            // It is read anew the next time.
+            let _ = place.watch.poll(&mut |event| heard.push((name.clone(), event)));
+        }
+        for (place, event) in heard {
+            self.hear(&place, event);
+        }
+        let now = self.clock.now();
+        for at in 0..self.ports.len() {
+            let port = &self.ports[at];
+            match &port.standing {
+                Standing::There { .. } => {
+                    if let Some(why) = port.jacks.iter().find_map(|jack| jack.failure()) {
+                        self.lose(at, &why);
+                    }
+                }
+                Standing::Missing { next, .. } if *next <= now => self.open_again(at),
+                Standing::Missing { .. } => {}
+            }
+        }
+    }
+
+    fn look_up_places(&mut self) {
+        let gone: Vec<_> = self.places.extract_if(.., |place| place.is_gone()).collect();
+        for place in &gone {
+            let name = place.name.clone().unwrap_or_default();
+            for at in 0..self.ports.len() {
+                let port = &self.ports[at];
+                if port.spec.namespace == place.name
+                    && matches!(port.standing, Standing::There { .. })
+                {
+                    self.lose(at, &format!("the network namespace {name} is gone"));
+                }
+            }
+        }
+        for at in 0..self.ports.len() {
+            let name = &self.ports[at].spec.namespace;
+            if !self.places.iter().any(|place| place.name == *name)
+                && let Ok(place) = Place::watch(name.as_deref())
+            {
+                self.places.push(place);
+            }
+        }
+    }
+
+    fn hear(&mut self, place: &Option<String>, event: Event) {
+        match event {
+            Event::Link(link) => {
+                if let Some(at) = self.ports.iter().position(|port| port.is(place, link.index)) {
+                    self.follow(at, &link);
+                }
+                for port in &mut self.ports {
+                    let wanted = port.spec.namespace == *place && port.spec.interface == link.name;
+                    if let Standing::Missing { next, .. } = &mut port.standing
+                        && wanted
+                    {
+                        *next = Moment::ZERO;
+                    }
+                }
+            }
+            Event::LinkGone(link) => {
+                if let Some(at) = self.ports.iter().position(|port| port.is(place, link.index)) {
+                    self.lose(at, &format!("the interface {} is gone", link.name));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The router follows its interface.
+    fn follow(&mut self, at: usize, heard: &Link) {
+        let port = &mut self.ports[at];
+        let Standing::There { link, .. } = &mut port.standing else { return };
+        let new = router::Link {
+            running: heard.running,
+            mtu: Some(heard.mtu.min(u32::from(u16::MAX)) as u16),
+            // Of a tap it is the kernel's end's, not ours.
+            mac: heard.mac.filter(|_| port.spec.backend != Backend::Tap),
+            ..router::Link::default()
+        };
+        let old = link.replace(new);
+        if old == Some(new) {
+            return;
+        }
+        let (name, interface) = (port.spec.name.clone(), port.spec.interface.clone());
+        if old.is_none_or(|old| old.running) && !new.running {
+            let why = if heard.up { "its wire does not carry" } else { "it is switched off" };
+            self.say(&format!("{name}: the link of {interface} is down: {why}"));
+        } else if new.running && old.is_some_and(|old| !old.running) {
+            self.say(&format!("{name}: the link of {interface} is up"));
+        }
+        if let Some(old) = old.filter(|old| old.mtu != new.mtu) {
+            let [old, new] = [old.mtu, new.mtu].map(Option::unwrap_or_default);
+            self.say(&format!("{name}: the mtu of {interface} is {new}, it was {old}"));
+        }
+        self.set_link(at, new);
+    }
+
+    fn set_link(&self, at: usize, link: router::Link) {
+        if let Err(why) = self.door.set_link(at, link) {
+            (self.tell)(&format!("{}: {why}", self.ports[at].spec.name));
+        }
+    }
+
+    /// Takes a port's lines out: nothing passes there any more.
+    fn lose(&mut self, at: usize, why: &str) {
+        let (tries, next) = (0, self.clock.now() + PAUSE);
+        let missing = Standing::Missing { tries, next, said: why.to_string() };
+        let port = &mut self.ports[at];
+        let name = port.spec.name.clone();
+        let before = std::mem::replace(&mut port.standing, missing);
+        self.say(&format!("{name}: {why}; it is opened again when it is back"));
+        self.set_link(at, router::Link { running: false, ..router::Link::default() });
+        for jack in &self.ports[at].jacks {
+            drop(self.put(jack, None));
+        }
+        drop(before);
+    }
+
+    fn open_again(&mut self, at: usize) {
+        match open::open(&self.ports[at].spec, &self.slab) {
+            Ok(opened) => {
+                let facts = self.put_in(at, opened);
+                self.say(&format!("{}: open again: {facts}", self.ports[at].spec.name));
+            }
+            Err(unavailable) => {
+                let text = unavailable.to_string();
+                let name = self.ports[at].spec.name.clone();
+                let now = self.clock.now();
+                let mut new = false;
+                if let Standing::Missing { tries, next, said } = &mut self.ports[at].standing {
+                    *next = now + PAUSE.saturating_mul(1 << (*tries).min(10)).min(LONGEST);
+                    *tries += 1;
+                    // Right after it has gone everybody knows that it is not there.
+                    new = *tries > 1 && *said != text;
+                    if new {
+                        said.clone_from(&text);
+                    }
+                }
+                if new {
+                    self.say(&format!("{name}: {text}; it is tried again"));
+                }
+            }
+        }
+    }
+
+    /// Puts what was opened into a port's place and follows its link; says what it became.
+    pub(super) fn put_in(&mut self, at: usize, opened: Opened) -> String {
+        let Opened { lines, facts, index, claim, promiscuous } = opened;
+        let workers = self.ports[at].jacks.len();
+        let mut shares: Vec<Vec<Line>> = (0..workers).map(|_| Vec::new()).collect();
+        for (queue, line) in lines.into_iter().enumerate() {
+            shares[worker::owner(at, queue, workers)].push(line);
+        }
+        for (jack, share) in self.ports[at].jacks.iter().zip(shares) {
+            drop(self.put(jack, Several::of(share)));
+        }
+        let opened = Owned { index, _claim: claim, _promiscuous: promiscuous };
+        self.ports[at].standing = Standing::There { opened, link: None };
+        self.ask_link(at);
+        facts
+    }
+
+    /// Looks how a port's link is, whoever has said so already.
+    fn ask_link(&mut self, at: usize) {
+        let spec = &self.ports[at].spec;
+        let Some(place) = self.places.iter().position(|place| place.name == spec.namespace) else {
+            return;
+        };
+        let interface = spec.interface.clone();
+        let links = self.places[place].links();
+        if let Some(link) = links.into_iter().find(|link| link.name == interface) {
+            self.follow(at, &link);
+        }
+    }
+
+    fn put(&self, jack: &Jack, line: Option<Line>) -> Option<Line> {
+        jack.put(line, || self.alarms.iter().for_each(Alarm::shout))
+    }
+
+    fn say(&self, text: &str) {
+        (self.tell)(text);
+        let _ = self.door.with(|node, now| node.log(now, "interface,warning", text));
+    }
+}
+
+impl Place {
+    /// The links there are now.
+    fn links(&self) -> Vec<Link> {
+        use crate::linux::netlink::Netlink;
+        let netlink = match &self.name {
+            None => Netlink::open(),
+            Some(name) => Namespace::open(name).and_then(|place| Netlink::open_in(&place)),
+        };
+        netlink.and_then(|mut netlink| netlink.links()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,259 @@
+//! The kernel's routes, followed: bird or frr on the host drive our FIB.
+//!
+//! ```text
+//!  Watch (main table, links) ─► Table: what the kernel has ─► changed prefixes ─► Door ─► Router::feed
+//!        └ overrun: told anew ─► what was not told again is gone ──────────┘        withdraw_routes
+//! ```
+//!
+//! A thread of its own. Next hops lead by interfaces that are ports of the router (or, if the port is
+//! a bridge's, by the bridge); routes without such a one are left out and counted. The networks of
+//! the kernel's own addresses are left out too: the router has its own. A route of the router's own
+//! with the same or a lower distance wins. By a tap there is no way: behind it is the kernel itself.
+//!
+//! Never writes to the kernel's table. Missing: **frames for the kernel's own addresses** (a port by
+//! AF_XDP takes every frame, so a routing daemon has its sessions over another interface),
+//! **neighbours** (the router asks by ARP itself), **IPv6**, **tables but the main one**.
+
+// What the kernel has.
+mod table;
+
+use super::keeper::{self, Tell};
+use super::spec::{Backend, PortSpec};
+use crate::alarm::Alarm;
+use crate::linux::netlink::{Topics, Watch, route::MAIN};
+use crate::live::Door;
+use crate::node::Node;
+use port::linux::{Namespace, Unavailable};
+use router::interface::InterfaceId;
+use router::ip::feed::Protocol;
+use router::ip::route::{Target, TooManyTargets};
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use table::Table;
+use wire::Ipv4Prefix;
+
+/// Where a prefix leads, and who says so.
+type Way = (Target, Protocol);
+
+/// The kernel's routes, being followed until it is dropped.
+pub(super) struct Mirror {
+    stop: Arc<AtomicBool>,
+    alarm: Alarm,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The thread's own.
+struct Follower {
+    namespace: Option<String>,
+    /// Which file the namespace's name leads to.
+    file: Option<(u64, u64)>,
+    watch: Option<Watch>,
+    table: Table,
+    feeder: Feeder,
+    /// What was said last of what does not go.
+    trouble: String,
+    overruns: u64,
+    /// Whether it was said that routes are left out.
+    left_out: bool,
+}
+
+/// The way to the router.
+struct Feeder {
+    door: Door,
+    tell: Tell,
+    /// By port of the router that is in the namespace: its number and its interface's name.
+    ports: Vec<(usize, String)>,
+    /// Whether it was said that there are too many gateways.
+    full: bool,
+}
+
+/// How many prefixes the router is told of at once, between two breaths: some hundred microseconds.
+const AT_ONCE: usize = 1024;
+/// How many may wait while more is heard.
+const WAITING: usize = 16 * AT_ONCE;
+/// How often it is looked whether ports have become a bridge's, and the namespace is still there.
+const LOOK: Duration = Duration::from_millis(500);
+
+impl Mirror {
+    /// Begins to follow the routes of `namespace`: a name, or the program's own.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: there is none, it cannot be watched, or there is no thread for it.
+    pub(super) fn start(
+        namespace: Option<&str>,
+        ports: &[PortSpec],
+        door: Door,
+        tell: Tell,
+    ) -> Result<Mirror, Unavailable> {
+        let file = keeper::file(namespace);
+        let here = |spec: &PortSpec| keeper::file(spec.namespace.as_deref()) == file;
+        let ports = ports.iter().enumerate();
+        let ports = ports.filter(|(_, spec)| spec.backend != Backend::Tap && here(spec));
+        let ports: Vec<_> = ports.map(|(at, spec)| (at, spec.interface.clone())).collect();
+        let watch = open(namespace)?;
+        let lacking = |error| Unavailable::because("follow the kernel's routes", error);
+        let (stop, alarm) = (Arc::new(AtomicBool::new(false)), Alarm::new().map_err(lacking)?);
+        let namespace = namespace.map(str::to_string);
+        let thread = thread::Builder::new().name("kernel-routes".to_string()).spawn({
+            let (stop, alarm) = (Arc::clone(&stop), alarm.clone());
+            move || {
+                let feeder = Feeder { door, tell, ports, full: false };
+                let (watch, table) = (Some(watch), Table::default());
+                let (trouble, overruns, left_out) = (String::new(), 0, false);
+                Follower { namespace, file, watch, table, feeder, trouble, overruns, left_out }
+                    .run(&stop, &alarm);
+            }
+        });
+        Ok(Mirror { stop, alarm, thread: Some(thread.map_err(lacking)?) })
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.alarm.shout();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn open(namespace: Option<&str>) -> Result<Watch, Unavailable> {
+    let topics = Topics { links: true, routes: Some(MAIN), neighbours: false };
+    match namespace {
+        None => Watch::open(topics),
+        Some(name) => Watch::open_in(&Namespace::open(name)?, topics),
+    }
+}
+
+impl Follower {
+    fn run(mut self, stop: &AtomicBool, alarm: &Alarm) {
+        while !stop.load(Ordering::Acquire) {
+            self.look_up_namespace();
+            let Some(ports) = self.feeder.interfaces() else { return };
+            self.table.set_ports(ports);
+            let done = self.follow();
+            self.say_trouble(done);
+            if !self.feeder.flush(&mut self.table) {
+                return;
+            }
+            self.say_left_out();
+            let fds: Vec<_> = self.watch.iter().map(AsFd::as_fd).collect();
+            alarm.set();
+            if !stop.load(Ordering::Acquire) {
+                alarm.sleep(&fds, LOOK);
+            }
+        }
+    }
+
+    /// Hears what has happened, and tells the router on the way if it is much.
+    fn follow(&mut self) -> Result<(), Unavailable> {
+        let Follower { watch: Some(watch), table, feeder, .. } = self else { return Ok(()) };
+        let done = watch.poll(&mut |event| {
+            table.hear(event);
+            if table.changed() >= WAITING {
+                feeder.flush(table);
+            }
+        });
+        let overruns = watch.overruns();
+        if overruns > std::mem::replace(&mut self.overruns, overruns) {
+            let text = "more happened to the kernel's routes than could be held; \
+                        they have been read anew";
+            self.feeder.say("route,warning", text);
+        }
+        done
+    }
+
+    fn say_left_out(&mut self) {
+        let n = self.table.left_out();
+        if n > 0 && !self.left_out {
+            let lead = if n == 1 { "leads" } else { "lead" };
+            let text =
+                format!("{n} of the kernel's routes {lead} by no port of the router: left out");
+            self.feeder.say("route,info", &text);
+        }
+        self.left_out |= n > 0;
+    }
+
+    /// What goes wrong is said once.
+    fn say_trouble(&mut self, done: Result<(), Unavailable>) {
+        let text = done.err().map(|unavailable| unavailable.to_string()).unwrap_or_default();
+        if text != self.trouble && !text.is_empty() {
+            self.feeder.say("route,warning", &format!("the kernel's routes: {text}"));
+        }
+        self.trouble = text;
+    }
+
+    /// A namespace whose name leads elsewhere takes its routes with it.
+    fn look_up_namespace(&mut self) {
+        let file = keeper::file(self.namespace.as_deref());
+        let name = self.namespace.clone().unwrap_or_default();
+        if self.watch.is_some() && file != self.file {
+            self.watch = None;
+            self.table.forget();
+            let text = format!("the network namespace {name} is gone, and its routes with it");
+            self.feeder.say("route,warning", &text);
+        }
+        if self.watch.is_none()
+            && file.is_some()
+            && let Ok(watch) = open(self.namespace.as_deref())
+        {
+            (self.watch, self.file, self.overruns) = (Some(watch), file, 0);
+            let text = format!("the routes of the network namespace {name} are followed again");
+            self.feeder.say("route,info", &text);
+        }
+    }
+}
+
+impl Feeder {
+    /// Which interface of the router a kernel's interface is; `None` if the router is gone.
+    fn interfaces(&self) -> Option<HashMap<String, InterfaceId>> {
+        let interfaces = self.door.with(|node, _| {
+            let program = node.router().program();
+            let interface = |at: usize| {
+                let own = program.ports[at];
+                program.interface(own).bridge.map_or(own, |at| program.bridge(at).interface)
+            };
+            let ports = self.ports.iter();
+            ports.map(|(at, name)| (name.clone(), interface(*at))).collect()
+        });
+        interfaces.ok()
+    }
+
+    /// Tells the router where the changed prefixes lead; whether it is there.
+    fn flush(&mut self, table: &mut Table) -> bool {
+        let changed = table.take_changed();
+        for some in changed.chunks(AT_ONCE) {
+            match self.door.with(|node, _| feed(node, some)) {
+                Ok(Ok(())) => self.full = false,
+                Ok(Err(full)) if !self.full => {
+                    self.full = true;
+                    self.say("route,error", &format!("the kernel's routes: {full}"));
+                }
+                Ok(Err(_)) => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn say(&self, topics: &str, text: &str) {
+        (self.tell)(text);
+        let _ = self.door.with(|node, now| node.log(now, topics, text));
+    }
+}
+
+/// Those with a way are fed, the others taken back.
+fn feed(node: &mut Node, some: &[(Ipv4Prefix, Option<Way>)]) -> Result<(), TooManyTargets> {
+    let router = node.router_mut();
+    let gone = some.iter().filter(|(_, way)| way.is_none()).map(|(prefix, _)| *prefix);
+    router.withdraw_routes(gone);
+    router.feed(some.iter().filter_map(|(prefix, way)| {
+        let (target, protocol) = way.clone()?;
+        Some((*prefix, target, protocol))
+    }))
+}

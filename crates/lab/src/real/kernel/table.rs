@@ -1,0 +1,364 @@
+//! What the kernel has: its routes, and which of its links are ports of the router.
+//!
+//! ```text
+//!  Event ─► routes by prefix and priority ─┐
+//!           links by name ─► ports ────────┴─► best: where a prefix leads, for the router
+//! ```
+//!
+//! Of several routes to a prefix that lead by our ports the one with the least priority counts.
+//! Which ways there are is kept once for all routes that share them.
+//!
+//! Missing: **routes by type of service**, **several routes of the same prefix and priority** (`ip
+//! route append`: the last one told counts), **weights** that need more than 64 shares (each way gets
+//! one then).
+
+use super::Way;
+use crate::linux::netlink::route::Gateway;
+use crate::linux::netlink::{Event, NextHop, Route, RouteKind};
+use router::interface::InterfaceId;
+use router::ip::feed::Protocol;
+use router::ip::route::Target;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+use wire::Ipv4Prefix;
+
+/// What the kernel has.
+#[derive(Default)]
+pub(super) struct Table {
+    routes: BTreeMap<(Ipv4Prefix, u32), Entry>,
+    /// What routes share.
+    ways: HashMap<Rc<Ways>, Option<Target>>,
+    /// What the links are called.
+    names: HashMap<u32, String>,
+    /// Where our ports' interfaces lead.
+    ports: HashMap<String, InterfaceId>,
+    /// How often everything was told.
+    round: u32,
+    /// Prefixes that may lead elsewhere than the router was told.
+    changed: HashSet<Ipv4Prefix>,
+    left_out: HashSet<Ipv4Prefix>,
+}
+
+struct Entry {
+    ways: Rc<Ways>,
+    protocol: u8,
+    /// In which round it was told last.
+    round: u32,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Ways {
+    kind: RouteKind,
+    hops: Vec<NextHop>,
+}
+
+/// The most shares of a route.
+const SHARES: u16 = 64;
+
+impl Table {
+    /// Takes in what a watch tells.
+    pub(super) fn hear(&mut self, event: Event) {
+        match event {
+            Event::Anew => self.round = self.round.wrapping_add(1),
+            Event::Complete => {
+                let round = self.round;
+                let gone = self.routes.extract_if(.., |_, entry| entry.round != round);
+                self.changed.extend(gone.map(|((prefix, _), _)| prefix));
+                self.ways.retain(|ways, _| Rc::strong_count(ways) > 1);
+            }
+            Event::Link(link) => {
+                let old = self.names.insert(link.index, link.name.clone());
+                if old.as_ref() != Some(&link.name) {
+                    self.renamed(&[old.unwrap_or_default(), link.name]);
+                }
+            }
+            Event::LinkGone(link) => {
+                self.names.remove(&link.index);
+                self.renamed(&[link.name]);
+            }
+            Event::Route { route, .. } if route.tos == 0 => self.insert(route),
+            Event::RouteGone(route) if route.tos == 0 => self.remove(&route),
+            _ => {}
+        }
+    }
+
+    fn remove(&mut self, route: &Route) {
+        if self.routes.remove(&(route.destination, route.priority)).is_some() {
+            self.changed.insert(route.destination);
+        }
+    }
+
+    fn insert(&mut self, route: Route) {
+        /// `RTPROT_KERNEL`: the networks of addresses. The router has its own.
+        const KERNEL: u8 = 2;
+        if route.protocol == KERNEL {
+            return;
+        }
+        let Route { destination, priority, protocol, kind, next_hops: mut hops, .. } = route;
+        // The router follows the links itself.
+        hops.iter_mut().for_each(|hop| hop.alive = true);
+        let ways = self.share(Ways { kind, hops });
+        let round = self.round;
+        let same = |old: &Entry| Rc::ptr_eq(&old.ways, &ways) && old.protocol == protocol;
+        let entry = Entry { ways: Rc::clone(&ways), protocol, round };
+        let old = self.routes.insert((destination, priority), entry);
+        if !old.as_ref().is_some_and(same) {
+            self.changed.insert(destination);
+        }
+    }
+
+    fn share(&mut self, ways: Ways) -> Rc<Ways> {
+        if let Some((shared, _)) = self.ways.get_key_value(&ways) {
+            return Rc::clone(shared);
+        }
+        let (target, ways) = (self.target(&ways), Rc::new(ways));
+        self.ways.insert(Rc::clone(&ways), target);
+        ways
+    }
+
+    /// Our ports' interfaces by name. Returns whether they lead elsewhere than before.
+    pub(super) fn set_ports(&mut self, ports: HashMap<String, InterfaceId>) -> bool {
+        let differs = self.ports != ports;
+        if differs {
+            self.ports = ports;
+            self.all_changed();
+        }
+        differs
+    }
+
+    /// Other links have these names than before.
+    fn renamed(&mut self, names: &[String]) {
+        if names.iter().any(|name| self.ports.contains_key(name)) {
+            self.all_changed();
+        }
+    }
+
+    fn all_changed(&mut self) {
+        let ways: Vec<_> = self.ways.keys().cloned().collect();
+        for ways in ways {
+            let target = self.target(&ways);
+            self.ways.insert(ways, target);
+        }
+        self.changed.extend(self.routes.keys().map(|(prefix, _)| *prefix));
+    }
+
+    /// The kernel is gone: nothing leads anywhere.
+    pub(super) fn forget(&mut self) {
+        let routes = std::mem::take(&mut self.routes);
+        self.changed.extend(routes.into_keys().map(|(prefix, _)| prefix));
+        self.names.clear();
+        self.ways.clear();
+    }
+
+    /// How many prefixes are to be looked at again.
+    pub(super) fn changed(&self) -> usize {
+        self.changed.len()
+    }
+
+    /// The prefixes to look at again, and where they lead now: `None` if not by us.
+    pub(super) fn take_changed(&mut self) -> Vec<(Ipv4Prefix, Option<Way>)> {
+        let changed = std::mem::take(&mut self.changed);
+        let look = |prefix| {
+            let best = self.best(prefix);
+            if best.is_none() && self.entries(prefix).next().is_some() {
+                self.left_out.insert(prefix);
+            } else {
+                self.left_out.remove(&prefix);
+            }
+            (prefix, best)
+        };
+        changed.into_iter().map(look).collect()
+    }
+
+    /// To how many prefixes the kernel has a route, and the router none.
+    pub(super) fn left_out(&self) -> usize {
+        self.left_out.len()
+    }
+
+    fn entries(&self, prefix: Ipv4Prefix) -> impl Iterator<Item = &Entry> {
+        self.routes.range((prefix, 0)..=(prefix, u32::MAX)).map(|(_, entry)| entry)
+    }
+
+    fn best(&self, prefix: Ipv4Prefix) -> Option<Way> {
+        self.entries(prefix).find_map(|entry| {
+            let target = self.ways.get(&entry.ways)?.clone()?;
+            Some((target, protocol(entry.protocol)))
+        })
+    }
+
+    /// What ways are to the router.
+    fn target(&self, ways: &Ways) -> Option<Target> {
+        match ways.kind {
+            RouteKind::Blackhole => Some(Target::Blackhole),
+            RouteKind::Unreachable => Some(Target::Unreachable),
+            RouteKind::Prohibit => Some(Target::Prohibit),
+            RouteKind::Unicast => self.unicast(&ways.hops),
+            RouteKind::Local | RouteKind::Broadcast | RouteKind::Other(_) => None,
+        }
+    }
+
+    fn unicast(&self, hops: &[NextHop]) -> Option<Target> {
+        let port = |hop: &NextHop| self.ports.get(self.names.get(&hop.interface)?).copied();
+        let by_gateways: Vec<_> = hops
+            .iter()
+            .filter_map(|hop| match hop.gateway {
+                Gateway::Address(gateway) => Some(((port(hop)?, gateway.into()), hop.weight)),
+                Gateway::None | Gateway::Foreign => None,
+            })
+            .collect();
+        if by_gateways.is_empty() {
+            let direct = hops.iter().filter(|hop| hop.gateway == Gateway::None);
+            return direct.filter_map(port).next().map(Target::Connected);
+        }
+        let common = by_gateways.iter().fold(0, |common, (_, weight)| gcd(common, *weight)).max(1);
+        let shares: u16 = by_gateways.iter().map(|(_, weight)| weight / common).sum();
+        let by_gateways = by_gateways.into_iter().flat_map(|(way, weight)| {
+            let n = if shares > SHARES { 1 } else { weight / common };
+            std::iter::repeat_n(way, n.into())
+        });
+        Some(Target::Gateways(by_gateways.collect()))
+    }
+}
+
+fn gcd(a: u16, b: u16) -> u16 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Who made a route (`RTPROT_…` in `linux/rtnetlink.h`).
+fn protocol(number: u8) -> Protocol {
+    match number {
+        // Boot, static, DHCP.
+        3 | 4 | 16 => Protocol::Static,
+        186 => Protocol::Bgp,
+        188 => Protocol::Ospf,
+        189 => Protocol::Rip,
+        // Bird, for one (12), does not say by which protocol it has them.
+        _ => Protocol::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::netlink::Link;
+    use std::net::Ipv4Addr;
+
+    const ONE: InterfaceId = InterfaceId(1);
+    const TWO: InterfaceId = InterfaceId(2);
+
+    fn table() -> Table {
+        let mut table = Table::default();
+        table.hear(Event::Anew);
+        for (index, name) in [(11, "eth1"), (12, "eth2"), (13, "mgmt")] {
+            table.hear(Event::Link(Link { index, name: name.to_string(), ..Link::default() }));
+        }
+        table.set_ports([("eth1".to_string(), ONE), ("eth2".to_string(), TWO)].into());
+        table
+    }
+
+    fn prefix() -> Ipv4Prefix {
+        "172.16.0.0/16".parse().unwrap()
+    }
+
+    fn hop(interface: u32, gateway: Option<u8>, weight: u16) -> NextHop {
+        let gateway = gateway.map(|last| Gateway::Address(Ipv4Addr::new(10, 0, 0, last)));
+        NextHop { interface, gateway: gateway.unwrap_or(Gateway::None), weight, alive: false }
+    }
+
+    fn told(hops: &[NextHop], kind: RouteKind) -> Event {
+        let route = Route { next_hops: hops.to_vec(), ..Route::of(prefix(), kind) };
+        Event::Route { route, replaces: false }
+    }
+
+    #[test]
+    fn ways_are_those_by_our_ports() {
+        let gateways = |ways: &[(InterfaceId, u8)]| {
+            let way = |&(port, last)| (port, u32::from_be_bytes([10, 0, 0, last]));
+            Some(Target::Gateways(ways.iter().map(way).collect()))
+        };
+        let unicast = RouteKind::Unicast;
+        let (a, b) = (hop(11, Some(1), 1), hop(12, Some(2), 1));
+        for (hops, kind, expected) in [
+            (vec![a], unicast, gateways(&[(ONE, 1)])),
+            (vec![a, b], unicast, gateways(&[(ONE, 1), (TWO, 2)])),
+            (vec![a, hop(13, Some(3), 1)], unicast, gateways(&[(ONE, 1)])),
+            (vec![hop(13, Some(3), 1)], unicast, None),
+            (vec![hop(99, Some(3), 1)], unicast, None),
+            (vec![hop(12, None, 1)], unicast, Some(Target::Connected(TWO))),
+            (vec![hop(13, None, 1)], unicast, None),
+            (
+                vec![hop(11, Some(1), 20), hop(12, Some(2), 10)],
+                unicast,
+                gateways(&[(ONE, 1), (ONE, 1), (TWO, 2)]),
+            ),
+            (
+                vec![hop(11, Some(1), 256), hop(12, Some(2), 1)],
+                unicast,
+                gateways(&[(ONE, 1), (TWO, 2)]),
+            ),
+            (vec![], unicast, None),
+            (vec![], RouteKind::Blackhole, Some(Target::Blackhole)),
+            (vec![], RouteKind::Unreachable, Some(Target::Unreachable)),
+            (vec![], RouteKind::Prohibit, Some(Target::Prohibit)),
+            (vec![a], RouteKind::Local, None),
+            (vec![a], RouteKind::Other(9), None),
+        ] {
+            let mut table = table();
+            table.hear(told(&hops, kind));
+            let changed = table.take_changed();
+            let left_out = usize::from(expected.is_none());
+            let expected = vec![(prefix(), expected.map(|target| (target, Protocol::Static)))];
+            assert_eq!(changed, expected, "{kind:?} {hops:?}");
+            assert_eq!(table.left_out(), left_out, "{kind:?} {hops:?}");
+        }
+    }
+
+    #[test]
+    fn priorities_rounds_and_names_count() {
+        let mut table = table();
+        let by = |last, interface, priority, protocol| {
+            let next_hops = vec![hop(interface, Some(last), 1)];
+            let route = Route::of(prefix(), RouteKind::Unicast);
+            Route { priority, protocol, next_hops, ..route }
+        };
+        let came = |route: Route| Event::Route { route, replaces: false };
+        let now = |table: &mut Table| {
+            let changed = table.take_changed();
+            let [(_, way)] = &changed[..] else { panic!("{changed:?}") };
+            way.clone().map(|(target, protocol)| {
+                let Target::Gateways(ways) = target else { panic!("{target:?}") };
+                (ways[0].0, ways[0].1 & 255, protocol)
+            })
+        };
+        table.hear(came(by(1, 11, 100, 188)));
+        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
+        table.hear(came(by(2, 12, 20, 186)));
+        assert_eq!(now(&mut table), Some((TWO, 2, Protocol::Bgp)));
+        // The kernel's own are left out, and so is a better one that is none of ours.
+        table.hear(came(by(3, 12, 0, 2)));
+        assert_eq!(table.changed(), 0);
+        table.hear(came(by(4, 13, 1, 12)));
+        assert_eq!(now(&mut table), Some((TWO, 2, Protocol::Bgp)));
+        table.hear(Event::RouteGone(by(2, 12, 20, 186)));
+        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
+        // Told again, nothing has changed; not told again, it is gone.
+        table.hear(Event::Anew);
+        table.hear(came(by(1, 11, 100, 188)));
+        table.hear(Event::Complete);
+        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)), "one of its ways is gone");
+        table.hear(Event::Anew);
+        table.hear(came(by(1, 11, 100, 188)));
+        table.hear(Event::Complete);
+        assert_eq!(table.changed(), 0);
+        let link = |index, name: &str| Link { index, name: name.to_string(), ..Link::default() };
+        table.hear(Event::Link(link(11, "other")));
+        assert_eq!(now(&mut table), None);
+        table.hear(Event::Link(link(11, "eth1")));
+        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
+        assert!(table.set_ports([("eth1".to_string(), InterfaceId(7))].into()));
+        assert_eq!(now(&mut table), Some((InterfaceId(7), 1, Protocol::Ospf)));
+        table.hear(Event::Anew);
+        table.hear(Event::Complete);
+        assert_eq!(now(&mut table), None);
+    }
+}

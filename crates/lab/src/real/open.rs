@@ -1,0 +1,180 @@
+//! From what `--port` says to a way to the interface.
+//!
+//! ```text
+//!  PortSpec ─► its namespace ─► claim ─► backend's open ─► Opened: a line for each queue
+//! ```
+//!
+//! What an interface is is looked at first ([`look`]), before anything is touched: the router's
+//! ports have its addresses.
+
+use super::claim::Claim;
+use super::plug::Line;
+use super::spec::{Backend, PortSpec};
+use port::linux::bpf::Mode;
+use port::linux::interface::Interface;
+use port::linux::packet::{self, PacketPort};
+use port::linux::promiscuous::Promiscuous;
+use port::linux::tap::{self, TapPort};
+use port::linux::xdp::{self, XdpPort};
+use port::linux::{Namespace, Unavailable};
+use port::{Capabilities, Offloads, Slab};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use wire::MacAddr;
+
+/// An interface that is ours.
+pub struct Opened {
+    /// A way to each of its queues, if they can be told apart; never empty.
+    pub lines: Vec<Line>,
+    /// What it became, in words.
+    pub facts: String,
+    /// Its number in its namespace.
+    pub index: u32,
+    /// The lock on it.
+    pub(super) claim: Claim,
+    /// A card lets only frames for its own address through, unless it is asked: a bridge's port
+    /// wants all.
+    pub(super) promiscuous: Option<Promiscuous>,
+}
+
+/// What an interface is before it is opened.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The address of the router's port there.
+    pub mac: MacAddr,
+    /// What it carries.
+    pub mtu: u32,
+    /// The queues it receives by.
+    pub queues: u32,
+}
+
+/// Looks at an interface. A tap that is yet to be made will be as it is told.
+///
+/// # Errors
+/// [`Unavailable`]: there is none, or it is no Ethernet interface.
+pub fn look(spec: &PortSpec) -> Result<Look, Unavailable> {
+    if spec.backend == Backend::Tap {
+        // The kernel's end has the interface's address; ours is another.
+        return Ok(Look {
+            mac: made_up(spec),
+            mtu: 1500,
+            queues: spec.options.queues.unwrap_or(1),
+        });
+    }
+    let interface = interface(spec)?;
+    let Some(mac) = interface.mac else {
+        let error = io::Error::other("it has no MAC address");
+        let tried = format!("use {} as a port", spec.interface);
+        return Err(Unavailable::because(tried, error).remedy("take an Ethernet interface"));
+    };
+    Ok(Look { mac, mtu: interface.mtu, queues: interface.queues.rx })
+}
+
+/// All that the system tells of a port's interface.
+///
+/// # Errors
+/// [`Unavailable`]: there is none.
+pub fn interface(spec: &PortSpec) -> Result<Interface, Unavailable> {
+    inside(spec, || Interface::of(&spec.interface))
+}
+
+/// Opens an interface for frames of `slab`.
+///
+/// # Errors
+/// [`Unavailable`]: somebody else has it, or whatever the backend says.
+pub fn open(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
+    inside(spec, || match spec.backend {
+        Backend::Xdp => open_xdp(spec, slab),
+        Backend::Tap => open_tap(spec, slab),
+        Backend::Packet => open_packet(spec, slab),
+    })
+}
+
+/// What ports of this kind can do, at least.
+pub fn capabilities(spec: &PortSpec, slab: &Slab) -> Capabilities {
+    let max_frame = slab.slots().max_frame() as u16;
+    let plain = Capabilities { max_frame, ..Capabilities::default() };
+    if spec.options.offload != Some(true) {
+        return plain;
+    }
+    // Super-frames of UDP are cut by the router, whatever the kernel could do: there are few.
+    let offload = Offloads { checksum: true, tcp: true, udp: false };
+    Capabilities { fast_path_rx: false, offload, ..plain }
+}
+
+fn open_tap(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
+    let options = tap::Options {
+        queues: spec.options.queues.unwrap_or(1),
+        offload: spec.options.offload == Some(true),
+        ..tap::Options::default()
+    };
+    let port = TapPort::open(&spec.interface, slab, &options)?;
+    let tap::Facts { name, index, queues, offload, made, .. } = port.facts().clone();
+    let made = if made { "made" } else { "found" };
+    let offload = if offload { "offload" } else { "no offload" };
+    let facts = format!("{name} (tap, {made}): queues {queues}, {offload}");
+    let claim = Claim::take(&spec.interface, index)?;
+    let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
+    Ok(Opened { lines, facts, index, claim, promiscuous: None })
+}
+
+fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
+    let interface = Interface::of(&spec.interface)?;
+    let claim = Claim::take(&interface.name, interface.index)?;
+    let default = packet::Options::default();
+    let options = packet::Options {
+        queues: spec.options.queues.unwrap_or(default.queues),
+        ring: spec.options.ring.unwrap_or(default.ring),
+        offload: spec.options.offload == Some(true),
+    };
+    let port = PacketPort::open(&interface.name, slab, &options)?;
+    let offload = if options.offload { "offload" } else { "no offload" };
+    let facts = format!("{} (packet): sockets {}, {offload}", interface.name, options.queues);
+    let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
+    Ok(Opened { lines, facts, index: interface.index, claim, promiscuous: None })
+}
+
+fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
+    let interface = Interface::of(&spec.interface)?;
+    if let Some(wanted) = spec.options.queues.filter(|&n| n != interface.queues.rx) {
+        let Interface { name, queues, .. } = &interface;
+        let error = io::Error::other(format!("it receives by {}", queues.rx));
+        let tried = format!("have {wanted} queues of {name}");
+        let remedy = format!("`ethtool -L {name} combined {wanted}`, or leave out queues=");
+        return Err(Unavailable::because(tried, error).remedy(remedy));
+    }
+    let claim = Claim::take(&interface.name, interface.index)?;
+    let default = xdp::Options::default();
+    let options = xdp::Options {
+        mode: spec.options.native.map(|is| if is { Mode::Native } else { Mode::Generic }),
+        zero_copy: spec.options.copy.map(|copy| !copy),
+        ring: spec.options.ring.unwrap_or(default.ring),
+        ..default
+    };
+    let promiscuous = Some(Promiscuous::hold(interface.index)?);
+    let port = XdpPort::open(&interface.name, slab, &options)?;
+    let facts = port.facts().to_string();
+    let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
+    Ok(Opened { lines, facts, index: interface.index, claim, promiscuous })
+}
+
+/// Does something in a port's namespace.
+fn inside<T: Send>(
+    spec: &PortSpec,
+    f: impl FnOnce() -> Result<T, Unavailable> + Send,
+) -> Result<T, Unavailable> {
+    let Some(name) = &spec.namespace else { return f() };
+    let entered = Namespace::open(name)?.run(f);
+    entered.map_err(|error| {
+        Unavailable::because(format!("enter the network namespace {name}"), error)
+    })?
+}
+
+/// A locally administered address, the same whenever this port is opened on this machine.
+fn made_up(spec: &PortSpec) -> MacAddr {
+    let mut hasher = DefaultHasher::new();
+    std::fs::read("/etc/machine-id").unwrap_or_default().hash(&mut hasher);
+    (&spec.name, &spec.interface, &spec.namespace).hash(&mut hasher);
+    let [a, b, c, d, e, ..] = hasher.finish().to_be_bytes();
+    MacAddr([0x02, a, b, c, d, e])
+}

@@ -1,0 +1,236 @@
+//! A port whose interface can be taken out and put in again while the router runs.
+//!
+//! ```text
+//!  keeper:  Jack::put(line) ──► exchange ──► Plug, on the thread that moves frames
+//!                  old line ◄── exchange ◄──┘  at its next receive
+//! ```
+//!
+//! A [`Line`] is the way to an interface, or to some of its queues. Without one nothing comes, and
+//! what is sent is lost and counted. Counters go on where the line before has ended. Lines are made
+//! and dropped by the keeper, never here: that takes milliseconds.
+
+use port::{Batch, Capabilities, Pool, Port, PortCounters};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use wire::Moment;
+
+/// The way to an interface.
+pub type Line = Box<dyn Port + Send>;
+
+/// The frames' side: a port.
+pub(super) struct Plug {
+    line: Option<Line>,
+    jack: Arc<Jack>,
+    /// What the lines before have counted, and what was lost without one.
+    before: PortCounters,
+    /// When the line is to be asked whether it is still of use.
+    ask_at: Moment,
+    deaf: bool,
+    capabilities: Capabilities,
+}
+
+/// The keeper's side.
+#[derive(Default)]
+pub(super) struct Jack {
+    /// Something has been put in, or is otherwise to be looked at.
+    changed: AtomicBool,
+    exchange: Mutex<Exchange>,
+    taken: Condvar,
+}
+
+#[derive(Default)]
+struct Exchange {
+    /// The line to be taken, or none.
+    new: Option<Option<Line>>,
+    old: Option<Line>,
+    deaf: bool,
+    failure: Option<String>,
+}
+
+/// How often a line from which nothing comes is asked whether it still can.
+const ASK: Duration = Duration::from_millis(20);
+
+impl Plug {
+    /// Without a line, and the keeper's side of it.
+    pub(super) fn new(capabilities: Capabilities) -> (Plug, Arc<Jack>) {
+        let jack = Arc::new(Jack::default());
+        let plug = Plug {
+            line: None,
+            jack: Arc::clone(&jack),
+            before: PortCounters::default(),
+            ask_at: Moment::ZERO,
+            deaf: false,
+            capabilities,
+        };
+        (plug, jack)
+    }
+
+    #[cold]
+    fn exchange(&mut self) {
+        self.jack.changed.store(false, Ordering::Relaxed);
+        let mut exchange = self.jack.lock();
+        self.deaf = exchange.deaf;
+        let Some(new) = exchange.new.take() else { return };
+        if let Some(old) = std::mem::replace(&mut self.line, new) {
+            self.before = sum(self.before, old.counters());
+            exchange.old = Some(old);
+        }
+        exchange.failure = None;
+        drop(exchange);
+        self.jack.taken.notify_all();
+    }
+
+    #[cold]
+    fn ask(&mut self, now: Moment) {
+        self.ask_at = now + ASK;
+        if let Some(failure) = self.line.as_ref().and_then(Port::failure) {
+            self.jack.lock().failure.get_or_insert(failure);
+        }
+    }
+}
+
+impl Port for Plug {
+    #[inline]
+    fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
+        if self.jack.changed.load(Ordering::Acquire) {
+            self.exchange();
+        }
+        let Some(line) = &mut self.line else { return 0 };
+        if self.deaf {
+            // What is under way out goes on.
+            line.send(now, pool, &mut Batch::new());
+            return 0;
+        }
+        let received = line.receive(now, pool, batch);
+        if received == 0 && now >= self.ask_at {
+            self.ask(now);
+        }
+        received
+    }
+
+    #[inline]
+    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
+        match &mut self.line {
+            Some(line) => line.send(now, pool, batch),
+            None => {
+                self.before.tx_drop += batch.len() as u64;
+                batch.free_all(pool);
+            }
+        }
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.line.as_ref().map_or(self.before, |line| sum(self.before, line.counters()))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.line.as_ref().map_or(self.capabilities, Port::capabilities)
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let line = self.line.as_ref().filter(|_| !self.deaf);
+        line.map_or(Vec::new(), Port::descriptors)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.line.as_ref().and_then(Port::failure)
+    }
+}
+
+impl Jack {
+    /// Puts a line in the place of the one that is there, or none, and returns that one, once
+    /// `wake` has made the plug's thread look. `None` as well if that thread is gone.
+    pub(super) fn put(&self, new: Option<Line>, wake: impl Fn()) -> Option<Line> {
+        /// A thread that is longer than this within a breath has stopped.
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let mut exchange = self.lock();
+        exchange.new = Some(new);
+        self.changed.store(true, Ordering::Release);
+        wake();
+        let waited = self.taken.wait_timeout_while(exchange, PATIENCE, |e| e.new.is_some());
+        exchange = waited.unwrap_or_else(PoisonError::into_inner).0;
+        exchange.old.take()
+    }
+
+    /// From now on nothing is received.
+    pub(super) fn deafen(&self) {
+        self.lock().deaf = true;
+        self.changed.store(true, Ordering::Release);
+    }
+
+    /// Why the line is of no use any more, if its plug has found that out.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.lock().failure.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Exchange> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Of one port, before and after.
+pub(super) fn sum(a: PortCounters, b: PortCounters) -> PortCounters {
+    PortCounters {
+        rx_packet: a.rx_packet + b.rx_packet,
+        rx_byte: a.rx_byte + b.rx_byte,
+        rx_drop: a.rx_drop + b.rx_drop,
+        tx_packet: a.tx_packet + b.tx_packet,
+        tx_byte: a.tx_byte + b.tx_byte,
+        tx_drop: a.tx_drop + b.tx_drop,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use port::{MemoryPort, Slab, memory};
+
+    fn frames(pool: &mut Pool, n: usize) -> Batch {
+        let mut batch = Batch::new();
+        (0..n).for_each(|_| batch.push(pool.alloc(60).unwrap()));
+        batch
+    }
+
+    fn received(port: &mut impl Port, pool: &mut Pool) -> usize {
+        let mut batch = Batch::new();
+        let n = port.receive(Moment::ZERO, pool, &mut batch);
+        batch.free_all(pool);
+        n
+    }
+
+    #[test]
+    fn lines_come_and_go_and_every_frame_is_counted() {
+        let slab = Slab::new(1024).unwrap();
+        let mut pool = slab.pool();
+        let (mut plug, jack) = Plug::new(Capabilities::default());
+        plug.send(Moment::ZERO, &mut pool, &mut frames(&mut slab.pool(), 3));
+        let mut far: Option<MemoryPort> = None;
+        for turn in 1..=3u64 {
+            let (near, end) = memory::wire(64);
+            let old = std::thread::scope(|scope| {
+                let put = scope.spawn(|| jack.put(Some(Box::new(near)), || {}));
+                while !put.is_finished() {
+                    received(&mut plug, &mut pool);
+                }
+                put.join().unwrap()
+            });
+            assert_eq!(old.is_some(), turn > 1, "the one before comes back");
+            let mut end = end;
+            plug.send(Moment::ZERO, &mut pool, &mut frames(&mut slab.pool(), 5));
+            end.send(Moment::ZERO, &mut pool, &mut frames(&mut slab.pool(), 2));
+            assert_eq!((received(&mut plug, &mut pool), received(&mut end, &mut pool)), (2, 5));
+            let counters = plug.counters();
+            let seen = (counters.rx_packet, counters.tx_packet, counters.tx_drop);
+            assert_eq!(seen, (2 * turn, 5 * turn, 3));
+            far = Some(end);
+        }
+        jack.deafen();
+        let mut far = far.unwrap();
+        far.send(Moment::ZERO, &mut pool, &mut frames(&mut slab.pool(), 2));
+        assert_eq!(received(&mut plug, &mut pool), 0, "deaf");
+        plug.send(Moment::ZERO, &mut pool, &mut frames(&mut slab.pool(), 1));
+        assert_eq!(received(&mut far, &mut pool), 1, "but not dumb");
+    }
+}

@@ -1,0 +1,332 @@
+//! A router that runs on interfaces, from its first thread to its last.
+//!
+//! ```text
+//!  assemble ─► import ─► (interfaces are put in) ─► … ─► stop: deaf ─► queues empty ─► threads end
+//! ```
+
+use super::keeper::{Keeper, Kept, Place};
+use super::kernel::Mirror;
+use super::open::{self, Look};
+use super::plug::{Jack, Plug};
+use super::worker::{self, Trunk, Work, Worker};
+use super::{KernelRoutes, Plan, PortSpec, StartError, Tell};
+use crate::alarm::Alarm;
+use crate::clock::{self, Clock};
+use crate::live::{Door, Interrupt, Live};
+use crate::machine;
+use crate::node::{Node, Socket};
+use config::{How, Language, Session};
+use port::linux::Unavailable;
+use port::slab::{SlabError, Slots};
+use port::{Batch, Capabilities, Pool, Port, PortCounters, Slab};
+use router::PortInfo;
+use router::router::{InterfaceCounts, Trouble};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use wire::Moment;
+
+/// A router that runs on interfaces. Dropping it ends it, less gently than [`stop`](Running::stop).
+pub struct Running {
+    live: Option<Live>,
+    door: Door,
+    workers: Vec<Worker>,
+    keeper: Option<JoinHandle<()>>,
+    mirror: Option<Mirror>,
+    stop: Arc<AtomicBool>,
+    keepers: Alarm,
+    /// Of those who move frames: the router's thread and the workers.
+    alarms: Vec<Alarm>,
+    /// By port, and for each by worker.
+    jacks: Vec<Vec<Arc<Jack>>>,
+    clock: Clock,
+    facts: Vec<(String, String)>,
+}
+
+/// What a router has done when it ends.
+#[derive(Clone, Debug, Default)]
+pub struct Final {
+    /// By interface of the router: its name, what passed, what was lost.
+    pub interfaces: Vec<(String, InterfaceCounts, Trouble)>,
+    /// Packets dropped, by reason.
+    pub discards: Vec<(String, u64)>,
+}
+
+/// The router's side of a port.
+enum RealPort {
+    /// The interface itself.
+    Direct(Plug),
+    /// Cables to the workers.
+    Trunk(Trunk),
+}
+
+/// Frames that a router holds beside those on rings: queues, pools, packets that wait.
+const HELD: usize = 1 << 14;
+/// The most frames there are; memory is taken as they are used.
+const MOST_FRAMES: usize = 1 << 19;
+/// How long what is queued may take to go out at the end.
+const WIND_DOWN: Duration = Duration::from_secs(1);
+/// By then everything has been counted: a router asks its ports each millisecond.
+const COUNTED: Duration = Duration::from_millis(5);
+
+/// Starts a router. `tell` gets what happens to its interfaces, in lines.
+///
+/// # Errors
+/// [`StartError`]; nothing is left running or attached then.
+pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Running, StartError> {
+    let wrong = |spec: &PortSpec| {
+        let name = spec.name.clone();
+        move |unavailable| StartError::Port(name, unavailable)
+    };
+    let looks = plan.ports.iter().map(|spec| open::look(spec).map_err(wrong(spec)));
+    let looks = looks.collect::<Result<Vec<_>, _>>()?;
+    let slab = slab(plan, &looks).map_err(StartError::Slab)?;
+    let namespace = routes_of(plan).map_err(StartError::Routes)?;
+    let mut running = assemble(plan, &looks, &slab).map_err(StartError::System)?;
+    running.import(plan, language)?;
+    let mut places: Vec<Place> = Vec::new();
+    for spec in &plan.ports {
+        if !places.iter().any(|place| place.is_of(spec)) {
+            places.push(Place::watch(spec.namespace.as_deref()).map_err(wrong(spec))?);
+        }
+    }
+    let opened = plan.ports.iter().map(|spec| open::open(spec, &slab).map_err(wrong(spec)));
+    let opened = opened.collect::<Result<Vec<_>, _>>()?;
+    let ports = plan.ports.iter().zip(&running.jacks);
+    let ports = ports.map(|(spec, jacks)| Kept::new(spec.clone(), jacks.clone())).collect();
+    let Running { door, clock, keepers, alarms, .. } = &running;
+    let (door, clock, own, alarms) = (door.clone(), *clock, keepers.clone(), alarms.clone());
+    let told = Arc::clone(&tell);
+    let mut keeper = Keeper { ports, places, slab, door, clock, tell, alarms, own };
+    for (at, opened) in opened.into_iter().enumerate() {
+        let facts = keeper.put_in(at, opened);
+        running.facts.push((plan.ports[at].name.clone(), facts));
+    }
+    let stop = Arc::clone(&running.stop);
+    let thread = thread::Builder::new().name("interfaces".to_string());
+    let thread = thread.spawn(move || keeper.run(&stop)).map_err(StartError::System)?;
+    running.keeper = Some(thread);
+    if let Some(namespace) = namespace {
+        let mirror = Mirror::start(namespace, &plan.ports, running.door(), told);
+        running.mirror = Some(mirror.map_err(StartError::Routes)?);
+    }
+    Ok(running)
+}
+
+/// The namespace whose routes are to be followed, if any.
+fn routes_of(plan: &Plan) -> Result<Option<Option<&str>>, Unavailable> {
+    let mut places = plan.ports.iter().map(|spec| spec.namespace.as_deref());
+    match &plan.kernel_routes {
+        None => Ok(None),
+        Some(KernelRoutes::Of(name)) => Ok(Some(Some(name))),
+        Some(KernelRoutes::OfPorts) => {
+            let first = places.next().flatten();
+            if places.all(|place| place == first) {
+                return Ok(Some(first));
+            }
+            let why = "the ports are in several network namespaces";
+            let unavailable =
+                Unavailable::because("follow the kernel's routes", std::io::Error::other(why));
+            Err(unavailable.remedy("say whose: --kernel-routes=NAMESPACE"))
+        }
+    }
+}
+
+/// The frames of a router with these interfaces.
+fn slab(plan: &Plan, looks: &[Look]) -> Result<Slab, SlabError> {
+    /// Ethernet's header and two tags.
+    const HEADER: usize = 14 + 8;
+    let frames = frames(&plan.ports, plan.workers, |at| looks[at].queues as usize);
+    let longest = looks.iter().map(|look| look.mtu as usize + HEADER).max().unwrap_or(0);
+    let super_frames = plan.ports.iter().any(|spec| spec.options.offload == Some(true));
+    let slots = match longest {
+        _ if super_frames => Slots::holding(SUPER_FRAME),
+        longest if longest <= Slots::STANDARD.max_frame() => Some(Slots::STANDARD),
+        longest => Slots::holding(longest),
+    };
+    // An interface with a longer MTU says so itself when it is opened.
+    Slab::with(frames, slots.unwrap_or(Slots::STANDARD))
+}
+
+/// How many frames a router with these ports and workers needs; `queues` says how many a port has.
+pub(super) fn frames(ports: &[PortSpec], workers: usize, queues: impl Fn(usize) -> usize) -> usize {
+    let ring = |spec: &PortSpec| spec.options.ring.unwrap_or(2048) as usize;
+    // To be received into, received, on the way out and not yet reported as sent.
+    let on_rings = |(at, spec): (usize, &PortSpec)| queues(at) * 4 * ring(spec);
+    let on_rings: usize = ports.iter().enumerate().map(on_rings).sum();
+    let on_cables = ports.len() * workers * 2 * worker::RING;
+    (on_rings + on_cables + HELD).clamp(HELD, MOST_FRAMES)
+}
+
+/// The longest there are: 64 KiB less what a slot keeps for itself.
+const SUPER_FRAME: usize = 65_152;
+
+/// The router and its workers, the interfaces not put in yet.
+fn assemble(plan: &Plan, looks: &[Look], slab: &Slab) -> std::io::Result<Running> {
+    let clock = Clock::start();
+    let alarm = Alarm::new()?;
+    let workers = (0..plan.workers).map(|_| Alarm::new()).collect::<Result<Vec<_>, _>>()?;
+    let (mut infos, mut sockets, mut jacks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut strands: Vec<Vec<_>> = workers.iter().map(|_| Vec::new()).collect();
+    for (at, (spec, look)) in plan.ports.iter().zip(looks).enumerate() {
+        let capabilities = open::capabilities(spec, slab);
+        infos.push(PortInfo { name: spec.name.clone(), mac: look.mac, capabilities });
+        if workers.is_empty() {
+            let (plug, jack) = Plug::new(capabilities);
+            sockets.push(Socket::Cable(RealPort::Direct(plug)));
+            jacks.push(vec![jack]);
+            continue;
+        }
+        let (plugs, own) = workers.iter().map(|_| Plug::new(capabilities)).unzip();
+        let (trunk, of_port) = worker::trunk(at, &workers, plugs, capabilities);
+        strands.iter_mut().zip(of_port).for_each(|(strands, strand)| strands.push(strand));
+        sockets.push(Socket::Cable(RealPort::Trunk(trunk)));
+        jacks.push(own);
+    }
+    let environment = machine::environment(clock::unix());
+    let node = Node::with_ports(&plan.name, infos, slab, environment, clock.now());
+    let live = Live::start_woken(node, sockets, clock, plan.cores.first().copied(), alarm.clone())?;
+    let mut alarms = vec![alarm.clone()];
+    let mut running = Running {
+        door: live.door(),
+        live: Some(live),
+        workers: Vec::new(),
+        keeper: None,
+        mirror: None,
+        stop: Arc::new(AtomicBool::new(false)),
+        keepers: Alarm::new()?,
+        alarms: Vec::new(),
+        jacks,
+        clock,
+        facts: Vec::new(),
+    };
+    for (number, (strands, own)) in strands.into_iter().zip(&workers).enumerate() {
+        let (slab, router, cpu) =
+            (slab.clone(), alarm.clone(), plan.cores.get(number + 1).copied());
+        let work = Work { strands, slab, clock, alarm: own.clone(), router, cpu };
+        running.workers.push(Worker::start(number, work)?);
+    }
+    alarms.extend(workers);
+    running.alarms = alarms;
+    Ok(running)
+}
+
+impl Running {
+    /// The configuration, all or nothing.
+    fn import(&self, plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
+        let mut host = self.door.host(plan.files.clone(), Interrupt::default());
+        let mut session = Session::new(Arc::clone(language));
+        let done = session.run(&plan.startup, How::Import, &mut host, &mut |_| {});
+        done.map(drop).map_err(|error| StartError::Startup(Box::new(error)))
+    }
+
+    /// The way in for sessions.
+    pub fn door(&self) -> Door {
+        self.door.clone()
+    }
+
+    /// What each port's interface became: the port's name, and in words.
+    pub fn facts(&self) -> &[(String, String)] {
+        &self.facts
+    }
+
+    /// Why it does not forward any more, if so: a thread has panicked.
+    pub fn failure(&self) -> Option<String> {
+        let router = self.live.as_ref().and_then(Live::failure);
+        let worker = || {
+            let gone = self.workers.iter().position(Worker::is_gone);
+            gone.map(|number| format!("worker {number} has ended"))
+        };
+        router.or_else(worker)
+    }
+
+    /// Ends it: from now on nothing is received, what is queued goes out (for a second at most),
+    /// then the interfaces are let go.
+    ///
+    /// # Errors
+    /// It had panicked, with these words.
+    pub fn stop(mut self) -> Result<Final, String> {
+        self.end_keeper();
+        self.jacks.iter().flatten().for_each(|jack| jack.deafen());
+        self.alarms.iter().for_each(Alarm::shout);
+        let end = self.clock.now() + WIND_DOWN;
+        let waits = |node: &mut Node, now: Moment| node.next_errand(now).is_some();
+        while self.door.with(waits)? && self.clock.now() < end {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(COUNTED);
+        self.workers.clear();
+        thread::sleep(COUNTED);
+        if let Some(live) = self.live.take() {
+            live.stop()?;
+        }
+        self.door.with(|node, _| counts(node))
+    }
+
+    fn end_keeper(&mut self) {
+        self.mirror = None;
+        self.stop.store(true, Ordering::Release);
+        self.keepers.shout();
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end_keeper();
+    }
+}
+
+fn counts(node: &Node) -> Final {
+    let router = node.router();
+    let interfaces = router.program().interfaces.iter().filter(|i| i.id.is_some());
+    let count = |i: &router::program::Interface| {
+        (i.name.clone(), router.interface_counts(i.id), router.interface_trouble(i.id))
+    };
+    let discards = router.discards().iter().map(|(reason, n)| (reason.to_string(), n));
+    Final { interfaces: interfaces.map(count).collect(), discards: discards.collect() }
+}
+
+impl Port for RealPort {
+    #[inline]
+    fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
+        match self {
+            RealPort::Direct(plug) => plug.receive(now, pool, batch),
+            RealPort::Trunk(trunk) => trunk.receive(now, pool, batch),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
+        match self {
+            RealPort::Direct(plug) => plug.send(now, pool, batch),
+            RealPort::Trunk(trunk) => trunk.send(now, pool, batch),
+        }
+    }
+
+    fn counters(&self) -> PortCounters {
+        match self {
+            RealPort::Direct(plug) => plug.counters(),
+            RealPort::Trunk(trunk) => trunk.counters(),
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        match self {
+            RealPort::Direct(plug) => plug.capabilities(),
+            RealPort::Trunk(trunk) => trunk.capabilities(),
+        }
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        match self {
+            RealPort::Direct(plug) => plug.descriptors(),
+            // The workers ring.
+            RealPort::Trunk(_) => Vec::new(),
+        }
+    }
+}

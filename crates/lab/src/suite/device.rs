@@ -1,0 +1,45 @@
+//! The built-in router as a suite's device: made of a script, and made to forget.
+
+use config::Interpreter;
+use port::Slab;
+use router::{MENUS, PortInfo, Router};
+use wire::{MacAddr, Moment};
+
+/// What it is called in results.
+pub(super) const DEVICE: &str = "wirespeed router";
+
+/// A router with `n` ports and this configuration.
+///
+/// # Errors
+/// The script was refused: where, and why.
+pub(super) fn router(n: usize, slab: &Slab, script: &str) -> Result<Router, String> {
+    let infos = (1..=n).map(|i| PortInfo {
+        name: format!("ether{i}"),
+        mac: MacAddr([0x02, 0, 0, 0, 0, i as u8]),
+        capabilities: Default::default(),
+    });
+    let mut router = Router::new(infos.collect(), slab);
+    let mut console = Interpreter::new(MENUS.to_vec());
+    *console.tree_mut() = router.factory_tree();
+    let refused = |error: config::Error| {
+        format!("the configuration, line {} column {}: {error}", error.at.line, error.at.column)
+    };
+    console.run(script, &router.status(Moment::ZERO)).map_err(refused)?;
+    let configured = router.configure(console.tree(), Moment::ZERO);
+    configured.map_err(|error| format!("the configuration: {error}"))?;
+    Ok(router)
+}
+
+/// Ends all connections by the console's own command; how many they were. `None` if it was
+/// refused.
+pub(super) fn forget(router: &mut Router, now: Moment) -> Option<u64> {
+    let known = router.connections().len() as u64;
+    let menus = MENUS.to_vec();
+    let mut console = Interpreter::new(menus).with_commands(router::COMMANDS);
+    *console.tree_mut() = router.factory_tree();
+    let output = console.run("/ip firewall connection remove [find]", &router.status(now)).ok()?;
+    for call in &output.calls {
+        router.start(call, console.tree(), now).ok()?;
+    }
+    router.connections().is_empty().then_some(known)
+}

@@ -1,0 +1,159 @@
+//! Plans that can be, and plans that cannot.
+
+use super::*;
+
+const GOOD: &str = r#"
+name = "a test"
+[device]
+modifiers = ["none", "25-filters-permit-middle"]
+[medium]
+link = "1G"
+[traffic]
+frame-sizes = [512, 64]
+flows = "pair"
+networks = ["198.18.1.0/24", "198.19.1.0/24"]
+[[procedure]]
+kind = "throughput"
+criteria = ["bisection", "verified", "csit-ndr", "mikrotik"]
+lowest = "1%"
+precision = "0.5%"
+[[procedure]]
+kind = "latency"
+[quick]
+divide-durations-by = 100.0
+repetitions-at-most = 2
+"#;
+
+fn refused(change: impl FnOnce(&str) -> String, allowed: Allowed) -> String {
+    read(&change(GOOD), allowed).unwrap_err().to_string()
+}
+
+#[test]
+fn a_plan_is_read() {
+    let plan = read(GOOD, Allowed::default()).unwrap();
+    assert_eq!(plan.sizes, [64, 512].map(FrameLen::with_fcs));
+    assert_eq!(plan.modifiers, [Modifier::None, Modifier::FiltersMiddle]);
+    assert_eq!((plan.link, plan.ports), (BitRate::gbps(1.0), 2));
+    let Procedure::Throughput { criteria, confirmation, lowest, precision, .. } =
+        &plan.procedures[0]
+    else {
+        panic!("{plan:?}")
+    };
+    assert_eq!((*confirmation, *lowest, *precision), (Duration::from_secs(60), 0.01, 0.005));
+    assert_eq!(criteria[1], Criterion::Verified(2));
+    assert_eq!(criteria[3], Criterion::Goal(Goal::mikrotik()));
+    let latency = Procedure::Latency {
+        duration: Duration::from_secs(120),
+        after: Duration::from_secs(60),
+        tagged: 1,
+        repetitions: 20,
+    };
+    assert_eq!(plan.procedures[1], latency);
+
+    let quick = plan.clone().scaled(&plan.quick);
+    let Procedure::Latency { duration, after, repetitions, .. } = quick.procedures[1] else {
+        panic!("{quick:?}")
+    };
+    let ms = Duration::from_millis;
+    assert_eq!((duration, after, repetitions), (ms(1200), ms(600), 2));
+    let Procedure::Throughput { criteria, .. } = &quick.procedures[0] else { panic!("{quick:?}") };
+    let Criterion::Goal(goal) = &criteria[2] else { panic!("{criteria:?}") };
+    assert_eq!(goal.check(), Ok(()), "a goal that was made short makes sense: {goal:?}");
+}
+
+#[test]
+fn impossible_plans() {
+    let here = Allowed::default();
+    let outside = Allowed { external: true, any_address: false };
+    let replace = |from: &'static str, to: &'static str| {
+        move |text: &str| {
+            assert!(text.contains(from), "{from}");
+            text.replace(from, to)
+        }
+    };
+    for (from, to, allowed, expected) in [
+        ("[512, 64]", "[512, 63]", here, "8:21: frames of 63 bytes: the smallest Ethernet frame"),
+        ("[512, 64]", "[9000]", here, "8:16: frames of 9000 bytes: at most 1924"),
+        ("[512, 64]", "[]", here, "8:15: at least one frame size"),
+        (
+            "\"1%\"",
+            "2000000",
+            here,
+            "14:10: a rate above the wire: 1000.0 Mbps carries 234 962 pps of 512",
+        ),
+        ("\"1%\"", "\"101%\"", here, "14:10: a rate above the wire"),
+        ("\"1%\"", "\"100%\"", here, "14:10: the bounds of the search cross"),
+        ("\"1%\"", "-5", here, "14:10: a rate is frames per second"),
+        ("198.19.1.0/24", "10.0.0.0/24", outside, "10:30: 10.0.0.0/24 is not in 198.18.0.0/15"),
+        ("198.19.1.0/24", "198.18.1.0/28", here, "10:30: 198.18.1.0/28 and 198.18.1.0/24 overlap"),
+        ("198.19.1.0/24", "x", here, "10:30: \"x\" is no network"),
+        ("\"pair\"", "\"hosts\"", here, "4:22: modifiers are for routers"),
+        ("\"pair\"", "\"many\"", here, "9:9: flows are"),
+        ("\"latency\"", "\"lateness\"", here, "17:8: kinds are throughput, latency"),
+        ("\"latency\"", "\"broadcast\"", here, "17:8: broadcast is for bridges"),
+        ("\"latency\"", "\"latency\"\nstep = 1", here, "18:8: latency takes duration, after"),
+        ("\"latency\"", "\"latency\"\nafter = \"3m\"", here, "18:9: the frame is tagged before"),
+        ("\"latency\"", "\"latency\"\nduration = \"60\"", here, "18:12: \"60\" is no time"),
+        ("\"latency\"", "\"frame-loss\"\nstep = 0.2", here, "18:8: the step is 10 %"),
+        ("\"latency\"", "\"back-to-back\"\nlongest = \"31s\"", here, "18:11: a burst takes 30"),
+        (
+            "\"latency\"",
+            "\"capacity\"\nfirst = 9\nmost = 8",
+            here,
+            "18:9: the bounds of the search cross",
+        ),
+        ("csit-ndr", "ndr", here, "13:38: \"ndr\": criteria are bisection, verified"),
+        ("\"1G\"", "\"1X\"", here, "6:8: \"1X\" is no rate"),
+        ("100.0", "0.0", here, "19:23: durations are divided by 1 to"),
+        ("name =", "nme =", here, "2:1: unknown field `nme`"),
+        ("\"none\",", "\"none\"", here, "4:"),
+    ] {
+        let why = refused(replace(from, to), allowed);
+        assert!(why.starts_with(expected), "{from} → {to}: {why}");
+    }
+    let anywhere = Allowed { external: true, any_address: true };
+    let other = GOOD.replace("198.19.1.0/24", "10.0.0.0/24");
+    assert!(read(&other, anywhere).is_ok() && read(&other, here).is_ok());
+}
+
+#[test]
+fn filters_are_as_many_as_they_say() {
+    let plan = read(GOOD, Allowed::default()).unwrap();
+    for (modifier, rules, permit) in [
+        (Modifier::None, 0, 0),
+        (Modifier::OneFilter, 1, 1),
+        (Modifier::FiltersMiddle, 25, 13),
+        (Modifier::FiltersLast, 25, 25),
+    ] {
+        let commands = modifier.commands(plan.networks);
+        let rules_of: Vec<&str> = commands.lines().skip(1).collect();
+        assert_eq!(rules_of.len(), rules, "{commands}");
+        let at = rules_of.iter().position(|line| line.contains("action=accept"));
+        assert_eq!(at.map_or(0, |at| at + 1), permit, "{commands}");
+    }
+}
+
+/// The plans that come with the program can be carried out.
+#[test]
+fn committed_plans() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans");
+    let mut n = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            if path.ends_with("iperf3.toml") {
+                // Another command's.
+                crate::iperf3::plan::read(&text).unwrap_or_else(|bad| panic!("{bad}"));
+                continue;
+            }
+            let plan = read(&text, Allowed { external: true, any_address: false });
+            let plan = plan.unwrap_or_else(|bad| panic!("{}:{bad}", path.display()));
+            if let Some(file) = &plan.configuration {
+                assert!(path.with_file_name(file).is_file(), "{file} of {}", path.display());
+            }
+            n += 1;
+        }
+    }
+    assert!(n >= 5, "{n} plans");
+}

@@ -1,0 +1,136 @@
+//! Values that TOML has no words for: times, rates, shares, prefixes; each knows its place.
+
+use super::BadPlan;
+use std::time::Duration;
+use toml::Spanned;
+use wire::Ipv4Prefix;
+
+/// A place in a file, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+}
+
+/// The text whose values these are.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a>(pub(super) &'a str);
+
+impl Source<'_> {
+    /// The place of a byte.
+    pub(super) fn at(self, byte: usize) -> At {
+        let before = self.0.get(..byte).unwrap_or(self.0);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        At { line, column }
+    }
+
+    /// Why something at a value cannot be.
+    pub(super) fn bad<T>(self, value: &Spanned<T>, why: impl Into<String>) -> BadPlan {
+        BadPlan { at: Some(self.at(value.span().start)), why: why.into() }
+    }
+
+    /// `200ms`, `60s`, `2m`.
+    pub(super) fn time(self, text: &Spanned<String>) -> Result<Duration, BadPlan> {
+        let it = text.get_ref();
+        let digits = it.trim_end_matches(|c: char| c.is_alphabetic());
+        let unit = match &it[digits.len()..] {
+            "ns" => 1e-9,
+            "us" | "µs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            _ => 0.0,
+        };
+        let seconds = digits.trim().parse::<f64>().unwrap_or(-1.0) * unit;
+        if seconds > 0.0 && seconds <= 86_400.0 {
+            return Ok(Duration::from_secs_f64(seconds));
+        }
+        let why = format!("{it:?} is no time: 200ms, 60s or 2m, above zero and at most a day");
+        Err(self.bad(text, why))
+    }
+
+    /// Bits per second: `10G`, `100M`, or a number.
+    pub(super) fn bits(self, text: &Spanned<String>) -> Result<f64, BadPlan> {
+        quantity(text.get_ref()).ok_or_else(|| {
+            self.bad(text, format!("{:?} is no rate: 100M, 10G, above zero", text.get_ref()))
+        })
+    }
+
+    /// A share above zero and at most one: `0.001` or `"0.1%"`.
+    pub(super) fn share(self, value: &Spanned<Number>, what: &str) -> Result<f64, BadPlan> {
+        let share = match value.get_ref() {
+            Number::Float(share) => Some(*share),
+            Number::Whole(share) => Some(*share as f64),
+            Number::Text(text) => text
+                .strip_suffix('%')
+                .and_then(|text| text.trim().parse::<f64>().ok())
+                .map(|p| p / 100.0),
+        };
+        share.filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| {
+            self.bad(value, format!("{what} is a share above 0 and at most 1: 0.001, \"0.1%\""))
+        })
+    }
+
+    /// Frames per second, or a share of the wire: `1000`, `"1.2M"`, `"80%"`. Shares are negative.
+    pub(super) fn rate(self, value: &Spanned<Number>) -> Result<Rate, BadPlan> {
+        let rate = match value.get_ref() {
+            Number::Float(rate) => Some(Rate::Frames(*rate)),
+            Number::Whole(rate) => Some(Rate::Frames(*rate as f64)),
+            Number::Text(text) => match text.strip_suffix('%') {
+                Some(percent) => {
+                    percent.trim().parse::<f64>().ok().map(|percent| Rate::Share(percent / 100.0))
+                }
+                None => quantity(text).map(Rate::Frames),
+            },
+        };
+        let is_above_zero =
+            |rate: &Rate| matches!(rate, Rate::Frames(rate) | Rate::Share(rate) if *rate > 0.0);
+        rate.filter(is_above_zero).ok_or_else(|| {
+            self.bad(
+                value,
+                "a rate is frames per second (1000, \"1.2M\") or a share of the wire (\"80%\")",
+            )
+        })
+    }
+
+    /// `198.18.1.0/24`.
+    pub(super) fn prefix(self, text: &Spanned<String>) -> Result<Ipv4Prefix, BadPlan> {
+        text.get_ref().parse().map_err(|_| {
+            self.bad(text, format!("{:?} is no network: 198.18.1.0/24", text.get_ref()))
+        })
+    }
+}
+
+/// A rate as it was written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rate {
+    Frames(f64),
+    Share(f64),
+}
+
+/// A number, or one with a unit.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(untagged)]
+pub(super) enum Number {
+    Whole(i64),
+    Float(f64),
+    Text(String),
+}
+
+/// `10G` is 10¹⁰.
+fn quantity(text: &str) -> Option<f64> {
+    let digits = text.trim_end_matches(['k', 'M', 'G', 'T']);
+    let factor = match &text[digits.len()..] {
+        "" => 1.0,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        _ => return None,
+    };
+    let value = digits.trim().parse::<f64>().ok()? * factor;
+    (value > 0.0 && value.is_finite()).then_some(value)
+}

@@ -1,0 +1,310 @@
+//! Tester and device in virtual time: wires with a rate, a processor that takes its time.
+//!
+//! ```text
+//!  tester ══ wire ══ ring ─► processor: so many ns a frame, now and then a pause ─► router ══ wire ══
+//!                    full: dropped, counted
+//! ```
+//!
+//! The router is the real one; what is modelled is how long it takes: a constant for each frame and
+//! each of its bytes, and a pause every so often. A frame leaves when its time is over, never
+//! before. All of it follows from the plan and its seed: the same on every machine.
+//!
+//! Never reads a clock. Missing: **what rules cost**: the model's time does not know them.
+
+use super::bench::Place;
+use super::device;
+use super::plan;
+use super::tester::{Duty, Tester};
+use measure::procedure::Stop;
+use port::simulated::{self, Link, SimulatedPort};
+use port::{Batch, Frame, Pool, Port, PortCounters, Slab};
+use router::Router;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use wire::{FrameLen, Ipv4Prefix, Moment};
+
+/// A device in virtual time.
+pub struct Simulated {
+    tester: Tester<SimulatedPort>,
+    ports: Vec<Served>,
+    router: Router,
+    script: String,
+    slab: Slab,
+    pool: Pool,
+    model: plan::Simulated,
+    now: Moment,
+    /// The frame that is worked on: whose port, and when that is over.
+    serving: Option<(usize, Moment)>,
+    /// The port looked at first.
+    turn: usize,
+    next_pause: Moment,
+    /// While it starts, nothing is received.
+    down_until: Moment,
+    interrupt: Arc<AtomicBool>,
+    without: bool,
+}
+
+/// One of the device's ports: a wire, and a ring before the processor.
+struct Served {
+    wire: SimulatedPort,
+    ring: VecDeque<Frame>,
+    most: usize,
+    /// How many frames the router may take now.
+    allow: usize,
+    dropped: u64,
+}
+
+impl Served {
+    /// What has come by now goes into the ring, or is lost if that is full.
+    fn pull(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
+        while self.wire.receive(now, pool, batch) > 0 {
+            for frame in batch.drain() {
+                if self.ring.len() < self.most {
+                    self.ring.push_back(frame);
+                } else {
+                    self.dropped += 1;
+                    pool.free(frame);
+                }
+            }
+        }
+    }
+}
+
+impl Port for Served {
+    fn receive(&mut self, _: Moment, _: &mut Pool, batch: &mut Batch) -> usize {
+        let n = self.allow.min(batch.room()).min(self.ring.len());
+        self.allow -= n;
+        for frame in self.ring.drain(..n) {
+            batch.push(frame);
+        }
+        n
+    }
+
+    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
+        self.wire.send(now, pool, batch);
+    }
+
+    fn counters(&self) -> PortCounters {
+        let wire = self.wire.counters();
+        PortCounters { rx_drop: wire.rx_drop + self.dropped, ..wire }
+    }
+}
+
+/// Frames a wire's own ends hold: more than any ring of a device.
+const ENDS: usize = 1 << 13;
+
+const NEVER: Moment = Moment::from_nanos(u64::MAX);
+
+impl Simulated {
+    /// A device with `n` ports and this configuration.
+    ///
+    /// # Errors
+    /// No frames, no such wires, or the script was refused.
+    pub fn new(
+        n: usize,
+        script: &str,
+        networks: Vec<Ipv4Prefix>,
+        model: &plan::Simulated,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Simulated, Stop> {
+        let slab = Slab::new(1 << 16)
+            .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
+        let link = Link { tx_buffer: 1024, rx_ring: ENDS, ..Link::new(model.link) };
+        let (mut wires, mut ports) = (vec![], vec![]);
+        for _ in 0..n {
+            let ends = simulated::wire(link).map_err(|bad| Stop::Broken(bad.to_string()))?;
+            wires.push(ends.0);
+            let (ring, most) = (VecDeque::new(), model.ring);
+            ports.push(Served { wire: ends.1, ring, most, allow: 0, dropped: 0 });
+        }
+        Ok(Simulated {
+            tester: Tester::new(wires, &slab, networks),
+            ports,
+            router: device::router(n, &slab, script).map_err(Stop::Broken)?,
+            script: script.to_string(),
+            pool: slab.pool(),
+            slab,
+            model: model.clone(),
+            now: Moment::from_nanos(1),
+            serving: None,
+            turn: 0,
+            next_pause: Moment::ZERO + model.pause_every,
+            down_until: Moment::ZERO,
+            interrupt,
+            without: false,
+        })
+    }
+
+    /// When something is to happen in the device that nobody sends.
+    fn next(&self) -> Moment {
+        if let Some((_, done)) = self.serving {
+            return done;
+        }
+        let arrivals = self.ports.iter().filter_map(|port| port.wire.next_arrival());
+        let arrival = arrivals.min().unwrap_or(NEVER);
+        if self.without {
+            return arrival;
+        }
+        let waiting = self.ports.iter().any(|port| !port.ring.is_empty());
+        let work = if waiting { self.now } else { arrival };
+        work.min(self.router.next_due(self.now)).max(self.down_until.min(work))
+    }
+
+    /// Whether a frame is anywhere in it.
+    fn is_busy(&self) -> bool {
+        self.serving.is_some()
+            || self.ports.iter().any(|p| !p.ring.is_empty() || p.wire.next_arrival().is_some())
+    }
+
+    /// What happens in the device at this moment.
+    fn step(&mut self, batch: &mut Batch) {
+        let Simulated { ports, pool, now, .. } = self;
+        let now = *now;
+        for port in ports.iter_mut() {
+            port.pull(now, pool, batch);
+        }
+        if self.without {
+            for from in 0..2 {
+                while let Some(frame) = ports[from].ring.pop_front() {
+                    batch.push(frame);
+                    ports[1 - from].wire.send(now, pool, batch);
+                }
+            }
+            return;
+        }
+        if now < self.down_until {
+            for port in ports.iter_mut() {
+                port.dropped += port.ring.len() as u64;
+                port.ring.drain(..).for_each(|frame| pool.free(frame));
+            }
+            return;
+        }
+        match self.serving {
+            Some((port, done)) if done <= now => {
+                ports[port].allow = 1;
+                self.router.breathe(now, ports);
+                ports[port].allow = 0;
+                self.serving = None;
+            }
+            None if self.router.next_due(now) <= now => {
+                self.router.breathe(now, ports);
+            }
+            _ => {}
+        }
+        if self.serving.is_none() {
+            let n = self.ports.len();
+            let waiting =
+                (0..n).map(|i| (self.turn + i) % n).find(|&at| !self.ports[at].ring.is_empty());
+            if let Some(at) = waiting {
+                let len = self.ports[at].ring.front().map_or(0, Frame::len) as u64 + 4;
+                self.serving = Some((at, now + self.service(len)));
+                self.turn = (at + 1) % n;
+            }
+        }
+    }
+
+    /// How long the next frame takes.
+    fn service(&mut self, l2: u64) -> Duration {
+        let ns = self.model.frame_ns + l2 * self.model.byte_ps / 1000;
+        let mut time = Duration::from_nanos(ns);
+        if self.now >= self.next_pause {
+            time += self.model.pause;
+            while self.next_pause <= self.now {
+                self.next_pause = self.next_pause + self.model.pause_every;
+            }
+        }
+        time
+    }
+
+    fn start_anew(&mut self) -> Result<(), Stop> {
+        let router = device::router(self.ports.len(), &self.slab, &self.script);
+        self.router = router.map_err(Stop::Broken)?;
+        // What it held is gone.
+        self.serving = None;
+        for port in &mut self.ports {
+            port.dropped += port.ring.len() as u64;
+            port.ring.drain(..).for_each(|frame| self.pool.free(frame));
+        }
+        Ok(())
+    }
+}
+
+impl Place for Simulated {
+    type Wire = SimulatedPort;
+
+    fn tester(&mut self) -> &mut Tester<SimulatedPort> {
+        &mut self.tester
+    }
+
+    fn now(&self) -> Moment {
+        self.now
+    }
+
+    fn run(&mut self, duty: &mut Duty, mut reset_at: Option<Moment>) -> Result<(), Stop> {
+        let mut batch = Batch::new();
+        let mut n = 0u32;
+        // Nothing to send: a while for what is asked and answered.
+        let until = self.now + Duration::from_millis(5);
+        let nothing = duty.senders.is_empty();
+        self.tester.tick(self.now, duty);
+        loop {
+            n = n.wrapping_add(1);
+            if n.is_multiple_of(1024) && self.interrupt.load(Ordering::Relaxed) {
+                return Err(Stop::Interrupted);
+            }
+            let arrivals = self.tester.wires.iter().filter_map(SimulatedPort::next_arrival);
+            let arrival = arrivals.min().unwrap_or(NEVER);
+            let over = if nothing { self.now >= until } else { duty.is_done(self.now) };
+            if over && arrival == NEVER && !self.is_busy() {
+                break;
+            }
+            let next = self.next();
+            let reset = reset_at.unwrap_or(NEVER);
+            let until = if nothing { until } else { NEVER };
+            let at = next.min(arrival).min(duty.next_due()).min(reset).min(until);
+            self.now = self.now.max(at);
+            if reset_at.is_some_and(|at| at <= self.now) {
+                reset_at = None;
+                self.start_anew()?;
+                self.down_until = self.now + self.model.boot;
+            }
+            if next <= self.now {
+                self.step(&mut batch);
+            }
+            if arrival <= self.now || duty.next_due() <= self.now {
+                self.tester.tick(self.now, duty);
+            }
+        }
+        // RFC 2544 §23 d: two seconds for what may still come. Nothing is under way: they cost
+        // nothing.
+        self.now = self.now + Duration::from_secs(2);
+        Ok(())
+    }
+
+    fn renew(&mut self) -> Result<(), Stop> {
+        self.start_anew()
+    }
+
+    fn forget(&mut self) -> Option<(u64, Duration)> {
+        None
+    }
+
+    fn bypass(&mut self, without: bool) {
+        self.without = without;
+    }
+
+    fn wire_time(&self, frame: FrameLen) -> Duration {
+        let bits = 2.0 * 8.0 * f64::from(8 + frame.l2());
+        Duration::from_secs_f64(bits / self.model.link.0)
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
+    fn discards(&self) -> String {
+        format!("{:?}", self.router.discards())
+    }
+}

@@ -1,0 +1,306 @@
+//! The tester of a suite: hosts on the device's ports, and what one trial has them do.
+//!
+//! ```text
+//!  Duty: senders of each port, a receiver, a watch ─► tick, tick … ─► counts
+//!  hosts: .2 (and routers .10) on each port, who answer ARP and say that they are there
+//! ```
+//!
+//! The same in real and in virtual time: whoever has the time calls [`Tester::tick`].
+//!
+//! Never reads a clock, never waits.
+
+use super::plan::{Plan, Traffic};
+use measure::stream::BadStream;
+use measure::trial::{Counts, since};
+use measure::watch::Watch;
+use measure::{Field, Pick, Receiver, Sender, Stream, StreamPlan, Template, Values, Variation};
+use port::{Batch, Pool, Port, PortCounters, Slab};
+use std::time::Duration;
+use wire::arp::{ArpMessage, Operation};
+use wire::{FrameLen, Ipv4Prefix, MacAddr, Moment, craft};
+
+/// How often the hosts say that they are there.
+const ANNOUNCE: Duration = Duration::from_secs(5);
+
+/// Our ends of the wires.
+pub struct Tester<P> {
+    /// The wires.
+    pub wires: Vec<P>,
+    pool: Pool,
+    /// The network on each port; none on bridges.
+    networks: Vec<Ipv4Prefix>,
+    /// The device's address on each port, as ARP told.
+    pub device_macs: Vec<Option<MacAddr>>,
+    announced: Option<Moment>,
+    batch: Batch,
+    replies: Batch,
+}
+
+/// What one trial has the tester do.
+pub struct Duty {
+    /// Of each port.
+    pub senders: Vec<Vec<Sender>>,
+    /// Of each port, not counted: broadcasts that are not to come back.
+    pub beside: Vec<Vec<Sender>>,
+    /// One for all ports, or one for each.
+    pub receivers: Vec<Receiver>,
+    /// What is looked at besides.
+    pub watch: Watch,
+    before: Vec<PortCounters>,
+}
+
+impl Duty {
+    /// Senders of each port, and one receiver for all their streams.
+    pub fn new(begin: Moment, senders: Vec<Vec<Sender>>) -> Duty {
+        let receiver = Receiver::new(begin, senders.iter().flatten().map(Sender::stream));
+        let beside = senders.iter().map(|_| vec![]).collect();
+        let (watch, before) = (Watch::Nothing, vec![]);
+        Duty { senders, beside, receivers: vec![receiver], watch, before }
+    }
+
+    /// A receiver on each port, for frames that are to come out of several.
+    #[must_use]
+    pub fn receiving_on_each_port(mut self, begin: Moment) -> Duty {
+        let streams = || self.senders.iter().flatten().map(Sender::stream);
+        self.receivers = self.senders.iter().map(|_| Receiver::new(begin, streams())).collect();
+        self
+    }
+
+    /// Looks at single frames, too.
+    #[must_use]
+    pub fn watched(mut self, watch: Watch) -> Duty {
+        self.watch = watch;
+        self
+    }
+
+    /// Whether everything was sent.
+    pub fn is_done(&self, now: Moment) -> bool {
+        self.senders.iter().flatten().all(|sender| sender.is_done(now))
+    }
+
+    /// When the next frame is due.
+    pub fn next_due(&self) -> Moment {
+        let all = self.senders.iter().chain(&self.beside).flatten();
+        all.map(Sender::next_due).min().unwrap_or(Moment::from_nanos(u64::MAX))
+    }
+
+    /// Frames sent so far.
+    pub fn sent(&self) -> u64 {
+        self.senders.iter().flatten().map(|sender| sender.sent().offered).sum()
+    }
+
+    /// Frames received so far, on all ports.
+    pub fn received(&self) -> u64 {
+        self.receivers.iter().map(|receiver| receiver.total().received).sum()
+    }
+
+    /// When the last frame was sent.
+    pub fn last_sent(&self) -> Moment {
+        let all = self.senders.iter().flatten();
+        all.map(|sender| sender.sent().last).max().unwrap_or(Moment::ZERO)
+    }
+
+    /// What went out and what came back, when all is over.
+    pub fn counts<P: Port>(&self, tester: &Tester<P>) -> Counts {
+        let ports = self.before.iter().zip(&tester.wires);
+        let ports: Vec<_> = ports.map(|(before, wire)| since(*before, wire.counters())).collect();
+        let sent = || self.senders.iter().flatten().map(Sender::sent);
+        let Some((first, others)) = self.receivers.split_first() else { return Counts::default() };
+        let mut all = Counts::gather(sent(), first, ports);
+        for receiver in others {
+            let one = Counts::gather([], receiver, []);
+            all.received += one.received;
+            all.reordered += one.reordered;
+            all.duplicate += one.duplicate;
+            all.stale += one.stale;
+            all.corrupt += one.corrupt;
+            all.foreign += one.foreign;
+        }
+        all
+    }
+}
+
+impl<P: Port> Tester<P> {
+    /// A tester on these wires. `networks` are those on the ports, none on a bridge.
+    pub fn new(wires: Vec<P>, slab: &Slab, networks: Vec<Ipv4Prefix>) -> Tester<P> {
+        let device_macs = wires.iter().map(|_| None).collect();
+        let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
+        Tester { wires, pool, networks, device_macs, announced: None, batch, replies }
+    }
+
+    /// A duty is about to begin.
+    pub fn begin(&self, duty: &mut Duty) {
+        duty.before = self.wires.iter().map(Port::counters).collect();
+    }
+
+    /// Sends what is due and receives what has come, at most four batches a wire; returns how many
+    /// frames came.
+    #[inline]
+    pub fn tick(&mut self, now: Moment, duty: &mut Duty) -> usize {
+        if !self.networks.is_empty()
+            && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE)
+        {
+            self.announce(now);
+        }
+        for (senders, wire) in duty.senders.iter_mut().zip(&mut self.wires) {
+            for sender in senders {
+                sender.poll(now, &mut self.pool, wire);
+            }
+        }
+        for (senders, wire) in duty.beside.iter_mut().zip(&mut self.wires) {
+            for sender in senders {
+                sender.poll(now, &mut self.pool, wire);
+            }
+        }
+        self.receive(now, duty)
+    }
+
+    /// Receives what has come.
+    #[inline]
+    pub fn receive(&mut self, now: Moment, duty: &mut Duty) -> usize {
+        let mut received = 0;
+        for port in 0..self.wires.len() {
+            for _ in 0..4 {
+                let n = self.wires[port].receive(now, &mut self.pool, &mut self.batch);
+                received += n;
+                for frame in self.batch.as_slice() {
+                    self.pool.slab().prefetch(frame);
+                }
+                self.answer(now, port);
+                if !matches!(duty.watch, Watch::Nothing) {
+                    for frame in self.batch.as_slice() {
+                        duty.watch.frame(now, self.pool.slab().bytes(frame));
+                    }
+                }
+                let which = if duty.receivers.len() == 1 { 0 } else { port };
+                duty.receivers[which].take(now, &mut self.pool, &mut self.batch);
+                if n < Batch::CAPACITY {
+                    break;
+                }
+            }
+        }
+        received
+    }
+
+    /// The hosts on a port, by ARP: what the device says of itself, and what it asks.
+    #[inline]
+    fn answer(&mut self, now: Moment, port: usize) {
+        let slab = self.pool.slab();
+        let is_arp = |bytes: &[u8]| bytes.get(12..14) == Some(&[0x08, 0x06]);
+        let Some(&network) = self.networks.get(port) else { return };
+        if !self.batch.as_slice().iter().any(|frame| is_arp(slab.bytes(frame))) {
+            return;
+        }
+        let mut answers = vec![];
+        for frame in self.batch.as_slice() {
+            let bytes = slab.bytes(frame);
+            let arp = bytes.get(14..).filter(|_| is_arp(bytes));
+            let Some(Ok(arp)) = arp.map(wire::Arp::new) else { continue };
+            let message = arp.message();
+            if message.sender_ip == device(network) {
+                self.device_macs[port] = Some(message.sender_mac);
+            }
+            let ours = [host(network), router(network)].contains(&message.target_ip);
+            if message.operation == Operation::Request && ours {
+                answers.push(ArpMessage {
+                    operation: Operation::Reply,
+                    sender_mac: mac(port),
+                    sender_ip: message.target_ip,
+                    target_mac: message.sender_mac,
+                    target_ip: message.sender_ip,
+                });
+            }
+        }
+        for answer in answers {
+            self.send_arp(now, port, answer);
+        }
+    }
+
+    /// Every host and router asks for the device, which so learns them.
+    fn announce(&mut self, now: Moment) {
+        self.announced = Some(now);
+        for port in 0..self.networks.len() {
+            let network = self.networks[port];
+            for sender in [host(network), router(network)] {
+                self.send_arp(now, port, ArpMessage::request(mac(port), sender, device(network)));
+            }
+        }
+    }
+
+    /// The device forgot everything: the hosts say that they are there at the next tick.
+    pub fn introduce_again(&mut self) {
+        self.announced = None;
+        self.device_macs.fill(None);
+    }
+
+    fn send_arp(&mut self, now: Moment, port: usize, message: ArpMessage) {
+        let bytes = craft::arp(message).build();
+        if let Some(mut frame) = self.pool.alloc(bytes.len()) {
+            self.pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
+            self.replies.push(frame);
+            self.wires[port].send(now, &mut self.pool, &mut self.replies);
+        }
+    }
+}
+
+/// The device's address in a network.
+pub fn device(network: Ipv4Prefix) -> u32 {
+    network.bits() + 1
+}
+
+/// The test host's (RFC 2544 C.2.2).
+pub fn host(network: Ipv4Prefix) -> u32 {
+    network.bits() + 2
+}
+
+/// The router's behind which other networks are.
+pub fn router(network: Ipv4Prefix) -> u32 {
+    network.bits() + 10
+}
+
+/// The tester's own MAC address on a port.
+pub fn mac(port: usize) -> MacAddr {
+    MacAddr([0x06, 0, 0, 0, 0, port as u8 + 1])
+}
+
+/// The RFC's test frame from a port to another: a UDP echo request (C.2.6.4), its payload neither
+/// all zeros nor all ones.
+pub fn template(plan: &Plan, from: usize, to: usize, device_mac: Option<MacAddr>) -> Template {
+    let network = |port: usize| plan.networks[port.min(1)];
+    Template {
+        src_mac: mac(from),
+        dst_mac: device_mac.unwrap_or_else(|| mac(to)),
+        src: host(network(from)),
+        dst: host(network(to)),
+        src_port: 0xc020,
+        dst_port: 7,
+        fill: 0xa5,
+        ..Template::default()
+    }
+}
+
+/// The stream of the plan's traffic from a port (0 or 1) to the other.
+///
+/// # Errors
+/// The frame length is none a frame can have.
+pub fn stream(
+    plan: &Plan,
+    id: u8,
+    from: usize,
+    frame: FrameLen,
+    device_mac: Option<MacAddr>,
+) -> Result<Stream, BadStream> {
+    let to = 1 - from;
+    let variation = match plan.traffic {
+        Traffic::Pair { .. } | Traffic::Hosts { .. } => Variation::NONE,
+        Traffic::Networks { .. } => {
+            let base = plan.networks[to].bits() & 0xffff_0000;
+            let behind = (65..=254).map(|n| Ipv4Prefix::new(base | n << 8, 24));
+            let anywhere = Values::Networks(behind.collect());
+            Variation::Fields(vec![(Field::Dst, anywhere, Pick::Random)])
+        }
+    };
+    let template = template(plan, from, to, device_mac);
+    let seed = plan.seed ^ u64::from(id) << 32;
+    StreamPlan { id, template, frame, variation, seed }.build()
+}

@@ -1,0 +1,220 @@
+//! Devices on real veths do what their rows say: the kernel's own counters agree with the tester's.
+//!
+//! Every test makes namespaces of its own; without the right to, each says so and returns (except
+//! with `CI` set).
+
+use lab::bench::commands::ask;
+use lab::bench::linux::{classes, witness};
+use lab::bench::wired::{Job, Stand};
+use lab::bench::{self, Kind, Plan};
+use lab::configuration::ALL;
+use lab::placement;
+use measure::trial::{Counts, Outcome};
+use measure::{Comparison, Environment, Mode};
+use port::linux::Namespace;
+use std::time::Duration;
+use wire::{FrameLen, PacketRate};
+
+fn skipped() -> bool {
+    let Err(unavailable) = Namespace::new() else { return false };
+    assert!(std::env::var_os("CI").is_none(), "{unavailable}");
+    eprintln!("skipped: {unavailable}");
+    true
+}
+
+fn plan(devices: &[Kind], mode: Mode, name: &str) -> Plan {
+    Plan {
+        devices: devices.to_vec(),
+        pair: placement::pair(),
+        sizes: vec![FrameLen::MIN],
+        configurations: ALL.iter().filter(|row| (row.mode, row.name) == (mode, name)).collect(),
+        duration: Duration::from_millis(50),
+        seed: 1,
+        table: None,
+        turns: None,
+        external: None,
+    }
+}
+
+/// A device that does a row, introduced and warmed up.
+fn stand(kind: &Kind, mode: Mode, name: &str) -> Stand {
+    let (plan, environment) =
+        (plan(std::slice::from_ref(kind), mode, name), Environment::default());
+    let configuration = plan.configurations[0];
+    let job = Job { plan: &plan, configuration, table: None, environment: &environment };
+    let mut stand = Stand::new(kind, &job).unwrap_or_else(|cannot| panic!("{name}: {cannot:?}"));
+    stand.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{name}: {error}"));
+    stand
+}
+
+/// Sends at 10,000 frames a second until all come back: on a machine that does other things as well
+/// a ring may run over now and then.
+fn lossless(stand: &mut Stand) -> Counts {
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let turn = stand.trial(Some(PacketRate(10_000.0)), Duration::from_millis(300)).unwrap();
+        let counts = turn.ran.trial.counts;
+        if counts.received == counts.sent && counts.sent >= 2000 {
+            assert_eq!((counts.duplicate, counts.corrupt), (0, 0), "{counts:?}");
+            return counts;
+        }
+        seen.push(turn.ran.trial);
+    }
+    panic!("{}: {seen:#?}", stand.name());
+}
+
+/// What a counter of a rule says: `counter packets 12 bytes 720`.
+fn counted(namespace: &Namespace, family: &str) -> u64 {
+    let text = ask(namespace, &format!("nft list table {family} filter")).unwrap();
+    let number = text.split("counter packets ").nth(1).and_then(|text| text.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no counter: {text}"))
+}
+
+#[test]
+fn the_kernel_forwards_and_bridges() {
+    if skipped() {
+        return;
+    }
+    for mode in [Mode::Routing, Mode::Bridging] {
+        let mut stand = stand(&Kind::Linux, mode, "none");
+        let before = ["d0", "d1"].map(|end| stand.rig().counters(end).rx);
+        let first = lossless(&mut stand);
+        let after = ["d0", "d1"].map(|end| stand.rig().counters(end).rx);
+        let seen: u64 = after.iter().zip(before).map(|(after, before)| after - before).sum();
+        assert!(seen >= first.sent, "{mode}: {seen} frames at the kernel's ends, {first:?}");
+        let ping = stand.setup.ping.unwrap();
+        assert!(ping.answered > 0 && ping.p50_ns > 0, "{mode}: {ping:?}");
+        assert!(!stand.setup.commands.is_empty());
+    }
+}
+
+#[test]
+fn rules_are_read_and_connections_tracked() {
+    if skipped() {
+        return;
+    }
+    for (mode, family) in [(Mode::Routing, "ip"), (Mode::Bridging, "bridge")] {
+        let mut stand = stand(&Kind::Linux, mode, "25-filter-rules");
+        let device = &stand.rig().device;
+        // Behind the 25: what arrives here has been compared with them all.
+        ask(device, &format!("nft add rule {family} filter forward counter")).unwrap();
+        let said = witness(device);
+        assert!(said.contains(&"nft: 25 rules that drop".to_string()), "{said:?}");
+        if mode == Mode::Routing {
+            let connections = said.iter().find_map(|line| line.strip_prefix("conntrack: "));
+            let connections = connections.and_then(|text| text.split(' ').next()?.parse().ok());
+            assert!(connections.is_some_and(|n: u64| n >= 10_000), "{said:?}");
+        }
+        let before = counted(&stand.rig().device, family);
+        let counts = lossless(&mut stand);
+        let passed = counted(&stand.rig().device, family) - before;
+        assert!(passed >= counts.received, "{mode}: {passed} of {counts:?}");
+    }
+}
+
+#[test]
+fn every_client_has_a_class_at_both_ends() {
+    if skipped() {
+        return;
+    }
+    let mut stand = stand(&Kind::Linux, Mode::Routing, "25-simple-queues");
+    let passed = |stand: &Stand| ["d0", "d1"].map(|end| classes(&stand.rig().device, end));
+    let before = passed(&stand);
+    let counts = lossless(&mut stand);
+    let after = passed(&stand);
+    assert_eq!(after.map(|(classes, _)| classes), [25, 25], "{after:?}");
+    let packets: u64 = after.iter().zip(before).map(|(after, before)| after.1 - before.1).sum();
+    assert!(packets >= counts.received, "{packets} of {counts:?}");
+}
+
+#[test]
+fn our_router_in_the_kernels_place() {
+    if skipped() {
+        return;
+    }
+    for (mode, name) in
+        [(Mode::Routing, "25-filter-rules"), (Mode::Routing, "fasttrack"), (Mode::Bridging, "none")]
+    {
+        let mut stand = stand(&Kind::Wirespeed, mode, name);
+        lossless(&mut stand);
+        let ping = stand.setup.ping.unwrap();
+        assert!(ping.answered > 0, "{name}: {ping:?}");
+    }
+}
+
+#[test]
+fn one_per_cent_lost_is_found_to_the_frame() {
+    if skipped() {
+        return;
+    }
+    let mut stand = stand(&Kind::Linux, Mode::Routing, "none");
+    let device = &stand.rig().device;
+    for words in [
+        "nft add table ip filter",
+        "nft add chain ip filter forward { type filter hook forward priority 0 ; }",
+        "nft add rule ip filter forward numgen random mod 100 0 counter drop",
+    ] {
+        ask(device, words).unwrap();
+    }
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let before = counted(&stand.rig().device, "ip");
+        let turn = stand.trial(Some(PacketRate(10_000.0)), Duration::from_millis(500)).unwrap();
+        let lost = counted(&stand.rig().device, "ip") - before;
+        let counts = turn.ran.trial.counts;
+        let share = counts.lost().unwrap() as f64 / counts.sent as f64;
+        seen.push((lost, turn.ran.trial));
+        // Unless the machine was so busy that a ring ran over as well.
+        if counts.lost() == Some(lost) {
+            assert!((0.003..0.03).contains(&share), "{share}: {seen:?}");
+            let outcome = turn.ran.trial.outcome;
+            assert!(!matches!(outcome, Outcome::Pass), "{seen:?}");
+            return;
+        }
+    }
+    panic!("never as many lost as the rule dropped: {seen:#?}");
+}
+
+#[test]
+fn by_turns() {
+    if skipped() {
+        return;
+    }
+    let devices = [Kind::Linux, Kind::Wirespeed];
+    let mut plan = Plan { turns: Some(2), ..plan(&devices, Mode::Routing, "conntrack") };
+    plan.duration = Duration::from_millis(30);
+    let mut begun = Vec::new();
+    let results = bench::run(&plan, &Environment::default(), |progress| {
+        if let bench::Progress::Begin(device, ..) = progress {
+            begun.push(device.to_string());
+        }
+    });
+    let results = results.unwrap();
+    assert_eq!(begun, ["linux kernel", "wirespeed on veth"]);
+    assert_eq!((results.rows.len(), results.setups.len()), (2, 2), "{results:?}");
+    let [compared] = results.comparisons.as_slice() else { panic!("{results:?}") };
+    let Comparison { base_pps, ratio, left_out, .. } = &compared.comparison;
+    assert_eq!(base_pps.len() as u32 + left_out, 2, "{compared:?}");
+    // On a machine that does other things as well, all turns may have been in vain.
+    let has_ratio = ratio.is_some_and(|ratio| ratio > 0.0);
+    assert_eq!(has_ratio, *left_out < 2, "{compared:?}");
+    for row in &results.rows {
+        assert_eq!(row.faults(), [], "{row:?}");
+        assert!(row.forwarded > 0 && row.tester_pps.is_some(), "{row:?}");
+        assert_eq!(row.medium.wire, "veth");
+    }
+}
+
+#[test]
+fn what_the_kernel_cannot_do_is_said() {
+    if skipped() {
+        return;
+    }
+    let plan = plan(&[Kind::Linux], Mode::Routing, "fasttrack");
+    let results = bench::run(&plan, &Environment::default(), |_| {}).unwrap();
+    let [setup] = results.setups.as_slice() else { panic!("{results:?}") };
+    match &setup.omitted {
+        Some(reason) => assert!(reason.contains("flow table"), "{reason}"),
+        None => assert_eq!(results.rows.len(), 1, "a kernel with flow tables has a row"),
+    }
+}

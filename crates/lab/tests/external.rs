@@ -1,0 +1,118 @@
+//! Whatever is between two interfaces is measured: here a kernel that the test set up, which is
+//! told nothing of the tester and asks for its hosts by ARP.
+//!
+//! Every test makes namespaces of its own; without the right to, each says so and returns (except
+//! with `CI` set).
+
+use lab::bench::commands::ask;
+use lab::bench::external::{DEVICE, External, PATCH};
+use lab::bench::patch::Patch;
+use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
+use lab::bench::{self, BenchError, Kind, Plan};
+use lab::configuration::ALL;
+use lab::net::Net;
+use lab::placement;
+use lab::real::PortSpec;
+use lab::tester::Unfit;
+use measure::{Environment, Mode, Results};
+use port::linux::Namespace;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use wire::FrameLen;
+
+/// Cables without a device; none, said, without rights.
+fn rig() -> Option<Rig> {
+    if let Err(unavailable) = Namespace::new() {
+        assert!(std::env::var_os("CI").is_none(), "{unavailable}");
+        eprintln!("skipped: {unavailable}");
+        return None;
+    }
+    Some(Rig::new(placement::pair()).unwrap())
+}
+
+fn net(hosts: [&str; 2], gateways: [&str; 2]) -> Net {
+    let hosts = hosts.map(|address| (address.parse::<Ipv4Addr>().unwrap(), 24));
+    Net::new(hosts, gateways.map(|address| address.parse().unwrap())).unwrap()
+}
+
+/// Makes the kernel between the cables a router with the gateways' addresses.
+fn route(rig: &Rig, net: &Net) {
+    ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
+    for (end, gateway) in DEVICE_ENDS.into_iter().zip(net.gateways) {
+        let gateway = Ipv4Addr::from(gateway);
+        ask(&rig.device, &format!("ip address add {gateway}/24 dev {end}")).unwrap();
+    }
+}
+
+fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Results, BenchError> {
+    let mut names = ["a", "b"].into_iter().zip(backends).zip(rig.tester_ends());
+    let ports: [PortSpec; 2] = std::array::from_fn(|_| {
+        let ((name, backend), (namespace, end)) = names.next().unwrap();
+        let text = format!("{name}={backend}:{end}@{}", namespace.path().display());
+        text.parse().unwrap()
+    });
+    let is_asked = |mode, name| (mode, name) == (Mode::Routing, "none");
+    let plan = Plan {
+        devices: vec![Kind::External],
+        pair: placement::pair(),
+        sizes: vec![FrameLen::MIN],
+        configurations: ALL.iter().filter(|row| is_asked(row.mode, row.name)).collect(),
+        duration: Duration::from_millis(50),
+        seed: 1,
+        table: None,
+        turns: None,
+        external: Some(External { ports, net, patch }),
+    };
+    bench::run(&plan, &Environment::default(), |_| {})
+}
+
+#[test]
+fn a_kernel_between_two_interfaces() {
+    let others = net(["10.1.0.2", "10.2.0.2"], ["10.1.0.1", "10.2.0.254"]);
+    for (backends, net) in [(["xdp", "packet"], Net::default()), (["xdp", "xdp"], others)] {
+        let Some(rig) = rig() else { return };
+        route(&rig, &net);
+        let results = measure(&rig, backends, net, false).unwrap();
+        let [row] = results.rows.as_slice() else { panic!("{results:?}") };
+        assert_eq!(row.faults(), [], "{row:?}");
+        assert_eq!(row.device, DEVICE);
+        assert!(row.forwarded > 0 && row.tester_pps.is_some_and(|pps| pps > 0.0), "{row:?}");
+        let seen: u64 = DEVICE_ENDS.iter().map(|end| rig.counters(end).rx).sum();
+        assert!(seen >= row.forwarded, "{seen} at the kernel's ends, {row:?}");
+        let [setup] = results.setups.as_slice() else { panic!("{results:?}") };
+        for (i, gateway) in net.gateways.into_iter().enumerate() {
+            let expected = format!("{} is at {}", Ipv4Addr::from(gateway), device_mac(i));
+            assert!(setup.witness.contains(&expected), "{expected}: {setup:?}");
+        }
+        assert!(row.medium.wire.contains(&format!("a={}:t0@", backends[0])), "{row:?}");
+        // It knows our hosts, by ARP alone.
+        let neighbours = ask(&rig.device, "ip neighbour show").unwrap();
+        let known = neighbours.lines().filter(|line| line.contains("lladdr 06:00:00:00:00:0"));
+        assert_eq!(known.count(), 50, "{neighbours}");
+    }
+}
+
+#[test]
+fn a_cable_is_the_tester_alone() {
+    let Some(rig) = rig() else { return };
+    let _patch = Patch::new(&rig).unwrap();
+    let results = measure(&rig, ["packet", "packet"], Net::default(), true).unwrap();
+    let [row] = results.rows.as_slice() else { panic!("{results:?}") };
+    assert_eq!(row.faults(), [], "{row:?}");
+    assert!(row.device == PATCH && row.forwarded > 0, "{row:?}");
+    assert_eq!(row.medium.generator, "user space, AF_PACKET");
+}
+
+#[test]
+fn nobody_at_the_other_end_is_said() {
+    let Some(rig) = rig() else { return };
+    // One address of two.
+    ask(&rig.device, "ip address add 198.18.0.1/24 dev d0").unwrap();
+    match measure(&rig, ["xdp", "xdp"], Net::default(), false) {
+        Err(BenchError::Unfit(DEVICE, unfit @ Unfit::NoArp(1, _))) => {
+            assert_eq!(unfit.to_string(), "nobody answers ARP for 198.19.0.1 on port 2");
+        }
+        other => panic!("{other:?}"),
+    }
+    ask(&rig.device, "ip link set d0 down").unwrap();
+}

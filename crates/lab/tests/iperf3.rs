@@ -1,0 +1,100 @@
+//! The iperf3 method with real processes, a second each.
+
+mod rig;
+
+use lab::iperf3::{Iperf3Error, Options, PairError, plan, run};
+use lab::live::Interrupt;
+use measure::Environment;
+use measure::iperf3::{Direction, Results};
+use rig::can_have_hosts;
+
+fn options(text: &str) -> Options {
+    Options {
+        text: text.to_string(),
+        script: String::new(),
+        quick: false,
+        interrupt: Interrupt::default(),
+        environment: Environment::default(),
+    }
+}
+
+/// Runs a plan; `None` where iperf3 is not installed, except when `CI` is set.
+fn results(text: &str) -> Option<Results> {
+    let plan = plan::read(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    match run(&plan, &options(text), |_| {}) {
+        Err(Iperf3Error::Pair(PairError::NotInstalled)) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: {}", PairError::NotInstalled);
+            None
+        }
+        results => Some(results.unwrap_or_else(|error| panic!("{error}"))),
+    }
+}
+
+/// Node to node over a wire with a rate: both lengths come close to it and none above, both ways.
+#[test]
+fn a_wires_rate_is_reached_and_not_passed() {
+    if !can_have_hosts() {
+        return;
+    }
+    let text = "name = \"t\"\ndevices = [\"direct\"]\npackets = [512, 1500]\npairs = 2\nstreams = 2\n\
+                duration = \"1s\"\nwarm-up = \"1s\"\nlink = \"20M\"\ndirections = [\"both-ways\"]\n";
+    let Some(results) = results(text) else { return };
+    assert_eq!(results.incomplete_because, None);
+    assert_eq!(results.rows.len(), 2);
+    for row in &results.rows {
+        let most = row.most_l3_mbps().unwrap();
+        assert!(row.l3_mbps > 0.7 * most, "{:.1} of {most:.1}: {row:?}", row.l3_mbps);
+        // A second is short: what a shaper has saved up and a receiver not yet read counts.
+        assert!(row.l3_mbps < 1.05 * most, "{:.1} of {most:.1}: {row:?}", row.l3_mbps);
+        assert_eq!(row.setting.direction, Direction::BothWays);
+        let reverse = row.pairs_run.iter().filter(|pair| pair.reverse).count();
+        assert_eq!((row.pairs_run.len(), reverse), (4, 2));
+        assert_eq!(row.pairs_run[0].figures.mss, Some(row.mss));
+    }
+    let commands = results.setups[0].commands.join("\n");
+    assert!(commands.contains("rate 20000000bit") && commands.contains("gso_max_segs 1"));
+}
+
+/// Through the kernel and through our router, at a rate that both carry: what was sent has come, in
+/// packets as long as they were to be.
+#[test]
+fn routers_carry_udp_of_the_length_asked_for() {
+    if !can_have_hosts() {
+        return;
+    }
+    let text = "name = \"t\"\ndevices = [\"linux\", \"wirespeed\"]\nprotocols = [\"udp\"]\n\
+                packets = [128, 1500]\npairs = 1\nstreams = 1\nduration = \"1s\"\nwarm-up = \"1s\"\n\
+                udp-rate = \"1M\"\n";
+    let Some(results) = results(text) else { return };
+    assert_eq!(results.incomplete_because, None);
+    let devices: Vec<_> = results.rows.iter().map(|row| row.setting.device.as_str()).collect();
+    assert_eq!(devices, ["linux kernel", "linux kernel", "wirespeed router", "wirespeed router"]);
+    for row in &results.rows {
+        assert_eq!(row.faults(), [], "{row:?}");
+        assert!((0.8..1.2).contains(&row.payload_mbps), "{row:?}");
+        let sent = row.pairs_run[0].figures.packets_sent.unwrap();
+        assert!(row.lost.unwrap() as u64 <= sent / 10, "{row:?}");
+        let arrived = row.arrived.unwrap();
+        assert!(arrived.frames as f64 > 0.8 * sent as f64, "{row:?}");
+    }
+}
+
+/// Somebody wants an end: it comes at once, and says what it is.
+#[test]
+fn an_interrupted_run_is_incomplete() {
+    if !can_have_hosts() {
+        return;
+    }
+    let text = "name = \"t\"\ndevices = [\"direct\"]\npackets = [1500]\npairs = 1\nstreams = 1\n\
+                duration = \"60s\"\nwarm-up = \"1s\"\n";
+    let options = options(text);
+    options.interrupt.raise();
+    match run(&plan::read(text).unwrap(), &options, |_| {}) {
+        Ok(results) => {
+            assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
+            assert!(results.rows.is_empty());
+        }
+        Err(Iperf3Error::Pair(PairError::NotInstalled)) => {}
+        Err(error) => panic!("{error}"),
+    }
+}

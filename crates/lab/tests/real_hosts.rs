@@ -1,0 +1,110 @@
+//! Our labs with real hosts, shortened: real programs through routers.
+
+mod rig;
+
+use rig::{can_have_hosts, labs, plan, run};
+
+/// Runs a lab of ours with these words replaced, each of which is there.
+fn check(name: &str, shorter: &[(&str, &str)]) -> (lab::run::Report, String) {
+    let mut yaml = std::fs::read_to_string(labs().join(name)).unwrap();
+    for (from, to) in shorter {
+        assert!(yaml.contains(from), "{from:?} is not in {name}");
+        yaml = yaml.replace(from, to);
+    }
+    let (report, transcript) = run(&plan(&yaml));
+    assert!(report.passed(), "{transcript}");
+    (report, transcript)
+}
+
+#[test]
+fn programs_work_through_two_routers() {
+    if !can_have_hosts() {
+        return;
+    }
+    let (_, transcript) = check(
+        "real-hosts.yaml",
+        &[
+            ("50000000", "5000000"),
+            ("10.0.2.2 22 2\n", "10.0.2.2 22 0.5\n"),
+            ("established-timeout=5s", "established-timeout=2s"),
+            ("6500ms", "3500ms"),
+        ],
+    );
+    for shown in ["# client:eth1: tx off", "AF_XDP", "0% packet loss", "requests in"] {
+        assert!(transcript.contains(shown), "{shown:?} in\n{transcript}");
+    }
+}
+
+#[test]
+fn the_home_router_shows_what_fasttrack_does() {
+    if !can_have_hosts() {
+        return;
+    }
+    let (report, transcript) = check(
+        "home-router.yaml",
+        &[
+            ("-t 4 -O 1", "-t 1"),
+            ("-b 20M -l 64 -R -t 4", "-b 10M -l 64 -R -t 1"),
+            (":delay 2s", ":delay 200ms"),
+            (":delay 1s", ":delay 200ms"),
+            ("profile duration=2s", "profile duration=500ms freeze-frame-interval=500ms"),
+            ("/1000000000", "/10000000"),
+            ("^1000000000 ", "^10000000 "),
+            ("at-least: 10000 }", "at-least: 500 }"),
+        ],
+    );
+    let table = report.table();
+    let rows: Vec<_> = table.lines().collect();
+    assert!(rows[0].contains("without FastTrack") && rows[0].contains("with FastTrack"), "{table}");
+    for row in [
+        "one TCP connection, Mbit/s",
+        "  firewall, % of the router's time",
+        "UDP of 64 bytes, packets/s",
+        "ipv4-fasttrack-packets",
+    ] {
+        let row =
+            rows.iter().find(|line| line.starts_with(row)).unwrap_or_else(|| panic!("{table}"));
+        let figures = row.split_whitespace().filter(|word| word.parse::<f64>().is_ok()).count();
+        assert!(figures >= 2, "{row}\n{transcript}");
+    }
+}
+
+/// A router between two hosts by each backend; hosts with offloads by those that can.
+#[test]
+fn every_backend_carries_programs() {
+    if !can_have_hosts() {
+        return;
+    }
+    let lab = "
+name: backends
+topology:
+  nodes:
+    r1: { kind: wirespeed, ports: 2 }
+    a: { kind: linux, addresses: { eth1: 10.0.1.2/24 }, gateway: 10.0.1.1, offloads: OFFLOADS }
+    b: { kind: linux, addresses: { eth1: 10.0.2.2/24 }, gateway: 10.0.2.1, offloads: OFFLOADS }
+  links:
+    - { endpoints: [r1:ether1, a:eth1], backend: FIRST }
+    - { endpoints: [r1:ether2, b:eth1], backend: SECOND }
+steps:
+  - node: r1
+    run: |
+      /ip address add address=10.0.1.1/24 interface=ether1
+      /ip address add address=10.0.2.1/24 interface=ether2
+  - { node: a, exec: ping -c 2 -i 0.1 -W 5 10.0.2.2, expect: [{ output: ^64 bytes from }] }
+  - { node: b, exec: python3 hosts.py web 80, background: web, ready: ^ready }
+  - { node: a, exec: python3 hosts.py checksum http://10.0.2.2/3000000, expect: [output: right$] }
+";
+    for (first, second, offloads) in [
+        ("packet", "packet", "off"),
+        ("xdp", "packet", "off"),
+        ("tap", "xdp", "off"),
+        ("tap", "tap", "on"),
+        ("packet", "tap", "on"),
+    ] {
+        let lab = lab.replace("FIRST", first).replace("SECOND", second);
+        let lab = lab.replace("OFFLOADS", offloads);
+        let (report, transcript) = run(&plan(&lab));
+        assert!(report.passed(), "{transcript}");
+        assert_eq!(transcript.contains("handed on"), offloads == "on", "{transcript}");
+    }
+}

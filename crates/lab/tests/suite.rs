@@ -1,0 +1,230 @@
+//! Suites in virtual time: the built-in router between simulated wires, its processor modelled, so
+//! that what must be found is known.
+
+use lab::suite::plan::{self, Allowed, Plan};
+use lab::suite::{Options, run, scaled};
+use measure::result::Limit;
+use measure::suite_result::Cell;
+use measure::{Environment, SuiteResults};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const ROUTER: &str = "/ip address add address=198.18.1.1/24 interface=ether1
+/ip address add address=198.19.1.1/24 interface=ether2";
+
+const BRIDGE: &str = "/interface bridge add name=bridge1
+/interface bridge port
+add bridge=bridge1 interface=ether1
+add bridge=bridge1 interface=ether2
+add bridge=bridge1 interface=ether3
+add bridge=bridge1 interface=ether4";
+
+/// A plan of these procedures; wires of 100 Mbit/s, 5 µs a frame and nothing a byte, no pauses.
+fn plan(traffic: &str, procedures: &str) -> Plan {
+    let text = format!(
+        r#"
+name = "test"
+[device]
+[medium]
+link = "10G"
+[traffic]
+{traffic}
+{procedures}
+[virtual]
+link = "100M"
+frame = "5us"
+byte-ps = 1
+pause-every = "10s"
+pause = "1ns"
+ring = 64
+boot = "30ms"
+[virtual.scaling]
+divide-durations-by = 600.0
+shortest = "20ms"
+repetitions-at-most = 2
+precision = "0.2%"
+"#
+    );
+    plan::read(&text, Allowed::default()).unwrap_or_else(|bad| panic!("{bad}\n{text}"))
+}
+
+fn options(script: &str) -> Options {
+    Options {
+        text: String::new(),
+        script: script.to_string(),
+        quick: true,
+        pair: None,
+        interrupt: Arc::new(AtomicBool::new(false)),
+        environment: Environment::default(),
+    }
+}
+
+fn measure(plan: &Plan, script: &str) -> SuiteResults {
+    let options = options(script);
+    let (plan, scaling) = scaled(plan, &options);
+    let results = run(&plan, scaling, &options, |_| {});
+    assert_eq!((results.complete, &results.incomplete_because), (true, &None));
+    assert_eq!(results.faults(), [""; 0]);
+    results
+}
+
+fn cell<'a>(results: &'a SuiteResults, procedure: &str, size: u32) -> &'a Cell {
+    let found = results.cells.iter().find(|c| c.procedure == procedure && c.frame_size == size);
+    found.unwrap_or_else(|| panic!("no {procedure} of {size} bytes"))
+}
+
+/// The first figure whose name begins so.
+fn figure(cell: &Cell, name: &str) -> f64 {
+    let found = cell.figures.iter().find(|figure| figure.name.starts_with(name));
+    found.and_then(|figure| figure.value).unwrap_or_else(|| panic!("no {name}: {cell:?}"))
+}
+
+#[test]
+fn rfc_2544_finds_what_is_modelled() {
+    let procedures = ["throughput", "latency", "frame-loss", "back-to-back", "recovery", "reset"];
+    let procedures: Vec<String> =
+        procedures.iter().map(|kind| format!("[[procedure]]\nkind = \"{kind}\"\n")).collect();
+    let plan = plan("frame-sizes = [64, 512]\nflows = \"pair\"", &procedures.concat());
+    let results = measure(&plan, ROUTER);
+
+    // 5 µs a frame: 200,000 in all, half of it each way; the wire would carry 148,809.
+    let throughput = cell(&results, "throughput", 64);
+    let rate = figure(throughput, "throughput[rfc2544 0.1s 0 loss]");
+    // The ring's 64 frames make a short trial look a little better than it is.
+    assert!((99_500.0..=100_700.0).contains(&rate), "{rate}");
+    assert_eq!(throughput.limited_by, Some(Limit::Device));
+    // 512 bytes: the wire's 23,496 are less than the device could do.
+    let wire = cell(&results, "throughput", 512);
+    assert_eq!(wire.limited_by, Some(Limit::Wire));
+    assert_eq!(figure(wire, "throughput").round(), 23_496.0);
+
+    // A frame that finds nobody takes its 5 µs. At the wire's rate whatever comes between (ARP, now
+    // and then) is a queue that stays.
+    let latency = cell(&results, "latency", 512);
+    assert!((5_000..=5_100).contains(&latency.histogram[0].0), "{latency:?}");
+    assert!(
+        (5_000.0..=60_000.0).contains(&figure(latency, "latency[rfc2544 0.2s 2x]")),
+        "{latency:?}"
+    );
+    let slowest = latency.histogram.last().unwrap().0 as f64;
+    assert!(figure(latency, "all frames max") <= slowest, "{latency:?}");
+
+    // Both ways at 148,809 for a tenth of a second: of 29,762 frames 20,000 come through, and what
+    // both rings hold at the end.
+    let loss = cell(&results, "frame-loss", 64);
+    assert!((figure(loss, "loss at 100%") - 100.0 * 9_634.0 / 29_762.0).abs() < 0.02, "{loss:?}");
+    assert_eq!(figure(loss, "highest load without loss"), 60.0);
+    assert_eq!(figure(cell(&results, "frame-loss", 512), "highest load without loss"), 100.0);
+
+    // Each port's ring of 64 fills at what comes less what is taken: 64 / (1 − 100,000 / 148,809).
+    let bursts = cell(&results, "back-to-back", 64);
+    let frames = figure(bursts, "back-to-back");
+    assert!((193.0..=199.0).contains(&frames), "{frames}");
+    // The correction finds the ring again: 64 frames at the wire's rate.
+    let buffer = figure(bursts, "corrected buffer time") * 148_809.0 / 1e9;
+    assert!((62.0..=66.0).contains(&buffer), "{buffer}");
+    let none = cell(&results, "back-to-back", 512);
+    assert!(none.remarks[0].starts_with("not applicable"), "{none:?}");
+
+    // Rings of 64 frames: 128 · 5 µs of work are left over, while half a load goes on coming.
+    let recovery = figure(cell(&results, "recovery", 64), "recovery");
+    assert!(recovery < 2e6, "{recovery} ns");
+    // It starts in 30 ms; then ARP, at once.
+    let reset = figure(cell(&results, "reset", 64), "reset");
+    assert!((30e6..=33e6).contains(&reset), "{reset} ns");
+    assert!(!results.cells.iter().any(|c| c.procedure == "reset" && c.frame_size == 512));
+}
+
+#[test]
+fn the_same_numbers_twice() {
+    let procedures = "[[procedure]]\nkind = \"throughput\"\ncriteria = [\"mikrotik\", \"verified\"]\n\
+                      [[procedure]]\nkind = \"delay-variation\"";
+    let plan = plan("frame-sizes = [128]\nflows = \"pair\"", procedures);
+    let (a, b) = (measure(&plan, ROUTER), measure(&plan, ROUTER));
+    assert_eq!(a, b);
+    assert!(figure(cell(&a, "delay-variation", 128), "PDV") >= 0.0);
+}
+
+#[test]
+fn bridges_and_their_ports() {
+    let kinds = ["throughput", "forwarding", "congestion", "broadcast", "address-learning"];
+    let mut procedures: Vec<String> =
+        kinds.iter().map(|kind| format!("[[procedure]]\nkind = \"{kind}\"\n")).collect();
+    procedures.push("[[procedure]]\nkind = \"address-caching\"\nmost = 2000\n".to_string());
+    let plan = plan("frame-sizes = [64]\nflows = \"hosts\"", &procedures.concat());
+    let results = measure(&plan, BRIDGE);
+    let rate = figure(cell(&results, "throughput", 64), "throughput");
+    assert!((99_500.0..=100_700.0).contains(&rate), "{rate}");
+    // The model forwards as much however much is offered.
+    let forwarding = cell(&results, "forwarding", 64);
+    assert!((figure(forwarding, "FRMOL") - 200e3).abs() < 5e3, "{forwarding:?}");
+    // One processor for all ports: congestion at one is overload for all.
+    assert!(figure(cell(&results, "congestion", 64), "loss to the congested port") > 30.0);
+    // One frame in, three out, in one go: the wire in is the limit.
+    let broadcast = figure(cell(&results, "broadcast", 64), "broadcast throughput");
+    assert!((148e3..=149e3).contains(&broadcast), "{broadcast}");
+    let kept = cell(&results, "address-caching", 64);
+    assert_eq!(figure(kept, "address caching capacity"), 2000.0);
+    assert!(kept.remarks[0].starts_with("at least"), "{kept:?}");
+    let learned = figure(cell(&results, "address-learning", 64), "address learning rate");
+    assert!(learned > 140e3, "{learned}");
+}
+
+#[test]
+fn connections_through_nat() {
+    let script = format!(
+        "{ROUTER}\n/ip firewall connection tracking set enabled=yes\n\
+         /ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade"
+    );
+    let procedures = "[[procedure]]\nkind = \"establishment\"\nconnections = 2000\n\
+                      [[procedure]]\nkind = \"capacity\"\nfirst = 1000\nmost = 4000\nrate = 50000\n\
+                      [[procedure]]\nkind = \"tear-down\"\nconnections = 100";
+    let plan = plan("frame-sizes = [64]\nflows = \"pair\"", procedures);
+    let results = measure(&plan, &script);
+    // One way at a time: all of the wire's 148,809, the processor would do 200,000.
+    let rate = figure(cell(&results, "establishment", 64), "maximum connection");
+    assert!((148e3..=149e3).contains(&rate), "{rate}");
+    let table = cell(&results, "capacity", 64);
+    assert_eq!(figure(table, "connection table capacity"), 4000.0);
+    let refused = cell(&results, "tear-down", 64);
+    assert!(refused.remarks[0].contains("virtual time"), "{refused:?}");
+}
+
+#[test]
+fn an_interrupted_suite_says_so_and_keeps_its_cells() {
+    let procedures = "[[procedure]]\nkind = \"throughput\"\n[[procedure]]\nkind = \"frame-loss\"";
+    let plan = plan("frame-sizes = [64, 512]\nflows = \"pair\"", procedures);
+    let options = options(ROUTER);
+    let (plan, scaling) = scaled(&plan, &options);
+    let mut n = 0;
+    let results = run(&plan, scaling, &options, |progress| {
+        if let lab::suite::Progress::Done(_) = progress {
+            n += 1;
+            options.interrupt.store(n == 2, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(
+        (results.complete, results.incomplete_because.as_deref()),
+        (false, Some("interrupted"))
+    );
+    assert!(results.cells.len() >= 2, "{:?}", results.cells.len());
+    assert!(results.scaling.as_ref().is_some_and(|said| said.contains("divided by 600")));
+}
+
+#[test]
+fn a_device_that_does_not_forward_is_said_not_to() {
+    let procedures = "[[procedure]]\nkind = \"throughput\"";
+    let plan = plan("frame-sizes = [64]\nflows = \"pair\"", procedures);
+    let script = format!("{ROUTER}\n/ip firewall filter add chain=forward action=drop");
+    for (script, expected) in [
+        (script.as_str(), "the device does not forward"),
+        ("/ip address add address=198.18.1.1/24 interface=ether1", "nobody answers ARP"),
+        ("/ip adress add", "the configuration, line 1"),
+    ] {
+        let options = options(script);
+        let (plan, scaling) = scaled(&plan, &options);
+        let results = run(&plan, scaling, &options, |_| {});
+        let why = results.incomplete_because.unwrap();
+        assert!(why.contains(expected), "{why}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Back-to-back frames: the longest burst at the smallest gap that is forwarded whole (RFC 2544
+//! §26.4, as RFC 9004 updates it).
+//!
+//! ```text
+//!  throughput < the medium's rate?  ─ no ─► not measured: a buffer that never fills has no length
+//!        │ yes
+//!        ▼
+//!  N × binary search with loss verification over burst lengths ─► mean, min, max, stddev
+//!        │
+//!        ▼
+//!  implied buffer time   = mean / highest rate
+//!  corrected buffer time = implied − implied · throughput / highest rate
+//! ```
+//!
+//! The correction takes away what the device forwarded while the burst was still coming in.
+
+use super::bisect::{Bisect, Step};
+use super::spread::Spread;
+use super::throughput::answer;
+use super::{Run, Stop, TrialInput};
+use crate::search::Bound;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use wire::PacketRate;
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackToBack {
+    /// The medium's highest rate, from each port.
+    pub highest: PacketRate,
+    /// The throughput measured before, from each port, with the same flows and directions.
+    pub throughput: PacketRate,
+    /// The longest burst, as time at the highest rate (2 seconds or more, 30 at most).
+    pub longest: Duration,
+    /// How close the search gets, in frames.
+    pub step: u64,
+    /// How often a lossy burst is asked again.
+    pub verify: u32,
+    /// How often the search is repeated.
+    pub repetitions: u32,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Bursts {
+    /// The throughput is the medium's rate: no burst ever fills a buffer (RFC 9004 §4).
+    NotApplicable,
+    /// A burst as long as the limit was forwarded: there is no result (RFC 9004 §5.4).
+    AtLimit {
+        /// That length in frames.
+        frames: u64,
+    },
+    /// The tester could not send such bursts, or none passed: there is no result.
+    None {
+        /// Whether it was the tester.
+        tester: bool,
+    },
+    /// The benchmark.
+    Found {
+        /// Frames; the mean is the benchmark.
+        frames: Spread,
+        /// Seconds: mean burst / highest rate.
+        implied_buffer_s: f64,
+        /// Seconds: less what was forwarded meanwhile.
+        corrected_buffer_s: f64,
+        /// Losses that were not there when asked again, in all repetitions.
+        transient: u32,
+    },
+}
+
+/// At least this share of the medium's rate is all of it: the search's resolution.
+const WIRE_SPEED: f64 = 0.999;
+
+/// Measures it.
+///
+/// # Errors
+/// [`Stop`].
+pub fn back_to_back(run: &mut Run<'_>, plan: &BackToBack) -> Result<Bursts, Stop> {
+    if plan.throughput.0 >= WIRE_SPEED * plan.highest.0 {
+        return Ok(Bursts::NotApplicable);
+    }
+    let limit = (plan.highest.0 * plan.longest.as_secs_f64()).floor().max(1.0);
+    let step = plan.step.max(1) as f64;
+    let limit = (limit / step).ceil() * step;
+    let search = Bisect {
+        lowest: step,
+        highest: limit,
+        step: Step::Absolute(step),
+        verify: plan.verify,
+        values_max: 64,
+    };
+    let (mut lengths, mut transient) = (vec![], 0);
+    for _ in 0..plan.repetitions {
+        let found = search
+            .run(|frames| Ok(answer(&run.trial(TrialInput::Burst { frames: frames as u64 })?)))?;
+        transient += found.transient;
+        match (found.best, found.bound) {
+            (Some(_), Bound::Highest) => return Ok(Bursts::AtLimit { frames: limit as u64 }),
+            (Some(frames), Bound::Loss) => lengths.push(frames),
+            (_, bound) => return Ok(Bursts::None { tester: bound == Bound::Tester }),
+        }
+    }
+    let Some(frames) = Spread::of(&lengths) else { return Ok(Bursts::None { tester: false }) };
+    let (implied_buffer_s, corrected_buffer_s) =
+        buffer_times(frames.mean, plan.highest, plan.throughput);
+    Ok(Bursts::Found { frames, implied_buffer_s, corrected_buffer_s, transient })
+}
+
+/// RFC 9004 §6.3: implied and corrected buffer time in seconds.
+pub fn buffer_times(frames: f64, highest: PacketRate, throughput: PacketRate) -> (f64, f64) {
+    let implied = frames / highest.0;
+    (implied, implied - implied * (throughput.0 / highest.0))
+}

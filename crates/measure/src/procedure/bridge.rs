@@ -1,0 +1,200 @@
+//! Bridges (RFC 2889): forwarding at the highest load, how many addresses are kept, how quickly
+//! they are learned, broadcasts, congestion.
+//!
+//! ```text
+//!  forwarding   the tester's highest load (MOL) ─► FRMOL; over all loads ─► MFR
+//!  addresses    learn N, send to each: nothing may be lost, nothing flooded ─► the largest N
+//!  learning     the same N, shown faster and faster ─► the highest rate
+//!  broadcast    one port to all others: throughput of broadcasts
+//!  congestion   ports 1, 2 ─► 3 (half of 1's), 4 (all else): is 3 the worse for 4's loss?
+//! ```
+//!
+//! FRMOL below MFR is a device that does less the more it is asked for (receive livelock).
+
+use super::bisect::{Bisect, Step};
+use super::throughput::answer;
+use super::{Run, Stop, TrialInput, TrialOutput};
+use crate::procedure::bisect::Answer;
+use crate::search::Bound;
+use crate::trial::Outcome;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use wire::PacketRate;
+
+/// Forwarding rates in frames per second, all ports together (RFC 2285 §3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Forwarding {
+    /// MOL: the highest load offered from each port. It is the tester's, and must be stated.
+    pub mol: f64,
+    /// Forwarding rate at the highest load offered.
+    pub frmol: f64,
+    /// The highest forwarding rate at any load tried.
+    pub mfr: f64,
+    /// The load from each port it was seen at.
+    pub mfr_load: f64,
+    /// Whether trials were invalid: then these are the tester's.
+    pub tester_limited: bool,
+}
+
+/// Forwarding rates at the highest load and at nine tenths, eight tenths … of it.
+///
+/// # Errors
+/// [`Stop`].
+pub fn forwarding(
+    run: &mut Run<'_>,
+    mol: PacketRate,
+    duration: Duration,
+) -> Result<Forwarding, Stop> {
+    let mut found =
+        Forwarding { mol: mol.0, frmol: 0.0, mfr: 0.0, mfr_load: 0.0, tester_limited: false };
+    for tenth in (1..=10).rev() {
+        let load = mol * (f64::from(tenth) / 10.0);
+        let output = run.steady(load, duration)?;
+        let rate = output.trial.forwarding_rate().0;
+        if tenth == 10 {
+            found.frmol = rate;
+        }
+        if rate > found.mfr {
+            (found.mfr, found.mfr_load) = (rate, load.0);
+        }
+        found.tester_limited |= matches!(output.trial.outcome, Outcome::Invalid(_));
+        // What nothing is lost of can only be less at lower loads.
+        if output.trial.outcome == Outcome::Pass {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The largest number of a kind, or the highest rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Most {
+    /// None if not even the lowest was met.
+    pub value: Option<f64>,
+    /// What kept it from being more.
+    pub bound: Bound,
+}
+
+/// Address caching capacity: the most addresses that are kept, learned at a rate that is safe.
+/// At the upper end of the search the result is *at least* that.
+///
+/// # Errors
+/// [`Stop`].
+pub fn address_caching(run: &mut Run<'_>, most: u64, rate: PacketRate) -> Result<Most, Stop> {
+    let search = Bisect {
+        lowest: 1.0,
+        highest: most.max(1) as f64,
+        step: Step::Absolute(1.0),
+        verify: 0,
+        values_max: 64,
+    };
+    let found = search.run(|addresses| {
+        let input = TrialInput::Learn { addresses: addresses as u64, rate };
+        Ok(kept(&run.trial(input)?))
+    })?;
+    Ok(Most { value: found.best, bound: found.bound })
+}
+
+/// Address learning rate: the highest rate at which that many addresses are all learned.
+///
+/// # Errors
+/// [`Stop`].
+pub fn address_learning(
+    run: &mut Run<'_>,
+    addresses: u64,
+    (lowest, highest): (PacketRate, PacketRate),
+    precision: f64,
+) -> Result<Most, Stop> {
+    let search = Bisect {
+        lowest: lowest.0,
+        highest: highest.0,
+        step: Step::Relative(precision),
+        verify: 0,
+        values_max: 64,
+    };
+    let found = search.run(|rate| {
+        let input = TrialInput::Learn { addresses, rate: PacketRate(rate) };
+        Ok(kept(&run.trial(input)?))
+    })?;
+    Ok(Most { value: found.best, bound: found.bound })
+}
+
+/// Every frame came, and only where it was to.
+fn kept(output: &TrialOutput) -> Answer {
+    match answer(output) {
+        Answer::Pass if output.flooded > 0 => Answer::Fail,
+        answer => answer,
+    }
+}
+
+/// The highest load of broadcasts from one port that comes whole out of all others.
+///
+/// # Errors
+/// [`Stop`].
+pub fn broadcast(
+    run: &mut Run<'_>,
+    (lowest, highest): (PacketRate, PacketRate),
+    precision: f64,
+    duration: Duration,
+) -> Result<Most, Stop> {
+    let search = Bisect {
+        lowest: lowest.0,
+        highest: highest.0,
+        step: Step::Relative(precision),
+        verify: 0,
+        values_max: 64,
+    };
+    let found = search.run(|load| {
+        let input = TrialInput::Broadcast { load: PacketRate(load), duration };
+        Ok(answer(&run.trial(input)?))
+    })?;
+    Ok(Most { value: found.best, bound: found.bound })
+}
+
+/// What congestion on one port does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Congestion {
+    /// The load from each of the two sending ports, frames per second.
+    pub load: f64,
+    /// Per cent lost to the port that is not congested: above zero is head-of-line blocking.
+    pub uncongested_loss_percent: f64,
+    /// Per cent lost to the congested port. A third of it at least must be; if nothing is, the
+    /// senders were held up.
+    pub congested_loss_percent: f64,
+    /// Whether frames to a port that could have taken them were lost.
+    pub head_of_line_blocking: bool,
+    /// Whether the device kept the senders from sending.
+    pub back_pressure: bool,
+    /// Whether the tester fell short.
+    pub invalid: bool,
+}
+
+/// Two ports' loads on one and a half.
+///
+/// # Errors
+/// [`Stop`].
+pub fn congestion(
+    run: &mut Run<'_>,
+    load: PacketRate,
+    duration: Duration,
+) -> Result<Congestion, Stop> {
+    let output = run.trial(TrialInput::Congestion { load, duration })?;
+    let (sent, received) = output.aside.unwrap_or_default();
+    let counts = output.trial.counts;
+    let percent = |sent: u64, received: u64| {
+        if sent == 0 { 0.0 } else { sent.saturating_sub(received) as f64 * 100.0 / sent as f64 }
+    };
+    let (others, came) =
+        (counts.sent.saturating_sub(sent), counts.received.saturating_sub(received));
+    let congested = percent(others, came);
+    // Frames that could not be sent are the device's doing if it lost nothing of what was.
+    let held_up = counts.sent < counts.intended;
+    Ok(Congestion {
+        load: load.0,
+        uncongested_loss_percent: percent(sent, received),
+        congested_loss_percent: congested,
+        head_of_line_blocking: received < sent,
+        back_pressure: held_up && congested == 0.0,
+        invalid: matches!(output.trial.outcome, Outcome::Invalid(_)) && !held_up,
+    })
+}

@@ -1,0 +1,143 @@
+//! Stateful devices (RFC 9693): how quickly connections are established and forgotten, and how
+//! many are kept.
+//!
+//! ```text
+//!  phase 1   initiator ── N frames, N four-tuples, rate R ──► device ──► responder: notes what it saw
+//!  validate  initiator ◄── one frame for each of them ────── device ◄── responder
+//!            pass: all came, both ways                      (the device knew nothing before)
+//! ```
+//!
+//! *Maximum connection establishment rate*: the highest such R. *Tear-down rate*: N by the time in
+//! which the device forgets N. *Table capacity*: N is doubled until N + 1 connections do not fit,
+//! or the rate falls by more than γ; then the interval is halved.
+
+use super::bisect::{Answer, Bisect, Step};
+use super::spread::Spread;
+use super::throughput::answer;
+use super::{Run, Stop, TrialInput};
+use crate::search::Bound;
+use wire::PacketRate;
+
+/// What is to be measured of establishing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Establishment {
+    /// How many connections a trial has.
+    pub connections: u64,
+    /// The lowest rate tried.
+    pub lowest: PacketRate,
+    /// The highest.
+    pub highest: PacketRate,
+    /// How close the search gets, as a share.
+    pub precision: f64,
+    /// α: validation goes at this share of the rate tried.
+    pub validation: f64,
+}
+
+/// The highest rate, and what kept it from being higher.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// New connections per second; none if not even the lowest was met.
+    pub rate: Option<PacketRate>,
+    /// What the limit was.
+    pub bound: Bound,
+}
+
+/// Maximum connection establishment rate.
+///
+/// # Errors
+/// [`Stop`].
+pub fn establishment(run: &mut Run<'_>, plan: &Establishment) -> Result<Rate, Stop> {
+    let search = Bisect {
+        lowest: plan.lowest.0,
+        highest: plan.highest.0,
+        step: Step::Relative(plan.precision),
+        verify: 0,
+        values_max: 64,
+    };
+    let found = search.run(|rate| {
+        let (rate, validation) = (PacketRate(rate), PacketRate(rate * plan.validation));
+        let input = TrialInput::Establish { connections: plan.connections, rate, validation };
+        Ok(answer(&run.trial(input)?))
+    })?;
+    Ok(Rate { rate: found.best.map(PacketRate), bound: found.bound })
+}
+
+/// Connection tear-down rate: connections per second, over the repetitions.
+///
+/// # Errors
+/// [`Stop`].
+pub fn tear_down(
+    run: &mut Run<'_>,
+    connections: u64,
+    repetitions: u32,
+) -> Result<Option<Spread>, Stop> {
+    let mut rates = vec![];
+    for _ in 0..repetitions {
+        let output = run.trial(TrialInput::TearDown { connections })?;
+        let time = output.time.filter(|time| !time.is_zero());
+        if let (Answer::Pass, Some(time)) = (answer(&output), time) {
+            rates.push(connections as f64 / time.as_secs_f64());
+        }
+    }
+    Ok(Spread::of(&rates))
+}
+
+/// What is to be measured of the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacity {
+    /// Where to begin.
+    pub first: u64,
+    /// No more are tried: the result is then *at least* this.
+    pub most: u64,
+    /// Connections are offered at this rate, well below the establishment rate.
+    pub rate: PacketRate,
+    /// How close the search gets, in connections.
+    pub error: u64,
+}
+
+/// How many connections the table holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Table {
+    /// The most that were all kept; none if not even the first were.
+    pub connections: Option<u64>,
+    /// What the limit was; [`Bound::Highest`] if it is at least that.
+    pub bound: Bound,
+}
+
+/// Connection tracking table capacity: doubled to the knee, then halved.
+///
+/// # Errors
+/// [`Stop`].
+pub fn capacity(run: &mut Run<'_>, plan: &Capacity) -> Result<Table, Stop> {
+    let mut test = |connections: f64| {
+        let (rate, validation) = (plan.rate, plan.rate);
+        let connections = connections as u64;
+        Ok(answer(&run.trial(TrialInput::Establish { connections, rate, validation })?))
+    };
+    let (mut kept, mut n) = (None, plan.first.max(1).min(plan.most));
+    let failed = loop {
+        match test(n as f64)? {
+            Answer::Pass if n == plan.most => {
+                return Ok(Table { connections: Some(n), bound: Bound::Highest });
+            }
+            Answer::Pass => (kept, n) = (Some(n), n.saturating_mul(2).min(plan.most)),
+            answer => break answer,
+        }
+    };
+    let bound = if failed == Answer::Tester { Bound::Tester } else { Bound::Loss };
+    let (low, step) = (kept.unwrap_or(0), plan.error.max(1));
+    // Both ends are known: what is between them.
+    let mut ends = (low, n);
+    let mut bound = bound;
+    while ends.1 - ends.0 > step {
+        let middle = ends.0.midpoint(ends.1);
+        match test(middle as f64)? {
+            Answer::Pass => ends.0 = middle,
+            answer => {
+                ends.1 = middle;
+                bound = if answer == Answer::Tester { Bound::Tester } else { Bound::Loss };
+            }
+        }
+    }
+    Ok(Table { connections: (ends.0 > 0).then_some(ends.0), bound })
+}

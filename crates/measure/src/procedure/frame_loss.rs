@@ -1,0 +1,71 @@
+//! Frame loss rate: how much is lost at which load (RFC 2544 §26.3).
+//!
+//! ```text
+//!  100 % of the medium's rate, 90 %, 80 % … until two trials in a row lose nothing
+//! ```
+//!
+//! (The RFC's reference to "section 18" for the highest rate means §20.)
+
+use super::{Run, Stop};
+use crate::trial::Outcome;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use wire::PacketRate;
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameLoss {
+    /// The medium's highest rate, from each port.
+    pub highest: PacketRate,
+    /// The step, as a share of it: 0.1 or less.
+    pub step: f64,
+    /// Of each trial.
+    pub duration: Duration,
+}
+
+/// One load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossPoint {
+    /// Per cent of the medium's rate.
+    pub load_percent: f64,
+    /// Frames per second from each port.
+    pub load: f64,
+    /// Per cent of the frames sent: (in − out) · 100 / in.
+    pub loss_percent: f64,
+    /// Frames sent, all ports.
+    pub sent: u64,
+    /// Of these, lost. Exact, also where the per cent show zero.
+    pub lost: u64,
+    /// Whether the tester fell short: then this says nothing about the device.
+    pub invalid: bool,
+}
+
+/// From the highest load down. Trials that the tester could not do end nothing, and are marked.
+///
+/// # Errors
+/// [`Stop`].
+pub fn frame_loss(run: &mut Run<'_>, plan: &FrameLoss) -> Result<Vec<LossPoint>, Stop> {
+    let mut points = Vec::new();
+    let mut free = 0;
+    let steps = (1.0 / plan.step).round().max(1.0) as u32;
+    for n in (1..=steps).rev() {
+        let share = f64::from(n) / f64::from(steps);
+        let load = plan.highest * share;
+        let output = run.steady(load, plan.duration)?;
+        let invalid = matches!(output.trial.outcome, Outcome::Invalid(_));
+        let counts = output.trial.counts;
+        points.push(LossPoint {
+            load_percent: share * 100.0,
+            load: load.0,
+            loss_percent: output.loss_ratio() * 100.0,
+            sent: counts.sent,
+            lost: counts.sent.saturating_sub(counts.received),
+            invalid,
+        });
+        free = if output.trial.outcome == Outcome::Pass { free + 1 } else { 0 };
+        if free == 2 {
+            break;
+        }
+    }
+    Ok(points)
+}

@@ -1,0 +1,105 @@
+//! Latency at the throughput rate.
+//!
+//! ```text
+//!  RFC 2544 §26.2   120 s, one frame tagged after 60 s; the mean of 20 repetitions or more
+//!  RFC 8219 §7.2    120 s, 500 frames tagged after 60 s: of each run the median (TL) and the
+//!                   99.9th percentile (WCL); of 20 runs or more the medians of these
+//! ```
+//!
+//! A tagged frame that does not come back gives no latency: it is counted, and not replaced by
+//! its neighbour, which was luckier.
+
+use super::spread::{Spread, percentile};
+use super::{Run, Stop, Tag, TrialInput};
+use crate::trial::Outcome;
+use hdrhistogram::Histogram;
+use std::time::Duration;
+use wire::PacketRate;
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// From each port: the throughput, by RFC 2544.
+    pub load: PacketRate,
+    /// How long the stream goes on (120 seconds or more).
+    pub duration: Duration,
+    /// When the first frame is tagged (60 seconds or later).
+    pub after: Duration,
+    /// How many are: 1 by RFC 2544, 500 or more by RFC 8219.
+    pub tagged: u64,
+    /// How often (20 times or more).
+    pub repetitions: u32,
+}
+
+/// Nanoseconds all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latencies {
+    /// RFC 2544: of the tagged frame of each repetition. The benchmark is the mean.
+    pub tagged: Option<Spread>,
+    /// RFC 8219's typical latency: of the medians. The benchmark is the median.
+    pub typical: Option<Spread>,
+    /// RFC 8219's worst-case latency: of the 99.9th percentiles.
+    pub worst: Option<Spread>,
+    /// Tagged frames that did not come back.
+    pub tagged_lost: u64,
+    /// Repetitions that stayed invalid: they are not among the others.
+    pub invalid: u32,
+    /// Repetitions in which frames were lost.
+    pub lossy: u32,
+    /// Every frame of every repetition.
+    pub all: Option<Histogram<u64>>,
+}
+
+/// Measures it.
+///
+/// # Errors
+/// [`Stop`].
+pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
+    let tag = Some(Tag { after: plan.after, frames: plan.tagged });
+    let input = TrialInput::Steady { load: plan.load, duration: plan.duration, tag };
+    let (mut tagged, mut typical, mut worst) = (vec![], vec![], vec![]);
+    let (mut tagged_lost, mut invalid, mut lossy) = (0, 0, 0);
+    let mut all: Option<Histogram<u64>> = None;
+    for _ in 0..plan.repetitions {
+        let output = run.trial(input)?;
+        match output.trial.outcome {
+            Outcome::Invalid(_) => {
+                invalid += 1;
+                continue;
+            }
+            Outcome::Fail { .. } => lossy += 1,
+            Outcome::Pass => {}
+        }
+        let mut sorted: Vec<f64> = output.tagged_ns.iter().map(|&ns| ns as f64).collect();
+        sorted.sort_by(f64::total_cmp);
+        tagged_lost += plan.tagged.saturating_sub(sorted.len() as u64);
+        if let Some(spread) = Spread::of(&sorted) {
+            tagged.push(spread.mean);
+            typical.push(spread.median);
+            worst.push(percentile(&sorted, 0.999));
+        }
+        add(&mut all, output.latency);
+    }
+    Ok(Latencies {
+        tagged: Spread::of(&tagged),
+        typical: Spread::of(&typical),
+        worst: Spread::of(&worst),
+        tagged_lost,
+        invalid,
+        lossy,
+        all,
+    })
+}
+
+/// One more histogram to those before.
+pub(super) fn add(all: &mut Option<Histogram<u64>>, one: Option<Histogram<u64>>) {
+    match (all.as_mut(), one) {
+        (Some(all), Some(one)) => {
+            for value in one.iter_recorded() {
+                all.saturating_record_n(value.value_iterated_to(), value.count_at_value());
+            }
+        }
+        (None, one) => *all = one,
+        (_, None) => {}
+    }
+}

@@ -1,0 +1,276 @@
+//! The procedures of the RFCs: which trials to run one after the other, and what they say.
+//!
+//! ```text
+//!  parameters ─► procedure ── TrialInput ──► Run ──► Measurer   a device on cores, or a simulated one
+//!                  │   ◄── TrialOutput ────   │  (invalid trials again, all trials noted)
+//!                  ▼                          ▼
+//!               a result               the journal
+//! ```
+//!
+//! Each is a function over an abstract measurer: it sees what went out and what came back, and
+//! nothing else. A trial passes, fails, or is invalid because the tester fell short; an invalid
+//! one is repeated a bounded number of times, and what stays invalid is beyond the tester, never
+//! the device's fault.
+//!
+//! Loads are frames per second *from each sending port* (RFC 9971: per interface, intended); the
+//! aggregate is that times the number of sending ports.
+//!
+//! Never runs a trial by itself, never reads a clock.
+//! Missing: **RFC 2544 §26.2's tagged frame to a new network**, **RFC 8219's DNS64**, **errored
+//! frames of RFC 2889 §5.8** (memory wires carry no FCS).
+
+// Halving an interval, whatever is searched for.
+pub mod bisect;
+// RFC 2544 §26.1, ETSI TST 009, and RFC 9971's goals.
+pub mod throughput;
+// RFC 2544 §26.2, RFC 8219 §7.2.
+pub mod latency;
+// RFC 8219 §7.3: PDV and IPDV.
+pub mod variation;
+// RFC 2544 §26.3.
+pub mod frame_loss;
+// RFC 2544 §26.4 as RFC 9004 updates it.
+pub mod back_to_back;
+// RFC 2544 §26.5 and §26.6.
+pub mod recovery;
+// RFC 2889: bridges.
+pub mod bridge;
+// RFC 9693: connection tracking and NAT.
+pub mod connections;
+// Means and medians of repetitions.
+pub mod spread;
+
+// Devices that are formulas.
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod tests;
+
+use crate::trial::{Outcome, Trial};
+use hdrhistogram::Histogram;
+use std::fmt;
+use std::time::Duration;
+use wire::PacketRate;
+
+/// What one trial is to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TrialInput {
+    /// A constant load: RFC 9971's trial load and duration.
+    Steady {
+        /// From each port.
+        load: PacketRate,
+        /// How long frames are sent.
+        duration: Duration,
+        /// Whose latencies are wanted one by one.
+        tag: Option<Tag>,
+    },
+    /// So many frames from each port at the smallest gap the medium has (RFC 2544 §26.4).
+    Burst {
+        /// How many from each port.
+        frames: u64,
+    },
+    /// A high load that drops to a low one (RFC 2544 §26.5).
+    StepDown {
+        /// The load at first, from each port.
+        high: PacketRate,
+        /// And for how long.
+        high_for: Duration,
+        /// The load then.
+        low: PacketRate,
+        /// And for how long.
+        low_for: Duration,
+    },
+    /// A constant load, and the device is reset in its midst (RFC 2544 §26.6).
+    Reset {
+        /// From each port.
+        load: PacketRate,
+        /// How long frames are sent before.
+        before: Duration,
+        /// And after the reset at most.
+        after: Duration,
+    },
+    /// That many new connections, each by one frame, at this rate; then one frame back on each
+    /// (RFC 9693). Nothing is known to the device before.
+    Establish {
+        /// How many.
+        connections: u64,
+        /// New ones per second.
+        rate: PacketRate,
+        /// Frames per second on the way back.
+        validation: PacketRate,
+    },
+    /// The device is made to forget that many connections, which it knew (RFC 9693).
+    TearDown {
+        /// How many.
+        connections: u64,
+    },
+    /// That many addresses are shown to a bridge at this rate, then a frame is sent to each
+    /// (RFC 2889 §5.7, §5.8); frames that other ports see were flooded.
+    Learn {
+        /// How many.
+        addresses: u64,
+        /// Shown per second.
+        rate: PacketRate,
+    },
+    /// A constant load of broadcasts from one port (RFC 2889 §5.10).
+    Broadcast {
+        /// From that port.
+        load: PacketRate,
+        /// For how long.
+        duration: Duration,
+    },
+    /// Two ports send at this load, the first half of it to a port nobody else sends to, the rest
+    /// and all of the second to one port: more than that can carry (RFC 2889 §5.4).
+    Congestion {
+        /// From each of the two.
+        load: PacketRate,
+        /// For how long.
+        duration: Duration,
+    },
+}
+
+/// Frames whose latencies are wanted one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Not before this time after the trial's beginning.
+    pub after: Duration,
+    /// How many, evenly over the rest of the trial.
+    pub frames: u64,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialOutput {
+    /// What went out and came back, all ports together, and what that says.
+    pub trial: Trial,
+    /// Latencies of every frame received, in nanoseconds, if they were looked at.
+    pub latency: Option<Histogram<u64>>,
+    /// Latencies of the tagged frames that came back, in nanoseconds.
+    pub tagged_ns: Vec<u64>,
+    /// The lowest, median and highest difference of one frame's latency to the one before
+    /// (IPDV), in nanoseconds.
+    pub ipdv_ns: Option<[i64; 3]>,
+    /// [`TrialInput::StepDown`]: from the drop of the load to the last frame lost after it;
+    /// [`TrialInput::Reset`]: from the last frame before to the first after;
+    /// [`TrialInput::TearDown`]: how long it took.
+    pub time: Option<Duration>,
+    /// Frames that came out of ports they were not sent to.
+    pub flooded: u64,
+    /// [`TrialInput::Congestion`]: frames to the port that was not congested, sent and received.
+    pub aside: Option<(u64, u64)>,
+}
+
+impl TrialOutput {
+    /// Of counts alone.
+    pub fn of(trial: Trial) -> TrialOutput {
+        TrialOutput {
+            trial,
+            latency: None,
+            tagged_ns: Vec::new(),
+            ipdv_ns: None,
+            time: None,
+            flooded: 0,
+            aside: None,
+        }
+    }
+
+    /// The share of the frames sent that did not come back (RFC 2544 §26.3); 0 if none was sent.
+    pub fn loss_ratio(&self) -> f64 {
+        let counts = &self.trial.counts;
+        let lost = counts.sent.saturating_sub(counts.received);
+        if counts.sent == 0 { 0.0 } else { lost as f64 / counts.sent as f64 }
+    }
+}
+
+/// Why nothing more can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The user has had enough.
+    Interrupted,
+    /// The surroundings do not allow it, or the device cannot be used: what, and what was seen.
+    Broken(String),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Interrupted => f.write_str("interrupted"),
+            Stop::Broken(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Stop {}
+
+/// Runs trials: RFC 9971's measurer.
+pub trait Measurer {
+    /// Runs one.
+    ///
+    /// # Errors
+    /// [`Stop`]: not even an invalid trial came of it.
+    fn trial(&mut self, input: &TrialInput) -> Result<TrialOutput, Stop>;
+}
+
+/// A trial that was run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// What was asked for.
+    pub input: TrialInput,
+    /// What came of it.
+    pub output: TrialOutput,
+}
+
+/// A measurer, how patient one is with it, and all that it was asked.
+pub struct Run<'a> {
+    measurer: &'a mut dyn Measurer,
+    /// How often an invalid trial is repeated.
+    pub repeats: u32,
+    /// Every trial in its order, the invalid ones included.
+    pub journal: Vec<Tried>,
+}
+
+impl<'a> Run<'a> {
+    /// A run that repeats an invalid trial twice.
+    pub fn new(measurer: &'a mut dyn Measurer) -> Run<'a> {
+        Run { measurer, repeats: 2, journal: Vec::new() }
+    }
+
+    /// A trial; if it is invalid, again, as often as [`repeats`](Self::repeats) allows. The last
+    /// one may be invalid all the same.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn trial(&mut self, input: TrialInput) -> Result<TrialOutput, Stop> {
+        let mut again = 0;
+        loop {
+            let output = self.once(input)?;
+            if again == self.repeats || !matches!(output.trial.outcome, Outcome::Invalid(_)) {
+                return Ok(output);
+            }
+            again += 1;
+        }
+    }
+
+    /// A trial, whatever comes of it.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn once(&mut self, input: TrialInput) -> Result<TrialOutput, Stop> {
+        let output = self.measurer.trial(&input)?;
+        self.journal.push(Tried { input, output: output.clone() });
+        Ok(output)
+    }
+
+    /// A trial of a constant load that nobody looks closer at.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn steady(&mut self, load: PacketRate, duration: Duration) -> Result<TrialOutput, Stop> {
+        self.trial(TrialInput::Steady { load, duration, tag: None })
+    }
+}
+
+/// Seconds as names have them: `60s`, `0.2s`.
+pub(crate) fn seconds(duration: Duration) -> String {
+    format!("{}s", duration.as_secs_f64())
+}

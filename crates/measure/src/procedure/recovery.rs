@@ -1,0 +1,99 @@
+//! How long a device takes to be itself again: after an overload (RFC 2544 §26.5), after a reset
+//! (§26.6, RFC 6201).
+//!
+//! ```text
+//!  load  110 % of throughput ───────┐                        load ──────╳ reset
+//!                                   └── 50 % of that ──            A: last frame ── B: first frame
+//!                                   A          B: last lost frame      before           after
+//!                    recovery time = B − A                        reset time = B − A
+//! ```
+//!
+//! (§26.5 prints the subtraction the wrong way round.) Which resets there are is the measurer's
+//! matter; **hardware and power resets** need a box and somebody at its plug.
+
+use super::spread::Spread;
+use super::{Run, Stop, TrialInput};
+use crate::trial::Outcome;
+use std::time::Duration;
+use wire::PacketRate;
+
+/// After an overload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recovery {
+    /// The throughput, from each port.
+    pub throughput: PacketRate,
+    /// The medium's highest rate: the overload is not above.
+    pub highest: PacketRate,
+    /// How long the overload lasts (60 seconds or more).
+    pub overload_for: Duration,
+    /// How long the device is watched afterwards.
+    pub watch_for: Duration,
+    /// How often.
+    pub repetitions: u32,
+}
+
+/// What was found, in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Times {
+    /// The load of the first part, frames per second from each port.
+    pub load: PacketRate,
+    /// The times; the mean is the benchmark.
+    pub times: Option<Spread>,
+    /// Repetitions that stayed invalid.
+    pub invalid: u32,
+    /// Repetitions at whose end the device had not recovered.
+    pub never: u32,
+}
+
+/// After an overload.
+///
+/// # Errors
+/// [`Stop`].
+pub fn recovery(run: &mut Run<'_>, plan: &Recovery) -> Result<Times, Stop> {
+    let high = PacketRate((plan.throughput.0 * 1.1).min(plan.highest.0));
+    let input = TrialInput::StepDown {
+        high,
+        high_for: plan.overload_for,
+        low: high * 0.5,
+        low_for: plan.watch_for,
+    };
+    repeat(run, input, high, plan.repetitions, Some(plan.watch_for))
+}
+
+/// After a reset in the midst of frames at this load.
+///
+/// # Errors
+/// [`Stop`].
+pub fn reset(
+    run: &mut Run<'_>,
+    load: PacketRate,
+    before: Duration,
+    after: Duration,
+    repetitions: u32,
+) -> Result<Times, Stop> {
+    repeat(run, TrialInput::Reset { load, before, after }, load, repetitions, None)
+}
+
+fn repeat(
+    run: &mut Run<'_>,
+    input: TrialInput,
+    load: PacketRate,
+    repetitions: u32,
+    watch_for: Option<Duration>,
+) -> Result<Times, Stop> {
+    let (mut times, mut invalid, mut never) = (vec![], 0, 0);
+    for _ in 0..repetitions {
+        let output = run.trial(input)?;
+        match (output.trial.outcome, output.time) {
+            (Outcome::Invalid(_), _) => invalid += 1,
+            // Still losing in the last tenth: that was not the end of it.
+            (_, Some(time)) if watch_for.is_some_and(|watch| time > watch * 9 / 10) => never += 1,
+            (_, Some(time)) => times.push(time.as_nanos() as f64),
+            // Nothing was lost after the drop: it never left its senses. No frame after a reset:
+            // it never came back.
+            (_, None) if watch_for.is_some() => times.push(0.0),
+            (_, None) => never += 1,
+        }
+    }
+    Ok(Times { load, times: Spread::of(&times), invalid, never })
+}

@@ -1,0 +1,335 @@
+//! Every procedure on simulated devices, its result compared with what is true of them.
+
+use super::back_to_back::{BackToBack, Bursts, back_to_back, buffer_times};
+use super::bridge::{address_caching, address_learning, broadcast, congestion, forwarding};
+use super::connections::{Capacity, Establishment, capacity, establishment, tear_down};
+use super::frame_loss::{FrameLoss, frame_loss};
+use super::latency::{Latency, latency};
+use super::recovery::{Recovery, recovery, reset};
+use super::simulated::{STEADY, Simulated};
+use super::throughput::{Bisection, bisection, goals};
+use super::variation::{DelayVariation, variation};
+use super::*;
+use crate::mlrsearch::{Goal, MlrSearch};
+use crate::search::Bound;
+use proptest::prelude::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+const RFC_2544: Bisection = Bisection {
+    lowest: PacketRate(1000.0),
+    highest: PacketRate(1_488_095.0),
+    precision: 0.001,
+    trial: SECOND,
+    confirmation: Duration::from_secs(60),
+    verify: 0,
+};
+const TST_009: Bisection = Bisection { verify: 2, ..RFC_2544 };
+
+#[test]
+fn throughput_of_every_kind_of_device() {
+    // What the device is, how it is searched, what must be found: within a thousandth, and why.
+    let noisy = Simulated { noise: 0.1, ..STEADY };
+    let flaky = Simulated { flake: 5, ..STEADY };
+    let stretched = Simulated { stretch: 4, ..STEADY };
+    for (name, mut device, search, truth, bound) in [
+        ("steady", STEADY, RFC_2544, 999_000.0..=1e6, Bound::Loss),
+        ("steady", STEADY, TST_009, 999_000.0..=1e6, Bound::Loss),
+        (
+            "wire speed",
+            Simulated { capacity: 2e6, ..STEADY },
+            RFC_2544,
+            1_488_095.0..=1_488_095.0,
+            Bound::Highest,
+        ),
+        ("noisy", noisy.clone(), RFC_2544, 880e3..=1e6, Bound::Loss),
+        ("noisy", noisy, TST_009, 890e3..=1e6, Bound::Loss),
+        // Loses a frame in every fifth trial: RFC 2544 gives it what it deserves, TST 009 looks again.
+        ("flaky", flaky, TST_009, 999_000.0..=1e6, Bound::Loss),
+        // The tester is late at times: asked again, and nothing of it in the result.
+        ("stretched", stretched, RFC_2544, 999_000.0..=1e6, Bound::Loss),
+        (
+            "weak tester",
+            Simulated { tester: 5e5, ..STEADY },
+            RFC_2544,
+            499_500.0..=5e5,
+            Bound::Tester,
+        ),
+        // Never a loss: not "the device's throughput is 1 Mpps", but "it cannot be loaded".
+        (
+            "back-pressured",
+            Simulated { back_pressure: true, ..STEADY },
+            RFC_2544,
+            999_000.0..=1e6,
+            Bound::Tester,
+        ),
+    ] {
+        let mut run = Run::new(&mut device);
+        let found = bisection(&mut run, &search).unwrap();
+        let trials = run.journal.len();
+        let case = format!("{name}, verify {}: {found:?} in {trials} trials", search.verify);
+        assert!(found.rate.is_some_and(|rate| truth.contains(&rate.0)), "{case}");
+        assert_eq!(found.bound, bound, "{case}");
+        assert!(trials < 120, "{case}");
+        // RFC 2544 §24: the result was confirmed in full length.
+        let confirmed = run.journal.iter().any(|tried| {
+            let full = TrialInput::Steady {
+                load: found.rate.unwrap(),
+                duration: search.confirmation,
+                tag: None,
+            };
+            tried.input == full && tried.output.trial.outcome == Outcome::Pass
+        });
+        assert!(confirmed, "{case}");
+    }
+}
+
+#[test]
+fn a_buffer_hides_overload_from_short_trials() {
+    // 200,000 frames of buffer: a second at 1.2 Mpps passes, a minute does not.
+    let mut device = Simulated { buffer: 200e3, ..STEADY };
+    let mut run = Run::new(&mut device);
+    let found = bisection(&mut run, &RFC_2544).unwrap();
+    let minute = 1e6 + 200e3 / 60.0;
+    let rate = found.rate.unwrap().0;
+    assert!((minute * 0.998..=minute).contains(&rate), "{found:?}");
+    assert_eq!(found.metric, "throughput[rfc2544 60s 0 loss]");
+}
+
+#[test]
+fn throughput_by_goals() {
+    let search = MlrSearch {
+        goals: Goal::presets().to_vec(),
+        lowest: PacketRate(1000.0),
+        highest: PacketRate(1_488_095.0),
+        ..MlrSearch::default()
+    };
+    let mut device = STEADY;
+    let found = goals(&mut Run::new(&mut device), &search).unwrap();
+    for result in &found {
+        let loss = if result.metric.contains("0.5%") { 1.0051 } else { 1.0002 };
+        let rate = result.rate.unwrap().0;
+        assert!((994e3..=1e6 * loss).contains(&rate), "{result:?}");
+        assert_eq!((result.bound, result.regular), (Bound::Loss, true), "{result:?}");
+    }
+    assert_eq!(found[4].metric, "throughput[mikrotik 10s/10s 0.01% exceed 0%]");
+    let mut weak = Simulated { tester: 4e5, ..STEADY };
+    let found = goals(&mut Run::new(&mut weak), &search).unwrap();
+    assert!(found.iter().all(|result| result.bound == Bound::Tester), "{found:?}");
+}
+
+#[test]
+fn latencies() {
+    let plan = Latency {
+        load: PacketRate(5e5),
+        duration: Duration::from_secs(120),
+        after: Duration::from_secs(60),
+        tagged: 500,
+        repetitions: 20,
+    };
+    let mut device = STEADY;
+    let found = latency(&mut Run::new(&mut device), &plan).unwrap();
+    let (typical, worst) = (found.typical.unwrap(), found.worst.unwrap());
+    assert_eq!((typical.n, typical.median, worst.median), (20, 5049.5, 5099.0));
+    assert_eq!((found.tagged_lost, found.invalid, found.lossy), (0, 0, 0));
+    assert_eq!(found.all.unwrap().len(), 20 * 100);
+
+    // RFC 2544: one frame a repetition.
+    let found = latency(&mut Run::new(&mut device), &Latency { tagged: 1, ..plan }).unwrap();
+    assert_eq!(found.tagged.unwrap().mean, 5000.0);
+
+    // A tester that is late in every trial: no latency is claimed.
+    let mut late = Simulated { stretch: 1, ..STEADY };
+    let found = latency(&mut Run::new(&mut late), &plan).unwrap();
+    assert_eq!((found.typical, found.invalid), (None, 20));
+}
+
+#[test]
+fn delay_variation() {
+    let plan = DelayVariation {
+        load: PacketRate(5e5),
+        duration: Duration::from_secs(60),
+        repetitions: 20,
+    };
+    let mut device = STEADY;
+    let found = variation(&mut Run::new(&mut device), &plan).unwrap();
+    let medians = [found.ipdv_min, found.ipdv_median, found.ipdv_max].map(|s| s.unwrap().median);
+    assert_eq!(medians, [-99.0, 1.0, 1.0]);
+    // To three digits: 5099 − 5000 in buckets of 4.
+    assert!((95.0..=103.0).contains(&found.pdv.unwrap().median), "{:?}", found.pdv);
+}
+
+#[test]
+fn frame_loss_ends_after_two_trials_without() {
+    let plan = FrameLoss { highest: PacketRate(1e6), step: 0.1, duration: SECOND };
+    let mut device = Simulated { capacity: 550e3, ..STEADY };
+    let points = frame_loss(&mut Run::new(&mut device), &plan).unwrap();
+    let loads: Vec<f64> = points.iter().map(|point| point.load_percent.round()).collect();
+    assert_eq!(loads, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0]);
+    assert!((points[0].loss_percent - 45.0).abs() < 1e-9);
+    assert_eq!(points[4].lost, 50_000);
+    assert_eq!((points[5].lost, points[6].lost), (0, 0));
+    // One frame in a million is not nothing.
+    let mut one = Simulated { flake: 1, ..STEADY };
+    let points = frame_loss(&mut Run::new(&mut one), &plan).unwrap();
+    assert_eq!((points.len(), points[9].lost), (10, 1));
+}
+
+#[test]
+fn bursts_and_buffer_times() {
+    let plan = BackToBack {
+        highest: PacketRate(1_488_095.0),
+        throughput: PacketRate(1e6),
+        longest: Duration::from_secs(2),
+        step: 1,
+        verify: 1,
+        repetitions: 50,
+    };
+    // The buffer fills at the difference of the rates: its 3000 frames are full after a burst of
+    // 3000 / (1 − 1 / 1.488), and the correction finds them again.
+    let mut device = Simulated { buffer: 3000.0, ..STEADY };
+    let found = back_to_back(&mut Run::new(&mut device), &plan).unwrap();
+    let Bursts::Found { frames, implied_buffer_s, corrected_buffer_s, .. } = found else {
+        panic!("{found:?}")
+    };
+    let truth = 3000.0 / (1.0 - 1e6 / 1_488_095.0);
+    assert!((frames.mean - truth).abs() < 2.0, "{frames:?} {truth}");
+    assert_eq!((frames.n, frames.stddev), (50, 0.0));
+    assert!((corrected_buffer_s * 1_488_095.0 - 3000.0).abs() < 1.0, "{corrected_buffer_s}");
+    assert!(implied_buffer_s > corrected_buffer_s);
+
+    let fast = BackToBack { throughput: plan.highest, ..plan };
+    let found = back_to_back(&mut Run::new(&mut device), &fast).unwrap();
+    assert_eq!(found, Bursts::NotApplicable);
+    let mut endless = Simulated { buffer: 1e9, ..STEADY };
+    let found = back_to_back(&mut Run::new(&mut endless), &plan).unwrap();
+    assert_eq!(found, Bursts::AtLimit { frames: 2_976_190 });
+    let mut weak = Simulated { tester: 1000.0, ..STEADY };
+    let found = back_to_back(&mut Run::new(&mut weak), &plan).unwrap();
+    assert_eq!(found, Bursts::None { tester: true });
+}
+
+#[test]
+fn buffer_times_by_hand() {
+    // RFC 9004 §6: 26,700 frames of 64 bytes at 10 Gbit/s, throughput half of the highest rate.
+    let (implied, corrected) =
+        buffer_times(26_700.0, PacketRate(14_880_952.0), PacketRate(7_440_476.0));
+    assert!((implied - 0.001_794_24).abs() < 1e-9, "{implied}");
+    assert!((corrected - implied / 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn times_after_overload_and_reset() {
+    let plan = Recovery {
+        throughput: PacketRate(1e6),
+        highest: PacketRate(1_488_095.0),
+        overload_for: Duration::from_secs(60),
+        watch_for: SECOND,
+        repetitions: 3,
+    };
+    let mut device = STEADY;
+    let mut run = Run::new(&mut device);
+    let found = recovery(&mut run, &plan).unwrap();
+    assert_eq!((found.times.unwrap().mean, found.load.0.round()), (30e6, 1.1e6));
+    let TrialInput::StepDown { high, low, .. } = run.journal[0].input else { panic!() };
+    assert_eq!(low.0, high.0 * 0.5);
+    // The medium's rate is as much as there is.
+    let capped = Recovery { highest: PacketRate(1.05e6), ..plan };
+    assert_eq!(recovery(&mut run, &capped).unwrap().load.0, 1.05e6);
+    let mut never = Simulated { recovery: SECOND, ..STEADY };
+    let found = recovery(&mut Run::new(&mut never), &plan).unwrap();
+    assert_eq!((found.times, found.never), (None, 3));
+
+    let mut run = Run::new(&mut device);
+    let found = reset(&mut run, PacketRate(9e5), SECOND, SECOND * 5, 2).unwrap();
+    assert_eq!(found.times.unwrap().mean, 1.5e9);
+    let found = reset(&mut run, PacketRate(9e5), SECOND, SECOND, 2).unwrap();
+    assert_eq!((found.times, found.never), (None, 2));
+}
+
+#[test]
+fn bridges() {
+    let mut device = Simulated { livelock: 0.5, ..STEADY };
+    let mut run = Run::new(&mut device);
+    let found = forwarding(&mut run, PacketRate(1.4e6), SECOND).unwrap();
+    assert!((found.frmol - 0.8e6).abs() < 2.0 && (found.mfr - 0.98e6).abs() < 2.0, "{found:?}");
+
+    let kept = address_caching(&mut run, 100_000, PacketRate(1000.0)).unwrap();
+    assert_eq!((kept.value, kept.bound), (Some(4000.0), Bound::Loss));
+    let all = address_caching(&mut run, 3000, PacketRate(1000.0)).unwrap();
+    assert_eq!((all.value, all.bound), (Some(3000.0), Bound::Highest));
+    let bounds = (PacketRate(100.0), PacketRate(1e6));
+    let rate = address_learning(&mut run, 4000, bounds, 0.01).unwrap();
+    assert!((79.2e3..=80e3).contains(&rate.value.unwrap()), "{rate:?}");
+    let rate = broadcast(&mut run, bounds, 0.01, SECOND).unwrap();
+    assert!((0.99e6..=1e6).contains(&rate.value.unwrap()), "{rate:?}");
+
+    let blocked = congestion(&mut run, PacketRate(1e6), SECOND).unwrap();
+    assert!(blocked.head_of_line_blocking && !blocked.back_pressure, "{blocked:?}");
+    assert_eq!(blocked.uncongested_loss_percent, 50.0);
+    let mut device = STEADY;
+    let free = congestion(&mut Run::new(&mut device), PacketRate(1e6), SECOND).unwrap();
+    assert!(!free.head_of_line_blocking, "{free:?}");
+    assert!((free.congested_loss_percent - 100.0 / 3.0).abs() < 1e-9, "{free:?}");
+}
+
+#[test]
+fn stateful_devices() {
+    let mut device = STEADY;
+    let mut run = Run::new(&mut device);
+    let plan = Establishment {
+        connections: 4000,
+        lowest: PacketRate(1000.0),
+        highest: PacketRate(1e6),
+        precision: 0.01,
+        validation: 1.0,
+    };
+    let found = establishment(&mut run, &plan).unwrap();
+    assert!((247e3..=250e3).contains(&found.rate.unwrap().0), "{found:?}");
+    assert_eq!(tear_down(&mut run, 4000, 5).unwrap().unwrap().mean.round(), 1e7);
+    for (first, most, truth, bound) in [
+        (1000, 1 << 20, Some(10_000), Bound::Loss),
+        (1000, 8000, Some(8000), Bound::Highest),
+        (40_000, 1 << 20, Some(10_000), Bound::Loss),
+        (10_000, 10_000, Some(10_000), Bound::Highest),
+    ] {
+        let plan = Capacity { first, most, rate: PacketRate(1000.0), error: 1 };
+        let found = capacity(&mut run, &plan).unwrap();
+        assert_eq!((found.connections, found.bound), (truth, bound), "{plan:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_has() {
+    for at in 0..12 {
+        let mut device = Simulated { interrupted_at: at, ..STEADY };
+        let mut run = Run::new(&mut device);
+        assert_eq!(bisection(&mut run, &RFC_2544), Err(Stop::Interrupted));
+        assert_eq!(run.journal.len() as u64, at);
+        let search = MlrSearch { highest: PacketRate(1e6), ..MlrSearch::default() };
+        assert_eq!(goals(&mut run, &search), Err(Stop::Interrupted));
+    }
+}
+
+proptest! {
+    /// Whatever the device: no rate above what it can do at its best, every invalid trial repeated
+    /// a bounded number of times, the same seed the same result.
+    #[test]
+    fn never_more_than_the_truth(
+        seed: u64, capacity in 2e3f64..2e6, noise in 0f64..0.3, flake in 0u64..9,
+        stretch in 0u64..5, tester in 1e4f64..4e6, verify in 0u32..3,
+    ) {
+        let device = Simulated {
+            capacity, noise, flake, stretch, tester, prng: crate::Prng::new(seed), ..STEADY
+        };
+        let search = Bisection { verify, trial: SECOND, confirmation: SECOND * 2, ..RFC_2544 };
+        let (mut a, mut b) = (device.clone(), device);
+        let (mut run, mut again) = (Run::new(&mut a), Run::new(&mut b));
+        let found = bisection(&mut run, &search).unwrap();
+        prop_assert_eq!(&found, &bisection(&mut again, &search).unwrap());
+        prop_assert!(run.journal.len() < 120 * 9);
+        if let Some(rate) = found.rate {
+            prop_assert!(rate.0 <= capacity.min(tester) * 1.001 + 1.0, "{:?}", found);
+        }
+    }
+}

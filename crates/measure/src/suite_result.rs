@@ -1,0 +1,300 @@
+//! What a suite measured: the whole of a `wirespeed-test/1` file.
+//!
+//! ```text
+//!  SuiteResults ─┬ plan (its whole text), scaling, seed, environment, devices' configurations
+//!                ├ self-tests: the tester alone, at each size
+//!                └ cells: configuration × size × procedure ─┬ figures, each named by its criterion
+//!                                                           ├ points, histogram
+//!                                                           └ every trial
+//! ```
+//!
+//! Names in the file are the fields' names. Changing one is a new [`SCHEMA`]. Rates are from each
+//! sending port; the aggregate is that times [`SuiteResults::senders`].
+//!
+//! Never reads or writes a file; never rounds.
+
+use crate::procedure::frame_loss::LossPoint;
+use crate::procedure::spread::Spread;
+use crate::procedure::{TrialInput, Tried};
+use crate::result::{Environment, Latency, Limit};
+use crate::self_test::HEADROOM;
+use crate::trial::Outcome;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use wire::{BitRate, FrameLen, PacketRate};
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "wirespeed-test/1";
+
+/// A run of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SuiteResults {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What the plan is called.
+    pub name: String,
+    /// Its whole text.
+    pub plan: String,
+    /// Whether everything was run.
+    pub complete: bool,
+    /// If not: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete_because: Option<String>,
+    /// How the plan was made short; none if it was run as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<String>,
+    /// What was measured.
+    pub device: String,
+    /// How: `2 cores, real time, memory wires`, or what is simulated.
+    pub medium: String,
+    /// Whether time was simulated: then the same plan and seed give the same numbers everywhere.
+    pub virtual_time: bool,
+    /// What was sent.
+    pub traffic: String,
+    /// How many ports sent at the same time.
+    pub senders: u32,
+    /// The wire's L1 rate in 10⁶ bit/s: what 100 % is.
+    pub wire_mbps: f64,
+    /// The definition of latency used (RFC 2544 §26.2 wants it stated).
+    pub latency_definition: String,
+    /// Where and how.
+    pub environment: Environment,
+    /// The device's configurations, complete.
+    pub configurations: Vec<Configuration>,
+    /// The tester alone.
+    pub self_tests: Vec<TesterAlone>,
+    /// What was measured.
+    pub cells: Vec<Cell>,
+}
+
+/// A device's configuration: the commands (RFC 2544 §11.4 wants them reported).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// The modifier.
+    pub name: String,
+    /// The script.
+    pub script: String,
+}
+
+/// The tester without a device: its maximum offered load, its latency floor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TesterAlone {
+    /// L2 bytes with FCS.
+    pub frame_size: u32,
+    /// MOL: frames per second from each sending port.
+    pub rate: f64,
+    /// The lowest latency it sees, in nanoseconds.
+    pub latency_floor_ns: u64,
+    /// Whether it lost frames by itself.
+    pub lossy: bool,
+}
+
+/// A configuration, a size, a procedure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// See [`Configuration::name`].
+    pub configuration: String,
+    /// L2 bytes with FCS.
+    pub frame_size: u32,
+    /// `throughput`, `latency`, …
+    pub procedure: String,
+    /// What it found.
+    pub figures: Vec<Figure>,
+    /// Loss against load, if that is what it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<LossPoint>,
+    /// Latencies of every frame of its trials: nanoseconds and how many, ascending, three digits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histogram: Vec<(u64, u64)>,
+    /// What kept the first figure from being better, if it is a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<Limit>,
+    /// What else to know; why there is no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// Every trial in its order.
+    pub trials: Vec<TrialRecord>,
+}
+
+/// A number with its name, which carries its criterion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// `throughput[rfc2544 60s 0 loss]`.
+    pub name: String,
+    /// None if there is none: a remark says why.
+    pub value: Option<f64>,
+    /// `fps`, `ns`, `frames`, `%`, `s`, `/s`, `addresses`, `connections`.
+    pub unit: String,
+    /// Of the repetitions, if there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+}
+
+impl Figure {
+    /// A single value.
+    pub fn of(name: impl Into<String>, value: Option<f64>, unit: &str) -> Figure {
+        Figure { name: name.into(), value, unit: unit.to_string(), spread: None }
+    }
+
+    /// What `pick` takes of the repetitions.
+    pub fn spread(
+        name: impl Into<String>,
+        spread: Option<Spread>,
+        pick: fn(&Spread) -> f64,
+        unit: &str,
+    ) -> Figure {
+        let value = spread.as_ref().map(pick);
+        Figure { name: name.into(), value, unit: unit.to_string(), spread }
+    }
+}
+
+/// A trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// `steady`, `burst`, …
+    pub kind: String,
+    /// Frames per second from each port, intended; 0 of bursts, which go at the wire's rate.
+    pub load: f64,
+    /// Seconds, intended.
+    pub duration: f64,
+    /// Frames that were to be sent, all ports.
+    pub intended: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames that came back.
+    pub received: u64,
+    /// Of these, overtaken.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reordered: u64,
+    /// Further copies.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicate: u64,
+    /// Damaged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub corrupt: u64,
+    /// Frames that came out of ports they were not sent to.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flooded: u64,
+    /// `pass`, `fail`, or why it is invalid.
+    pub outcome: String,
+    /// Latencies, if they were looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// A time that was measured, in nanoseconds: of a recovery, a reset, a tear-down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl TrialRecord {
+    /// Of a trial that was run.
+    pub fn of(tried: &Tried) -> TrialRecord {
+        let zero = Duration::ZERO;
+        let (kind, load, duration) = match tried.input {
+            TrialInput::Steady { load, duration, .. } => ("steady", load.0, duration),
+            TrialInput::Burst { .. } => ("burst", 0.0, tried.output.trial.duration),
+            TrialInput::StepDown { high, high_for, low_for, .. } => {
+                ("step-down", high.0, high_for + low_for)
+            }
+            TrialInput::Reset { load, before, after } => ("reset", load.0, before + after),
+            TrialInput::Establish { rate, .. } => ("establish", rate.0, zero),
+            TrialInput::TearDown { .. } => ("tear-down", 0.0, zero),
+            TrialInput::Learn { rate, .. } => ("learn", rate.0, zero),
+            TrialInput::Broadcast { load, duration } => ("broadcast", load.0, duration),
+            TrialInput::Congestion { load, duration } => ("congestion", load.0, duration),
+        };
+        let output = &tried.output;
+        let counts = output.trial.counts;
+        TrialRecord {
+            kind: kind.to_string(),
+            load,
+            duration: duration.as_secs_f64(),
+            intended: counts.intended,
+            sent: counts.sent,
+            received: counts.received,
+            reordered: counts.reordered,
+            duplicate: counts.duplicate,
+            corrupt: counts.corrupt,
+            flooded: output.flooded,
+            outcome: match output.trial.outcome {
+                Outcome::Pass => "pass".to_string(),
+                Outcome::Fail { .. } => "fail".to_string(),
+                Outcome::Invalid(reason) => format!("invalid: {reason}"),
+            },
+            latency: output.latency.as_ref().and_then(Latency::of),
+            time_ns: output.time.map(|time| time.as_nanos() as u64),
+        }
+    }
+}
+
+/// A histogram's values and counts, ascending.
+pub fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+    let recorded = histogram.iter_recorded();
+    recorded.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
+}
+
+/// At least this share of the wire's frames is wire speed.
+const WIRE_SPEED: f64 = 0.999;
+
+/// What kept a rate from being higher: first the wire, then the tester.
+pub fn limit(rate: PacketRate, wire: PacketRate, mol: PacketRate, by_tester: bool) -> Limit {
+    if rate.0 >= WIRE_SPEED * wire.0 {
+        Limit::Wire
+    } else if by_tester || mol.0 < HEADROOM * rate.0 {
+        Limit::Tester
+    } else {
+        Limit::Device
+    }
+}
+
+impl SuiteResults {
+    /// The wire's highest rate of frames of a size, from each port.
+    pub fn wire_rate(&self, frame_size: u32) -> PacketRate {
+        BitRate::mbps(self.wire_mbps).max_frames(FrameLen::with_fcs(frame_size))
+    }
+
+    /// A rate of frames of a size in 10⁶ bit/s of L2, FCS included.
+    pub fn l2_mbps(rate: f64, frame_size: u32) -> f64 {
+        PacketRate(rate).l2(FrameLen::with_fcs(frame_size)).as_mbps()
+    }
+
+    /// All that cannot be: trials that received more than was sent, rates above the wire.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = vec![];
+        for cell in &self.cells {
+            let place =
+                format!("{}, {} byte, {}", cell.configuration, cell.frame_size, cell.procedure);
+            let wire = self.wire_rate(cell.frame_size).0;
+            for figure in &cell.figures {
+                let value = figure.value.unwrap_or(0.0);
+                // Goals that allow loss may be met a little above what comes through.
+                if figure.unit == "fps" && value > wire * 1.0001 {
+                    faults.push(format!(
+                        "{place}: {} {value} is above the wire's {wire}",
+                        figure.name
+                    ));
+                }
+                if !value.is_finite() {
+                    faults.push(format!("{place}: {} is not a number", figure.name));
+                }
+            }
+            for trial in &cell.trials {
+                let valid = !trial.outcome.starts_with("invalid");
+                if valid && trial.received > trial.sent {
+                    faults.push(format!("{place}: {} received of {}", trial.received, trial.sent));
+                }
+                if valid && (trial.outcome == "pass") != (trial.received == trial.sent) {
+                    faults.push(format!("{place}: {} of a trial that lost frames", trial.outcome));
+                }
+                if trial.sent > trial.intended {
+                    faults.push(format!("{place}: {} sent of {}", trial.sent, trial.intended));
+                }
+            }
+        }
+        faults
+    }
+}

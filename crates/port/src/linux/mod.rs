@@ -1,0 +1,100 @@
+//! Ports on real Linux interfaces, and the little of the system they need.
+//!
+//! ```text
+//!  Port::receive ◄── ring ◄── XDP │ AF_PACKET │ TAP ◄── interface, in some network namespace
+//!  Port::send ─────► ring ──►     │           │     ──►
+//! ```
+//!
+//! What cannot be had here is an [`Unavailable`]: what was tried, what the system said, and what to
+//! do about it.
+//!
+//! Never changes an interface's configuration behind the user's back; never leaves anything
+//! attached when the process is gone, however it went.
+
+// A network namespace, and what is run in it.
+pub mod namespace;
+// BPF programs: written, loaded, attached, run.
+pub mod bpf;
+// What an interface is: its driver, queues, offloads.
+pub mod interface;
+// An interface that takes frames for any address.
+pub mod promiscuous;
+// What netlink sockets need beyond safe crates.
+pub mod netlink;
+
+// Ports by AF_XDP: the driver's frames in our memory.
+pub mod xdp;
+
+// What the kernel says in front of a frame: virtio's header.
+mod vnet;
+// What the kernel counts as lost.
+mod losses;
+// AF_PACKET: a copy of what the kernel sees on any interface.
+pub mod packet;
+// TAP: an interface of our own, whose other end is the kernel.
+pub mod tap;
+
+pub use namespace::Namespace;
+
+use crate::PortCounters;
+use std::fmt;
+use std::io;
+
+/// Something of the system's that cannot be had, in one sentence with the remedy.
+#[derive(Debug)]
+pub struct Unavailable {
+    /// What was tried: "attach an XDP program to eth1".
+    pub tried: String,
+    /// What the system said.
+    pub error: io::Error,
+    /// What to do about it, if anything is known to help: "run as root".
+    pub remedy: Option<String>,
+}
+
+impl Unavailable {
+    /// What the last system call of this thread said about what was `tried`.
+    pub fn last(tried: impl Into<String>) -> Unavailable {
+        Unavailable::because(tried, io::Error::last_os_error())
+    }
+
+    /// With the remedy that always helps against a lack of rights.
+    pub fn because(tried: impl Into<String>, error: io::Error) -> Unavailable {
+        let remedy = match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => Some("run as root".to_string()),
+            _ => None,
+        };
+        Unavailable { tried: tried.into(), error, remedy }
+    }
+
+    /// The same with another remedy.
+    #[must_use]
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Unavailable {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
+/// The counters of several queues together.
+fn sum(counters: impl Iterator<Item = PortCounters>) -> PortCounters {
+    counters.fold(PortCounters::default(), |sum, one| PortCounters {
+        rx_packet: sum.rx_packet + one.rx_packet,
+        rx_byte: sum.rx_byte + one.rx_byte,
+        rx_drop: sum.rx_drop + one.rx_drop,
+        tx_packet: sum.tx_packet + one.tx_packet,
+        tx_byte: sum.tx_byte + one.tx_byte,
+        tx_drop: sum.tx_drop + one.tx_drop,
+    })
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {}: {}", self.tried, self.error)?;
+        self.remedy.as_ref().map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
+    }
+}
+
+impl std::error::Error for Unavailable {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}

@@ -1,0 +1,208 @@
+//! AF_PACKET: a copy of what the kernel sees on an interface, any interface.
+//!
+//! ```text
+//!  interface ─► kernel ─┬─► its own stack (addresses, bridges …)
+//!      ▲                └─► [ flow hash ] ─► ring of socket 0 … n ─► a slot of the slab ─► receive
+//!      └──── (no qdisc) ◄── sendmmsg ◄──── send
+//! ```
+//!
+//! Frames are **copied** to us: the kernel's own stack sees them as well, and may answer or forward
+//! them. Give the interface no addresses (`ip address flush dev eth1`,
+//! `sysctl net.ipv6.conf.eth1.disable_ipv6=1`), and put it into no bridge; then the kernel has
+//! nothing to say there. Nothing is installed for this, and nothing has to be taken away after a
+//! crash: the interface is as it was. ([XDP](super::xdp) takes frames before the kernel sees them.)
+//!
+//! The interface is in promiscuous mode as long as the port lives. Our own frames do not come back.
+//! A VLAN tag that the kernel took out is put in again. Several sockets share an interface by the
+//! hash of the flow, so that flows stay in order; [`PacketPort::queues`] makes a port of each.
+//!
+//! Checksums and segments that the kernel leaves to others (veth, virtio; GRO on any card) are done
+//! when frames are received, or with [`Options::offload`] are handed on as
+//! [notes](wire::Offload): fewer, longer frames, but off FastPath.
+//!
+//! What found the ring full (`PACKET_STATISTICS`) is `rx_drop`, as are frames that were cut off or
+//! contradict themselves; what the driver did not take is `tx_drop`. When the interface was down and
+//! is up again the port goes on; when it was deleted [`is_gone`](PacketPort::is_gone) says so.
+//!
+//! # Why TPACKET_V2
+//!
+//! TPACKET_V3 hands over *blocks*, when they are full or when a timer of at least a millisecond runs
+//! out: a lone frame waits that long at every port. That suits captures; a router wants it now, so
+//! (as DPDK's driver does) the ring has a place for each frame.
+//!
+//! Missing: **TPACKET_V3** for who wants throughput only, **`PACKET_TX_RING`** (frames go by
+//! `sendmmsg`; which is faster was not measured), **fan-out by card queue**.
+
+// One socket of an interface.
+mod queue;
+// The ring it shares with the kernel.
+mod ring;
+// System calls.
+mod socket;
+
+use super::Unavailable;
+use super::interface::Interface;
+use crate::{Batch, Capabilities, Offloads, Pool, Port, PortCounters, Slab};
+use queue::Queue;
+use socket::Socket;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use wire::Moment;
+
+/// What is asked of an AF_PACKET port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How many sockets share what comes in.
+    pub queues: u32,
+    /// About how many frames wait in the ring of each.
+    pub ring: u32,
+    /// What is left to do to frames is handed on, and taken.
+    pub offload: bool,
+}
+
+impl Default for Options {
+    /// One socket, 4096 frames, frames that are what they seem.
+    fn default() -> Options {
+        Options { queues: 1, ring: 4096, offload: false }
+    }
+}
+
+/// An interface by AF_PACKET, or some of its sockets.
+pub struct PacketPort {
+    /// Never empty. It sends by the first.
+    queues: Vec<Queue>,
+    /// The one that is asked first next time.
+    turn: usize,
+    capabilities: Capabilities,
+    interface: Arc<Interface>,
+}
+
+/// The most sockets: those the kernel lets into a group.
+const MAX_QUEUES: u32 = 256;
+/// The most frames in a ring.
+const MAX_RING: u32 = 1 << 16;
+
+impl PacketPort {
+    /// The interface of this name in the calling thread's network namespace; the port can then be
+    /// used by any thread.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: no such interface, no Ethernet, no rights, no memory for the ring.
+    pub fn open(
+        interface: &str,
+        slab: &Slab,
+        options: &Options,
+    ) -> Result<PacketPort, Unavailable> {
+        let tried = || format!("open {interface} by AF_PACKET");
+        let because = |error: io::Error| {
+            let remedy = match error.raw_os_error() {
+                Some(libc::ENOMEM | libc::ENOBUFS) => Some("ask for a smaller ring"),
+                Some(libc::EAFNOSUPPORT) => Some("load the module: `modprobe af_packet`"),
+                _ => None,
+            };
+            let unavailable = Unavailable::because(tried(), error);
+            match remedy {
+                Some(remedy) => unavailable.remedy(remedy),
+                None => unavailable,
+            }
+        };
+        let wrong = |what| because(io::Error::new(io::ErrorKind::InvalidInput, what));
+        if !(1..=MAX_QUEUES).contains(&options.queues) || !(1..=MAX_RING).contains(&options.ring) {
+            return Err(wrong("1 to 256 queues, rings of 1 to 65,536 frames"));
+        }
+        let facts = Interface::of(interface)?;
+        if facts.mac.is_none() {
+            return Err(wrong("it is no Ethernet interface"));
+        }
+        // A tag is put in again beside the place, in the slot.
+        let longest = (facts.mtu as usize + 14).min(super::vnet::LONGEST);
+        let mut queues: Vec<Queue> = Vec::new();
+        let mut group = None;
+        for _ in 0..options.queues {
+            let (socket, mut ring) =
+                Socket::open(facts.index, longest, options.ring, !options.offload)
+                    .map_err(because)?;
+            match group {
+                _ if options.queues == 1 => {}
+                None => group = Some(socket.begin_group().map_err(because)?),
+                Some(group) => {
+                    socket.join_group(group).map_err(because)?;
+                    // What came before it had joined, the others have as well.
+                    while let Some(received) = ring.peek() {
+                        if received.copied {
+                            let _ = socket.read_long([&mut [], &mut []]);
+                        }
+                        ring.done();
+                    }
+                }
+            }
+            queues.push(Queue::new(socket, ring, options.offload));
+        }
+        let all = Offloads { checksum: true, tcp: true, udp: true };
+        let capabilities = Capabilities {
+            fast_path_rx: !options.offload,
+            fast_path_tx: true,
+            max_frame: slab.slots().max_frame() as u16,
+            offload: if options.offload { all } else { Offloads::NONE },
+        };
+        Ok(PacketPort { queues, turn: 0, capabilities, interface: Arc::new(facts) })
+    }
+
+    /// A port for each socket, for as many workers.
+    pub fn queues(self) -> Vec<PacketPort> {
+        let PacketPort { queues, capabilities, interface, .. } = self;
+        let port = |queue| {
+            let interface = Arc::clone(&interface);
+            PacketPort { queues: vec![queue], turn: 0, capabilities, interface }
+        };
+        queues.into_iter().map(port).collect()
+    }
+
+    /// What the interface was when it was opened.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Whether the interface was deleted, and the port is of no use any more.
+    pub fn is_gone(&self) -> bool {
+        self.queues[0].socket().is_gone()
+    }
+}
+
+impl Port for PacketPort {
+    #[inline]
+    fn receive(&mut self, _now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
+        let n = self.queues.len();
+        let mut received = 0;
+        for _ in 0..n {
+            received += self.queues[self.turn].receive(pool, batch);
+            self.turn = if self.turn + 1 == n { 0 } else { self.turn + 1 };
+            if batch.room() == 0 {
+                break;
+            }
+        }
+        received
+    }
+
+    #[inline]
+    fn send(&mut self, _now: Moment, pool: &mut Pool, batch: &mut Batch) {
+        self.queues[0].send(pool, batch);
+    }
+
+    fn counters(&self) -> PortCounters {
+        super::sum(self.queues.iter().map(Queue::counters))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.queues.iter().map(|queue| queue.socket().as_fd()).collect()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.is_gone().then(|| format!("the interface {} is gone", self.interface.name))
+    }
+}

@@ -1,0 +1,217 @@
+//! One socket of an interface: frames out of its ring, and into the kernel.
+
+use super::ring::Ring;
+use super::socket::{BURST, Socket};
+use crate::linux::vnet::{self, Header};
+use crate::{Batch, Frame, Pool, PortCounters};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use wire::segment;
+
+/// A socket with its ring.
+pub(super) struct Queue {
+    socket: Socket,
+    ring: Ring,
+    /// Notes are handed on; else what they say is done at once.
+    offload: bool,
+    /// Segments that found no room in a batch.
+    waiting: VecDeque<Frame>,
+    /// A frame too long for a slot.
+    long: Vec<u8>,
+    counters: PortCounters,
+    /// What the kernel has told of frames that found the ring full: it tells once.
+    dropped: Cell<u64>,
+}
+
+impl Queue {
+    pub(super) fn new(socket: Socket, ring: Ring, offload: bool) -> Queue {
+        let (waiting, counters) = (VecDeque::new(), PortCounters::default());
+        let (long, dropped) = (vec![0; vnet::LONGEST], Cell::new(0));
+        Queue { socket, ring, offload, waiting, long, counters, dropped }
+    }
+
+    pub(super) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    pub(super) fn counters(&self) -> PortCounters {
+        self.dropped.set(self.dropped.get() + self.socket.dropped());
+        PortCounters { rx_drop: self.counters.rx_drop + self.dropped.get(), ..self.counters }
+    }
+
+    #[inline]
+    pub(super) fn receive(&mut self, pool: &mut Pool, batch: &mut Batch) -> usize {
+        let before = batch.len();
+        while batch.room() > 0 {
+            let frame = match self.waiting.pop_front() {
+                Some(frame) => frame,
+                None => match self.take(pool) {
+                    Taken::Frame(frame) => frame,
+                    Taken::Lost(n) => {
+                        self.counters.rx_drop += n;
+                        continue;
+                    }
+                    Taken::Nothing => break,
+                },
+            };
+            self.counters.rx_packet += 1;
+            self.counters.rx_byte += frame.len() as u64;
+            batch.push(frame);
+        }
+        batch.len() - before
+    }
+
+    #[inline]
+    fn take(&mut self, pool: &mut Pool) -> Taken {
+        let Some(received) = self.ring.peek() else { return Taken::Nothing };
+        if received.outgoing {
+            self.ring.done();
+            return Taken::Lost(0);
+        }
+        let tag_len = if received.tag.is_some() { 4 } else { 0 };
+        let mut header = received.header;
+        header.start = header.start.saturating_add(tag_len as u16);
+        if received.bytes.len() < received.len {
+            return self.take_long(pool, header);
+        }
+        // Without a slot the frame stays where it is; when the ring is full, the kernel counts.
+        let Some(mut frame) = pool.alloc(0) else { return Taken::Nothing };
+        if !pool.slab().set_len(&mut frame, received.len + tag_len) {
+            pool.free(frame);
+            return self.take_too_long(pool, header);
+        }
+        let bytes = pool.slab().bytes_mut(&mut frame);
+        match received.tag {
+            None => bytes.copy_from_slice(received.bytes),
+            Some(tag) => {
+                let (addresses, rest) = received.bytes.split_at(received.len.min(12));
+                bytes[..addresses.len()].copy_from_slice(addresses);
+                bytes[addresses.len()..][..2].copy_from_slice(&tag.tpid.to_be_bytes());
+                bytes[addresses.len() + 2..][..2].copy_from_slice(&tag.tci.0.to_be_bytes());
+                bytes[addresses.len() + 4..].copy_from_slice(rest);
+            }
+        }
+        self.ring.done();
+        self.finish(pool, frame, header)
+    }
+
+    /// A frame longer than its place in the ring: all of it waits in the socket, if there was room.
+    #[cold]
+    fn take_long(&mut self, pool: &mut Pool, header: Header) -> Taken {
+        let Some(received) = self.ring.peek() else { return Taken::Nothing };
+        let (copied, tag) = (received.copied, received.tag);
+        if !copied {
+            self.ring.done();
+            return Taken::Lost(1);
+        }
+        let Some(mut frame) = vnet::empty(pool) else { return Taken::Nothing };
+        self.ring.done();
+        let room = frame.len();
+        let tag_len = if tag.is_some() { 4 } else { 0 };
+        let read = {
+            let slot = pool.slab().bytes_mut(&mut frame);
+            // Room for the tag is left in front, and filled when the addresses are there.
+            let beyond = &mut self.long[room..];
+            self.socket.read_long([&mut slot[tag_len..], beyond])
+        };
+        let len = match read {
+            Ok(len) => len + tag_len,
+            Err(_) => {
+                pool.free(frame);
+                return Taken::Lost(1);
+            }
+        };
+        if let Some(tag) = tag {
+            let slot = pool.slab().bytes_mut(&mut frame);
+            slot.copy_within(4..16, 0);
+            slot[12..14].copy_from_slice(&tag.tpid.to_be_bytes());
+            slot[14..16].copy_from_slice(&tag.tci.0.to_be_bytes());
+        }
+        if len <= room {
+            frame.truncate(len);
+            return self.finish(pool, frame, header);
+        }
+        self.long[..room].copy_from_slice(pool.slab().bytes(&frame));
+        pool.free(frame);
+        Taken::Lost(vnet::cut(&mut self.long[..len], header, pool, &mut self.waiting))
+    }
+
+    /// A frame that fits its place in the ring, but no slot: a super-frame is cut.
+    #[cold]
+    fn take_too_long(&mut self, pool: &mut Pool, header: Header) -> Taken {
+        let Some(received) = self.ring.peek() else { return Taken::Nothing };
+        let len = received.bytes.len();
+        // (With a tag as well it is too rare to be worth the code: lost, and counted.)
+        let plain = received.tag.is_none();
+        self.long[..len].copy_from_slice(received.bytes);
+        self.ring.done();
+        let bytes = &mut self.long[..len];
+        Taken::Lost(if plain { vnet::cut(bytes, header, pool, &mut self.waiting) } else { 1 })
+    }
+
+    /// Notes on the frame what is left to do, or does it.
+    #[inline]
+    fn finish(&mut self, pool: &mut Pool, mut frame: Frame, header: Header) -> Taken {
+        if !vnet::note(pool, &mut frame, header) {
+            pool.free(frame);
+            return Taken::Lost(1);
+        }
+        if self.offload || !frame.has_offload() {
+            return Taken::Frame(frame);
+        }
+        let Some(offload) = pool.slab().offload(&frame) else { return Taken::Frame(frame) };
+        if offload.segment == 0 {
+            frame.clear_offload();
+            segment::complete(pool.slab().bytes_mut(&mut frame), offload);
+            return Taken::Frame(frame);
+        }
+        let len = frame.len();
+        self.long[..len].copy_from_slice(pool.slab().bytes(&frame));
+        pool.free(frame);
+        Taken::Lost(vnet::cut(&mut self.long[..len], header, pool, &mut self.waiting))
+    }
+
+    #[inline]
+    pub(super) fn send(&mut self, pool: &mut Pool, batch: &mut Batch) {
+        let slab = pool.slab();
+        let mut headers = [[0; vnet::LEN]; BURST];
+        let mut frames: [&[u8]; BURST] = [&[]; BURST];
+        for ((frame, header), bytes) in batch.as_slice().iter().zip(&mut headers).zip(&mut frames) {
+            *bytes = slab.bytes(frame);
+            if let Some(offload) = slab.offload(frame) {
+                *header = Header::of(bytes, Some(offload)).to_bytes();
+            }
+        }
+        let (n, mut at, mut told) = (batch.len(), 0, false);
+        while at < n {
+            let sent = match self.socket.send(&headers[at..n], &frames[at..n]) {
+                Ok(sent @ 1..) => sent,
+                // A socket tells once that its interface was down, though it may be up again.
+                Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) && !told => {
+                    told = true;
+                    continue;
+                }
+                // The one whose turn it is does not go: the driver is full, it is too long, the
+                // interface is down. Wires drop.
+                Ok(0) | Err(_) => {
+                    self.counters.tx_drop += 1;
+                    at += 1;
+                    continue;
+                }
+            };
+            self.counters.tx_packet += sent as u64;
+            self.counters.tx_byte +=
+                frames[at..at + sent].iter().map(|f| f.len() as u64).sum::<u64>();
+            at += sent;
+        }
+        batch.free_all(pool);
+    }
+}
+
+/// What came of looking into the ring.
+enum Taken {
+    Frame(Frame),
+    /// So many frames were lost (none, if it was nobody's, or its segments wait).
+    Lost(u64),
+    Nothing,
+}

@@ -1,0 +1,67 @@
+//! Namespaces with a veth pair between them, for tests of ports on real interfaces.
+//!
+//! ```text
+//! namespace a: veth `va` ════ veth `vb`: namespace b
+//! ```
+//!
+//! Offloads that fake checksums or make super-frames are off at both ends. Nothing is left behind:
+//! the namespaces have no names, and end with the test's process.
+
+#![allow(dead_code)] // not every test uses all of it
+
+use port::linux::Namespace;
+use std::process::Command;
+
+/// A veth pair, an end in each of two new namespaces, up.
+pub(crate) struct Veth {
+    /// Where the interface `va` is.
+    pub(crate) a: Namespace,
+    /// Where the interface `vb` is.
+    pub(crate) b: Namespace,
+}
+
+impl Veth {
+    /// A pair with one queue; `None`, said on standard error, where there are no rights for it
+    /// (except when `CI` is set: then it panics).
+    pub(crate) fn new() -> Option<Veth> {
+        Veth::with("numrxqueues 1 numtxqueues 1")
+    }
+
+    /// The same with these words for `ip link add`, on both ends.
+    pub(crate) fn with(words: &str) -> Option<Veth> {
+        let (a, b) = match (Namespace::new(), Namespace::new()) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(unavailable), _) | (_, Err(unavailable)) => {
+                assert!(std::env::var_os("CI").is_none(), "{unavailable}");
+                eprintln!("skipped: {unavailable}");
+                return None;
+            }
+        };
+        let there = b.path();
+        let pair = format!(
+            "ip link add name va {words} type veth peer name vb {words} netns {}",
+            there.display()
+        );
+        sh(&a, &pair);
+        for (namespace, name) in [(&a, "va"), (&b, "vb")] {
+            sh(namespace, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
+            sh(namespace, &format!("ethtool -K {name} tx off tso off gso off gro off"));
+            sh(namespace, &format!("ip link set lo up; ip link set {name} up"));
+        }
+        Some(Veth { a, b })
+    }
+}
+
+/// Runs a shell's words in a namespace and returns what they print.
+///
+/// # Panics
+/// If they fail.
+pub(crate) fn sh(namespace: &Namespace, words: &str) -> String {
+    let mut command = Command::new("sh");
+    command.args(["-c", words]);
+    let output = namespace.output(command).unwrap_or_else(|error| panic!("{words}: {error}"));
+    let [out, err] =
+        [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
+    assert!(output.status.success(), "{words}: {}\n{out}{err}", output.status);
+    out
+}

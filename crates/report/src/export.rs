@@ -1,0 +1,128 @@
+//! Results for other programs: CSV, and Markdown for whoever writes about them.
+//!
+//! ```text
+//! device,mode,configuration,frame_size_l2_fcs,cores,…,pps,l1_mbps,l2_mbps,l3_mbps,…
+//! ```
+//!
+//! A line for each row, nothing rounded in CSV; column names carry unit and layer.
+
+use crate::number::thousands;
+use crate::table::{label, mark};
+use measure::{Results, Row};
+use std::fmt::Write;
+
+/// A column of the CSV: its name, and how a row has it.
+type Column = (&'static str, fn(&Row) -> String);
+
+const COLUMNS: [Column; 27] = [
+    ("device", |row| row.device.clone()),
+    ("mode", |row| row.mode.to_string().to_lowercase()),
+    ("configuration", |row| row.configuration.clone()),
+    ("frame_size_l2_with_fcs", |row| row.frame_size.to_string()),
+    ("cores", |row| row.cores.to_string()),
+    ("wire", |row| row.medium.wire.clone()),
+    ("generator", |row| row.medium.generator.clone()),
+    ("receiver", |row| row.medium.receiver.clone()),
+    ("offered_frames", |row| row.offered.to_string()),
+    ("sent_frames", |row| row.sent.to_string()),
+    ("forwarded_frames", |row| row.forwarded.to_string()),
+    ("lost_frames", |row| row.lost.to_string()),
+    ("duration_s", |row| row.duration.to_string()),
+    ("pps", |row| row.pps.to_string()),
+    ("l1_mbps", |row| row.l1_mbps.to_string()),
+    ("l2_mbps", |row| row.l2_mbps.to_string()),
+    ("l3_mbps", |row| row.l3_mbps.to_string()),
+    ("router_ns_per_packet", |row| optional(row.router_ns_per_packet)),
+    ("fast_path_share", |row| optional(row.fast_path_share)),
+    ("no_drop_pps", |row| optional(row.no_drop)),
+    ("tester_pps", |row| optional(row.tester_pps)),
+    ("latency_min_ns", |row| optional(row.latency.map(|latency| latency.min_ns))),
+    ("latency_p50_ns", |row| optional(row.latency.map(|latency| latency.p50_ns))),
+    ("latency_p999_ns", |row| optional(row.latency.map(|latency| latency.p999_ns))),
+    ("verdict", |row| format!("{:?}", row.verdict).to_lowercase()),
+    ("limited_by", |row| format!("{:?}", row.limited_by).to_lowercase()),
+    ("remark", |row| row.remark.clone().unwrap_or_default()),
+];
+
+fn optional<T: ToString>(value: Option<T>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// All rows as CSV (RFC 4180), with a header.
+pub fn csv(results: &Results) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Into memory nothing fails.
+    let _ = writer.write_record(COLUMNS.iter().map(|(name, _)| *name));
+    for row in &results.rows {
+        let _ = writer.write_record(COLUMNS.iter().map(|(_, of)| of(row)));
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// All rows as a Markdown table, with where and how they were measured.
+pub fn markdown(results: &Results) -> String {
+    let mut out = String::from(
+        "| device | mode | configuration | frame (L2 with FCS) | cores | kpps | Mbps (L2) | limited by |\n\
+         | --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n",
+    );
+    for row in &results.rows {
+        let mark = mark(row).trim();
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {}{mark} | {} | {:?} |",
+            escaped(&row.device),
+            row.mode,
+            escaped(&label(row.mode, &row.configuration)),
+            row.frame_size,
+            row.cores,
+            thousands(row.kpps),
+            thousands(row.l2_mbps),
+            row.limited_by,
+        );
+    }
+    let environment = &results.environment;
+    let _ = writeln!(
+        out,
+        "\n{}, {} cores, {}; commit {}, {}; `{}`",
+        escaped(&environment.cpu),
+        environment.cores,
+        escaped(&environment.kernel),
+        environment.commit,
+        environment.timestamp,
+        environment.command.replace('`', "'"),
+    );
+    out
+}
+
+/// A table's cell ends at a bar.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The committed run of version 1: what is read is what is written out.
+    #[test]
+    fn every_row_of_a_run_is_there() {
+        let text = include_str!("../../../results/2026-11-20-epyc-1-core.json");
+        let results = crate::read(text).unwrap();
+        let csv = csv(&results);
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), results.rows.len());
+        let column = |name: &str| COLUMNS.iter().position(|(column, _)| *column == name).unwrap();
+        for (record, row) in rows.iter().zip(&results.rows) {
+            assert_eq!(record[column("pps")].parse(), Ok(row.pps));
+            assert_eq!(record[column("lost_frames")].parse(), Ok(row.lost));
+            assert_eq!(record[column("configuration")], row.configuration);
+        }
+        let markdown = markdown(&results);
+        assert_eq!(markdown.lines().count(), results.rows.len() + 4, "{markdown}");
+        assert!(markdown.contains("| Routing | none (fast path) | 64 | 1 |"), "{markdown}");
+        let bars = |line: &str| line.matches('|').count();
+        assert!(markdown.lines().take(results.rows.len() + 2).all(|line| bars(line) == 9));
+    }
+}

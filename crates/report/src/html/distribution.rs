@@ -1,0 +1,138 @@
+//! Distributions as SVG: how many frames took how long, one strip above the other.
+//!
+//! ```text
+//!    64 byte  ▁▁█▇▂▁▁▁▁▁▁▂▁        each strip is as high as its commonest time;
+//!   512 byte  ▁▁▁▁█▅▁▁▁▁▁▁▁▂       the ticks are its median and 99.9th percentile
+//!             └──┴──┴──┴──┴──  time, each step ten times the last
+//! ```
+//!
+//! Heights are logarithmic: one frame in a million that was late is the one that matters, and on a
+//! linear scale it has no height.
+
+use super::chart::escape;
+use crate::suite::{at_quantile, time};
+use std::fmt::Write;
+
+/// A strip.
+pub(super) struct Strip<'a> {
+    pub(super) name: String,
+    /// Nanoseconds and how many frames, ascending.
+    pub(super) buckets: &'a [(u64, u64)],
+}
+
+const WIDTH: f64 = 860.0;
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 610.0;
+const TOP: f64 = 46.0;
+/// A strip and the room above it.
+const STRIP: f64 = 50.0;
+const HIGH: f64 = 38.0;
+/// Columns of a strip.
+const COLUMNS: usize = 133;
+
+/// The drawing; empty if there is nothing to draw.
+pub(super) fn svg(title: &str, strips: &[Strip<'_>]) -> String {
+    let all = strips.iter().flat_map(|strip| strip.buckets.iter().map(|(ns, _)| *ns));
+    let (Some(least), Some(most)) = (all.clone().min(), all.max()) else { return String::new() };
+    let low = (least.max(1) as f64).log10().floor();
+    let high = (most.max(1) as f64).log10().ceil().max(low + 1.0);
+    let at = |ns: u64| ((ns.max(1) as f64).log10() - low) / (high - low);
+    let x = |ns: u64| LEFT + at(ns).clamp(0.0, 1.0) * (RIGHT - LEFT);
+    let bottom = TOP + STRIP * strips.len() as f64;
+    let height = bottom + 56.0;
+    let title = escape(title);
+    let mut out = format!(
+        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+         aria-label=\"{title}\">\n<text class=\"title\" x=\"0\" y=\"16\">{title}</text>\n\
+         <text class=\"axis\" x=\"0\" y=\"34\">frames, each step of height ten times as many</text>\n"
+    );
+    for power in low as i32..=high as i32 {
+        let ns = 10f64.powi(power);
+        let _ = writeln!(
+            out,
+            "<path class=\"grid\" d=\"M{x:.1} {TOP}V{bottom}\"/><text class=\"tick\" x=\"{x:.1}\" \
+             y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
+            bottom + 20.0,
+            round(ns),
+            x = x(ns as u64),
+        );
+    }
+    for (n, strip) in strips.iter().enumerate() {
+        let foot = TOP + STRIP * (n + 1) as f64;
+        let mut columns = [0u64; COLUMNS];
+        for &(ns, frames) in strip.buckets {
+            let column = (at(ns) * COLUMNS as f64) as usize;
+            columns[column.min(COLUMNS - 1)] += frames;
+        }
+        let tallest = columns.iter().copied().max().unwrap_or(1).max(2) as f64;
+        let step = (RIGHT - LEFT) / COLUMNS as f64;
+        let mut path = format!("M{LEFT:.1} {foot:.1}");
+        for (i, &frames) in columns.iter().enumerate() {
+            // One frame has a height, none has none.
+            let tall = ((frames as f64 + 1.0).ln() / (tallest + 1.0).ln()) * HIGH;
+            let _ = write!(path, "V{:.1}H{:.1}", foot - tall, LEFT + step * (i + 1) as f64);
+        }
+        let class = n % 7;
+        let _ = writeln!(
+            out,
+            "<path class=\"area c{class}\" d=\"{path}V{foot:.1}Z\"/>\
+             <text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            LEFT - 8.0,
+            foot - 4.0,
+            escape(&strip.name)
+        );
+        let quantile = |share| at_quantile(strip.buckets, share).unwrap_or(0);
+        let (median, worst) = (quantile(0.5), quantile(0.999));
+        for ns in [median, worst] {
+            let (x, head) = (x(ns), foot - HIGH - 4.0);
+            let _ = writeln!(out, "<path class=\"mark\" d=\"M{x:.1} {head:.1}V{foot:.1}\"/>");
+        }
+        let _ = writeln!(
+            out,
+            "<text class=\"tick\" x=\"{x:.0}\" y=\"{:.1}\">median {}</text><text class=\"tick\" \
+             x=\"{x:.0}\" y=\"{:.1}\">99.9 % within {}</text>",
+            foot - 20.0,
+            time(median as f64),
+            foot - 4.0,
+            time(worst as f64),
+            x = RIGHT + 8.0,
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">latency</text>",
+        (LEFT + RIGHT) / 2.0,
+        bottom + 42.0
+    );
+    out + "</svg>\n"
+}
+
+/// A power of ten of nanoseconds.
+fn round(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns} ns"),
+        ns if ns < 1e6 => format!("{} µs", ns / 1e3),
+        ns if ns < 1e9 => format!("{} ms", ns / 1e6),
+        ns => format!("{} s", ns / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_drawn_is_markup(
+            name in ".{0,20}",
+            buckets in prop::collection::vec((any::<u64>(), 0u64..1 << 40), 0..20),
+        ) {
+            let mut buckets = buckets;
+            buckets.sort_unstable();
+            let svg = svg(&name, &[Strip { name: name.clone(), buckets: &buckets }]);
+            prop_assert_eq!(svg.matches('<').count(), svg.matches('>').count());
+            prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A stored run of the first version: read, written again, drawn.
+
+use super::*;
+
+const STORED: &str = include_str!("../../data/test-1.json");
+
+#[test]
+fn the_stored_file_is_read_and_written_again() {
+    let results = read(STORED).unwrap();
+    assert!(results.complete && results.virtual_time);
+    assert_eq!(results.faults(), [""; 0]);
+    assert_eq!(write(&results).unwrap(), STORED);
+    assert!(is_suite(STORED) && !is_suite("{}") && !is_suite(""));
+}
+
+#[test]
+fn refused() {
+    let other = STORED.replacen("wirespeed-test/1", "wirespeed-test/9", 1);
+    assert_eq!(read(&other), Err(ReadError::OtherSchema("wirespeed-test/9".to_string())));
+    let damaged = STORED.replacen("\"frame_size\"", "\"frame\"", 1);
+    assert!(matches!(read(&damaged), Err(ReadError::Malformed(_))));
+    let mut results = read(STORED).unwrap();
+    results.cells[0].figures[0].value = Some(f64::NAN);
+    assert!(write(&results).unwrap_err().contains("is not a number"));
+}
+
+#[test]
+fn what_cannot_be_is_found() {
+    let mut results = read(STORED).unwrap();
+    results.cells[0].figures[0].value = Some(1e12);
+    results.cells[1].trials[0].received = u64::MAX;
+    let faults = results.faults().join("\n");
+    assert!(faults.contains("is above the wire's"), "{faults}");
+    assert!(faults.contains("received of"), "{faults}");
+}
+
+/// Text and page say every figure, and what must not be overlooked.
+#[test]
+fn tables_and_page() {
+    let mut results = read(STORED).unwrap();
+    let (text, page) = (render(&results), crate::html::suite_page(&results));
+    for cell in &results.cells {
+        for one in cell.figures.iter().filter(|one| one.value.is_some()) {
+            assert!(text.contains(&figure(one)), "{} {}", one.name, figure(one));
+            assert!(page.contains(&figure(one)), "{} {}", one.name, figure(one));
+        }
+    }
+    assert!(
+        text.contains("SHORTENED") && page.contains("Shortened.") && page.contains("Virtual time.")
+    );
+    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    for forbidden in ["http://", "https://", "<script", "NaN", "inf "] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    results.complete = false;
+    results.incomplete_because = Some("<interrupted>".to_string());
+    assert!(render(&results).contains("INCOMPLETE: <interrupted>"));
+    assert!(crate::html::suite_page(&results).contains("&lt;interrupted&gt;"));
+    results.cells.clear();
+    results.self_tests.clear();
+    assert!(render(&results).ends_with('\n') && !crate::html::suite_page(&results).is_empty());
+}
+
+#[test]
+fn units() {
+    let shown = |value: f64, unit: &str| figure(&Figure::of("x", Some(value), unit));
+    for (value, unit, expected) in [
+        (1_488_095.2, "fps", "1,488,095 fps"),
+        (950.0, "ns", "950 ns"),
+        (12_345.0, "ns", "12.3 µs"),
+        (12_345_678.0, "ns", "12.35 ms"),
+        (5e10, "ns", "50.0 s"),
+        (0.5, "%", "0.500%"),
+        (8000.0, "/s", "8,000/s"),
+        (12.5, "frames", "12.5 frames"),
+    ] {
+        assert_eq!(shown(value, unit), expected);
+    }
+    assert_eq!(figure(&Figure::of("x", None, "ns")), "-");
+    assert_eq!(at_quantile(&[(10, 1), (20, 98), (30, 1)], 0.5), Some(20));
+    assert_eq!((at_quantile(&[], 0.5), at_quantile(&[(7, 1)], 0.0)), (None, Some(7)));
+}

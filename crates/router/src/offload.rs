@@ -1,0 +1,93 @@
+//! Frames that are not finished: what their sender left to others is done where they leave.
+//!
+//! ```text
+//! port ─► slow path, one packet, whatever its length ─► physical out ─┬─► as it is, to a port that can
+//!         MTU: a segment's length. Checksum: right.                   └─► completed, or cut: `finish`
+//!         Queues: bytes as they will be on the wire.
+//! ```
+//!
+//! A super-frame is one packet for rules, connections and counters, as for Linux's; cut here, its
+//! segments are counted where they leave. The sniffer shows it as it passes, its checksum not
+//! written yet, as tcpdump does. Translation needs not know: the checksum is begun afresh at the end.
+//!
+//! Such frames never take the fast path (`fast`), which reads lengths and checksums as they stand.
+//!
+//! Missing: **IPv6** is cut and completed here, but only bridged.
+
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::packet::Packet;
+use crate::router::Router;
+use port::Frame;
+use wire::segment::{self, Large};
+
+impl Router {
+    /// The super-frame that a frame is, if it is one.
+    #[inline]
+    fn large<'a>(&'a self, frame: &'a Frame) -> Option<Large<'a>> {
+        if !frame.has_offload() {
+            return None;
+        }
+        Large::new(self.slab.bytes(frame), self.slab.offload(frame)?)
+    }
+
+    /// The IP length that an MTU is compared with: the longest segment's, of a super-frame.
+    #[inline]
+    pub(crate) fn segment_len(&self, frame: &Frame) -> Option<usize> {
+        self.large(frame).map(|large| large.ip_len())
+    }
+
+    /// What a packet costs in a queue: its IP length, and 14 for Ethernet; for a super-frame that of
+    /// all segments.
+    #[inline]
+    pub(crate) fn queue_len(&self, p: &Packet) -> u32 {
+        match self.large(&p.frame) {
+            None => u32::from(p.ip_len) + 14,
+            Some(large) => (large.ip_bytes() + 14 * large.len()) as u32,
+        }
+    }
+
+    /// Puts a frame that is not finished in its port's outbox: as it is, if the port does the rest.
+    #[cold]
+    pub(crate) fn transmit_unfinished(&mut self, to: InterfaceId, mut frame: Frame, fast: bool) {
+        let takes = self.program.ways_out[to.index()].offload;
+        if let Some(offload) = self.slab.offload(&frame).filter(|&offload| takes.take(offload)) {
+            segment::prepare(self.slab.bytes_mut(&mut frame), offload);
+            return self.transmit(to, frame, fast);
+        }
+        let mut segments = std::mem::take(&mut self.segments);
+        self.finish(frame, &mut segments);
+        for frame in segments.drain(..) {
+            self.transmit(to, frame, fast);
+        }
+        self.segments = segments;
+    }
+
+    /// Does what is left to do: what comes of the frame is added to `out`.
+    pub(crate) fn finish(&mut self, mut frame: Frame, out: &mut Vec<Frame>) {
+        let Some(offload) = self.slab.offload(&frame) else {
+            frame.clear_offload();
+            return out.push(frame);
+        };
+        if offload.segment == 0 {
+            frame.clear_offload();
+            segment::complete(self.slab.bytes_mut(&mut frame), offload);
+            return out.push(frame);
+        }
+        let slab = self.slab.clone();
+        let Some(large) = Large::new(slab.bytes(&frame), offload) else {
+            return self.discard_frame(frame, Discard::MalformedTransport);
+        };
+        self.tally.consumed += 1;
+        for n in 0..large.len() {
+            let Some(mut segment) = self.pool.alloc(large.segment_len(n)) else {
+                self.discards.add(Discard::NoFrame);
+                break;
+            };
+            self.tally.made += 1;
+            large.write(n, slab.bytes_mut(&mut segment));
+            out.push(segment);
+        }
+        self.pool.free(frame);
+    }
+}

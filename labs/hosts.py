@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Small servers and clients for the hosts of the labs; each ends when its lab does.
+
+    hosts.py web PORT                  HTTP: /N is N bytes, X-Sha256 their checksum; keeps connections
+    hosts.py checksum URL              downloads it with curl: bytes, checksum, and whether it is right
+    hosts.py iperf3 ARGUMENTS …        iperf3 as a client; its end in one line of JSON
+    hosts.py dns OWN PORT NAME=ADDRESS …   answers at its address OWN for these names, NXDOMAIN for others
+    hosts.py echo PORT                 TCP: sends back what comes
+    hosts.py idle HOST PORT SECONDS    says hello, is silent for that long, says hello again
+    hosts.py hear PORT [GROUP]         UDP: prints the first datagram, by broadcast or to a group
+    hosts.py say ADDRESS PORT TEXT     UDP: sends one, to a group or a broadcast address too
+"""
+
+import asyncio
+import hashlib
+import json
+import resource
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+# As many connections as the system lets us have.
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+BLOCK = 1 << 20
+
+
+def blocks(length):
+    """A file of that length: no two of its blocks are alike."""
+    base = hashlib.shake_128(b"wirespeed").digest(BLOCK - 8)
+    for number in range(0, -(-length // BLOCK)):
+        yield (struct.pack(">Q", number) + base)[: length - number * BLOCK]
+
+
+def checksum(length):
+    digest = hashlib.sha256()
+    for block in blocks(length):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+async def answer(reader, writer):
+    try:
+        while line := await reader.readline():
+            path = line.split()[1].decode().lstrip("/")
+            while (await reader.readline()).strip():
+                pass
+            length = int(path or 0)
+            head = "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n" % length
+            if length > 65536:
+                head += "X-Sha256: %s\r\n" % checksum(length)
+            writer.write(head.encode() + b"\r\n")
+            for block in blocks(length):
+                writer.write(block)
+                await writer.drain()
+    except (ConnectionError, ValueError, IndexError):
+        pass
+    writer.close()
+
+
+async def echo(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+async def serve(handler, port):
+    server = await asyncio.start_server(handler, "0.0.0.0", int(port), backlog=8192)
+    print("ready", flush=True)
+    await server.serve_forever()
+
+
+def download(url):
+    curl = subprocess.Popen(["curl", "-s", "-D", "-", url], stdout=subprocess.PIPE)
+    promised, length, digest = "", 0, hashlib.sha256()
+    while header := curl.stdout.readline().strip():
+        if header.lower().startswith(b"x-sha256:"):
+            promised = header.split()[1].decode()
+    while data := curl.stdout.read(BLOCK):
+        length += len(data)
+        digest.update(data)
+    is_right = curl.wait() == 0 and digest.hexdigest() == promised
+    print(length, "bytes", digest.hexdigest(), "right" if is_right else "WRONG", flush=True)
+    sys.exit(0 if is_right else 1)
+
+
+def iperf3(*arguments):
+    run = subprocess.run(["iperf3", "-J", "-i", "0", *arguments], capture_output=True, text=True)
+    result = json.loads(run.stdout)
+    if "error" in result:
+        sys.exit(result["error"])
+    end = result["end"]
+    total = end.get("sum_received") or end["sum"]
+    if "packets" in total:
+        received = total["packets"] - total["lost_packets"]
+        shown = {
+            "packets_per_second": round(received / total["seconds"]),
+            "lost_percent": round(total["lost_percent"], 3),
+            "length": result["start"]["test_start"]["blksize"],
+        }
+    else:
+        shown = {
+            "mbit_per_second": round(total["bits_per_second"] / 1e6, 1),
+            "retransmits": end["sum_sent"].get("retransmits"),
+        }
+    print(json.dumps(shown), flush=True)
+
+
+def dns(own, port, *names):
+    known = dict(name.split("=") for name in names)
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind((own, int(port)))
+    print("ready", flush=True)
+    while True:
+        query, client = sock.recvfrom(4096)
+        labels, at = [], 12
+        while query[at]:
+            labels.append(query[at + 1 : at + 1 + query[at]].decode())
+            at += 1 + query[at]
+        question = query[12 : at + 5]
+        address = known.get(".".join(labels))
+        # A response, authoritative, recursion available; NXDOMAIN if we do not know it.
+        flags = 0x8580 | (0 if address else 3)
+        reply = query[:2] + struct.pack(">5H", flags, 1, 1 if address else 0, 0, 0) + question
+        if address:
+            reply += struct.pack(">HHHIH", 0xC00C, 1, 1, 60, 4) + socket.inet_aton(address)
+        sock.sendto(reply, client)
+
+
+def idle(host, port, seconds):
+    sock = socket.create_connection((host, int(port)), timeout=5)
+    for text in (b"hello", b"hello again"):
+        sock.sendall(text)
+        print(sock.recv(100).decode(), flush=True)
+        if text == b"hello":
+            time.sleep(float(seconds))
+
+
+def hear(port, group=None):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(("", int(port)))
+    if group:
+        request = socket.inet_aton(group) + socket.inet_aton("0.0.0.0")
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
+    print("ready", flush=True)
+    data, (sender, _) = sock.recvfrom(2048)
+    print("from", sender, data.decode(), flush=True)
+
+
+def say(address, port, text):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 4)
+    sock.sendto(text.encode(), (address, int(port)))
+
+
+def main(what, *arguments):
+    match what:
+        case "web":
+            asyncio.run(serve(answer, *arguments))
+        case "echo":
+            asyncio.run(serve(echo, *arguments))
+        case "checksum":
+            download(*arguments)
+        case "iperf3":
+            iperf3(*arguments)
+        case "dns":
+            dns(*arguments)
+        case "idle":
+            idle(*arguments)
+        case "hear":
+            hear(*arguments)
+        case "say":
+            say(*arguments)
+        case _:
+            sys.exit(__doc__)
+
+
+main(*sys.argv[1:] or ["help"])
