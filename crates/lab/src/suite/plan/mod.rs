@@ -14,6 +14,8 @@
 mod value;
 // From the file's tables to the plan.
 mod read;
+// And to its procedures.
+mod procedure;
 #[cfg(test)]
 mod tests;
 
