@@ -6,6 +6,8 @@ mod rig;
 use config::{Access, Menu, MenuKind};
 use rig::{Rig, mac, own_mac};
 use router::MENUS;
+use router::ip::feed::Protocol;
+use router::ip::route::Target;
 use wire::craft::{self, ip};
 
 /// Something in every menu, in the order of [`MENUS`], and all that can be away from its default.
@@ -196,6 +198,13 @@ add name=lost target=off",
         let link = router::Link { running, ..router::Link::default() };
         rig.router.set_link(3, link, rig.now).unwrap();
     }
+    let fed = [
+        ("11.0.0.0/8", Protocol::Bgp),
+        ("12.0.0.0/8", Protocol::Ospf),
+        ("13.0.0.0/8", Protocol::Rip),
+    ];
+    let fed = fed.map(|(prefix, protocol)| (prefix.parse().unwrap(), Target::Blackhole, protocol));
+    rig.router.feed(fed).unwrap();
     rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
     let syn = wire::TcpFlags::SYN;
