@@ -19,6 +19,9 @@ pub mod batch;
 // What every port can do, and what it counts.
 pub mod port;
 
+// Several queues of one interface: received from by turns, sent by flow.
+pub mod queues;
+
 // Memory wires: a full-duplex cable inside the process.
 pub mod memory;
 // The ring between two cores that memory wires are made of.

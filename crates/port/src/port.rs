@@ -1,6 +1,7 @@
 //! What every port can do, and what it counts.
 
 use crate::{Batch, Pool};
+use std::iter::Sum;
 #[cfg(unix)]
 use std::os::fd::BorrowedFd;
 use wire::Moment;
@@ -52,6 +53,20 @@ pub struct PortCounters {
     pub tx_byte: u64,
     /// Frames given to `send` that did not go out (wire or peer full, too long, wire down).
     pub tx_drop: u64,
+}
+
+/// What several queues, or one port at several times, have seen together.
+impl Sum for PortCounters {
+    fn sum<I: Iterator<Item = PortCounters>>(counters: I) -> PortCounters {
+        counters.fold(PortCounters::default(), |a, b| PortCounters {
+            rx_packet: a.rx_packet + b.rx_packet,
+            rx_byte: a.rx_byte + b.rx_byte,
+            rx_drop: a.rx_drop + b.rx_drop,
+            tx_packet: a.tx_packet + b.tx_packet,
+            tx_byte: a.tx_byte + b.tx_byte,
+            tx_drop: a.tx_drop + b.tx_drop,
+        })
+    }
 }
 
 /// What a port's driver is able to do. FastPath follows from it: without `fast_path_rx` frames

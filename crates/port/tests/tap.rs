@@ -263,6 +263,40 @@ fn flows_stay_in_order_on_two_queues() {
     assert!(by_queue.iter().all(|&n| n > 0), "{by_queue:?}");
 }
 
+/// What is sent is spread by flow: the kernel answers by the queue that a flow came by.
+#[test]
+fn each_flow_is_sent_by_a_queue_of_its_own() {
+    const FLOWS: u16 = 16;
+    let Some(at) = namespace() else { return };
+    let slab = Slab::new(1024).unwrap();
+    let mut port = with_address(&at, &slab, &Options { queues: 2, ..PLAIN() });
+    let server = socket(&at, 7);
+    let frames: Vec<_> = (0..FLOWS)
+        .map(|flow| {
+            let frame = craft::udp(ip(10, 0, 0, 2), 1000 + flow, ip(10, 0, 0, 1), 7);
+            craft::Frame { src_mac: OURS, dst_mac: port.facts().mac, ..frame }.build()
+        })
+        .collect();
+    send(&mut port, &slab, &frames);
+    for _ in 0..FLOWS {
+        let (_, from) = server.recv_from(&mut [0; 10]).unwrap();
+        server.send_to(b"back", from).unwrap();
+    }
+    let (mut pool, mut by_queue) = (slab.pool(), vec![]);
+    for (queue, port) in port.queues().iter_mut().enumerate() {
+        let answers = receive_now(port, &mut pool);
+        by_queue.push(answers.len());
+        for frame in answers {
+            let flow = Udp::new(&slab.bytes(&frame)[34..]).unwrap().dst_port() - 1000;
+            let sent_by = layers::flow(&frames[usize::from(flow)]) >> 31;
+            assert_eq!(sent_by as usize, queue, "flow {flow}");
+            pool.free(frame);
+        }
+    }
+    assert_eq!(by_queue.iter().sum::<usize>(), FLOWS.into(), "{by_queue:?}");
+    assert!(by_queue.iter().all(|&n| n > 0), "{by_queue:?}");
+}
+
 #[test]
 fn what_cannot_be_had_is_said_with_the_remedy() {
     let Some(at) = namespace() else { return };

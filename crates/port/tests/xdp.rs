@@ -11,12 +11,14 @@ use port::linux::bpf::Mode;
 use port::linux::xdp::{Facts, Link, Options, XdpPort};
 use port::linux::{Namespace, Unavailable};
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab, Slots};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use veth::{Veth, sh};
-use wire::Moment;
+use wire::craft::{self, ip};
+use wire::{Moment, Udp};
 
 const NOW: Moment = Moment::ZERO;
 
@@ -252,6 +254,43 @@ fn each_queue_is_a_port() {
     send(&mut senders[1], &mut pool, frames(9));
     assert_eq!(collect(&mut receivers[1], &mut pool, 50).len(), 50);
     drop((senders, receivers, pool));
+    assert_eq!(slab.frames_out(), 0);
+}
+
+/// One port of several queues: a flow goes by one of them, in order, and all have some.
+#[test]
+fn what_is_sent_is_spread_by_flow() {
+    const FLOWS: u16 = 40;
+    let Some(pair) = Veth::with("numrxqueues 3 numtxqueues 3") else { return };
+    let slab = Slab::new(8192).unwrap();
+    let (mut a, b) = ends(&pair, &slab, &Options { ring: 1024, ..Options::default() });
+    let mut pool = slab.pool();
+    for number in 0..20u8 {
+        let frame = |flow| craft::udp(ip(10, 0, 0, 1), 1000 + flow, ip(10, 0, 1, 1), 7);
+        let bytes = |flow| craft::Frame { payload: &[number], ..frame(flow) }.build();
+        send(&mut a, &mut pool, (0..FLOWS).map(bytes));
+    }
+    assert_eq!(a.counters().tx_packet, 800, "{:?}", a.drops());
+    let (mut next, mut batch) = ([0; FLOWS as usize], Batch::new());
+    let mut ports = b.queues();
+    let mut flows = vec![BTreeSet::new(); ports.len()];
+    wait("all frames", || {
+        for (port, flows) in ports.iter_mut().zip(&mut flows) {
+            port.receive(NOW, &mut pool, &mut batch);
+            for frame in batch.drain() {
+                let udp = Udp::new(&slab.bytes(&frame)[34..]).unwrap();
+                let flow = usize::from(udp.src_port() - 1000);
+                assert_eq!(udp.payload()[0], next[flow], "flow {flow}");
+                next[flow] += 1;
+                flows.insert(flow);
+                pool.free(frame);
+            }
+        }
+        if next == [20; FLOWS as usize] { Ok(()) } else { Err(format!("{next:?}")) }
+    });
+    assert!(flows.iter().all(|flows| !flows.is_empty()), "{flows:?}");
+    assert_eq!(flows.iter().map(BTreeSet::len).sum::<usize>(), FLOWS.into(), "{flows:?}");
+    drop((a, ports, pool));
     assert_eq!(slab.frames_out(), 0);
 }
 

@@ -14,7 +14,7 @@
 //!
 //! Never changes an interface's settings; that it takes frames for any address ends with us.
 //! With `kernel_routes` the kernel's table is followed, so that a routing daemon drives the FIB.
-//! Missing: **several router threads**, **sending by several queues**.
+//! Missing: **several router threads**.
 
 // What the machine allows, told before anything is touched.
 mod check;

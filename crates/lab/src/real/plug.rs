@@ -67,6 +67,11 @@ impl Plug {
         (plug, jack)
     }
 
+    /// Whether there is a line.
+    pub(super) fn has_line(&self) -> bool {
+        self.line.is_some()
+    }
+
     #[cold]
     fn exchange(&mut self) {
         self.jack.changed.store(false, Ordering::Relaxed);
@@ -74,7 +79,7 @@ impl Plug {
         self.deaf = exchange.deaf;
         let Some(new) = exchange.new.take() else { return };
         if let Some(old) = std::mem::replace(&mut self.line, new) {
-            self.before = sum(self.before, old.counters());
+            self.before = [self.before, old.counters()].into_iter().sum();
             exchange.old = Some(old);
         }
         exchange.failure = None;
@@ -122,7 +127,7 @@ impl Port for Plug {
     }
 
     fn counters(&self) -> PortCounters {
-        self.line.as_ref().map_or(self.before, |line| sum(self.before, line.counters()))
+        [self.before].into_iter().chain(self.line.as_ref().map(Port::counters)).sum()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -167,18 +172,6 @@ impl Jack {
 
     fn lock(&self) -> MutexGuard<'_, Exchange> {
         self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Of one port, before and after.
-pub(super) fn sum(a: PortCounters, b: PortCounters) -> PortCounters {
-    PortCounters {
-        rx_packet: a.rx_packet + b.rx_packet,
-        rx_byte: a.rx_byte + b.rx_byte,
-        rx_drop: a.rx_drop + b.rx_drop,
-        tx_packet: a.tx_packet + b.tx_packet,
-        tx_byte: a.tx_byte + b.tx_byte,
-        tx_drop: a.tx_drop + b.tx_drop,
     }
 }
 

@@ -1,25 +1,25 @@
 //! I/O workers: threads that own the interfaces' queues, beside the one that is the router.
 //!
 //! ```text
-//!  ether1 queue 0 ─┐ worker 0 ─┐                       ┌─ worker 0 ── ether1 sends
+//!  ether1 queue 0 ─┐ worker 0 ─┐                       ┌─ worker 0 ── ether1 queue 0, ether2 queue 1
 //!  ether1 queue 1 ─┤ worker 1 ─┼═ cables ═ router ═════┤
-//!  ether2 queue 0 ─┤ worker 1 ─┤  (memory)             └─ worker 1 ── ether2 sends
+//!  ether2 queue 0 ─┤ worker 1 ─┤  (memory)     by flow └─ worker 1 ── ether1 queue 1, ether2 queue 0
 //!  ether2 queue 1 ─┘ worker 0 ─┘
 //! ```
 //!
-//! A queue belongs to one worker, a cable has one worker, and all that one interface sends goes by
-//! one worker and one queue: at no place can a frame pass one that came before it, so the packets of
-//! a flow, which the interface puts into one queue, stay in order. Frames are handed over, not
-//! copied: all rings name slots of one slab.
+//! A queue belongs to one worker, a cable has one worker, and all that an interface sends of one
+//! flow goes by one worker and one queue: at no place can a frame pass one of its flow that came
+//! before it, so the packets of a flow, which the interface puts into one queue, stay in order.
+//! (While interfaces are put in or taken out, flows may move to another worker.) Frames are handed
+//! over, not copied: all rings name slots of one slab.
 //!
 //! What a worker has no room for in its cable is lost, and counted where it was to go: as
 //! `rx-drop` of the interface it came in by, as `tx-drop` of the one it was to leave by.
-//!
-//! **Missing**: **sending by several queues**; one is enough for one router thread.
 
-use super::plug::{Line, Plug, sum};
+use super::plug::{Line, Plug};
 use crate::alarm::Alarm;
 use crate::clock::Clock;
+use port::queues::{Spread, Turns};
 use port::{Batch, Capabilities, MemoryPort, Pool, Port, PortCounters, Slab, affinity, memory};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -38,9 +38,12 @@ pub(super) struct Trunk {
     alarms: Vec<Alarm>,
     /// What the workers' sides have lost.
     tallies: Vec<Arc<Tally>>,
-    /// The worker that sends for this port.
-    sender: usize,
-    turn: usize,
+    /// The worker that has the first queue.
+    first: usize,
+    /// The workers that send now.
+    senders: Vec<usize>,
+    turns: Turns,
+    spread: Spread,
     capabilities: Capabilities,
 }
 
@@ -51,9 +54,10 @@ pub(super) struct Strand {
     tally: Arc<Tally>,
 }
 
-/// What a worker's side of a port has lost, told to the router's.
+/// What a worker tells the router's side of a port: whether it has a way out, and what was lost.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
+    sends: AtomicBool,
     rx_drop: AtomicU64,
     tx_drop: AtomicU64,
 }
@@ -74,12 +78,13 @@ pub(super) fn trunk(
         cables.push(near);
         tallies.push(tally);
     }
-    let sender = at % cables.len();
-    let trunk = Trunk { cables, alarms: alarms.to_vec(), tallies, sender, turn: 0, capabilities };
+    let (first, senders) = (owner(at, 0, cables.len()), Vec::with_capacity(cables.len()));
+    let (alarms, turns, spread) = (alarms.to_vec(), Turns::default(), Spread::default());
+    let trunk = Trunk { cables, alarms, tallies, first, senders, turns, spread, capabilities };
     (trunk, strands)
 }
 
-/// Which worker of so many has a queue: that of the first queue also sends for its port.
+/// Which worker of so many has a queue.
 pub(super) fn owner(port: usize, queue: usize, workers: usize) -> usize {
     (port + queue) % workers
 }
@@ -87,25 +92,26 @@ pub(super) fn owner(port: usize, queue: usize, workers: usize) -> usize {
 impl Port for Trunk {
     #[inline]
     fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let mut received = 0;
-        for _ in 0..self.cables.len() {
-            received += self.cables[self.turn].receive(now, pool, batch);
-            self.turn = (self.turn + 1) % self.cables.len();
-            if batch.room() == 0 {
-                break;
-            }
-        }
-        received
+        self.turns.receive(&mut self.cables, batch, |cable, batch| cable.receive(now, pool, batch))
     }
 
     #[inline]
     fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        self.cables[self.sender].send(now, pool, batch);
-        self.alarms[self.sender].ring();
+        let Trunk { cables, alarms, tallies, first, senders, spread, .. } = self;
+        senders.clear();
+        senders.extend((0..cables.len()).filter(|&w| tallies[w].sends.load(Ordering::Relaxed)));
+        if senders.is_empty() {
+            senders.push(*first); // who counts it as lost
+        }
+        spread.send(senders.len(), pool, batch, |sender, pool, batch| {
+            let worker = senders[sender];
+            cables[worker].send(now, pool, batch);
+            alarms[worker].ring();
+        });
     }
 
     fn counters(&self) -> PortCounters {
-        let cables = self.cables.iter().map(Port::counters).fold(PortCounters::default(), sum);
+        let cables = self.cables.iter().map(Port::counters).sum::<PortCounters>();
         let lost = |what: fn(&Tally) -> &AtomicU64| -> u64 {
             self.tallies.iter().map(|tally| what(tally).load(Ordering::Relaxed)).sum()
         };
@@ -138,16 +144,17 @@ impl Strand {
 
     fn tell(&self) {
         let (plug, cable) = (self.plug.counters(), self.cable.counters());
+        self.tally.sends.store(self.plug.has_line(), Ordering::Relaxed);
         self.tally.rx_drop.store(plug.rx_drop, Ordering::Relaxed);
         self.tally.tx_drop.store(plug.tx_drop + cable.rx_drop, Ordering::Relaxed);
     }
 }
 
-/// Several queues of one interface as one line; it sends by the first.
+/// Several queues of one interface as one line.
 pub(super) struct Several {
     lines: Vec<Line>,
-    /// The one that is asked first next time: none starves another.
-    turn: usize,
+    turns: Turns,
+    spread: Spread,
 }
 
 impl Several {
@@ -155,7 +162,11 @@ impl Several {
     pub(super) fn of(mut lines: Vec<Line>) -> Option<Line> {
         match lines.len() {
             0 | 1 => lines.pop(),
-            _ => Some(Box::new(Several { lines, turn: 0 })),
+            _ => {
+                // The router's side may have spread flows over workers before.
+                let (turns, spread) = (Turns::default(), Spread::second());
+                Some(Box::new(Several { lines, turns, spread }))
+            }
         }
     }
 }
@@ -163,24 +174,18 @@ impl Several {
 impl Port for Several {
     #[inline]
     fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let mut received = 0;
-        for _ in 0..self.lines.len() {
-            received += self.lines[self.turn].receive(now, pool, batch);
-            self.turn = (self.turn + 1) % self.lines.len();
-            if batch.room() == 0 {
-                break;
-            }
-        }
-        received
+        self.turns.receive(&mut self.lines, batch, |line, batch| line.receive(now, pool, batch))
     }
 
     #[inline]
     fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        self.lines[0].send(now, pool, batch);
+        let Several { lines, spread, .. } = self;
+        spread
+            .send(lines.len(), pool, batch, |line, pool, batch| lines[line].send(now, pool, batch));
     }
 
     fn counters(&self) -> PortCounters {
-        self.lines.iter().map(Port::counters).fold(PortCounters::default(), sum)
+        self.lines.iter().map(Port::counters).sum()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -312,12 +317,24 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+    use wire::craft::{self, ip};
 
-    /// An interface of two queues and one of one, two workers: each flow (a queue) comes through in
-    /// order, and what is missing is counted.
+    /// A datagram of a flow, with its number.
+    fn datagram(slab: &Slab, pool: &mut Pool, flow: u64, number: u64) -> Option<port::Frame> {
+        let frame = craft::udp(ip(10, 0, 0, 1), 1000 + flow as u16, ip(10, 0, 1, 1), 7);
+        let bytes = craft::Frame { payload: &number.to_be_bytes(), ..frame }.build();
+        let mut frame = pool.alloc(bytes.len())?;
+        slab.bytes_mut(&mut frame).copy_from_slice(&bytes);
+        Some(frame)
+    }
+
+    /// Two interfaces of two queues, two workers: each flow comes through in order, by one queue of
+    /// the other interface, and what is missing is counted.
     #[test]
     fn flows_stay_in_order_and_losses_are_counted() {
         const FRAMES: u64 = 30_000;
+        const FLOWS: u64 = 16;
         let slab = Slab::new(1 << 15).unwrap();
         let (clock, router) = (Clock::start(), Alarm::new().unwrap());
         let alarms = [Alarm::new().unwrap(), Alarm::new().unwrap()];
@@ -337,13 +354,18 @@ mod tests {
                 Worker::start(number, work).unwrap()
             })
             .collect();
-        // Our ends of the queues: two of the first interface, one of the second.
+        // Our ends of the queues, two of each interface.
         let mut ends = Vec::new();
-        for (port, queue) in [(0, 0), (0, 1), (1, 0)] {
+        for (port, queue) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             let (near, far) = memory::wire(1024);
             let worker = owner(port, queue, 2);
             assert!(jacks[port][worker].put(Some(Box::new(near)), || {}).is_none());
             ends.push(far);
+        }
+        let all_send =
+            |trunk: &Trunk| trunk.tallies.iter().all(|t| t.sends.load(Ordering::Relaxed));
+        while !all_send(&trunks[1]) {
+            thread::yield_now();
         }
         let (stop, taken) = (AtomicBool::new(false), AtomicU64::new(0));
         let (received, lost) = thread::scope(|scope| {
@@ -360,16 +382,14 @@ mod tests {
                 }
                 forwarded
             });
-            let (sources, sink) = ends.split_at_mut(2);
+            let (sources, sinks) = ends.split_at_mut(2);
             let sender = scope.spawn(|| {
                 let (mut pool, mut batch) = (slab.pool(), Batch::new());
                 for number in 0..FRAMES {
-                    let queue = (number % 2) as usize;
-                    let Some(mut frame) = pool.alloc(60) else { continue };
-                    let bytes = slab.bytes_mut(&mut frame);
-                    bytes[..8].copy_from_slice(&number.to_be_bytes());
+                    let flow = number % FLOWS;
+                    let Some(frame) = datagram(&slab, &mut pool, flow, number) else { continue };
                     batch.push(frame);
-                    sources[queue].send(clock.now(), &mut pool, &mut batch);
+                    sources[(flow % 2) as usize].send(clock.now(), &mut pool, &mut batch);
                     // The first half as fast as it is taken, the second as fast as can be.
                     while number < FRAMES / 2
                         && number.saturating_sub(taken.load(Ordering::Relaxed)) > 500
@@ -379,26 +399,34 @@ mod tests {
                 }
             });
             let (mut pool, mut batch) = (slab.pool(), Batch::new());
-            let (mut last, mut received, mut quiet) = ([None; 2], 0u64, clock.now());
+            let (mut last, mut received, mut quiet) = ([None; FLOWS as usize], 0u64, clock.now());
+            let mut by_queue = [HashSet::new(), HashSet::new()];
             while !sender.is_finished() || clock.now().since(quiet) < Duration::from_millis(300) {
-                if sink[0].receive(clock.now(), &mut pool, &mut batch) > 0 {
-                    quiet = clock.now();
-                }
-                for frame in batch.drain() {
-                    let number = u64::from_be_bytes(slab.bytes(&frame)[..8].try_into().unwrap());
-                    let last = &mut last[(number % 2) as usize];
-                    assert!(*last < Some(number), "{number} after {last:?}");
-                    *last = Some(number);
-                    received += 1;
-                    taken.store(received, Ordering::Relaxed);
-                    pool.free(frame);
+                for (sink, flows) in sinks.iter_mut().zip(&mut by_queue) {
+                    if sink.receive(clock.now(), &mut pool, &mut batch) > 0 {
+                        quiet = clock.now();
+                    }
+                    for frame in batch.drain() {
+                        let number = slab.bytes(&frame)[42..].first_chunk().copied().unwrap();
+                        let number = u64::from_be_bytes(number);
+                        let last = &mut last[(number % FLOWS) as usize];
+                        assert!(*last < Some(number), "{number} after {last:?}");
+                        *last = Some(number);
+                        flows.insert(number % FLOWS);
+                        received += 1;
+                        taken.store(received, Ordering::Relaxed);
+                        pool.free(frame);
+                    }
                 }
                 thread::yield_now();
             }
             stop.store(true, Ordering::Release);
             router.shout();
+            let shares = by_queue.each_ref().map(HashSet::len);
+            let shared = shares[0] > 0 && shares[1] > 0 && shares[0] + shares[1] == FLOWS as usize;
+            assert!(shared, "each flow by one queue, both used: {by_queue:?}");
             let forwarded = routing.join().unwrap();
-            let sink_lost = sink[0].counters().rx_drop;
+            let sink_lost: u64 = sinks.iter().map(|sink| sink.counters().rx_drop).sum();
             (received, (forwarded, sink_lost))
         });
         drop(workers);

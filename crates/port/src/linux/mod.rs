@@ -36,7 +36,6 @@ pub mod tap;
 
 pub use namespace::Namespace;
 
-use crate::PortCounters;
 use std::fmt;
 use std::io;
 
@@ -72,18 +71,6 @@ impl Unavailable {
         self.remedy = Some(remedy.into());
         self
     }
-}
-
-/// The counters of several queues together.
-fn sum(counters: impl Iterator<Item = PortCounters>) -> PortCounters {
-    counters.fold(PortCounters::default(), |sum, one| PortCounters {
-        rx_packet: sum.rx_packet + one.rx_packet,
-        rx_byte: sum.rx_byte + one.rx_byte,
-        rx_drop: sum.rx_drop + one.rx_drop,
-        tx_packet: sum.tx_packet + one.tx_packet,
-        tx_byte: sum.tx_byte + one.tx_byte,
-        tx_drop: sum.tx_drop + one.tx_drop,
-    })
 }
 
 impl fmt::Display for Unavailable {

@@ -263,3 +263,25 @@ fn reversed_is_another_flow() {
     assert_eq!(there.reversed().reversed(), there);
     assert_ne!(there.reversed().hash(), there.hash());
 }
+
+#[test]
+fn a_flow_is_what_stays_together() {
+    let udp = craft::udp(A, 5, B, 7);
+    let first = Frame { more_fragments: true, ..udp };
+    let last = Frame { fragment_offset: 64, payload: b"abcdefgh", ..udp };
+    let arp = [&[2; 12][..], &[0x88, 0xb5], &[0; 46]].concat();
+    let other_arp = [&[3; 12][..], &[0x88, 0xb5], &[0; 46]].concat();
+    let build = |frame: Frame<'_>| frame.build();
+    for (name, a, b, same) in [
+        ("length", build(udp), build(Frame { payload: b"abc", ..udp }), true),
+        ("tag", build(udp), build(Frame { vlan: Some(Tci::new(10, 1)), ..udp }), true),
+        ("port", build(udp), build(craft::udp(A, 6, B, 7)), false),
+        ("protocol", build(udp), build(craft::tcp(A, 5, B, 7, TcpFlags::SYN)), false),
+        ("fragments", build(first), build(last), true),
+        ("what is not IPv4", arp.clone(), [&arp[..], &[1]].concat(), true),
+        ("of others", arp, other_arp, false),
+        ("nothing", vec![], vec![0; 11], true),
+    ] {
+        assert_eq!(flow(&a) == flow(&b), same, "{name}");
+    }
+}

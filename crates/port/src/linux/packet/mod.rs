@@ -42,6 +42,7 @@ mod socket;
 
 use super::Unavailable;
 use super::interface::Interface;
+use crate::queues::Turns;
 use crate::{Batch, Capabilities, Offloads, Pool, Port, PortCounters, Slab};
 use queue::Queue;
 use socket::Socket;
@@ -70,10 +71,10 @@ impl Default for Options {
 
 /// An interface by AF_PACKET, or some of its sockets.
 pub struct PacketPort {
-    /// Never empty. It sends by the first.
+    /// Never empty. It sends by the first: which of the card's queues a frame goes by is chosen by
+    /// the processor that sends, whatever the socket.
     queues: Vec<Queue>,
-    /// The one that is asked first next time.
-    turn: usize,
+    turns: Turns,
     capabilities: Capabilities,
     interface: Arc<Interface>,
 }
@@ -146,7 +147,7 @@ impl PacketPort {
             max_frame: slab.slots().max_frame() as u16,
             offload: if options.offload { all } else { Offloads::NONE },
         };
-        Ok(PacketPort { queues, turn: 0, capabilities, interface: Arc::new(facts) })
+        Ok(PacketPort { queues, turns: Turns::default(), capabilities, interface: Arc::new(facts) })
     }
 
     /// A port for each socket, for as many workers.
@@ -154,7 +155,7 @@ impl PacketPort {
         let PacketPort { queues, capabilities, interface, .. } = self;
         let port = |queue| {
             let interface = Arc::clone(&interface);
-            PacketPort { queues: vec![queue], turn: 0, capabilities, interface }
+            PacketPort { queues: vec![queue], turns: Turns::default(), capabilities, interface }
         };
         queues.into_iter().map(port).collect()
     }
@@ -173,16 +174,7 @@ impl PacketPort {
 impl Port for PacketPort {
     #[inline]
     fn receive(&mut self, _now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let n = self.queues.len();
-        let mut received = 0;
-        for _ in 0..n {
-            received += self.queues[self.turn].receive(pool, batch);
-            self.turn = if self.turn + 1 == n { 0 } else { self.turn + 1 };
-            if batch.room() == 0 {
-                break;
-            }
-        }
-        received
+        self.turns.receive(&mut self.queues, batch, |queue, batch| queue.receive(pool, batch))
     }
 
     #[inline]
@@ -191,7 +183,7 @@ impl Port for PacketPort {
     }
 
     fn counters(&self) -> PortCounters {
-        super::sum(self.queues.iter().map(Queue::counters))
+        self.queues.iter().map(Queue::counters).sum()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -28,6 +28,7 @@ mod queue;
 
 use super::Unavailable;
 use super::losses::Losses;
+use crate::queues::{Spread, Turns};
 use crate::{Batch, Capabilities, Offloads, Pool, Port, PortCounters, Slab};
 use queue::Queue;
 use std::io;
@@ -88,10 +89,10 @@ impl Facts {
 
 /// A TAP interface, or some of its queues.
 pub struct TapPort {
-    /// Those it receives by, never empty. It sends by the first.
+    /// Never empty.
     queues: Vec<Queue>,
-    /// The queue that is asked first next time.
-    turn: usize,
+    turns: Turns,
+    spread: Spread,
     facts: Arc<Facts>,
     capabilities: Capabilities,
     /// What the kernel lost on its side, unless another port of the same interface tells that.
@@ -116,7 +117,7 @@ impl TapPort {
         };
         let losses = Some(Losses::of_sent(&facts.name)?);
         let queues = files.into_iter().map(Queue::new).collect();
-        Ok(TapPort { queues, turn: 0, facts: Arc::new(facts), capabilities, losses })
+        Ok(TapPort::of(queues, Arc::new(facts), capabilities, losses))
     }
 
     /// A port for each queue, for as many workers.
@@ -124,9 +125,19 @@ impl TapPort {
         let TapPort { queues, facts, capabilities, mut losses, .. } = self;
         let port = |queue| {
             let (facts, losses) = (Arc::clone(&facts), losses.take());
-            TapPort { queues: vec![queue], turn: 0, facts, capabilities, losses }
+            TapPort::of(vec![queue], facts, capabilities, losses)
         };
         queues.into_iter().map(port).collect()
+    }
+
+    fn of(
+        queues: Vec<Queue>,
+        facts: Arc<Facts>,
+        capabilities: Capabilities,
+        losses: Option<Losses>,
+    ) -> TapPort {
+        let (turns, spread) = (Turns::default(), Spread::default());
+        TapPort { queues, turns, spread, facts, capabilities, losses }
     }
 
     /// What the interface was when it was opened.
@@ -151,25 +162,19 @@ impl TapPort {
 impl Port for TapPort {
     #[inline]
     fn receive(&mut self, _now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let n = self.queues.len();
-        let mut received = 0;
-        for _ in 0..n {
-            received += self.queues[self.turn].receive(pool, batch);
-            self.turn = if self.turn + 1 == n { 0 } else { self.turn + 1 };
-            if batch.room() == 0 {
-                break;
-            }
-        }
-        received
+        self.turns.receive(&mut self.queues, batch, |queue, batch| queue.receive(pool, batch))
     }
 
     #[inline]
     fn send(&mut self, _now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        self.queues[0].send(pool, batch);
+        let Self { queues, spread, .. } = self;
+        spread.send(queues.len(), pool, batch, |queue, pool, batch| {
+            queues[queue].send(pool, batch);
+        });
     }
 
     fn counters(&self) -> PortCounters {
-        let mut sum = super::sum(self.queues.iter().map(Queue::counters));
+        let mut sum: PortCounters = self.queues.iter().map(Queue::counters).sum();
         sum.rx_drop += self.losses.as_ref().map_or(0, Losses::so_far);
         sum
     }

@@ -10,7 +10,8 @@
 //! The slab is the UMEM of all of a process's sockets, whatever interface and namespace they are
 //! on: a frame that came in by one port goes out by another as a descriptor, its bytes unmoved. A
 //! port has a socket on every queue of its interface, since frames of a queue without one go past
-//! us; [`XdpPort::queues`] makes a port of each, for as many workers.
+//! us; what it sends is spread over them by flow. [`XdpPort::queues`] makes a port of each, for as
+//! many workers.
 //!
 //! Which ways a driver has is found by trying: zero-copy before copying, native before generic,
 //! unless [`Options`] ask for one. What it became is in [`XdpPort::facts`].
@@ -72,6 +73,7 @@ pub use link::Link;
 
 use super::Unavailable;
 use super::bpf;
+use crate::queues::{Spread, Turns};
 use crate::{Batch, Capabilities, Pool, Port, PortCounters, Slab};
 use queue::Queue;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -80,10 +82,12 @@ use wire::Moment;
 
 /// An interface, or some of its queues, by AF_XDP.
 pub struct XdpPort {
-    /// Those it receives by; never empty. It sends by the first.
+    /// Never empty.
     queues: Vec<Queue>,
-    /// The queue that is asked first next time: none starves another.
-    turn: usize,
+    /// So many of them, the first ones, can send.
+    senders: usize,
+    turns: Turns,
+    spread: Spread,
     capabilities: Capabilities,
     interface: Arc<Attached>,
 }
@@ -108,26 +112,32 @@ impl XdpPort {
         let (queues, attached) = open::open(interface, slab, options)?;
         let max_frame = slab.slots().max_frame() as u16;
         let capabilities = Capabilities { max_frame, ..Capabilities::default() };
-        Ok(XdpPort { queues, turn: 0, capabilities, interface: Arc::new(attached) })
+        Ok(XdpPort::of(queues, capabilities, Arc::new(attached)))
     }
 
     /// A port for each queue, for as many workers: what one flow sends goes by one queue as long as
     /// it goes by one port. Queues that can only receive go along with the others.
     pub fn queues(mut self) -> Vec<XdpPort> {
-        let n = self.interface.facts.tx_queues.min(self.queues.len() as u32).max(1) as usize;
+        let n = self.senders;
         let mut ports: Vec<XdpPort> = Vec::new();
         for (at, queue) in std::mem::take(&mut self.queues).into_iter().enumerate() {
             match ports.get_mut(at % n) {
                 Some(port) => port.queues.push(queue),
-                None => ports.push(XdpPort {
-                    queues: vec![queue],
-                    turn: 0,
-                    capabilities: self.capabilities,
-                    interface: Arc::clone(&self.interface),
-                }),
+                None => {
+                    let interface = Arc::clone(&self.interface);
+                    ports.push(XdpPort::of(vec![queue], self.capabilities, interface));
+                }
             }
         }
         ports
+    }
+
+    fn of(queues: Vec<Queue>, capabilities: Capabilities, interface: Arc<Attached>) -> XdpPort {
+        let can_send = |queue: &&Queue| queue.number < interface.facts.tx_queues;
+        // One that has no queue to send by finds out when it does.
+        let senders = queues.iter().filter(can_send).count().max(1);
+        let (turns, spread) = (Turns::default(), Spread::default());
+        XdpPort { queues, senders, turns, spread, capabilities, interface }
     }
 
     /// What the port became.
@@ -149,35 +159,17 @@ impl XdpPort {
 impl Port for XdpPort {
     #[inline]
     fn receive(&mut self, _now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let n = self.queues.len();
-        let mut received = 0;
-        for _ in 0..n {
-            received += self.queues[self.turn].receive(pool, batch);
-            self.turn = if self.turn + 1 == n { 0 } else { self.turn + 1 };
-            if batch.room() == 0 {
-                break;
-            }
-        }
-        received
+        self.turns.receive(&mut self.queues, batch, |queue, batch| queue.receive(pool, batch))
     }
 
     #[inline]
     fn send(&mut self, _now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        self.queues[0].send(pool, batch);
+        let Self { queues, spread, senders, .. } = self;
+        spread.send(*senders, pool, batch, |queue, pool, batch| queues[queue].send(pool, batch));
     }
 
     fn counters(&self) -> PortCounters {
-        let mut sum = PortCounters::default();
-        for queue in &self.queues {
-            let counters = queue.counters();
-            sum.rx_packet += counters.rx_packet;
-            sum.rx_byte += counters.rx_byte;
-            sum.rx_drop += counters.rx_drop;
-            sum.tx_packet += counters.tx_packet;
-            sum.tx_byte += counters.tx_byte;
-            sum.tx_drop += counters.tx_drop;
-        }
-        sum
+        self.queues.iter().map(Queue::counters).sum()
     }
 
     fn capabilities(&self) -> Capabilities {
