@@ -191,6 +191,60 @@ fn connections_through_nat() {
 }
 
 #[test]
+fn real_connections_through_nat_and_fasttrack() {
+    let script = include_str!("../../../configs/tcp.rsc");
+    let procedures = "[[procedure]]\nkind = \"tcp-connections\"\nrequest = 64\nresponse = 100\n\
+                      [[procedure]]\nkind = \"tcp-transactions\"\nconnections = 20\n\
+                      transactions = 50\nresponse = 5000\n\
+                      [[procedure]]\nkind = \"tcp-concurrent\"\nfirst = 500\nmost = 2000\n\
+                      rate = 5000\nhold = \"60s\"";
+    let plan = plan("frame-sizes = [1518]\nflows = \"pair\"", procedures);
+    let results = measure(&plan, script);
+
+    // A connection is seven frames (SYN, its answer, request with ACK, response; FIN, FIN, ACK), 5 µs
+    // each: 28,571 a second; the rings make a short trial look a little better.
+    let rates = cell(&results, "tcp-connections", 1518);
+    let rate = figure(rates, "TCP connections per second[rfc9411 §7.2 0.0");
+    assert!((20_000.0..=32_000.0).contains(&rate), "{rate}");
+    // Every connection of the best trial, both ways, byte for byte.
+    let passed = rates.trials.iter().filter(|trial| trial.outcome == "pass");
+    let best = passed.max_by_key(|trial| trial.tcp.unwrap().due).unwrap().tcp.unwrap();
+    assert_eq!((best.closed, best.established, best.opened), (best.due, best.due, best.due));
+    assert_eq!((best.transactions, best.retransmitted), (best.due, 0));
+    assert_eq!((best.bytes_sent, best.bytes_received), (164 * best.due, 164 * best.due));
+    assert!(rates.trials.iter().any(|trial| trial.outcome == "fail"), "{rates:?}");
+
+    let talk = cell(&results, "tcp-transactions", 1518);
+    let per_second = figure(talk, "TCP transactions per second");
+    let goodput = figure(talk, "goodput");
+    assert!((goodput / (per_second * 5064.0 * 8.0 / 1e6) - 1.0).abs() < 1e-9, "{talk:?}");
+    // 100 Mbit/s of wire, less headers: 94.9 of data at the most (RFC 6349 §4), and the requests, which
+    // go the other way.
+    assert!((40.0..96.2).contains(&goodput), "{goodput}");
+    assert_eq!(talk.histogram.iter().map(|(_, n)| n).sum::<u64>(), 1000);
+
+    let table = cell(&results, "tcp-concurrent", 1518);
+    assert_eq!(figure(table, "concurrent TCP connections"), 2000.0);
+    assert!(table.remarks.iter().any(|remark| remark.starts_with("at least")), "{table:?}");
+}
+
+/// Connections that are forgotten while they are held break, and are seen to.
+#[test]
+fn connections_that_do_not_hold() {
+    let script = format!(
+        "{}\n/ip firewall connection tracking set tcp-established-timeout=5s",
+        include_str!("../../../configs/tcp.rsc")
+    );
+    let procedures = "[[procedure]]\nkind = \"tcp-concurrent\"\nfirst = 100\nmost = 200\n\
+                      rate = 5000\nhold = \"7000s\"";
+    let plan = plan("frame-sizes = [1518]\nflows = \"pair\"", procedures);
+    let results = measure(&plan, &script);
+    let table = cell(&results, "tcp-concurrent", 1518);
+    assert_eq!(table.figures[0].value, None, "{table:?}");
+    assert!(table.trials.iter().all(|trial| trial.outcome == "fail"), "{:?}", table.trials);
+}
+
+#[test]
 fn an_interrupted_suite_says_so_and_keeps_its_cells() {
     let procedures = "[[procedure]]\nkind = \"throughput\"\n[[procedure]]\nkind = \"frame-loss\"";
     let plan = plan("frame-sizes = [64, 512]\nflows = \"pair\"", procedures);

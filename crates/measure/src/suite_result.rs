@@ -15,6 +15,7 @@
 
 use crate::procedure::frame_loss::LossPoint;
 use crate::procedure::spread::Spread;
+use crate::procedure::tcp::TcpOutput;
 use crate::procedure::{TrialInput, Tried};
 use crate::result::{Environment, Latency, Limit};
 use crate::self_test::HEADROOM;
@@ -124,7 +125,8 @@ pub struct Figure {
     pub name: String,
     /// None if there is none: a remark says why.
     pub value: Option<f64>,
-    /// `fps`, `ns`, `frames`, `%`, `s`, `/s`, `addresses`, `connections`.
+    /// `fps`, `ns`, `frames`, `%`, `s`, `/s`, `addresses`, `connections`,
+    /// `Mbit/s`.
     pub unit: String,
     /// Of the repetitions, if there were some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,7 +156,8 @@ impl Figure {
 pub struct TrialRecord {
     /// `steady`, `burst`, …
     pub kind: String,
-    /// Frames per second from each port, intended; 0 of bursts, which go at the wire's rate.
+    /// Frames per second from each port, intended; 0 of bursts, which go at the wire's rate;
+    /// connections per second, 0 for as many as may be, of TCP.
     pub load: f64,
     /// Seconds, intended.
     pub duration: f64,
@@ -184,6 +187,80 @@ pub struct TrialRecord {
     /// A time that was measured, in nanoseconds: of a recovery, a reset, a tear-down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
+    /// What both ends of TCP connections counted; frames above are then segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpRecord>,
+}
+
+/// Connections of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcpRecord {
+    /// That were to be opened.
+    pub due: u64,
+    /// That clients began to open.
+    pub opened: u64,
+    /// That were established.
+    pub established: u64,
+    /// That were closed by both ends.
+    pub closed: u64,
+    /// That ended by a reset.
+    pub reset: u64,
+    /// That were given up.
+    pub timed_out: u64,
+    /// Requests answered whole.
+    pub transactions: u64,
+    /// Bytes of data sent, both ways together.
+    pub bytes_sent: u64,
+    /// And received.
+    pub bytes_received: u64,
+    /// Segments sent again, SYNs included.
+    pub retransmitted: u64,
+    /// The most connections at a time, closing and waiting ones included.
+    pub concurrent_max: u64,
+    /// From the first SYN until the last connection was closed, in nanoseconds.
+    pub took_ns: u64,
+    /// From a SYN to its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect: Option<Latency>,
+    /// From a request to the last byte of its response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<Latency>,
+}
+
+impl TcpRecord {
+    fn of(output: &TcpOutput) -> TcpRecord {
+        let TcpOutput { load, clients, servers, took } = output;
+        TcpRecord {
+            due: load.connections,
+            opened: clients.opened,
+            established: clients.established,
+            closed: clients.closed,
+            reset: clients.reset,
+            timed_out: clients.timed_out,
+            transactions: clients.transactions,
+            bytes_sent: clients.bytes_sent + servers.bytes_sent,
+            bytes_received: clients.bytes_received + servers.bytes_received,
+            retransmitted: output.retransmitted(),
+            concurrent_max: clients.concurrent_max,
+            took_ns: took.as_nanos() as u64,
+            connect: Latency::of(&clients.connect_ns),
+            transaction: Latency::of(&clients.transaction_ns),
+        }
+    }
+
+    /// What cannot be of a trial that passed or failed.
+    fn fault(&self, passed: bool) -> Option<&'static str> {
+        let TcpRecord { due, opened, established, closed, reset, timed_out, .. } = *self;
+        if opened > due || established > opened || closed + reset + timed_out > opened {
+            Some("more connections than there were to be")
+        } else if self.bytes_received > self.bytes_sent {
+            Some("more bytes received than sent")
+        } else if passed && (closed != due || self.bytes_received != self.bytes_sent) {
+            Some("a pass with connections or bytes missing")
+        } else {
+            None
+        }
+    }
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -206,6 +283,7 @@ impl TrialRecord {
             TrialInput::Learn { rate, .. } => ("learn", rate.0, zero),
             TrialInput::Broadcast { load, duration } => ("broadcast", load.0, duration),
             TrialInput::Congestion { load, duration } => ("congestion", load.0, duration),
+            TrialInput::Tcp(load) => ("tcp", load.rate.map_or(0.0, |rate| rate.0), zero),
         };
         let output = &tried.output;
         let counts = output.trial.counts;
@@ -227,6 +305,7 @@ impl TrialRecord {
             },
             latency: output.latency.as_ref().and_then(Latency::of),
             time_ns: output.time.map(|time| time.as_nanos() as u64),
+            tcp: output.tcp.as_deref().map(TcpRecord::of),
         }
     }
 }
@@ -284,6 +363,11 @@ impl SuiteResults {
             }
             for trial in &cell.trials {
                 let valid = !trial.outcome.starts_with("invalid");
+                if let Some(tcp) = &trial.tcp {
+                    let fault = valid.then(|| tcp.fault(trial.outcome == "pass")).flatten();
+                    faults.extend(fault.map(|fault| format!("{place}: {fault}: {tcp:?}")));
+                    continue;
+                }
                 if valid && trial.received > trial.sent {
                     faults.push(format!("{place}: {} received of {}", trial.received, trial.sent));
                 }

@@ -19,7 +19,7 @@ use measure::suite_result::{Cell, Figure, SCHEMA};
 use std::fmt::Write;
 
 /// Titles of the procedures, in the order in which their tables stand.
-pub(crate) const PROCEDURES: [(&str, &str); 15] = [
+pub(crate) const PROCEDURES: [(&str, &str); 18] = [
     ("throughput", "Throughput (RFC 2544 §26.1)"),
     ("latency", "Latency (RFC 2544 §26.2, RFC 8219 §7.2)"),
     ("delay-variation", "Delay variation (RFC 8219 §7.3)"),
@@ -35,6 +35,9 @@ pub(crate) const PROCEDURES: [(&str, &str); 15] = [
     ("establishment", "Connection establishment rate (RFC 9693)"),
     ("tear-down", "Connection tear-down rate (RFC 9693)"),
     ("capacity", "Connection table capacity (RFC 9693)"),
+    ("tcp-connections", "TCP connections per second (RFC 9411 §7.2)"),
+    ("tcp-transactions", "TCP transactions (RFC 9411 §7.3, §7.4)"),
+    ("tcp-concurrent", "Concurrent TCP connections (RFC 9411 §7.5)"),
 ];
 
 /// All tables. Ends with a newline.

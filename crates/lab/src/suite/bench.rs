@@ -51,6 +51,9 @@ pub trait Place {
     /// With or without a device between the wires: without, it is the tester that is measured.
     fn bypass(&mut self, without: bool);
 
+    /// Whether there is none between them now.
+    fn is_bypassed(&self) -> bool;
+
     /// What of a measured latency is the wires' own.
     fn wire_time(&self, frame: FrameLen) -> Duration;
 
@@ -72,10 +75,10 @@ pub trait Place {
 pub struct Bench<'a, P> {
     /// Where it stands.
     pub place: P,
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     modifier: Modifier,
     link: BitRate,
-    frame: FrameLen,
+    pub(super) frame: FrameLen,
 }
 
 impl<'a, P: Place> Bench<'a, P> {
@@ -258,7 +261,11 @@ impl<'a, P: Place> Bench<'a, P> {
     }
 
     /// Runs a duty and counts.
-    fn duty(&mut self, mut duty: Duty, reset_at: Option<Moment>) -> Result<(Duty, Counts), Stop> {
+    pub(super) fn duty(
+        &mut self,
+        mut duty: Duty,
+        reset_at: Option<Moment>,
+    ) -> Result<(Duty, Counts), Stop> {
         self.place.tester().begin(&mut duty);
         self.place.run(&mut duty, reset_at)?;
         let counts = duty.counts(self.place.tester());
@@ -378,7 +385,7 @@ impl<'a, P: Place> Bench<'a, P> {
     }
 
     /// A device that knows nothing but its configuration and the hosts.
-    fn renew(&mut self) -> Result<(), Stop> {
+    pub(super) fn renew(&mut self) -> Result<(), Stop> {
         self.place.renew()?;
         self.place.tester().introduce_again();
         self.introduce()
@@ -545,6 +552,7 @@ impl<P: Place> Measurer for Bench<'_, P> {
             TrialInput::Learn { addresses, rate } => self.learn(addresses, rate),
             TrialInput::Broadcast { load, duration } => self.broadcast(load, duration),
             TrialInput::Congestion { load, duration } => self.congestion(load, duration),
+            TrialInput::Tcp(load) => self.tcp(load),
         }
     }
 }

@@ -17,6 +17,8 @@ pub mod plan;
 pub mod tester;
 // From a procedure's trial to frames, and back to counts.
 pub mod bench;
+// The same of TCP: hosts that open connections.
+pub mod tcp;
 // The built-in router, made and made anew.
 mod device;
 // By the clock.

@@ -104,6 +104,11 @@ pub fn run(
     mut progress: impl FnMut(Progress<'_>),
 ) -> SuiteResults {
     let link = if options.pair.is_some() { plan.link } else { plan.simulated.link };
+    let all_tcp = plan.procedures.iter().all(|procedure| matches!(procedure, Procedure::Tcp(_)));
+    let (traffic, senders) = match all_tcp {
+        true => (super::tcp::TRAFFIC, 1),
+        false => (plan.traffic.describe(), plan.traffic.senders()),
+    };
     let mut results = SuiteResults {
         schema: SCHEMA.to_string(),
         name: plan.name.clone(),
@@ -117,8 +122,8 @@ pub fn run(
             None => plan.simulated.describe(),
         },
         virtual_time: options.pair.is_none(),
-        traffic: plan.traffic.describe().to_string(),
-        senders: plan.traffic.senders() as u32,
+        traffic: traffic.to_string(),
+        senders: senders as u32,
         wire_mbps: link.as_mbps(),
         latency_definition: match options.pair {
             Some(_) => "from handing the frame to the wire to taking it off (memory: no wire time)",
@@ -183,20 +188,20 @@ struct Suite<'a, P> {
 
 /// What a procedure found, before it is a cell.
 #[derive(Default)]
-struct Finding {
-    figures: Vec<Figure>,
-    limited_by: Option<Limit>,
-    remarks: Vec<String>,
-    points: Vec<frame_loss::LossPoint>,
-    histogram: Vec<(u64, u64)>,
+pub(super) struct Finding {
+    pub(super) figures: Vec<Figure>,
+    pub(super) limited_by: Option<Limit>,
+    pub(super) remarks: Vec<String>,
+    pub(super) points: Vec<frame_loss::LossPoint>,
+    pub(super) histogram: Vec<(u64, u64)>,
 }
 
 impl Finding {
-    fn of(figures: impl IntoIterator<Item = Figure>) -> Finding {
+    pub(super) fn of(figures: impl IntoIterator<Item = Figure>) -> Finding {
         Finding { figures: figures.into_iter().collect(), ..Finding::default() }
     }
 
-    fn remark(mut self, when: bool, text: impl Into<String>) -> Finding {
+    pub(super) fn remark(mut self, when: bool, text: impl Into<String>) -> Finding {
         if when {
             self.remarks.push(text.into());
         }
@@ -245,8 +250,15 @@ impl<P: Place> Suite<'_, P> {
         (self.progress)(Progress::Begin { configuration, frame, procedure: name });
         let highest = self.bench.highest();
         let simulated = self.results.virtual_time;
+        let hosts_alone = match procedure {
+            Procedure::Tcp(tcp) => self.bench.tcp_alone(tcp)?,
+            _ => None,
+        };
         let mut run = Run::new(&mut self.bench);
-        let found = find(&mut run, procedure, (highest, simulated), alone, rate);
+        let found = match procedure {
+            Procedure::Tcp(tcp) => super::tcp::find(&mut run, tcp, hosts_alone, simulated),
+            _ => find(&mut run, procedure, (highest, simulated), alone, rate),
+        };
         let trials = run.journal.iter().map(TrialRecord::of).collect();
         let (found, stop) = match found {
             Ok(found) => (found, None),
@@ -498,6 +510,7 @@ fn find(
                 format!("at least: no more than {most} were tried"),
             )
         }
+        Procedure::Tcp(_) => unreachable!("found by suite::tcp"),
     })
 }
 

@@ -295,6 +295,10 @@ impl Place for Simulated {
         self.without = without;
     }
 
+    fn is_bypassed(&self) -> bool {
+        self.without
+    }
+
     fn wire_time(&self, frame: FrameLen) -> Duration {
         let bits = 2.0 * 8.0 * f64::from(8 + frame.l2());
         Duration::from_secs_f64(bits / self.model.link.0)

@@ -10,6 +10,7 @@
 //! Never reads a clock, never waits.
 
 use super::plan::{Plan, Traffic};
+use super::tcp::Talk;
 use measure::stream::BadStream;
 use measure::trial::{Counts, since};
 use measure::watch::Watch;
@@ -46,6 +47,8 @@ pub struct Duty {
     pub receivers: Vec<Receiver>,
     /// What is looked at besides.
     pub watch: Watch,
+    /// Hosts that speak TCP; the tester's own then do nothing.
+    pub talk: Option<Box<Talk>>,
     before: Vec<PortCounters>,
 }
 
@@ -55,7 +58,14 @@ impl Duty {
         let receiver = Receiver::new(begin, senders.iter().flatten().map(Sender::stream));
         let beside = senders.iter().map(|_| vec![]).collect();
         let (watch, before) = (Watch::Nothing, vec![]);
-        Duty { senders, beside, receivers: vec![receiver], watch, before }
+        Duty { senders, beside, receivers: vec![receiver], watch, talk: None, before }
+    }
+
+    /// Hosts on the first two of so many ports that speak TCP, and nothing else.
+    pub fn talking(begin: Moment, ports: usize, talk: Talk) -> Duty {
+        let mut duty = Duty::new(begin, (0..ports).map(|_| vec![]).collect());
+        duty.talk = Some(Box::new(talk));
+        duty
     }
 
     /// A receiver on each port, for frames that are to come out of several.
@@ -76,12 +86,14 @@ impl Duty {
     /// Whether everything was sent.
     pub fn is_done(&self, now: Moment) -> bool {
         self.senders.iter().flatten().all(|sender| sender.is_done(now))
+            && self.talk.as_ref().is_none_or(|talk| talk.is_done())
     }
 
     /// When the next frame is due.
     pub fn next_due(&self) -> Moment {
         let all = self.senders.iter().chain(&self.beside).flatten();
-        all.map(Sender::next_due).min().unwrap_or(Moment::from_nanos(u64::MAX))
+        let talk = self.talk.iter().map(|talk| talk.next_due());
+        all.map(Sender::next_due).chain(talk).min().unwrap_or(Moment::from_nanos(u64::MAX))
     }
 
     /// Frames sent so far.
@@ -137,6 +149,9 @@ impl<P: Port> Tester<P> {
     /// frames came.
     #[inline]
     pub fn tick(&mut self, now: Moment, duty: &mut Duty) -> usize {
+        if let Some(talk) = &mut duty.talk {
+            return talk.tick(now, &mut self.pool, &mut self.wires);
+        }
         if !self.networks.is_empty()
             && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE)
         {

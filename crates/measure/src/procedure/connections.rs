@@ -109,14 +109,24 @@ pub struct Table {
 /// # Errors
 /// [`Stop`].
 pub fn capacity(run: &mut Run<'_>, plan: &Capacity) -> Result<Table, Stop> {
-    let mut test = |connections: f64| {
+    most_kept(plan, |connections| {
         let (rate, validation) = (plan.rate, plan.rate);
-        let connections = connections as u64;
         Ok(answer(&run.trial(TrialInput::Establish { connections, rate, validation })?))
-    };
+    })
+}
+
+/// The most for which `test` passes: doubled from the plan's first until it does not, then the
+/// interval halved.
+///
+/// # Errors
+/// [`Stop`], of the test.
+pub(super) fn most_kept(
+    plan: &Capacity,
+    mut test: impl FnMut(u64) -> Result<Answer, Stop>,
+) -> Result<Table, Stop> {
     let (mut kept, mut n) = (None, plan.first.max(1).min(plan.most));
     let failed = loop {
-        match test(n as f64)? {
+        match test(n)? {
             Answer::Pass if n == plan.most => {
                 return Ok(Table { connections: Some(n), bound: Bound::Highest });
             }
@@ -131,7 +141,7 @@ pub fn capacity(run: &mut Run<'_>, plan: &Capacity) -> Result<Table, Stop> {
     let mut bound = bound;
     while ends.1 - ends.0 > step {
         let middle = ends.0.midpoint(ends.1);
-        match test(middle as f64)? {
+        match test(middle)? {
             Answer::Pass => ends.0 = middle,
             answer => {
                 ends.1 = middle;

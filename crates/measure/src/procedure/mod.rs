@@ -37,6 +37,8 @@ pub mod recovery;
 pub mod bridge;
 // RFC 9693: connection tracking and NAT.
 pub mod connections;
+// RFC 9411 §7: real connections.
+pub mod tcp;
 // Means and medians of repetitions.
 pub mod spread;
 
@@ -50,6 +52,7 @@ use crate::trial::{Outcome, Trial};
 use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
+use tcp::{TcpLoad, TcpOutput};
 use wire::PacketRate;
 
 /// What one trial is to be.
@@ -127,6 +130,8 @@ pub enum TrialInput {
         /// For how long.
         duration: Duration,
     },
+    /// Hosts that open connections, ask, answer and close (RFC 9411 §7).
+    Tcp(TcpLoad),
 }
 
 /// Frames whose latencies are wanted one by one.
@@ -158,6 +163,8 @@ pub struct TrialOutput {
     pub flooded: u64,
     /// [`TrialInput::Congestion`]: frames to the port that was not congested, sent and received.
     pub aside: Option<(u64, u64)>,
+    /// [`TrialInput::Tcp`]: what both ends counted.
+    pub tcp: Option<Box<TcpOutput>>,
 }
 
 impl TrialOutput {
@@ -171,6 +178,7 @@ impl TrialOutput {
             time: None,
             flooded: 0,
             aside: None,
+            tcp: None,
         }
     }
 

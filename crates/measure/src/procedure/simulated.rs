@@ -5,9 +5,10 @@
 //!  Simulated { capacity, buffer, noise, flake, … } ─► Measurer: exact counts, no frame
 //! ```
 
+use super::tcp::{TcpLoad, TcpOutput};
 use super::{Measurer, Stop, TrialInput, TrialOutput};
-use crate::Prng;
 use crate::trial::{Conditions, Counts, Trial};
+use crate::{Prng, tcp};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 use wire::PacketRate;
@@ -108,6 +109,27 @@ impl Simulated {
     }
 }
 
+impl Simulated {
+    /// What hosts count of whom so many connections went through, a millisecond for each.
+    fn talked(load: TcpLoad, closed: u64) -> TcpOutput {
+        let transactions = closed * u64::from(load.transactions.count);
+        let asked = transactions * u64::from(load.transactions.request);
+        let answered = transactions * u64::from(load.transactions.response);
+        let clients = tcp::Counts {
+            opened: load.connections,
+            established: closed,
+            closed,
+            transactions,
+            bytes_sent: asked,
+            bytes_received: answered,
+            ..tcp::Counts::default()
+        };
+        let servers =
+            tcp::Counts { bytes_sent: answered, bytes_received: asked, ..clients.clone() };
+        TcpOutput { load, clients, servers, took: Duration::from_millis(load.connections) }
+    }
+}
+
 impl Measurer for Simulated {
     fn trial(&mut self, input: &TrialInput) -> Result<TrialOutput, Stop> {
         if self.n >= self.interrupted_at {
@@ -167,6 +189,14 @@ impl Measurer for Simulated {
                 let came = if self.livelock > 0.0 { half / 2 } else { half };
                 let output = Simulated::counted(4 * half, came + 2 * half);
                 TrialOutput { aside: Some((half, came)), ..output }
+            }
+            TrialInput::Tcp(load) => {
+                // Only those that are held are there at the same time.
+                let most = if load.hold.is_some() { self.table.0 } else { u64::MAX };
+                let rate = load.rate.map_or(0.0, |rate| rate.0);
+                let kept = self.keep(load.connections, rate, (most, self.table.1));
+                let tcp = Some(Box::new(Simulated::talked(load, kept)));
+                TrialOutput { tcp, ..Simulated::counted(load.connections, kept) }
             }
         })
     }

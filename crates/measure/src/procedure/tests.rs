@@ -12,6 +12,7 @@ use super::variation::{DelayVariation, variation};
 use super::*;
 use crate::mlrsearch::{Goal, MlrSearch};
 use crate::search::Bound;
+use crate::tcp::Transactions;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -297,6 +298,55 @@ fn stateful_devices() {
         let found = capacity(&mut run, &plan).unwrap();
         assert_eq!((found.connections, found.bound), (truth, bound), "{plan:?}");
     }
+}
+
+#[test]
+fn real_connections() {
+    let talk = Transactions { count: 2, request: 100, response: 1000, think: Duration::ZERO };
+    let mut device = STEADY;
+    let mut run = Run::new(&mut device);
+    let plan = tcp::ConnectionRate {
+        duration: SECOND,
+        lowest: PacketRate(1000.0),
+        highest: PacketRate(1e6),
+        precision: 0.01,
+        transactions: talk,
+        window: 65_535,
+    };
+    let (found, best) = tcp::connection_rate(&mut run, &plan).unwrap();
+    let rate = found.rate.unwrap().0;
+    assert!((247e3..=250e3).contains(&rate) && found.bound == Bound::Loss, "{found:?}");
+    let best = best.unwrap();
+    assert_eq!((best.clients.closed, best.failed()), (rate.ceil() as u64, 0));
+    assert!(best.is_faultless());
+    // The table's size, whatever the rate of coming and going was.
+    let plan = Capacity { first: 1000, most: 1 << 20, rate: PacketRate(1000.0), error: 1 };
+    let found = tcp::concurrent(&mut run, &plan, (talk, SECOND, 65_535)).unwrap();
+    assert_eq!((found.connections, found.bound), (Some(10_000), Bound::Loss));
+    let load = TcpLoad {
+        rate: None,
+        connections: 500,
+        concurrent: 500,
+        transactions: talk,
+        hold: None,
+        window: 65_535,
+        lossless: false,
+    };
+    let found = tcp::transactions(&mut run, load, 3).unwrap();
+    assert_eq!(found.len(), 3);
+    // A thousand answers, a millisecond for each connection.
+    assert_eq!((found[0].transactions_per_second(), found[0].goodput_bps()), (2000.0, 17.6e6));
+    // What broke is no result, and says what is missing.
+    let mut broken = found[0].clone();
+    for (missing, failed) in [(0, 0), (1, 1), (500, 500)] {
+        broken.clients.closed = 500 - missing;
+        assert_eq!((broken.failed(), broken.is_faultless()), (failed, failed == 0));
+    }
+    broken.clients.closed = 500;
+    broken.clients.retransmitted = 1;
+    assert!(broken.is_faultless(), "TCP sends again");
+    broken.load.lossless = true;
+    assert!(!broken.is_faultless(), "but not for nothing");
 }
 
 #[test]

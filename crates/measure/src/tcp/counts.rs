@@ -8,7 +8,7 @@
 use hdrhistogram::Histogram;
 
 /// Counters since the endpoint was made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
     /// Connections clients began to open.
     pub opened: u64,

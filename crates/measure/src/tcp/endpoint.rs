@@ -143,11 +143,20 @@ impl Endpoint {
 
     /// Lets the connections go that are held.
     pub fn release(&mut self, now: Moment) {
+        self.release_over(now, Duration::ZERO);
+    }
+
+    /// Lets them go one after the other, the last one so much later: closing all of them in one go is
+    /// a burst no receive ring holds.
+    pub fn release_over(&mut self, now: Moment, time: Duration) {
         self.released = true;
+        let step = time / u32::try_from(self.open.max(1)).unwrap_or(u32::MAX);
+        let mut n = 0;
         for at in 0..self.slots.len() as u32 {
             let slot = &mut self.slots[at as usize];
             if slot.open && slot.host.is_held(&self.plan.transactions) {
-                slot.host.wake = now;
+                slot.host.wake = now + step * n;
+                n += 1;
                 self.arm(at);
             }
         }

@@ -16,10 +16,14 @@ mod value;
 mod read;
 // And to its procedures.
 mod procedure;
+// Those of TCP.
+mod tcp;
 #[cfg(test)]
 mod tests;
 
 pub use read::{Allowed, read};
+pub(super) use tcp::mss;
+pub use tcp::{Talk, Tcp};
 pub use value::At;
 
 use measure::mlrsearch::Goal;
@@ -294,6 +298,8 @@ pub enum Procedure {
         /// How close.
         error: u64,
     },
+    /// RFC 9411 §7: real connections.
+    Tcp(Tcp),
 }
 
 impl Procedure {
@@ -315,6 +321,7 @@ impl Procedure {
             Procedure::Establishment { .. } => "establishment",
             Procedure::TearDown { .. } => "tear-down",
             Procedure::Capacity { .. } => "capacity",
+            Procedure::Tcp(tcp) => tcp.name(),
         }
     }
 
@@ -485,6 +492,7 @@ impl Plan {
                     *most = (*most).min(scaling.counts_at_most);
                     *first = (*first).min(*most);
                 }
+                Procedure::Tcp(tcp) => tcp.scale(scaling, time),
             }
         }
         self

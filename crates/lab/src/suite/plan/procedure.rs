@@ -6,7 +6,7 @@
 
 use super::read::count;
 use super::value::{Number, Rate, Source};
-use super::{BadPlan, Criterion, Procedure};
+use super::{BadPlan, Criterion, Procedure, Tcp};
 use measure::mlrsearch::{Goal, MlrSearch};
 use serde::Deserialize;
 use std::time::Duration;
@@ -18,29 +18,34 @@ use wire::{BitRate, FrameLen, PacketRate};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ProcedureTable {
     pub(super) kind: Spanned<String>,
-    criteria: Option<Spanned<Vec<Spanned<String>>>>,
-    trial: Option<Spanned<String>>,
-    confirmation: Option<Spanned<String>>,
-    duration: Option<Spanned<String>>,
-    after: Option<Spanned<String>>,
-    longest: Option<Spanned<String>>,
-    overload: Option<Spanned<String>>,
-    before: Option<Spanned<String>>,
-    watch: Option<Spanned<String>>,
-    precision: Option<Spanned<Number>>,
-    lowest: Option<Spanned<Number>>,
-    highest: Option<Spanned<Number>>,
-    rate: Option<Spanned<Number>>,
-    step: Option<Spanned<Number>>,
-    validation: Option<Spanned<Number>>,
-    tagged: Option<Spanned<i64>>,
-    repetitions: Option<Spanned<i64>>,
-    verify: Option<Spanned<i64>>,
-    connections: Option<Spanned<i64>>,
-    addresses: Option<Spanned<i64>>,
-    first: Option<Spanned<i64>>,
-    most: Option<Spanned<i64>>,
-    error: Option<Spanned<i64>>,
+    pub(super) criteria: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) trial: Option<Spanned<String>>,
+    pub(super) confirmation: Option<Spanned<String>>,
+    pub(super) duration: Option<Spanned<String>>,
+    pub(super) after: Option<Spanned<String>>,
+    pub(super) longest: Option<Spanned<String>>,
+    pub(super) overload: Option<Spanned<String>>,
+    pub(super) before: Option<Spanned<String>>,
+    pub(super) watch: Option<Spanned<String>>,
+    pub(super) precision: Option<Spanned<Number>>,
+    pub(super) lowest: Option<Spanned<Number>>,
+    pub(super) highest: Option<Spanned<Number>>,
+    pub(super) rate: Option<Spanned<Number>>,
+    pub(super) step: Option<Spanned<Number>>,
+    pub(super) validation: Option<Spanned<Number>>,
+    pub(super) tagged: Option<Spanned<i64>>,
+    pub(super) repetitions: Option<Spanned<i64>>,
+    pub(super) verify: Option<Spanned<i64>>,
+    pub(super) connections: Option<Spanned<i64>>,
+    pub(super) addresses: Option<Spanned<i64>>,
+    pub(super) first: Option<Spanned<i64>>,
+    pub(super) most: Option<Spanned<i64>>,
+    pub(super) error: Option<Spanned<i64>>,
+    pub(super) hold: Option<Spanned<String>>,
+    pub(super) transactions: Option<Spanned<i64>>,
+    pub(super) request: Option<Spanned<i64>>,
+    pub(super) response: Option<Spanned<i64>>,
+    pub(super) window: Option<Spanned<i64>>,
 }
 
 /// What a procedure's values are measured by.
@@ -70,11 +75,15 @@ impl Reader<'_> {
             "establishment" => &["connections", "precision", "validation"],
             "tear-down" => &["connections", "repetitions"],
             "capacity" => &["first", "most", "rate", "error"],
-            _ => {
+            kind => {
+                if let Some(takes) = Tcp::takes(kind) {
+                    self.only(table, takes)?;
+                    return self.tcp(table).map(Procedure::Tcp);
+                }
                 let why = "kinds are throughput, latency, delay-variation, frame-loss, \
                            back-to-back, recovery, reset, forwarding, address-caching, \
                            address-learning, broadcast, congestion, establishment, tear-down, \
-                           capacity";
+                           capacity, tcp-connections, tcp-concurrent, tcp-transactions";
                 return Err(self.source.bad(&table.kind, why));
             }
         };
@@ -211,7 +220,12 @@ impl Reader<'_> {
             addresses,
             first,
             most,
-            error
+            error,
+            hold,
+            transactions,
+            request,
+            response,
+            window
         );
         let stray = set.into_iter().find(|(name, span)| span.is_some() && !takes.contains(name));
         let Some((name, Some(span))) = stray else { return Ok(()) };
@@ -303,7 +317,11 @@ impl Reader<'_> {
         Ok(share)
     }
 
-    fn rate(&self, value: Option<&Spanned<Number>>, default: f64) -> Result<PacketRate, BadPlan> {
+    pub(super) fn rate(
+        &self,
+        value: Option<&Spanned<Number>>,
+        default: f64,
+    ) -> Result<PacketRate, BadPlan> {
         let (_, most) = self.fewest();
         let Some(value) = value else { return Ok(PacketRate(default.min(most.0))) };
         let rate = match self.source.rate(value)? {

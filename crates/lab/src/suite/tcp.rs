@@ -1,0 +1,420 @@
+//! TCP in a suite: hosts on both sides of a device that open connections, ask, answer and close.
+//!
+//! ```text
+//!  clients .2 … .9 ═ port 1 ═ device ═ port 2 ═ servers .2 … .9
+//!  trial: a new device ─► everybody once, so that neighbours are known ─► the load ─► counts
+//! ```
+//!
+//! The hosts are [`Endpoint`]s; segments are what a trial's counts are of, so one that was lost is
+//! seen although TCP sends it again.
+//!
+//! Never reads a clock: [`Talk::tick`] is the tester's.
+
+use super::bench::{Bench, Place};
+use super::plan::{Tcp, Traffic, mss};
+use super::run::Finding;
+use super::tester::{Duty, device, host, mac};
+use measure::procedure::connections::Capacity;
+use measure::procedure::spread::Spread;
+use measure::procedure::tcp::{self, ConnectionRate, TcpLoad, TcpOutput};
+use measure::procedure::{Run, Stop, TrialOutput};
+use measure::result::{Latency, Limit};
+use measure::search::Bound;
+use measure::suite_result::{Figure, buckets};
+use measure::tcp::{Endpoint, NextHop, Plan, Role, Transactions};
+use measure::trial::{Conditions, Counts, Outcome, Trial};
+use port::{Pool, Port};
+use std::time::Duration;
+use wire::{Ipv4Range, Moment, PacketRate};
+
+/// What is sent if nothing else is, for results.
+pub(super) const TRAFFIC: &str =
+    "TCP, 8 clients behind the first port, 8 servers behind the second";
+/// Hosts on each side.
+const HOSTS: u32 = 8;
+/// The servers' ports: with the clients' and both sides' hosts more than four million tuples, of
+/// which a NAT that hides all clients behind one address still has a million.
+const SERVICES: (u16, u16) = (80, 83);
+/// The clients' ports; the first is for making each other's acquaintance.
+const FIRST_PORT: u16 = 1024;
+/// A segment is sent again so often; a SYN then waits 15 seconds in all.
+const RETRIES: u8 = 3;
+/// How long an end that closed first waits for late segments: no segment is that late here.
+const TIME_WAIT: Duration = Duration::from_millis(100);
+/// As many connections at a time are opened where no rate is given, before the device is there.
+const ALONE: u64 = 256;
+
+/// Clients on the first port, servers on the second, and what they are to do.
+pub struct Talk {
+    clients: Endpoint,
+    servers: Endpoint,
+    load: TcpLoad,
+    /// The last tick's.
+    now: Moment,
+    /// When the first connection was opened, the last one, and the last one closed.
+    began: Option<Moment>,
+    opened: Option<Moment>,
+    over: Option<Moment>,
+    /// When those that are held may go.
+    release: Option<Moment>,
+    released: bool,
+}
+
+impl Talk {
+    fn new(clients: Endpoint, servers: Endpoint, load: TcpLoad, now: Moment) -> Talk {
+        let (began, opened, over, release, released) = (None, None, None, None, false);
+        Talk { clients, servers, load, now, began, opened, over, release, released }
+    }
+
+    /// Receives, does what is due, sends; returns how many frames came and went.
+    pub fn tick<P: Port>(&mut self, now: Moment, pool: &mut Pool, wires: &mut [P]) -> usize {
+        let [first, second, ..] = wires else { return 0 };
+        self.now = now;
+        let moved = self.clients.poll(now, pool, first) + self.servers.poll(now, pool, second);
+        let (counts, load) = (self.clients.counts(), &self.load);
+        if counts.opened > 0 {
+            self.began.get_or_insert(now);
+        }
+        if counts.opened >= load.connections {
+            self.opened.get_or_insert(now);
+        }
+        if counts.closed + counts.reset + counts.timed_out >= load.connections {
+            self.over.get_or_insert(now);
+        }
+        if let Some(hold) = load.hold
+            && self.release.is_none()
+            && counts.established >= load.connections
+            && counts.transactions >= load.transactions_due()
+        {
+            self.release = Some(now + hold);
+        }
+        if !self.released && self.release.is_some_and(|at| at <= now) {
+            self.released = true;
+            // They close as quickly as they were opened.
+            let rate = load.rate.map_or(f64::INFINITY, |rate| rate.0);
+            let over = Duration::from_secs_f64(load.connections as f64 / rate);
+            self.clients.release_over(now, over);
+        }
+        moved
+    }
+
+    /// Whether a fault has shown that need not be looked at any longer.
+    fn has_failed(&self) -> bool {
+        let of = |endpoint: &Endpoint| {
+            let counts = endpoint.counts();
+            let again = counts.retransmitted + counts.retransmitted_syns;
+            counts.reset + counts.timed_out + if self.load.lossless { again } else { 0 }
+        };
+        of(&self.clients) + of(&self.servers) > 0
+    }
+
+    /// Whether all is over, or has failed.
+    pub fn is_done(&self) -> bool {
+        (self.clients.is_done() && self.servers.is_done()) || self.has_failed()
+    }
+
+    /// When the next tick has something to do.
+    pub fn next_due(&self) -> Moment {
+        let ends = self.clients.next_due(self.now).min(self.servers.next_due(self.now));
+        let release = self.release.filter(|_| !self.released);
+        release.map_or(ends, |at| ends.min(at))
+    }
+
+    /// How much later the last connection was opened than it was due. Never the device's fault: as
+    /// many as there are may be open at a time.
+    fn late(&self) -> Duration {
+        let (Some(rate), Some(began), Some(opened)) = (self.load.rate, self.began, self.opened)
+        else {
+            return Duration::ZERO;
+        };
+        let due = Duration::from_secs_f64((self.load.connections - 1) as f64 / rate.0);
+        opened.since(began + due)
+    }
+
+    fn output(&self) -> TcpOutput {
+        let began = self.began.unwrap_or(self.now);
+        TcpOutput {
+            load: self.load,
+            clients: self.clients.counts().clone(),
+            servers: self.servers.counts().clone(),
+            took: self.over.unwrap_or(self.now).since(began),
+        }
+    }
+}
+
+impl<P: Place> Bench<'_, P> {
+    /// Both ends of a load; `ports` are the clients'.
+    fn hosts(&mut self, load: TcpLoad, ports: (u16, u16)) -> Result<Talk, Stop> {
+        let bridged = matches!(self.plan.traffic, Traffic::Hosts { .. });
+        let without = self.place.is_bypassed();
+        let networks = self.plan.networks;
+        let range = |port: usize| {
+            let first = host(networks[port]);
+            Ipv4Range::new(first, first + HOSTS - 1)
+        };
+        let (Some(here), Some(there)) = (range(0), range(1)) else {
+            return Err(Stop::Broken("the plan's networks have no room for hosts".to_string()));
+        };
+        let no_mss = || Stop::Broken(format!("no TCP with frames of {} bytes", self.frame));
+        let plan = |port: usize, role, addresses, ports| Plan {
+            role,
+            mac: mac(port),
+            next_hop: match bridged || without {
+                true => NextHop::Mac(mac(1 - port)),
+                false => NextHop::Arp(device(networks[port])),
+            },
+            addresses,
+            ports,
+            transactions: load.transactions,
+            mss: 0,
+            window: load.window,
+            retries: RETRIES,
+            time_wait: TIME_WAIT,
+            compare: true,
+            seed: self.plan.seed ^ port as u64,
+        };
+        let clients = Role::Clients {
+            servers: there,
+            services: SERVICES,
+            rate: load.rate,
+            concurrent: load.concurrent as usize,
+            total: Some(load.connections),
+            hold: load.hold.map_or(Duration::ZERO, |_| Duration::MAX),
+        };
+        let mss = mss(self.frame).ok_or_else(no_mss)?;
+        let end = |plan: Plan| {
+            Endpoint::new(Plan { mss, ..plan }).map_err(|bad| Stop::Broken(bad.to_string()))
+        };
+        let clients = end(plan(0, clients, here, ports))?;
+        let servers = end(plan(1, Role::Servers, there, SERVICES))?;
+        Ok(Talk::new(clients, servers, load, self.place.now()))
+    }
+
+    fn talk(&mut self, load: TcpLoad, ports: (u16, u16)) -> Result<(TrialOutput, Talk), Stop> {
+        let talk = self.hosts(load, ports)?;
+        let (stolen, n) = (self.place.stolen(), self.place.tester().wires.len());
+        let (mut duty, counts) = self.duty(Duty::talking(self.place.now(), n, talk), None)?;
+        let stolen = self.place.stolen().saturating_sub(stolen);
+        let Some(talk) = duty.talk.take() else { unreachable!("it was put there") };
+        let output = talk.output();
+        let of =
+            |pick: fn(&measure::tcp::Counts) -> u64| pick(&output.clients) + pick(&output.servers);
+        let (sent, received) = (of(|c| c.segments_sent), of(|c| c.segments_received));
+        let counts = Counts {
+            intended: sent,
+            sent,
+            // Segments under way when it was given up, and copies a device makes, are neither.
+            received: received.min(sent),
+            corrupt: of(|c| c.corrupt),
+            ..counts
+        };
+        let conditions = Conditions { overrun: talk.late(), stolen, ..Conditions::default() };
+        let duration = match load.rate {
+            Some(rate) => Duration::from_secs_f64(load.connections as f64 / rate.0),
+            None => output.took,
+        };
+        let mut trial = Trial::judge(duration, counts, &conditions);
+        if !matches!(trial.outcome, Outcome::Invalid(_)) {
+            trial.outcome = match output.is_faultless() {
+                true => Outcome::Pass,
+                false => Outcome::Fail { lost: sent - received.min(sent) },
+            };
+        }
+        let tcp = Some(Box::new(output));
+        Ok((TrialOutput { tcp, ..TrialOutput::of(trial) }, *talk))
+    }
+
+    /// Every host has spoken to every other: who is where is not what is measured.
+    fn acquaint(&mut self) -> Result<(), Stop> {
+        let connections = u64::from(HOSTS * HOSTS);
+        let load = TcpLoad {
+            rate: Some(PacketRate(2000.0)),
+            connections,
+            concurrent: connections,
+            transactions: Transactions { count: 1, request: 1, response: 1, think: Duration::ZERO },
+            hold: None,
+            window: 65_535,
+            lossless: false,
+        };
+        let (output, _) = self.talk(load, (FIRST_PORT, FIRST_PORT))?;
+        let closed = output.tcp.map_or(0, |tcp| tcp.clients.closed);
+        if closed == connections {
+            return Ok(());
+        }
+        Err(Stop::Broken(format!(
+            "the device does not forward TCP: of {connections} connections {closed} came about; it \
+             dropped {}",
+            self.place.discards()
+        )))
+    }
+
+    /// A trial of TCP, of a device that knows nothing but its configuration and the hosts.
+    pub(super) fn tcp(&mut self, load: TcpLoad) -> Result<TrialOutput, Stop> {
+        self.renew()?;
+        self.acquaint()?;
+        let (output, talk) = self.talk(load, (FIRST_PORT + 1, u16::MAX))?;
+        if !(talk.clients.is_done() && talk.servers.is_done()) {
+            // It was given up: what is still under way is taken off the wires.
+            self.duty(Duty::new(self.place.now(), vec![]), None)?;
+        }
+        Ok(output)
+    }
+
+    /// What the hosts do without a device between them: connections a second, closed as soon as they
+    /// have said all.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub(super) fn tcp_alone(&mut self, tcp: &Tcp) -> Result<Option<PacketRate>, Stop> {
+        let Tcp::Connections { duration, talk, .. } = *tcp else { return Ok(None) };
+        self.place.bypass(true);
+        let mut connections = 4 * ALONE;
+        let alone = loop {
+            let load = TcpLoad {
+                rate: None,
+                connections,
+                concurrent: ALONE,
+                transactions: talk.transactions,
+                hold: None,
+                window: talk.window,
+                lossless: false,
+            };
+            match self.talk(load, (FIRST_PORT + 1, u16::MAX)) {
+                // Long enough to say something, and not longer than a trial.
+                Ok((output, _)) => {
+                    let took = output.tcp.map_or(Duration::ZERO, |tcp| tcp.took);
+                    if took >= duration.min(Duration::from_millis(100)) || connections >= 1 << 20 {
+                        break Ok(connections as f64 / took.as_secs_f64().max(1e-9));
+                    }
+                    connections *= 4;
+                }
+                Err(stop) => break Err(stop),
+            }
+        };
+        self.place.bypass(false);
+        alone.map(|rate| Some(PacketRate(rate)))
+    }
+}
+
+/// Runs a procedure of TCP; `alone` is what the hosts do without a device.
+pub(super) fn find(
+    run: &mut Run<'_>,
+    procedure: &Tcp,
+    alone: Option<PacketRate>,
+    simulated: bool,
+) -> Result<Finding, Stop> {
+    match *procedure {
+        Tcp::Connections { duration, precision, talk } => {
+            let highest = alone.unwrap_or(PacketRate(1000.0));
+            let plan = ConnectionRate {
+                duration,
+                lowest: highest * 0.0001,
+                highest,
+                precision,
+                transactions: talk.transactions,
+                window: talk.window,
+            };
+            let (found, best) = tcp::connection_rate(run, &plan)?;
+            let seconds = duration.as_secs_f64();
+            let name = format!("TCP connections per second[rfc9411 §7.2 {seconds}s 0 loss]");
+            let rate = found.rate.map(|rate| rate.0);
+            let what = if simulated { "the hosts over these wires" } else { "the tester alone" };
+            let mut figures = vec![
+                Figure::of(name, rate, "/s"),
+                Figure::of(format!("{what}, as many as may be"), Some(highest.0), "/s"),
+            ];
+            figures.extend(best.iter().flat_map(times));
+            let limited_by = match rate {
+                Some(rate) if rate >= 0.99 * highest.0 && simulated => Some(Limit::Wire),
+                Some(rate) if found.bound == Bound::Tester || highest.0 < 1.2 * rate => {
+                    (!simulated).then_some(Limit::Tester).or(Some(Limit::Device))
+                }
+                Some(_) => Some(Limit::Device),
+                None => None,
+            };
+            let finding = Finding { limited_by, ..Finding::of(figures) };
+            Ok(finding
+                .remark(true, carried(talk.transactions))
+                .remark(found.bound == Bound::Tester, "higher rates were beyond the tester"))
+        }
+        Tcp::Concurrent { first, most, rate, error, hold, talk } => {
+            let plan = Capacity { first, most, rate, error };
+            let found = tcp::concurrent(run, &plan, (talk.transactions, hold, talk.window))?;
+            let name = format!(
+                "concurrent TCP connections[rfc9411 §7.5 opened at {}/s, held {}s, 0 loss]",
+                rate.0,
+                hold.as_secs_f64()
+            );
+            let figure = Figure::of(name, found.connections.map(|n| n as f64), "connections");
+            let limited_by = match found.bound {
+                Bound::Loss | Bound::TrialsSpent => Some(Limit::Device),
+                Bound::Tester => Some(Limit::Tester),
+                Bound::Highest => None,
+            };
+            let at_least = format!("at least: no more than {most} were tried");
+            Ok(Finding { limited_by, ..Finding::of([figure]) }
+                .remark(true, carried(talk.transactions))
+                .remark(found.bound == Bound::Highest, at_least))
+        }
+        Tcp::Transactions { connections, repetitions, talk } => {
+            let load = TcpLoad {
+                rate: None,
+                connections,
+                concurrent: connections,
+                transactions: talk.transactions,
+                hold: None,
+                window: talk.window,
+                lossless: false,
+            };
+            let outputs = tcp::transactions(run, load, repetitions)?;
+            let spread = |value: fn(&TcpOutput) -> f64| {
+                Spread::of(&outputs.iter().map(value).collect::<Vec<f64>>())
+            };
+            let name = |what| {
+                format!("{what}[rfc9411 §7.3 {connections} connections {repetitions}x 0 failed]")
+            };
+            let per_second = spread(TcpOutput::transactions_per_second);
+            let goodput = spread(|output| output.goodput_bps() / 1e6);
+            let again = spread(|output| output.retransmitted() as f64);
+            let mut figures = vec![
+                Figure::spread(name("TCP transactions per second"), per_second, |s| s.median, "/s"),
+                Figure::spread("goodput, both ways", goodput, |s| s.median, "Mbit/s"),
+                Figure::spread("segments sent again", again, |s| s.median, "segments"),
+            ];
+            let last = outputs.last();
+            figures.extend(last.iter().flat_map(|output| times(output)));
+            let histogram = last.map_or(vec![], |tcp| buckets(&tcp.clients.transaction_ns));
+            let failed = repetitions as usize - outputs.len();
+            Ok(Finding { histogram, ..Finding::of(figures) }
+                .remark(true, carried(talk.transactions))
+                .remark(failed > 0, format!("{failed} repetitions failed or were invalid")))
+        }
+    }
+}
+
+/// What was said, in words.
+fn carried(talk: Transactions) -> String {
+    format!(
+        "{} per connection: {} bytes asked, {} answered",
+        match talk.count {
+            1 => "one transaction".to_string(),
+            n => format!("{n} transactions"),
+        },
+        talk.request,
+        talk.response
+    )
+}
+
+/// How long handshakes and answers took.
+fn times(output: &TcpOutput) -> Vec<Figure> {
+    let mut figures = vec![];
+    for (what, of) in
+        [("handshake", &output.clients.connect_ns), ("transaction", &output.clients.transaction_ns)]
+    {
+        let Some(times) = Latency::of(of) else { continue };
+        for (which, ns) in [("p50", times.p50_ns), ("p99", times.p99_ns), ("max", times.max_ns)] {
+            figures.push(Figure::of(format!("{what} {which}"), Some(ns as f64), "ns"));
+        }
+    }
+    figures
+}
