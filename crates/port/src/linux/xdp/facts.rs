@@ -17,11 +17,18 @@ pub struct Options {
     /// How many frames it sends at once in copy mode, where it can be told (Linux 6.17): fewer
     /// system calls.
     pub budget: u32,
+    /// Whether the driver is polled from our own system calls, as often as there is nothing to
+    /// receive, instead of a software interrupt or a thread of the kernel's. It then works only
+    /// when we do: an overloaded port loses frames in the driver's ring, before they cost anything.
+    ///
+    /// The kernel leaves off its own polling if the interface's `napi_defer_hard_irqs` and
+    /// `gro_flush_timeout` say so, else both take turns.
+    pub busy_poll: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { mode: None, zero_copy: None, ring: 2048, budget: 2048 }
+        Options { mode: None, zero_copy: None, ring: 2048, budget: 2048, busy_poll: false }
     }
 }
 
@@ -54,6 +61,8 @@ pub struct Facts {
     pub fill: u32,
     /// Frames that one system call sends, in copy mode.
     pub budget: u32,
+    /// Whether the driver is polled from our system calls.
+    pub busy_poll: bool,
     /// What was tried first, and why it was not to be had.
     pub tried: Vec<String>,
 }
@@ -73,6 +82,9 @@ impl fmt::Display for Facts {
         )?;
         if self.multi_buffer {
             f.write_str(", multi-buffer")?;
+        }
+        if self.busy_poll {
+            f.write_str(", busy polling")?;
         }
         self.tried.iter().try_for_each(|tried| write!(f, "; {tried}"))
     }
