@@ -1,6 +1,7 @@
 //! Arguments that are no plain words or numbers.
 
-use lab::bench::Kind;
+use lab::bench::testpmd::Driver;
+use lab::bench::{Generator, Kind};
 use measure::Mode;
 use std::time::Duration;
 use wire::FrameLen;
@@ -36,8 +37,21 @@ pub(crate) fn device(text: &str) -> Result<Kind, String> {
         "wirespeed" => Ok(Kind::Memory),
         "linux" => Ok(Kind::Linux),
         "wirespeed-veth" => Ok(Kind::Wirespeed),
+        "testpmd" => Ok(Kind::Testpmd(Driver::Xdp)),
+        "testpmd-packet" => Ok(Kind::Testpmd(Driver::Packet)),
         "external" => Ok(Kind::External),
-        _ => Err("the devices are: wirespeed, linux, wirespeed-veth, external".to_string()),
+        _ => Err("the devices are: wirespeed, linux, wirespeed-veth, testpmd, testpmd-packet, \
+                  external"
+            .to_string()),
+    }
+}
+
+/// Who sends between veths.
+pub(crate) fn generator(text: &str) -> Result<Generator, String> {
+    match text {
+        "kernel" => Ok(Generator::Kernel),
+        "user" => Ok(Generator::User),
+        _ => Err("the generators are: kernel, user".to_string()),
     }
 }
 

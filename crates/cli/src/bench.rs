@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::progress::Shown;
 use clap::Args;
 use flate2::bufread::MultiGzDecoder;
-use lab::bench::{BenchError, Kind, Plan, veth};
+use lab::bench::{BenchError, Generator, Kind, Plan, veth};
 use lab::configuration::ALL;
 use lab::placement::{self, Pair};
 use lab::routes::Table;
@@ -30,7 +30,8 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 usage, 3 environment")]
 pub(crate) struct Arguments {
     /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, between two
-    /// veths), wirespeed-veth (the built-in router in the kernel's place), external (whatever is
+    /// veths), wirespeed-veth (the built-in router in the kernel's place), testpmd and testpmd-packet
+    /// (DPDK's forwarder by AF_XDP and AF_PACKET in its place: plain rows), external (whatever is
     /// connected to two ports)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "wirespeed",
           value_parser = arguments::device)]
@@ -45,6 +46,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", requires = "compare",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     turns: Option<u32>,
+
+    /// Who sends and counts between veths: kernel (BPF), user (AF_XDP) [default: kernel where it can
+    /// be had]
+    #[arg(long, value_name = "WHO", value_parser = arguments::generator)]
+    generator: Option<Generator>,
 
     /// All rows in under 40 seconds: trials of 200ms. With --compare: 64 byte only, trials of 100ms,
     /// no full table
@@ -146,6 +152,10 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     }
     let (quick, compare) = (arguments.quick, arguments.compare);
     let devices = devices(arguments)?;
+    if arguments.generator.is_some() && !devices.iter().any(is_between_veths) {
+        let text = "--generator is for devices between veths: linux, wirespeed-veth".to_string();
+        return Err(Failure::Usage(text));
+    }
     let mut sizes = match (arguments.sizes.as_slice(), quick && compare) {
         ([], true) => vec![FrameLen::MIN],
         ([], false) => [64, 512, 1518].map(FrameLen::with_fcs).to_vec(),
@@ -173,7 +183,12 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         table: arguments.routes.as_deref().map(read_routes).transpose()?,
         turns: compare.then_some(turns),
         external,
+        generator: arguments.generator,
     })
+}
+
+fn is_between_veths(kind: &Kind) -> bool {
+    !matches!(kind, Kind::Memory | Kind::External)
 }
 
 /// The devices, each once. Those that are compared are all on veths.
@@ -239,7 +254,7 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
 
 fn environment(seed: u64, plan: &Plan) -> Environment {
     // An external device's settings are not known here.
-    let wired = plan.devices.iter().any(|kind| !matches!(kind, Kind::Memory | Kind::External));
+    let wired = plan.devices.iter().any(is_between_veths);
     Environment {
         sysctls: if wired { machine::sysctls() } else { Vec::new() },
         offloads: if wired { vec![veth::OFFLOADS.to_string()] } else { Vec::new() },

@@ -27,8 +27,8 @@ use std::io;
 use std::time::Duration;
 use wire::PacketRate;
 
-/// What it is called in results.
-pub const NAME: &str = "BPF live frames, XDP counter";
+/// What generator and receiver are called in results.
+pub const NAMES: [&str; 2] = ["BPF live frames", "XDP counter"];
 
 /// Generator and counters, ready for trials.
 pub struct KernelTester {
@@ -40,7 +40,7 @@ pub struct KernelTester {
 
 /// What a trial gave.
 pub struct Ran {
-    /// All streams together: sent is what the interfaces took.
+    /// All streams together. What the far end's ring had no room for was sent, and is lost there.
     pub counts: Counts,
     /// What the generator did.
     pub sent: Sent,
@@ -52,6 +52,8 @@ pub struct Ran {
     pub latency_floor_ns: u64,
     /// How long after the end of the schedule the last frame left.
     pub overrun: Duration,
+    /// How long after the begin of the schedule the last frame came; nothing if none did.
+    pub last_after: Duration,
 }
 
 /// How long before its first frame is due a trial is begun.
@@ -130,6 +132,8 @@ impl KernelTester {
         let sent = self.generator.sent();
         let came = self.listen(sent.accepted);
         let end_ns = start_ns + duration.as_nanos() as u64;
+        let tallies = came.iter().flat_map(|count| &count.streams);
+        let last_ns = tallies.map(|tally| tally.last_ns).max().unwrap_or(0);
         let streams_to = |end| self.streams.iter().filter(|(from, _)| *from != end).count();
         let histogram =
             kernel::latency(self.counters.iter().enumerate().flat_map(|(end, counter)| {
@@ -140,6 +144,7 @@ impl KernelTester {
             latency: Latency::of(&histogram),
             latency_floor_ns: histogram.min(),
             overrun: Duration::from_nanos(sent.last_ns.saturating_sub(end_ns)),
+            last_after: Duration::from_nanos(last_ns.saturating_sub(start_ns)),
             sent,
             came,
         })
@@ -165,7 +170,11 @@ impl KernelTester {
 }
 
 fn counts(sent: &Sent, came: &[Count; 2]) -> Counts {
-    let mut counts = Counts { intended: sent.intended, sent: sent.accepted, ..Counts::default() };
+    // A veth refuses without an error what its far end has no room for: a cable would carry it, and
+    // the card at its end lose it. With an error, nothing could be sent.
+    let lost_there = if sent.error.is_none() { sent.refused } else { 0 };
+    let (intended, sent) = (sent.intended, sent.accepted + lost_there);
+    let mut counts = Counts { intended, sent, ..Counts::default() };
     for count in came {
         counts.foreign += count.foreign + count.other_queue;
         counts.corrupt += count.corrupt;

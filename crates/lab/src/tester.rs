@@ -29,7 +29,7 @@ use wire::arp::{ArpMessage, Operation};
 use wire::{FrameLen, MacAddr, Moment, craft};
 
 /// How often the hosts say that they are there.
-const ANNOUNCE: Duration = Duration::from_secs(5);
+pub const ANNOUNCE: Duration = Duration::from_secs(5);
 
 /// What is behind the wires, as the tester sees it.
 pub trait Behind {
@@ -281,12 +281,18 @@ impl<P: Port> Tester<P> {
     }
 
     /// Everything is sent three times, there and back, a batch at a time; the last time nothing
-    /// may be lost.
+    /// may be lost. On real wires, on a machine that does other things as well, a ring may run over
+    /// even so: then it is sent a few times more.
     fn warm_up(&mut self, device: &mut impl Behind) -> Result<(), Unfit> {
         const ROUNDS: usize = 3;
-        for round in 1..=ROUNDS {
+        const MORE: usize = 6;
+        let most = if device.patience().is_zero() { ROUNDS } else { ROUNDS + MORE };
+        for round in 1..=most {
             let (sent, received) = self.round(device);
-            if round == ROUNDS && sent != received {
+            if round >= ROUNDS && sent == received {
+                break;
+            }
+            if round == most {
                 return Err(Unfit::Loses { sent, received, discards: device.drops() });
             }
         }
@@ -319,6 +325,12 @@ impl<P: Port> Tester<P> {
                     }
                 }
             }
+        }
+        // What was late, batch by batch, may come yet.
+        let last = clock.now();
+        while receiver.total().received < sent && clock.now().since(last) < device.patience() {
+            device.settle();
+            self.receive(clock.now(), &mut receiver);
         }
         self.end(senders);
         (sent, receiver.total().received)

@@ -96,6 +96,8 @@ pub struct Ran {
     pub trial: Trial,
     /// How long the device's thread was busy, if it has one of ours.
     pub worked: Duration,
+    /// How long the tester's thread had its processor; none where the system does not say.
+    pub tester_worked: Option<Duration>,
     /// Latencies.
     pub latency: Option<Latency>,
     /// The lowest latency, in nanoseconds.
@@ -137,41 +139,10 @@ impl<P: Port + Send> Bench<'_, P> {
     ) -> io::Result<Ran> {
         let Bench { tester, clock, pair, yields } = self;
         let (clock, pair, yields) = (*clock, *pair, *yields);
-        let pin = |cpu: Option<usize>| cpu.map_or(Ok(()), affinity::pin);
-        let (ready, stop) = (AtomicBool::new(dut.is_none()), AtomicBool::new(false));
-        let processors: Vec<usize> = pair.iter().flat_map(|p| [p.tester, p.device]).collect();
-        let stolen = machine::stolen(&processors);
-        let mut ran = std::thread::scope(|scope| {
-            let device = dut.map(|dut| {
-                scope.spawn(|| {
-                    let pinned = pin(pair.map(|pair| pair.device));
-                    if yields {
-                        machine::prefer(None, NICE);
-                    }
-                    ready.store(true, Ordering::Release);
-                    pinned.map(|()| work(dut, clock, &stop))
-                })
-            });
-            let tester = scope.spawn(|| {
-                let pinned = pin(pair.map(|pair| pair.tester));
-                if yields {
-                    machine::prefer(None, NICE);
-                }
-                while !ready.load(Ordering::Acquire) {
-                    std::thread::yield_now();
-                }
-                // The device breathes until it is told to stop, whatever happens here.
-                let ran = pinned.map(|()| drive(tester, clock, rate, duration, yields));
-                stop.store(true, Ordering::Release);
-                ran
-            });
-            let panicked = || io::Error::other("a thread of the trial panicked");
-            let ran = tester.join().map_err(|_| panicked());
-            let worked = device.map(|device| device.join().map_err(|_| panicked())).transpose()?;
-            io::Result::Ok(Ran { worked: worked.transpose()?.unwrap_or_default(), ..ran?? })
-        })?;
-        let stolen = machine::stolen(&processors).saturating_sub(stolen);
-        ran.judge(|_, conditions| conditions.stolen = stolen);
+        let drive = || drive(tester, clock, rate, duration, yields);
+        let (mut ran, beside) = side_by_side(dut, clock, pair, yields, drive)?;
+        (ran.worked, ran.tester_worked) = (beside.worked, beside.tester_worked);
+        ran.judge(|_, conditions| conditions.stolen = beside.stolen);
         Ok(ran)
     }
 
@@ -196,6 +167,68 @@ impl<P: Port + Send> Bench<'_, P> {
             trial: ran.trial,
         })
     }
+}
+
+/// What a trial cost.
+pub struct Beside {
+    /// How long the device's thread was busy, if it has one of ours.
+    pub worked: Duration,
+    /// How long the tester's thread had its processor; none where the system does not say.
+    pub tester_worked: Option<Duration>,
+    /// How long the machine's host took the processors away.
+    pub stolen: Duration,
+}
+
+/// Runs `drive`, the tester's part of a trial, on the tester's processor, and beside it, on the
+/// device's, the part of the device that a thread of ours has to work.
+///
+/// # Errors
+/// A thread could not be pinned to its processor; one has panicked.
+pub fn side_by_side<T: Send>(
+    dut: Option<&mut dyn Dut>,
+    clock: Clock,
+    pair: Option<Pair>,
+    yields: bool,
+    drive: impl FnOnce() -> T + Send,
+) -> io::Result<(T, Beside)> {
+    let pin = |cpu: Option<usize>| cpu.map_or(Ok(()), affinity::pin);
+    let (ready, stop) = (AtomicBool::new(dut.is_none()), AtomicBool::new(false));
+    let processors: Vec<usize> = pair.iter().flat_map(|p| [p.tester, p.device]).collect();
+    let stolen = machine::stolen(&processors);
+    std::thread::scope(|scope| {
+        let device = dut.map(|dut| {
+            scope.spawn(|| {
+                let pinned = pin(pair.map(|pair| pair.device));
+                if yields {
+                    machine::prefer(None, NICE);
+                }
+                ready.store(true, Ordering::Release);
+                pinned.map(|()| work(dut, clock, &stop))
+            })
+        });
+        let tester = scope.spawn(|| {
+            let pinned = pin(pair.map(|pair| pair.tester));
+            if yields {
+                machine::prefer(None, NICE);
+            }
+            while !ready.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let had = machine::processor_time();
+            // The device breathes until it is told to stop, whatever happens here.
+            let ran = pinned.map(|()| drive());
+            stop.store(true, Ordering::Release);
+            let worked = machine::processor_time().zip(had).map(|(has, had)| has - had);
+            ran.map(|ran| (ran, worked))
+        });
+        let panicked = || io::Error::other("a thread of the trial panicked");
+        let ran = tester.join().map_err(|_| panicked());
+        let worked = device.map(|device| device.join().map_err(|_| panicked())).transpose()?;
+        let worked = worked.transpose()?.unwrap_or_default();
+        let (ran, tester_worked) = ran??;
+        let stolen = machine::stolen(&processors).saturating_sub(stolen);
+        Ok((ran, Beside { worked, tester_worked, stolen }))
+    })
 }
 
 /// The device's thread: returns how long it was busy.
@@ -296,6 +329,7 @@ fn drive<P: Port>(
     Ran {
         trial: Trial::judge(took, counts, &conditions),
         worked: Duration::ZERO,
+        tester_worked: None,
         latency: Latency::of(&histogram),
         latency_floor_ns: histogram.min(),
         conditions,

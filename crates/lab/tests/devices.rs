@@ -5,8 +5,9 @@
 
 use lab::bench::commands::ask;
 use lab::bench::linux::{classes, witness};
-use lab::bench::wired::{Job, Stand};
-use lab::bench::{self, Kind, Plan};
+use lab::bench::testpmd::Driver;
+use lab::bench::wired::{Cannot, Job, Stand};
+use lab::bench::{self, BenchError, Generator, Kind, Plan};
 use lab::configuration::ALL;
 use lab::placement;
 use measure::trial::{Counts, Outcome};
@@ -33,13 +34,19 @@ fn plan(devices: &[Kind], mode: Mode, name: &str) -> Plan {
         table: None,
         turns: None,
         external: None,
+        generator: None,
     }
 }
 
 /// A device that does a row, introduced and warmed up.
 fn stand(kind: &Kind, mode: Mode, name: &str) -> Stand {
+    stand_between(kind, mode, name, None)
+}
+
+fn stand_between(kind: &Kind, mode: Mode, name: &str, generator: Option<Generator>) -> Stand {
     let (plan, environment) =
         (plan(std::slice::from_ref(kind), mode, name), Environment::default());
+    let plan = Plan { generator, ..plan };
     let configuration = plan.configurations[0];
     let job = Job { plan: &plan, configuration, table: None, environment: &environment };
     let mut stand = Stand::new(kind, &job).unwrap_or_else(|cannot| panic!("{name}: {cannot:?}"));
@@ -132,10 +139,12 @@ fn our_router_in_the_kernels_place() {
     if skipped() {
         return;
     }
-    for (mode, name) in
-        [(Mode::Routing, "25-filter-rules"), (Mode::Routing, "fasttrack"), (Mode::Bridging, "none")]
-    {
-        let mut stand = stand(&Kind::Wirespeed, mode, name);
+    for (mode, name, generator) in [
+        (Mode::Routing, "25-filter-rules", Generator::Kernel),
+        (Mode::Routing, "fasttrack", Generator::User),
+        (Mode::Bridging, "none", Generator::Kernel),
+    ] {
+        let mut stand = stand_between(&Kind::Wirespeed, mode, name, Some(generator));
         lossless(&mut stand);
         let ping = stand.setup.ping.unwrap();
         assert!(ping.answered > 0, "{name}: {ping:?}");
@@ -203,6 +212,58 @@ fn by_turns() {
         assert!(row.forwarded > 0 && row.tester_pps.is_some(), "{row:?}");
         assert_eq!(row.medium.wire, "veth");
     }
+}
+
+/// What is sent and does not come is told apart: the row names who sent, and what that cost.
+#[test]
+fn both_generators_and_a_row_says_which() {
+    if skipped() {
+        return;
+    }
+    for (generator, name) in [(Generator::Kernel, "kernel, BPF"), (Generator::User, "user space")] {
+        let mut plan = plan(&[Kind::Linux], Mode::Routing, "none");
+        (plan.generator, plan.duration) = (Some(generator), Duration::from_millis(20));
+        let results = bench::run(&plan, &Environment::default(), |_| {}).unwrap();
+        let [row] = results.rows.as_slice() else { panic!("{results:?}") };
+        for said in [&row.medium.generator, &row.medium.receiver] {
+            let name = if said.contains("XDP counter") { "kernel, XDP" } else { name };
+            assert!(said.starts_with(name) && said.contains(" ns a frame"), "{said}");
+        }
+        assert!(row.forwarded > 0 && row.forwarded <= row.sent, "{row:?}");
+    }
+}
+
+/// Also where it is not installed: then it says which package has it.
+#[test]
+fn testpmd_forwards_and_does_nothing_else() {
+    if skipped() {
+        return;
+    }
+    for (driver, mode) in [(Driver::Xdp, Mode::Routing), (Driver::Packet, Mode::Bridging)] {
+        let kind = Kind::Testpmd(driver);
+        let (plan, environment) =
+            (plan(std::slice::from_ref(&kind), mode, "none"), Environment::default());
+        let configuration = plan.configurations[0];
+        let job = Job { plan: &plan, configuration, table: None, environment: &environment };
+        let mut stand = match Stand::new(&kind, &job) {
+            Ok(stand) => stand,
+            Err(Cannot::Failed(BenchError::Unavailable(unavailable))) => {
+                let said = unavailable.to_string();
+                assert!(said.contains("package"), "{said}");
+                assert!(std::env::var_os("CI").is_none(), "{said}");
+                eprintln!("skipped: {said}");
+                return;
+            }
+            Err(other) => panic!("{other:?}"),
+        };
+        stand.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{driver:?}: {error}"));
+        lossless(&mut stand);
+        assert!(stand.setup.commands.iter().any(|line| line.starts_with("dpdk-testpmd ")));
+    }
+    let plan = plan(&[Kind::Testpmd(Driver::Xdp)], Mode::Routing, "conntrack");
+    let results = bench::run(&plan, &Environment::default(), |_| {}).unwrap();
+    let reason = results.setups[0].omitted.as_deref();
+    assert!(results.rows.is_empty() && reason.is_some_and(|why| why.contains("only forwards")));
 }
 
 #[test]

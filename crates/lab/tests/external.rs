@@ -62,6 +62,7 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
         table: None,
         turns: None,
         external: Some(External { ports, net, patch }),
+        generator: None,
     };
     bench::run(&plan, &Environment::default(), |_| {})
 }

@@ -36,7 +36,9 @@ fn both_ways_and_exactly() {
         assert!(ran.latency.is_some() && ran.latency_floor_ns > 0);
     }
     let full = tester.trial(None, Duration::from_millis(20)).unwrap();
-    assert!(full.counts.sent > 0 && full.counts.sent == full.counts.received, "{:?}", full.counts);
+    let (sent, received) = (&full.sent, full.counts.received);
+    assert!(received > 0 && received == sent.accepted, "{:?} {sent:?}", full.counts);
+    assert_eq!(full.counts.sent, sent.accepted + sent.refused, "{sent:?}");
     drop(tester);
     for (namespace, name) in ends {
         let link = sh(namespace, &format!("ip link show {name}"));

@@ -129,6 +129,7 @@ fn a_plan_on_one_core_and_on_two() {
             devices: vec![Kind::Memory],
             turns: None,
             external: None,
+            generator: None,
             pair,
             sizes: vec![FrameLen::MIN, FrameLen::MAX],
             configurations: none.clone(),

@@ -27,8 +27,12 @@ pub mod commands;
 pub mod translate;
 // The Linux kernel.
 pub mod linux;
+// The tester at their outer ends.
+pub mod ends;
 // Our router on the same veths.
 pub mod ours;
+// DPDK's testpmd on them.
+pub mod testpmd;
 // No device: what goes in comes out, for the tester's own limit.
 pub mod patch;
 // Pings between two hosts' own network stacks.
@@ -43,6 +47,7 @@ use crate::device::LoadError;
 use crate::placement::Pair;
 use crate::routes::Table;
 use crate::tester::Unfit;
+pub use ends::Generator;
 use external::External;
 use measure::result::Setup;
 use measure::{Environment, Results, Row, Search, Trial};
@@ -62,6 +67,8 @@ pub enum Kind {
     Linux,
     /// The built-in router on veths.
     Wirespeed,
+    /// DPDK's testpmd on veths.
+    Testpmd(testpmd::Driver),
     /// What is connected to two interfaces: [`Plan::external`].
     External,
 }
@@ -73,6 +80,7 @@ impl Kind {
             Kind::Memory => memory::DEVICE,
             Kind::Linux => linux::DEVICE,
             Kind::Wirespeed => ours::DEVICE,
+            Kind::Testpmd(driver) => driver.name(),
             Kind::External => external::DEVICE,
         }
     }
@@ -100,6 +108,8 @@ pub struct Plan {
     pub turns: Option<u32>,
     /// What is connected, if it is to be measured.
     pub external: Option<External>,
+    /// Who sends between veths; if nobody is named, the kernel where it can.
+    pub generator: Option<Generator>,
 }
 
 impl Plan {

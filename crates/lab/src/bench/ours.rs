@@ -5,11 +5,12 @@
 //! ```
 //!
 //! Its frames live in one slab, which both ports share: forwarding moves descriptors. The router's
-//! thread runs on the device's processor, beside the threads of the device's veths, and only while
-//! a trial is on.
+//! thread runs on the device's processor, only while a trial is on, and polls the device's ends from
+//! its own system calls. With the kernel's threads doing that, an overloaded router starved: they
+//! filled its receive rings, threw away what came after, and left it a third of the processor.
 
 use super::BenchError;
-use super::veth::{DEVICE_ENDS, Rig, device_mac};
+use super::veth::{DEVICE_ENDS, POLLED, Rig, device_mac, set};
 use super::wired::{Cannot, RealPort, Wired, open};
 use crate::clock::Clock;
 use crate::configuration::Configuration;
@@ -18,6 +19,7 @@ use crate::routes::Table;
 use crate::tester::discarded;
 use crate::two_cores::Dut;
 use port::Slab;
+use port::linux::xdp::Options;
 use std::sync::Arc;
 use wire::Moment;
 
@@ -44,9 +46,11 @@ pub fn set_up(
     table: Option<&Table>,
 ) -> Result<(Ours, Vec<String>), Cannot> {
     let slab = Slab::new(FRAMES).map_err(BenchError::Slab)?;
-    let mut ports = Vec::new();
+    let options = Options { busy_poll: true, ..Options::default() };
+    let (mut ports, mut commands) = (Vec::new(), Vec::new());
     for (i, end) in DEVICE_ENDS.iter().enumerate() {
-        ports.push((device_mac(i), open(&rig.device, end, &slab)?));
+        commands.push(set(&rig.device, end, &POLLED)?);
+        ports.push((device_mac(i), open(&rig.device, end, &slab, &options)?));
     }
     let mut device = Device::with(ports, slab, clock);
     device.load(row.file, row.script).map_err(BenchError::Load)?;
@@ -56,7 +60,8 @@ pub fn set_up(
         table.feed(&mut device.router, [a, b]).map_err(BenchError::Routes)?;
     }
     let script = row.script.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    Ok((Ours { device, _rig: rig.clone() }, script.map(str::to_string).collect()))
+    commands.extend(script.map(str::to_string));
+    Ok((Ours { device, _rig: rig.clone() }, commands))
 }
 
 impl Dut for Device<RealPort> {

@@ -13,8 +13,10 @@ use super::BenchError;
 use super::commands::ask;
 use super::veth::{Rig, TESTER_ENDS};
 use super::wired::Wired;
+use crate::machine;
 use crate::placement::Pair;
 use crate::traffic::router_address;
+use crate::two_cores::NICE;
 use measure::Mode;
 use measure::result::Ping;
 use port::affinity;
@@ -73,6 +75,7 @@ fn work(device: &mut dyn Wired, pair: Option<Pair>, child: &mut Child) {
             if let Some(pair) = pair {
                 let _ = affinity::pin(pair.device);
             }
+            machine::prefer(None, NICE);
             if device.dut().is_none() {
                 return drop(child.wait());
             }

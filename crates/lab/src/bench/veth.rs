@@ -10,7 +10,8 @@
 //! sender was. Here every end has a kernel thread instead (threaded NAPI, which veth has once GRO is
 //! on), pinned: the device's ends and all that the kernel does behind them to the device's
 //! processor, the tester's ends to the tester's. The threads' own times say how long the kernel was
-//! busy for the device.
+//! busy for the device. At the tester's ends they look for frames every 20 µs while some come, which
+//! is part of the latency seen there.
 //!
 //! Offloads that fake checksums or make super-frames are off. The namespaces have no names: nothing
 //! is left when the process is gone. Never touches an interface it did not make.
@@ -36,6 +37,16 @@ pub const TESTER_ENDS: [&str; 2] = ["t0", "t1"];
 /// The offloads of all ends, for the result.
 pub const OFFLOADS: &str = "veth: gro on, tx off, tso off, gso off";
 
+/// The tester's ends look for frames this often while some come, as a card gathers them before it
+/// interrupts. Without it every frame wakes a thread, for a microsecond of the tester's processor.
+const COALESCED: [(&str, u64); 2] = [("napi_defer_hard_irqs", 5), ("gro_flush_timeout", GATHER_NS)];
+/// So long a frame may wait for others, at the tester's ends.
+pub const GATHER_NS: u64 = 20_000;
+
+/// What a device that polls its ends itself sets: the kernel does only when it has not for 2 ms.
+pub const POLLED: [(&str, u64); 2] =
+    [("napi_defer_hard_irqs", 100), ("gro_flush_timeout", 2_000_000)];
+
 /// A device's cables, and their other ends.
 pub struct Rig {
     /// Where `t0` is.
@@ -44,8 +55,8 @@ pub struct Rig {
     pub device: Namespace,
     /// Where `t1` is.
     pub b: Namespace,
-    /// The kernel's threads that work for the device.
-    threads: Vec<u32>,
+    /// The kernel's threads that work for the device, and those that do for the tester.
+    threads: [Vec<u32>; 2],
     pair: Option<Pair>,
 }
 
@@ -60,7 +71,7 @@ impl Rig {
     /// [`BenchError`]: no rights, or a program is lacking.
     pub fn new(pair: Option<Pair>) -> Result<Rig, BenchError> {
         let [a, device, b] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
-        let mut rig = Rig { a, device, b, threads: Vec::new(), pair };
+        let mut rig = Rig { a, device, b, threads: [vec![], vec![]], pair };
         for namespace in [&rig.a, &rig.device, &rig.b] {
             // Nobody is to announce himself on the wires. Without IPv6 nobody can.
             let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
@@ -105,8 +116,11 @@ impl Rig {
         for thread in &threads[2..] {
             ask(&rig.device, &format!("chrt --fifo --pid 1 {thread}"))?;
         }
+        for (namespace, end) in rig.tester_ends() {
+            set(namespace, end, &COALESCED)?;
+        }
         // The device's two come first.
-        rig.threads = threads[..2].to_vec();
+        rig.threads = [threads[..2].to_vec(), threads[2..].to_vec()];
         Ok(rig)
     }
 
@@ -122,7 +136,12 @@ impl Rig {
 
     /// How long the kernel has worked for the device so far.
     pub fn worked(&self) -> Duration {
-        self.threads.iter().filter_map(machine::thread_time).sum()
+        self.threads[0].iter().filter_map(machine::thread_time).sum()
+    }
+
+    /// How long it has received for the tester so far.
+    pub fn tester_worked(&self) -> Duration {
+        self.threads[1].iter().filter_map(machine::thread_time).sum()
     }
 
     /// Frames so far that came through the device and found a tester's end full. (A veth counts
@@ -157,8 +176,21 @@ pub fn device_mac(port: usize) -> MacAddr {
 /// Gives an interface a thread of its own in the kernel, and returns its number.
 fn threaded(namespace: &Namespace, end: &str) -> Result<u32, BenchError> {
     let before = threads_of(end);
+    let script = set(namespace, end, &[("threaded", 1)])?;
+    let new = threads_of(end).into_iter().find(|thread| !before.contains(thread));
+    let none = || BenchError::Command(script, "no NAPI thread came of it".to_string());
+    new.ok_or_else(none)
+}
+
+/// Sets what sysfs alone has of an interface; returns what would be typed.
+///
+/// # Errors
+/// [`BenchError::Command`].
+pub fn set(namespace: &Namespace, end: &str, values: &[(&str, u64)]) -> Result<String, BenchError> {
+    let echo = |(name, value): &(&str, u64)| format!("echo {value} > /sys/class/net/{end}/{name}");
+    let words = values.iter().map(echo).collect::<Vec<_>>().join(" && ");
     // The files of a namespace's interfaces show where sysfs was mounted in it.
-    let script = format!("mount -t sysfs none /sys && echo 1 > /sys/class/net/{end}/threaded");
+    let script = format!("mount -t sysfs none /sys && {words}");
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &script]);
     let failed = |said: String| BenchError::Command(script.clone(), said);
@@ -166,8 +198,7 @@ fn threaded(namespace: &Namespace, end: &str) -> Result<u32, BenchError> {
     if !output.status.success() {
         return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()));
     }
-    let new = threads_of(end).into_iter().find(|thread| !before.contains(thread));
-    new.ok_or_else(|| failed("no NAPI thread came of it".to_string()))
+    Ok(words)
 }
 
 /// The kernel's threads `napi/END-…`.

@@ -13,15 +13,16 @@
 //! Where a frame came through the device and found the tester's own end full, the trial is invalid:
 //! that was not the device.
 
+use super::ends::{Cost, Ends};
 use super::patch::Patch;
 use super::ping;
 use super::veth::Rig;
-use super::{BenchError, Kind, Plan, Progress, REPEATS, linux, ours, share};
+use super::{BenchError, Kind, Plan, Progress, REPEATS, linux, ours, share, testpmd};
 use crate::clock::Clock;
 use crate::configuration::{Configuration, Traffic};
 use crate::routes::Table;
-use crate::tester::{Behind, Tester};
-use crate::two_cores::{Bench, Dut, Ran};
+use crate::tester::Behind;
+use crate::two_cores::{Dut, Ran};
 use measure::result::{Medium, Setup};
 use measure::trial::Outcome;
 use measure::{Environment, Measured, Results, Row};
@@ -59,6 +60,16 @@ pub trait Wired: Send {
     /// Frames so far that the slow path was spared, if it can tell.
     fn fast_path(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether hosts can ping each other through it.
+    fn answers(&self) -> bool {
+        true
+    }
+
+    /// How long its own process has worked for it so far, if it has one.
+    fn worked(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// What it says it dropped.
@@ -109,7 +120,7 @@ pub struct Job<'a> {
 pub struct Stand {
     rig: Arc<Rig>,
     device: Box<dyn Wired>,
-    tester: Tester<RealPort>,
+    ends: Ends,
     clock: Clock,
     plan: Plan,
     /// How it was set up.
@@ -122,10 +133,9 @@ pub struct Turn {
     pub ran: Ran,
     /// The share of frames that the slow path was spared.
     pub fast_path_share: Option<f64>,
+    /// What it cost the tester.
+    pub cost: Cost,
 }
-
-/// Frames of the tester's slab: the rings of its two ports, and what is under way.
-const FRAMES: usize = 1 << 14;
 
 /// How long a frame may take through a device that is not overloaded: longer than a busy machine
 /// keeps a thread from its processor.
@@ -135,8 +145,13 @@ const PATIENCE: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// [`Unavailable`].
-pub fn open(namespace: &Namespace, interface: &str, slab: &Slab) -> Result<RealPort, Unavailable> {
-    let opened = namespace.run(|| XdpPort::open(interface, slab, &Options::default()));
+pub fn open(
+    namespace: &Namespace,
+    interface: &str,
+    slab: &Slab,
+    options: &Options,
+) -> Result<RealPort, Unavailable> {
+    let opened = namespace.run(|| XdpPort::open(interface, slab, options));
     let opened = opened.unwrap_or_else(|error| {
         Err(Unavailable::because(format!("enter the namespace of {interface}"), error))
     });
@@ -161,13 +176,20 @@ impl Stand {
                 let (ours, commands) = ours::set_up(&rig, clock, configuration, table)?;
                 (Box::new(ours), commands)
             }
+            Kind::Testpmd(driver) => {
+                let (testpmd, commands) = testpmd::set_up(*driver, &rig, configuration, plan.pair)?;
+                (Box::new(testpmd), commands)
+            }
             Kind::External => {
                 let why = "an external device has wires of its own: it is measured by itself";
                 return Err(Cannot::Omitted(why.to_string()));
             }
         };
-        let ping = ping::through(&rig, plan.pair, device.as_mut(), configuration.mode)?;
-        let setup = Setup { commands, ping: Some(ping), ..no_setup(device.name(), configuration) };
+        let ping = match device.answers() {
+            true => Some(ping::through(&rig, plan.pair, device.as_mut(), configuration.mode)?),
+            false => None,
+        };
+        let setup = Setup { commands, ping, ..no_setup(device.name(), configuration) };
         Ok(Stand::with(rig, device, clock, plan, setup)?)
     }
 
@@ -186,10 +208,8 @@ impl Stand {
         plan: &Plan,
         setup: Setup,
     ) -> Result<Stand, BenchError> {
-        let slab = Slab::new(FRAMES).map_err(BenchError::Slab)?;
-        let [a, b] = rig.tester_ends().map(|(namespace, end)| open(namespace, end, &slab));
-        let tester = Tester::new([a?, b?], &slab);
-        Ok(Stand { rig, device, tester, clock, plan: plan.clone(), setup })
+        let ends = Ends::open(&rig, clock, plan.pair, plan.generator)?;
+        Ok(Stand { rig, device, ends, clock, plan: plan.clone(), setup })
     }
 
     /// What it is called in results.
@@ -207,36 +227,33 @@ impl Stand {
     /// # Errors
     /// [`BenchError::Unfit`]: it does not do what the row says.
     pub fn prepare(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<(), BenchError> {
-        let Stand { device, tester, clock, .. } = self;
+        let Stand { rig, device, ends, clock, .. } = self;
         let mut side = Side { device: device.as_mut(), clock: *clock };
-        let Configuration { traffic, file, .. } = *job.configuration;
-        tester
-            .prepare(&mut side, traffic, job.table, frame, job.plan.seed)
-            .map_err(|unfit| BenchError::Unfit(file, unfit))
+        ends.prepare(rig, &mut side, job, frame)
     }
 
     /// Runs a trial.
     ///
     /// # Errors
-    /// [`BenchError::Placement`].
+    /// As of [`Ends::trial`].
     pub fn trial(
         &mut self,
         rate: Option<PacketRate>,
         duration: Duration,
     ) -> Result<Turn, BenchError> {
-        let Stand { rig, device, tester, clock, plan, .. } = self;
-        let (worked, full, fast) = (rig.worked(), rig.full(), device.fast_path());
-        let mut bench = Bench { tester, clock: *clock, pair: plan.pair, yields: true };
-        let ran = bench.trial(device.dut(), rate, duration);
-        let mut ran = ran.map_err(BenchError::Placement)?;
-        ran.worked += rig.worked().saturating_sub(worked);
+        let Stand { rig, device, ends, .. } = self;
+        let worked_of = |device: &dyn Wired| rig.worked() + device.worked();
+        let (worked, full) = (worked_of(device.as_ref()), rig.full());
+        let fast = device.fast_path();
+        let (mut ran, cost) = ends.trial(rig, device.as_mut(), rate, duration)?;
+        ran.worked += worked_of(device.as_ref()).saturating_sub(worked);
         let full = rig.full() - full;
         ran.judge(|counts, _| counts.tester_rx_drop += full);
         let received = ran.trial.counts.received;
         let fast_path_share = fast
             .zip(device.fast_path())
             .and_then(|(before, after)| share(after.saturating_sub(before), received));
-        Ok(Turn { ran, fast_path_share })
+        Ok(Turn { ran, fast_path_share, cost })
     }
 
     /// A trial at the highest load the tester can offer: a second one if the first says nothing.
@@ -264,7 +281,7 @@ impl Stand {
         alone: PacketRate,
         no_drop: Option<PacketRate>,
     ) -> Row {
-        let user = "user space, AF_XDP".to_string();
+        let [generator, receiver] = self.ends.names(&turn.cost);
         Measured {
             device: self.name().to_string(),
             mode: job.configuration.mode,
@@ -280,8 +297,8 @@ impl Stand {
             latency: turn.ran.latency,
             medium: Medium {
                 wire: "veth".to_string(),
-                generator: user.clone(),
-                receiver: user,
+                generator,
+                receiver,
                 placement: self.rig.placement(),
             },
             environment: job.environment.clone(),
