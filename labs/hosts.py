@@ -3,7 +3,7 @@
 
     hosts.py web PORT                  HTTP: /N is N bytes, X-Sha256 their checksum; keeps connections
     hosts.py checksum URL              downloads it with curl: bytes, checksum, and whether it is right
-    hosts.py iperf3 ARGUMENTS …        iperf3 as a client; its end in one line of JSON
+    hosts.py iperf3 ARGUMENTS …        iperf3 as a client: "flows" when it does; its end as JSON
     hosts.py dns OWN PORT NAME=ADDRESS …   answers at its address OWN for these names, NXDOMAIN for others
     hosts.py echo PORT                 TCP: sends back what comes
     hosts.py idle HOST PORT SECONDS    says hello, is silent for that long, says hello again
@@ -88,9 +88,21 @@ def download(url):
     sys.exit(0 if is_right else 1)
 
 
+def passed():
+    """Bytes that have passed this host's interfaces."""
+    with open("/proc/net/dev") as lines:
+        counters = [line.split(":")[1].split() for line in lines if ":" in line]
+    return sum(int(words[0]) + int(words[8]) for words in counters)
+
+
 def iperf3(*arguments):
-    run = subprocess.run(["iperf3", "-J", "-i", "0", *arguments], capture_output=True, text=True)
-    result = json.loads(run.stdout)
+    before, words = passed(), ["iperf3", "-J", "-i", "0", *arguments]
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # More than its own messages: it sends, or is sent to.
+    while run.poll() is None and passed() - before < 100_000:
+        time.sleep(0.01)
+    print("flows", flush=True)
+    result = json.loads(run.communicate()[0])
     if "error" in result:
         sys.exit(result["error"])
     end = result["end"]
@@ -132,7 +144,7 @@ def dns(own, port, *names):
 
 
 def idle(host, port, seconds):
-    sock = socket.create_connection((host, int(port)), timeout=5)
+    sock = socket.create_connection((host, int(port)), timeout=20)
     for text in (b"hello", b"hello again"):
         sock.sendall(text)
         print(sock.recv(100).decode(), flush=True)

@@ -13,6 +13,7 @@ use lab::real::{self, Final, KernelRoutes, Plan, PortSpec, Running, StartError, 
 use lab::state::{Info, Labs, NodeInfo};
 use lab::underway::Files;
 use serve::Server;
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ Examples:
   wirespeed router edge.rsc --port xdp:eth1,mode=native,ring=4096 --port packet:eth2
   wirespeed router edge.rsc --port xdp:eth1@red --port xdp:eth2@blue --workers 2 --cores 1,2,3
   wirespeed router edge.rsc --port xdp:eth1 --port xdp:eth2 --kernel-routes
-  wirespeed router edge.rsc --port xdp:eth1 --check     what the machine allows, nothing touched
+  wirespeed router edge.rsc --port xdp:eth1 --check     whether it would run, nothing touched
   wirespeed console edge                     its console, while it runs
   wirespeed lab down edge                    ends it, as SIGTERM and ctrl-C do
 
@@ -66,7 +67,8 @@ pub(crate) struct Arguments {
     /// they become routes by the ports [default: of the namespace the ports' interfaces are in]
     #[arg(long, value_name = "NAMESPACE", num_args = 0..=1, require_equals = true)]
     kernel_routes: Option<Option<String>>,
-    /// Only tells what the machine, each interface and each core allow, and what to change
+    /// Only tells whether the configuration has an error, what the machine, each interface and each
+    /// core allow, and what to change
     #[arg(long)]
     check: bool,
     /// With --check: as JSON
@@ -84,9 +86,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     spec::name_all(&mut arguments.ports).map_err(Failure::Usage)?;
     let plan = plan(&arguments)?;
     if arguments.check {
-        return check(&plan, arguments.json);
+        return check(&plan, &arguments.config, arguments.json);
     }
     let environment = |error: std::io::Error| Failure::Environment(error.to_string());
+    let told = arguments.ready_fd.map(descriptor).transpose()?;
     let labs = Labs::ours();
     let labs = labs.map_err(|e| Failure::Environment(format!("where routers are found: {e}")))?;
     let socket = labs.socket(&plan.name, &plan.name).map_err(environment)?;
@@ -119,7 +122,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         println!("{name}: {facts}");
     }
     standing.announce(&info(&plan, &arguments.config, socket)).map_err(environment)?;
-    ready(&arguments)?;
+    ready(told)?;
     let failure = watch(&running, &interrupt);
     notify("STOPPING=1");
     drop(server);
@@ -130,13 +133,14 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
 }
 
 /// What the machine allows; an error if the router would not start.
-fn check(plan: &Plan, json: bool) -> Result<(), Failure> {
+fn check(plan: &Plan, config: &Path, json: bool) -> Result<(), Failure> {
     let allowed = port::affinity::allowed();
     let cores = match &plan.cores[..] {
         [] => &allowed[..allowed.len().min(plan.workers + 1)],
         cores => cores,
     };
-    let report = real::check(&plan.ports, plan.workers, cores);
+    let language = Arc::new(lab::node::language(serve::MENUS));
+    let report = real::check(plan, config, cores, &language);
     match json {
         true => println!("{:#}", report.json()),
         false => print!("{}", report.table()),
@@ -198,14 +202,22 @@ fn failed(config: &Path, error: &StartError) -> Failure {
     }
 }
 
+/// Where `--ready-fd` leads: opened before anything is touched.
+fn descriptor(fd: u32) -> Result<(u32, File), Failure> {
+    let file = File::options().append(true).open(format!("/proc/self/fd/{fd}"));
+    file.map(|file| (fd, file)).map_err(|error| cannot_tell(fd, &error))
+}
+
+fn cannot_tell(fd: u32, error: &std::io::Error) -> Failure {
+    Failure::Environment(format!("--ready-fd {fd}: {error}"))
+}
+
 /// Says that it forwards, to everybody who wants to know.
-fn ready(arguments: &Arguments) -> Result<(), Failure> {
+fn ready(told: Option<(u32, File)>) -> Result<(), Failure> {
     // Whoever started us may be gone already.
     let _ = std::io::stdout().write_all(READY.as_bytes()).and_then(|()| std::io::stdout().flush());
-    if let Some(fd) = arguments.ready_fd {
-        let file = std::fs::File::options().write(true).open(format!("/proc/self/fd/{fd}"));
-        file.and_then(|mut file| file.write_all(READY.as_bytes()))
-            .map_err(|error| Failure::Environment(format!("--ready-fd {fd}: {error}")))?;
+    if let Some((fd, mut file)) = told {
+        file.write_all(READY.as_bytes()).map_err(|error| cannot_tell(fd, &error))?;
     }
     notify("READY=1");
     Ok(())

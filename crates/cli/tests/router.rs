@@ -12,7 +12,8 @@ mod rig;
 
 use port::linux::Namespace;
 use rig::bird::Bird;
-use rig::{Rig, sh};
+use rig::program::{Named, Program};
+use rig::{PATIENCE, Rig, sh};
 
 /// Two ports by AF_XDP.
 const XDP: &[&str] = &["--port", "ether1=xdp:eth1", "--port", "ether2=xdp:eth2"];
@@ -136,6 +137,8 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
     };
     for (words, code, expected) in [
         (with(&wrong, port), 1, "wrong.rsc:2:5: expected end of command"),
+        (with(&wrong, &[port, &["--check"][..]].concat()), 1, "wrong.rsc:2:5: expected end of c"),
+        (with(&config, &[port, &["--ready-fd", "77"][..]].concat()), 3, "--ready-fd 77: No such"),
         (with("nosuch.rsc", port), 3, "reading nosuch.rsc"),
         (with(&config, &["--port", "eth1"]), 2, "a port is NAME=BACKEND:INTERFACE"),
         (with(&config, &["--port", "xdp:eth9"]), 3, "ether1: cannot look at the interface eth9"),
@@ -180,10 +183,124 @@ fn a_stopped_router_counts_what_it_lost_and_goes_on() {
         assert_eq!(rig.ended(), Some(0), "{}", rig.all());
         let lost = rig.counter("ether1", "rx-drop");
         let (rx, tx) = (rig.counter("ether1", "rx-packet"), rig.counter("ether2", "tx-packet"));
-        // 64 in the rings, some requests for addresses; the others were lost.
-        assert!(lost > 1000 && rx + lost >= 1500, "{}", rig.all());
+        // 64 in the rings, some requests for addresses; the others were lost. On a busy machine the
+        // veth pair itself drops some, before they are on the wire.
+        assert!(lost > 0, "{}", rig.all());
+        assert_eq!(rx + lost, rig.sent(&rig.a, "a0"), "{}", rig.all());
         assert!(tx <= rx + 10, "{}", rig.all());
     }
+}
+
+/// A program on a host that stops reading: its connection waits, nobody else does.
+#[test]
+fn a_host_that_stops_reading_holds_up_nobody() {
+    const BYTES: &str = "8000000";
+    let reads = "import socket; s = socket.create_server(('', 7)); print('up', flush=True)
+c, _ = s.accept(); n = 0; print('has', flush=True)
+while data := c.recv(65536): n += len(data)
+print(n)";
+    let writes = format!(
+        "import socket; c = socket.create_connection(('10.0.2.2', 7), 60); c.sendall(bytes({BYTES}))"
+    );
+    let Some(mut rig) = Rig::new("reader") else { return };
+    rig.start(XDP);
+    rig.pings(1);
+    let mut reader = Program::start(&rig.b, &["python3", "-c", reads]);
+    assert_eq!(reader.line(), "up");
+    let mut writer = Program::start(&rig.a, &["python3", "-c", &writes]);
+    assert_eq!(reader.line(), "has");
+    reader.signal("STOP");
+    rig.pings(20);
+    rig.still_answers_b();
+    assert!(writer.goes_on(), "so much is buffered nowhere");
+    reader.signal("CONT");
+    assert_eq!(reader.line(), BYTES);
+    assert!(writer.ended() && reader.ended());
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
+/// What the interface carries counts, whatever the configuration says, from the first packet on.
+#[test]
+fn an_mtu_that_is_not_the_configurations_is_followed_from_the_start() {
+    let Some(mut rig) = Rig::new("mtu") else { return };
+    sh(&rig.r, "ip link set eth1 mtu 1400");
+    sh(&rig.a, "ip link set a0 mtu 1400");
+    rig.start(XDP);
+    rig.says("ether1: the mtu of eth1 is 1400, not 1500");
+    rig.pings(1);
+    let refused = sh(&rig.b, "ping -c 1 -w 30 -s 1400 -M do 10.0.1.2 || true");
+    assert!(refused.contains("Frag needed") && refused.contains("1400"), "{refused}");
+    sh(&rig.b, "ip route flush cache; ping -q -c 1 -w 30 -s 1372 -M do 10.0.1.2");
+    // What may be cut is cut.
+    sh(&rig.b, "ip route flush cache; ping -q -c 1 -w 30 -s 3000 -M dont 10.0.1.2");
+    assert_eq!(rig.console(":put [/interface get ether1 actual-mtu]").trim(), "1400");
+    sh(&rig.r, "ip link set eth1 mtu 1500");
+    sh(&rig.a, "ip link set a0 mtu 1500");
+    rig.says("ether1: the mtu of eth1 is 1500, it was 1400");
+    sh(&rig.b, "ip route flush cache; ping -q -c 1 -w 30 -s 1472 -M do 10.0.1.2");
+}
+
+/// A tap of its own, and an interface in a namespace with a name, which goes and comes back.
+#[test]
+fn taps_and_named_namespaces_are_ports() {
+    let Some(mut rig) = Rig::new("named") else { return };
+    let named = Named::new(&format!("ws-router-{}", std::process::id()));
+    named.takes(&rig.r, "eth1");
+    let at = format!("ether1=xdp:eth1@{}", named.name);
+    let ports =
+        ["--port", &at, "--port", "ether2=xdp:eth2", "--port", "ether3=tap:lan,offload=yes"];
+    rig.start(&ports);
+    assert!(rig.out().contains("ether3: lan (tap, made)"), "{}", rig.out());
+    rig.pings(2);
+    // The router's own host is one of its neighbours then.
+    rig.console("/ip address add address=10.0.3.1/24 interface=ether3");
+    sh(
+        &rig.r,
+        "ip link set lan up
+         ip address add 10.0.3.2/24 dev lan
+         ip route add 10.0.2.0/24 via 10.0.3.1
+         ping -q -c 3 -i 0.05 -w 30 10.0.2.2",
+    );
+    let name = named.name.clone();
+    drop(named);
+    rig.says(&format!("ether1: the network namespace {name} is gone"));
+    rig.still_answers_b();
+    sh(&rig.r, "ping -q -c 3 -i 0.05 -w 30 10.0.2.2");
+    let named = Named::new(&name);
+    // With the namespace went its end of the cable, and so the other.
+    rig.connect_a();
+    named.takes(&rig.r, "eth1");
+    rig.says("ether1: open again: eth1");
+    rig.pings(2);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    assert!(rig.counter("ether3", "rx-packet") >= 6, "{}", rig.all());
+    let links = sh(&rig.r, "ip link");
+    assert!(!links.contains("lan:"), "{links}");
+}
+
+/// Whoever started it is told when it forwards, and when it ends.
+#[test]
+fn whoever_waits_is_told() {
+    use std::os::unix::net::UnixDatagram;
+    let Some(mut rig) = Rig::new("told") else { return };
+    let (file, socket) = (rig.file("ready", ""), rig.home().join("notify"));
+    let notified = UnixDatagram::bind(&socket).unwrap();
+    notified.set_read_timeout(Some(PATIENCE)).unwrap();
+    let hear = || {
+        let mut words = [0; 64];
+        let n = notified.recv(&mut words).unwrap();
+        String::from_utf8_lossy(&words[..n]).into_owned()
+    };
+    let by = ["sh", "-c", "exec \"$@\" 3>\"$READY\"", "sh"];
+    let with = [("READY", file.as_str()), ("NOTIFY_SOCKET", socket.to_str().unwrap())];
+    rig.start_by(&by, &[XDP, &["--ready-fd", "3"]].concat(), &with);
+    assert_eq!(hear(), "READY=1");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "ready\n");
+    rig.signal("TERM");
+    assert_eq!(hear(), "STOPPING=1");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
 }
 
 /// `--check` tells what there is, by exit code too, and leaves everything as it was.
@@ -199,7 +316,7 @@ fn a_check_tells_and_touches_nothing() {
     };
     let (code, text) = check(&rig, &[]);
     assert_eq!(code, 0, "{text}");
-    for words in ["CAP_NET_ADMIN", "ether1", "native XDP", "queues", "steal"] {
+    for words in ["has no error", "CAP_NET_ADMIN", "ether1", "native XDP", "queues", "steal"] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
     let (code, text) = check(&rig, &["--json", "--port", "packet:no-such-if"]);

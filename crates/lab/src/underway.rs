@@ -19,17 +19,26 @@ const LONGEST: u64 = 256 << 20;
 
 /// A device's files: what stands in one directory, and nothing beside it.
 #[derive(Clone, Debug)]
-pub struct Files(Option<PathBuf>);
+pub struct Files {
+    directory: Option<PathBuf>,
+    /// What is written goes nowhere.
+    rehearsed: bool,
+}
 
 impl Files {
     /// No files.
     pub fn none() -> Files {
-        Files(None)
+        Files { directory: None, rehearsed: false }
     }
 
     /// Those of this directory.
     pub fn of(directory: PathBuf) -> Files {
-        Files(Some(directory))
+        Files { directory: Some(directory), rehearsed: false }
+    }
+
+    /// The same to read from; what is written is let fall, where it could have been written.
+    pub fn rehearsed(&self) -> Files {
+        Files { rehearsed: true, ..self.clone() }
     }
 
     /// A file's content.
@@ -58,6 +67,9 @@ impl Files {
     /// It cannot be written.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), String> {
         let path = self.path(name)?;
+        if self.rehearsed {
+            return Ok(());
+        }
         let failed = |error| format!("failure: cannot write {name}: {error}");
         let mut part = path.clone().into_os_string();
         part.push(".part");
@@ -66,7 +78,7 @@ impl Files {
 
     /// Where a file of this name is: beneath the directory, links followed.
     fn path(&self, name: &str) -> Result<PathBuf, String> {
-        let Some(directory) = &self.0 else {
+        let Some(directory) = &self.directory else {
             return Err(format!("failure: this device has no files, so no {name}"));
         };
         let plain = |part: Component<'_>| match part {

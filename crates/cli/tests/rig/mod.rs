@@ -4,6 +4,8 @@
 
 // A routing daemon.
 pub(crate) mod bird;
+// Programs on hosts, and namespaces with names.
+pub(crate) mod program;
 
 use port::linux::Namespace;
 use std::cell::Cell;
@@ -14,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 const CONFIG: &str = "
 /system identity set name=edge
@@ -135,8 +137,14 @@ impl Rig {
 
     /// Starts the router and waits until it forwards.
     pub(crate) fn start(&mut self, arguments: &[&str]) {
+        self.start_by(&[], arguments, &[]);
+    }
+
+    /// The same by way of another program, and with variables of the environment.
+    pub(crate) fn start_by(&mut self, by: &[&str], arguments: &[&str], with: &[(&str, &str)]) {
         (self.out, self.err) = (Said::default(), Said::default());
-        let mut command = self.command(&[]);
+        let mut command = self.command(by);
+        command.envs(with.iter().copied());
         command.args(["router", &self.config()]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.r.spawn(command).unwrap();
@@ -199,7 +207,7 @@ impl Rig {
 
     /// So many packets there and back, host to host; the first may wait for addresses.
     pub(crate) fn pings(&self, n: usize) {
-        let words = format!("ping -q -c 1 -w 10 10.0.2.2 && ping -q -i 0.05 -c {n} -w 10 10.0.2.2");
+        let words = format!("ping -q -c 1 -w 30 10.0.2.2 && ping -q -i 0.05 -c {n} -w 30 10.0.2.2");
         let mut command = Command::new("sh");
         command.args(["-c", &words]);
         let output = self.a.output(command).unwrap();
@@ -209,7 +217,7 @@ impl Rig {
 
     /// The other port goes on.
     pub(crate) fn still_answers_b(&self) {
-        sh(&self.b, "ping -q -c 2 -i 0.05 -w 5 10.0.2.1");
+        sh(&self.b, "ping -q -c 2 -i 0.05 -w 30 10.0.2.1");
     }
 
     /// Packets as fast as they come back, until it is ended.
@@ -266,6 +274,14 @@ impl Rig {
         value.next().and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{out}"))
     }
 
+    /// How many frames a host has put on its wire.
+    pub(crate) fn sent(&self, host: &Namespace, interface: &str) -> u64 {
+        let text = sh(host, "cat /proc/net/dev");
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{interface}:")));
+        let word = line.and_then(|line| line.split_whitespace().nth(9));
+        word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+    }
+
     pub(crate) fn nothing_is_attached(&self) {
         let links = sh(&self.r, "ip -d link");
         assert!(!links.contains("xdp"), "{links}");
@@ -274,7 +290,7 @@ impl Rig {
     /// The kernel has its interfaces back.
     pub(crate) fn the_kernel_works(&self) {
         sh(&self.r, "ip address add 10.0.1.9/24 dev eth1");
-        sh(&self.a, "ping -q -c 1 -w 5 10.0.1.9");
+        sh(&self.a, "ping -q -c 1 -w 30 10.0.1.9");
         sh(&self.r, "ip address del 10.0.1.9/24 dev eth1");
     }
 }

@@ -1,24 +1,44 @@
 //! What the machine allows a router with these ports: `wirespeed router --check`.
 //!
 //! ```text
-//!  PortSpec … ─► linux::check (interfaces, rights, cores) ─► Report
-//!             ─► is an interface somebody else's? ─────────►
+//!  config.rsc ─► taken over by a router without cables ──────► Report
+//!  PortSpec … ─► linux::check (interfaces, rights, cores) ───►
+//!             ─► is an interface somebody else's? ──────────►
 //! ```
+//!
+//! The configuration is rehearsed: all its commands run, on a router that is thrown away, with ports
+//! of the names asked for. What it writes to files is let fall. Its delays are waited for.
 
 use super::claim::Claim;
-use super::running::frames;
+use super::open;
+use super::running::{self, frames};
 use super::spec::{Backend, PortSpec};
+use super::{Plan, StartError};
+use crate::clock::{self, Clock};
 use crate::linux::check::{self, Finding, How, Report, Verdict, Wanted};
+use crate::live::Live;
+use crate::machine;
+use crate::node::{Node, Socket};
+use config::Language;
+use port::Slab;
 use port::linux::interface::Interface;
 use port::linux::{Namespace, Unavailable};
 use port::slab::Slots;
+use router::PortInfo;
+use std::path::Path;
+use std::sync::Arc;
 
 /// What a frame's slot keeps for itself, about.
 const HEADROOM: usize = 128;
 
-/// Looks at what a router with these ports and workers would need, its threads on these processors;
-/// changes nothing.
-pub fn check(ports: &[PortSpec], workers: usize, cores: &[usize]) -> Report {
+/// Frames of the router that a configuration is tried on.
+const FRAMES: usize = 4096;
+
+/// Looks at what this router would need, its threads on these processors, and takes over its
+/// configuration, which is in `file`, on a router without cables. Changes nothing.
+pub fn check(plan: &Plan, file: &Path, cores: &[usize], language: &Arc<Language>) -> Report {
+    let Plan { ports, workers, .. } = plan;
+    let workers = *workers;
     let wanted = ports.iter().map(|spec| Wanted {
         port: spec.name.clone(),
         how: match spec.backend {
@@ -31,7 +51,8 @@ pub fn check(ports: &[PortSpec], workers: usize, cores: &[usize]) -> Report {
     });
     let wanted: Vec<_> = wanted.collect();
     let memory = frames(ports, workers, |_| 1) * (Slots::STANDARD.max_frame() + HEADROOM);
-    let mut report = check::check(&wanted, cores, memory as u64);
+    let mut report = Report { findings: vec![configuration(plan, file, language)] };
+    report.findings.extend(check::check(&wanted, cores, memory as u64).findings);
     for spec in ports {
         if let Err(why) = free(spec) {
             report.findings.push(Finding {
@@ -44,6 +65,38 @@ pub fn check(ports: &[PortSpec], workers: usize, cores: &[usize]) -> Report {
         }
     }
     report
+}
+
+/// Whether the configuration would be taken over.
+fn configuration(plan: &Plan, file: &Path, language: &Arc<Language>) -> Finding {
+    let (of, what) = ("router".to_string(), "configuration".to_string());
+    let file = file.display();
+    let (is, verdict, advice) = match rehearse(plan, language) {
+        Ok(()) => (format!("{file} has no error"), Verdict::Good, ""),
+        Err(error @ StartError::Startup(_)) => (
+            format!("{file}:{error}"),
+            Verdict::Stop,
+            "correct it: of a configuration with an error nothing is taken over",
+        ),
+        Err(error) => (error.to_string(), Verdict::Stop, ""),
+    };
+    Finding { of, what, is, verdict, advice: advice.to_string() }
+}
+
+fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
+    let slab = Slab::new(FRAMES).map_err(StartError::Slab)?;
+    let info = |spec: &PortSpec| PortInfo {
+        name: spec.name.clone(),
+        // That an interface is not there is said elsewhere.
+        mac: open::look(spec).map_or_else(|_| open::made_up(spec), |look| look.mac),
+        capabilities: open::capabilities(spec, &slab),
+    };
+    let infos: Vec<_> = plan.ports.iter().map(info).collect();
+    let sockets = plan.ports.iter().map(|_| Socket::empty()).collect();
+    let (clock, environment) = (Clock::start(), machine::environment(clock::unix()));
+    let node = Node::with_ports(&plan.name, infos, &slab, environment, clock.now());
+    let live = Live::start(node, sockets, clock, None).map_err(StartError::System)?;
+    running::import(&live.door(), &plan.startup, plan.files.rehearsed(), language)
 }
 
 /// Whether no other router has the interface: its lock is taken and given back.

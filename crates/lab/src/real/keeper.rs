@@ -260,6 +260,25 @@ impl Keeper {
             self.say(&format!("{name}: the mtu of {interface} is {new}, it was {old}"));
         }
         self.set_link(at, new);
+        if old.is_none() {
+            self.compare_mtu(at, &interface);
+        }
+    }
+
+    /// Says when an interface carries less than the configuration wants; the router's log has it
+    /// from the router.
+    fn compare_mtu(&self, at: usize, interface: &str) {
+        let mtus = self.door.with(|node, _| {
+            let program = node.router().program();
+            let port = program.interface(program.ports[at]);
+            (port.mtu, port.configured_mtu)
+        });
+        if let Ok((mtu, configured)) = mtus
+            && mtu < configured
+        {
+            let name = &self.ports[at].spec.name;
+            (self.tell)(&format!("{name}: the mtu of {interface} is {mtu}, not {configured}"));
+        }
     }
 
     fn set_link(&self, at: usize, link: router::Link) {

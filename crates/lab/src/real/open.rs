@@ -171,7 +171,7 @@ fn inside<T: Send>(
 }
 
 /// A locally administered address, the same whenever this port is opened on this machine.
-fn made_up(spec: &PortSpec) -> MacAddr {
+pub(super) fn made_up(spec: &PortSpec) -> MacAddr {
     let mut hasher = DefaultHasher::new();
     std::fs::read("/etc/machine-id").unwrap_or_default().hash(&mut hasher);
     (&spec.name, &spec.interface, &spec.namespace).hash(&mut hasher);

@@ -15,6 +15,7 @@ use crate::clock::{self, Clock};
 use crate::live::{Door, Interrupt, Live};
 use crate::machine;
 use crate::node::{Node, Socket};
+use crate::underway::Files;
 use config::{How, Language, Session};
 use port::linux::Unavailable;
 use port::slab::{SlabError, Slots};
@@ -85,7 +86,7 @@ pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Runnin
     let slab = slab(plan, &looks).map_err(StartError::Slab)?;
     let namespace = routes_of(plan).map_err(StartError::Routes)?;
     let mut running = assemble(plan, &looks, &slab).map_err(StartError::System)?;
-    running.import(plan, language)?;
+    import(&running.door, &plan.startup, plan.files.clone(), language)?;
     let mut places: Vec<Place> = Vec::new();
     for spec in &plan.ports {
         if !places.iter().any(|place| place.is_of(spec)) {
@@ -213,15 +214,20 @@ fn assemble(plan: &Plan, looks: &[Look], slab: &Slab) -> std::io::Result<Running
     Ok(running)
 }
 
-impl Running {
-    /// The configuration, all or nothing.
-    fn import(&self, plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
-        let mut host = self.door.host(plan.files.clone(), Interrupt::default());
-        let mut session = Session::new(Arc::clone(language));
-        let done = session.run(&plan.startup, How::Import, &mut host, &mut |_| {});
-        done.map(drop).map_err(|error| StartError::Startup(Box::new(error)))
-    }
+/// Takes a configuration over, all or nothing.
+pub(super) fn import(
+    door: &Door,
+    startup: &str,
+    files: Files,
+    language: &Arc<Language>,
+) -> Result<(), StartError> {
+    let mut host = door.host(files, Interrupt::default());
+    let mut session = Session::new(Arc::clone(language));
+    let done = session.run(startup, How::Import, &mut host, &mut |_| {});
+    done.map(drop).map_err(|error| StartError::Startup(Box::new(error)))
+}
 
+impl Running {
     /// The way in for sessions.
     pub fn door(&self) -> Door {
         self.door.clone()

@@ -8,6 +8,9 @@ use crate::topology::{Action, Expectation, Step};
 use config::{How, Piece, Session};
 use std::time::Duration;
 
+/// The pause between two looks at what is to become so.
+const LOOK: Duration = Duration::from_millis(50);
+
 impl Lab {
     pub(super) fn step(
         &mut self,
@@ -49,7 +52,7 @@ impl Lab {
         }
         let here = |expected: &&Expectation| expected.time.is_none_or(|time| time == plan.time);
         for expectation in step.expect.iter().filter(here) {
-            let found = self.look(plan, expectation, &report);
+            let found = self.look_until_met(plan, expectation, &report);
             report.found(found, events);
         }
         for cell in &step.table {
@@ -66,6 +69,20 @@ impl Lab {
             report.ends = true;
         }
         report
+    }
+
+    /// Looks again, with pauses, as long as the expectation allows.
+    fn look_until_met(&mut self, plan: &Plan, wanted: &Expectation, report: &StepReport) -> Found {
+        let mut left = wanted.within;
+        loop {
+            let found = self.look(plan, wanted, report);
+            let pause = left.min(LOOK);
+            if found.met || pause.is_zero() || self.interrupt.is_raised() {
+                return found;
+            }
+            self.wait(pause);
+            left -= pause;
+        }
     }
 
     fn wait(&mut self, time: Duration) {

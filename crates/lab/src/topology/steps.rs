@@ -13,6 +13,7 @@
 //!       - value: /ip settings get ipv4-fast-path-active
 //!         node: dut                 # the step's, if it does not say
 //!         is: false                 # or matches: ^n, at-least: 1, at-most: 9
+//!         within: 20s               # it is looked at again until it is so, for that long
 //!         time: virtual             # if it is so in one kind of time only
 //!   - node: server                  # a host
 //!     exec: iperf3 -s -1
@@ -87,6 +88,8 @@ pub struct Expectation {
     pub text: String,
     /// What is looked at, and what is wanted of it.
     pub test: Test,
+    /// For how long it is looked at again while it is not so; once, if zero.
+    pub within: Duration,
     /// The kind of time it is to be so in, if not in both.
     pub time: Option<Time>,
     /// Where it stands in the file.
@@ -230,8 +233,11 @@ fn device(node: &Node, on: Option<usize>, nodes: &[NodeSpec], host: bool) -> Res
 }
 
 fn expectation(node: &Node, step: Option<usize>, nodes: &[NodeSpec]) -> Result<Expectation, Fault> {
-    let legal: Vec<_> =
-        ["output", "no-output"].into_iter().chain(source::keys()).chain(["time"]).collect();
+    let legal: Vec<_> = ["output", "no-output"]
+        .into_iter()
+        .chain(source::keys())
+        .chain(["within", "time"])
+        .collect();
     let map = node.map(&legal)?;
     let (what, value) = map.one_of(&["output", "no-output", "value", "json", "field"])?;
     let mut text = format!("{what}: {}", value.text()?);
@@ -247,8 +253,15 @@ fn expectation(node: &Node, step: Option<usize>, nodes: &[NodeSpec]) -> Result<E
         text.push_str(&format!(" {how}"));
         Test::Value { source, wanted }
     };
+    let within = match map.get("within") {
+        Some(node) if what != "value" => {
+            return Err(node.fault(format!("within goes with value:, not with {what}:")));
+        }
+        Some(node) => duration(node)?,
+        None => Duration::ZERO,
+    };
     let time = map.get("time").map(time).transpose()?;
-    Ok(Expectation { text, test, time, at: node.at })
+    Ok(Expectation { text, test, within, time, at: node.at })
 }
 
 /// Refuses keys that mean nothing beside `what`.
