@@ -21,7 +21,8 @@ impl Runtime {
 
     fn wirespeed(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
-        command.arg("lab").args(arguments).env("XDG_RUNTIME_DIR", &self.0).output().unwrap()
+        command.arg("lab").args(arguments).env("XDG_RUNTIME_DIR", &self.0).current_dir(&self.0);
+        command.output().unwrap()
     }
 
     fn check(&self, arguments: &[&str], code: i32, expected: &[&str]) -> String {
@@ -46,6 +47,25 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// By its plain name, as whoever stands beside it types it: the programs of its hosts start there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lab_with_hosts_is_run_from_beside_it() {
+    if let Err(unavailable) = port::linux::Namespace::new() {
+        assert!(std::env::var_os("CI").is_none(), "{unavailable}");
+        return eprintln!("skipped: {unavailable}");
+    }
+    let runtime = Runtime::new("beside");
+    let lab = "name: beside
+topology:
+  nodes: { a: { kind: linux }, b: { kind: linux } }
+  links: [{ endpoints: [a:eth1, b:eth1] }]
+steps: [{ node: a, exec: ls, expect: [{ output: ^beside.yaml$ }] }]
+";
+    runtime.file("beside.yaml", lab);
+    runtime.check(&["run", "beside.yaml"], 0, &["PASS beside: 1 of 1 steps"]);
 }
 
 #[test]

@@ -195,8 +195,10 @@ fn a_stopped_router_counts_what_it_lost_and_goes_on() {
 #[test]
 fn a_host_that_stops_reading_holds_up_nobody() {
     const BYTES: &str = "8000000";
-    let reads = "import socket; s = socket.create_server(('', 7)); print('up', flush=True)
+    let reads = "import os, signal, socket
+s = socket.create_server(('', 7)); print('up', flush=True)
 c, _ = s.accept(); n = 0; print('has', flush=True)
+os.kill(os.getpid(), signal.SIGSTOP)
 while data := c.recv(65536): n += len(data)
 print(n)";
     let writes = format!(
@@ -209,7 +211,6 @@ print(n)";
     assert_eq!(reader.line(), "up");
     let mut writer = Program::start(&rig.a, &["python3", "-c", &writes]);
     assert_eq!(reader.line(), "has");
-    reader.signal("STOP");
     rig.pings(20);
     rig.still_answers_b();
     assert!(writer.goes_on(), "so much is buffered nowhere");

@@ -72,7 +72,9 @@ fn read(file: &Path) -> Result<(Topology, lab::run::Scripts), Failure> {
     let text = text.map_err(|error| Failure::Environment(format!("reading {shown}: {error}")))?;
     let topology = Topology::read(&text);
     let topology = topology.map_err(|fault| Failure::Usage(format!("{shown}:{fault}")))?;
-    let directory = file.parent().unwrap_or(Path::new("."));
+    // Of a plain name it is the empty path, in which no program starts.
+    let directory = file.parent().filter(|directory| *directory != Path::new(""));
+    let directory = directory.unwrap_or(Path::new("."));
     let scripts = lab::run::Scripts::read(&topology, directory);
     let scripts = scripts.map_err(|wrong| {
         let lab::run::ScriptError { name, at, error } = wrong;

@@ -55,9 +55,10 @@ impl Lab {
                 || Err("nothing was printed".to_string()),
                 |typed| json(&typed.output, path),
             ),
-            Source::Field { of, field } => {
-                let line = report.output().find(|line| of.matches(line));
-                let line = line.ok_or("no line of the output matches")?;
+            Source::Field { of, field, or } => {
+                let Some(line) = report.output().find(|line| of.matches(line)) else {
+                    return or.clone().ok_or("no line of the output matches".to_string());
+                };
                 let word = line.split_whitespace().nth(field - 1);
                 let word = word.ok_or_else(|| format!("no word {field} in: {line}"))?;
                 Ok(word.trim_end_matches('%').to_string())

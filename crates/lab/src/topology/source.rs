@@ -5,6 +5,7 @@
 //! json: end.sum_received.bits_per_second              # a place in the JSON the step printed
 //! field: 3                                            # the third word of the first line that
 //! of: ^firewall                                       # … matches
+//! or: 0                                               # and what it is if none does
 //! text: 358                                           # this: what others have measured
 //! ```
 //!
@@ -35,6 +36,8 @@ pub enum Source {
         of: Pattern,
         /// Which word, from 1.
         field: usize,
+        /// The value if no line matches; if it is not said, that is an error.
+        or: Option<String>,
     },
     /// This.
     Text(String),
@@ -72,7 +75,7 @@ pub struct Cell {
 
 /// The keys of a source, and those that go with one of them.
 pub(super) const KEYS: [&str; 4] = ["value", "json", "field", "text"];
-const WITH: [(&str, &str); 2] = [("node", "value"), ("of", "field")];
+const WITH: [(&str, &str); 3] = [("node", "value"), ("of", "field"), ("or", "field")];
 const WANTED: [&str; 4] = ["is", "matches", "at-least", "at-most"];
 
 /// All keys that an expectation of a value may have.
@@ -157,7 +160,9 @@ pub(super) fn read(
         }
         "json" => Source::Json(node.text()?.to_string()),
         "field" => {
-            Source::Field { of: pattern(map.need("of")?)?, field: node.number(1, 1000)? as usize }
+            let or = map.get("or").map(Node::text).transpose()?.map(str::to_string);
+            let field = node.number(1, 1000)? as usize;
+            Source::Field { of: pattern(map.need("of")?)?, field, or }
         }
         _ => Source::Text(node.text()?.to_string()),
     })
