@@ -189,9 +189,15 @@ fn least(rises: &Histogram<u64>, falls: &Histogram<u64>, level: u64) -> i64 {
     }
 }
 
-/// The `n`th value from the least, counted from 1.
+/// The `n`th value from the least, counted from 1. (Not by quantile: `n` divided by their number and
+/// multiplied by it again is not always `n`.)
 fn at(histogram: &Histogram<u64>, n: u64) -> u64 {
-    histogram.value_at_quantile(n as f64 / histogram.len() as f64).min(histogram.max())
+    let mut seen = 0;
+    let reached = histogram.iter_recorded().find(|value| {
+        seen += value.count_at_value();
+        seen >= n
+    });
+    reached.map_or(histogram.max(), |value| value.value_iterated_to().min(histogram.max()))
 }
 
 pub(crate) fn histogram(digits: u8) -> Histogram<u64> {
