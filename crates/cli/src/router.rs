@@ -31,12 +31,14 @@ Examples:
   wirespeed lab down edge                    ends it, as SIGTERM and ctrl-C do
 
 A port is NAME=BACKEND:INTERFACE[@NAMESPACE][,OPTION=VALUE…]; NAME may be left out: ether1, ether2 …
-Backends: xdp (options queues, ring, mode=native|generic, copy=yes|no),
+Backends: xdp (options queues, ring, mode=native|generic, copy=yes|no, kernel=yes|no),
           packet (queues, ring, offload=yes|no), tap (queues, offload=yes|no).
 With --kernel-routes bird or frr on the host drive the router: what they put into the kernel's table
-is in `/ip route`, dynamic, while the kernel has it. The kernel needs an address in each network a
-next hop is in, on the port's interface; the same as the router's will do. A port by xdp takes every
-frame, also those to the kernel: have the daemon's sessions over another interface, or a veth pair.
+is in `/ip route`, dynamic, while the kernel has it, and its neighbours are in `/ip arp`. The kernel
+needs an address in each network a next hop is in, on the port's interface. If that is not one of the
+router's as well, a port by xdp leaves it to the kernel (kernel=no: it does not; kernel=yes: without
+--kernel-routes too): ARP, ICMP and the daemon's sessions with neighbours there, past the router's
+firewall.
 It needs root. An interface that is deleted is taken up again when it is back; nothing stays attached
 when the router ends, however it ends. When it forwards it writes `ready` to standard output, to
 --ready-fd, and to systemd (NOTIFY_SOCKET).
@@ -63,7 +65,7 @@ pub(crate) struct Arguments {
     /// The router's files: what its commands read and write [default: it has none]
     #[arg(long, value_name = "DIRECTORY")]
     files: Option<PathBuf>,
-    /// Follows the routes of the kernel's main table, as bird or frr make them: by their interfaces
+    /// Follows the kernel's neighbours, and the routes of its main table, as bird or frr make them: by their interfaces
     /// they become routes by the ports [default: of the namespace the ports' interfaces are in]
     #[arg(long, value_name = "NAMESPACE", num_args = 0..=1, require_equals = true)]
     kernel_routes: Option<Option<String>>,

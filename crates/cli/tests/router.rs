@@ -334,6 +334,45 @@ fn a_check_tells_and_touches_nothing() {
     rig.pings(2);
 }
 
+/// The kernel's neighbours behind the ports stand in the router's table as long as it has them.
+#[test]
+fn the_kernels_neighbours_are_the_routers() {
+    let Some(mut rig) = Rig::new("neighbours") else { return };
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    rig.pings(1);
+    let count = |last: &str| format!("/ip arp print count-only where dynamic address=10.0.{last}");
+    let mac = |last: &str| format!(":put [/ip arp get [find address=10.0.{last}] mac-address]");
+    let kernel = |rig: &Rig, words: &str| sh(&rig.r, &format!("ip neighbour {words}"));
+    let own = sh(&rig.b, "ip -br link show b0");
+    let own = own.split_whitespace().nth(2).expect("a MAC address").to_uppercase();
+
+    // What the kernel is not sure of is no news, and does not take the place of what is known.
+    kernel(&rig, "replace 10.0.1.79 lladdr 02:00:00:00:00:79 dev eth1 nud stale");
+    kernel(&rig, "replace 10.0.2.2 lladdr 02:00:00:00:00:99 dev eth2 nud stale");
+    kernel(&rig, "replace 10.0.1.77 lladdr 02:00:00:00:00:77 dev eth1 nud permanent");
+    kernel(&rig, "replace 10.0.1.78 lladdr 02:00:00:00:00:78 dev eth1 nud reachable");
+    kernel(&rig, "replace 10.0.1.1 lladdr 02:00:00:00:00:01 dev eth1 nud permanent");
+    rig.console_comes_to(&count("1.77"), "1");
+    rig.console_comes_to(&count("1.78"), "1");
+    assert_eq!(rig.console(&mac("1.77")).trim(), "02:00:00:00:00:77");
+    assert_eq!(rig.console(&count("1.79")).trim(), "0", "stale");
+    assert_eq!(rig.console(&count("1.1")).trim(), "0", "the router's own address");
+    assert_eq!(rig.console(&mac("2.2")).trim(), own);
+    rig.pings(1);
+
+    // They change and go with the kernel's.
+    kernel(&rig, "replace 10.0.1.78 lladdr 02:00:00:00:00:aa dev eth1 nud permanent");
+    rig.console_comes_to(&mac("1.78"), "02:00:00:00:00:AA");
+    kernel(&rig, "del 10.0.1.77 dev eth1");
+    rig.console_comes_to(&count("1.77"), "0");
+    // A link takes them along, and they are back with it.
+    sh(&rig.a, "ip link set a0 down");
+    rig.console_comes_to(&count("1.78"), "0");
+    sh(&rig.a, "ip link set a0 up; ip route replace default via 10.0.1.1");
+    rig.console_comes_to(&count("1.78"), "1");
+    rig.pings(1);
+}
+
 /// Where bird's routes lead, in the kernel's table; the sessions are on a cable of their own.
 const MANAGEMENT: &str = "
 ip link set lo up
@@ -430,6 +469,77 @@ fn a_routing_daemon_drives_the_fib() {
     there.says("enable learnt");
     rig.console_comes_to(active, &n);
     sh(&rig.a, ping);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
+/// Bird's own part on a port: the kernel has an address there that is not the router's.
+const ROUTER: &str = "
+router id 10.0.1.9;
+protocol device { scan time 1; }
+protocol direct { ipv4; interface \"eth2\"; }
+protocol kernel { ipv4 { import none; export filter { if source != RTS_DEVICE then accept; reject; }; }; }
+protocol ospf v2 inner {
+    ipv4 { import all; export where source = RTS_DEVICE; };
+    area 0 { interface \"eth1\" { type broadcast; hello 1; dead 60; }; };
+}
+protocol bgp outer {
+    local 10.0.1.9 as 65000;
+    neighbor 10.0.1.2 as 65001;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import all; export none; };
+}
+";
+const HOST: &str = "
+router id 10.0.1.2;
+protocol device { scan time 1; }
+protocol static near { ipv4; route 172.16.7.1/32 via \"lo\"; }
+protocol static far { ipv4; route 172.16.8.1/32 via \"lo\"; }
+protocol kernel { ipv4 { import none; export where source = RTS_OSPF || source = RTS_OSPF_EXT1 || source = RTS_OSPF_EXT2; }; }
+protocol ospf v2 inner {
+    ipv4 { import all; export where proto = \"near\"; };
+    area 0 { interface \"a0\" { type broadcast; hello 1; dead 60; }; };
+}
+protocol bgp outer {
+    local 10.0.1.2 as 65001;
+    neighbor 10.0.1.9 as 65000;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import none; export where proto = \"far\"; };
+}
+";
+
+/// OSPF and BGP sessions with a neighbour behind a port by AF_XDP: what is for the kernel's address
+/// there goes to it, and what it learns leads through the router.
+#[test]
+fn a_routing_daemon_has_neighbours_behind_a_port() {
+    let Some(mut rig) = Rig::new("ospf") else { return };
+    sh(&rig.r, "ip address add 10.0.1.9/24 dev eth1; ip address add 10.0.2.9/24 dev eth2");
+    sh(&rig.a, "ip link set lo up; ip route del default");
+    sh(&rig.a, "for n in 7 8; do ip address add 172.16.$n.1/32 dev lo; done");
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    assert!(rig.out().contains("the kernel's addresses left to it"), "{}", rig.out());
+    rig.says("ether1: to the kernel goes what is for its addresses at eth1: 10.0.1.9");
+    // Each address has its owner, who answers for it.
+    for address in ["10.0.1.1", "10.0.1.9"] {
+        sh(&rig.a, &format!("ping -q -c 1 -w 30 {address}"));
+    }
+    let here = Bird::start(&rig.r, rig.home(), "here", ROUTER);
+    let there = Bird::start(&rig.a, rig.home(), "there", HOST);
+    for (prefix, protocol) in [("172.16.7.1/32", "OSPF"), ("172.16.8.1/32", "BGP")] {
+        let line = format!("/ip route print count-only where dynamic active dst-address={prefix}");
+        rig.console_comes_to_or(&line, "1", || {
+            format!("{protocol}\n{}\n{}", here.says("show protocols"), there.says("show protocols"))
+        });
+    }
+    // Host b reaches what OSPF and BGP have told of, and host a has its way there by OSPF.
+    for address in ["172.16.7.1", "172.16.8.1"] {
+        sh(&rig.b, &format!("ping -q -c 3 -i 0.05 -w 60 {address}"));
+    }
+    let forwarded = rig.console(":put [/interface get ether1 tx-packet]");
+    assert!(forwarded.trim().replace(' ', "").parse::<u64>().is_ok_and(|n| n >= 6), "{forwarded}");
+    there.says("disable near");
+    let line = "/ip route print count-only where dynamic dst-address=172.16.7.1/32";
+    rig.console_comes_to(line, "0");
     rig.signal("TERM");
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());
 }

@@ -53,7 +53,7 @@ fn the_redirect_program_passes_what_no_socket_takes() {
     }
     let sockets = Map::sockets(4).unwrap();
     for frags in [false, true] {
-        let program = bpf::redirect(&sockets, frags).unwrap();
+        let program = bpf::redirect(&sockets, None, frags).unwrap();
         assert_eq!(program.run_once(&[0; 64]).unwrap(), (action::PASS as u32, vec![0; 64]));
     }
 }

@@ -13,6 +13,7 @@ use port::linux::{Namespace, Unavailable};
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab, Slots};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -293,6 +294,46 @@ fn what_is_sent_is_spread_by_flow() {
     assert_eq!(flows.iter().map(BTreeSet::len).sum::<usize>(), FLOWS.into(), "{flows:?}");
     drop((a, ports, pool));
     assert_eq!(slab.frames_out(), 0);
+}
+
+/// What is for an address that is named the kernel's goes to the kernel, ARP too, and nothing else.
+#[test]
+fn the_kernel_keeps_what_is_for_its_addresses() {
+    for (mode, slots) in [(Mode::Native, Slots::STANDARD), (Mode::Generic, Slots::JUMBO)] {
+        let Some(pair) = Veth::new() else { return };
+        sh(&pair.a, "ip address add 10.0.0.1/24 dev va");
+        sh(&pair.b, "for n in 2 3; do ip address add 10.0.0.$n/24 dev vb; done");
+        let slab = Slab::with(1024, slots).unwrap();
+        let options = Options { mode: Some(mode), kernel: true, ring: 256, ..Options::default() };
+        let mut port = open_in(&pair.b, "vb", &slab, &options).unwrap();
+        let kernels = port.kernels().expect("it was asked for");
+        let (mut pool, mut batch) = (slab.pool(), Batch::new());
+        let mut pass = |address: &str, expected: bool| {
+            let words = format!("ping -q -c 1 -W 1 {address} || true");
+            // A busy machine may be late with an answer, but not for ever.
+            let answered = (0..if expected { 30 } else { 1 })
+                .any(|_| sh(&pair.a, &words).contains(" 1 received"));
+            assert_eq!(answered, expected, "{address}, {mode:?} {}", port.facts());
+            let mut here = 0;
+            port.receive(NOW, &mut pool, &mut batch);
+            for frame in batch.drain() {
+                let bytes = slab.bytes(&frame);
+                let target = if bytes[12..14] == [8, 6] { &bytes[38..42] } else { &bytes[30..34] };
+                let target = Ipv4Addr::from(<[u8; 4]>::try_from(target).unwrap());
+                here += usize::from(target.to_string() == address);
+                pool.free(frame);
+            }
+            assert_eq!(here == 0, expected, "{address}: {here} frames, {mode:?}");
+        };
+        pass("10.0.0.2", false);
+        assert!(kernels.set(&[[10, 0, 0, 2].into()].into()).unwrap());
+        pass("10.0.0.2", true);
+        pass("10.0.0.3", false);
+        assert!(!kernels.set(&[[10, 0, 0, 2].into()].into()).unwrap());
+        assert!(kernels.set(&[[10, 0, 0, 3].into()].into()).unwrap());
+        pass("10.0.0.3", true);
+        pass("10.0.0.2", false);
+    }
 }
 
 /// A queue that cannot send goes along with one that can.

@@ -18,14 +18,14 @@ use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::Connections;
 use crate::firewall::log::Log;
 use crate::firewall::state::RuleState;
-use crate::flow::{self, Leaving};
+use crate::flow::{self, Hop, Leaving};
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Hosts;
 use crate::interface::link::History;
 use crate::ip::feed::Protocol;
 use crate::ip::fragment::Reassembly;
 use crate::ip::icmp::RateLimit;
-use crate::ip::neighbour::Neighbours;
+use crate::ip::neighbour::{FedNeighbour, Neighbours};
 use crate::ip::route::{Routes, Target, TooManyTargets};
 use crate::outbox::Outbox;
 use crate::program::{PortInfo, Program};
@@ -251,6 +251,32 @@ impl Router {
     pub fn withdraw_routes(&mut self, prefixes: impl IntoIterator<Item = Ipv4Prefix>) -> usize {
         self.recipes.forget();
         prefixes.into_iter().filter(|&prefix| self.routes.unfeed(prefix)).count()
+    }
+
+    /// Takes over all the neighbours that somebody else knows now, between two breaths: they stand
+    /// in `/ip arp` until they are not told any more. Those on interfaces that do not run are left
+    /// out, and so are the router's own addresses.
+    pub fn feed_neighbours(
+        &mut self,
+        now: Moment,
+        neighbours: impl IntoIterator<Item = FedNeighbour>,
+    ) {
+        let program = &self.program;
+        let is_there =
+            |told: &FedNeighbour| program.runs(told.interface) && !program.is_local(told.address);
+        let own = |id| {
+            let interface = program.interface(id);
+            (interface.mac, interface.mtu)
+        };
+        let freed = self.neighbours.feed(now, neighbours.into_iter().filter(is_there), own);
+        if self.neighbours.take_removed() {
+            self.routes.forget_neighbours();
+            self.recipes.forget();
+        }
+        for (interface, address, waiting) in freed {
+            flow::to_neighbour(self, now, Hop { interface, address }, waiting);
+            self.tools.sent = true;
+        }
     }
 
     /// One breath: receives from every port, forwards, does what is due, sends. `ports` are those

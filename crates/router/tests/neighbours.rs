@@ -3,6 +3,7 @@
 mod rig;
 
 use rig::{Rig, mac, own_mac};
+use router::ip::neighbour::FedNeighbour;
 use wire::craft::{self, ip};
 
 const TWO_NETS: &str = "/ip address
@@ -65,5 +66,54 @@ fn a_changed_interface_is_not_used_as_it_was() {
         let answers = rig.pass(2, &request.build());
         assert_eq!(answers.len(), 2, "the frame that waited, and the reply to the request");
         assert!(answers.iter().all(|(_, frame)| frame[6..12] == [2, 0, 0, 0, 0, 0x99]));
+    }
+}
+
+/// What somebody else knows is used as long as it is told, and gives way to what is known better.
+#[test]
+fn neighbours_that_are_fed() {
+    const ASKS: (usize, [u8; 6], bool) = (2, [0xff; 6], true);
+    for reference in [false, true] {
+        let mut rig = Rig::new(2, TWO_NETS);
+        rig.router.set_reference(reference);
+        let interface = rig.ether(2);
+        let told =
+            |n, sure| FedNeighbour { interface, address: ip(10, 0, 2, 1), mac: mac(n), sure };
+        let feed = |rig: &mut Rig, all: &[FedNeighbour]| {
+            rig.router.feed_neighbours(rig.now, all.iter().copied());
+        };
+        let by = |n: u8| (2, mac(n).0, false);
+        feed(&mut rig, &[told(7, false)]);
+        assert_eq!(out(&mut rig), [ASKS], "stale ones are none");
+        feed(&mut rig, &[told(7, true)]);
+        assert_eq!(out(&mut rig), [by(7), by(7)], "the one that waited goes as well");
+        feed(&mut rig, &[told(8, true)]);
+        assert_eq!(out(&mut rig), [by(8)]);
+        feed(&mut rig, &[told(9, false)]);
+        assert_eq!(out(&mut rig), [by(8)], "stale ones change nothing");
+        feed(&mut rig, &[told(8, true)]);
+        // ARP says otherwise, later: that counts until something else is fed.
+        rig.introduce(2, mac(5), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+        assert_eq!(out(&mut rig), [by(5)]);
+        feed(&mut rig, &[told(8, true)]);
+        assert_eq!(out(&mut rig), [by(5)]);
+        feed(&mut rig, &[]);
+        assert_eq!(out(&mut rig), [by(5)], "it is the router's own");
+        feed(&mut rig, &[told(6, true)]);
+        assert_eq!(out(&mut rig), [by(6)]);
+        let listed = rig.run("/ip arp print where dynamic complete status=reachable");
+        assert!(listed.contains("06:00:00:00:00:06"), "{listed}");
+        // What is typed counts more, and the other one is back when it is not typed any more.
+        rig.run("/ip arp add address=10.0.2.1 mac-address=06:00:00:00:00:04 interface=ether2");
+        feed(&mut rig, &[told(6, true)]);
+        assert_eq!(out(&mut rig), [by(4)]);
+        rig.run("/ip arp remove [find address=10.0.2.1]");
+        feed(&mut rig, &[told(6, true)]);
+        assert_eq!(out(&mut rig), [by(6)]);
+        feed(&mut rig, &[]);
+        assert_eq!(out(&mut rig), [ASKS], "it is gone");
+        // Nobody is told of the router itself.
+        feed(&mut rig, &[FedNeighbour { address: ip(10, 0, 2, 254), ..told(6, true) }]);
+        assert_eq!(rig.router.neighbours().iter().filter(|(a, _)| a.ready).count(), 0);
     }
 }

@@ -189,6 +189,16 @@ impl Rig {
 
     /// Waits until a line at the console prints this.
     pub(crate) fn console_comes_to(&mut self, line: &str, expected: &str) {
+        self.console_comes_to_or(line, expected, String::new);
+    }
+
+    /// The same; what else explains that it does not.
+    pub(crate) fn console_comes_to_or(
+        &mut self,
+        line: &str,
+        expected: &str,
+        state: impl Fn() -> String,
+    ) {
         let mut text = String::new();
         for _ in 0..PATIENCE.as_millis() / 100 {
             text = self.console(line);
@@ -197,7 +207,7 @@ impl Rig {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        panic!("{line}: {text} is not {expected}\n{}", self.all());
+        panic!("{line}: {text} is not {expected}\n{}{}", self.all(), state());
     }
 
     /// Where this test's files are.

@@ -7,26 +7,29 @@
 //!     └──── opened again ◄── an interface of that name is there, tried after 0.1 s … 5 s ──┘
 //! ```
 //!
+//! Where a port leaves the kernel's own addresses to it, the keeper says which these are: the
+//! kernel's there that are not the router's as well.
+//!
 //! A thread of its own: opening and closing take milliseconds. What happens is told in one line, to
 //! the router's log and to whoever started it. The other ports go on meanwhile.
 //!
 //! Never touches an interface's settings.
 
 use super::open::{self, Opened};
+use super::place::Place;
 use super::plug::{Jack, Line};
 use super::spec::{Backend, PortSpec};
 use super::worker::{self, Several};
 use crate::alarm::Alarm;
 use crate::clock::Clock;
-use crate::linux::netlink::{Event, Link, Topics, Watch};
+use crate::linux::netlink::{Event, Link};
 use crate::live::Door;
 use port::Slab;
 use port::linux::promiscuous::Promiscuous;
-use port::linux::{Namespace, Unavailable};
-use std::fs;
+use port::linux::xdp::Kernels;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -60,6 +63,7 @@ enum Standing {
 /// What is left of an [`Opened`] when its lines are in.
 struct Owned {
     index: u32,
+    kernels: Option<Kernels>,
     _claim: super::claim::Claim,
     _promiscuous: Option<Promiscuous>,
 }
@@ -75,14 +79,6 @@ pub(super) struct Keeper {
     /// Of those who move frames: the router's thread and the workers.
     pub(super) alarms: Vec<Alarm>,
     pub(super) own: Alarm,
-}
-
-/// A namespace in which ports are.
-pub(super) struct Place {
-    name: Option<String>,
-    watch: Watch,
-    /// Which file the name leads to.
-    file: Option<(u64, u64)>,
 }
 
 /// The first pause between two tries to open an interface again, doubled each time, and the last.
@@ -105,41 +101,6 @@ impl Kept {
     }
 }
 
-impl Place {
-    /// Watches a namespace: of this name, or the program's own.
-    ///
-    /// # Errors
-    /// There is none, or it cannot be watched.
-    pub(super) fn watch(name: Option<&str>) -> Result<Place, Unavailable> {
-        let topics = Topics { links: true, ..Topics::default() };
-        let watch = match name {
-            None => Watch::open(topics),
-            Some(name) => Watch::open_in(&Namespace::open(name)?, topics),
-        };
-        Ok(Place { name: name.map(str::to_string), watch: watch?, file: file(name) })
-    }
-
-    /// Whether a port is there.
-    pub(super) fn is_of(&self, spec: &PortSpec) -> bool {
-        self.name == spec.namespace
-    }
-
-    /// Whether its name leads elsewhere by now, or nowhere.
-    fn is_gone(&self) -> bool {
-        self.name.is_some() && file(self.name.as_deref()) != self.file
-    }
-}
-
-/// What a namespace's name leads to; the program's own without a name.
-pub(super) fn file(name: Option<&str>) -> Option<(u64, u64)> {
-    let path = match name {
-        None => PathBuf::from("/proc/self/ns/net"),
-        Some(name) if name.contains('/') => PathBuf::from(name),
-        Some(name) => Path::new("/run/netns").join(name),
-    };
-    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
-}
-
 impl Keeper {
     /// Until `stop`.
     pub(super) fn run(mut self, stop: &AtomicBool) {
@@ -151,7 +112,7 @@ impl Keeper {
                 Standing::There { .. } => None,
             });
             let at_most = due.min().unwrap_or(LOOK).min(LOOK);
-            let fds: Vec<_> = self.places.iter().map(|place| place.watch.as_fd()).collect();
+            let fds: Vec<_> = self.places.iter().map(AsFd::as_fd).collect();
             self.own.set();
             if !stop.load(Ordering::Acquire) {
                 self.own.sleep(&fds, at_most);
@@ -164,9 +125,8 @@ impl Keeper {
         self.look_up_places();
         let mut heard = Vec::new();
         for place in &mut self.places {
-            let name = place.name.clone();
-            // It is read anew the next time.
-            let _ = place.watch.poll(&mut |event| heard.push((name.clone(), event)));
+            let events = place.hear();
+            heard.extend(events.into_iter().map(|event| (place.name.clone(), event)));
         }
         for (place, event) in heard {
             self.hear(&place, event);
@@ -184,6 +144,50 @@ impl Keeper {
                 Standing::Missing { .. } => {}
             }
         }
+        self.leave_to_kernel();
+    }
+
+    /// What is for the kernel's own addresses goes to it, where a port is to be so, and the router
+    /// has not the same address.
+    fn leave_to_kernel(&mut self) {
+        let mut own: Option<BTreeSet<Ipv4Addr>> = None;
+        for port in &self.ports {
+            let Standing::There { opened: Owned { index, kernels: Some(kernels), .. }, .. } =
+                &port.standing
+            else {
+                continue;
+            };
+            let place = self.places.iter().find(|place| place.is_of(&port.spec));
+            let there: BTreeSet<_> = place.iter().flat_map(|p| p.addresses_by(*index)).collect();
+            let own = own.get_or_insert_with(|| self.own_addresses());
+            let (both, kernel): (BTreeSet<_>, BTreeSet<_>) =
+                there.into_iter().partition(|address| own.contains(address));
+            let (name, interface) = (&port.spec.name, &port.spec.interface);
+            match kernels.set(&kernel) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let (kernel, both) = (list(&kernel), list(&both));
+                    self.say(&format!(
+                        "{name}: to the kernel goes what is for its addresses at {interface}: {kernel}"
+                    ));
+                    if !both.is_empty() {
+                        self.say(&format!(
+                            "{name}: {both} the kernel has at {interface} too: that stays here"
+                        ));
+                    }
+                }
+                Err(unavailable) => self.say(&format!("{name}: {unavailable}")),
+            }
+        }
+    }
+
+    /// The router's own addresses.
+    fn own_addresses(&self) -> BTreeSet<Ipv4Addr> {
+        let addresses = self.door.with(|node, _| {
+            let program = node.router().program();
+            program.addresses.iter().map(|own| Ipv4Addr::from(own.address)).collect()
+        });
+        addresses.unwrap_or_default()
     }
 
     fn look_up_places(&mut self) {
@@ -331,7 +335,7 @@ impl Keeper {
 
     /// Puts what was opened into a port's place and follows its link; says what it became.
     pub(super) fn put_in(&mut self, at: usize, opened: Opened) -> String {
-        let Opened { lines, facts, index, claim, promiscuous } = opened;
+        let Opened { lines, facts, index, claim, kernels, promiscuous } = opened;
         let workers = self.ports[at].jacks.len();
         let mut shares: Vec<Vec<Line>> = (0..workers).map(|_| Vec::new()).collect();
         for (queue, line) in lines.into_iter().enumerate() {
@@ -340,7 +344,7 @@ impl Keeper {
         for (jack, share) in self.ports[at].jacks.iter().zip(shares) {
             drop(self.put(jack, Several::of(share)));
         }
-        let opened = Owned { index, _claim: claim, _promiscuous: promiscuous };
+        let opened = Owned { index, kernels, _claim: claim, _promiscuous: promiscuous };
         self.ports[at].standing = Standing::There { opened, link: None };
         self.ask_link(at);
         facts
@@ -369,14 +373,7 @@ impl Keeper {
     }
 }
 
-impl Place {
-    /// The links there are now.
-    fn links(&self) -> Vec<Link> {
-        use crate::linux::netlink::Netlink;
-        let netlink = match &self.name {
-            None => Netlink::open(),
-            Some(name) => Namespace::open(name).and_then(|place| Netlink::open_in(&place)),
-        };
-        netlink.and_then(|mut netlink| netlink.links()).unwrap_or_default()
-    }
+/// Addresses in words.
+fn list(addresses: &BTreeSet<Ipv4Addr>) -> String {
+    addresses.iter().map(Ipv4Addr::to_string).collect::<Vec<_>>().join(", ")
 }

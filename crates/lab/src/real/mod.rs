@@ -13,7 +13,7 @@
 //! too, since all that is attached hangs on its descriptors.
 //!
 //! Never changes an interface's settings; that it takes frames for any address ends with us.
-//! With `kernel_routes` the kernel's table is followed, so that a routing daemon drives the FIB.
+//! With `kernel_routes` the kernel's tables are followed, so that a routing daemon drives the FIB.
 //! Missing: **several router threads**.
 
 // What the machine allows, told before anything is touched.
@@ -28,9 +28,11 @@ mod plug;
 pub mod spec;
 // Threads that own the interfaces' queues.
 mod worker;
+// A network namespace in which ports are.
+mod place;
 // Who looks after the interfaces.
 mod keeper;
-// The kernel's routes, followed.
+// The kernel's routes and neighbours, followed.
 mod kernel;
 // From the first thread to the last.
 mod running;

@@ -15,7 +15,7 @@ use port::linux::interface::Interface;
 use port::linux::packet::{self, PacketPort};
 use port::linux::promiscuous::Promiscuous;
 use port::linux::tap::{self, TapPort};
-use port::linux::xdp::{self, XdpPort};
+use port::linux::xdp::{self, Kernels, XdpPort};
 use port::linux::{Namespace, Unavailable};
 use port::{Capabilities, Offloads, Slab};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -32,6 +32,8 @@ pub struct Opened {
     pub index: u32,
     /// The lock on it.
     pub(super) claim: Claim,
+    /// What the kernel keeps of it.
+    pub(super) kernels: Option<Kernels>,
     /// A card lets only frames for its own address through, unless it is asked: a bridge's port
     /// wants all.
     pub(super) promiscuous: Option<Promiscuous>,
@@ -115,7 +117,7 @@ fn open_tap(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let facts = format!("{name} (tap, {made}): queues {queues}, {offload}");
     let claim = Claim::take(&spec.interface, index)?;
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    Ok(Opened { lines, facts, index, claim, promiscuous: None })
+    Ok(Opened { lines, facts, index, claim, kernels: None, promiscuous: None })
 }
 
 fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
@@ -131,7 +133,7 @@ fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let offload = if options.offload { "offload" } else { "no offload" };
     let facts = format!("{} (packet): sockets {}, {offload}", interface.name, options.queues);
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    Ok(Opened { lines, facts, index: interface.index, claim, promiscuous: None })
+    Ok(Opened { lines, facts, index: interface.index, claim, kernels: None, promiscuous: None })
 }
 
 fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
@@ -149,13 +151,14 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
         mode: spec.options.native.map(|is| if is { Mode::Native } else { Mode::Generic }),
         zero_copy: spec.options.copy.map(|copy| !copy),
         ring: spec.options.ring.unwrap_or(default.ring),
+        kernel: spec.options.kernel == Some(true),
         ..default
     };
     let promiscuous = Some(Promiscuous::hold(interface.index)?);
     let port = XdpPort::open(&interface.name, slab, &options)?;
-    let facts = port.facts().to_string();
+    let (facts, kernels) = (port.facts().to_string(), port.kernels());
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    Ok(Opened { lines, facts, index: interface.index, claim, promiscuous })
+    Ok(Opened { lines, facts, index: interface.index, claim, kernels, promiscuous })
 }
 
 /// Does something in a port's namespace.

@@ -4,10 +4,12 @@
 //!  assemble ─► import ─► (interfaces are put in) ─► … ─► stop: deaf ─► queues empty ─► threads end
 //! ```
 
-use super::keeper::{Keeper, Kept, Place};
+use super::keeper::{Keeper, Kept};
 use super::kernel::Mirror;
 use super::open::{self, Look};
+use super::place::Place;
 use super::plug::{Jack, Plug};
+use super::spec::Backend;
 use super::worker::{self, Trunk, Work, Worker};
 use super::{KernelRoutes, Plan, PortSpec, StartError, Tell};
 use crate::alarm::Alarm;
@@ -81,6 +83,7 @@ pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Runnin
         let name = spec.name.clone();
         move |unavailable| StartError::Port(name, unavailable)
     };
+    let plan = &Plan { ports: with_kernel(plan), ..plan.clone() };
     let looks = plan.ports.iter().map(|spec| open::look(spec).map_err(wrong(spec)));
     let looks = looks.collect::<Result<Vec<_>, _>>()?;
     let slab = slab(plan, &looks).map_err(StartError::Slab)?;
@@ -133,6 +136,19 @@ fn routes_of(plan: &Plan) -> Result<Option<Option<&str>>, Unavailable> {
             Err(unavailable.remedy("say whose: --kernel-routes=NAMESPACE"))
         }
     }
+}
+
+/// The ports; whoever follows the kernel's routes also leaves its own addresses to it, unless it is
+/// said otherwise.
+fn with_kernel(plan: &Plan) -> Vec<PortSpec> {
+    let mut ports = plan.ports.clone();
+    let by_xdp = ports.iter_mut().filter(|spec| spec.backend == Backend::Xdp);
+    if plan.kernel_routes.is_some() {
+        by_xdp.for_each(|spec| {
+            spec.options.kernel.get_or_insert(true);
+        });
+    }
+    ports
 }
 
 /// The frames of a router with these interfaces.

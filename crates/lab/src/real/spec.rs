@@ -55,6 +55,9 @@ pub struct Options {
     /// `offload=yes`: super-frames and checksums that are left to do are taken as they are, off
     /// FastPath; `no`: every frame is what it seems.
     pub offload: Option<bool>,
+    /// `kernel=yes`: what is for the kernel's own addresses on the interface goes to it; `no`: every
+    /// frame is the router's.
+    pub kernel: Option<bool>,
 }
 
 impl Backend {
@@ -70,7 +73,7 @@ impl Backend {
     /// The options it knows.
     fn options(self) -> &'static [&'static str] {
         match self {
-            Backend::Xdp => &["queues", "ring", "mode", "copy"],
+            Backend::Xdp => &["queues", "ring", "mode", "copy", "kernel"],
             Backend::Packet => &["queues", "ring", "offload"],
             Backend::Tap => &["queues", "offload"],
         }
@@ -153,6 +156,7 @@ impl Options {
             }
             "mode" => self.native.replace(one_of("native", "generic")?).is_some(),
             "copy" => self.copy.replace(one_of("yes", "no")?).is_some(),
+            "kernel" => self.kernel.replace(one_of("yes", "no")?).is_some(),
             _ => self.offload.replace(one_of("yes", "no")?).is_some(),
         };
         if said { Err(format!("{key} stands there twice")) } else { Ok(()) }
@@ -169,7 +173,7 @@ impl fmt::Display for PortSpec {
         if let Some(namespace) = &self.namespace {
             write!(f, "@{namespace}")?;
         }
-        let Options { queues, ring, native, copy, offload } = self.options;
+        let Options { queues, ring, native, copy, offload, kernel } = self.options;
         let yes = |yes| if yes { "yes" } else { "no" }.to_string();
         let mode = |native| if native { "native" } else { "generic" }.to_string();
         for (key, value) in [
@@ -178,6 +182,7 @@ impl fmt::Display for PortSpec {
             ("mode", native.map(mode)),
             ("copy", copy.map(yes)),
             ("offload", offload.map(yes)),
+            ("kernel", kernel.map(yes)),
         ] {
             if let Some(value) = value {
                 write!(f, ",{key}={value}")?;
@@ -222,7 +227,7 @@ mod tests {
             "wan=packet:enp3s0f1@red",
             "ether2=tap:home@/proc/self/fd/3,queues=2,offload=yes",
             "ether1=xdp:eth1,queues=4,ring=4096,mode=native,copy=no",
-            "ether1=xdp:eth1,mode=generic,copy=yes",
+            "ether1=xdp:eth1,mode=generic,copy=yes,kernel=yes",
             "ether1=packet:eth1,ring=64,offload=no",
         ] {
             assert_eq!(text.parse::<PortSpec>().unwrap().to_string(), text);
@@ -244,7 +249,10 @@ mod tests {
             ("ether1=xdp:", "an interface's name has 1 to 15 letters"),
             ("ether1=xdp:sixteen-letters-", "1 to 15 letters"),
             ("ether1=xdp:eth1@", "behind @ stands a network namespace"),
-            ("ether1=xdp:eth1,", "the options of xdp are queues, ring, mode, copy, not \"\""),
+            (
+                "ether1=xdp:eth1,",
+                "the options of xdp are queues, ring, mode, copy, kernel, not \"\"",
+            ),
             ("ether1=xdp:eth1,offload=yes", "the options of xdp are"),
             ("ether1=tap:eth1,mode=native", "the options of tap are queues, offload"),
             ("ether1=xdp:eth1,queues=0", "queues is a number, 1 to 256, not \"0\""),

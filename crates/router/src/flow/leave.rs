@@ -209,7 +209,7 @@ pub(crate) fn ecmp_way(src: u32, dst: u32, ways: usize) -> usize {
 }
 
 /// Writes the Ethernet header and sends, or lets the frame wait until ARP has answered.
-pub(super) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
+pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
     // What waited in a queue while its link went down finds nobody to ask.
     if !r.program.runs(hop.interface) {
         return r.discard_frame(waiting.frame, Discard::InterfaceDown);

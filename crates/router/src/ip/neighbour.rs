@@ -15,6 +15,11 @@
 //!
 //! Never sends: [`Neighbours::tick`] and [`Neighbours::want`] say which requests are due.
 
+// Those that somebody else knows.
+mod fed;
+
+pub use fed::FedNeighbour;
+
 use crate::interface::InterfaceId;
 use port::Frame;
 use std::collections::{BTreeSet, VecDeque};
@@ -63,6 +68,8 @@ pub enum Status {
     Reachable,
     /// Asked again; the old answer is still used.
     Probe,
+    /// Somebody else looks after it.
+    Fed,
     /// Typed by the user.
     Permanent,
 }
@@ -72,7 +79,7 @@ impl Status {
     pub const fn name(self) -> &'static str {
         match self {
             Status::Incomplete => "incomplete",
-            Status::Reachable => "reachable",
+            Status::Reachable | Status::Fed => "reachable",
             Status::Probe => "probe",
             Status::Permanent => "permanent",
         }
@@ -100,6 +107,22 @@ struct Entry {
     tries: u8,
     deadline: Moment,
     waiting: VecDeque<Waiting>,
+    /// What it was fed last.
+    fed: Option<MacAddr>,
+    /// When that was told last.
+    told: u32,
+}
+
+impl Entry {
+    /// Nothing is known yet.
+    const NEW: Entry = Entry {
+        status: Status::Incomplete,
+        tries: 0,
+        deadline: Moment::ZERO,
+        waiting: VecDeque::new(),
+        fed: None,
+        told: 0,
+    };
 }
 
 /// A request that is due.
@@ -151,6 +174,8 @@ pub struct Neighbours {
     deadlines: BTreeSet<(Moment, NeighbourId)>,
     live: usize,
     removed: bool,
+    /// How often neighbours were fed.
+    round: u32,
     /// `max-neighbor-entries`.
     pub max_entries: usize,
     /// `arp-timeout`.
@@ -161,17 +186,13 @@ impl Default for Neighbours {
     fn default() -> Neighbours {
         Neighbours {
             adjacencies: vec![Adjacency::default()],
-            entries: vec![Entry {
-                status: Status::Incomplete,
-                tries: 0,
-                deadline: Moment::ZERO,
-                waiting: VecDeque::new(),
-            }],
+            entries: vec![Entry::NEW],
             index: vec![NeighbourId::NONE; 1024],
             free: Vec::new(),
             deadlines: BTreeSet::new(),
             live: 0,
             removed: false,
+            round: 0,
             max_entries: 8192,
             timeout: Duration::from_secs(30),
         }
@@ -191,6 +212,7 @@ impl Neighbours {
             deadlines: BTreeSet::new(),
             live: self.live,
             removed: false,
+            round: self.round,
             max_entries: self.max_entries,
             timeout: self.timeout,
         }
@@ -282,9 +304,11 @@ impl Neighbours {
             },
             None => return (NeighbourId::NONE, VecDeque::new()),
         };
-        if self.entries[id.index()].status == Status::Permanent {
+        let status = self.entries[id.index()].status;
+        if status == Status::Permanent || (status == Status::Fed && self.mac(id) == Some(mac)) {
             return (id, VecDeque::new());
         }
+        self.confirm(id, mac);
         self.complete(id, mac, own);
         self.entries[id.index()].status = Status::Reachable;
         self.schedule(id, now + self.timeout);
@@ -337,7 +361,7 @@ impl Neighbours {
             let used = self.adjacencies[at].used_ms.wrapping_sub(now.as_millis_u32());
             let used_lately = u64::from(used.wrapping_neg()) <= self.timeout.as_millis() as u64;
             match self.entries[at].status {
-                Status::Permanent => {}
+                Status::Permanent | Status::Fed => {}
                 Status::Reachable if used_lately => {
                     self.entries[at].status = Status::Probe;
                     self.entries[at].tries = 0;
@@ -418,12 +442,7 @@ impl Neighbours {
         if self.live * 2 > self.index.len() {
             self.grow();
         }
-        let entry = Entry {
-            status: Status::Incomplete,
-            tries: 0,
-            deadline: Moment::ZERO,
-            waiting: VecDeque::new(),
-        };
+        let entry = Entry::NEW;
         let adjacency = Adjacency { address, interface, ..Adjacency::default() };
         let id = match self.free.pop() {
             Some(id) => {

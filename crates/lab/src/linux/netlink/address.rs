@@ -1,6 +1,6 @@
 //! IPv4 addresses of links.
 
-use super::message::{Message, attribute, ipv4, u32_at};
+use super::message::{Message, Received, attribute, ipv4, u32_at};
 use super::socket::{CREATE, EXCLUSIVE, Netlink};
 use port::linux::Unavailable;
 use std::net::Ipv4Addr;
@@ -17,7 +17,7 @@ pub struct Address {
 }
 
 // linux/rtnetlink.h, linux/if_addr.h.
-const NEW: u16 = 20;
+pub(super) const NEW: u16 = 20;
 pub(super) const DEL: u16 = 21;
 const GET: u16 = 22;
 const ADDRESS: u16 = 1;
@@ -32,6 +32,27 @@ fn header(prefix_len: u8, interface: u32) -> [u8; 8] {
     header
 }
 
+impl Address {
+    /// What a message says of an IPv4 address.
+    pub(super) fn read(message: &Received<'_>) -> Option<Address> {
+        if *message.body.first()? != INET {
+            return None;
+        }
+        let attributes = message.body.get(8..)?;
+        let local = attribute(attributes, LOCAL).or(attribute(attributes, ADDRESS))?;
+        Some(Address {
+            interface: u32_at(message.body, 4)?,
+            address: ipv4(local)?.into(),
+            prefix_len: message.body[1],
+        })
+    }
+}
+
+/// The request for a dump of all of them.
+pub(super) fn all() -> Message {
+    Message::new(GET, 0, &header(0, 0))
+}
+
 impl Netlink {
     /// All IPv4 addresses.
     ///
@@ -39,19 +60,9 @@ impl Netlink {
     /// [`Unavailable`]: what the kernel says.
     pub fn addresses(&mut self) -> Result<Vec<Address>, Unavailable> {
         let mut addresses = Vec::new();
-        let make = || Message::new(GET, 0, &header(0, 0));
-        self.dump("list the addresses", make, &mut |message| {
-            let Some(message) = message else { return addresses.clear() };
-            let read = || {
-                let attributes = message.body.get(8..)?;
-                let local = attribute(attributes, LOCAL).or(attribute(attributes, ADDRESS))?;
-                Some(Address {
-                    interface: u32_at(message.body, 4)?,
-                    address: ipv4(local)?.into(),
-                    prefix_len: message.body[1],
-                })
-            };
-            addresses.extend(read());
+        self.dump("list the addresses", all, &mut |message| match message {
+            None => addresses.clear(),
+            Some(message) => addresses.extend(Address::read(&message)),
         })?;
         Ok(addresses)
     }

@@ -17,6 +17,8 @@ pub struct Neighbour {
     pub mac: Option<MacAddr>,
     /// Whether it was configured, and not learned.
     pub permanent: bool,
+    /// Whether it is that, or answered lately: not stale.
+    pub sure: bool,
 }
 
 // linux/rtnetlink.h, linux/neighbour.h.
@@ -27,7 +29,8 @@ const DESTINATION: u16 = 1;
 const MAC: u16 = 2;
 const INET: u8 = 2;
 /// States in which there is an answer: reachable, stale, delay, probe, no ARP, permanent.
-const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | NO_ARP | PERMANENT;
+const VALID: u16 = REACHABLE | 0x04 | 0x08 | 0x10 | NO_ARP | PERMANENT;
+const REACHABLE: u16 = 0x02;
 const NO_ARP: u16 = 0x40;
 const PERMANENT: u16 = 0x80;
 
@@ -55,6 +58,7 @@ impl Neighbour {
             address: ipv4(attribute(attributes, DESTINATION)?)?.into(),
             mac: mac.filter(|_| state & VALID != 0),
             permanent: state & PERMANENT != 0,
+            sure: state & (PERMANENT | REACHABLE) != 0,
         })
     }
 }

@@ -156,8 +156,8 @@ fn addresses_routes_and_neighbours_are_what_was_made() {
     assert!(routes.len() == 2 && routes.contains(&other), "{routes:?}");
 
     let mac = MacAddr([2, 0, 0, 0, 0, 7]);
-    let neighbour =
-        Neighbour { interface, address: [10, 0, 0, 7].into(), mac: Some(mac), permanent: true };
+    let address = [10, 0, 0, 7].into();
+    let neighbour = Neighbour { interface, address, mac: Some(mac), permanent: true, sure: true };
     done(netlink.set_neighbour("va", neighbour.address, mac));
     assert_eq!(done(netlink.neighbours()), [neighbour]);
     done(netlink.delete_neighbour("va", neighbour.address));
@@ -181,7 +181,7 @@ fn until(watch: &mut Watch, mut heard: impl FnMut(&[Event]) -> bool) -> Vec<Even
 #[test]
 fn a_watch_tells_all_there_is_and_then_what_happens() {
     let Some((a, b)) = pair() else { return };
-    let topics = Topics { links: true, routes: Some(MAIN), neighbours: true };
+    let topics = Topics { links: true, addresses: true, routes: Some(MAIN), neighbours: true };
     let mut watch = done(Watch::open_in(&a, topics));
     let all = until(&mut watch, |events| events.contains(&Event::Complete));
     assert_eq!(all.first(), Some(&Event::Anew));
@@ -196,8 +196,11 @@ fn a_watch_tells_all_there_is_and_then_what_happens() {
     done(in_a.add_route(&route));
     done(in_a.delete_route(&route));
     done(in_a.set_neighbour("va", [10, 0, 0, 7].into(), MacAddr([2, 0, 0, 0, 0, 7])));
-    let events =
-        until(&mut watch, |events| events.iter().any(|e| matches!(e, Event::Neighbour(_))));
+    let address = Address { interface, address: [10, 0, 0, 8].into(), prefix_len: 24 };
+    done(in_a.add_address("va", address.address, 24));
+    let events = until(&mut watch, |events| events.contains(&Event::Address(address)));
+    let neighbour = |e: &Event| matches!(e, Event::Neighbour(n) if n.permanent && n.sure);
+    assert!(events.iter().any(neighbour), "{events:#?}");
     let came =
         events.iter().position(|e| *e == Event::Route { route: route.clone(), replaces: false });
     let went = events.iter().position(|e| *e == Event::RouteGone(route.clone()));
@@ -218,6 +221,8 @@ fn a_watch_tells_all_there_is_and_then_what_happens() {
     let events = until(&mut watch, |events| events.contains(&Event::Complete));
     let anew = events.iter().position(|e| *e == Event::Anew).unwrap();
     assert!(!events[anew..].iter().any(|e| matches!(e, Event::Route { .. })), "{events:#?}");
+    done(in_a.delete_address("va", address.address, 24));
+    until(&mut watch, |events| events.contains(&Event::AddressGone(address)));
     done(in_a.delete("va"));
     until(&mut watch, |events| events.iter().any(|e| matches!(e, Event::LinkGone(_))));
 }

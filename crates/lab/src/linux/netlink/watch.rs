@@ -1,4 +1,4 @@
-//! What happens to links, routes and neighbours, heard without waiting.
+//! What happens to links, addresses, routes and neighbours, heard without waiting.
 //!
 //! ```text
 //!  open ─► Anew ─► all there are ─► Complete ─► changes …
@@ -13,7 +13,7 @@
 
 use super::message::{Received, messages};
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
-use super::{Link, Neighbour, Route, address, link, neighbour, route};
+use super::{Address, Link, Neighbour, Route, address, link, neighbour, route};
 use port::linux::{Namespace, Unavailable};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags};
@@ -26,6 +26,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 pub struct Topics {
     /// Links.
     pub links: bool,
+    /// IPv4 addresses.
+    pub addresses: bool,
     /// IPv4 routes of this table.
     pub routes: Option<u32>,
     /// IPv4 neighbours.
@@ -43,6 +45,10 @@ pub enum Event {
     Link(Link),
     /// A link is gone, or is in another namespace.
     LinkGone(Link),
+    /// An address is there.
+    Address(Address),
+    /// An address is gone.
+    AddressGone(Address),
     /// A route is there. Whether it took another one's place is not said: a route of the same
     /// destination, type of service and priority has gone then.
     Route {
@@ -89,7 +95,7 @@ impl Watch {
         let routes = topics.routes.is_some();
         let groups = group(1, topics.links || routes)
             | group(3, topics.neighbours)
-            | group(5, routes)
+            | group(5, routes || topics.addresses)
             | group(7, routes);
         let socket = subscribe(groups).map_err(|e| unavailable("watch the interfaces", e))?;
         // As large as may be: without rights for more it stays at what every socket may have.
@@ -190,6 +196,13 @@ impl Watch {
                 }
             })?;
         }
+        if topics.addresses {
+            netlink.dump("list the addresses", address::all, &mut |message| {
+                if let Some(address) = message.and_then(|m| Address::read(&m)) {
+                    tell(Event::Address(address));
+                }
+            })?;
+        }
         if let Some(table) = topics.routes {
             netlink.each_route(table, &mut |route| {
                 if let Some(route) = route {
@@ -230,13 +243,16 @@ fn loses(states: &mut HashMap<u32, (bool, bool)>, message: &Received<'_>) -> boo
     }
 }
 
-/// What a message tells.
+/// What a message tells. (The kernel tells of addresses that go with their link.)
 fn event(topics: Topics, message: &Received<'_>) -> Option<Event> {
     let watched = |route: &Route| topics.routes.is_some_and(|t| t == 0 || t == route.table);
     match message.kind {
         link::NEW | link::DEL if !topics.links || !Link::is_about(message) => None,
         link::NEW => Link::read(message).map(Event::Link),
         link::DEL => Link::read(message).map(Event::LinkGone),
+        address::NEW | address::DEL if !topics.addresses => None,
+        address::NEW => Address::read(message).map(Event::Address),
+        address::DEL => Address::read(message).map(Event::AddressGone),
         route::NEW => {
             let replaces = message.flags & REPLACES != 0;
             let route = Route::read(message).filter(watched)?;

@@ -1,8 +1,10 @@
-//! The kernel's routes, followed: bird or frr on the host drive our FIB.
+//! The kernel's routes and neighbours, followed: bird or frr on the host drive our FIB.
 //!
 //! ```text
-//!  Watch (main table, links) ─► Table: what the kernel has ─► changed prefixes ─► Door ─► Router::feed
-//!        └ overrun: told anew ─► what was not told again is gone ──────────┘        withdraw_routes
+//!  Watch (main table, links, ─► Table: what the ─┬─► changed prefixes ─► Door ─► Router::feed
+//!   │     neighbours)           kernel has       │                               withdraw_routes
+//!   │                                            └─► all neighbours ───► Door ─► feed_neighbours
+//!   └ overrun: told anew ─► what was not told again is gone
 //! ```
 //!
 //! A thread of its own. Next hops lead by interfaces that are ports of the router (or, if the port is
@@ -10,14 +12,20 @@
 //! the kernel's own addresses are left out too: the router has its own. A route of the router's own
 //! with the same or a lower distance wins. By a tap there is no way: behind it is the kernel itself.
 //!
-//! Never writes to the kernel's table. Missing: **frames for the kernel's own addresses** (a port by
-//! AF_XDP takes every frame, so a routing daemon has its sessions over another interface),
-//! **neighbours** (the router asks by ARP itself), **IPv6**, **tables but the main one**.
+//! Neighbours that the kernel has confirmed, or was told for good, stand in `/ip arp` as long as it
+//! has them; those it calls stale are the router's own to ask for. All are told anew twice a second,
+//! for the router drops them with their link: 30 ns for each.
+//!
+//! A routing daemon has its sessions by addresses that are the kernel's alone, which ports by AF_XDP
+//! leave to it ([`Kernels`](port::linux::xdp::Kernels)).
+//!
+//! Never writes to the kernel's tables. Missing: **IPv6**, **tables but the main one**.
 
 // What the kernel has.
 mod table;
 
-use super::keeper::{self, Tell};
+use super::keeper::Tell;
+use super::place;
 use super::spec::{Backend, PortSpec};
 use crate::alarm::Alarm;
 use crate::linux::netlink::{Topics, Watch, route::MAIN};
@@ -69,6 +77,8 @@ struct Feeder {
     ports: Vec<(usize, String)>,
     /// Whether it was said that there are too many gateways.
     full: bool,
+    /// Whether the router has neighbours from here.
+    has_neighbours: bool,
 }
 
 /// How many prefixes the router is told of at once, between two breaths: some hundred microseconds.
@@ -89,8 +99,8 @@ impl Mirror {
         door: Door,
         tell: Tell,
     ) -> Result<Mirror, Unavailable> {
-        let file = keeper::file(namespace);
-        let here = |spec: &PortSpec| keeper::file(spec.namespace.as_deref()) == file;
+        let file = place::file(namespace);
+        let here = |spec: &PortSpec| place::file(spec.namespace.as_deref()) == file;
         let ports = ports.iter().enumerate();
         let ports = ports.filter(|(_, spec)| spec.backend != Backend::Tap && here(spec));
         let ports: Vec<_> = ports.map(|(at, spec)| (at, spec.interface.clone())).collect();
@@ -101,7 +111,7 @@ impl Mirror {
         let thread = thread::Builder::new().name("kernel-routes".to_string()).spawn({
             let (stop, alarm) = (Arc::clone(&stop), alarm.clone());
             move || {
-                let feeder = Feeder { door, tell, ports, full: false };
+                let feeder = Feeder { door, tell, ports, full: false, has_neighbours: false };
                 let (watch, table) = (Some(watch), Table::default());
                 let (trouble, overruns, left_out) = (String::new(), 0, false);
                 Follower { namespace, file, watch, table, feeder, trouble, overruns, left_out }
@@ -123,7 +133,7 @@ impl Drop for Mirror {
 }
 
 fn open(namespace: Option<&str>) -> Result<Watch, Unavailable> {
-    let topics = Topics { links: true, routes: Some(MAIN), neighbours: false };
+    let topics = Topics { links: true, routes: Some(MAIN), neighbours: true, ..Topics::default() };
     match namespace {
         None => Watch::open(topics),
         Some(name) => Watch::open_in(&Namespace::open(name)?, topics),
@@ -138,7 +148,7 @@ impl Follower {
             self.table.set_ports(ports);
             let done = self.follow();
             self.say_trouble(done);
-            if !self.feeder.flush(&mut self.table) {
+            if !self.feeder.flush(&mut self.table) || !self.feeder.tell_neighbours(&self.table) {
                 return;
             }
             self.say_left_out();
@@ -190,7 +200,7 @@ impl Follower {
 
     /// A namespace whose name leads elsewhere takes its routes with it.
     fn look_up_namespace(&mut self) {
-        let file = keeper::file(self.namespace.as_deref());
+        let file = place::file(self.namespace.as_deref());
         let name = self.namespace.clone().unwrap_or_default();
         if self.watch.is_some() && file != self.file {
             self.watch = None;
@@ -239,6 +249,17 @@ impl Feeder {
             }
         }
         true
+    }
+
+    /// Tells the router which neighbours there are; whether it is there.
+    fn tell_neighbours(&mut self, table: &Table) -> bool {
+        let neighbours = table.neighbours();
+        let had = std::mem::replace(&mut self.has_neighbours, !neighbours.is_empty());
+        if !had && neighbours.is_empty() {
+            return true;
+        }
+        let feed = |node: &mut Node, now| node.router_mut().feed_neighbours(now, neighbours);
+        self.door.with(feed).is_ok()
     }
 
     fn say(&self, topics: &str, text: &str) {

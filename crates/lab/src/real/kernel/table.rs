@@ -1,8 +1,9 @@
-//! What the kernel has: its routes, and which of its links are ports of the router.
+//! What the kernel has: its routes and neighbours, and which of its links are ports of the router.
 //!
 //! ```text
 //!  Event ─► routes by prefix and priority ─┐
-//!           links by name ─► ports ────────┴─► best: where a prefix leads, for the router
+//!           links by name ─► ports ────────┼─► best: where a prefix leads, for the router
+//!           neighbours by link, address ───┴─► those behind our ports
 //! ```
 //!
 //! Of several routes to a prefix that lead by our ports the one with the least priority counts.
@@ -14,11 +15,13 @@
 
 use super::Way;
 use crate::linux::netlink::route::Gateway;
-use crate::linux::netlink::{Event, NextHop, Route, RouteKind};
+use crate::linux::netlink::{Event, Neighbour, NextHop, Route, RouteKind};
 use router::interface::InterfaceId;
 use router::ip::feed::Protocol;
+use router::ip::neighbour::FedNeighbour;
 use router::ip::route::Target;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 use wire::Ipv4Prefix;
 
@@ -28,6 +31,8 @@ pub(super) struct Table {
     routes: BTreeMap<(Ipv4Prefix, u32), Entry>,
     /// What routes share.
     ways: HashMap<Rc<Ways>, Option<Target>>,
+    /// By link and address; with the round in which each was told last.
+    neighbours: HashMap<(u32, Ipv4Addr), (Neighbour, u32)>,
     /// What the links are called.
     names: HashMap<u32, String>,
     /// Where our ports' interfaces lead.
@@ -65,6 +70,7 @@ impl Table {
                 let gone = self.routes.extract_if(.., |_, entry| entry.round != round);
                 self.changed.extend(gone.map(|((prefix, _), _)| prefix));
                 self.ways.retain(|ways, _| Rc::strong_count(ways) > 1);
+                self.neighbours.retain(|_, (_, told)| *told == round);
             }
             Event::Link(link) => {
                 let old = self.names.insert(link.index, link.name.clone());
@@ -78,6 +84,13 @@ impl Table {
             }
             Event::Route { route, .. } if route.tos == 0 => self.insert(route),
             Event::RouteGone(route) if route.tos == 0 => self.remove(&route),
+            Event::Neighbour(neighbour) => {
+                let key = (neighbour.interface, neighbour.address);
+                self.neighbours.insert(key, (neighbour, self.round));
+            }
+            Event::NeighbourGone(neighbour) => {
+                self.neighbours.remove(&(neighbour.interface, neighbour.address));
+            }
             _ => {}
         }
     }
@@ -148,6 +161,17 @@ impl Table {
         self.changed.extend(routes.into_keys().map(|(prefix, _)| prefix));
         self.names.clear();
         self.ways.clear();
+        self.neighbours.clear();
+    }
+
+    /// Those behind our ports whose MAC addresses the kernel has.
+    pub(super) fn neighbours(&self) -> Vec<FedNeighbour> {
+        let fed = |(neighbour, _): &(Neighbour, u32)| {
+            let Neighbour { interface, address, mac, sure, .. } = *neighbour;
+            let interface = *self.ports.get(self.names.get(&interface)?)?;
+            Some(FedNeighbour { interface, address: address.into(), mac: mac?, sure })
+        };
+        self.neighbours.values().filter_map(fed).collect()
     }
 
     /// How many prefixes are to be looked at again.
@@ -241,7 +265,7 @@ fn protocol(number: u8) -> Protocol {
 mod tests {
     use super::*;
     use crate::linux::netlink::Link;
-    use std::net::Ipv4Addr;
+    use wire::MacAddr;
 
     const ONE: InterfaceId = InterfaceId(1);
     const TWO: InterfaceId = InterfaceId(2);
@@ -360,5 +384,40 @@ mod tests {
         table.hear(Event::Anew);
         table.hear(Event::Complete);
         assert_eq!(now(&mut table), None);
+    }
+
+    #[test]
+    fn neighbours_are_those_behind_our_ports() {
+        let mut table = table();
+        let mac = Some(MacAddr([2, 0, 0, 0, 0, 7]));
+        let neighbour = |interface, last, mac| {
+            let address = Ipv4Addr::new(10, 0, 0, last);
+            Neighbour { interface, address, mac, permanent: false, sure: last != 3 }
+        };
+        let told = [
+            neighbour(11, 1, mac),
+            neighbour(12, 3, mac),
+            neighbour(11, 2, None),
+            neighbour(13, 4, mac),
+            neighbour(99, 5, mac),
+        ];
+        let have = |table: &Table| {
+            let mut have: Vec<_> =
+                table.neighbours().iter().map(|n| (n.interface, n.address & 255, n.sure)).collect();
+            have.sort_unstable();
+            have
+        };
+        told.iter().for_each(|told| table.hear(Event::Neighbour(*told)));
+        assert_eq!(have(&table), [(ONE, 1, true), (TWO, 3, false)]);
+        table.hear(Event::NeighbourGone(told[1]));
+        assert_eq!(have(&table), [(ONE, 1, true)]);
+        table.hear(Event::Neighbour(neighbour(11, 1, None)));
+        assert_eq!(have(&table), []);
+        // After an overrun those not told again are gone.
+        table.hear(Event::Neighbour(told[0]));
+        table.hear(Event::Anew);
+        table.hear(Event::Neighbour(told[1]));
+        table.hear(Event::Complete);
+        assert_eq!(have(&table), [(TWO, 3, false)]);
     }
 }

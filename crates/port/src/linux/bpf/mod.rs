@@ -54,6 +54,8 @@ pub mod action {
 
 /// Functions of the kernel's a program may call (`bpf_helpers(7)`), by number.
 pub mod helper {
+    /// `bpf_map_lookup_elem`: the value of a key, or null.
+    pub const MAP_LOOKUP_ELEM: i32 = 1;
     /// `bpf_ktime_get_ns`: `CLOCK_MONOTONIC`, in nanoseconds.
     pub const KTIME_GET_NS: i32 = 5;
     /// `bpf_get_smp_processor_id`: the processor it runs on.

@@ -1,28 +1,90 @@
 //! The program that hands an interface's frames to AF_XDP sockets.
 //!
 //! ```text
-//!  frame of queue q ─► socket q of the map ─► its receive ring
-//!                          └ none there ────► the kernel's network stack
+//!  frame of queue q ─► IPv4 to, or ARP about, an address of the kernel's? ─► its network stack
+//!                          └ no ─► socket q of the map ─► its receive ring     ▲
+//!                                       └ none there ─────────────────────────┘
 //! ```
+//!
+//! The question is asked only where there is a map of such addresses. Missing: **IPv6** of the
+//! kernel's, and frames with **VLAN tags** that are for it.
 
-use super::assembler::{Assembler, Register::*, Size};
+use super::assembler::{Alu, Assembler, If, Register::*, Size};
+use super::map::Kind;
 use super::{Map, Program, action, helper};
 use crate::linux::Unavailable;
 
-/// Where `rx_queue_index` stands in an XDP program's context (`struct xdp_md`).
+/// Fields of an XDP program's context (`struct xdp_md`).
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
 const RX_QUEUE_INDEX: i16 = 16;
 
-/// Loads the program for the sockets in `sockets` ([`Map::sockets`]). With `frags` it takes frames
+/// Where the frame's type stands, an IPv4 packet's destination, and whom an ARP packet asks or
+/// answers; and the ends of both headers.
+const TYPE: i16 = 12;
+const DESTINATION: i16 = 30;
+const TARGET: i16 = 38;
+const IPV4_END: i32 = 34;
+const ARP_END: i32 = 42;
+
+/// The most addresses of the kernel's on one interface.
+pub const MAX_ADDRESSES: usize = 1024;
+
+/// A map of addresses of the kernel's, in the network's order; the values say nothing.
+///
+/// # Errors
+/// As of [`Map::new`].
+pub fn addresses() -> Result<Map, Unavailable> {
+    Map::new(Kind::Hash, "kernels", 4, 4, MAX_ADDRESSES)
+}
+
+/// Loads the program for the sockets in `sockets` ([`Map::sockets`]); what is for one of the
+/// kernel's addresses, in a map as [`addresses`] makes them, passes. With `frags` it takes frames
 /// in several buffers (jumbo frames); the sockets need `XDP_USE_SG` then.
 ///
 /// # Errors
 /// As of [`Program::xdp`].
-pub fn redirect(sockets: &Map, frags: bool) -> Result<Program, Unavailable> {
+pub fn redirect(sockets: &Map, kernels: Option<&Map>, frags: bool) -> Result<Program, Unavailable> {
     let mut a = Assembler::new();
-    a.load(Size::U32, R2, R1, RX_QUEUE_INDEX);
+    a.set(R6, R1);
+    if let Some(kernels) = kernels {
+        pass_to_kernel(&mut a, kernels);
+    }
+    a.load(Size::U32, R2, R6, RX_QUEUE_INDEX);
     a.map(R1, sockets);
     a.set(R3, action::PASS);
     a.call(helper::REDIRECT_MAP);
     a.exit();
     Program::xdp("redirect", &a.finish(), frags)
+}
+
+/// Ends here for what is the kernel's, and goes on for what is not; R6 is the context.
+fn pass_to_kernel(a: &mut Assembler, kernels: &Map) {
+    let (arp, look, ours) = (a.label(), a.label(), a.label());
+    a.load(Size::U32, R2, R6, DATA);
+    a.load(Size::U32, R3, R6, DATA_END);
+    a.set(R4, R2);
+    a.alu(Alu::Add, R4, IPV4_END);
+    a.jump_if(R4, If::Greater, R3, ours);
+    a.load(Size::U16, R5, R2, TYPE);
+    a.big_endian(R5, 16);
+    a.jump_if(R5, If::Equal, i32::from(wire::layers::ETHERTYPE_ARP), arp);
+    a.jump_if(R5, If::NotEqual, i32::from(wire::layers::ETHERTYPE_IPV4), ours);
+    a.load(Size::U32, R5, R2, DESTINATION);
+    a.jump(look);
+    a.bind(arp);
+    a.set(R4, R2);
+    a.alu(Alu::Add, R4, ARP_END);
+    a.jump_if(R4, If::Greater, R3, ours);
+    a.load(Size::U32, R5, R2, TARGET);
+    a.bind(look);
+    a.store(Size::U32, R10, -4, R5);
+    a.map(R1, kernels);
+    a.set(R2, R10);
+    a.alu(Alu::Add, R2, -4);
+    a.call(helper::MAP_LOOKUP_ELEM);
+    a.jump_if(R0, If::Equal, 0, ours);
+    a.set(R0, action::PASS);
+    a.exit();
+    a.bind(ours);
 }

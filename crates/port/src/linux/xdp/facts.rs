@@ -24,11 +24,20 @@ pub struct Options {
     /// The kernel leaves off its own polling if the interface's `napi_defer_hard_irqs` and
     /// `gro_flush_timeout` say so, else both take turns.
     pub busy_poll: bool,
+    /// What is for the kernel's own addresses ([`Kernels`](super::Kernels)) goes to it.
+    pub kernel: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { mode: None, zero_copy: None, ring: 2048, budget: 2048, busy_poll: false }
+        Options {
+            mode: None,
+            zero_copy: None,
+            ring: 2048,
+            budget: 2048,
+            busy_poll: false,
+            kernel: false,
+        }
     }
 }
 
@@ -63,6 +72,8 @@ pub struct Facts {
     pub budget: u32,
     /// Whether the driver is polled from our system calls.
     pub busy_poll: bool,
+    /// Whether the kernel has what is for its own addresses.
+    pub kernel: bool,
     /// What was tried first, and why it was not to be had.
     pub tried: Vec<String>,
 }
@@ -85,6 +96,9 @@ impl fmt::Display for Facts {
         }
         if self.busy_poll {
             f.write_str(", busy polling")?;
+        }
+        if self.kernel {
+            f.write_str(", the kernel's addresses left to it")?;
         }
         self.tried.iter().try_for_each(|tried| write!(f, "; {tried}"))
     }

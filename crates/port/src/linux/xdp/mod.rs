@@ -20,6 +20,10 @@
 //! it comes up again the port goes on. One that is deleted takes the port with it for good
 //! ([`XdpPort::link`] says so): open a new one when there is a new interface.
 //!
+//! *Every* frame is taken, those to the kernel's own addresses on the interface too: the kernel is cut
+//! off there, unless the port is opened with [`Options::kernel`] and its addresses are
+//! [named](Kernels).
+//!
 //! Frames are taken as they are: an [offload note](wire::Offload) must have been done before. What
 //! the kernel's own sockets send through a veth has checksums and segments left to do, of which
 //! XDP says nothing: switch these offloads off at the peer
@@ -56,6 +60,8 @@
 
 // What is asked for, what it became, and what was lost.
 mod facts;
+// What is the kernel's, and passes by.
+mod kernel;
 // From an interface's name to a port.
 mod open;
 // Which slots the kernel has.
@@ -72,6 +78,7 @@ mod socket;
 mod umem;
 
 pub use facts::{Drops, Facts, Options};
+pub use kernel::Kernels;
 pub use link::Link;
 
 use super::Unavailable;
@@ -101,6 +108,7 @@ struct Attached {
     _link: bpf::Link,
     sockets: bpf::Map,
     watch: link::Watch,
+    kernels: Option<Kernels>,
     facts: Facts,
 }
 
@@ -146,6 +154,11 @@ impl XdpPort {
     /// What the port became.
     pub fn facts(&self) -> &Facts {
         &self.interface.facts
+    }
+
+    /// The kernel's addresses, which the port leaves to it, if it was opened so.
+    pub fn kernels(&self) -> Option<Kernels> {
+        self.interface.kernels.clone()
     }
 
     /// What was lost so far, by name.

@@ -9,6 +9,7 @@
 //! said with its remedy.
 
 use super::facts::{Facts, Options};
+use super::kernel::Kernels;
 use super::link::Watch;
 use super::queue::Queue;
 use super::socket::Manner;
@@ -87,7 +88,8 @@ pub(super) fn open(
     for queue in &queues {
         sockets.set(queue.number, queue.bound().socket().as_raw_fd() as u32)?;
     }
-    let program = bpf::redirect(&sockets, multi_buffer)?;
+    let kernels = if options.kernel { Some(Kernels::new()?) } else { None };
+    let program = bpf::redirect(&sockets, kernels.as_ref().map(Kernels::map), multi_buffer)?;
     let (link, mode) = attach(&program, &interface, options.mode, &mut tried)?;
     let watch = Watch::new(interface.index)
         .map_err(|error| Unavailable::because("open a socket to ask about interfaces", error))?;
@@ -106,9 +108,10 @@ pub(super) fn open(
         fill,
         budget,
         busy_poll: options.busy_poll,
+        kernel: options.kernel,
         tried,
     };
-    Ok((queues, Attached { _link: link, sockets, watch, facts }))
+    Ok((queues, Attached { _link: link, sockets, watch, kernels, facts }))
 }
 
 fn check_length(interface: &Interface, slab: &Slab) -> Result<(), Unavailable> {
