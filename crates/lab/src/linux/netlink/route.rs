@@ -261,6 +261,9 @@ pub(super) fn all(table: u32) -> Message {
     if table == 0 { message } else { message.with_u32(TABLE, table) }
 }
 
+/// `ENOENT`: the kernel has no table of this number.
+const NO_TABLE: i32 = 2;
+
 impl Netlink {
     /// All routes of a table (0: of all tables).
     ///
@@ -285,7 +288,7 @@ impl Netlink {
         table: u32,
         each: &mut dyn FnMut(Option<Route>),
     ) -> Result<(), Unavailable> {
-        self.dump("list the routes", || all(table), &mut |message| match message {
+        let done = self.dump("list the routes", || all(table), &mut |message| match message {
             None => each(None),
             Some(message) => {
                 let route = Route::read(&message);
@@ -294,7 +297,12 @@ impl Netlink {
                     each(Some(route));
                 }
             }
-        })
+        });
+        match done {
+            // A table is made with its first route: until then there is none, and nothing in it.
+            Err(refused) if refused.error.raw_os_error() == Some(NO_TABLE) => Ok(()),
+            done => done,
+        }
     }
 
     /// Enters a route that is not there yet.

@@ -164,6 +164,19 @@ fn addresses_routes_and_neighbours_are_what_was_made() {
     assert!(!done(netlink.neighbours()).contains(&neighbour));
 }
 
+/// Nobody has an address there yet, so nobody has made its tables.
+#[test]
+fn a_new_namespace_has_no_routes_and_can_be_watched() {
+    if pair().is_none() {
+        return;
+    }
+    let new = Namespace::new().unwrap();
+    assert_eq!(done(done(Netlink::open_in(&new)).routes(MAIN)), []);
+    let topics = Topics { routes: Some(MAIN), neighbours: true, ..Topics::default() };
+    let mut watch = done(Watch::open_in(&new, topics));
+    until(&mut watch, |events| events.contains(&Event::Complete));
+}
+
 /// Hears until `heard` says so, at most for ten seconds.
 #[track_caller]
 fn until(watch: &mut Watch, mut heard: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
