@@ -50,6 +50,9 @@ pub mod delay;
 // What came back, counted exactly.
 pub mod receive;
 
+// The same of the kernel's packet generator.
+pub mod pktgen;
+
 // Single frames, where a procedure wants more than sums.
 pub mod watch;
 
