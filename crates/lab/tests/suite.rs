@@ -228,6 +228,63 @@ fn real_connections_through_nat_and_fasttrack() {
     assert!(table.remarks.iter().any(|remark| remark.starts_with("at least")), "{table:?}");
 }
 
+/// The plan of RFC 6349 as it stands: 10 Mbit/s, 40 ms, what windows make of it.
+#[test]
+fn tcp_over_a_path_with_a_bottleneck() {
+    let plan = include_str!("../../../plans/rfc6349.toml");
+    let plan = plan::read(plan, Allowed::default()).unwrap_or_else(|bad| panic!("{bad}"));
+    let results = measure(&plan, include_str!("../../../configs/rfc2544.rsc"));
+    let path = cell(&results, "tcp-path", 1518);
+    assert_eq!(figure(path, "path MTU"), 1500.0);
+    assert!(path.remarks[0].starts_with("path MTU at least"), "{path:?}");
+    // Four wires of 10 ms, and what the lines and the device take.
+    let rtt = figure(path, "baseline RTT");
+    assert!((40.0e6..=40.6e6).contains(&rtt), "{rtt}");
+    // 812.74 full frames a second; 9.49 Mbit/s of data.
+    let ideal = figure(path, "ideal TCP throughput");
+    assert!((ideal - 9.493).abs() < 0.02, "{ideal}");
+    // Connections, window of the BDP; throughput by ideal, efficiency and buffer delay in per cent.
+    let rows: Vec<&Cell> =
+        results.cells.iter().filter(|cell| cell.procedure == "tcp-throughput").collect();
+    assert_eq!(rows.len(), 7);
+    for (row, (connections, window, share, efficiency, delay)) in rows.iter().zip([
+        (1.0, 25.0, 0.20..0.26, 100.0..100.1, -1.0..10.0),
+        (1.0, 50.0, 0.44..0.51, 100.0..100.1, -1.0..10.0),
+        (1.0, 100.0, 0.90..1.0, 100.0..100.1, -1.0..15.0),
+        // The second half of the window waits in the buffer, all the time.
+        (1.0, 200.0, 0.98..1.0, 100.0..100.1, 70.0..105.0),
+        // 133 frames fit path and buffer, the window has 270.
+        (1.0, 800.0, 0.60..1.0, 90.0..99.999, 70.0..400.0),
+        (4.0, 100.0, 0.85..1.0, 100.0..100.1, -1.0..20.0),
+        (4.0, 200.0, 0.97..1.0, 100.0..100.1, 60.0..105.0),
+    ]) {
+        assert_eq!((figure(row, "connections"), figure(row, "windows")), (connections, window));
+        let reached = figure(row, "TCP throughput[rfc6349 30s]") / figure(row, "ideal");
+        assert!(share.contains(&reached), "{window}: {reached} {row:?}");
+        let ratio = figure(row, "TCP transfer time ratio");
+        assert!((ratio * reached - 1.0).abs() < 1e-6, "{ratio} {reached}");
+        assert!(efficiency.contains(&figure(row, "TCP efficiency")), "{window}: {row:?}");
+        assert!(delay.contains(&figure(row, "buffer delay")), "{window}: {row:?}");
+    }
+}
+
+/// A router with a smaller MTU behind it: segments that do not fit do not come through.
+#[test]
+fn a_path_with_a_smaller_mtu() {
+    let script = format!("{ROUTER}\n/interface ethernet set ether1 mtu=1400");
+    let plan = plan(
+        "frame-sizes = [1518]\nflows = \"pair\"\nbidirectional = false",
+        "[[procedure]]\nkind = \"tcp-path\"",
+    );
+    let path = measure(&plan, &script);
+    let path = cell(&path, "tcp-path", 1518);
+    assert_eq!(figure(path, "path MTU"), 1400.0);
+    assert_eq!(path.remarks, [""; 0]);
+    // 100 Mbit/s of frames of 1418 bytes, 1360 of them data.
+    let ideal = figure(path, "ideal TCP throughput");
+    assert!((ideal - 100.0 * 1360.0 / 1438.0).abs() < 0.5, "{ideal}");
+}
+
 /// Connections that are forgotten while they are held break, and are seen to.
 #[test]
 fn connections_that_do_not_hold() {

@@ -283,6 +283,7 @@ impl TrialRecord {
             TrialInput::Learn { rate, .. } => ("learn", rate.0, zero),
             TrialInput::Broadcast { load, duration } => ("broadcast", load.0, duration),
             TrialInput::Congestion { load, duration } => ("congestion", load.0, duration),
+            TrialInput::Flood { load, duration, .. } => ("flood", load.0, duration),
             TrialInput::Tcp(load) => ("tcp", load.rate.map_or(0.0, |rate| rate.0), zero),
         };
         let output = &tried.output;

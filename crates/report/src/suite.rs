@@ -19,7 +19,7 @@ use measure::suite_result::{Cell, Figure, SCHEMA};
 use std::fmt::Write;
 
 /// Titles of the procedures, in the order in which their tables stand.
-pub(crate) const PROCEDURES: [(&str, &str); 18] = [
+pub(crate) const PROCEDURES: [(&str, &str); 20] = [
     ("throughput", "Throughput (RFC 2544 §26.1)"),
     ("latency", "Latency (RFC 2544 §26.2, RFC 8219 §7.2)"),
     ("delay-variation", "Delay variation (RFC 8219 §7.3)"),
@@ -38,6 +38,8 @@ pub(crate) const PROCEDURES: [(&str, &str); 18] = [
     ("tcp-connections", "TCP connections per second (RFC 9411 §7.2)"),
     ("tcp-transactions", "TCP transactions (RFC 9411 §7.3, §7.4)"),
     ("tcp-concurrent", "Concurrent TCP connections (RFC 9411 §7.5)"),
+    ("tcp-path", "The path (RFC 6349 §3)"),
+    ("tcp-throughput", "TCP throughput (RFC 6349 §4)"),
 ];
 
 /// All tables. Ends with a newline.

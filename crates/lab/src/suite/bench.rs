@@ -98,7 +98,8 @@ impl<'a, P: Place> Bench<'a, P> {
     /// # Errors
     /// [`Stop::Broken`]: they do not.
     pub fn prepare(&mut self, frame: FrameLen) -> Result<(), Stop> {
-        self.frame = frame;
+        // The largest that come through are what TCP is to find out.
+        self.frame = if self.plan.is_all_tcp() { FrameLen::MIN } else { frame };
         self.place.tester().introduce_again();
         self.introduce()?;
         let (mut sent, mut received) = (0, 0);
@@ -108,6 +109,7 @@ impl<'a, P: Place> Bench<'a, P> {
             let counts = self.duty(Duty::new(self.place.now(), senders), None)?.1;
             (sent, received) = (counts.sent, counts.received);
             if sent == received {
+                self.frame = frame;
                 return Ok(());
             }
         }
@@ -552,6 +554,12 @@ impl<P: Place> Measurer for Bench<'_, P> {
             TrialInput::Learn { addresses, rate } => self.learn(addresses, rate),
             TrialInput::Broadcast { load, duration } => self.broadcast(load, duration),
             TrialInput::Congestion { load, duration } => self.congestion(load, duration),
+            TrialInput::Flood { frame, load, duration } => {
+                let frame = std::mem::replace(&mut self.frame, frame);
+                let output = self.steady(load, duration, None);
+                self.frame = frame;
+                output
+            }
             TrialInput::Tcp(load) => self.tcp(load),
         }
     }

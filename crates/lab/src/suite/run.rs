@@ -20,6 +20,7 @@ use measure::procedure::connections::{self, Capacity, Establishment};
 use measure::procedure::frame_loss::{self, FrameLoss};
 use measure::procedure::latency::{self, Latency};
 use measure::procedure::recovery::{self, Recovery};
+use measure::procedure::rfc6349::Path;
 use measure::procedure::throughput::{self, Bisection, Throughput};
 use measure::procedure::variation::{self, DelayVariation};
 use measure::procedure::{Run, Stop};
@@ -31,7 +32,7 @@ use measure::suite_result::{
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{FrameLen, PacketRate};
+use wire::{BitRate, FrameLen, PacketRate};
 
 /// How a plan is run.
 #[derive(Clone, Debug)]
@@ -104,8 +105,7 @@ pub fn run(
     mut progress: impl FnMut(Progress<'_>),
 ) -> SuiteResults {
     let link = if options.pair.is_some() { plan.link } else { plan.simulated.link };
-    let all_tcp = plan.procedures.iter().all(|procedure| matches!(procedure, Procedure::Tcp(_)));
-    let (traffic, senders) = match all_tcp {
+    let (traffic, senders) = match plan.is_all_tcp() {
         true => (super::tcp::TRAFFIC, 1),
         false => (plan.traffic.describe(), plan.traffic.senders()),
     };
@@ -148,6 +148,7 @@ fn all(
     results: &mut SuiteResults,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Stop> {
+    let link = if options.pair.is_some() { plan.link } else { plan.simulated.link };
     let networks = match plan.traffic {
         Traffic::Hosts { .. } => vec![],
         _ => plan.networks.to_vec(),
@@ -163,14 +164,30 @@ fn all(
                 let quiet = Duration::from_millis(if options.quick { 20 } else { 2000 });
                 let place = Real::new(n, &script, networks, pair, quiet, interrupt)?;
                 let bench = Bench::new(place, plan, modifier, plan.link);
-                Suite { bench, plan, modifier, results: &mut *results, progress: &mut *progress }
-                    .run()?;
+                Suite {
+                    bench,
+                    plan,
+                    modifier,
+                    results: &mut *results,
+                    progress: &mut *progress,
+                    path: None,
+                    link,
+                }
+                .run()?;
             }
             None => {
                 let place = Simulated::new(n, &script, networks, &plan.simulated, interrupt)?;
                 let bench = Bench::new(place, plan, modifier, plan.simulated.link);
-                Suite { bench, plan, modifier, results: &mut *results, progress: &mut *progress }
-                    .run()?;
+                Suite {
+                    bench,
+                    plan,
+                    modifier,
+                    results: &mut *results,
+                    progress: &mut *progress,
+                    path: None,
+                    link,
+                }
+                .run()?;
             }
         }
     }
@@ -184,6 +201,10 @@ struct Suite<'a, P> {
     modifier: Modifier,
     results: &'a mut SuiteResults,
     progress: &'a mut dyn FnMut(Progress<'_>),
+    /// What TCP found of the path, at the frames of now.
+    path: Option<Path>,
+    /// What every wire carries; a bottleneck's carries less.
+    link: BitRate,
 }
 
 /// What a procedure found, before it is a cell.
@@ -216,6 +237,7 @@ impl<P: Place> Suite<'_, P> {
             self.bench.prepare(frame)?;
             let alone = self.tester_alone(frame)?;
             let mut rate = None;
+            self.path = None;
             for procedure in &self.plan.procedures {
                 // RFC 2544 §26.6 and RFC 2889's addresses want the smallest frames only.
                 if procedure.is_of_smallest_frames() && Some(frame) != smallest {
@@ -256,7 +278,11 @@ impl<P: Place> Suite<'_, P> {
         };
         let mut run = Run::new(&mut self.bench);
         let found = match procedure {
-            Procedure::Tcp(tcp) => super::tcp::find(&mut run, tcp, hosts_alone, simulated),
+            Procedure::Tcp(tcp) => {
+                let (path, frames) = (&mut self.path, (frame, self.link));
+                let known = super::tcp::Known { alone: hosts_alone, simulated, frames, path };
+                super::tcp::find(&mut run, tcp, known)
+            }
             _ => find(&mut run, procedure, (highest, simulated), alone, rate),
         };
         let trials = run.journal.iter().map(TrialRecord::of).collect();

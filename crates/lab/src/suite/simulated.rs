@@ -111,9 +111,13 @@ impl Simulated {
     ) -> Result<Simulated, Stop> {
         let slab = Slab::new(1 << 16)
             .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
-        let link = Link { tx_buffer: 1024, rx_ring: ENDS, ..Link::new(model.link) };
+        let link = Link { delay: model.delay, rx_ring: ENDS, ..Link::new(model.link) };
         let (mut wires, mut ports) = (vec![], vec![]);
-        for _ in 0..n {
+        for port in 0..n {
+            let link = match model.bottleneck.filter(|_| port == 0) {
+                Some((rate, tx_buffer)) => Link { rate, tx_buffer, ..link },
+                None => link,
+            };
             let ends = simulated::wire(link).map_err(|bad| Stop::Broken(bad.to_string()))?;
             wires.push(ends.0);
             let (ring, most) = (VecDeque::new(), model.ring);
@@ -262,7 +266,8 @@ impl Place for Simulated {
             }
             let next = self.next();
             let reset = reset_at.unwrap_or(NEVER);
-            let until = if nothing { until } else { NEVER };
+            // After that only what is still under way counts.
+            let until = if nothing && self.now < until { until } else { NEVER };
             let at = next.min(arrival).min(duty.next_due()).min(reset).min(until);
             self.now = self.now.max(at);
             if reset_at.is_some_and(|at| at <= self.now) {
@@ -300,8 +305,10 @@ impl Place for Simulated {
     }
 
     fn wire_time(&self, frame: FrameLen) -> Duration {
-        let bits = 2.0 * 8.0 * f64::from(8 + frame.l2());
-        Duration::from_secs_f64(bits / self.model.link.0)
+        let bits = 8.0 * f64::from(8 + frame.l2());
+        let first = self.model.bottleneck.map_or(self.model.link, |(rate, _)| rate);
+        let line = Duration::from_secs_f64(bits / first.0 + bits / self.model.link.0);
+        line + 2 * self.model.delay
     }
 
     fn is_simulated(&self) -> bool {

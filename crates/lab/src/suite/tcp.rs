@@ -15,6 +15,7 @@ use super::plan::{Tcp, Traffic, mss};
 use super::run::Finding;
 use super::tester::{Duty, device, host, mac};
 use measure::procedure::connections::Capacity;
+use measure::procedure::rfc6349::{self, Path, Transfer};
 use measure::procedure::spread::Spread;
 use measure::procedure::tcp::{self, ConnectionRate, TcpLoad, TcpOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
@@ -25,7 +26,7 @@ use measure::tcp::{Endpoint, NextHop, Plan, Role, Transactions};
 use measure::trial::{Conditions, Counts, Outcome, Trial};
 use port::{Pool, Port};
 use std::time::Duration;
-use wire::{Ipv4Range, Moment, PacketRate};
+use wire::{BitRate, FrameLen, Ipv4Range, Moment, PacketRate};
 
 /// What is sent if nothing else is, for results.
 pub(super) const TRAFFIC: &str =
@@ -37,6 +38,8 @@ const HOSTS: u32 = 8;
 const SERVICES: (u16, u16) = (80, 83);
 /// The clients' ports; the first is for making each other's acquaintance.
 const FIRST_PORT: u16 = 1024;
+/// For an MSS where the frames leave none.
+const MSS_LEAST: u16 = 64;
 /// A segment is sent again so often; a SYN then waits 15 seconds in all.
 const RETRIES: u8 = 3;
 /// How long an end that closed first waits for late segments: no segment is that late here.
@@ -181,7 +184,7 @@ impl<P: Place> Bench<'_, P> {
             total: Some(load.connections),
             hold: load.hold.map_or(Duration::ZERO, |_| Duration::MAX),
         };
-        let mss = mss(self.frame).ok_or_else(no_mss)?;
+        let mss = load.mss.or_else(|| mss(self.frame)).ok_or_else(no_mss)?;
         let end = |plan: Plan| {
             Endpoint::new(Plan { mss, ..plan }).map_err(|bad| Stop::Broken(bad.to_string()))
         };
@@ -234,6 +237,7 @@ impl<P: Place> Bench<'_, P> {
             transactions: Transactions { count: 1, request: 1, response: 1, think: Duration::ZERO },
             hold: None,
             window: 65_535,
+            mss: None,
             lossless: false,
         };
         let (output, _) = self.talk(load, (FIRST_PORT, FIRST_PORT))?;
@@ -277,6 +281,7 @@ impl<P: Place> Bench<'_, P> {
                 transactions: talk.transactions,
                 hold: None,
                 window: talk.window,
+                mss: None,
                 lossless: false,
             };
             match self.talk(load, (FIRST_PORT + 1, u16::MAX)) {
@@ -296,13 +301,21 @@ impl<P: Place> Bench<'_, P> {
     }
 }
 
-/// Runs a procedure of TCP; `alone` is what the hosts do without a device.
-pub(super) fn find(
-    run: &mut Run<'_>,
-    procedure: &Tcp,
-    alone: Option<PacketRate>,
-    simulated: bool,
-) -> Result<Finding, Stop> {
+/// What procedures of TCP are told, beside the plan.
+pub(super) struct Known<'a> {
+    /// What the hosts do without a device, in connections a second.
+    pub(super) alone: Option<PacketRate>,
+    /// Whether wires have a rate of their own.
+    pub(super) simulated: bool,
+    /// The longest frames there are to be, and what the hosts' wires carry.
+    pub(super) frames: (FrameLen, BitRate),
+    /// What was found of the path before.
+    pub(super) path: &'a mut Option<Path>,
+}
+
+/// Runs a procedure of TCP.
+pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Result<Finding, Stop> {
+    let Known { alone, simulated, frames, path } = known;
     match *procedure {
         Tcp::Connections { duration, precision, talk } => {
             let highest = alone.unwrap_or(PacketRate(1000.0));
@@ -364,6 +377,7 @@ pub(super) fn find(
                 transactions: talk.transactions,
                 hold: None,
                 window: talk.window,
+                mss: None,
                 lossless: false,
             };
             let outputs = tcp::transactions(run, load, repetitions)?;
@@ -389,7 +403,56 @@ pub(super) fn find(
                 .remark(true, carried(talk.transactions))
                 .remark(failed > 0, format!("{failed} repetitions failed or were invalid")))
         }
+        Tcp::Path { duration } => {
+            let most = mss(frames.0).unwrap_or(MSS_LEAST);
+            *path = rfc6349::path(run, most, (frames.1, duration))?;
+            Ok(path.as_ref().map_or_else(Finding::default, of_path).remark(
+                path.is_none(),
+                "no path: not even small segments, or no full frames, came through",
+            ))
+        }
+        Tcp::Throughput { connections, share, duration } => {
+            let Some(path) = path else {
+                let why = "no path is known: [[procedure]] kind = \"tcp-path\" comes first";
+                return Ok(Finding::default().remark(true, why));
+            };
+            let found = rfc6349::throughput(run, path, (connections, share), duration)?;
+            let short = duration < Duration::from_secs(30);
+            Ok(found
+                .as_ref()
+                .map_or_else(Finding::default, |found| of_transfer(found, path, share, duration))
+                .remark(found.is_none(), "the transfer did not come to its end")
+                .remark(short, "transfers of less than 30 seconds: RFC 6349 wants longer ones"))
+        }
     }
+}
+
+/// What a path is.
+fn of_path(path: &Path) -> Finding {
+    let figures = [
+        Figure::of("path MTU[rfc4821]", Some(f64::from(path.mtu)), "byte"),
+        Figure::of("baseline RTT[rfc6349]", Some(path.rtt.as_nanos() as f64), "ns"),
+        Figure::of("bottleneck bandwidth (L2)", Some(path.bottleneck_bps() / 1e6), "Mbit/s"),
+        Figure::of("ideal TCP throughput", Some(path.ideal_bps() / 1e6), "Mbit/s"),
+        Figure::of("bandwidth-delay product", Some(path.bdp_bytes()), "byte"),
+    ];
+    Finding::of(figures)
+        .remark(!path.mtu_is_limit, "path MTU at least: the hosts send no larger segments")
+}
+
+/// What a transfer was like.
+fn of_transfer(found: &Transfer, path: &Path, share: f64, duration: Duration) -> Finding {
+    let name = |what: &str| format!("{what}[rfc6349 {}s]", duration.as_secs_f64());
+    Finding::of([
+        Figure::of("connections", Some(found.connections as f64), "TCP"),
+        Figure::of("windows, of the BDP", Some(share * 100.0), "%"),
+        Figure::of("window of each", Some(f64::from(found.window)), "byte"),
+        Figure::of(name("TCP throughput"), Some(found.throughput_bps() / 1e6), "Mbit/s"),
+        Figure::of("ideal", Some(path.ideal_bps() / 1e6), "Mbit/s"),
+        Figure::of("TCP transfer time ratio", Some(found.ratio), "ratio"),
+        Figure::of("TCP efficiency", Some(found.efficiency), "%"),
+        Figure::of("buffer delay", found.buffer_delay, "%"),
+    ])
 }
 
 /// What was said, in words.

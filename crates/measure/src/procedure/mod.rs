@@ -39,6 +39,8 @@ pub mod bridge;
 pub mod connections;
 // RFC 9411 §7: real connections.
 pub mod tcp;
+// RFC 6349: what TCP makes of a path.
+pub mod rfc6349;
 // Means and medians of repetitions.
 pub mod spread;
 
@@ -53,7 +55,7 @@ use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
 use tcp::{TcpLoad, TcpOutput};
-use wire::PacketRate;
+use wire::{FrameLen, PacketRate};
 
 /// What one trial is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,6 +128,15 @@ pub enum TrialInput {
     /// and all of the second to one port: more than that can carry (RFC 2889 §5.4).
     Congestion {
         /// From each of the two.
+        load: PacketRate,
+        /// For how long.
+        duration: Duration,
+    },
+    /// A constant load of frames of another length, whatever of it comes through.
+    Flood {
+        /// The length.
+        frame: FrameLen,
+        /// From each port.
         load: PacketRate,
         /// For how long.
         duration: Duration,

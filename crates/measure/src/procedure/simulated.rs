@@ -44,6 +44,8 @@ pub(super) struct Simulated {
     pub(super) table: (u64, f64),
     /// Addresses it keeps, and how many new ones a second.
     pub(super) addresses: (u64, f64),
+    /// The most data in a segment that it lets through.
+    pub(super) mss_most: u16,
     pub(super) prng: Prng,
     /// Trials run so far.
     pub(super) n: u64,
@@ -67,6 +69,7 @@ pub(super) const STEADY: Simulated = Simulated {
     reset: Duration::from_millis(1500),
     table: (10_000, 250e3),
     addresses: (4000, 80e3),
+    mss_most: 1360,
     prng: Prng::new(1),
     n: 0,
     interrupted_at: u64::MAX,
@@ -115,7 +118,11 @@ impl Simulated {
         let transactions = closed * u64::from(load.transactions.count);
         let asked = transactions * u64::from(load.transactions.request);
         let answered = transactions * u64::from(load.transactions.response);
+        let mut connect_ns = tcp::Counts::default().connect_ns;
+        connect_ns.saturating_record_n(2_000_000, closed);
         let clients = tcp::Counts {
+            transaction_ns: connect_ns.clone(),
+            connect_ns,
             opened: load.connections,
             established: closed,
             closed,
@@ -189,6 +196,13 @@ impl Measurer for Simulated {
                 let came = if self.livelock > 0.0 { half / 2 } else { half };
                 let output = Simulated::counted(4 * half, came + 2 * half);
                 TrialOutput { aside: Some((half, came)), ..output }
+            }
+            TrialInput::Flood { load, duration, .. } => {
+                TrialOutput::of(self.forward(frames(load, duration), load.0, duration))
+            }
+            TrialInput::Tcp(load) if load.mss.is_some_and(|mss| mss > self.mss_most) => {
+                let tcp = Some(Box::new(Simulated::talked(load, 0)));
+                TrialOutput { tcp, ..Simulated::counted(load.connections, 0) }
             }
             TrialInput::Tcp(load) => {
                 // Only those that are held are there at the same time.

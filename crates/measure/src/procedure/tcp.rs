@@ -38,6 +38,8 @@ pub struct TcpLoad {
     pub hold: Option<Duration>,
     /// The receive window of both ends, in bytes.
     pub window: u32,
+    /// The most data in a segment; none for what the trial's frames hold.
+    pub mss: Option<u16>,
     /// Whether a segment that was lost fails the trial.
     pub lossless: bool,
 }
@@ -144,6 +146,7 @@ pub fn connection_rate(
             transactions: plan.transactions,
             hold: None,
             window: plan.window,
+            mss: None,
             lossless: true,
         };
         let output = run.trial(TrialInput::Tcp(load))?;
@@ -174,6 +177,7 @@ pub fn concurrent(
             transactions,
             hold: Some(hold),
             window,
+            mss: None,
             lossless: true,
         };
         Ok(answer(&run.trial(TrialInput::Tcp(load))?))

@@ -330,6 +330,7 @@ fn real_connections() {
         transactions: talk,
         hold: None,
         window: 65_535,
+        mss: None,
         lossless: false,
     };
     let found = tcp::transactions(&mut run, load, 3).unwrap();
@@ -347,6 +348,25 @@ fn real_connections() {
     assert!(broken.is_faultless(), "TCP sends again");
     broken.load.lossless = true;
     assert!(!broken.is_faultless(), "but not for nothing");
+}
+
+#[test]
+fn a_path_and_what_tcp_makes_of_it() {
+    let mut device = Simulated { buffer: 500.0, ..STEADY };
+    let mut run = Run::new(&mut device);
+    let link = wire::BitRate::gbps(100.0);
+    let found = rfc6349::path(&mut run, 1460, (link, SECOND)).unwrap().unwrap();
+    assert_eq!((found.mtu, found.mtu_is_limit, found.mss()), (1400, true, 1360));
+    assert!((found.rtt.as_secs_f64() / 0.002 - 1.0).abs() < 1e-3, "{found:?}");
+    // The buffer's 500 frames are not the bottleneck's rate.
+    assert_eq!((found.frames.0, found.ideal_bps()), (1e6, 10.88e9));
+    assert!(run.journal.len() < 20, "{}", run.journal.len());
+    let one = rfc6349::throughput(&mut run, &found, (2, 0.5), SECOND / 1000).unwrap().unwrap();
+    assert_eq!((one.connections, one.bytes, one.efficiency), (2, 1_360_000, 100.0));
+    assert!((1.4e6..1.42e6).contains(&(f64::from(one.window) * 4.0 / 2.0)), "{one:?}");
+    assert!((one.ratio - 2.0).abs() < 0.01, "a millisecond's data in two: {one:?}");
+    let mut small = Simulated { mss_most: 100, ..STEADY };
+    assert_eq!(rfc6349::path(&mut Run::new(&mut small), 1460, (link, SECOND)), Ok(None));
 }
 
 #[test]

@@ -106,9 +106,9 @@ impl Timeout {
         self.timed.get_or_insert((to, now));
     }
 
-    /// Takes an acknowledgement (RFC 6298 §2.2, §2.3).
-    pub(super) fn acknowledged(&mut self, to: u64, now: Moment) {
-        let Some((_, sent)) = self.timed.filter(|&(position, _)| to >= position) else { return };
+    /// Takes an acknowledgement (RFC 6298 §2.2, §2.3); returns the round trip, if it was timed.
+    pub(super) fn acknowledged(&mut self, to: u64, now: Moment) -> Option<Duration> {
+        let (_, sent) = self.timed.filter(|&(position, _)| to >= position)?;
         self.timed = None;
         let rtt = now.since(sent);
         if self.srtt.is_zero() {
@@ -118,6 +118,7 @@ impl Timeout {
             self.srtt = self.srtt * 7 / 8 + rtt / 8;
         }
         self.now = (self.srtt + self.rttvar * 4).clamp(RTO_LEAST, RTO_MOST);
+        Some(rtt)
     }
 
     /// It has passed: the next one is twice as long, and nothing sent before is timed (Karn).

@@ -332,7 +332,10 @@ impl Connection {
         self.una = to;
         self.next = self.next.max(to);
         self.retries = 0;
-        self.timeout.acknowledged(to, context.now);
+        if let Some(rtt) = self.timeout.acknowledged(to, context.now) {
+            let (n, ns) = &mut context.counts.rtt;
+            (*n, *ns) = (*n + 1, *ns + rtt.as_nanos() as u64);
+        }
         if self.congestion.acknowledged(by, to, self.flight()) {
             self.send_again(context);
         }
@@ -491,6 +494,7 @@ impl Connection {
         }
         if at < self.max {
             context.counts.retransmitted += 1;
+            context.counts.bytes_sent_again += (self.max - at).min(len as u64);
         } else {
             self.timeout.sent(end, context.now);
         }

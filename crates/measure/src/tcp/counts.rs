@@ -6,6 +6,7 @@
 //! ```
 
 use hdrhistogram::Histogram;
+use std::time::Duration;
 
 /// Counters since the endpoint was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,12 @@ pub struct Counts {
     pub cut_short: u64,
     /// Bytes of data sent for the first time.
     pub bytes_sent: u64,
+    /// Bytes of data sent again.
+    pub bytes_sent_again: u64,
     /// Bytes of data received in order.
     pub bytes_received: u64,
+    /// Round trips that were measured on data (RFC 6298), and their sum in nanoseconds.
+    pub rtt: (u64, u64),
     /// Segments with data or a FIN that were sent again.
     pub retransmitted: u64,
     /// SYNs, and answers to SYNs, that were sent again.
@@ -62,6 +67,14 @@ pub struct Counts {
     pub transaction_ns: Histogram<u64>,
 }
 
+impl Counts {
+    /// The mean of the round trips that were measured on data; none if there were none.
+    pub fn rtt_mean(&self) -> Option<Duration> {
+        let (n, ns) = self.rtt;
+        (n > 0).then(|| Duration::from_nanos(ns / n))
+    }
+}
+
 /// The longest time told apart, 1,000 seconds.
 const NS_MAX: u64 = 1_000_000_000_000;
 
@@ -78,7 +91,9 @@ impl Default for Counts {
             transactions: 0,
             cut_short: 0,
             bytes_sent: 0,
+            bytes_sent_again: 0,
             bytes_received: 0,
+            rtt: (0, 0),
             retransmitted: 0,
             retransmitted_syns: 0,
             out_of_order: 0,

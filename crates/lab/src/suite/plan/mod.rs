@@ -378,6 +378,10 @@ pub struct Scaling {
 pub struct Simulated {
     /// L1 rate of every wire.
     pub link: BitRate,
+    /// Every wire's delay, one way.
+    pub delay: Duration,
+    /// The first port's wire is slower: its L1 rate, and the frames that wait for it at either end.
+    pub bottleneck: Option<(BitRate, usize)>,
     /// For each frame.
     pub frame_ns: u64,
     /// And for each of its bytes, in picoseconds.
@@ -397,8 +401,15 @@ pub struct Simulated {
 impl Simulated {
     /// What happens in words, for results.
     pub fn describe(&self) -> String {
+        let bottleneck = self.bottleneck.map_or(String::new(), |(rate, buffer)| {
+            format!(", the first of {rate:#} with buffers of {buffer} frames")
+        });
+        let delay = match self.delay {
+            Duration::ZERO => String::new(),
+            delay => format!(" and {delay:?} one way"),
+        };
         format!(
-            "simulated: wires of {:#}, {} ns and {} ps a byte for each frame, every {:?} a pause \
+            "simulated: wires of {:#}{delay}{bottleneck}, {} ns and {} ps a byte for each frame, every {:?} a pause \
              of {:?}, receive rings of {} frames",
             self.link, self.frame_ns, self.byte_ps, self.pause_every, self.pause, self.ring
         )
@@ -426,6 +437,11 @@ impl fmt::Display for BadPlan {
 impl std::error::Error for BadPlan {}
 
 impl Plan {
+    /// Whether nothing but TCP is run.
+    pub fn is_all_tcp(&self) -> bool {
+        self.procedures.iter().all(|procedure| matches!(procedure, Procedure::Tcp(_)))
+    }
+
     /// The same plan made short.
     #[must_use]
     pub fn scaled(mut self, scaling: &Scaling) -> Plan {

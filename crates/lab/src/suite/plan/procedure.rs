@@ -45,7 +45,7 @@ pub(super) struct ProcedureTable {
     pub(super) transactions: Option<Spanned<i64>>,
     pub(super) request: Option<Spanned<i64>>,
     pub(super) response: Option<Spanned<i64>>,
-    pub(super) window: Option<Spanned<i64>>,
+    pub(super) window: Option<Spanned<Number>>,
 }
 
 /// What a procedure's values are measured by.
@@ -83,7 +83,8 @@ impl Reader<'_> {
                 let why = "kinds are throughput, latency, delay-variation, frame-loss, \
                            back-to-back, recovery, reset, forwarding, address-caching, \
                            address-learning, broadcast, congestion, establishment, tear-down, \
-                           capacity, tcp-connections, tcp-concurrent, tcp-transactions";
+                           capacity, tcp-connections, tcp-concurrent, tcp-transactions, \
+                           tcp-path, tcp-throughput";
                 return Err(self.source.bad(&table.kind, why));
             }
         };

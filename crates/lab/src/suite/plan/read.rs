@@ -83,6 +83,9 @@ struct ScalingTable {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct SimulatedTable {
     link: Option<Spanned<String>>,
+    delay: Option<Spanned<String>>,
+    bottleneck: Option<Spanned<String>>,
+    buffer: Option<Spanned<i64>>,
     frame: Option<Spanned<String>>,
     byte_ps: Option<Spanned<i64>>,
     pause_every: Option<Spanned<String>>,
@@ -318,6 +321,8 @@ fn simulated(
 ) -> Result<Simulated, BadPlan> {
     let mut simulated = Simulated {
         link: BitRate::mbps(100.0),
+        delay: Duration::ZERO,
+        bottleneck: None,
         frame_ns: 4000,
         byte_ps: 1000,
         pause_every: Duration::from_millis(10),
@@ -330,6 +335,12 @@ fn simulated(
     if let Some(link) = &table.link {
         simulated.link = BitRate(source.bits(link)?);
     }
+    if let Some(rate) = &table.bottleneck {
+        let buffer = table.buffer.as_ref().map_or(Ok(100), |n| count(source, n, 1 << 12))?;
+        simulated.bottleneck = Some((BitRate(source.bits(rate)?), buffer as usize));
+    } else if let Some(buffer) = &table.buffer {
+        return Err(source.bad(buffer, "a buffer is a bottleneck's: say its rate, too"));
+    }
     if let Some(frame) = &table.frame {
         simulated.frame_ns = source.time(frame)?.as_nanos() as u64;
     }
@@ -340,6 +351,7 @@ fn simulated(
         (&table.pause_every, &mut simulated.pause_every),
         (&table.pause, &mut simulated.pause),
         (&table.boot, &mut simulated.boot),
+        (&table.delay, &mut simulated.delay),
     ] {
         if let Some(value) = value {
             *into = source.time(value)?;

@@ -4,6 +4,8 @@
 //!  kind = "tcp-connections"   duration, precision         ┐
 //!  kind = "tcp-concurrent"    first, most, rate, error, hold ├ and transactions, request, response,
 //!  kind = "tcp-transactions"  connections, repetitions    ┘   window
+//!  kind = "tcp-path"          duration                      RFC 6349: what the path is …
+//!  kind = "tcp-throughput"    connections, window, duration … and what TCP makes of it
 //! ```
 //!
 //! A plan's frame size is the longest frame TCP may send: the MSS is that less 58 bytes of Ethernet,
@@ -11,9 +13,11 @@
 
 use super::procedure::{ProcedureTable, Reader};
 use super::read::count;
+use super::value::Number;
 use super::{BadPlan, Scaling};
 use measure::tcp::Transactions;
 use std::time::Duration;
+use toml::Spanned;
 use wire::{FrameLen, PacketRate};
 
 /// What a procedure of TCP does; see [`measure::procedure::tcp`].
@@ -52,6 +56,20 @@ pub enum Tcp {
         /// What each carries.
         talk: Talk,
     },
+    /// RFC 6349 §3.1, §3.2: path MTU, baseline RTT, bottleneck bandwidth.
+    Path {
+        /// How long more is sent than comes through; the second time twice as long.
+        duration: Duration,
+    },
+    /// RFC 6349 §4, on the path that was found before.
+    Throughput {
+        /// At a time.
+        connections: u64,
+        /// All windows together, as a share of the bandwidth-delay product.
+        share: f64,
+        /// How long the transfer takes at best.
+        duration: Duration,
+    },
 }
 
 /// What is said on a connection.
@@ -81,6 +99,8 @@ impl Tcp {
             Tcp::Connections { .. } => "tcp-connections",
             Tcp::Concurrent { .. } => "tcp-concurrent",
             Tcp::Transactions { .. } => "tcp-transactions",
+            Tcp::Path { .. } => "tcp-path",
+            Tcp::Throughput { .. } => "tcp-throughput",
         }
     }
 
@@ -104,6 +124,8 @@ impl Tcp {
             "tcp-transactions" => {
                 &["connections", "repetitions", "transactions", "request", "response", "window"]
             }
+            "tcp-path" => &["duration"],
+            "tcp-throughput" => &["connections", "window", "duration"],
             _ => return None,
         })
     }
@@ -124,11 +146,36 @@ impl Tcp {
                 *connections = (*connections).min(scaling.counts_at_most);
                 *repetitions = (*repetitions).min(scaling.repetitions_at_most);
             }
+            Tcp::Path { duration } | Tcp::Throughput { duration, .. } => {
+                *duration = time(*duration);
+            }
         }
     }
 }
 
 impl Reader<'_> {
+    /// Windows as a share of the BDP: `"25%"`, `1.0`, `"400%"`.
+    fn of_bdp(&self, window: Option<&Spanned<Number>>) -> Result<f64, BadPlan> {
+        let Some(value) = window else { return Ok(1.0) };
+        let share = match value.get_ref() {
+            Number::Float(share) => Some(*share),
+            Number::Whole(share) => Some(*share as f64),
+            Number::Text(text) => {
+                let per_cent =
+                    text.strip_suffix('%').and_then(|text| text.trim().parse::<f64>().ok());
+                per_cent.map(|per_cent| per_cent / 100.0)
+            }
+        };
+        match share {
+            Some(share) if (0.01..=100.0).contains(&share) => Ok(share),
+            _ => {
+                let why =
+                    "windows are a share of the bandwidth-delay product: \"1%\" to \"10000%\"";
+                Err(self.source.bad(value, why))
+            }
+        }
+    }
+
     /// A procedure of TCP, of whose table nothing is set that it does not take.
     pub(super) fn tcp(&self, table: &ProcedureTable) -> Result<Tcp, BadPlan> {
         if let Some(bad) = self.sizes.iter().find(|size| mss(**size).is_none()) {
@@ -158,14 +205,17 @@ impl Reader<'_> {
                 response: number(&table.response, 1024, 1 << 30)? as u32,
                 think: Duration::ZERO,
             };
-            let window = number(&table.window, 65_535, 1 << 30)? as u32;
-            match &table.window {
-                Some(value) if window < MSS.1 => {
-                    let why = format!("a window holds a segment: {} bytes or more", MSS.1);
-                    Err(self.source.bad(value, why))
-                }
-                _ => Ok(Talk { transactions, window }),
-            }
+            let window = match &table.window {
+                None => 65_535,
+                Some(value) => match value.get_ref() {
+                    Number::Whole(n) if (i64::from(MSS.1)..=1 << 30).contains(n) => *n as u32,
+                    _ => {
+                        let why = format!("a window is {} to {} bytes", MSS.1, 1 << 30);
+                        return Err(self.source.bad(value, why));
+                    }
+                },
+            };
+            Ok(Talk { transactions, window })
         };
         Ok(match table.kind.get_ref().as_str() {
             "tcp-connections" => Tcp::Connections {
@@ -192,6 +242,12 @@ impl Reader<'_> {
                     talk: talk(1)?,
                 }
             }
+            "tcp-path" => Tcp::Path { duration: time(&table.duration, 10)? },
+            "tcp-throughput" => Tcp::Throughput {
+                connections: number(&table.connections, 1, 1000)?,
+                share: self.of_bdp(table.window.as_ref())?,
+                duration: time(&table.duration, 30)?,
+            },
             _ => Tcp::Transactions {
                 connections: number(&table.connections, 100, 1 << 20)?,
                 repetitions: number(&table.repetitions, 3, 10_000)? as u32,
