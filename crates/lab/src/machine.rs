@@ -73,14 +73,27 @@ pub fn thread_time(thread: impl fmt::Display) -> Option<Duration> {
 /// Puts a thread before others on a machine that does other things as well: this one, or the one of
 /// this number. To no avail without the right to.
 pub fn prefer(thread: Option<u32>, nice: i32) {
-    let own = || {
-        let link = fs::read_link("/proc/thread-self").ok()?;
-        link.file_name()?.to_str()?.parse().ok()
-    };
-    let Some(thread) = thread.or_else(own) else { return };
+    let Some(thread) = thread.or_else(own_number) else { return };
     let mut renice = Command::new("renice");
-    renice.args(["-n", &nice.to_string(), "-p", &thread.to_string()]);
-    let _ = renice.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    quietly(renice.args(["-n", &nice.to_string(), "-p", &thread.to_string()]));
+}
+
+/// Puts this thread before all that is not of the kernel's own real-time threads: it has its
+/// processor as soon as it wants it, so it must sleep when it has nothing to do. To no avail without
+/// the right to.
+pub fn put_first() {
+    let Some(thread) = own_number() else { return };
+    let mut chrt = Command::new("chrt");
+    quietly(chrt.args(["--fifo", "--pid", "1", &thread.to_string()]));
+}
+
+fn own_number() -> Option<u32> {
+    let link = fs::read_link("/proc/thread-self").ok()?;
+    link.file_name()?.to_str()?.parse().ok()
+}
+
+fn quietly(command: &mut Command) {
+    let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
 /// Of a line of `/proc/stat`: `cpu1 user nice system idle iowait irq softirq steal …` (proc(5)).

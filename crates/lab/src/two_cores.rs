@@ -31,10 +31,15 @@ pub trait Dut: Send {
     /// Receives from every port, forwards, sends; returns how many frames came in.
     fn breathe(&mut self, now: Moment) -> usize;
 
-    /// Whether its ports are worked by the system on the same core, which is then to be left to it
-    /// when there is nothing to do.
-    fn yields(&self) -> bool {
+    /// Whether its ports are worked by the system on the same core, which is then left to it when
+    /// there is nothing to do: by [`rest`](Self::rest).
+    fn rests(&self) -> bool {
         false
+    }
+
+    /// Sleeps until frames come, or a while has passed.
+    fn rest(&mut self) {
+        std::thread::yield_now();
     }
 }
 
@@ -199,8 +204,8 @@ pub fn side_by_side<T: Send>(
         let device = dut.map(|dut| {
             scope.spawn(|| {
                 let pinned = pin(pair.map(|pair| pair.device));
-                if yields {
-                    machine::prefer(None, NICE);
+                if dut.rests() {
+                    machine::put_first();
                 }
                 ready.store(true, Ordering::Release);
                 pinned.map(|()| work(dut, clock, &stop))
@@ -233,10 +238,9 @@ pub fn side_by_side<T: Send>(
 
 /// The device's thread: returns how long it was busy.
 fn work(dut: &mut dyn Dut, clock: Clock, stop: &AtomicBool) -> Duration {
-    let yields = dut.yields();
-    let (began, had) = (clock.now(), machine::processor_time());
+    let rests = dut.rests();
+    let (mut last, had) = (clock.now(), machine::processor_time());
     let mut worked = Duration::ZERO;
-    let mut last = began;
     while !stop.load(Ordering::Relaxed) {
         let n = dut.breathe(last);
         let now = clock.now();
@@ -246,20 +250,16 @@ fn work(dut: &mut dyn Dut, clock: Clock, stop: &AtomicBool) -> Duration {
         last = now;
         // Only when all that came is done: else the system would take in more and more of what
         // cannot be done, and it would be lost after it was paid for.
-        if yields && n == 0 {
-            std::thread::yield_now();
+        if rests && n == 0 {
+            dut.rest();
             last = clock.now();
         }
     }
-    // A breath during which the system worked for the device, on the same processor, was not ours
-    // alone. How the time was shared is known for all breaths together.
-    let share = match (had, machine::processor_time(), last.since(began)) {
-        (Some(had), Some(has), all) if yields && !all.is_zero() => {
-            (has.saturating_sub(had).as_secs_f64() / all.as_secs_f64()).min(1.0)
-        }
-        _ => 1.0,
-    };
-    worked.mul_f64(share)
+    // Who sleeps when there is nothing to do was busy whenever he had the processor.
+    match had.zip(machine::processor_time()) {
+        Some((had, has)) if rests => has.saturating_sub(had),
+        _ => worked,
+    }
 }
 
 /// The tester's thread.

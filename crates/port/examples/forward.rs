@@ -83,7 +83,6 @@ fn ways() -> Vec<(&'static str, Way)> {
         ("ours, slots for jumbo frames", ours(Slots::JUMBO, Batch::CAPACITY, default())),
         ("ours, 32 a system call", standard(Options { budget: 32, ..default() })),
         ("ours, rings of 512", standard(Options { ring: 512, ..default() })),
-        ("ours, busy polling", standard(Options { busy_poll: true, ..default() })),
         ("ours, generic", standard(Options { mode: Some(Mode::Generic), ..default() })),
         ("testpmd", Way::Testpmd { busy_budget: 0, burst: 32 }),
         ("testpmd, burst 64", Way::Testpmd { busy_budget: 0, burst: 64 }),

@@ -109,10 +109,9 @@ fn every_length_arrives_and_is_counted_once() {
     let budgets = [32, 2048];
     let slots = [Slots::STANDARD, Slots::ALIGNED, Slots::JUMBO];
     for ((mode, budget), slots) in modes.into_iter().zip(budgets.into_iter().cycle()).zip(slots) {
-        let busy_poll = budget == 32;
         let Some(pair) = Veth::new() else { return };
         let slab = Slab::with(4096, slots).unwrap();
-        let options = Options { mode, budget, busy_poll, ring: 512, ..Options::default() };
+        let options = Options { mode, budget, ring: 512, ..Options::default() };
         let (mut a, mut b) = ends(&pair, &slab, &options);
         let mut pool = slab.pool();
         let frames: Vec<_> = (60..=1514).map(|len| bytes(len as u32, len)).collect();

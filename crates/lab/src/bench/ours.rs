@@ -5,34 +5,49 @@
 //! ```
 //!
 //! Its frames live in one slab, which both ports share: forwarding moves descriptors. The router's
-//! thread runs on the device's processor, only while a trial is on, and polls the device's ends from
-//! its own system calls. With the kernel's threads doing that, an overloaded router starved: they
-//! filled its receive rings, threw away what came after, and left it a third of the processor.
+//! thread runs on the device's processor, only while a trial is on, and shares it with the NAPI
+//! threads of the device's ends as a driver and its interrupts would: it comes first, and sleeps when
+//! it has done all that came. So these threads work only when the router has nothing to do, a batch
+//! or two, and what there is no time for is lost in the veths' rings, before it has cost anything.
+//! (Threads of equal standing starve the router: they fill its receive rings, and go on throwing away
+//! what they have paid for, two thirds of the time.)
 
 use super::BenchError;
-use super::veth::{DEVICE_ENDS, POLLED, Rig, device_mac, set};
+use super::veth::{DEVICE_ENDS, Rig, device_mac};
 use super::wired::{Cannot, RealPort, Wired, open};
+use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::configuration::Configuration;
 use crate::device::{Device, fast_path_packets};
 use crate::routes::Table;
 use crate::tester::discarded;
 use crate::two_cores::Dut;
-use port::Slab;
+use port::linux::Unavailable;
 use port::linux::xdp::Options;
+use port::{Port, Slab};
 use std::sync::Arc;
+use std::time::Duration;
 use wire::Moment;
 
 /// What it is called in results.
 pub const DEVICE: &str = "wirespeed on veth";
+
+/// How long it sleeps at most when nothing comes: its timers wait no longer.
+const REST: Duration = Duration::from_micros(200);
 
 /// Frames of its slab: the rings of two ports, and what is under way.
 const FRAMES: usize = 1 << 14;
 
 /// The router and its ports.
 pub struct Ours {
-    device: Device<RealPort>,
+    worked: Worked,
     _rig: Arc<Rig>,
+}
+
+/// What a thread of ours works.
+struct Worked {
+    device: Device<RealPort>,
+    alarm: Alarm,
 }
 
 /// Puts a router with a row's script on a rig; returns the script's commands.
@@ -46,10 +61,8 @@ pub fn set_up(
     table: Option<&Table>,
 ) -> Result<(Ours, Vec<String>), Cannot> {
     let slab = Slab::new(FRAMES).map_err(BenchError::Slab)?;
-    let options = Options { busy_poll: true, ..Options::default() };
-    let (mut ports, mut commands) = (Vec::new(), Vec::new());
+    let (options, mut ports) = (Options::default(), Vec::new());
     for (i, end) in DEVICE_ENDS.iter().enumerate() {
-        commands.push(set(&rig.device, end, &POLLED)?);
         ports.push((device_mac(i), open(&rig.device, end, &slab, &options)?));
     }
     let mut device = Device::with(ports, slab, clock);
@@ -60,17 +73,25 @@ pub fn set_up(
         table.feed(&mut device.router, [a, b]).map_err(BenchError::Routes)?;
     }
     let script = row.script.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    commands.extend(script.map(str::to_string));
-    Ok((Ours { device, _rig: rig.clone() }, commands))
+    let cannot = |error| Unavailable::because("make an event to wait for", error);
+    let alarm = Alarm::new().map_err(cannot)?;
+    let worked = Worked { device, alarm };
+    Ok((Ours { worked, _rig: rig.clone() }, script.map(str::to_string).collect()))
 }
 
-impl Dut for Device<RealPort> {
+impl Dut for Worked {
     fn breathe(&mut self, now: Moment) -> usize {
-        self.router.breathe(now, &mut self.ports)
+        let Device { router, ports, .. } = &mut self.device;
+        router.breathe(now, ports)
     }
 
-    fn yields(&self) -> bool {
+    fn rests(&self) -> bool {
         true
+    }
+
+    fn rest(&mut self) {
+        let descriptors: Vec<_> = self.device.ports.iter().flat_map(Port::descriptors).collect();
+        self.alarm.sleep(&descriptors, REST);
     }
 }
 
@@ -80,23 +101,27 @@ impl Wired for Ours {
     }
 
     fn dut(&mut self) -> Option<&mut dyn Dut> {
-        Some(&mut self.device)
+        Some(&mut self.worked)
     }
 
     fn settle(&mut self) -> usize {
-        self.device.breathe()
+        let settled = self.worked.device.breathe();
+        if settled == 0 {
+            self.worked.rest();
+        }
+        settled
     }
 
     fn fast_path(&self) -> Option<u64> {
-        Some(fast_path_packets(&self.device.router))
+        Some(fast_path_packets(&self.worked.device.router))
     }
 
     fn drops(&mut self) -> String {
-        discarded(&self.device.router)
+        discarded(&self.worked.device.router)
     }
 
     fn witness(&mut self) -> Vec<String> {
-        let connections = self.device.router.connections().len();
+        let connections = self.worked.device.router.connections().len();
         let mut witness = vec![format!("connection tracking: {connections} connections")];
         let drops = self.drops();
         if drops != "nothing" {

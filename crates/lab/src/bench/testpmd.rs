@@ -10,10 +10,13 @@
 //! written, no route looked up, no TTL counted down, no ARP). What it is compared with does more for
 //! each frame.
 //!
+//! It never sleeps: its thread and the NAPI threads of the device's ends, as preferred as it, take
+//! the device's processor by turns, which costs it more than a router that sleeps.
+//!
 //! Its memory is the process's own (`--no-huge`), it takes no card, and ends with the stand. Never
 //! writes outside the namespace. Missing: **its other modes**, **several queues**.
 
-use super::veth::{DEVICE_ENDS, POLLED, Rig, device_mac, set};
+use super::veth::{DEVICE_ENDS, Rig, device_mac};
 use super::wired::{Cannot, Wired};
 use crate::configuration::{Configuration, Traffic};
 use crate::machine;
@@ -61,11 +64,11 @@ impl Driver {
         }
     }
 
-    /// A port's driver, as it is asked for. AF_XDP polls as our router does.
+    /// A port's driver, as it is asked for. Busy polling does nothing on a veth.
     fn vdev(self, port: usize) -> String {
         let end = DEVICE_ENDS[port];
         match self {
-            Driver::Xdp => format!("--vdev=net_af_xdp{port},iface={end},busy_budget=64"),
+            Driver::Xdp => format!("--vdev=net_af_xdp{port},iface={end},busy_budget=0"),
             Driver::Packet => format!("--vdev=net_af_packet{port},iface={end},qdisc_bypass=1"),
         }
     }
@@ -113,17 +116,10 @@ pub fn set_up(
     pair: Option<Pair>,
 ) -> Result<(Testpmd, Vec<String>), Cannot> {
     let words = words(driver, row, pair).map_err(Cannot::Omitted)?;
-    let mut commands = Vec::new();
-    if driver == Driver::Xdp {
-        for end in DEVICE_ENDS {
-            commands.push(set(&rig.device, end, &POLLED)?);
-        }
-    }
     let child = start(&rig.device, &words)?;
     let lcore = lcore(child.id());
     machine::prefer(lcore, NICE);
-    commands.push(words);
-    Ok((Testpmd { driver, child, mode: row.mode, lcore, _rig: rig.clone() }, commands))
+    Ok((Testpmd { driver, child, mode: row.mode, lcore, _rig: rig.clone() }, vec![words]))
 }
 
 /// Starts it and waits until it forwards.

@@ -43,10 +43,6 @@ const COALESCED: [(&str, u64); 2] = [("napi_defer_hard_irqs", 5), ("gro_flush_ti
 /// So long a frame may wait for others, at the tester's ends.
 pub const GATHER_NS: u64 = 20_000;
 
-/// What a device that polls its ends itself sets: the kernel does only when it has not for 2 ms.
-pub const POLLED: [(&str, u64); 2] =
-    [("napi_defer_hard_irqs", 100), ("gro_flush_timeout", 2_000_000)];
-
 /// A device's cables, and their other ends.
 pub struct Rig {
     /// Where `t0` is.

@@ -17,27 +17,13 @@ pub struct Options {
     /// How many frames it sends at once in copy mode, where it can be told (Linux 6.17): fewer
     /// system calls.
     pub budget: u32,
-    /// Whether the driver is polled from our own system calls, as often as there is nothing to
-    /// receive, instead of a software interrupt or a thread of the kernel's. It then works only
-    /// when we do: an overloaded port loses frames in the driver's ring, before they cost anything.
-    ///
-    /// The kernel leaves off its own polling if the interface's `napi_defer_hard_irqs` and
-    /// `gro_flush_timeout` say so, else both take turns.
-    pub busy_poll: bool,
     /// What is for the kernel's own addresses ([`Kernels`](super::Kernels)) goes to it.
     pub kernel: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            mode: None,
-            zero_copy: None,
-            ring: 2048,
-            budget: 2048,
-            busy_poll: false,
-            kernel: false,
-        }
+        Options { mode: None, zero_copy: None, ring: 2048, budget: 2048, kernel: false }
     }
 }
 
@@ -70,8 +56,6 @@ pub struct Facts {
     pub fill: u32,
     /// Frames that one system call sends, in copy mode.
     pub budget: u32,
-    /// Whether the driver is polled from our system calls.
-    pub busy_poll: bool,
     /// Whether the kernel has what is for its own addresses.
     pub kernel: bool,
     /// What was tried first, and why it was not to be had.
@@ -93,9 +77,6 @@ impl fmt::Display for Facts {
         )?;
         if self.multi_buffer {
             f.write_str(", multi-buffer")?;
-        }
-        if self.busy_poll {
-            f.write_str(", busy polling")?;
         }
         if self.kernel {
             f.write_str(", the kernel's addresses left to it")?;

@@ -29,14 +29,11 @@
 //! XDP says nothing: switch these offloads off at the peer
 //! ([`set_offloads`](super::interface::set_offloads)).
 //!
-//! With [`Options::busy_poll`] the driver's queue is polled from our own system calls. Whoever is
-//! overloaded needs that where driver and program share a processor: else the driver's thread fills
-//! the rx ring, and goes on throwing away what it has paid for, in the time we would need.
-//!
-//! Missing: **busy polling tried on other drivers** than veth, **hardware checksums and timestamps**
-//! (`XDP_TXMD_*`), **zero-copy tried on a real NIC**: there was none; the code asks for it and falls
-//! back. Should the kernel send what it had left in the ring while somebody polls a port's
-//! descriptors, and the device refuse a frame of that, then that one frame is counted as sent.
+//! Missing: **busy polling** (`SO_PREFER_BUSY_POLL`: in copy mode a socket has not known its queue
+//! since Linux 6.14, and the option does nothing on a veth; on other drivers it was not tried), **hardware checksums and timestamps** (`XDP_TXMD_*`), **zero-copy tried on a real NIC**:
+//! there was none; the code asks for it and falls back. Should the kernel send what it had left in
+//! the ring while somebody polls a port's descriptors, and the device refuse a frame of that, then
+//! that one frame is counted as sent.
 //!
 //! # What was measured
 //!

@@ -67,19 +67,13 @@ pub(super) fn open(
         // A packet under way costs the kernel some 800 bytes, and the frame.
         let each = 1024 + slab.slots().max_frame();
         bound.socket().send_buffer((entries as usize * each) as libc::c_int);
-        if options.busy_poll {
-            bound.socket().busy_poll().map_err(|error| {
-                Unavailable::because(format!("poll {name} from our own system calls"), error)
-                    .remedy("it takes Linux 5.11 and CAP_NET_ADMIN; or leave it out")
-            })?;
-        }
     }
     let fill = entries.min((slab.capacity() / 4) as u32);
     let mut pool = slab.pool();
     let mut queues: Vec<Queue> = bounds
         .into_iter()
         .zip(0..)
-        .map(|(bound, queue)| Queue::new(queue, bound, slab, zero_copy, options.busy_poll, fill))
+        .map(|(bound, queue)| Queue::new(queue, bound, slab, zero_copy, fill))
         .collect();
     queues.iter_mut().for_each(|queue| queue.fill(&mut pool));
     drop(pool);
@@ -107,7 +101,6 @@ pub(super) fn open(
         ring: entries,
         fill,
         budget,
-        busy_poll: options.busy_poll,
         kernel: options.kernel,
         tried,
     };

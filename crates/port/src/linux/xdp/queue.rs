@@ -32,7 +32,6 @@ pub(super) struct Queue {
     slab: Slab,
     ledger: Ledger,
     zero_copy: bool,
-    busy_poll: bool,
     /// What the kernel may have for receiving, and how much of it it has.
     fill_most: u32,
     filled: u32,
@@ -67,7 +66,6 @@ impl Queue {
         bound: Bound,
         slab: &Slab,
         zero_copy: bool,
-        busy_poll: bool,
         entries: u32,
     ) -> Queue {
         Queue {
@@ -76,7 +74,6 @@ impl Queue {
             slab: slab.clone(),
             ledger: Ledger::new(slab.capacity(), slab.slots().stride()),
             zero_copy,
-            busy_poll,
             fill_most: entries,
             filled: 0,
             chain: Chain::None,
@@ -119,13 +116,7 @@ impl Queue {
     #[inline]
     pub(super) fn receive(&mut self, pool: &mut Pool, batch: &mut Batch) -> usize {
         let before = batch.len();
-        let wanted = batch.room() as u32;
-        let mut n = self.bound.rings.rx.stock(wanted);
-        if n == 0 && self.busy_poll {
-            // While frames go out by this queue as well, sending has polled already.
-            self.bound.socket().wake();
-            n = self.bound.rings.rx.stock(wanted);
-        }
+        let n = self.bound.rings.rx.stock(batch.room() as u32);
         if n > 0 {
             let mut taken = 0;
             while taken < n && batch.room() > 0 {

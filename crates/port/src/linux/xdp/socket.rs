@@ -10,18 +10,13 @@
 //! Source: `linux/if_xdp.h`, the kernel's `Documentation/networking/af_xdp.rst`.
 
 use super::ring::{Consumer, Descriptor, Entry, Producer};
+use crate::Slab;
 use crate::mapping::Mapping;
-use crate::{Batch, Slab};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// `XDP_MAX_TX_SKB_BUDGET`, Linux 6.17: how many frames one system call sends in copy mode.
 const MAX_TX_BUDGET: libc::c_int = 9;
-
-/// Linux 5.11, not yet in `libc` for every platform: that busy polling comes before interrupts, and
-/// how many frames it takes at a time.
-const SO_PREFER_BUSY_POLL: libc::c_int = 69;
-const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
 
 /// An AF_XDP socket in the calling thread's network namespace.
 pub(super) struct Socket {
@@ -149,17 +144,6 @@ impl Socket {
         }
     }
 
-    /// Has the driver's queue polled by every [`kick`](Self::kick) and [`wake`](Self::wake), a batch
-    /// of ours at a time.
-    pub(super) fn busy_poll(&self) -> io::Result<()> {
-        // The time only says that it is to be done: calls that do not wait poll once.
-        let (fd, any_us) = (self.as_raw_fd(), 20 as libc::c_int);
-        let batch = Batch::CAPACITY as libc::c_int;
-        set(fd, libc::SOL_SOCKET, SO_PREFER_BUSY_POLL, &(1 as libc::c_int))?;
-        set(fd, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &any_us)?;
-        set(fd, libc::SOL_SOCKET, SO_BUSY_POLL_BUDGET, &batch)
-    }
-
     /// Has the kernel send what is in the tx ring.
     #[inline]
     pub(super) fn kick(&self) -> io::Result<()> {
@@ -177,7 +161,7 @@ impl Socket {
         if sent >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Has the driver take from the fill ring what it needs, or what has come, if we busy poll.
+    /// Has the driver take from the fill ring what it needs.
     #[inline]
     pub(super) fn wake(&self) {
         // SAFETY: nothing is received, and there is no buffer to write.
