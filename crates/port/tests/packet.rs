@@ -4,16 +4,15 @@
 mod cable;
 mod veth;
 
-use cable::{Cable, iperf, no_loss, receive, wait_for};
+use cable::{Cable, iperf, no_loss, receive, receive_now, send, socket, wait_for};
 use port::linux::Namespace;
 use port::linux::packet::{Options, PacketPort};
 use port::slab::Slots;
-use port::{Batch, Frame, Pool, Port, Slab};
-use std::net::UdpSocket;
+use port::{Port, Slab};
 use veth::{Veth, sh};
 use wire::craft::{self, ip};
 use wire::vlan::Tci;
-use wire::{MacAddr, Moment, Udp};
+use wire::{MacAddr, Udp};
 
 /// Our end's address.
 const OURS: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
@@ -39,34 +38,9 @@ fn mac_of(at: &Namespace, name: &str) -> MacAddr {
         .expect("a MAC address")
 }
 
-fn socket(at: &Namespace, port: u16) -> UdpSocket {
-    let socket = at.run(|| UdpSocket::bind(("10.0.0.1", port)).unwrap()).unwrap();
-    socket.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
-    socket
-}
-
 fn frame_to(to: MacAddr, port: u16, payload: &[u8]) -> craft::Frame<'_> {
     let frame = craft::udp(ip(10, 0, 0, 2), 2, ip(10, 0, 0, 1), port);
     craft::Frame { src_mac: OURS, dst_mac: to, payload, ..frame }
-}
-
-fn send(port: &mut PacketPort, slab: &Slab, frames: &[Vec<u8>]) {
-    let (mut pool, mut batch) = (slab.pool(), Batch::new());
-    for bytes in frames {
-        let mut frame = pool.alloc(bytes.len()).unwrap();
-        slab.bytes_mut(&mut frame).copy_from_slice(bytes);
-        batch.push(frame);
-        if batch.room() == 0 {
-            port.send(Moment::ZERO, &mut pool, &mut batch);
-        }
-    }
-    port.send(Moment::ZERO, &mut pool, &mut batch);
-}
-
-fn receive_now(port: &mut PacketPort, pool: &mut Pool) -> Vec<Frame> {
-    let mut batch = Batch::new();
-    port.receive(Moment::ZERO, pool, &mut batch);
-    batch.drain().collect()
 }
 
 #[test]

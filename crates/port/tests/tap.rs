@@ -4,15 +4,14 @@
 mod cable;
 mod veth;
 
-use cable::{Cable, iperf, no_loss, receive, wait_for};
+use cable::{Cable, iperf, no_loss, receive, receive_now, send, socket, wait_for};
 use port::linux::tap::{Options, TapPort};
 use port::linux::{Namespace, Unavailable};
 use port::slab::Slots;
-use port::{Batch, Port, Slab};
-use std::net::UdpSocket;
+use port::{Port, Slab};
 use veth::sh;
 use wire::craft::{self, ip};
-use wire::{MacAddr, Moment, Udp, layers};
+use wire::{MacAddr, Udp, layers};
 
 /// A namespace; `None`, said on standard error, where there are no rights (`CI`: panics).
 fn namespace() -> Option<Namespace> {
@@ -48,29 +47,10 @@ fn with_address(at: &Namespace, slab: &Slab, options: &Options) -> TapPort {
     port
 }
 
-fn socket(at: &Namespace, port: u16) -> UdpSocket {
-    let socket = at.run(|| UdpSocket::bind(("10.0.0.1", port)).unwrap()).unwrap();
-    socket.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
-    socket
-}
-
 /// A datagram to the kernel's socket.
 fn datagram(port: &TapPort, to: u16, payload: &[u8]) -> Vec<u8> {
     let frame = craft::udp(ip(10, 0, 0, 2), 2, ip(10, 0, 0, 1), to);
     craft::Frame { src_mac: OURS, dst_mac: port.facts().mac, payload, ..frame }.build()
-}
-
-fn send(port: &mut TapPort, slab: &Slab, frames: &[Vec<u8>]) {
-    let (mut pool, mut batch) = (slab.pool(), Batch::new());
-    for bytes in frames {
-        let mut frame = pool.alloc(bytes.len()).unwrap();
-        slab.bytes_mut(&mut frame).copy_from_slice(bytes);
-        batch.push(frame);
-        if batch.room() == 0 {
-            port.send(Moment::ZERO, &mut pool, &mut batch);
-        }
-    }
-    port.send(Moment::ZERO, &mut pool, &mut batch);
 }
 
 #[test]
@@ -185,12 +165,6 @@ fn what_we_are_too_slow_for_is_counted() {
     assert!(receive_now(&mut port, &mut pool).is_empty());
     held.into_iter().for_each(|frame| pool.free(frame));
     assert_eq!(receive(&mut port, &mut pool, 1).len(), 1);
-}
-
-fn receive_now(port: &mut TapPort, pool: &mut port::Pool) -> Vec<port::Frame> {
-    let mut batch = Batch::new();
-    port.receive(Moment::ZERO, pool, &mut batch);
-    batch.drain().collect()
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //! [offload note](wire::Offload) is always true of its frame.
 
 use crate::slab::HEADROOM;
-use crate::{Frame, Pool};
+use crate::{Batch, Frame, Pool, PortCounters};
 use std::collections::VecDeque;
 use wire::checksum;
 use wire::layers::Malformed;
@@ -22,6 +22,34 @@ pub(super) const LEN: usize = 10;
 
 /// Bytes of the longest frame there is: an IP packet of 65,535, an Ethernet header, two tags.
 pub(super) const LONGEST: usize = 65_535 + 14 + 8;
+
+/// What came of looking for a frame.
+pub(super) enum Taken {
+    /// One, with a note if something is left to do.
+    Frame(Frame),
+    /// So many were lost (none, if it was nobody's, or its segments wait).
+    Lost(u64),
+    /// None is there, or no slot for it.
+    Nothing,
+}
+
+/// Fills a batch with what `take` finds; what it was, in the counters of a receiver.
+#[inline]
+pub(super) fn receive(batch: &mut Batch, mut take: impl FnMut() -> Taken) -> PortCounters {
+    let mut got = PortCounters::default();
+    while batch.room() > 0 {
+        match take() {
+            Taken::Frame(frame) => {
+                got.rx_packet += 1;
+                got.rx_byte += frame.len() as u64;
+                batch.push(frame);
+            }
+            Taken::Lost(n) => got.rx_drop += n,
+            Taken::Nothing => break,
+        }
+    }
+    got
+}
 
 const NEEDS_CHECKSUM: u8 = 1;
 const TCP_V4: u8 = 1;

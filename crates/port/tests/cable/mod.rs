@@ -10,6 +10,7 @@
 
 use port::linux::Namespace;
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab};
+use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,6 +91,34 @@ fn push(to: &mut impl Port, pool: &mut Pool, out: &mut Batch, frame: Frame) {
     if out.room() == 0 {
         to.send(Moment::ZERO, pool, out);
     }
+}
+
+/// Sends frames of these bytes.
+pub(crate) fn send(port: &mut impl Port, slab: &Slab, frames: &[Vec<u8>]) {
+    let (mut pool, mut batch) = (slab.pool(), Batch::new());
+    for bytes in frames {
+        let mut frame = pool.alloc(bytes.len()).unwrap();
+        slab.bytes_mut(&mut frame).copy_from_slice(bytes);
+        batch.push(frame);
+        if batch.room() == 0 {
+            port.send(Moment::ZERO, &mut pool, &mut batch);
+        }
+    }
+    port.send(Moment::ZERO, &mut pool, &mut batch);
+}
+
+/// Receives what is there, a batch at most.
+pub(crate) fn receive_now(port: &mut impl Port, pool: &mut Pool) -> Vec<Frame> {
+    let mut batch = Batch::new();
+    port.receive(Moment::ZERO, pool, &mut batch);
+    batch.drain().collect()
+}
+
+/// A socket of the kernel's at 10.0.0.1, which waits a minute at most for what it receives.
+pub(crate) fn socket(at: &Namespace, port: u16) -> UdpSocket {
+    let socket = at.run(|| UdpSocket::bind(("10.0.0.1", port)).unwrap()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    socket
 }
 
 /// Receives until `enough` frames have come, or for five seconds.

@@ -2,7 +2,7 @@
 
 use super::ring::Ring;
 use super::socket::{BURST, Socket};
-use crate::linux::vnet::{self, Header};
+use crate::linux::vnet::{self, Header, Taken};
 use crate::{Batch, Frame, Pool, PortCounters};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -41,24 +41,12 @@ impl Queue {
 
     #[inline]
     pub(super) fn receive(&mut self, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let before = batch.len();
-        while batch.room() > 0 {
-            let frame = match self.waiting.pop_front() {
-                Some(frame) => frame,
-                None => match self.take(pool) {
-                    Taken::Frame(frame) => frame,
-                    Taken::Lost(n) => {
-                        self.counters.rx_drop += n;
-                        continue;
-                    }
-                    Taken::Nothing => break,
-                },
-            };
-            self.counters.rx_packet += 1;
-            self.counters.rx_byte += frame.len() as u64;
-            batch.push(frame);
-        }
-        batch.len() - before
+        let got = vnet::receive(batch, || match self.waiting.pop_front() {
+            Some(frame) => Taken::Frame(frame),
+            None => self.take(pool),
+        });
+        self.counters = [self.counters, got].into_iter().sum();
+        got.rx_packet as usize
     }
 
     #[inline]
@@ -206,12 +194,4 @@ impl Queue {
         }
         batch.free_all(pool);
     }
-}
-
-/// What came of looking into the ring.
-enum Taken {
-    Frame(Frame),
-    /// So many frames were lost (none, if it was nobody's, or its segments wait).
-    Lost(u64),
-    Nothing,
 }

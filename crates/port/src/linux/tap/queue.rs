@@ -8,7 +8,7 @@
 //! A system call for each frame: TUN has no other way (`recvmmsg` wants sockets; the kernel's own
 //! `vhost-net` can do more, but is made for virtual machines).
 
-use crate::linux::vnet::{self, Header};
+use crate::linux::vnet::{self, Header, Taken};
 use crate::{Batch, Frame, Pool, PortCounters};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -52,30 +52,18 @@ impl Queue {
 
     #[inline]
     pub(super) fn receive(&mut self, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let before = batch.len();
-        while batch.room() > 0 {
-            let frame = match self.waiting.pop_front() {
-                Some(frame) => frame,
-                None if self.gone => break,
-                None => match self.read(pool) {
-                    Read::Frame(frame) => frame,
-                    Read::Lost(n) => {
-                        self.counters.rx_drop += n;
-                        continue;
-                    }
-                    Read::Nothing => break,
-                },
-            };
-            self.counters.rx_packet += 1;
-            self.counters.rx_byte += frame.len() as u64;
-            batch.push(frame);
-        }
-        batch.len() - before
+        let got = vnet::receive(batch, || match self.waiting.pop_front() {
+            Some(frame) => Taken::Frame(frame),
+            None if self.gone => Taken::Nothing,
+            None => self.read(pool),
+        });
+        self.counters = [self.counters, got].into_iter().sum();
+        got.rx_packet as usize
     }
 
-    fn read(&mut self, pool: &mut Pool) -> Read {
+    fn read(&mut self, pool: &mut Pool) -> Taken {
         // Without a slot the frame stays where it is; when that is full, the kernel counts.
-        let Some(mut frame) = vnet::empty(pool) else { return Read::Nothing };
+        let Some(mut frame) = vnet::empty(pool) else { return Taken::Nothing };
         let room = frame.len();
         let mut header = [0; vnet::LEN];
         let read = {
@@ -92,21 +80,21 @@ impl Queue {
             Err(error) => {
                 pool.free(frame);
                 self.gone = is_gone(&error);
-                return Read::Nothing;
+                return Taken::Nothing;
             }
         };
         let header = Header::from_bytes(header);
         if len <= room {
             frame.truncate(len);
             if vnet::note(pool, &mut frame, header) {
-                return Read::Frame(frame);
+                return Taken::Frame(frame);
             }
             pool.free(frame);
-            return Read::Lost(1);
+            return Taken::Lost(1);
         }
         self.long[..room].copy_from_slice(pool.slab().bytes(&frame));
         pool.free(frame);
-        Read::Lost(vnet::cut(&mut self.long[..len], header, pool, &mut self.waiting))
+        Taken::Lost(vnet::cut(&mut self.long[..len], header, pool, &mut self.waiting))
     }
 
     #[inline]
@@ -128,14 +116,6 @@ impl Queue {
             pool.free(frame);
         }
     }
-}
-
-/// What came of reading.
-enum Read {
-    Frame(Frame),
-    /// So many frames were lost (none, if all segments of one that was too long wait).
-    Lost(u64),
-    Nothing,
 }
 
 /// Whether an error says that the interface was deleted. All others pass: nothing to read, no room,
