@@ -56,8 +56,12 @@ mod fasttrack;
 // Connections as the user sees them.
 pub mod list;
 
-// All connections: from packet to state, and what is entered and ended.
+// All connections: from packet to state, and what is entered.
 mod tracking;
+// How they end: asked for, in time, to make room.
+mod ending;
+// Flows without a connection.
+mod untracked;
 // A table in front of the real one, for trials.
 mod trial;
 

@@ -24,78 +24,19 @@
 //! A segment without SYN, FIN or RST on an established connection goes through
 //! `Tcp::established`, on the slow path and the fast path alike.
 
+// The states, and the table that leads from one to the next.
+mod state;
+// The ends' windows.
+mod window;
+
+pub use state::TcpState;
+
 use super::flow::Direction;
 use super::settings::{Class, Timeouts};
+use state::{Event, Next, TABLE, event};
 use std::ops::Deref;
-use wire::tcp::{Tcp as View, TcpFlags, TcpOption};
-
-/// `tcp-state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum TcpState {
-    /// No segment was judged yet.
-    None = 0,
-    /// SYN seen.
-    SynSent = 1,
-    /// SYN and its answer seen.
-    SynReceived = 2,
-    /// Handshake complete, or picked up in the middle.
-    Established = 3,
-    /// FIN of one side seen.
-    FinWait = 4,
-    /// FIN acknowledged.
-    CloseWait = 5,
-    /// FIN of both sides seen.
-    LastAck = 6,
-    /// Both acknowledged.
-    TimeWait = 7,
-    /// Reset.
-    Close = 8,
-    /// SYN of both sides seen, no answer yet: simultaneous open.
-    SynSent2 = 9,
-}
-
-impl TcpState {
-    /// As printed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TcpState::None => "none",
-            TcpState::SynSent | TcpState::SynSent2 => "syn-sent",
-            TcpState::SynReceived => "syn-received",
-            TcpState::Established => "established",
-            TcpState::FinWait => "fin-wait",
-            TcpState::CloseWait => "close-wait",
-            TcpState::LastAck => "last-ack",
-            TcpState::TimeWait => "time-wait",
-            TcpState::Close => "close",
-        }
-    }
-
-    const fn class(self) -> Class {
-        match self {
-            TcpState::None | TcpState::SynSent | TcpState::SynSent2 => Class::TcpSynSent,
-            TcpState::SynReceived => Class::TcpSynReceived,
-            TcpState::Established => Class::TcpEstablished,
-            TcpState::FinWait => Class::TcpFinWait,
-            TcpState::CloseWait => Class::TcpCloseWait,
-            TcpState::LastAck => Class::TcpLastAck,
-            TcpState::TimeWait => Class::TcpTimeWait,
-            TcpState::Close => Class::TcpClose,
-        }
-    }
-}
-
-impl Tcp {
-    /// What an end would send next, as far as has been seen of both: its sequence number, and what
-    /// it acknowledges.
-    pub(super) fn next_of(&self, direction: Direction) -> (u32, u32) {
-        let (own, other) = match direction {
-            Direction::Original => (0, 1),
-            Direction::Reply => (1, 0),
-        };
-        (self.ends[own].end, self.ends[other].end)
-    }
-}
+use window::{ACKED, CHALLENGED, CLOSES, End, LIBERAL, SACKS, UNACKED, before};
+use wire::tcp::{Tcp as View, TcpFlags};
 
 /// A segment, of which only the first part may be at hand.
 pub(super) struct Segment<'a> {
@@ -126,60 +67,6 @@ impl<'a> Deref for Segment<'a> {
     }
 }
 
-/// What a segment is to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum Event {
-    Syn = 0,
-    SynAck = 1,
-    Fin = 2,
-    Ack = 3,
-    Rst = 4,
-    /// No segment was seen yet.
-    None = 5,
-}
-
-/// A cell of the table: where to go, or not to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    To(TcpState),
-    /// Let it pass, change nothing: the entry may be out of step, the ends are to decide.
-    Ignore,
-    Invalid,
-}
-
-const SS: Next = Next::To(TcpState::SynSent);
-const SR: Next = Next::To(TcpState::SynReceived);
-const ES: Next = Next::To(TcpState::Established);
-const FW: Next = Next::To(TcpState::FinWait);
-const CW: Next = Next::To(TcpState::CloseWait);
-const LA: Next = Next::To(TcpState::LastAck);
-const TW: Next = Next::To(TcpState::TimeWait);
-const CL: Next = Next::To(TcpState::Close);
-const S2: Next = Next::To(TcpState::SynSent2);
-const IG: Next = Next::Ignore;
-const IV: Next = Next::Invalid;
-
-/// `[direction][event][state]`.
-#[rustfmt::skip]
-const TABLE: [[[Next; 10]; 5]; 2] = [
-    [ // Original direction.
-    //   none  syn-s syn-r estab fin-w clo-w last  time  close syn-s2
-        [SS,   SS,   IG,   IG,   IG,   IG,   IG,   SS,   SS,   S2], // SYN: a new life, if the old is over
-        [IV,   IV,   SR,   IV,   IV,   IV,   IV,   IV,   IV,   SR], // SYN,ACK: simultaneous open only
-        [IV,   IV,   FW,   FW,   LA,   LA,   LA,   TW,   CL,   IV], // FIN
-        [ES,   IV,   ES,   ES,   CW,   CW,   TW,   TW,   CL,   IV], // ACK
-        [IV,   CL,   CL,   CL,   CL,   CL,   CL,   CL,   CL,   CL], // RST
-    ],
-    [ // Reply direction.
-        [IV,   S2,   IV,   IV,   IV,   IV,   IV,   SS,   IV,   S2], // SYN: simultaneous open
-        [IV,   SR,   IG,   IG,   IG,   IG,   IG,   IG,   IG,   SR], // SYN,ACK
-        [IV,   IV,   FW,   FW,   LA,   LA,   LA,   TW,   CL,   IV], // FIN
-        [IV,   IG,   SR,   ES,   CW,   CW,   TW,   TW,   CL,   IG], // ACK
-        [IV,   CL,   CL,   CL,   CL,   CL,   CL,   CL,   CL,   CL], // RST
-    ],
-];
-
 /// What the machine makes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -193,42 +80,8 @@ pub(super) enum Verdict {
     Reopen,
 }
 
-/// Sends scaled windows.
-const SCALES: u8 = 1;
-/// Has offered selective acknowledgement.
-const SACKS: u8 = 2;
-/// Has sent FIN first.
-const CLOSES: u8 = 4;
-/// Was picked up in the middle: its windows are not known well enough to refuse.
-const LIBERAL: u8 = 8;
-/// Has sent data that was not acknowledged yet.
-const UNACKED: u8 = 16;
-/// `max_ack` holds.
-const ACKED: u8 = 32;
-/// A SYN that may be answered by a challenge (RFC 5961 §4) was let through.
-const CHALLENGED: u8 = 64;
-
 /// Retransmissions after which `tcp-max-retrans-timeout` holds.
 const MAX_RETRANS: u8 = 3;
-/// How far back an acknowledgement may lie, however small the window.
-const MAX_ACK_WINDOW: u32 = 66_000;
-
-/// What is known of one end.
-#[derive(Clone, Copy, Debug, Default)]
-struct End {
-    /// Behind the last byte it sent.
-    end: u32,
-    /// Behind the last byte it may send: what the other end acknowledged and offered.
-    max_end: u32,
-    /// The greatest window it offered; 0: nothing was heard of it.
-    max_window: u32,
-    /// The greatest acknowledgement it sent.
-    max_ack: u32,
-    /// Its window scale.
-    scale: u8,
-    flags: u8,
-}
-
 /// The TCP part of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Tcp {
@@ -247,33 +100,6 @@ pub(super) struct Tcp {
 }
 
 const _: () = assert!(size_of::<Tcp>() == 60);
-
-#[inline(always)]
-fn before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
-}
-
-#[inline(always)]
-fn after(a: u32, b: u32) -> bool {
-    before(b, a)
-}
-
-fn event(flags: TcpFlags) -> Option<Event> {
-    const SYN: u8 = TcpFlags::SYN.0;
-    const ACK: u8 = TcpFlags::ACK.0;
-    const FIN: u8 = TcpFlags::FIN.0;
-    const RST: u8 = TcpFlags::RST.0;
-    const URG: u8 = TcpFlags::URG.0;
-    // PSH and the congestion flags say nothing. Every other combination is impossible.
-    match flags.0 & (SYN | ACK | FIN | RST | URG) {
-        f if f & !URG == SYN => Some(Event::Syn),
-        f if f == SYN | ACK => Some(Event::SynAck),
-        f if f & !URG == FIN | ACK => Some(Event::Fin),
-        f if f & !URG == ACK => Some(Event::Ack),
-        f if f & !ACK == RST => Some(Event::Rst),
-        _ => None,
-    }
-}
 
 impl Default for Tcp {
     /// What a connection of another protocol has.
@@ -418,6 +244,16 @@ impl Tcp {
         class
     }
 
+    /// What an end would send next, as far as has been seen of both: its sequence number, and what
+    /// it acknowledges.
+    pub(super) fn next_of(&self, direction: Direction) -> (u32, u32) {
+        let (own, other) = match direction {
+            Direction::Original => (0, 1),
+            Direction::Reply => (1, 0),
+        };
+        (self.ends[own].end, self.ends[other].end)
+    }
+
     /// Forgets where the windows stand: many segments have gone by unseen. The next one of each
     /// side is believed.
     pub(super) fn forget_windows(&mut self) {
@@ -476,156 +312,4 @@ impl Tcp {
         }
         Verdict::Ignore
     }
-
-    /// Whether a segment is believable; if so, what it says of the windows is taken over.
-    #[inline]
-    fn in_window(&mut self, direction: Direction, event: Event, segment: &Segment<'_>) -> bool {
-        let flags = segment.flags();
-        let syn = flags.contains(TcpFlags::SYN);
-        let has_ack = flags.contains(TcpFlags::ACK);
-        let [original, reply] = &mut self.ends;
-        let (sender, receiver) = match direction {
-            Direction::Original => (original, reply),
-            Direction::Reply => (reply, original),
-        };
-        let mut seq = segment.seq();
-        let mut end = segment.end();
-        let raw_window = segment.window();
-        let mut window = u32::from(raw_window);
-        let mut ack = segment.ack();
-        let mut sack = ack;
-        if receiver.flags & SACKS != 0 && has_ack && segment.header_len() > 20 {
-            sack = sacked(segment, ack);
-        }
-
-        // Before any answer the sender may change its mind: another SYN instead of the first, or
-        // the RST by which it gets rid of the other end's old connection (RFC 9293 §3.5.1).
-        let restarts = self.state == TcpState::SynSent
-            && direction == Direction::Original
-            && after(end, sender.end);
-        if sender.max_window == 0 && !syn {
-            // The middle of a connection whose beginning nobody saw.
-            sender.end = end;
-            sender.max_window = (window << sender.scale).max(1);
-            sender.max_end = end.wrapping_add(sender.max_window);
-            if receiver.max_window == 0 {
-                (receiver.end, receiver.max_end) = (sack, sack);
-            } else if sack == receiver.end.wrapping_add(1) {
-                receiver.end = sack; // the answer to a keepalive, which ends one byte early
-            }
-        } else if sender.max_window == 0 || restarts {
-            (sender.end, sender.max_end) = (end, end);
-            sender.max_window = window.max(1);
-            if syn {
-                sender.read_options(segment);
-            }
-            if direction == Direction::Reply {
-                if sender.flags & receiver.flags & SCALES == 0 {
-                    // Both have to offer scaling (RFC 7323 §1.3).
-                    (sender.scale, receiver.scale) = (0, 0);
-                }
-                if !has_ack {
-                    return true; // simultaneous open
-                }
-                // The SYN's window is for the data that may follow the SYN,ACK at once.
-                sender.max_end = end.wrapping_add(receiver.max_window);
-            }
-        }
-
-        let reset_without_ack = flags.contains(TcpFlags::RST) && ack == 0;
-        if !has_ack || reset_without_ack {
-            (ack, sack) = (receiver.end, receiver.end);
-        }
-        if flags.contains(TcpFlags::RST) && seq == 0 && self.state == TcpState::SynSent {
-            (seq, end) = (sender.end, sender.end); // refuses a SYN, has no number of its own
-        }
-
-        let ack_window = sender.max_window.max(MAX_ACK_WINDOW);
-        let believable = !after(seq, sender.max_end)
-            && (receiver.max_window == 0
-                || !before(end, sender.end.wrapping_sub(receiver.max_window)))
-            && !after(sack, receiver.end)
-            && !before(sack, receiver.end.wrapping_sub(ack_window));
-        if !believable {
-            return sender.flags & LIBERAL != 0;
-        }
-
-        if !syn {
-            window <<= sender.scale;
-        }
-        sender.max_window = sender.max_window.max(window.wrapping_add(sack.wrapping_sub(ack)));
-        if after(end, sender.end) {
-            sender.end = end;
-            sender.flags |= UNACKED;
-        }
-        if has_ack && (sender.flags & ACKED == 0 || after(ack, sender.max_ack)) {
-            sender.max_ack = ack;
-            sender.flags |= ACKED;
-        }
-        if receiver.max_window != 0 && after(end, sender.max_end) {
-            receiver.max_window =
-                receiver.max_window.wrapping_add(end.wrapping_sub(sender.max_end));
-        }
-        let allowed = sack.wrapping_add(window);
-        if !before(allowed, receiver.max_end) {
-            // A closed window still lets a probe of one byte through (RFC 9293 §3.8.6.1).
-            receiver.max_end = allowed.wrapping_add(u32::from(window == 0));
-        }
-        if ack == receiver.end {
-            receiver.flags &= !UNACKED;
-        }
-        if event == Event::Ack {
-            let again = self.last_direction == direction
-                && self.last_seq == seq
-                && self.last_ack == ack
-                && self.last_end == end
-                && self.last_window == raw_window;
-            if again {
-                self.retrans = self.retrans.saturating_add(1);
-            } else {
-                self.last_direction = direction;
-                self.last_seq = seq;
-                self.last_ack = ack;
-                self.last_end = end;
-                self.last_window = raw_window;
-                self.retrans = 0;
-            }
-        }
-        true
-    }
-}
-
-impl End {
-    /// Takes over what a SYN offers.
-    fn read_options(&mut self, segment: &Segment<'_>) {
-        self.scale = 0;
-        self.flags &= !(SCALES | SACKS);
-        for option in segment.options() {
-            match option {
-                TcpOption::WindowScale(scale) => {
-                    self.scale = scale.min(14); // RFC 7323 §2.3
-                    self.flags |= SCALES;
-                }
-                TcpOption::SackPermitted => self.flags |= SACKS,
-                _ => {}
-            }
-        }
-    }
-}
-
-/// The highest byte acknowledged, selectively or not.
-#[inline]
-fn sacked(segment: &Segment<'_>, ack: u32) -> u32 {
-    let mut highest = ack;
-    for option in segment.options() {
-        if let TcpOption::Other { kind: 5, data: blocks } = option {
-            for block in blocks.as_chunks::<8>().0 {
-                let right = u32::from_be_bytes([block[4], block[5], block[6], block[7]]);
-                if after(right, highest) {
-                    highest = right;
-                }
-            }
-        }
-    }
-    highest
 }

@@ -1,11 +1,11 @@
-//! All connections: from packet to state, and what is entered and ended.
+//! All connections: from packet to state, and what is entered. (How they end: [`ending`](super::ending).)
 
 use super::arrival::Packet;
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 use super::record::{Connection, ConnectionId, Flags};
 use super::settings::{Class, Settings, Timeouts};
 use super::tcp::{Segment, Tcp, TcpState, Verdict};
-use super::timers::{Rank, Timer, Timers};
+use super::timers::{Timer, Timers};
 use super::trial::Behind;
 use crate::counter::Count;
 use crate::discard::Discard;
@@ -85,11 +85,11 @@ pub struct Counts {
 pub struct Connections {
     pub(super) table: FlowTable,
     pub(super) slab: Vec<Connection>,
-    free: ConnectionId,
-    live: usize,
+    pub(super) free: ConnectionId,
+    pub(super) live: usize,
     pub(super) max: usize,
     pub(super) timers: Timers,
-    settings: Settings,
+    pub(super) settings: Settings,
     /// What happened.
     pub counts: Counts,
     /// How many have the F flag.
@@ -97,7 +97,7 @@ pub struct Connections {
     /// Flows without a connection, kept for their recipes.
     pub(super) untracked: usize,
     /// Where the search for idle ones among them goes on.
-    untracked_at: u32,
+    pub(super) untracked_at: u32,
     /// The real table, when this one is a trial's.
     pub(super) behind: Option<Box<Behind>>,
 }
@@ -475,149 +475,6 @@ impl Connections {
         }
     }
 
-    /// Ends a connection. False if there is none of this number.
-    pub fn remove(&mut self, id: ConnectionId) -> bool {
-        let Some(connection) = self.get(id) else { return false };
-        let flows = connection.flows;
-        if connection.flags.has(Flags::FASTTRACK) {
-            self.fasttracked -= 1;
-        }
-        for flow in flows {
-            self.table.remove(flow);
-        }
-        self.timers.remove(&mut self.slab, id);
-        let connection = &mut self.slab[id.index()];
-        connection.flags = Flags::default();
-        connection.timer = Timer::free(self.free);
-        self.free = id;
-        self.live -= 1;
-        true
-    }
-
-    /// Ends all connections, and forgets all flows: tracking was switched off or on.
-    pub fn clear(&mut self) {
-        for i in 0..self.slab.len() {
-            self.remove(ConnectionId(i as u32));
-        }
-        for i in 0..self.table.end() {
-            self.remove_untracked(FlowId(i));
-        }
-    }
-
-    /// Ends connections whose time has come and forgets untracked flows that are idle, looking at
-    /// no more than `budget` of each. To be called every now and then, with time going forward.
-    /// Returns how many it looked at: as many as `budget` means there may be more.
-    pub fn sweep(&mut self, now: Moment, budget: usize) -> usize {
-        let now_ms = now.as_millis_u32();
-        self.sweep_untracked(now_ms, budget);
-        for looked_at in 0..budget {
-            let Some(id) = self.timers.due(now_ms) else { return looked_at };
-            let left = self.timeout_left(id, now_ms);
-            if left == 0 {
-                self.remove(id);
-                self.counts.expired += 1;
-            } else {
-                self.reschedule(id, now_ms.wrapping_add(left));
-                self.refresh(id, now_ms);
-            }
-        }
-        budget
-    }
-
-    /// Once a timeout, when a connection in use is looked at: FastTrack has to show it to the
-    /// regular path again, and a direction that is silent for long must not look recent when the
-    /// clock comes round.
-    fn refresh(&mut self, id: ConnectionId, now_ms: u32) {
-        const OLDEST: u32 = 1 << 30;
-        for flow in self.slab[id.index()].flows {
-            let flow = self.table.flow_mut(flow);
-            flow.flags &= !flow_flag::FASTTRACK;
-            if now_ms.wrapping_sub(flow.last_ms) > OLDEST {
-                flow.last_ms = now_ms.wrapping_sub(OLDEST);
-            }
-        }
-    }
-
-    /// Milliseconds until the connection ends if nothing comes.
-    pub(super) fn timeout_left(&self, id: ConnectionId, now_ms: u32) -> u32 {
-        let connection = &self.slab[id.index()];
-        if connection.flags.has(Flags::DYING) {
-            return 0;
-        }
-        let age = |flow: FlowId| {
-            let age = now_ms.wrapping_sub(self.table.flow(flow).last_ms);
-            if age > u32::MAX / 2 { 0 } else { age }
-        };
-        let idle = age(connection.flows[0]).min(age(connection.flows[1]));
-        self.settings.timeouts.millis(connection.class).saturating_sub(idle)
-    }
-
-    /// After a packet: its class may have a timeout that ends before the connection's turn.
-    #[inline]
-    fn reschedule_if_earlier(&mut self, id: ConnectionId, now_ms: u32) {
-        let connection = &self.slab[id.index()];
-        let timeout = self.settings.timeouts.millis(connection.class);
-        let timeout = if connection.flags.has(Flags::DYING) { 0 } else { timeout };
-        let deadline_ms = now_ms.wrapping_add(timeout);
-        if self.timers.is_earlier(connection.timer, deadline_ms) {
-            self.reschedule(id, deadline_ms);
-        }
-    }
-
-    fn reschedule(&mut self, id: ConnectionId, deadline_ms: u32) {
-        let rank = self.rank(id);
-        self.timers.remove(&mut self.slab, id);
-        self.timers.insert(&mut self.slab, id, rank, deadline_ms);
-    }
-
-    /// How dispensable a connection is now.
-    pub(super) fn rank(&self, id: ConnectionId) -> Rank {
-        let connection = &self.slab[id.index()];
-        match connection.tcp.state {
-            TcpState::SynSent | TcpState::SynSent2 | TcpState::SynReceived => Rank::Opening,
-            TcpState::None | TcpState::Established => {
-                let assured = connection.flags.has(Flags::ASSURED);
-                if assured { Rank::Kept } else { Rank::Unreplied }
-            }
-            _ => Rank::Closing,
-        }
-    }
-
-    /// Whether one more connection could be entered.
-    fn has_room(&mut self) -> bool {
-        self.has_place() || self.dispensable().is_some()
-    }
-
-    pub(super) fn has_place(&self) -> bool {
-        self.live < self.max && self.table.room() >= 2
-    }
-
-    /// Makes room for one more connection, if need be at the cost of a dispensable one.
-    fn make_room(&mut self) -> bool {
-        if !self.has_place()
-            && let Some(id) = self.dispensable()
-        {
-            self.remove(id);
-            self.counts.early_dropped += 1;
-        }
-        self.has_place()
-    }
-
-    /// The connection that gives way first. Those that have become worth keeping since they were
-    /// put in their wheel are put where they belong on the way: once each.
-    fn dispensable(&mut self) -> Option<ConnectionId> {
-        for rank in [Rank::Unreplied, Rank::Opening, Rank::Closing] {
-            while let Some(id) = self.timers.next_of(rank) {
-                let now = self.rank(id);
-                if now == rank {
-                    return Some(id);
-                }
-                self.timers.change_rank(&mut self.slab, id, now);
-            }
-        }
-        None
-    }
-
     /// Whether a segment of an established connection may go the fast way: it has no SYN, FIN or
     /// RST, is in its window, and changes nothing that rules see. The windows have then been
     /// brought up to date, and what remains is [`Flow::count`]. If false, nothing has changed, and
@@ -656,45 +513,8 @@ impl Connections {
             && (one_way || flags.has(Flags::ASSURED))
     }
 
-    /// Keeps a flow for its recipe alone, for a time without tracking. `None` if there is no
-    /// room. Forgotten when idle for ten seconds.
-    pub fn keep_untracked(&mut self, tuple: FiveTuple, now: Moment) -> Option<FlowId> {
-        let mut flow = Flow::new(tuple, tuple, Direction::Original, ConnectionId::NONE);
-        flow.state = ConnectionState::Untracked as u8;
-        flow.last_ms = now.as_millis_u32();
-        let id = self.table.insert(flow).ok()?;
-        self.untracked += 1;
-        Some(id)
-    }
-
-    fn remove_untracked(&mut self, id: FlowId) {
-        if self.table.get(id).is_some_and(|flow| flow.connection == ConnectionId::NONE) {
-            self.table.remove(id);
-            self.untracked -= 1;
-        }
-    }
-
-    fn sweep_untracked(&mut self, now_ms: u32, budget: usize) {
-        if self.untracked == 0 {
-            return;
-        }
-        let end = self.table.end();
-        for _ in 0..budget.min(end as usize) {
-            self.untracked_at = if self.untracked_at >= end { 0 } else { self.untracked_at };
-            let id = FlowId(self.untracked_at);
-            self.untracked_at += 1;
-            let idle = |flow: &Flow| now_ms.wrapping_sub(flow.last_ms) >= UNTRACKED_IDLE_MS;
-            if self.table.get(id).is_some_and(idle) {
-                self.remove_untracked(id);
-            }
-        }
-    }
-
     /// The timeouts.
     pub fn timeouts(&self) -> &Timeouts {
         &self.settings.timeouts
     }
 }
-
-/// How long an untracked flow is kept without packets.
-const UNTRACKED_IDLE_MS: u32 = 10_000;

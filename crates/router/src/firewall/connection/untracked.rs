@@ -1,0 +1,50 @@
+//! Flows without a connection: kept for their recipes alone, in a time without tracking.
+//!
+//! ```text
+//!  packet ─► keep_untracked ─► flow ─► … idle for ten seconds ─► sweep_untracked: forgotten
+//! ```
+
+use super::flow::{Direction, Flow, FlowId};
+use super::record::ConnectionId;
+use super::tracking::Connections;
+use crate::packet::ConnectionState;
+use wire::{FiveTuple, Moment};
+
+/// How long an untracked flow is kept without packets.
+const UNTRACKED_IDLE_MS: u32 = 10_000;
+
+impl Connections {
+    /// Keeps a flow for its recipe alone, for a time without tracking. `None` if there is no
+    /// room. Forgotten when idle for ten seconds.
+    pub fn keep_untracked(&mut self, tuple: FiveTuple, now: Moment) -> Option<FlowId> {
+        let mut flow = Flow::new(tuple, tuple, Direction::Original, ConnectionId::NONE);
+        flow.state = ConnectionState::Untracked as u8;
+        flow.last_ms = now.as_millis_u32();
+        let id = self.table.insert(flow).ok()?;
+        self.untracked += 1;
+        Some(id)
+    }
+
+    pub(super) fn remove_untracked(&mut self, id: FlowId) {
+        if self.table.get(id).is_some_and(|flow| flow.connection == ConnectionId::NONE) {
+            self.table.remove(id);
+            self.untracked -= 1;
+        }
+    }
+
+    pub(super) fn sweep_untracked(&mut self, now_ms: u32, budget: usize) {
+        if self.untracked == 0 {
+            return;
+        }
+        let end = self.table.end();
+        for _ in 0..budget.min(end as usize) {
+            self.untracked_at = if self.untracked_at >= end { 0 } else { self.untracked_at };
+            let id = FlowId(self.untracked_at);
+            self.untracked_at += 1;
+            let idle = |flow: &Flow| now_ms.wrapping_sub(flow.last_ms) >= UNTRACKED_IDLE_MS;
+            if self.table.get(id).is_some_and(idle) {
+                self.remove_untracked(id);
+            }
+        }
+    }
+}
