@@ -72,8 +72,11 @@ const LONG_SLEEP: Duration = Duration::from_millis(1);
 /// Nothing comes where no cable is; sessions wake it.
 const NO_CABLE_SLEEP: Duration = Duration::from_millis(10);
 /// Where ports wake it there is no need to look for long, and the processor is what the hosts on
-/// this machine want, too.
-const WOKEN_YIELD: Duration = Duration::from_micros(200);
+/// this machine want, too: one TCP connection through a router with two workers, all on two
+/// processors, had 3.5 Gbit/s with 50 and 200 µs here, 4.1 with 20 and 80, 4.5 with 10 and 40. With
+/// nothing at all a ping takes 33 µs in place of 11.
+pub(crate) const WOKEN_SPIN: Duration = Duration::from_micros(10);
+pub(crate) const WOKEN_YIELD: Duration = Duration::from_micros(40);
 
 /// How long a session waits for another one's change.
 const EDIT: Duration = Duration::from_secs(10);
@@ -256,9 +259,10 @@ impl<P: Port> Work<Node> for Breather<'_, P> {
         if received > 0 {
             self.busy_at = end;
         }
+        let spin = if self.alarm.is_some() { WOKEN_SPIN } else { SPIN };
         match end.since(self.busy_at) {
             _ if self.shared.stop.load(Ordering::Acquire) => Turn::End,
-            idle if idle < SPIN => Turn::Again,
+            idle if idle < spin => Turn::Again,
             idle => self.rest(node, end, idle),
         }
     }

@@ -75,6 +75,24 @@ fn routers_carry_udp_of_the_length_asked_for() {
     }
 }
 
+/// What hosts leave to others passes the router's own taps whole.
+#[test]
+fn super_frames_pass_taps() {
+    if !can_have_hosts() {
+        return;
+    }
+    let text = "name = \"t\"\ndevices = [\"wirespeed\"]\npackets = [1500]\npairs = 1\nstreams = 1\n\
+                duration = \"1s\"\nwarm-up = \"1s\"\noffloads = true\nbackend = \"tap\"\npinned = false\n\
+                workers = 1\n";
+    let Some(results) = results(text) else { return };
+    assert_eq!((results.incomplete_because, results.rows.len()), (None, 1));
+    assert!(results.rows[0].payload_mbps > 0.0);
+    let facts = results.setups[0].facts.join("\n");
+    assert!(facts.contains("t0 (tap, made): queues 1, offload"), "{facts}");
+    let long = text.replace("[1500]", "[1501]");
+    assert_eq!(plan::read(&long).unwrap_err(), "packets of 1501 bytes: a tap's MTU is 1500");
+}
+
 /// Somebody wants an end: it comes at once, and says what it is.
 #[test]
 fn an_interrupted_run_is_incomplete() {

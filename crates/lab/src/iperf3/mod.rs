@@ -173,6 +173,9 @@ fn placement(plan: &Plan, cores: &[usize]) -> String {
     let both = plan.directions.contains(&Direction::BothWays);
     let processes = 2 * plan.pairs as usize * if both { 2 } else { 1 };
     let routed = plan.devices.iter().any(|device| *device != Device::Direct);
+    if !plan.pinned {
+        return format!("{processes} iperf3 processes at most, where the system puts them");
+    }
     let short = processes + usize::from(routed) > cores.len();
     let remark = if short { ": they share them, and rates are the machine's as well" } else { "" };
     format!("{processes} iperf3 processes at most on processors {cores:?}{remark}")
@@ -202,7 +205,12 @@ fn row(
             let n = specs.len();
             let port = PORT + n as u16;
             let words = |text: String| text.split(' ').map(str::to_string).collect::<Vec<_>>();
-            let (sender, receiver) = (core(cores, n, false), core(cores, n, true));
+            let [sender, receiver] = [false, true].map(|is_server| match plan.pinned {
+                true => format!(" -A {}", core(cores, n, is_server)),
+                false => String::new(),
+            });
+            let write = plan.write.filter(|_| setting.protocol == Protocol::Tcp);
+            let write = write.unwrap_or(by.length);
             let protocol = match setting.protocol {
                 Protocol::Tcp => format!("-M {}", by.mss),
                 Protocol::Udp => {
@@ -211,14 +219,14 @@ fn row(
                 }
             };
             let client = words(format!(
-                "-4 -c {} -p {port} -t {} -i 1 -P {} -l {} {protocol} -A {sender} \
+                "-4 -c {} -p {port} -t {} -i 1 -P {} -l {} {protocol}{sender} \
                  --connect-timeout 5000 --json",
                 rig.addresses[to],
                 warm_up + duration + COOL_DOWN.as_secs(),
                 plan.streams,
-                by.length
+                write
             ));
-            let server = words(format!("-4 -s -1 -p {port} -i 1 -A {receiver} --json"));
+            let server = words(format!("-4 -s -1 -p {port} -i 1{receiver} --json"));
             specs.push(pair::Spec {
                 from: &rig.hosts[from],
                 to: &rig.hosts[to],

@@ -40,6 +40,8 @@ pub enum Backend {
     Xdp,
     /// AF_PACKET.
     Packet,
+    /// TAP: the hosts' interfaces are the router's own, without a veth pair between.
+    Tap,
 }
 
 /// A plan.
@@ -83,12 +85,23 @@ pub struct Plan {
     /// TCP's time stamps.
     #[serde(default = "yes")]
     pub timestamps: bool,
+    /// TCP: bytes that iperf3 hands to its kernel at a time (`-l`); those of a packet if it is not
+    /// said, as the source has it, and then such calls are what the sender is busy with.
+    #[serde(default)]
+    pub write: Option<u32>,
+    /// Whether iperf3's processes are put on processors; the system may move them, if not.
+    #[serde(default = "yes")]
+    pub pinned: bool,
     /// The processors that processes are put on, in turn; all of this process's if empty.
     #[serde(default)]
     pub cores: Vec<usize>,
     /// The built-in router's interfaces.
     #[serde(default)]
     pub backend: Backend,
+    /// Its I/O workers (`wirespeed router --workers`), which the system places; without any, its
+    /// thread is on the last of `cores`.
+    #[serde(default)]
+    pub workers: usize,
     /// What the built-in router does beside routing: a script beside the plan.
     #[serde(default)]
     pub configuration: Option<String>,
@@ -217,6 +230,15 @@ impl Plan {
                         when super-frames go over it"
                 .to_string());
         }
+        if let Some(bytes) = self.write {
+            within("write", u64::from(bytes), 88, 1 << 20)?; // iperf3's own limit
+        }
+        within("workers", self.workers as u64, 0, 64)?;
+        if let Some(long) = self.packets.iter().find(|&&n| n > 1500)
+            && self.backend == Backend::Tap
+        {
+            return Err(format!("packets of {long} bytes: a tap's MTU is 1500"));
+        }
         for &protocol in &self.protocols {
             for &packet in &self.packets {
                 self.packet(protocol, packet)?;
@@ -255,6 +277,15 @@ mod tests {
         assert_eq!(plan.devices, [Device::Direct, Device::Linux, Device::Wirespeed]);
         assert!(plan.quickened().packets.len() < 6);
         assert!(plan.timestamps && !plan.offloads);
+        for beside in [
+            include_str!("../../../../plans/iperf3-beside-the-kernel.toml"),
+            include_str!("../../../../plans/iperf3-super-frames.toml"),
+        ] {
+            let plan = read(beside).unwrap();
+            let turns =
+                plan.devices.chunks(2).filter(|by| **by == [Device::Linux, Device::Wirespeed]);
+            assert!(turns.count() == 5 && !plan.pinned && plan.rows() == 10);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //!  node to node     a: t0 ═══════════ veth ═══════════ t1 :b
 //!  through a box    a: t0 ═ veth ═ d0 [ device ] d1 ═ veth ═ t1 :b
+//!  our router's taps    a: t0 [ router ] t1 :b
 //!                        └ shaped ┘  kernel, or router  └ shaped ┘
 //! ```
 //!
@@ -92,7 +93,10 @@ impl Rig {
         let hosts = [Namespace::new()?, Namespace::new()?];
         let mut between = None;
         let routed = device != Device::Direct;
-        if routed {
+        let taps = device == Device::Wirespeed && plan.backend == Backend::Tap;
+        if taps {
+            // The hosts' ends are made when the router starts.
+        } else if routed {
             let namespace = Namespace::new()?;
             for at in 0..2 {
                 maker.veth([(&hosts[at], ENDS[at]), (&namespace, DEVICE_ENDS[at])], mtu)?;
@@ -109,6 +113,15 @@ impl Rig {
         if let Some(namespace) = &between {
             maker.device_ends(namespace, plan, device)?;
         }
+        let mut router = None;
+        if device == Device::Wirespeed {
+            let places = match &between {
+                None => [(&hosts[0], ENDS[0]), (&hosts[1], ENDS[1])],
+                Some(between) => DEVICE_ENDS.map(|end| (between, end)),
+            };
+            let addresses = [address(0, 1), address(1, 1)];
+            router = Some(maker.router(places, plan, mtu, addresses, script, router_core)?);
+        }
         for at in 0..2 {
             maker.host(&hosts[at], ENDS[at], addresses[at], plan)?;
             if routed {
@@ -116,17 +129,9 @@ impl Rig {
                 maker.route(&hosts[at], ENDS[at], to, address(at, 1))?;
             }
         }
-        let router = match (&between, device) {
-            (Some(namespace), Device::Linux) => {
-                maker.kernel(namespace, [address(0, 1), address(1, 1)])?;
-                None
-            }
-            (Some(namespace), Device::Wirespeed) => {
-                let addresses = [address(0, 1), address(1, 1)];
-                Some(maker.router(namespace, plan, mtu, addresses, script, router_core)?)
-            }
-            _ => None,
-        };
+        if let (Some(namespace), Device::Linux) = (&between, device) {
+            maker.kernel(namespace, [address(0, 1), address(1, 1)])?;
+        }
         let Maker { commands, facts } = maker;
         let setup = Setup { device: device.name().to_string(), mtu, commands, facts };
         Ok(Rig { _router: router, hosts, _device: between, addresses, setup })
@@ -249,13 +254,14 @@ impl Maker {
 
     fn router(
         &mut self,
-        namespace: &Namespace,
+        places: [(&Namespace, &str); 2],
         plan: &Plan,
         mtu: u32,
         addresses: [Ipv4Addr; 2],
         script: &str,
         core: Option<usize>,
     ) -> Result<Running, RigError> {
+        let core = core.filter(|_| plan.workers == 0);
         let mut startup = "/ip address\n".to_string();
         for (at, address) in addresses.into_iter().enumerate() {
             startup += &format!("add address={address}/24 interface=ether{}\n", at + 1);
@@ -267,14 +273,15 @@ impl Maker {
             }
         }
         startup += script;
-        // What hosts leave to others comes by AF_PACKET only.
+        // What hosts leave to others does not come by AF_XDP.
         let offload = plan.offloads;
+        let workers = plan.workers;
         let start = |backend: real::spec::Backend| {
             let port = |at: usize| PortSpec {
                 name: format!("ether{}", at + 1),
                 backend,
-                interface: DEVICE_ENDS[at].to_string(),
-                namespace: Some(namespace.path().display().to_string()),
+                interface: places[at].1.to_string(),
+                namespace: Some(places[at].0.path().display().to_string()),
                 options: real::spec::Options {
                     offload: offload.then_some(true),
                     ..real::spec::Options::default()
@@ -283,7 +290,7 @@ impl Maker {
             let plan = real::Plan {
                 name: "device".to_string(),
                 ports: vec![port(0), port(1)],
-                workers: 0,
+                workers,
                 cores: core.into_iter().collect(),
                 startup: startup.clone(),
                 files: Files::none(),
@@ -292,6 +299,7 @@ impl Maker {
             real::start(&plan, &Arc::new(crate::node::language(&[])), Arc::new(|_| {}))
         };
         let running = match plan.backend {
+            Backend::Tap => start(real::spec::Backend::Tap),
             _ if offload => start(real::spec::Backend::Packet),
             Backend::Packet => start(real::spec::Backend::Packet),
             Backend::Xdp => match start(real::spec::Backend::Xdp) {
@@ -308,7 +316,10 @@ impl Maker {
         self.commands.extend(lines.map(str::to_string));
         self.facts.extend(running.facts().iter().map(|(name, facts)| format!("{name}: {facts}")));
         let place = core.map_or("whichever processor".to_string(), |n| format!("processor {n}"));
-        self.facts.push(format!("the router's thread is on {place}"));
+        self.facts.push(match workers {
+            0 => format!("the router's thread is on {place}"),
+            n => format!("the router's thread and {n} workers are where the system puts them"),
+        });
         Ok(running)
     }
 

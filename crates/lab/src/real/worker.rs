@@ -19,6 +19,7 @@
 use super::plug::{Line, Plug};
 use crate::alarm::Alarm;
 use crate::clock::Clock;
+use crate::live;
 use port::queues::{Spread, Turns};
 use port::{Batch, Capabilities, MemoryPort, Pool, Port, PortCounters, Slab, affinity, memory};
 use std::os::fd::BorrowedFd;
@@ -225,9 +226,9 @@ pub(super) struct Work {
 }
 
 /// How long a worker looks without a pause, and then lets others have the processor, before it
-/// sleeps. As the router's thread does.
-const SPIN: Duration = Duration::from_micros(50);
-const YIELD: Duration = Duration::from_micros(200);
+/// sleeps. As the router's thread does, and as short for the same reason.
+const SPIN: Duration = live::WOKEN_SPIN;
+const YIELD: Duration = live::WOKEN_YIELD;
 /// It sleeps no longer: lines may be put in.
 const SLEEP: Duration = Duration::from_millis(20);
 /// How long it goes on at the end when nothing more is to be sent: the kernel may be behind.

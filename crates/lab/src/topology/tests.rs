@@ -231,7 +231,11 @@ fn what_is_wrong_with_hosts_is_said_with_its_place() {
         ("json: a.b", "value: /x", "pc is of kind linux; value: asks a router"),
         ("json: a.b", "field: 2", "the key of is missing"),
         ("json: a.b", "json: a, of: b", "of goes with field:, not with json:"),
-        (", at-least: 1", ", at-least: 1, within: 1s", "within goes with value:, not with json:"),
+        (
+            "table: [{ row: r, column: c, json: a.b,",
+            "expect: [{ json: a.b, at-least: 1, within: 1s }]\n    table: [{ row: r, column: c, json: a.b,",
+            "within goes with value:, not with json:",
+        ),
         (", times: 0.001", ", times: x", "a decimal number is wanted here"),
         ("timeout: 2s", "ready: x", "ready goes with background"),
         ("join: nap", "join: nope", "no program nope goes on here; those: nap"),
