@@ -48,7 +48,7 @@ fn named(text: &str) -> Result<(usize, &str), String> {
     Ok((port.ok_or_else(|| format!("the ports are a and b, not {name:?}"))?, rest))
 }
 
-fn address(text: &str) -> Result<(usize, (Ipv4Addr, u8)), String> {
+pub(crate) fn address(text: &str) -> Result<(usize, (Ipv4Addr, u8)), String> {
     let (port, rest) = named(text)?;
     let read = || {
         let (address, bits) = rest.split_once('/')?;
@@ -58,14 +58,18 @@ fn address(text: &str) -> Result<(usize, (Ipv4Addr, u8)), String> {
     Ok((port, read))
 }
 
-fn gateway(text: &str) -> Result<(usize, Ipv4Addr), String> {
+pub(crate) fn gateway(text: &str) -> Result<(usize, Ipv4Addr), String> {
     let (port, rest) = named(text)?;
     let read = rest.parse().map_err(|_| format!("a gateway is a=198.18.0.1, not {text:?}"))?;
     Ok((port, read))
 }
 
 /// What was said of each port, or what goes without saying.
-fn each<T: Copy>(what: &str, said: &[(usize, T)], default: [T; 2]) -> Result<[T; 2], Failure> {
+pub(crate) fn each<T: Copy>(
+    what: &str,
+    said: &[(usize, T)],
+    default: [T; 2],
+) -> Result<[T; 2], Failure> {
     let mut all = default;
     for (i, &(port, value)) in said.iter().enumerate() {
         if said[..i].iter().any(|(other, _)| *other == port) {
@@ -118,7 +122,7 @@ impl Connected {
 }
 
 /// The two ports, in the order of their names.
-fn pair(ports: &[PortSpec]) -> Result<[PortSpec; 2], Failure> {
+pub(crate) fn pair(ports: &[PortSpec]) -> Result<[PortSpec; 2], Failure> {
     let [a, b] = ports else {
         return Err(usage("an external device has two ports: --port a=xdp:eth1 --port b=xdp:eth2"));
     };

@@ -33,6 +33,8 @@ mod failure;
 mod iperf3;
 // `wirespeed lab`.
 mod labs;
+// What `wirespeed test` is told of its device.
+mod outside;
 // What is shown while something takes long.
 mod progress;
 // `wirespeed report`.

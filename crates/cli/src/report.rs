@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
-use report::check::{self, Kind, Known};
+use report::check::{self, Known};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -36,7 +36,7 @@ enum What {
     },
     /// Draws results as one HTML page: charts, tables, where and how it was measured
     Html {
-        /// Results of `bench` or `test`
+        /// Results of `bench`, `test` or `iperf3`
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The page
@@ -90,9 +90,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         What::Html { file, output } => {
             let (name, text) = read(file)?;
-            let page = match report::suite::is_suite(&text) {
-                true => report::html::suite_page(&suite(&name, &text)?),
-                false => report::html::page(&results(file)?),
+            let page = match Kind::of(&text) {
+                Kind::Suite => report::html::suite_page(&suite(&name, &text)?),
+                Kind::Iperf3 => report::html::iperf3_page(&iperf3(&name, &text)?),
+                Kind::Bench => report::html::page(&results(file)?),
             };
             std::fs::write(output, page).map_err(|error| {
                 Failure::Environment(format!("cannot write {}: {error}", output.display()))
@@ -108,28 +109,57 @@ fn read(path: &PathBuf) -> Result<(String, String), Failure> {
     Ok((path.display().to_string(), text))
 }
 
+/// Whose results a file has.
+enum Kind {
+    Bench,
+    Suite,
+    Iperf3,
+}
+
+impl Kind {
+    fn of(text: &str) -> Kind {
+        let value = || serde_json::from_str(text);
+        match report::suite::is_suite(text) {
+            true => Kind::Suite,
+            false if value().is_ok_and(|value| report::iperf3::is_one(&value)) => Kind::Iperf3,
+            false => Kind::Bench,
+        }
+    }
+}
+
 /// Results of any of our commands: of `bench`, of a suite, of the iperf3 method.
 fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
     let (name, text) = read(file)?;
-    let is_iperf3 =
-        || serde_json::from_str(&text).is_ok_and(|value| report::iperf3::is_one(&value));
-    let other = if report::suite::is_suite(&text) {
-        report::suite::render(&suite(&name, &text)?)
-    } else if is_iperf3() {
-        let results = report::iperf3::read(&text);
-        report::iperf3::render(&results.map_err(|e| Failure::Usage(format!("{name}: {e}")))?)
-    } else {
-        let results = results(file)?;
-        return Ok(match format {
-            Format::Text => report::render(&results),
-            Format::Csv => report::export::csv(&results),
-            Format::Markdown => report::export::markdown(&results),
-        });
-    };
-    match format {
-        Format::Text => Ok(other),
-        _ => Err(Failure::Usage(format!("{name}: CSV and Markdown are of `bench`'s results only"))),
-    }
+    Ok(match Kind::of(&text) {
+        Kind::Suite => {
+            let results = suite(&name, &text)?;
+            match format {
+                Format::Text => report::suite::render(&results),
+                Format::Csv => report::export::suite_csv(&results),
+                Format::Markdown => report::export::suite_markdown(&results),
+            }
+        }
+        Kind::Iperf3 => {
+            let results = iperf3(&name, &text)?;
+            match format {
+                Format::Text => report::iperf3::render(&results),
+                Format::Csv => report::export::iperf3_csv(&results),
+                Format::Markdown => report::export::iperf3_markdown(&results),
+            }
+        }
+        Kind::Bench => {
+            let results = results(file)?;
+            match format {
+                Format::Text => report::render(&results),
+                Format::Csv => report::export::csv(&results),
+                Format::Markdown => report::export::markdown(&results),
+            }
+        }
+    })
+}
+
+fn iperf3(name: &str, text: &str) -> Result<measure::iperf3::Results, Failure> {
+    report::iperf3::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
 }
 
 fn suite(name: &str, text: &str) -> Result<measure::suite_result::SuiteResults, Failure> {
@@ -149,7 +179,7 @@ fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
     for finding in &findings {
         println!("{finding}");
     }
-    match findings.iter().filter(|finding| finding.kind != Kind::Rounded).count() {
+    match findings.iter().filter(|finding| finding.kind != check::Kind::Rounded).count() {
         0 => Ok(()),
         n => Err(Failure::Failed(format!("{n} numbers cannot be, or cannot be understood"))),
     }

@@ -1,10 +1,12 @@
 //! `wirespeed test`: a plan, run.
 
 use crate::failure::Failure;
+use crate::outside::Outside;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::suite::fit::Unfit;
 use lab::suite::plan::{self, Allowed};
-use lab::suite::{self, Options, Progress};
+use lab::suite::{self, Device, Options, Progress};
 use lab::{machine, placement};
 use measure::SuiteResults;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -19,6 +21,8 @@ Examples:
   wirespeed test plans/rfc2544.toml --quick --html rfc2544.html
   wirespeed test plans/rfc8219.toml --virtual
   wirespeed test plans/mikrotik.toml --json results.json
+  wirespeed test plans/rfc2544.toml --device linux --quick
+  wirespeed test plans/rfc2544.toml --device external --port a=xdp:eth1 --port b=packet:eth2
 
 Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
 
@@ -48,18 +52,24 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
-    /// Let frames go to addresses outside 198.18.0.0/15, though they may leave this machine
-    /// (RFC 6815)
-    #[arg(long)]
-    allow_any_address: bool,
+    #[command(flatten)]
+    outside: Outside,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.plan;
     let text = read(path, "the plan")?;
-    let allowed = Allowed { any_address: arguments.allow_any_address, external: false };
+    let outside = &arguments.outside;
+    let device = outside.device(arguments.simulated)?;
+    let allowed = Allowed { any_address: outside.any_address(), external: outside.is_external() };
     let plan = plan::read(&text, allowed);
-    let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
+    let plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
+    let plan = suite::fit(&plan, &device, outside.link());
+    let mut plan = plan.map_err(|unfit| match unfit {
+        Unfit::Impossible(why) => Failure::Usage(format!("{}: {why}", path.display())),
+        Unfit::Unavailable(unavailable) => Failure::Environment(unavailable.to_string()),
+    })?;
+    outside.place(&mut plan)?;
     plan.seed = arguments.seed.unwrap_or(plan.seed);
     let script = match &plan.configuration {
         Some(file) => read(&path.with_file_name(file), "the device's configuration")?,
@@ -89,9 +99,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Failure::Environment(format!("cannot write to {}: {error}", file.display()))
         })?;
     }
-    let environment = crate::bench::in_memory(plan.seed);
+    let mut environment = crate::bench::in_memory(plan.seed);
+    if device != Device::BuiltIn {
+        environment.sysctls = machine::sysctls();
+    }
     let quick = arguments.quick;
-    let options = Options { text, script, quick, pair, interrupt, environment };
+    let options = Options { device, text, script, quick, pair, interrupt, environment };
     let (plan, scaling) = suite::scaled(&plan, &options);
     if pair.is_some() && !machine::missing_features().is_empty() {
         let missing = machine::missing_features().join(", ");

@@ -73,7 +73,11 @@ pub fn thread_time(thread: impl fmt::Display) -> Option<Duration> {
 /// Puts a thread before others on a machine that does other things as well: this one, or the one of
 /// this number. To no avail without the right to.
 pub fn prefer(thread: Option<u32>, nice: i32) {
-    let Some(thread) = thread.or_else(own_number) else { return };
+    let Some(thread) = thread else {
+        // On Linux a process's priority is each thread's own: this is the calling one's.
+        let _ = rustix::process::setpriority_process(None, nice);
+        return;
+    };
     let mut renice = Command::new("renice");
     quietly(renice.args(["-n", &nice.to_string(), "-p", &thread.to_string()]));
 }

@@ -2,7 +2,7 @@
 //! that what must be found is known.
 
 use lab::suite::plan::{self, Allowed, Plan};
-use lab::suite::{Options, run, scaled};
+use lab::suite::{Device, Options, run, scaled};
 use measure::result::Limit;
 use measure::suite_result::Cell;
 use measure::{Environment, SuiteResults};
@@ -50,6 +50,7 @@ precision = "0.2%"
 
 fn options(script: &str) -> Options {
     Options {
+        device: Device::BuiltIn,
         text: String::new(),
         script: script.to_string(),
         quick: true,
@@ -142,6 +143,7 @@ fn the_same_numbers_twice() {
     let plan = plan("frame-sizes = [128]\nflows = \"pair\"", procedures);
     let (a, b) = (measure(&plan, ROUTER), measure(&plan, ROUTER));
     assert_eq!(a, b);
+    assert_eq!(a.patience, None, "nothing disturbs virtual time");
     assert!(figure(cell(&a, "delay-variation", 128), "PDV") >= 0.0);
 }
 

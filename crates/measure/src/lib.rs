@@ -80,6 +80,9 @@ pub mod compare;
 // TCP as thousands of hosts speak it.
 pub mod tcp;
 
+// Histograms as text.
+pub mod histogram;
+
 // Results of suites: every figure named by its criterion, every trial.
 pub mod suite_result;
 

@@ -1,4 +1,4 @@
-//! What a suite measured: the whole of a `wirespeed-test/1` file.
+//! What a suite measured: the whole of a `wirespeed-test/2` file.
 //!
 //! ```text
 //!  SuiteResults ─┬ plan (its whole text), scaling, seed, environment, devices' configurations
@@ -8,7 +8,8 @@
 //!                                                           └ every trial
 //! ```
 //!
-//! Names in the file are the fields' names. Changing one is a new [`SCHEMA`]. Rates are from each
+//! Names in the file are the fields' names. Changing one is a new [`SCHEMA`]. (Version 1 had
+//! histograms as pairs, and no `patience`: it is read as well.) Rates are from each
 //! sending port; the aggregate is that times [`SuiteResults::senders`].
 //!
 //! Never reads or writes a file; never rounds.
@@ -26,7 +27,10 @@ use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
 
 /// Name and version of the format.
-pub const SCHEMA: &str = "wirespeed-test/1";
+pub const SCHEMA: &str = "wirespeed-test/2";
+
+/// Versions before it that are read.
+pub const OLDER: [&str; 1] = ["wirespeed-test/1"];
 
 /// A run of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +63,9 @@ pub struct SuiteResults {
     pub wire_mbps: f64,
     /// The definition of latency used (RFC 2544 §26.2 wants it stated).
     pub latency_definition: String,
+    /// How long disturbed trials were to be repeated, and were; none in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience: Option<Patience>,
     /// Where and how.
     pub environment: Environment,
     /// The device's configurations, complete.
@@ -67,6 +74,16 @@ pub struct SuiteResults {
     pub self_tests: Vec<TesterAlone>,
     /// What was measured.
     pub cells: Vec<Cell>,
+}
+
+/// A budget for trials that repeat those which were disturbed by something that is neither tester
+/// nor device. Seconds of sending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Patience {
+    /// There were so many.
+    pub allowed: f64,
+    /// And so many of them were used.
+    pub spent: f64,
 }
 
 /// A device's configuration: the commands (RFC 2544 §11.4 wants them reported).
@@ -106,7 +123,8 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<LossPoint>,
     /// Latencies of every frame of its trials: nanoseconds and how many, ascending, three digits.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// In the file a text, [`histogram`](crate::histogram).
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::histogram")]
     pub histogram: Vec<(u64, u64)>,
     /// What kept the first figure from being better, if it is a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]

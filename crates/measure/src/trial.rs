@@ -103,6 +103,9 @@ pub struct Conditions {
     /// How long a virtual machine's host kept the processors of the trial for itself, all of them
     /// together.
     pub stolen: Duration,
+    /// How long, all in all, a thread of the trial stood still: between two looks at the clock that
+    /// its own work does not keep apart.
+    pub stood_still: Duration,
 }
 
 /// The tester's own shortcomings. As in RFC 8219 and NFVbench, they make a trial worthless rather
@@ -138,6 +141,22 @@ pub enum Reason {
     ClockStepped(Duration),
     /// The machine's host took its processors away for this long.
     Stolen(Duration),
+    /// A thread of the trial stood still for this long, and what went wrong is no more than that
+    /// explains.
+    StoodStill(Duration),
+}
+
+impl Reason {
+    /// Whether it was the surroundings, not the load: the same trial may do well a moment later.
+    pub fn is_disturbance(&self) -> bool {
+        matches!(
+            self,
+            Reason::Stolen(_)
+                | Reason::StoodStill(_)
+                | Reason::PlacementChanged(..)
+                | Reason::ClockStepped(_)
+        )
+    }
 }
 
 impl fmt::Display for Reason {
@@ -159,6 +178,9 @@ impl fmt::Display for Reason {
             Reason::ClockStepped(by) => write!(f, "the clocks differ by {by:?}"),
             Reason::Stolen(time) => {
                 write!(f, "the machine's host took its processors away for {time:?}")
+            }
+            Reason::StoodStill(time) => {
+                write!(f, "a processor of the trial was taken away for {time:?}, which explains it")
             }
         }
     }
@@ -234,6 +256,8 @@ fn shortcoming(duration: Duration, counts: &Counts, conditions: &Conditions) -> 
     } else if conditions.stolen > STOLEN_TICK.max(duration / 50) {
         // Before what follows from it: rings run over while nobody empties them.
         Some(Reason::Stolen(conditions.stolen))
+    } else if explained(duration, counts, conditions) {
+        Some(Reason::StoodStill(conditions.stood_still))
     } else if sent == 0 {
         Some(Reason::NothingSent)
     } else if counts.stale > 0 {
@@ -242,7 +266,7 @@ fn shortcoming(duration: Duration, counts: &Counts, conditions: &Conditions) -> 
         Some(Reason::TesterRing(counts.tester_rx_drop))
     } else if sent < intended {
         Some(Reason::OfferedBelowIntended { sent, intended })
-    } else if conditions.overrun > duration / 100 {
+    } else if conditions.overrun > on_time(duration) {
         Some(Reason::Overrun(conditions.overrun))
     } else if moved {
         Some(Reason::PlacementChanged(before, after))
@@ -251,6 +275,32 @@ fn shortcoming(duration: Duration, counts: &Counts, conditions: &Conditions) -> 
     } else {
         None
     }
+}
+
+/// How late the last frame may leave: a hundredth of the trial; of short bursts what a tester's tick
+/// takes.
+fn on_time(duration: Duration) -> Duration {
+    (duration / 100).max(Duration::from_micros(10))
+}
+
+/// Whether something went wrong, but no more than a thread that stood still explains: what came
+/// meanwhile overflowed a ring, and what was caught up on afterwards another; so much too late was
+/// the end of it.
+fn explained(duration: Duration, counts: &Counts, conditions: &Conditions) -> bool {
+    let still = conditions.stood_still;
+    if still.is_zero() {
+        return false;
+    }
+    let rate = counts.intended as f64 / duration.as_secs_f64().max(1e-9);
+    let at_most = (2.0 * rate * still.as_secs_f64()) as u64;
+    let Counts { intended, sent, received, tester_rx_drop, .. } = *counts;
+    let missing = intended.saturating_sub(received).max(tester_rx_drop);
+    let late = conditions.overrun > on_time(duration);
+    let is_wrong = missing > 0 || late;
+    is_wrong
+        && received <= sent
+        && missing <= at_most
+        && conditions.overrun <= on_time(duration) + 2 * still
 }
 
 #[cfg(test)]
@@ -290,6 +340,19 @@ mod tests {
         assert_eq!(judged(|_, c| c.stolen = ms(20)), Outcome::Pass);
         let stolen = |c: &mut Counts, o: &mut Conditions| (c.stale, o.stolen) = (1, ms(30));
         assert_eq!(judged(|c, o| stolen(c, o)), invalid(Reason::Stolen(ms(30))));
+        // 10 ms of 1000 frames a second, and as many that were caught up on.
+        let still = |lost: u64| {
+            move |c: &mut Counts, o: &mut Conditions| {
+                (c.received, o.stood_still) = (1000 - lost, ms(10));
+            }
+        };
+        assert_eq!(judged(still(0)), Outcome::Pass);
+        assert_eq!(judged(still(20)), invalid(Reason::StoodStill(ms(10))));
+        assert_eq!(judged(still(21)), Outcome::Fail { lost: 21 }, "more than that explains");
+        let late = |c: &mut Counts, o: &mut Conditions| {
+            (c.tester_rx_drop, o.overrun, o.stood_still) = (5, ms(30), ms(10));
+        };
+        assert_eq!(judged(late), invalid(Reason::StoodStill(ms(10))));
         let stepped = invalid(Reason::ClockStepped(ms(100)));
         assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(900)))), stepped);
     }

@@ -6,6 +6,14 @@
 //!
 //! A line for each row, nothing rounded in CSV; column names carry unit and layer.
 
+// The same of the iperf3 method.
+mod iperf3;
+// The same of suites.
+mod suite;
+
+pub use iperf3::{iperf3_csv, iperf3_markdown};
+pub use suite::{suite_csv, suite_markdown};
+
 use crate::number::thousands;
 use crate::table::{label, mark};
 use measure::{Results, Row};
@@ -103,6 +111,42 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn records(csv: &str) -> Vec<csv::StringRecord> {
+        csv::Reader::from_reader(csv.as_bytes()).records().map(Result::unwrap).collect()
+    }
+
+    /// Every figure of a suite, and every load, is a line that says its number exactly.
+    #[test]
+    fn every_figure_of_a_suite_is_there() {
+        let results = crate::suite::read(include_str!("../data/test-1.json")).unwrap();
+        let records = records(&suite_csv(&results));
+        let figures: usize = results.cells.iter().map(|cell| cell.figures.len()).sum();
+        let loads: usize = results.cells.iter().map(|cell| cell.points.len()).sum();
+        assert_eq!(records.len(), figures + loads);
+        let markdown = suite_markdown(&results);
+        for one in results.cells.iter().flat_map(|cell| &cell.figures) {
+            let value = one.value.map_or(String::new(), |value| value.to_string());
+            assert!(records.iter().any(|line| line[3] == *one.name && line[4] == value), "{one:?}");
+            assert!(markdown.contains(&format!("| {} |", one.name)), "{one:?}");
+        }
+        assert!(markdown.contains("**Shortened:**"), "{markdown}");
+    }
+
+    #[test]
+    fn every_row_of_the_iperf3_method_is_there() {
+        let results = crate::iperf3::read(include_str!("../data/iperf3-1.json")).unwrap();
+        let records = records(&iperf3_csv(&results));
+        assert_eq!(records.len(), results.rows.len());
+        for (record, row) in records.iter().zip(&results.rows) {
+            assert_eq!(
+                (record[9].parse(), record[3].parse()),
+                (Ok(row.l3_mbps), Ok(row.setting.packet))
+            );
+        }
+        let markdown = iperf3_markdown(&results);
+        assert_eq!(markdown.lines().count(), results.rows.len() + 2, "{markdown}");
+    }
 
     /// The committed run of version 1: what is read is what is written out.
     #[test]

@@ -5,9 +5,12 @@
 mod chart;
 // Distributions as SVG.
 mod distribution;
+// The page of the iperf3 method.
+mod iperf3;
 // The page of a suite.
 mod suite;
 
+pub use iperf3::page as iperf3_page;
 pub use suite::page as suite_page;
 
 use crate::number::thousands;
@@ -233,6 +236,7 @@ th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--rule); text-align:
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
 thead tr:last-child th { text-align: right; } th { color: var(--soft); font-weight: 500; }
 .note { color: var(--soft); font-size: .85rem; margin: .4rem 0; }
+.notice { border-left: 3px solid var(--c1); padding: .3rem .8rem; margin: .6rem 0; font-size: .9rem; }
 .chart { display: block; width: 100%; height: auto; margin: 1.5rem 0; font: 13px system-ui, sans-serif; }
 .chart text { fill: var(--ink); } .chart .title { font-weight: 600; font-size: 15px; }
 .chart .axis, .chart .tick { fill: var(--soft); } .grid { stroke: var(--rule); fill: none; }
@@ -265,6 +269,23 @@ mod tests {
                 assert!(!page.contains(forbidden), "{file}: {forbidden}");
             }
         }
+    }
+
+    #[test]
+    fn the_page_of_the_iperf3_method() {
+        let mut results = crate::iperf3::read(include_str!("../data/iperf3-1.json")).unwrap();
+        let page = iperf3_page(&results);
+        for row in &results.rows {
+            assert!(page.contains(&thousands(row.l3_mbps)), "{} is missing", row.l3_mbps);
+        }
+        assert!(page.contains("<svg") && page.contains("the wire (theoretical)"));
+        for forbidden in ["http://", "https://", "<script", "NaN", "Impossible"] {
+            assert!(!page.contains(forbidden), "{forbidden}");
+        }
+        results.rows[0].setting.link_mbps = Some(1.0);
+        results.incomplete_because = Some("<interrupted>".to_string());
+        let page = iperf3_page(&results);
+        assert!(page.contains("Impossible.") && page.contains("&lt;interrupted&gt;"));
     }
 
     #[test]

@@ -71,10 +71,16 @@ impl fmt::Display for ReadError {
                 "no result file: it has no \"schema\" (files written by `wirespeed bench --json` \
                  begin with {{\"schema\": \"{SCHEMA}\""
             ),
-            ReadError::OtherSchema(schema) => write!(
-                f,
-                "a result file of the format {schema:?}; this version reads {SCHEMA:?} and older ones"
-            ),
+            ReadError::OtherSchema(schema) => {
+                let kind = schema.split('/').next().unwrap_or("");
+                let all = [SCHEMA, measure::suite_result::SCHEMA, measure::iperf3::SCHEMA];
+                let ours = all.into_iter().find(|ours| ours.split('/').next() == Some(kind));
+                let ours = ours.unwrap_or(SCHEMA);
+                write!(
+                    f,
+                    "a result file of the format {schema:?}; this version reads {ours:?} and older ones"
+                )
+            }
             ReadError::Malformed(error) => write!(f, "a damaged {SCHEMA:?} file: {error}"),
         }
     }

@@ -36,6 +36,9 @@ pub mod json;
 // Whether numbers can be: ours, iperf3's, a vendor's table.
 pub mod check;
 
+// JSON with what is small on one line.
+mod lines;
+
 // Numbers as the tables print them.
 mod number;
 

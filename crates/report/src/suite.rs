@@ -15,7 +15,7 @@ use crate::json::ReadError;
 use crate::number::thousands;
 use measure::SuiteResults;
 use measure::result::Limit;
-use measure::suite_result::{Cell, Figure, SCHEMA};
+use measure::suite_result::{Cell, Figure, OLDER, SCHEMA};
 use std::fmt::Write;
 
 /// Titles of the procedures, in the order in which their tables stand.
@@ -271,25 +271,26 @@ pub fn write(results: &SuiteResults) -> Result<String, String> {
     if let Some(bad) = results.cells.iter().flat_map(|cell| &cell.figures).find(|f| !finite(f)) {
         return Err(format!("{} is not a number", bad.name));
     }
-    let mut text = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
-    text.push('\n');
-    Ok(text)
+    crate::lines::write(results)
 }
 
-/// Reads a file that [`write()`] wrote.
+/// Reads a file that [`write()`] wrote, of this version or an older one.
 ///
 /// # Errors
 /// [`ReadError`].
 pub fn read(text: &str) -> Result<SuiteResults, ReadError> {
-    match crate::json::schema(text)? {
-        schema if schema != SCHEMA => Err(ReadError::OtherSchema(schema)),
-        _ => serde_json::from_str(text).map_err(|error| ReadError::Malformed(error.to_string())),
+    let schema = crate::json::schema(text)?;
+    if schema != SCHEMA && !OLDER.contains(&schema.as_str()) {
+        return Err(ReadError::OtherSchema(schema));
     }
+    let results: SuiteResults =
+        serde_json::from_str(text).map_err(|error| ReadError::Malformed(error.to_string()))?;
+    Ok(SuiteResults { schema: SCHEMA.to_string(), ..results })
 }
 
-/// Whether a file is a suite's, by its schema.
+/// Whether a file is a suite's, of whatever version, by its schema.
 pub fn is_suite(text: &str) -> bool {
-    crate::json::schema(text).is_ok_and(|schema| schema == SCHEMA)
+    crate::json::schema(text).is_ok_and(|schema| schema.starts_with("wirespeed-test/"))
 }
 
 /// Of a histogram's buckets: nanoseconds not exceeded by this share of the frames.

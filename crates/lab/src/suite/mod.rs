@@ -6,9 +6,10 @@
 //!                             Bench (measure::procedure::Measurer) ◄───┘
 //!                                └ Real:      tester and device on a core each, memory wires
 //!                                └ Simulated: wires with a rate, a processor that takes its time
+//!                                └ Wired:     interfaces, and whatever is behind them
 //! ```
 //!
-//! Missing: **devices behind real interfaces**; RFC 2544's **SNMP and routing-update modifiers**
+//! Missing: RFC 2544's **SNMP and routing-update modifiers**
 //! (§11.2, §11.3), **hardware and power resets** (§26.6).
 
 // What is measured, of what, by which procedures.
@@ -21,12 +22,23 @@ pub mod bench;
 pub mod tcp;
 // The built-in router, made and made anew.
 mod device;
-// By the clock.
+// The tester's thread, by the clock.
+mod drive;
+// The built-in router by the clock, in memory.
 pub mod real;
+// The Linux kernel, told what a plan says.
+pub mod linux;
+// Devices behind interfaces: the kernel between veths, any box at the end of two cables.
+pub mod wired;
 // In virtual time.
 pub mod simulated;
+// Whether a device can be put through a plan.
+pub mod fit;
+// A procedure, run, and what it found.
+mod find;
 // All of a plan.
 pub mod run;
 
+pub use fit::fit;
 pub use plan::Plan;
-pub use run::{Options, Progress, run, scaled};
+pub use run::{Device, External, Options, Progress, run, scaled};

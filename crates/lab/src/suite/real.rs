@@ -9,10 +9,13 @@
 
 use super::bench::Place;
 use super::device;
+use super::drive::Drive;
+use super::plan::End;
 use super::tester::{Duty, Tester};
 use crate::clock::Clock;
+use crate::machine;
 use crate::placement::Pair;
-use crate::two_cores::{Dut, Patch};
+use crate::two_cores::{Dut, NICE, Patch};
 use measure::procedure::Stop;
 use port::memory::{self, MemoryPort};
 use port::{Slab, affinity};
@@ -20,10 +23,25 @@ use router::Router;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wire::{FrameLen, Ipv4Prefix, Moment};
+use wire::{FrameLen, Moment};
 
-/// The frames a receive ring of the device holds, as a network card's.
-const RING: usize = 1024;
+/// The frames a receive ring of the device holds, as a network card's that is set up for this: at
+/// 10 Gbit/s it holds what comes in a quarter of a millisecond, in which a shared machine may be
+/// elsewhere.
+const RING: usize = 4096;
+
+/// And the tester's: while the system takes the tester's processor away, nothing is lost but load.
+const OURS: usize = 8192;
+
+/// How long the device may take to answer ARP.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// Between two breaths, or two ticks, are a few batches at most: tens of microseconds. What is
+/// longer is a processor that was taken away.
+const GAP: Duration = Duration::from_micros(100);
+
+/// How long it takes until both threads are where they work.
+pub(super) const LEAD: Duration = Duration::from_millis(1);
 
 /// A device in memory.
 pub struct Real {
@@ -48,18 +66,16 @@ impl Real {
     pub fn new(
         n: usize,
         script: &str,
-        networks: Vec<Ipv4Prefix>,
+        ends: Vec<End>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Real, Stop> {
-        // While the system takes the tester's processor away, nothing is lost but load.
-        let ours = 2 * n * RING;
-        let slab = Slab::new((n * (RING + ours) + 4096).min(1 << 16))
+        let slab = Slab::new((n * (RING + OURS) + 4096).min(1 << 16))
             .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
-        let (ports, wires) = (0..n).map(|_| memory::wire_between(RING, ours)).unzip();
+        let (ports, wires) = (0..n).map(|_| memory::wire_between(RING, OURS)).unzip();
         let router = device::router(n, &slab, script).map_err(Stop::Broken)?;
-        let tester = Tester::new(wires, &slab, networks);
+        let tester = Tester::new(wires, &slab, ends);
         let (script, clock) = (script.to_string(), Clock::start());
         let without = false;
         Ok(Real { tester, ports, router, script, slab, clock, pair, quiet, interrupt, without })
@@ -77,6 +93,10 @@ impl Place for Real {
         self.clock.now()
     }
 
+    fn lead(&self) -> Duration {
+        LEAD
+    }
+
     fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop> {
         let Real { tester, ports, router, script, slab, clock, pair, quiet, interrupt, without } =
             self;
@@ -87,37 +107,60 @@ impl Place for Real {
         std::thread::scope(|scope| {
             let device = scope.spawn(|| {
                 let pinned = affinity::pin(pair.device);
+                machine::prefer(None, NICE);
                 ready.store(true, Ordering::Release);
                 pinned.map_err(|error| cannot_pin(&error))?;
+                let mut stood_still = Duration::ZERO;
+                let mut watch = |last: Moment, now: Moment| {
+                    let since = now.since(last);
+                    stood_still += if since > GAP { since } else { Duration::ZERO };
+                    now
+                };
+                let mut now = clock.now();
                 if *without {
                     let mut patch = Patch::new(ports, slab);
                     while !stop.load(Ordering::Relaxed) {
-                        patch.breathe(clock.now());
+                        patch.breathe(now);
+                        now = watch(now, clock.now());
                     }
-                    return Ok(());
+                    return Ok(stood_still);
                 }
                 while !stop.load(Ordering::Relaxed) {
                     if reset.swap(false, Ordering::Relaxed) {
                         *router = device::router(n, slab, script).map_err(Stop::Broken)?;
+                        now = clock.now();
                     }
                     for _ in 0..64 {
-                        Router::breathe(router, clock.now(), ports);
+                        Router::breathe(router, now, ports);
+                        now = watch(now, clock.now());
                     }
                 }
-                Ok(())
+                Ok(stood_still)
             });
             let tester = scope.spawn(|| {
                 let pinned = affinity::pin(pair.tester);
+                machine::prefer(None, NICE);
                 while !ready.load(Ordering::Acquire) {
                     std::thread::yield_now();
                 }
-                let drive = Drive { clock, quiet, interrupt, reset: &reset, reset_at };
+                let drive = Drive {
+                    clock,
+                    quiet,
+                    interrupt,
+                    reset: reset_at.map(|at| (&reset, at)),
+                    patience: PATIENCE,
+                    yields: false,
+                    gap: GAP,
+                };
                 let ran = pinned.map_err(|e| cannot_pin(&e)).and_then(|()| drive.run(tester, duty));
                 stop.store(true, Ordering::Release);
-                ran
+                (ran, duty)
             });
             match (tester.join(), device.join()) {
-                (Ok(ran), Ok(worked)) => ran.and(worked),
+                (Ok((ran, duty)), Ok(worked)) => {
+                    duty.stood_still += worked?;
+                    ran
+                }
                 _ => Err(Stop::Broken("a thread of the trial panicked".to_string())),
             }
         })
@@ -135,8 +178,9 @@ impl Place for Real {
         Some((known, self.clock.now().since(before)))
     }
 
-    fn bypass(&mut self, without: bool) {
+    fn bypass(&mut self, without: bool) -> Result<(), Stop> {
         self.without = without;
+        Ok(())
     }
 
     fn is_bypassed(&self) -> bool {
@@ -150,60 +194,12 @@ impl Place for Real {
     fn discards(&self) -> String {
         format!("{:?}", self.router.discards())
     }
+
+    fn stolen(&self) -> Duration {
+        machine::stolen(&[self.pair.tester, self.pair.device])
+    }
 }
 
-fn cannot_pin(error: &std::io::Error) -> Stop {
+pub(super) fn cannot_pin(error: &std::io::Error) -> Stop {
     Stop::Broken(format!("no processor of its own for tester and device each: {error}"))
-}
-
-/// The tester's thread.
-struct Drive<'a> {
-    clock: Clock,
-    quiet: Duration,
-    interrupt: &'a AtomicBool,
-    reset: &'a AtomicBool,
-    reset_at: Option<Moment>,
-}
-
-impl Drive<'_> {
-    fn run(&self, tester: &mut Tester<MemoryPort>, duty: &mut Duty) -> Result<(), Stop> {
-        let mut reset_at = self.reset_at;
-        let mut now = self.clock.now();
-        // Nothing to send: a while for what is asked and answered.
-        let until = now + Duration::from_millis(5);
-        let nothing = duty.senders.is_empty();
-        while if nothing { now < until } else { !duty.is_done(now) } {
-            self.tick(now, tester, duty)?;
-            if reset_at.is_some_and(|at| now >= at) {
-                self.reset.store(true, Ordering::Relaxed);
-                reset_at = None;
-            }
-            now = self.clock.now();
-        }
-        // RFC 2544 §23 d: what is still under way.
-        let (sent, mut last, end) = (duty.sent(), now, now);
-        while duty.received() < sent
-            && now.since(last) < self.quiet
-            && now.since(end) < 10 * self.quiet
-        {
-            if self.tick(now, tester, duty)? > 0 {
-                last = now;
-            }
-            now = self.clock.now();
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn tick(
-        &self,
-        now: Moment,
-        tester: &mut Tester<MemoryPort>,
-        duty: &mut Duty,
-    ) -> Result<usize, Stop> {
-        if self.interrupt.load(Ordering::Relaxed) {
-            return Err(Stop::Interrupted);
-        }
-        Ok(tester.tick(now, duty))
-    }
 }

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wire::{FrameLen, Ipv4Prefix, Moment};
+use wire::{FrameLen, Moment};
 
 /// A device in virtual time.
 pub struct Simulated {
@@ -105,7 +105,7 @@ impl Simulated {
     pub fn new(
         n: usize,
         script: &str,
-        networks: Vec<Ipv4Prefix>,
+        ends: Vec<plan::End>,
         model: &plan::Simulated,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Simulated, Stop> {
@@ -124,7 +124,7 @@ impl Simulated {
             ports.push(Served { wire: ends.1, ring, most, allow: 0, dropped: 0 });
         }
         Ok(Simulated {
-            tester: Tester::new(wires, &slab, networks),
+            tester: Tester::new(wires, &slab, ends),
             ports,
             router: device::router(n, &slab, script).map_err(Stop::Broken)?,
             script: script.to_string(),
@@ -296,8 +296,9 @@ impl Place for Simulated {
         None
     }
 
-    fn bypass(&mut self, without: bool) {
+    fn bypass(&mut self, without: bool) -> Result<(), Stop> {
         self.without = without;
+        Ok(())
     }
 
     fn is_bypassed(&self) -> bool {

@@ -11,9 +11,9 @@
 //! Never reads a clock: [`Talk::tick`] is the tester's.
 
 use super::bench::{Bench, Place};
+use super::find::Finding;
 use super::plan::{Tcp, Traffic, mss};
-use super::run::Finding;
-use super::tester::{Duty, device, host, mac};
+use super::tester::{Duty, mac};
 use measure::procedure::connections::Capacity;
 use measure::procedure::rfc6349::{self, Path, Transfer};
 use measure::procedure::spread::Spread;
@@ -150,9 +150,9 @@ impl<P: Place> Bench<'_, P> {
     fn hosts(&mut self, load: TcpLoad, ports: (u16, u16)) -> Result<Talk, Stop> {
         let bridged = matches!(self.plan.traffic, Traffic::Hosts { .. });
         let without = self.place.is_bypassed();
-        let networks = self.plan.networks;
+        let ends = self.plan.ends;
         let range = |port: usize| {
-            let first = host(networks[port]);
+            let first = ends[port].host;
             Ipv4Range::new(first, first + HOSTS - 1)
         };
         let (Some(here), Some(there)) = (range(0), range(1)) else {
@@ -164,7 +164,7 @@ impl<P: Place> Bench<'_, P> {
             mac: mac(port),
             next_hop: match bridged || without {
                 true => NextHop::Mac(mac(1 - port)),
-                false => NextHop::Arp(device(networks[port])),
+                false => NextHop::Arp(ends[port].device),
             },
             addresses,
             ports,
@@ -271,7 +271,7 @@ impl<P: Place> Bench<'_, P> {
     /// [`Stop`].
     pub(super) fn tcp_alone(&mut self, tcp: &Tcp) -> Result<Option<PacketRate>, Stop> {
         let Tcp::Connections { duration, talk, .. } = *tcp else { return Ok(None) };
-        self.place.bypass(true);
+        self.place.bypass(true)?;
         let mut connections = 4 * ALONE;
         let alone = loop {
             let load = TcpLoad {
@@ -296,7 +296,7 @@ impl<P: Place> Bench<'_, P> {
                 Err(stop) => break Err(stop),
             }
         };
-        self.place.bypass(false);
+        self.place.bypass(false)?;
         alone.map(|rate| Some(PacketRate(rate)))
     }
 }

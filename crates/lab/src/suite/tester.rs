@@ -9,7 +9,7 @@
 //!
 //! Never reads a clock, never waits.
 
-use super::plan::{Plan, Traffic};
+use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
 use measure::stream::BadStream;
 use measure::trial::{Counts, since};
@@ -28,8 +28,8 @@ pub struct Tester<P> {
     /// The wires.
     pub wires: Vec<P>,
     pool: Pool,
-    /// The network on each port; none on bridges.
-    networks: Vec<Ipv4Prefix>,
+    /// Who is on each port; nobody on bridges.
+    ends: Vec<End>,
     /// The device's address on each port, as ARP told.
     pub device_macs: Vec<Option<MacAddr>>,
     announced: Option<Moment>,
@@ -49,6 +49,8 @@ pub struct Duty {
     pub watch: Watch,
     /// Hosts that speak TCP; the tester's own then do nothing.
     pub talk: Option<Box<Talk>>,
+    /// How long, all in all, a thread of the trial stood still.
+    pub stood_still: Duration,
     before: Vec<PortCounters>,
 }
 
@@ -57,8 +59,9 @@ impl Duty {
     pub fn new(begin: Moment, senders: Vec<Vec<Sender>>) -> Duty {
         let receiver = Receiver::new(begin, senders.iter().flatten().map(Sender::stream));
         let beside = senders.iter().map(|_| vec![]).collect();
-        let (watch, before) = (Watch::Nothing, vec![]);
-        Duty { senders, beside, receivers: vec![receiver], watch, talk: None, before }
+        let (watch, before, stood_still) = (Watch::Nothing, vec![], Duration::ZERO);
+        let receivers = vec![receiver];
+        Duty { senders, beside, receivers, watch, talk: None, stood_still, before }
     }
 
     /// Hosts on the first two of so many ports that speak TCP, and nothing else.
@@ -133,11 +136,11 @@ impl Duty {
 }
 
 impl<P: Port> Tester<P> {
-    /// A tester on these wires. `networks` are those on the ports, none on a bridge.
-    pub fn new(wires: Vec<P>, slab: &Slab, networks: Vec<Ipv4Prefix>) -> Tester<P> {
+    /// A tester on these wires. `ends` are who is on the ports, none on a bridge.
+    pub fn new(wires: Vec<P>, slab: &Slab, ends: Vec<End>) -> Tester<P> {
         let device_macs = wires.iter().map(|_| None).collect();
         let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
-        Tester { wires, pool, networks, device_macs, announced: None, batch, replies }
+        Tester { wires, pool, ends, device_macs, announced: None, batch, replies }
     }
 
     /// A duty is about to begin.
@@ -145,16 +148,22 @@ impl<P: Port> Tester<P> {
         duty.before = self.wires.iter().map(Port::counters).collect();
     }
 
-    /// Sends what is due and receives what has come, at most four batches a wire; returns how many
-    /// frames came.
+    /// Receives what has come, at most four batches a wire, and sends what is due; returns how many
+    /// frames came. In this order, so that no frame comes back at the time it was sent.
     #[inline]
     pub fn tick(&mut self, now: Moment, duty: &mut Duty) -> usize {
         if let Some(talk) = &mut duty.talk {
             return talk.tick(now, &mut self.pool, &mut self.wires);
         }
-        if !self.networks.is_empty()
-            && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE)
-        {
+        let received = self.receive(now, duty);
+        self.send(now, duty);
+        received
+    }
+
+    /// Sends what is due.
+    #[inline]
+    pub fn send(&mut self, now: Moment, duty: &mut Duty) {
+        if !self.ends.is_empty() && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE) {
             self.announce(now);
         }
         for (senders, wire) in duty.senders.iter_mut().zip(&mut self.wires) {
@@ -167,7 +176,6 @@ impl<P: Port> Tester<P> {
                 sender.poll(now, &mut self.pool, wire);
             }
         }
-        self.receive(now, duty)
     }
 
     /// Receives what has come.
@@ -202,7 +210,7 @@ impl<P: Port> Tester<P> {
     fn answer(&mut self, now: Moment, port: usize) {
         let slab = self.pool.slab();
         let is_arp = |bytes: &[u8]| bytes.get(12..14) == Some(&[0x08, 0x06]);
-        let Some(&network) = self.networks.get(port) else { return };
+        let Some(&end) = self.ends.get(port) else { return };
         if !self.batch.as_slice().iter().any(|frame| is_arp(slab.bytes(frame))) {
             return;
         }
@@ -212,10 +220,10 @@ impl<P: Port> Tester<P> {
             let arp = bytes.get(14..).filter(|_| is_arp(bytes));
             let Some(Ok(arp)) = arp.map(wire::Arp::new) else { continue };
             let message = arp.message();
-            if message.sender_ip == device(network) {
+            if message.sender_ip == end.device {
                 self.device_macs[port] = Some(message.sender_mac);
             }
-            let ours = [host(network), router(network)].contains(&message.target_ip);
+            let ours = [end.host, end.router].contains(&message.target_ip);
             if message.operation == Operation::Request && ours {
                 answers.push(ArpMessage {
                     operation: Operation::Reply,
@@ -234,10 +242,10 @@ impl<P: Port> Tester<P> {
     /// Every host and router asks for the device, which so learns them.
     fn announce(&mut self, now: Moment) {
         self.announced = Some(now);
-        for port in 0..self.networks.len() {
-            let network = self.networks[port];
-            for sender in [host(network), router(network)] {
-                self.send_arp(now, port, ArpMessage::request(mac(port), sender, device(network)));
+        for port in 0..self.ends.len() {
+            let End { host, router, device, .. } = self.ends[port];
+            for sender in [host, router] {
+                self.send_arp(now, port, ArpMessage::request(mac(port), sender, device));
             }
         }
     }
@@ -246,6 +254,11 @@ impl<P: Port> Tester<P> {
     pub fn introduce_again(&mut self) {
         self.announced = None;
         self.device_macs.fill(None);
+    }
+
+    /// Nobody has answered: the hosts ask again at the next tick.
+    pub fn ask_again(&mut self) {
+        self.announced = None;
     }
 
     fn send_arp(&mut self, now: Moment, port: usize, message: ArpMessage) {
@@ -258,21 +271,6 @@ impl<P: Port> Tester<P> {
     }
 }
 
-/// The device's address in a network.
-pub fn device(network: Ipv4Prefix) -> u32 {
-    network.bits() + 1
-}
-
-/// The test host's (RFC 2544 C.2.2).
-pub fn host(network: Ipv4Prefix) -> u32 {
-    network.bits() + 2
-}
-
-/// The router's behind which other networks are.
-pub fn router(network: Ipv4Prefix) -> u32 {
-    network.bits() + 10
-}
-
 /// The tester's own MAC address on a port.
 pub fn mac(port: usize) -> MacAddr {
     MacAddr([0x06, 0, 0, 0, 0, port as u8 + 1])
@@ -281,12 +279,12 @@ pub fn mac(port: usize) -> MacAddr {
 /// The RFC's test frame from a port to another: a UDP echo request (C.2.6.4), its payload neither
 /// all zeros nor all ones.
 pub fn template(plan: &Plan, from: usize, to: usize, device_mac: Option<MacAddr>) -> Template {
-    let network = |port: usize| plan.networks[port.min(1)];
+    let host = |port: usize| plan.ends[port.min(1)].host;
     Template {
         src_mac: mac(from),
         dst_mac: device_mac.unwrap_or_else(|| mac(to)),
-        src: host(network(from)),
-        dst: host(network(to)),
+        src: host(from),
+        dst: host(to),
         src_port: 0xc020,
         dst_port: 7,
         fill: 0xa5,
@@ -309,7 +307,7 @@ pub fn stream(
     let variation = match plan.traffic {
         Traffic::Pair { .. } | Traffic::Hosts { .. } => Variation::NONE,
         Traffic::Networks { .. } => {
-            let base = plan.networks[to].bits() & 0xffff_0000;
+            let base = plan.ends[to].network.bits() & 0xffff_0000;
             let behind = (65..=254).map(|n| Ipv4Prefix::new(base | n << 8, 24));
             let anywhere = Values::Networks(behind.collect());
             Variation::Fields(vec![(Field::Dst, anywhere, Pick::Random)])

@@ -54,6 +54,8 @@ pub enum Bursts {
     None {
         /// Whether it was the tester.
         tester: bool,
+        /// Whether trials stayed disturbed.
+        disturbed: bool,
     },
     /// The benchmark.
     Found {
@@ -67,6 +69,9 @@ pub enum Bursts {
         transient: u32,
     },
 }
+
+/// Not asked for.
+const NOTHING: Bursts = Bursts::None { tester: false, disturbed: false };
 
 /// At least this share of the medium's rate is all of it: the search's resolution.
 const WIRE_SPEED: f64 = 0.999;
@@ -97,10 +102,13 @@ pub fn back_to_back(run: &mut Run<'_>, plan: &BackToBack) -> Result<Bursts, Stop
         match (found.best, found.bound) {
             (Some(_), Bound::Highest) => return Ok(Bursts::AtLimit { frames: limit as u64 }),
             (Some(frames), Bound::Loss) => lengths.push(frames),
-            (_, bound) => return Ok(Bursts::None { tester: bound == Bound::Tester }),
+            (_, bound) => {
+                let (tester, disturbed) = (bound == Bound::Tester, found.disturbed);
+                return Ok(Bursts::None { tester, disturbed });
+            }
         }
     }
-    let Some(frames) = Spread::of(&lengths) else { return Ok(Bursts::None { tester: false }) };
+    let Some(frames) = Spread::of(&lengths) else { return Ok(NOTHING) };
     let (implied_buffer_s, corrected_buffer_s) =
         buffer_times(frames.mean, plan.highest, plan.throughput);
     Ok(Bursts::Found { frames, implied_buffer_s, corrected_buffer_s, transient })

@@ -48,6 +48,9 @@ pub enum Answer {
     Fail,
     /// The tester does not.
     Tester,
+    /// Nobody knows: the trial was disturbed, and there is no patience left to repeat it. The search
+    /// ends with what it has.
+    Disturbed,
 }
 
 /// What the search found.
@@ -61,6 +64,8 @@ pub struct Found {
     pub bound: Bound,
     /// Fails that were not there any more when asked again.
     pub transient: u32,
+    /// Whether it ended because a trial was disturbed: the best is what passed before.
+    pub disturbed: bool,
 }
 
 impl Bisect {
@@ -69,13 +74,18 @@ impl Bisect {
     /// # Errors
     /// Whatever `test` returns.
     pub fn run<E>(&self, mut test: impl FnMut(f64) -> Result<Answer, E>) -> Result<Found, E> {
-        let mut found = Found { best: None, ceiling: None, bound: Bound::Highest, transient: 0 };
+        let (best, ceiling, bound) = (None, None, Bound::Highest);
+        let mut found = Found { best, ceiling, bound, transient: 0, disturbed: false };
         for _ in 0..self.values_max {
             let Some(value) = self.next(&found) else { return Ok(found) };
             match self.ask(value, &mut test, &mut found.transient)? {
                 Answer::Pass => found.best = Some(value),
                 Answer::Fail => (found.ceiling, found.bound) = (Some(value), Bound::Loss),
                 Answer::Tester => (found.ceiling, found.bound) = (Some(value), Bound::Tester),
+                Answer::Disturbed => {
+                    (found.bound, found.disturbed) = (Bound::Tester, true);
+                    return Ok(found);
+                }
             }
         }
         if self.next(&found).is_some() {
@@ -168,6 +178,18 @@ mod tests {
         });
         let weak = weak.unwrap();
         assert_eq!((weak.best, weak.bound), (Some(77.0), Bound::Tester));
+        // The third trial is disturbed: what passed until then is what there is.
+        let mut n = 0;
+        let disturbed = SEARCH.run(|value| {
+            n += 1;
+            Ok::<_, Infallible>(match (n, value <= 600.0) {
+                (3, _) => Answer::Disturbed,
+                (_, true) => Answer::Pass,
+                (_, false) => Answer::Fail,
+            })
+        });
+        let disturbed = disturbed.unwrap();
+        assert_eq!((disturbed.best, disturbed.disturbed), (Some(500.0), true));
     }
 
     #[test]

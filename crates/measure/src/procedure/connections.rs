@@ -134,7 +134,8 @@ pub(super) fn most_kept(
             answer => break answer,
         }
     };
-    let bound = if failed == Answer::Tester { Bound::Tester } else { Bound::Loss };
+    let by_tester = |answer| matches!(answer, Answer::Tester | Answer::Disturbed);
+    let bound = if by_tester(failed) { Bound::Tester } else { Bound::Loss };
     let (low, step) = (kept.unwrap_or(0), plan.error.max(1));
     // Both ends are known: what is between them.
     let mut ends = (low, n);
@@ -145,7 +146,7 @@ pub(super) fn most_kept(
             Answer::Pass => ends.0 = middle,
             answer => {
                 ends.1 = middle;
-                bound = if answer == Answer::Tester { Bound::Tester } else { Bound::Loss };
+                bound = if by_tester(answer) { Bound::Tester } else { Bound::Loss };
             }
         }
     }

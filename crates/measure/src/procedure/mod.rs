@@ -244,29 +244,56 @@ pub struct Run<'a> {
     measurer: &'a mut dyn Measurer,
     /// How often an invalid trial is repeated.
     pub repeats: u32,
+    /// How long trials may take, all in all, that repeat disturbed ones
+    /// ([`Reason::is_disturbance`](crate::trial::Reason::is_disturbance)): these are repeated as
+    /// often as it takes, as long as this lasts.
+    pub patience: Duration,
     /// Every trial in its order, the invalid ones included.
     pub journal: Vec<Tried>,
 }
 
+/// A trial costs at least this of the patience, however short it was.
+const SHORTEST: Duration = Duration::from_millis(10);
+
 impl<'a> Run<'a> {
     /// A run that repeats an invalid trial twice.
     pub fn new(measurer: &'a mut dyn Measurer) -> Run<'a> {
-        Run { measurer, repeats: 2, journal: Vec::new() }
+        Run { measurer, repeats: 2, patience: Duration::ZERO, journal: Vec::new() }
     }
 
-    /// A trial; if it is invalid, again, as often as [`repeats`](Self::repeats) allows. The last
-    /// one may be invalid all the same.
+    /// A trial; if it is invalid, again, as often as [`repeats`](Self::repeats) allows; if it was
+    /// disturbed, as long as there is [`patience`](Self::patience). The last one may be invalid all
+    /// the same.
     ///
     /// # Errors
     /// [`Stop`].
     pub fn trial(&mut self, input: TrialInput) -> Result<TrialOutput, Stop> {
         let mut again = 0;
         loop {
-            let output = self.once(input)?;
-            if again == self.repeats || !matches!(output.trial.outcome, Outcome::Invalid(_)) {
-                return Ok(output);
+            let output = self.undisturbed(input)?;
+            match output.trial.outcome {
+                Outcome::Invalid(reason) if again < self.repeats && !reason.is_disturbance() => {}
+                _ => return Ok(output),
             }
             again += 1;
+        }
+    }
+
+    /// A trial; if it was disturbed, again, as long as there is patience. What it can do at this
+    /// load does not matter here.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn undisturbed(&mut self, input: TrialInput) -> Result<TrialOutput, Stop> {
+        loop {
+            let output = self.once(input)?;
+            match output.trial.outcome {
+                Outcome::Invalid(reason) if reason.is_disturbance() && !self.patience.is_zero() => {
+                    let took = output.trial.duration.max(SHORTEST);
+                    self.patience = self.patience.saturating_sub(took);
+                }
+                _ => return Ok(output),
+            }
         }
     }
 

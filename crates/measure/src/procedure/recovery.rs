@@ -43,6 +43,8 @@ pub struct Times {
     pub invalid: u32,
     /// Repetitions at whose end the device had not recovered.
     pub never: u32,
+    /// Repetitions in which nothing was lost at all: there was nothing to recover from.
+    pub unharmed: u32,
 }
 
 /// After an overload.
@@ -81,9 +83,10 @@ fn repeat(
     repetitions: u32,
     watch_for: Option<Duration>,
 ) -> Result<Times, Stop> {
-    let (mut times, mut invalid, mut never) = (vec![], 0, 0);
+    let (mut times, mut invalid, mut never, mut unharmed) = (vec![], 0, 0, 0);
     for _ in 0..repetitions {
         let output = run.trial(input)?;
+        unharmed += u32::from(output.trial.outcome == Outcome::Pass);
         match (output.trial.outcome, output.time) {
             (Outcome::Invalid(_), _) => invalid += 1,
             // Still losing in the last tenth: that was not the end of it.
@@ -95,5 +98,5 @@ fn repeat(
             (_, None) => never += 1,
         }
     }
-    Ok(Times { load, times: Spread::of(&times), invalid, never })
+    Ok(Times { load, times: Spread::of(&times), invalid, never, unharmed })
 }

@@ -13,6 +13,7 @@ use super::*;
 use crate::mlrsearch::{Goal, MlrSearch};
 use crate::search::Bound;
 use crate::tcp::Transactions;
+use crate::trial::Reason;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -207,7 +208,42 @@ fn bursts_and_buffer_times() {
     assert_eq!(found, Bursts::AtLimit { frames: 2_976_190 });
     let mut weak = Simulated { tester: 1000.0, ..STEADY };
     let found = back_to_back(&mut Run::new(&mut weak), &plan).unwrap();
-    assert_eq!(found, Bursts::None { tester: true });
+    assert_eq!(found, Bursts::None { tester: true, disturbed: false });
+}
+
+/// A device whose machine is disturbed: of three trials two are.
+struct Disturbed(Simulated, u32);
+
+impl Measurer for Disturbed {
+    fn trial(&mut self, input: &TrialInput) -> Result<TrialOutput, Stop> {
+        let mut output = self.0.trial(input)?;
+        self.1 += 1;
+        if !self.1.is_multiple_of(3) {
+            output.trial.outcome = Outcome::Invalid(Reason::Stolen(SECOND));
+        }
+        Ok(output)
+    }
+}
+
+/// Disturbed trials are repeated while there is patience, and then are what they are.
+#[test]
+fn patience() {
+    let load = PacketRate(1e5);
+    let mut device = Disturbed(STEADY, 0);
+    let mut run = Run { repeats: 0, patience: SECOND * 5, ..Run::new(&mut device) };
+    for left in [3, 1, 0] {
+        let output = run.steady(load, SECOND).unwrap();
+        // The third time, one second of patience is less than two trials.
+        let is_invalid = matches!(output.trial.outcome, Outcome::Invalid(_));
+        assert_eq!((run.patience, is_invalid), (SECOND * left, left == 0));
+    }
+    assert_eq!(run.journal.len(), 8, "all of them are noted");
+    // Shorter than it is worth: a trial costs something all the same.
+    run.patience = SECOND / 100;
+    for _ in 0..2 {
+        run.steady(load, Duration::ZERO).unwrap();
+    }
+    assert!(run.patience.is_zero());
 }
 
 #[test]

@@ -34,6 +34,9 @@ pub struct Throughput {
     pub bound: Bound,
     /// Whether the result is as close as was asked for; if not it must be marked.
     pub regular: bool,
+    /// Whether the search ended early because trials stayed disturbed: the rate is what passed
+    /// before.
+    pub disturbed: bool,
 }
 
 /// RFC 2544 §26.1 by bisection, and TST 009's variant of it.
@@ -83,7 +86,10 @@ pub fn bisection(run: &mut Run<'_>, search: &Bisection) -> Result<Throughput, St
         // The one load first; only if the short trials were wrong, again from below it.
         let confirm = Bisect { lowest: best, highest: best, ..bisect };
         let confirmed = confirm.run(&mut full)?;
-        if confirmed.best.is_none() {
+        if confirmed.disturbed {
+            // What short trials found is no result.
+            (found.best, found.disturbed) = (None, true);
+        } else if confirmed.best.is_none() {
             let below = Bisect { highest: below(best, search.precision), ..bisect };
             found = below.run(&mut full)?;
             // The highest there was just below a load that failed: that is the reason.
@@ -100,6 +106,7 @@ pub fn bisection(run: &mut Run<'_>, search: &Bisection) -> Result<Throughput, St
         conditional: None,
         bound: found.bound,
         regular: matches!(found.bound, Bound::Loss),
+        disturbed: found.disturbed,
     })
 }
 
@@ -111,6 +118,7 @@ pub(super) fn answer(output: &TrialOutput) -> Answer {
     match output.trial.outcome {
         Outcome::Pass => Answer::Pass,
         Outcome::Fail { .. } => Answer::Fail,
+        Outcome::Invalid(reason) if reason.is_disturbance() => Answer::Disturbed,
         Outcome::Invalid(_) => Answer::Tester,
     }
 }
@@ -129,8 +137,8 @@ pub fn goals(run: &mut Run<'_>, search: &MlrSearch) -> Result<Vec<Throughput>, S
         if let (Some(_), Some(trial)) = (&stopped, last) {
             return trial; // nothing is run any more; the search ends on what it has
         }
-        // The search repeats invalid trials by itself.
-        match run.once(super::TrialInput::Steady { load, duration, tag: None }) {
+        // What the tester cannot do the search repeats by itself.
+        match run.undisturbed(super::TrialInput::Steady { load, duration, tag: None }) {
             Ok(output) => {
                 last = Some(output.trial);
                 output.trial
@@ -159,6 +167,7 @@ pub fn goals(run: &mut Run<'_>, search: &MlrSearch) -> Result<Vec<Throughput>, S
             _ => Bound::Loss,
         },
         regular: result.regular,
+        disturbed: false,
     });
     Ok(results.collect())
 }

@@ -1,7 +1,7 @@
 //! Can these numbers be? The plausibility of results: ours, iperf3's, a vendor's table.
 //!
 //! ```text
-//! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► faults
+//! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► faults, suite
 //!       │        └─ iperf3 --json ────────────────────────────► iperf3
 //!       └─ CSV, by the names of its columns:
 //!            size_bytes, kpps or pps, mbps ───────────────────► rates
@@ -33,6 +33,9 @@ mod sums;
 
 // What `iperf3 --json` writes.
 mod iperf3;
+
+// What `wirespeed test --json` writes.
+mod suite;
 
 use crate::json;
 use std::fmt;
@@ -136,6 +139,9 @@ pub fn check(files: &[(String, String)], known: &Known) -> Result<Vec<Finding>, 
                 for fault in results.faults() {
                     note(None, Kind::Impossible, fault);
                 }
+            } else if crate::suite::is_suite(text) {
+                let results = crate::suite::read(text);
+                suite::check(&results.map_err(|error| unreadable(error.to_string()))?, &mut note);
             } else {
                 let results = json::read(text).map_err(|error| unreadable(error.to_string()))?;
                 for row in &results.rows {

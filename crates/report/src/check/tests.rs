@@ -223,3 +223,65 @@ fn links() {
         assert_eq!(link(text), rate, "{text}");
     }
 }
+
+/// Our own suites: a sound one has no findings, and each thing that cannot be has one.
+#[test]
+fn suites() {
+    const STORED: &str = include_str!("../../data/test-1.json");
+    let found = |change: &dyn Fn(&mut measure::SuiteResults)| {
+        let mut results = crate::suite::read(STORED).unwrap();
+        change(&mut results);
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).unwrap();
+        findings.iter().map(|finding| finding.to_string() + "\n").collect::<String>()
+    };
+    assert_eq!(found(&|_| {}), "");
+    let with_points =
+        |r: &measure::SuiteResults| r.cells.iter().position(|c| !c.points.is_empty()).unwrap();
+    type Change<'a> = &'a dyn Fn(&mut measure::SuiteResults);
+    let cases: [(Change<'_>, &str); 7] = [
+        (&|r| r.cells[0].figures[0].value = Some(1e12), "impossible: none, 64 byte, throughput"),
+        (&|r| r.complete = false, "ambiguous: the run is incomplete: it is not known why"),
+        (
+            &|r| {
+                r.virtual_time = false;
+                r.cells[0].limited_by = Some(measure::result::Limit::Device);
+                r.self_tests[0].rate = r.cells[0].figures[0].value.unwrap() * 1.1;
+            },
+            "the tester alone does only 1.10 times that",
+        ),
+        (
+            &|r| {
+                let at = with_points(r);
+                r.cells[at].points[0].loss_percent += 1.0;
+            },
+            "inconsistent: ",
+        ),
+        (
+            &|r| {
+                let at = with_points(r);
+                r.cells[at].points[0].lost = r.cells[at].points[0].sent + 1;
+            },
+            "frames lost of",
+        ),
+        (
+            &|r| {
+                let at = with_points(r);
+                r.cells[at].points[0].load *= 2.0;
+            },
+            "of the wire's",
+        ),
+        (
+            &|r| {
+                let figures = r.cells.iter_mut().flat_map(|cell| &mut cell.figures);
+                let p50 = figures.into_iter().find(|f| f.name == "all frames p50").unwrap();
+                p50.value = Some(1e12);
+            },
+            "is above all frames p99",
+        ),
+    ];
+    for (change, expected) in cases {
+        let found = found(change);
+        assert!(found.contains(expected), "{expected} in {found}");
+    }
+}

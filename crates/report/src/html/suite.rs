@@ -366,7 +366,6 @@ fn how(results: &SuiteResults) -> String {
 
 /// Beyond the style of all pages.
 const MORE: &str = "\
-.notice { border-left: 3px solid var(--c1); padding: .3rem .8rem; margin: .6rem 0; font-size: .9rem; }
 .wide { overflow-x: auto; } .wide th { white-space: normal; vertical-align: bottom; min-width: 4.5rem; }
 td small { color: var(--soft); } .area { stroke: none; opacity: .75; } .mark { stroke: var(--ink); stroke-width: 1; }
 path.c0 { fill: none; } .area.c0 { fill: var(--c0); } .area.c1 { fill: var(--c1); } .area.c2 { fill: var(--c2); }

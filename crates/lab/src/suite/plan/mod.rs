@@ -12,6 +12,8 @@
 
 // Values that TOML has no words for: times, rates, their places.
 mod value;
+// Who is on the ports.
+mod end;
 // From the file's tables to the plan.
 mod read;
 // And to its procedures.
@@ -21,13 +23,16 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 
+pub use end::{End, Said, moved};
 pub use read::{Allowed, read};
 pub(super) use tcp::mss;
 pub use tcp::{Talk, Tcp};
 pub use value::At;
 
+use end::{benchmarks, contains};
 use measure::mlrsearch::Goal;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, Ipv4Prefix, PacketRate};
 
@@ -48,8 +53,8 @@ pub struct Plan {
     pub sizes: Vec<FrameLen>,
     /// Where frames go.
     pub traffic: Traffic,
-    /// The networks behind the first and the second port; the device has their first address.
-    pub networks: [Ipv4Prefix; 2],
+    /// Who is on the first and on the second port.
+    pub ends: [End; 2],
     /// What is run, in this order.
     pub procedures: Vec<Procedure>,
     /// Where random choices start from.
@@ -92,34 +97,47 @@ impl Modifier {
     }
 
     /// What the device is told beyond its configuration.
-    pub fn commands(self, networks: [Ipv4Prefix; 2]) -> String {
+    pub fn commands(self, ends: [End; 2]) -> String {
+        let rules = self.rules(ends);
+        if rules.is_empty() {
+            return String::new();
+        }
+        let line = |rule: &Rule| match rule {
+            Rule::Deny(source) => format!("add chain=forward src-address={source} action=drop\n"),
+            Rule::Permit(Some(all)) => {
+                format!("add chain=forward src-address={all} dst-address={all} action=accept\n")
+            }
+            Rule::Permit(None) => "add chain=forward protocol=udp action=accept\n".to_string(),
+        };
+        "/ip firewall filter\n".to_string() + &rules.iter().map(line).collect::<String>()
+    }
+
+    /// The filters of the chain forward, in their order.
+    pub fn rules(self, ends: [End; 2]) -> Vec<Rule> {
         let (denied, at) = match self {
-            Modifier::None | Modifier::Broadcasts => return String::new(),
+            Modifier::None | Modifier::Broadcasts => return vec![],
             Modifier::OneFilter => (0, 0),
             Modifier::FiltersLast => (24, 24),
             Modifier::FiltersMiddle => (24, 12),
         };
-        let mut lines = vec!["/ip firewall filter".to_string()];
-        for n in 0..=denied {
-            if n == at {
-                // Both directions, as one rule.
-                let all = Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15);
-                lines.push(if networks.iter().all(|&network| contains(all, network)) {
-                    format!("add chain=forward src-address={all} dst-address={all} action=accept")
-                } else {
-                    "add chain=forward protocol=udp action=accept".to_string()
-                });
-            } else {
-                lines
-                    .push(format!("add chain=forward src-address=203.0.113.{} action=drop", n + 1));
-            }
-        }
-        lines.join("\n") + "\n"
+        // Both directions, as one rule.
+        let all = benchmarks();
+        let permit = ends.iter().all(|end| contains(all, end.network)).then_some(all);
+        let rule = |n: u32| match n == at {
+            true => Rule::Permit(permit),
+            false => Rule::Deny(Ipv4Addr::new(203, 0, 113, n as u8 + 1)),
+        };
+        (0..=denied).map(rule).collect()
     }
 }
 
-pub(super) fn contains(all: Ipv4Prefix, one: Ipv4Prefix) -> bool {
-    all.bits() <= one.bits() && one.last() <= all.last()
+/// A filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Drops what comes from there.
+    Deny(Ipv4Addr),
+    /// Lets the test's frames through: by their network, or (of several) by their protocol, UDP.
+    Permit(Option<Ipv4Prefix>),
 }
 
 /// Where frames go.
@@ -334,6 +352,20 @@ impl Procedure {
             Procedure::Congestion { .. } => 4,
             _ => 2,
         }
+    }
+
+    /// Whether the device is started anew in it.
+    pub fn starts_anew(&self) -> bool {
+        matches!(
+            self,
+            Procedure::Reset { .. }
+                | Procedure::AddressCaching { .. }
+                | Procedure::AddressLearning { .. }
+                | Procedure::Establishment { .. }
+                | Procedure::TearDown { .. }
+                | Procedure::Capacity { .. }
+                | Procedure::Tcp(_)
+        )
     }
 
     /// Whether it is run with the smallest frames only.

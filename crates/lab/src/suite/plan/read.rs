@@ -6,9 +6,10 @@
 //!
 //! A key that nothing reads is refused: it would be a wish that nobody grants.
 
+use super::end::{benchmarks, contains};
 use super::procedure::{ProcedureTable, Reader};
 use super::value::{Number, Source};
-use super::{BadPlan, Modifier, Plan, Procedure, Scaling, Simulated, Traffic, contains};
+use super::{BadPlan, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic};
 use measure::template::FRAME_LENGTHS;
 use serde::Deserialize;
 use std::time::Duration;
@@ -152,7 +153,7 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
         link,
         sizes,
         traffic,
-        networks,
+        ends: networks.map(End::of),
         procedures,
         seed: file.seed,
         quick,
@@ -238,7 +239,6 @@ fn networks(
     let [a, b] = list.get_ref().as_slice() else {
         return Err(source.bad(list, "two networks: behind the first port and behind the second"));
     };
-    let benchmarks = Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15);
     let read = |text: &Spanned<String>| {
         let network = source.prefix(text)?;
         if network.len() > 28 {
@@ -246,7 +246,7 @@ fn networks(
                 source.bad(text, "a network has room for the device and 13 hosts: up to /28")
             );
         }
-        if allowed.external && !allowed.any_address && !contains(benchmarks, network) {
+        if allowed.external && !allowed.any_address && !contains(benchmarks(), network) {
             let why = format!(
                 "{network} is not in 198.18.0.0/15, which is set aside for benchmarks: frames that \
                  leave this machine could reach somebody (RFC 6815); if they cannot, say \

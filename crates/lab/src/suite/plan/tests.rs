@@ -125,7 +125,7 @@ fn filters_are_as_many_as_they_say() {
         (Modifier::FiltersMiddle, 25, 13),
         (Modifier::FiltersLast, 25, 25),
     ] {
-        let commands = modifier.commands(plan.networks);
+        let commands = modifier.commands(plan.ends);
         let rules_of: Vec<&str> = commands.lines().skip(1).collect();
         assert_eq!(rules_of.len(), rules, "{commands}");
         let at = rules_of.iter().position(|line| line.contains("action=accept"));

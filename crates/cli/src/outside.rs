@@ -1,0 +1,196 @@
+//! What `wirespeed test` is told of its device: which, behind which interfaces, and who is there.
+
+use crate::arguments::quantity;
+use crate::external::{address, each, gateway, pair};
+use crate::failure::Failure;
+use clap::Args;
+use lab::real::PortSpec;
+use lab::suite::plan::{Modifier, Said, moved};
+use lab::suite::{Device, External, Plan};
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+use wire::BitRate;
+
+#[derive(Args)]
+pub(crate) struct Outside {
+    /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, in a
+    /// namespace between two veths), external (whatever is connected to two ports)
+    #[arg(long, value_name = "NAME", default_value = "wirespeed", value_parser = kind)]
+    device: Kind,
+
+    /// The wires' L1 rate, what 100 % is: 1G, 10G [default: the plan's; of an external device's
+    /// interfaces their own, where they tell]
+    #[arg(long, value_name = "RATE", value_parser = quantity)]
+    link: Option<f64>,
+
+    /// An external device's two ports: a=xdp:eth1 and b=packet:eth2. They are the tester's while
+    /// this runs: by xdp the machine itself gets nothing from them
+    #[arg(long = "port", value_name = "a|b=BACKEND:INTERFACE", value_parser = PortSpec::from_str)]
+    #[arg(help_heading = "An external device")]
+    ports: Vec<PortSpec>,
+
+    /// Our host on each of its ports, and the network there [default: the plan's: a=198.18.1.2/24
+    /// and b=198.19.1.2/24]
+    #[arg(long = "address", value_name = "a|b=IP/BITS", value_parser = address)]
+    #[arg(help_heading = "An external device")]
+    addresses: Vec<(usize, (Ipv4Addr, u8))>,
+
+    /// The device's own addresses [default: the plan's: a=198.18.1.1 and b=198.19.1.1]
+    #[arg(long = "gateway", value_name = "a|b=IP", value_parser = gateway)]
+    #[arg(help_heading = "An external device")]
+    gateways: Vec<(usize, Ipv4Addr)>,
+
+    /// What its owner has set it up for: none, 1-filter, 25-filters-permit-last, … [default: none]
+    #[arg(long, value_name = "NAME", value_parser = modifier)]
+    #[arg(help_heading = "An external device")]
+    modifier: Option<Modifier>,
+
+    /// Let frames go to addresses outside 198.18.0.0/15, though they may leave this machine
+    /// (RFC 6815)
+    #[arg(long, help_heading = "An external device")]
+    allow_any_address: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    BuiltIn,
+    Linux,
+    External,
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    match text {
+        "wirespeed" => Ok(Kind::BuiltIn),
+        "linux" => Ok(Kind::Linux),
+        "external" => Ok(Kind::External),
+        _ => Err("the devices are: wirespeed, linux, external".to_string()),
+    }
+}
+
+fn modifier(text: &str) -> Result<Modifier, String> {
+    let known = Modifier::ALL.iter().find(|(name, _)| *name == text);
+    let names: Vec<&str> = Modifier::ALL.iter().map(|(name, _)| *name).collect();
+    known.map(|known| known.1).ok_or_else(|| format!("modifiers are {}", names.join(", ")))
+}
+
+fn usage(text: impl Into<String>) -> Failure {
+    Failure::Usage(text.into())
+}
+
+impl Outside {
+    /// Whether frames leave this machine.
+    pub(crate) fn is_external(&self) -> bool {
+        self.device == Kind::External
+    }
+
+    /// Whether any address will do.
+    pub(crate) fn any_address(&self) -> bool {
+        self.allow_any_address
+    }
+
+    /// The wires' rate, if it was said.
+    pub(crate) fn link(&self) -> Option<BitRate> {
+        self.link.map(BitRate)
+    }
+
+    /// The device.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`]: what was said is about another one.
+    pub(crate) fn device(&self, simulated: bool) -> Result<Device, Failure> {
+        let Outside { ports, addresses, gateways, modifier, .. } = self;
+        let of_others = !ports.is_empty() || !addresses.is_empty() || !gateways.is_empty();
+        if !self.is_external() && (of_others || modifier.is_some() || self.allow_any_address) {
+            let why = "ports, addresses and what a device is set up for are an external device's: \
+                       --device external";
+            return Err(usage(why));
+        }
+        if simulated && self.device != Kind::BuiltIn {
+            return Err(usage("only the built-in router has virtual time: leave --virtual out"));
+        }
+        Ok(match self.device {
+            Kind::BuiltIn => Device::BuiltIn,
+            Kind::Linux => Device::Linux,
+            Kind::External => Device::External(Box::new(External {
+                ports: pair(ports)?,
+                modifier: modifier.unwrap_or(Modifier::None),
+            })),
+        })
+    }
+
+    /// Puts the plan's hosts where an external device is.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`]: somebody is where he cannot be, or may not be.
+    pub(crate) fn place(&self, plan: &mut Plan) -> Result<(), Failure> {
+        if !self.is_external() {
+            return Ok(());
+        }
+        let some = |(port, (ip, bits))| (port, Some((ip, bits)));
+        let hosts: Vec<_> = self.addresses.iter().copied().map(some).collect();
+        let devices: Vec<_> = self.gateways.iter().map(|&(port, ip)| (port, Some(ip))).collect();
+        let hosts = each("--address", &hosts, [None; 2])?;
+        let devices = each("--gateway", &devices, [None; 2])?;
+        let said = [0, 1].map(|port| Said { host: hosts[port], device: devices[port] });
+        plan.ends = moved(plan, said, self.allow_any_address).map_err(usage)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        outside: Outside,
+    }
+
+    fn read(words: &str) -> Result<Device, String> {
+        let words = ["test"].into_iter().chain(words.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        match line.outside.device(false) {
+            Ok(device) => Ok(device),
+            Err(Failure::Usage(text)) => Err(text),
+            Err(_) => panic!("a usage error has another code"),
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_understood() {
+        assert_eq!(read(""), Ok(Device::BuiltIn));
+        assert_eq!(read("--device linux"), Ok(Device::Linux));
+        let ports = "--device external --port b=packet:eth2 --port a=xdp:eth1";
+        let Ok(Device::External(plain)) = read(ports) else { panic!("no external device") };
+        assert_eq!(plain.ports.clone().map(|port| port.interface), ["eth1", "eth2"]);
+        assert_eq!(plain.modifier, Modifier::None);
+        let filters = format!("{ports} --modifier 25-filters-permit-last");
+        let Ok(Device::External(filters)) = read(&filters) else { panic!("no external device") };
+        assert_eq!(filters.modifier, Modifier::FiltersLast);
+    }
+
+    #[test]
+    fn virtual_time_is_the_built_in_routers() {
+        let line = Line::try_parse_from(["test", "--device", "linux"]).unwrap();
+        assert!(matches!(line.outside.device(true), Err(Failure::Usage(_))));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (words, expected) in [
+            ("--device bsd", "the devices are: wirespeed, linux, external"),
+            ("--device external", "has two ports"),
+            ("--port a=xdp:eth1", "--device external"),
+            ("--device linux --allow-any-address", "--device external"),
+            ("--device linux --modifier none", "--device external"),
+            ("--device external --modifier many", "modifiers are none, 1-filter"),
+            ("--link 0", "a number above zero"),
+            ("--address a=198.18.1.2", "an address is"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(expected), "{words}: {error}");
+        }
+    }
+}

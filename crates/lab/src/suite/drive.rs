@@ -1,0 +1,184 @@
+//! The tester's thread of a trial in real time: tick, tick, until all is sent and nothing comes any
+//! more.
+//!
+//! ```text
+//!  senders, receiver ── tick ─► wires       raised interrupt: nothing more is sent from this tick on
+//!        ▲                │
+//!        └── the clock ◄──┘  two looks at it far apart: this thread stood still
+//! ```
+//!
+//! Missing: **a thread for each direction**.
+
+use super::tester::{Duty, Tester};
+use crate::clock::Clock;
+use measure::Sender;
+use measure::procedure::Stop;
+use port::Port;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use wire::Moment;
+
+/// What a tester goes by.
+pub(super) struct Drive<'a> {
+    pub(super) clock: Clock,
+    /// It listens on until nothing has come for so long (RFC 2544 §23 d: two seconds).
+    pub(super) quiet: Duration,
+    /// Raised when the user has had enough.
+    pub(super) interrupt: &'a AtomicBool,
+    /// The device is to be started anew then: raised at that moment.
+    pub(super) reset: Option<(&'a AtomicBool, Moment)>,
+    /// What the device may take to answer ARP.
+    pub(super) patience: Duration,
+    /// Whether the system works for the wires on this processor.
+    pub(super) yields: bool,
+    /// Two looks at the clock further apart than this: it stood still.
+    pub(super) gap: Duration,
+}
+
+impl Drive<'_> {
+    /// Does all of a duty.
+    ///
+    /// # Errors
+    /// [`Stop::Interrupted`].
+    pub(super) fn run<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Duty) -> Result<(), Stop> {
+        let mut reset = self.reset;
+        let mut now = self.clock.now();
+        // It was to begin by now.
+        let late = duty.senders.iter().flatten().map(Sender::next_due).min();
+        duty.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
+        // Nothing to send: a while for what is asked and answered.
+        let until = now + self.patience;
+        let nothing = duty.senders.is_empty();
+        while if nothing { now < until } else { !duty.is_done(now) } {
+            self.tick(now, tester, duty)?;
+            if let Some((raised, _)) = reset.filter(|(_, at)| now >= *at) {
+                raised.store(true, Ordering::Relaxed);
+                reset = None;
+            }
+            now = self.look(now, duty);
+        }
+        // What is still under way.
+        let (sent, mut last, end) = (duty.sent(), now, now);
+        while duty.received() < sent
+            && now.since(last) < self.quiet
+            && now.since(end) < 10 * self.quiet
+        {
+            if self.tick(now, tester, duty)? > 0 {
+                last = now;
+            }
+            now = self.look(now, duty);
+        }
+        Ok(())
+    }
+
+    /// The time; if it is long since the last, that is noted.
+    #[inline]
+    fn look(&self, last: Moment, duty: &mut Duty) -> Moment {
+        if self.yields {
+            std::thread::yield_now();
+        }
+        let now = self.clock.now();
+        let since = now.since(last);
+        if since > self.gap {
+            duty.stood_still += since;
+        }
+        now
+    }
+
+    #[inline]
+    fn tick<P: Port>(
+        &self,
+        now: Moment,
+        tester: &mut Tester<P>,
+        duty: &mut Duty,
+    ) -> Result<usize, Stop> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        if duty.talk.is_some() {
+            return Ok(tester.tick(now, duty));
+        }
+        let received = tester.receive(now, duty);
+        // What is received takes a while: a frame is as old as it is when it goes out.
+        tester.send(if received > 0 { self.clock.now() } else { now }, duty);
+        Ok(received)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::plan::{self, Allowed};
+    use crate::suite::tester::stream;
+    use measure::Pace;
+    use measure::schedule::{Load, Schedule};
+    use port::{Batch, Pool, PortCounters, Slab};
+    use std::sync::Arc;
+    use wire::{FrameLen, PacketRate};
+
+    /// A wire whose other end presses ctrl-C after so many frames, and counts those after it.
+    struct Pressing {
+        sent: u64,
+        at: u64,
+        after: u64,
+        interrupt: Arc<AtomicBool>,
+    }
+
+    impl Port for Pressing {
+        fn receive(&mut self, _: Moment, _: &mut Pool, _: &mut Batch) -> usize {
+            0
+        }
+
+        fn send(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) {
+            if self.interrupt.load(Ordering::Relaxed) {
+                self.after += batch.len() as u64;
+            }
+            self.sent += batch.len() as u64;
+            batch.free_all(pool);
+            if self.sent >= self.at {
+                self.interrupt.store(true, Ordering::Relaxed);
+            }
+        }
+
+        fn counters(&self) -> PortCounters {
+            PortCounters::default()
+        }
+    }
+
+    /// An hour's load is over with the tick that is under way: what other ports had due in it, a
+    /// batch each at most, and nothing else.
+    #[test]
+    fn ctrl_c_ends_the_sending_with_the_tick() {
+        let text = "name = \"x\"\n[device]\n[medium]\nlink = \"10G\"\n[traffic]\n\
+                    frame-sizes = [64]\nflows = \"pair\"\n[[procedure]]\nkind = \"throughput\"\n";
+        let plan = plan::read(text, Allowed::default()).unwrap();
+        let slab = Slab::new(1024).unwrap();
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let wire = || Pressing { sent: 0, at: 5000, after: 0, interrupt: interrupt.clone() };
+        let mut tester = Tester::new(vec![wire(), wire()], &slab, vec![]);
+        let clock = Clock::start();
+        let (start, duration) = (clock.now(), Duration::from_secs(3600));
+        let load = Load::Paced(Pace::of(PacketRate(1e6)).unwrap());
+        let sender = |port: usize| {
+            let stream = stream(&plan, port as u8, port, FrameLen::MIN, None).unwrap();
+            vec![Sender::new(stream, Schedule { load, start, duration })]
+        };
+        let mut duty = Duty::new(start, vec![sender(0), sender(1)]);
+        tester.begin(&mut duty);
+        let drive = Drive {
+            clock,
+            quiet: duration,
+            interrupt: &interrupt,
+            reset: None,
+            patience: Duration::ZERO,
+            yields: false,
+            gap: Duration::from_secs(1),
+        };
+        assert_eq!(drive.run(&mut tester, &mut duty), Err(Stop::Interrupted));
+        let sent: Vec<u64> = tester.wires.iter().map(|wire| wire.sent).collect();
+        let after: u64 = tester.wires.iter().map(|wire| wire.after).sum();
+        assert!(sent.iter().any(|&sent| (5000..5064).contains(&sent)), "{sent:?}");
+        assert!(after <= 64, "{after} frames after ctrl-C");
+        assert_eq!(duty.sent(), sent.iter().sum::<u64>());
+    }
+}

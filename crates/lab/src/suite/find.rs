@@ -1,0 +1,392 @@
+//! Running a procedure, and what it found in figures: each named by its criterion.
+//!
+//! ```text
+//!  Procedure (of a plan) ─► measure::procedure, trial by trial ─► figures, remarks, loss, latencies
+//! ```
+//!
+//! Never knows which device it is, nor where.
+
+use super::plan::{Criterion, Procedure};
+use measure::mlrsearch::MlrSearch;
+use measure::procedure::back_to_back::{self, BackToBack, Bursts};
+use measure::procedure::bridge;
+use measure::procedure::connections::{self, Capacity, Establishment};
+use measure::procedure::frame_loss::{self, FrameLoss};
+use measure::procedure::latency::{self, Latency};
+use measure::procedure::recovery::{self, Recovery};
+use measure::procedure::throughput::{self, Bisection, Throughput};
+use measure::procedure::variation::{self, DelayVariation};
+use measure::procedure::{Run, Stop};
+use measure::result::Limit;
+use measure::search::Bound;
+use measure::suite_result::{Figure, TesterAlone, buckets, limit};
+use std::time::Duration;
+use wire::PacketRate;
+
+/// What a procedure found, before it is a cell.
+#[derive(Default)]
+pub(super) struct Finding {
+    pub(super) figures: Vec<Figure>,
+    pub(super) limited_by: Option<Limit>,
+    pub(super) remarks: Vec<String>,
+    pub(super) points: Vec<frame_loss::LossPoint>,
+    pub(super) histogram: Vec<(u64, u64)>,
+}
+
+impl Finding {
+    pub(super) fn of(figures: impl IntoIterator<Item = Figure>) -> Finding {
+        Finding { figures: figures.into_iter().collect(), ..Finding::default() }
+    }
+
+    pub(super) fn remark(mut self, when: bool, text: impl Into<String>) -> Finding {
+        if when {
+            self.remarks.push(text.into());
+        }
+        self
+    }
+}
+
+/// Runs a procedure. `rate` is the throughput found before, for those that want it.
+pub(super) fn find(
+    run: &mut Run<'_>,
+    procedure: &Procedure,
+    (wire, simulated): (PacketRate, bool),
+    alone: TesterAlone,
+    rate: &mut Option<PacketRate>,
+) -> Result<Finding, Stop> {
+    let mol = PacketRate(alone.rate.min(wire.0));
+    let by_search = |bound| match bound {
+        Bound::Loss | Bound::TrialsSpent => Some(Limit::Device),
+        Bound::Tester => Some(Limit::Tester),
+        Bound::Highest => None,
+    };
+    let no_rate = "no throughput was found that this could be measured at";
+    Ok(match procedure {
+        Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest } => {
+            let bounds = (mol * *lowest, PacketRate((wire.0 * highest).min(mol.0)));
+            let found = throughputs(run, criteria, (*trial, *confirmation), *precision, bounds)?;
+            // The first criterion's is what the other procedures are run at.
+            *rate = found.first().and_then(|first| first.rate);
+            // Simulated wires are the limit there is: no tester is.
+            let alone = if simulated { f64::INFINITY } else { alone.rate };
+            of_throughputs(&found, wire, PacketRate(alone))
+        }
+        Procedure::Latency { duration, after, tagged, repetitions } => {
+            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
+            let plan = Latency {
+                load,
+                duration: *duration,
+                after: *after,
+                tagged: *tagged,
+                repetitions: *repetitions,
+            };
+            let found = latency::latency(run, &plan)?;
+            let long = duration.as_secs_f64();
+            let mut figures = vec![Figure::of("load", Some(load.0), "fps")];
+            if *tagged == 1 {
+                let name = format!("latency[rfc2544 {long}s {repetitions}x]");
+                figures.push(Figure::spread(name, found.tagged, |s| s.mean, "ns"));
+            } else {
+                let name = |what| format!("{what}[rfc8219 {tagged} tagged {long}s {repetitions}x]");
+                figures.push(Figure::spread(name("TL"), found.typical, |s| s.median, "ns"));
+                figures.push(Figure::spread(name("WCL"), found.worst, |s| s.median, "ns"));
+            }
+            if let Some(all) = &found.all {
+                for (name, quantile) in
+                    [("all frames p50", 0.5), ("all frames p99", 0.99), ("all frames p99.9", 0.999)]
+                {
+                    let ns = all.value_at_quantile(quantile).min(all.max()) as f64;
+                    figures.push(Figure::of(name, Some(ns), "ns"));
+                }
+                figures.push(Figure::of("all frames max", Some(all.max() as f64), "ns"));
+            }
+            let histogram = found.all.as_ref().map_or(vec![], buckets);
+            let floor = alone.latency_floor_ns;
+            Finding { histogram, ..Finding::of(figures) }
+                .remark(found.tagged_lost > 0, format!("{} tagged frames lost", found.tagged_lost))
+                .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
+                .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
+                // Of simulated wires the floor is what buckets round.
+                .remark(!simulated && floor > 0, format!("the tester alone sees {floor} ns"))
+        }
+        Procedure::DelayVariation { duration, repetitions } => {
+            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
+            let plan = DelayVariation { load, duration: *duration, repetitions: *repetitions };
+            let found = variation::variation(run, &plan)?;
+            let name = |what| format!("{what}[rfc8219 {}s {repetitions}x]", duration.as_secs_f64());
+            Finding::of([
+                Figure::of("load", Some(load.0), "fps"),
+                Figure::spread(name("PDV"), found.pdv, |s| s.median, "ns"),
+                Figure::spread(name("IPDV min"), found.ipdv_min, |s| s.median, "ns"),
+                Figure::spread(name("IPDV median"), found.ipdv_median, |s| s.median, "ns"),
+                Figure::spread(name("IPDV max"), found.ipdv_max, |s| s.median, "ns"),
+            ])
+            .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
+            .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
+        }
+        Procedure::FrameLoss { step, duration } => {
+            let plan = FrameLoss { highest: wire, step: *step, duration: *duration };
+            let points = frame_loss::frame_loss(run, &plan)?;
+            let free = points.iter().filter(|p| p.lost == 0 && !p.invalid);
+            let free = free.map(|point| point.load_percent).reduce(f64::max);
+            let at_most = points.first().filter(|p| !p.invalid).map(|p| p.loss_percent);
+            let invalid = points.iter().filter(|point| point.invalid).count();
+            let figures = [
+                Figure::of("loss at 100% of the wire", at_most, "%"),
+                Figure::of("highest load without loss", free, "%"),
+            ];
+            Finding { points, ..Finding::of(figures) }.remark(
+                invalid > 0,
+                format!(
+                    "{invalid} of the loads stayed invalid: the tester fell short, or was disturbed"
+                ),
+            )
+        }
+        Procedure::BackToBack { longest, step, verify, repetitions } => {
+            let Some(throughput) = *rate else {
+                return Ok(Finding::default().remark(true, no_rate));
+            };
+            let plan = BackToBack {
+                highest: wire,
+                throughput,
+                longest: *longest,
+                step: *step,
+                verify: *verify,
+                repetitions: *repetitions,
+            };
+            of_bursts(&back_to_back::back_to_back(run, &plan)?, &plan)
+        }
+        Procedure::Recovery { overload, watch, repetitions } => {
+            let Some(throughput) = *rate else {
+                return Ok(Finding::default().remark(true, no_rate));
+            };
+            let plan = Recovery {
+                throughput,
+                highest: mol,
+                overload_for: *overload,
+                watch_for: *watch,
+                repetitions: *repetitions,
+            };
+            let found = recovery::recovery(run, &plan)?;
+            let name =
+                format!("recovery[rfc2544 {}s overload {repetitions}x]", overload.as_secs_f64());
+            let never = "times it had not recovered when watching ended";
+            Finding::of([
+                Figure::spread(name, found.times, |s| s.mean, "ns"),
+                Figure::of("overload", Some(found.load.0), "fps"),
+            ])
+            .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
+            .remark(found.never > 0, format!("{} {never}", found.never))
+            .remark(
+                found.unharmed > 0 && throughput.0 < 0.999 * mol.0,
+                format!(
+                    "{} repetitions lost nothing at 110 % of the throughput: there was nothing to \
+                     recover from",
+                    found.unharmed
+                ),
+            )
+            .remark(
+                throughput.0 >= 0.999 * mol.0,
+                "it cannot be overloaded: the wire, or the tester, carries no more",
+            )
+        }
+        Procedure::Reset { before, watch, repetitions } => {
+            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
+            let found = recovery::reset(run, load, *before, *watch, *repetitions)?;
+            Finding::of([Figure::spread(
+                format!("reset[rfc6201 software {repetitions}x]"),
+                found.times,
+                |s| s.mean,
+                "ns",
+            )])
+            .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
+            .remark(found.never > 0, format!("{} times it did not come back", found.never))
+        }
+        Procedure::Forwarding { duration } => {
+            let found = bridge::forwarding(run, mol, *duration)?;
+            let name =
+                |what: &str| format!("{what}[rfc2889 {}s, all ports]", duration.as_secs_f64());
+            let finding = Finding::of([
+                Figure::of("MOL (this tester's, from each port)", Some(found.mol), "fps"),
+                Figure::of(name("FRMOL"), Some(found.frmol), "fps in all"),
+                Figure::of(name("MFR"), Some(found.mfr), "fps in all"),
+                Figure::of("load at MFR", Some(found.mfr_load), "fps"),
+            ]);
+            finding
+                .remark(found.tester_limited, "the tester fell short in some trials")
+                .remark(found.frmol < 0.95 * found.mfr, "it forwards less the more is offered")
+        }
+        Procedure::Congestion { duration } => {
+            let found = bridge::congestion(run, mol, *duration)?;
+            Finding::of([
+                Figure::of("loss to the free port", Some(found.uncongested_loss_percent), "%"),
+                Figure::of("loss to the congested port", Some(found.congested_loss_percent), "%"),
+            ])
+            .remark(found.head_of_line_blocking, "head-of-line blocking, or overload")
+            .remark(found.back_pressure, "back pressure")
+            .remark(found.invalid, "invalid: the tester fell short")
+        }
+        Procedure::AddressCaching { most, rate } => {
+            let rate = &PacketRate(rate.0.min(mol.0));
+            let found = bridge::address_caching(run, *most, *rate)?;
+            let at_least = found.bound == Bound::Highest;
+            let name = format!("address caching capacity[rfc2889 learned at {}/s]", rate.0);
+            let finding = Finding::of([Figure::of(name, found.value, "addresses")]);
+            Finding { limited_by: by_search(found.bound), ..finding }
+                .remark(at_least, format!("at least: no more than {most} were tried"))
+        }
+        Procedure::AddressLearning { addresses, precision } => {
+            let bounds = (PacketRate(100.0), mol);
+            let found = bridge::address_learning(run, *addresses, bounds, *precision)?;
+            let name = format!("address learning rate[rfc2889 {addresses} addresses]");
+            let finding = Finding::of([Figure::of(name, found.value, "/s")]);
+            Finding { limited_by: by_search(found.bound), ..finding }
+                .remark(found.bound == Bound::Highest, "at least: the tester shows no more")
+        }
+        Procedure::Broadcast { duration, precision } => {
+            let bounds = (mol * 0.001, mol);
+            let found = bridge::broadcast(run, bounds, *precision, *duration)?;
+            let name = format!("broadcast throughput[rfc2889 {}s 0 loss]", duration.as_secs_f64());
+            let finding = Finding::of([Figure::of(name, found.value, "fps")]);
+            Finding { limited_by: by_search(found.bound), ..finding }
+        }
+        Procedure::Establishment { connections, precision, validation } => {
+            let plan = Establishment {
+                connections: *connections,
+                lowest: mol * 0.0001,
+                highest: mol,
+                precision: *precision,
+                validation: *validation,
+            };
+            let found = connections::establishment(run, &plan)?;
+            let name =
+                format!("maximum connection establishment rate[rfc9693 {connections} connections]");
+            let figure = Figure::of(name, found.rate.map(|rate| rate.0), "/s");
+            Finding { limited_by: by_search(found.bound), ..Finding::of([figure]) }
+                .remark(found.bound == Bound::Highest, "at least: the tester offers no more")
+        }
+        Procedure::TearDown { connections, repetitions } => {
+            let found = match connections::tear_down(run, *connections, *repetitions) {
+                // Not the end of the suite: time there does not run while a command does.
+                Err(Stop::Broken(why)) => return Ok(Finding::default().remark(true, why)),
+                found => found?,
+            };
+            let name = format!(
+                "connection tear-down rate[rfc9693 {connections} connections {repetitions}x]"
+            );
+            Finding::of([Figure::spread(name, found, |s| s.median, "/s")])
+        }
+        Procedure::Capacity { first, most, rate, error } => {
+            let rate = PacketRate(rate.0.min(mol.0));
+            let plan = Capacity { first: *first, most: *most, rate, error: *error };
+            let found = connections::capacity(run, &plan)?;
+            let name = format!("connection table capacity[rfc9693 at {}/s]", rate.0);
+            let figure = Figure::of(name, found.connections.map(|n| n as f64), "connections");
+            Finding { limited_by: by_search(found.bound), ..Finding::of([figure]) }.remark(
+                found.bound == Bound::Highest,
+                format!("at least: no more than {most} were tried"),
+            )
+        }
+        Procedure::Tcp(_) => unreachable!("found by suite::tcp"),
+    })
+}
+
+fn throughputs(
+    run: &mut Run<'_>,
+    criteria: &[Criterion],
+    (trial, confirmation): (Duration, Duration),
+    precision: f64,
+    (lowest, highest): (PacketRate, PacketRate),
+) -> Result<Vec<Throughput>, Stop> {
+    let goals = criteria.iter().filter_map(|criterion| match criterion {
+        Criterion::Goal(goal) => Some(goal.clone()),
+        _ => None,
+    });
+    let goals: Vec<_> = goals.collect();
+    let mut by_goal = vec![];
+    if !goals.is_empty() {
+        let warm_up = trial.min(Duration::from_secs(1));
+        let search = MlrSearch { goals, lowest, highest, warm_up, ..MlrSearch::default() };
+        throughput::check(&search).map_err(|bad| Stop::Broken(bad.to_string()))?;
+        by_goal = throughput::goals(run, &search)?;
+    }
+    let mut by_goal = by_goal.into_iter();
+    let mut found = vec![];
+    for criterion in criteria {
+        let search = Bisection { lowest, highest, precision, trial, confirmation, verify: 0 };
+        found.extend(match criterion {
+            Criterion::Bisection => Some(throughput::bisection(run, &search)?),
+            Criterion::Verified(verify) => {
+                Some(throughput::bisection(run, &Bisection { verify: *verify, ..search })?)
+            }
+            Criterion::Goal(_) => by_goal.next(),
+        });
+    }
+    Ok(found)
+}
+
+fn of_throughputs(found: &[Throughput], wire: PacketRate, mol: PacketRate) -> Finding {
+    let mut finding = Finding::default();
+    for one in found {
+        finding.figures.push(Figure::of(&one.metric, one.rate.map(|rate| rate.0), "fps"));
+        let by_tester = one.bound == Bound::Tester;
+        let rate = one.rate.unwrap_or_default();
+        let limited = limit(rate, wire, mol, by_tester);
+        finding.limited_by.get_or_insert(limited);
+        if one.rate.is_none() {
+            finding.remarks.push(format!("{}: no load met it", one.metric));
+        }
+        if one.bound == Bound::TrialsSpent {
+            finding.remarks.push(format!("{}: the search ended before it was close", one.metric));
+        }
+        if one.disturbed {
+            let why = "the search ended early, with what had passed by then: the machine was so \
+                       busy that trials stayed disturbed";
+            finding.remarks.push(format!("{}: {why}", one.metric));
+        } else if by_tester {
+            let why = "higher loads were beyond the tester: trials stayed invalid";
+            finding.remarks.push(format!("{}: {why}", one.metric));
+        } else if limited == Limit::Tester && one.rate.is_some() {
+            let headroom = mol.0 / rate.0;
+            finding.remarks.push(format!(
+                "{}: tester-limited, the tester alone does {headroom:.2} times this",
+                one.metric
+            ));
+        }
+    }
+    finding
+}
+
+fn of_bursts(found: &Bursts, plan: &BackToBack) -> Finding {
+    let name = |what: &str| {
+        format!(
+            "{what}[rfc9004 {}x, step {}, verified {}x]",
+            plan.repetitions, plan.step, plan.verify
+        )
+    };
+    match *found {
+        Bursts::NotApplicable => Finding::of([Figure::of(name("back-to-back"), None, "frames")])
+            .remark(true, "not applicable: the throughput is the wire's rate (RFC 9004 §4)"),
+        Bursts::AtLimit { frames } => {
+            Finding::of([Figure::of(name("back-to-back"), None, "frames")]).remark(
+                true,
+                format!("no result: a burst of {frames} frames, the limit, was forwarded"),
+            )
+        }
+        Bursts::None { tester, disturbed } => {
+            let why = match (tester, disturbed) {
+                (_, true) => "the machine was so busy that trials stayed disturbed",
+                (true, _) => "the tester cannot send bursts at the wire's rate",
+                (false, _) => "no burst was forwarded whole",
+            };
+            Finding::of([Figure::of(name("back-to-back"), None, "frames")])
+                .remark(true, format!("no result: {why}"))
+        }
+        Bursts::Found { frames, implied_buffer_s, corrected_buffer_s, transient } => Finding::of([
+            Figure::spread(name("back-to-back"), Some(frames), |s| s.mean, "frames"),
+            Figure::of("implied buffer time", Some(implied_buffer_s * 1e9), "ns"),
+            Figure::of("corrected buffer time", Some(corrected_buffer_s * 1e9), "ns"),
+        ])
+        .remark(transient > 0, format!("{transient} losses were not there when asked again")),
+    }
+}

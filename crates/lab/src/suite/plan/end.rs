@@ -1,0 +1,145 @@
+//! Who is on the ports: the device, our hosts, and the networks they are in.
+//!
+//! ```text
+//!  host .2, router .10 ── 198.18.1.0/24 ── .1 [ device ] .1 ── 198.19.1.0/24 ── host .2, router .10
+//! ```
+//!
+//! RFC 2544 (C.2.2) sets 198.18.0.0/15 aside for this, and RFC 6815 §5 asks that tests keep to it:
+//! of a device outside, whoever wants other addresses has to say so.
+
+use super::Plan;
+use std::net::Ipv4Addr;
+use wire::Ipv4Prefix;
+
+/// A port's network, and who is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The network.
+    pub network: Ipv4Prefix,
+    /// The device's address.
+    pub device: u32,
+    /// The test host's.
+    pub host: u32,
+    /// The router's behind which other networks are.
+    pub router: u32,
+}
+
+impl End {
+    /// As RFC 2544 has it (C.2.2): the device is .1, the host .2, the router .10.
+    pub fn of(network: Ipv4Prefix) -> End {
+        let address = |n| network.bits() + n;
+        End { network, device: address(1), host: address(2), router: address(10) }
+    }
+}
+
+/// What was said of a port beyond the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Our host, and its network's length.
+    pub host: Option<(Ipv4Addr, u8)>,
+    /// The device's own address.
+    pub device: Option<Ipv4Addr>,
+}
+
+/// The plan's ends where an external device has them: as it was said, as the plan has it elsewhere.
+///
+/// # Errors
+/// Somebody is where he cannot be, or may not be: why, in a sentence.
+pub fn moved(plan: &Plan, said: [Said; 2], any_address: bool) -> Result<[End; 2], String> {
+    let mut ends = plan.ends;
+    for (end, said) in ends.iter_mut().zip(said) {
+        *end = one(*end, said)?;
+        if !any_address && !contains(benchmarks(), end.network) {
+            return Err(format!(
+                "{} is not in 198.18.0.0/15, which is set aside for benchmarks: frames that leave \
+                 this machine could reach somebody (RFC 6815); if they cannot, say \
+                 --allow-any-address",
+                end.network
+            ));
+        }
+    }
+    let [a, b] = ends.map(|end| end.network);
+    if contains(a, b) || contains(b, a) {
+        return Err(format!("{a} and {b} overlap: a router has a network on each port"));
+    }
+    Ok(ends)
+}
+
+fn one(end: End, said: Said) -> Result<End, String> {
+    let mut end = end;
+    if let Some((host, length)) = said.host {
+        if !(8..=28).contains(&length) {
+            return Err(format!("{host}/{length}: a network is a /8 to a /28"));
+        }
+        let network = Ipv4Prefix::new(u32::from(host) & (u32::MAX << (32 - length)), length);
+        end = End { host: u32::from(host), ..End::of(network) };
+    }
+    if let Some(device) = said.device {
+        end.device = u32::from(device);
+    }
+    let End { network, device, host, .. } = end;
+    let inside = |address: u32| network.bits() < address && address < network.last();
+    for (who, address) in [("our host", host), ("the device", device)] {
+        let address = (Ipv4Addr::from(address), inside(address));
+        if let (address, false) = address {
+            return Err(format!("{who}, {address}, is no host of {network}"));
+        }
+    }
+    if device == host {
+        let both = Ipv4Addr::from(host);
+        return Err(format!("our host and the device have the same address, {both}"));
+    }
+    // Nobody else is where the router of other networks is.
+    while [end.device, end.host].contains(&end.router) {
+        end.router += 1;
+    }
+    Ok(end)
+}
+
+/// What RFC 2544 (C.2.2) sets aside for benchmarks: 198.18.0.0/15.
+pub(super) fn benchmarks() -> Ipv4Prefix {
+    Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15)
+}
+
+pub(super) fn contains(all: Ipv4Prefix, one: Ipv4Prefix) -> bool {
+    all.bits() <= one.bits() && one.last() <= all.last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::plan::{Allowed, read};
+
+    fn said(host: &str, device: &str) -> Said {
+        let host = host.split_once('/').map(|(a, n)| (a.parse().unwrap(), n.parse().unwrap()));
+        Said { host, device: device.parse().ok() }
+    }
+
+    #[test]
+    fn where_they_are() {
+        let text = "name = \"x\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\n\
+                    frame-sizes = [64]\nflows = \"pair\"\n[[procedure]]\nkind = \"throughput\"\n";
+        let plan = read(text, Allowed::default()).unwrap();
+        let nothing = Said::default();
+        assert_eq!(moved(&plan, [nothing; 2], false), Ok(plan.ends));
+        let other = moved(&plan, [said("10.1.0.10/16", "10.1.255.254"), nothing], true).unwrap();
+        let [a, b] = other;
+        assert_eq!(a.network.to_string(), "10.1.0.0/16");
+        let shown = [a.device, a.host, a.router].map(|a| Ipv4Addr::from(a).to_string());
+        assert_eq!(shown, ["10.1.255.254", "10.1.0.10", "10.1.0.11"]);
+        assert_eq!(b, plan.ends[1]);
+        for (a, b, any, expected) in [
+            (said("10.1.0.10/16", ""), nothing, false, "10.1.0.0/16 is not in 198.18.0.0/15"),
+            (nothing, said("198.18.1.9/25", ""), false, "198.18.1.0/24 and 198.18.1.0/25 overlap"),
+            (nothing, said("", "198.18.1.1"), false, "the device, 198.18.1.1, is no host of"),
+            (said("", "198.18.1.0"), nothing, false, "the device, 198.18.1.0, is no host of"),
+            (said("", "198.18.1.255"), nothing, false, "is no host of 198.18.1.0/24"),
+            (said("", "198.18.1.2"), nothing, false, "have the same address, 198.18.1.2"),
+            (said("198.18.1.9/29", ""), nothing, false, "a network is a /8 to a /28"),
+            (said("198.18.1.9/0", ""), nothing, true, "a network is a /8 to a /28"),
+        ] {
+            let error = moved(&plan, [a, b], any).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

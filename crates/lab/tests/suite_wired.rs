@@ -1,0 +1,161 @@
+//! Suites behind real interfaces: the kernel that is set up here, and one that the test set up and
+//! that is told nothing.
+//!
+//! Every test makes namespaces of its own; without the right to, each says so and returns (except
+//! with `CI` set). How fast a machine is nobody knows: what is asserted are counts and words.
+
+use lab::bench::commands::ask;
+use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
+use lab::placement::{self, Pair};
+use lab::real::PortSpec;
+use lab::suite::plan::{self, Allowed, Modifier, Plan};
+use lab::suite::{Device, External, Options, fit, run, scaled};
+use measure::{Environment, SuiteResults};
+use port::linux::Namespace;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const PLAN: &str = r#"
+name = "wired"
+[device]
+modifiers = ["none", "25-filters-permit-last", "1-percent-broadcasts"]
+[medium]
+link = "100M"
+[traffic]
+frame-sizes = [64, 512]
+flows = "pair"
+[[procedure]]
+kind = "throughput"
+highest = "20%"
+[[procedure]]
+kind = "latency"
+[[procedure]]
+kind = "reset"
+[quick]
+divide-durations-by = 3000.0
+shortest = "20ms"
+repetitions-at-most = 1
+precision = "50%"
+"#;
+
+fn plan(external: bool) -> Plan {
+    plan::read(PLAN, Allowed { external, any_address: false }).unwrap()
+}
+
+/// Two processors, and the right to make namespaces; none, said.
+fn allowed() -> Option<Pair> {
+    if let Err(unavailable) = Namespace::new() {
+        assert!(std::env::var_os("CI").is_none(), "{unavailable}");
+        eprintln!("skipped: {unavailable}");
+        return None;
+    }
+    let pair = placement::pair();
+    if pair.is_none() {
+        eprintln!("skipped: one processor");
+    }
+    pair
+}
+
+fn measure(device: Device, pair: Pair) -> SuiteResults {
+    let plan = plan(matches!(device, Device::External(_)));
+    let plan = fit(&plan, &device, None).unwrap();
+    let options = Options {
+        device,
+        text: PLAN.to_string(),
+        script: String::new(),
+        quick: true,
+        pair: Some(pair),
+        interrupt: Arc::new(AtomicBool::new(false)),
+        environment: Environment::default(),
+    };
+    let (plan, scaling) = scaled(&plan, &options);
+    run(&plan, scaling, &options, |_| {})
+}
+
+/// What must be so however busy the machine is.
+fn is_sound(results: &SuiteResults, cells: usize) {
+    let why = &results.incomplete_because;
+    assert_eq!((results.complete, why, results.cells.len()), (true, &None, cells));
+    assert_eq!(results.faults(), [""; 0], "{results:?}");
+    let trials = results.cells.iter().flat_map(|cell| &cell.trials);
+    let received: u64 = trials.map(|trial| trial.received).sum();
+    assert!(received > 0, "{results:?}");
+    assert!(results.self_tests.iter().all(|alone| alone.rate > 0.0), "{results:?}");
+    let resets = results.cells.iter().filter(|cell| cell.procedure == "reset");
+    for reset in resets {
+        assert!(reset.remarks[0].contains("by its owner"), "{reset:?}");
+    }
+}
+
+#[test]
+fn the_kernel_is_told_what_the_plan_says() {
+    let Some(pair) = allowed() else { return };
+    let results = measure(Device::Linux, pair);
+    // Two sizes with throughput and latency, one reset, for each of three modifiers.
+    is_sound(&results, 15);
+    assert_eq!(results.device, "linux kernel");
+    let [plain, filters, _] = results.configurations.as_slice() else { panic!("{results:?}") };
+    for expected in ["ip address add 198.18.1.1/24 dev d0", "# 198.19.1.1 is at 02:00:00:00:00:02"]
+    {
+        assert!(plain.script.contains(expected), "{expected} in {}", plain.script);
+    }
+    assert_eq!(filters.script.matches(" drop").count(), 24, "{}", filters.script);
+}
+
+#[test]
+fn whatever_is_between_two_interfaces() {
+    let Some(pair) = allowed() else { return };
+    let rig = Rig::new(Some(pair)).unwrap();
+    ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
+    for (end, address) in DEVICE_ENDS.into_iter().zip(["198.18.1.1/24", "198.19.1.1/24"]) {
+        ask(&rig.device, &format!("ip address add {address} dev {end}")).unwrap();
+    }
+    let mut ends = rig.tester_ends().into_iter().zip(["a=xdp", "b=packet"]);
+    let ports: [PortSpec; 2] = std::array::from_fn(|_| {
+        let ((namespace, end), name) = ends.next().unwrap();
+        format!("{name}:{end}@{}", namespace.path().display()).parse().unwrap()
+    });
+    let external = External { ports: ports.clone(), modifier: Modifier::None };
+    let results = measure(Device::External(Box::new(external)), pair);
+    // Its owner has set up no filters; broadcasts are ours to send.
+    is_sound(&results, 10);
+    let names: Vec<&str> = results.configurations.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["none", "1-percent-broadcasts"]);
+    let at = format!("# 198.18.1.1 is at {}", device_mac(0));
+    assert!(results.configurations[0].script.contains(&at), "{:?}", results.configurations);
+    assert!(results.medium.contains("a=xdp:t0@"), "{}", results.medium);
+    // And what cannot be is refused before a frame is sent.
+    let seen = rig.counters(DEVICE_ENDS[0]);
+    let device = Device::External(Box::new(External { ports, modifier: Modifier::None }));
+    let long = PLAN.replace("512", "1900");
+    let long = plan::read(&long, Allowed::default()).unwrap();
+    let error = fit(&long, &device, None).unwrap_err().to_string();
+    assert!(error.contains("whose MTU is 1500"), "{error}");
+    let bridge = PLAN.replace("\"pair\"", "\"hosts\"").replace(
+        "modifiers = [\"none\", \"25-filters-permit-last\", \"1-percent-broadcasts\"]",
+        "ports = 4",
+    );
+    let bridge = bridge.replace("kind = \"reset\"", "kind = \"forwarding\"");
+    let bridge = plan::read(&bridge, Allowed::default()).unwrap();
+    for device in [device, Device::Linux] {
+        let error = fit(&bridge, &device, None).unwrap_err().to_string();
+        assert!(error.contains("the plan wants 4 ports"), "{error}");
+    }
+    assert_eq!(rig.counters(DEVICE_ENDS[0]), seen);
+}
+
+#[test]
+fn nobody_at_the_other_end_is_said() {
+    let Some(pair) = allowed() else { return };
+    let rig = Rig::new(Some(pair)).unwrap();
+    let mut ends = rig.tester_ends().into_iter().zip(["a=xdp", "b=xdp"]);
+    let ports: [PortSpec; 2] = std::array::from_fn(|_| {
+        let ((namespace, end), name) = ends.next().unwrap();
+        format!("{name}:{end}@{}", namespace.path().display()).parse().unwrap()
+    });
+    let external = External { ports, modifier: Modifier::FiltersLast };
+    let results = measure(Device::External(Box::new(external)), pair);
+    let why = results.incomplete_because.unwrap();
+    assert_eq!(why, "nobody answers ARP for the device's address, 198.18.1.1, on port 1");
+    assert_eq!(results.configurations[0].name, "25-filters-permit-last");
+}

@@ -1,0 +1,140 @@
+//! Suites for other programs: a line for each figure, and one for each load that frames were lost at.
+
+use super::escaped;
+use crate::suite::{figure, whole};
+use measure::SuiteResults;
+use measure::suite_result::Cell;
+use std::fmt::Write;
+
+/// The columns of the CSV.
+const COLUMNS: [&str; 14] = [
+    "configuration",
+    "frame_size_l2_with_fcs",
+    "procedure",
+    "figure",
+    "value",
+    "unit",
+    "l2_mbps",
+    "of_wire_percent",
+    "repetitions",
+    "mean",
+    "min",
+    "max",
+    "stddev",
+    "limited_by",
+];
+
+/// All figures as CSV (RFC 4180), nothing rounded; loss by load as figures of their own.
+pub fn suite_csv(results: &SuiteResults) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Into memory nothing fails.
+    let _ = writer.write_record(COLUMNS);
+    for cell in &results.cells {
+        for (i, one) in cell.figures.iter().enumerate() {
+            let rate = one.value.filter(|_| one.unit == "fps");
+            let optional = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
+            let spread = |of: fn(&measure::procedure::spread::Spread) -> f64| {
+                optional(one.spread.as_ref().map(of))
+            };
+            let limit = cell.limited_by.filter(|_| i == 0);
+            let _ = writer.write_record([
+                cell.configuration.clone(),
+                cell.frame_size.to_string(),
+                cell.procedure.clone(),
+                one.name.clone(),
+                optional(one.value),
+                one.unit.clone(),
+                optional(rate.map(|rate| SuiteResults::l2_mbps(rate, cell.frame_size))),
+                optional(rate.map(|rate| rate / results.wire_rate(cell.frame_size).0 * 100.0)),
+                one.spread.map_or(String::new(), |spread| spread.n.to_string()),
+                spread(|spread| spread.mean),
+                spread(|spread| spread.min),
+                spread(|spread| spread.max),
+                spread(|spread| spread.stddev),
+                limit.map_or(String::new(), |limit| format!("{limit:?}").to_lowercase()),
+            ]);
+        }
+        for point in cell.points.iter().filter(|point| !point.invalid) {
+            let mut record = vec![
+                cell.configuration.clone(),
+                cell.frame_size.to_string(),
+                cell.procedure.clone(),
+                format!("loss at {} fps", point.load),
+                point.loss_percent.to_string(),
+                "%".to_string(),
+                SuiteResults::l2_mbps(point.load, cell.frame_size).to_string(),
+                point.load_percent.to_string(),
+            ];
+            record.resize(COLUMNS.len(), String::new());
+            let _ = writer.write_record(&record);
+        }
+    }
+    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+}
+
+/// A table for each procedure in Markdown, with where and how, and what must not be overlooked.
+pub fn suite_markdown(results: &SuiteResults) -> String {
+    let mut out = format!(
+        "# {}: {}\n\n{}; wire {} Mbit/s (L1); rates are from each of {} sending ports.\n",
+        escaped(&results.name),
+        escaped(&results.device),
+        escaped(&results.medium),
+        whole(results.wire_mbps),
+        results.senders
+    );
+    if let Some(scaling) = &results.scaling {
+        let _ = writeln!(out, "\n**Shortened:** {}.", escaped(scaling));
+    }
+    if !results.complete {
+        let why = results.incomplete_because.as_deref().unwrap_or("it is not known why");
+        let _ = writeln!(out, "\n**Incomplete:** {}.", escaped(why));
+    }
+    for (procedure, title) in crate::suite::PROCEDURES {
+        let of = results.cells.iter().filter(|cell| cell.procedure == procedure);
+        let cells: Vec<&Cell> = of.collect();
+        if cells.is_empty() {
+            continue;
+        }
+        let _ = write!(
+            out,
+            "\n## {title}\n\n| configuration | frame (L2 with FCS) | figure | value | Mbps (L2) | \
+             limited by |\n| --- | ---: | --- | ---: | ---: | --- |\n"
+        );
+        for cell in &cells {
+            for (i, one) in cell.figures.iter().enumerate() {
+                let rate = one.value.filter(|_| one.unit == "fps");
+                let mbps = rate.map(|rate| whole(SuiteResults::l2_mbps(rate, cell.frame_size)));
+                let limit = cell.limited_by.filter(|_| i == 0);
+                let _ = writeln!(
+                    out,
+                    "| {} | {} | {} | {} | {} | {} |",
+                    escaped(&cell.configuration),
+                    cell.frame_size,
+                    escaped(&one.name),
+                    figure(one),
+                    mbps.unwrap_or_default(),
+                    limit.map_or(String::new(), |limit| format!("{limit:?}").to_lowercase()),
+                );
+            }
+        }
+        for cell in &cells {
+            for remark in &cell.remarks {
+                let place = format!("{} {} byte", cell.configuration, cell.frame_size);
+                let _ = writeln!(out, "\n*{}: {}*", escaped(&place), escaped(remark));
+            }
+        }
+    }
+    let environment = &results.environment;
+    let _ = writeln!(
+        out,
+        "\n{}, {}, {} build of {}, {}, seed {}: `{}`",
+        escaped(&environment.cpu),
+        escaped(&environment.kernel),
+        escaped(&environment.build),
+        escaped(&environment.commit),
+        environment.timestamp,
+        environment.seed,
+        environment.command
+    );
+    out
+}
