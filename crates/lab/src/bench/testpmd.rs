@@ -129,9 +129,14 @@ fn start(namespace: &Namespace, words: &str) -> Result<Child, Unavailable> {
         let unavailable = Unavailable::because(format!("start {PROGRAM}"), error);
         if missing { unavailable.remedy(PACKAGE) } else { unavailable }
     };
-    let mut split = words.split_whitespace();
-    let mut command = Command::new(split.next().unwrap_or_default());
-    command.args(split).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|folder| folder.join(PROGRAM).is_file()) {
+        return Err(cannot(io::ErrorKind::NotFound.into()));
+    }
+    // Into a pipe it would say that it is ready when it has said 4 KiB, which it never has.
+    let mut command = Command::new("stdbuf");
+    command.arg("--output=L").args(words.split_whitespace());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = namespace.spawn(command).map_err(cannot)?;
     let (say, said) = mpsc::channel();
     let out = child.stdout.take().map(|out| Box::new(out) as Box<dyn io::Read + Send>);

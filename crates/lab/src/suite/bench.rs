@@ -130,8 +130,10 @@ impl<'a, P: Place> Bench<'a, P> {
         let (mut sent, mut received) = (0, 0);
         for _ in 0..5 {
             let duration = Duration::from_millis(20);
+            // Before the senders are made: what is sent earlier than that is no frame of this trial.
+            let start = self.start();
             let senders = self.senders(PacketRate(2000.0), duration, Duration::ZERO)?;
-            let counts = self.duty(Duty::new(self.start(), senders), None)?.1;
+            let counts = self.duty(Duty::new(start, senders), None)?.1;
             (sent, received) = (counts.sent, counts.received);
             if sent == received {
                 self.frame = frame;
@@ -149,14 +151,14 @@ impl<'a, P: Place> Bench<'a, P> {
     fn introduce(&mut self) -> Result<(), Stop> {
         let ports = self.place.tester().wires.len();
         if let Traffic::Hosts { .. } = self.plan.traffic {
-            let mut senders = vec![];
+            let (start, mut senders) = (self.start(), vec![]);
             for port in 0..ports {
                 let template = template(self.plan, port, (port + 1) % ports, None);
                 let stream = self.plain(port as u8, template, Variation::NONE)?;
                 senders.push(vec![self.sender(stream, PacketRate(1000.0), 3, Duration::ZERO)?]);
             }
             // Twice: the second time everybody is known.
-            self.duty(Duty::new(self.start(), senders), None)?;
+            self.duty(Duty::new(start, senders), None)?;
             return Ok(());
         }
         for _ in 0..20 {
