@@ -29,7 +29,7 @@ fn plan(devices: &[Kind], mode: Mode, name: &str) -> Plan {
         pair: placement::pair(),
         sizes: vec![FrameLen::MIN],
         configurations: ALL.iter().filter(|row| (row.mode, row.name) == (mode, name)).collect(),
-        duration: Duration::from_millis(50),
+        duration: Duration::from_millis(200),
         seed: 1,
         table: None,
         turns: None,
@@ -58,7 +58,7 @@ fn stand_between(kind: &Kind, mode: Mode, name: &str, generator: Option<Generato
 /// a ring may run over now and then.
 fn lossless(stand: &mut Stand) -> Counts {
     let mut seen = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..20 {
         let turn = stand.trial(Some(PacketRate(10_000.0)), Duration::from_millis(300)).unwrap();
         let counts = turn.ran.trial.counts;
         if counts.received == counts.sent && counts.sent >= 2000 {
@@ -166,7 +166,7 @@ fn one_per_cent_lost_is_found_to_the_frame() {
         ask(device, words).unwrap();
     }
     let mut seen = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..20 {
         let before = counted(&stand.rig().device, "ip");
         let turn = stand.trial(Some(PacketRate(10_000.0)), Duration::from_millis(500)).unwrap();
         let lost = counted(&stand.rig().device, "ip") - before;
@@ -191,7 +191,7 @@ fn by_turns() {
     }
     let devices = [Kind::Linux, Kind::Wirespeed];
     let mut plan = Plan { turns: Some(2), ..plan(&devices, Mode::Routing, "conntrack") };
-    plan.duration = Duration::from_millis(30);
+    plan.duration = Duration::from_millis(200);
     let mut begun = Vec::new();
     let results = bench::run(&plan, &Environment::default(), |progress| {
         if let bench::Progress::Begin(device, ..) = progress {
@@ -222,7 +222,7 @@ fn both_generators_and_a_row_says_which() {
     }
     for (generator, name) in [(Generator::Kernel, "kernel, BPF"), (Generator::User, "user space")] {
         let mut plan = plan(&[Kind::Linux], Mode::Routing, "none");
-        (plan.generator, plan.duration) = (Some(generator), Duration::from_millis(20));
+        (plan.generator, plan.duration) = (Some(generator), Duration::from_millis(200));
         let results = bench::run(&plan, &Environment::default(), |_| {}).unwrap();
         let [row] = results.rows.as_slice() else { panic!("{results:?}") };
         for said in [&row.medium.generator, &row.medium.receiver] {

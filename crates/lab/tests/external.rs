@@ -57,7 +57,7 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
         pair: placement::pair(),
         sizes: vec![FrameLen::MIN],
         configurations: ALL.iter().filter(|row| is_asked(row.mode, row.name)).collect(),
-        duration: Duration::from_millis(50),
+        duration: Duration::from_millis(200),
         seed: 1,
         table: None,
         turns: None,

@@ -192,7 +192,7 @@ impl Place for Real {
     }
 
     fn discards(&self) -> String {
-        format!("{:?}", self.router.discards())
+        crate::tester::discarded(&self.router)
     }
 
     fn stolen(&self) -> Duration {

@@ -317,6 +317,6 @@ impl Place for Simulated {
     }
 
     fn discards(&self) -> String {
-        format!("{:?}", self.router.discards())
+        crate::tester::discarded(&self.router)
     }
 }

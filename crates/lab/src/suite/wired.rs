@@ -298,6 +298,7 @@ impl Place for Wired {
         }
         witness
     }
+
     fn discards(&self) -> String {
         match &self.device.rig {
             Some(rig) => linux::dropped(rig),
