@@ -207,14 +207,27 @@ impl<'a, P: Place> Bench<'a, P> {
         let (duty, counts) = self.duty(Duty::new(start, senders), None)?;
         let took = duration.max(duty.last_sent().since(start));
         let each = counts.received as f64 / self.plan.traffic.senders() as f64;
-        let floor = duty.receivers[0].latency().min();
+        let rate = each / took.as_secs_f64();
+        let floor = match self.place.is_simulated() {
+            true => duty.receivers[0].latency().min(),
+            false => self.floor(PacketRate((rate / 100.0).max(100.0)), duration)?,
+        };
         let wires = self.place.wire_time(self.frame).as_nanos() as u64;
         Ok(TesterAlone {
             frame_size: self.frame.l2(),
-            rate: each / took.as_secs_f64(),
+            rate,
             latency_floor_ns: floor.saturating_sub(wires),
             lossy: counts.received != counts.sent,
         })
+    }
+
+    /// The shortest way of a frame from the tester to itself, in nanoseconds: at a load so low that
+    /// none waits until those of its batch are made.
+    fn floor(&mut self, load: PacketRate, duration: Duration) -> Result<u64, Stop> {
+        let start = self.start();
+        let senders = self.senders(load, duration, Duration::ZERO)?;
+        let (duty, _) = self.duty(Duty::new(start, senders), None)?;
+        Ok(duty.receivers[0].latency().min())
     }
 
     /// When a trial that is made now begins.

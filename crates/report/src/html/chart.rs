@@ -37,7 +37,7 @@ pub(super) struct Series {
 }
 
 const WIDTH: f64 = 860.0;
-const LEFT: f64 = 78.0;
+const LEFT: f64 = 90.0;
 /// Of the drawing; behind it stand the lines' names.
 const RIGHT: f64 = 610.0;
 const TOP: f64 = 46.0;

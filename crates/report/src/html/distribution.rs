@@ -21,7 +21,7 @@ pub(super) struct Strip<'a> {
 }
 
 const WIDTH: f64 = 860.0;
-const LEFT: f64 = 78.0;
+const LEFT: f64 = 90.0;
 const RIGHT: f64 = 610.0;
 const TOP: f64 = 46.0;
 /// A strip and the room above it.
