@@ -234,7 +234,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: 1.5rem; }
 th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
-thead tr:last-child th { text-align: right; } th { color: var(--soft); font-weight: 500; }
+thead tr + tr th:nth-child(n) { text-align: right; } th { color: var(--soft); font-weight: 500; }
 .note { color: var(--soft); font-size: .85rem; margin: .4rem 0; }
 .notice { border-left: 3px solid var(--c1); padding: .3rem .8rem; margin: .6rem 0; font-size: .9rem; }
 .chart { display: block; width: 100%; height: auto; margin: 1.5rem 0; font: 13px system-ui, sans-serif; }
