@@ -344,17 +344,7 @@ impl<P: Port> Port for Answering<P> {
     }
 
     fn counters(&self) -> PortCounters {
-        self.lines.iter().fold(PortCounters::default(), |sum, line| {
-            let line = line.counters();
-            PortCounters {
-                rx_packet: sum.rx_packet + line.rx_packet,
-                rx_byte: sum.rx_byte + line.rx_byte,
-                rx_drop: sum.rx_drop + line.rx_drop,
-                tx_packet: sum.tx_packet + line.tx_packet,
-                tx_byte: sum.tx_byte + line.tx_byte,
-                tx_drop: sum.tx_drop + line.tx_drop,
-            }
-        })
+        self.lines.iter().map(Port::counters).sum()
     }
 }
 
