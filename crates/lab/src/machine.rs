@@ -91,6 +91,14 @@ pub fn put_first() {
     quietly(chrt.args(["--fifo", "--pid", "1", &thread.to_string()]));
 }
 
+/// Puts this thread, and those it starts from now on, behind all others: it has a processor when
+/// nobody else wants it.
+pub fn give_way() {
+    let Some(thread) = own_number() else { return };
+    let mut chrt = Command::new("chrt");
+    quietly(chrt.args(["--idle", "--pid", "0", &thread.to_string()]));
+}
+
 fn own_number() -> Option<u32> {
     let link = fs::read_link("/proc/thread-self").ok()?;
     link.file_name()?.to_str()?.parse().ok()

@@ -82,7 +82,7 @@ fn super_frames_pass_taps() {
         return;
     }
     let text = "name = \"t\"\ndevices = [\"wirespeed\"]\npackets = [1500]\npairs = 1\nstreams = 1\n\
-                duration = \"1s\"\nwarm-up = \"1s\"\noffloads = true\nbackend = \"tap\"\npinned = false\n\
+                duration = \"1s\"\nwarm-up = \"1s\"\noffloads = true\nbackend = \"tap\"\nplacement = \"free\"\n\
                 workers = 1\n";
     let Some(results) = results(text) else { return };
     assert_eq!((results.incomplete_because, results.rows.len()), (None, 1));

@@ -14,6 +14,8 @@
 
 // What is to be measured.
 pub mod plan;
+// On which processors.
+mod place;
 // Processes.
 mod pair;
 // Hosts, wires, devices.
@@ -26,6 +28,9 @@ pub use rig::{Rig, RigError};
 use crate::live::Interrupt;
 use measure::Environment;
 use measure::iperf3::{Arrived, Direction, Pair, Protocol, Results, Row, SCHEMA, Setting, figures};
+use place::Place;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::time::Duration;
 use wire::throughput::tcp::iperf3_with;
@@ -117,6 +122,7 @@ fn measure(
         [] => port::affinity::allowed(),
         cores => cores.to_vec(),
     };
+    let mut places = HashMap::new();
     for &device in &plan.devices {
         for (mtu, packets) in by_mtu(&plan.packets) {
             if device == Device::Wirespeed && mtu > ROUTERS_MTU {
@@ -126,35 +132,72 @@ fn measure(
                 ));
                 continue;
             }
+            let (place, found) = match places.entry(device) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(probe(plan, options, device, &cores)?),
+            };
             let of = |error| Iperf3Error::Rig(device, error);
-            // The last of them, where pairs come last.
-            let router = cores.last().copied();
-            let rig = Rig::new(plan, device, mtu, &options.script, router).map_err(of)?;
+            let rig = Rig::new(plan, device, mtu, &options.script, place).map_err(of)?;
             let mut setup = rig.setup.clone();
-            setup.facts.push(placement(plan, &cores));
+            setup.facts.extend(found.clone());
             results.setups.push(setup);
-            for &protocol in &plan.protocols {
-                for &direction in &plan.directions {
-                    for &packet in &packets {
-                        let setting = Setting {
-                            device: device.name().to_string(),
-                            protocol,
-                            direction,
-                            packet,
-                            timestamps: plan.timestamps,
-                            pairs: plan.pairs,
-                            streams: plan.streams,
-                            link_mbps: plan.link.map(|rate| rate / 1e6),
-                        };
-                        let row = row(plan, &rig, setting, &cores, &options.interrupt)?;
-                        tell(&row);
-                        results.rows.push(row);
-                    }
-                }
+            for setting in settings(plan, device, &packets) {
+                let row = row(plan, &rig, setting, place, &options.interrupt)?;
+                tell(&row);
+                results.rows.push(row);
             }
         }
     }
     Ok(())
+}
+
+/// The place at which a device is fastest, and how that was found, if there was a choice.
+fn probe(
+    plan: &Plan,
+    options: &Options,
+    device: Device,
+    cores: &[usize],
+) -> Result<(Place, Option<String>), Iperf3Error> {
+    let mut candidates = Place::candidates(plan, device, cores);
+    if let [_] = candidates.as_slice() {
+        return Ok((candidates.remove(0), None));
+    }
+    let probe = plan.probe();
+    let mtu = probe.packets[0].max(1500);
+    let (mut found, mut best, mut most) = (Vec::new(), 0, f64::MIN);
+    for (at, place) in candidates.iter().enumerate() {
+        let of = |error| Iperf3Error::Rig(device, error);
+        let rig = Rig::new(&probe, device, mtu, &options.script, place).map_err(of)?;
+        let setting = settings(&probe, device, &probe.packets).remove(0);
+        let rate = row(&probe, &rig, setting, place, &options.interrupt)?.l3_mbps;
+        found.push(format!("{} {rate:.0}", place.name));
+        if rate > most {
+            (best, most) = (at, rate);
+        }
+    }
+    let place = candidates.swap_remove(best);
+    let found = format!("places, Mbps(L3) in a second: {}: {}", found.join(", "), place.name);
+    Ok((place, Some(found)))
+}
+
+/// What is measured of a device with packets of these lengths, in order.
+fn settings(plan: &Plan, device: Device, packets: &[u32]) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for &protocol in &plan.protocols {
+        for &direction in &plan.directions {
+            settings.extend(packets.iter().map(|&packet| Setting {
+                device: device.name().to_string(),
+                protocol,
+                direction,
+                packet,
+                timestamps: plan.timestamps,
+                pairs: plan.pairs,
+                streams: plan.streams,
+                link_mbps: plan.link.map(|rate| rate / 1e6),
+            }));
+        }
+    }
+    settings
 }
 
 /// The lengths an ordinary interface carries, and each longer one with an MTU of its own.
@@ -164,29 +207,12 @@ fn by_mtu(packets: &[u32]) -> Vec<(u32, Vec<u32>)> {
     ordinary.into_iter().chain(long.into_iter().map(|packet| (packet, vec![packet]))).collect()
 }
 
-/// A process's place among `all`: pairs one after the other, their senders before their receivers.
-fn core(cores: &[usize], pair: usize, is_server: bool) -> usize {
-    cores.get((2 * pair + usize::from(is_server)) % cores.len().max(1)).copied().unwrap_or(0)
-}
-
-fn placement(plan: &Plan, cores: &[usize]) -> String {
-    let both = plan.directions.contains(&Direction::BothWays);
-    let processes = 2 * plan.pairs as usize * if both { 2 } else { 1 };
-    let routed = plan.devices.iter().any(|device| *device != Device::Direct);
-    if !plan.pinned {
-        return format!("{processes} iperf3 processes at most, where the system puts them");
-    }
-    let short = processes + usize::from(routed) > cores.len();
-    let remark = if short { ": they share them, and rates are the machine's as well" } else { "" };
-    format!("{processes} iperf3 processes at most on processors {cores:?}{remark}")
-}
-
 /// Measures one row.
 fn row(
     plan: &Plan,
     rig: &Rig,
     setting: Setting,
-    cores: &[usize],
+    place: &Place,
     interrupt: &Interrupt,
 ) -> Result<Row, Iperf3Error> {
     let failed = |why: String| Iperf3Error::Pair(PairError::Failed(why));
@@ -205,9 +231,8 @@ fn row(
             let n = specs.len();
             let port = PORT + n as u16;
             let words = |text: String| text.split(' ').map(str::to_string).collect::<Vec<_>>();
-            let [sender, receiver] = [false, true].map(|is_server| match plan.pinned {
-                true => format!(" -A {}", core(cores, n, is_server)),
-                false => String::new(),
+            let [sender, receiver] = [false, true].map(|is_server| {
+                place.of_process(n, is_server).map_or(String::new(), |core| format!(" -A {core}"))
             });
             let write = plan.write.filter(|_| setting.protocol == Protocol::Tcp);
             let write = write.unwrap_or(by.length);
@@ -269,14 +294,5 @@ mod tests {
         let got = by_mtu(&[128, 9000, 1500, 4000]);
         assert_eq!(got, [(1500, vec![128, 1500]), (9000, vec![9000]), (4000, vec![4000])]);
         assert_eq!(by_mtu(&[2000]), [(2000, vec![2000])]);
-    }
-
-    #[test]
-    fn each_process_has_its_processor() {
-        let places: Vec<_> = (0..2)
-            .flat_map(|n| [core(&[4, 5, 6, 7], n, false), core(&[4, 5, 6, 7], n, true)])
-            .collect();
-        assert_eq!(places, [4, 5, 6, 7]);
-        assert_eq!([core(&[3], 5, true), core(&[], 1, false)], [3, 0]);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use wire::throughput::tcp::{Headers, iperf3_with};
 
 /// What is between the two nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
     /// A cable: the baseline.
@@ -42,6 +42,20 @@ pub enum Backend {
     Packet,
     /// TAP: the hosts' interfaces are the router's own, without a veth pair between.
     Tap,
+}
+
+/// Who puts processes, and the built-in router's threads, on processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// The plan, as the source has it: pairs one after the other.
+    #[default]
+    Pinned,
+    /// The system, which moves them.
+    Free,
+    /// The bench: each device is first measured for a second at each of a few places, and then where
+    /// that was the fastest.
+    Probed,
 }
 
 /// A plan.
@@ -89,17 +103,17 @@ pub struct Plan {
     /// said, as the source has it, and then such calls are what the sender is busy with.
     #[serde(default)]
     pub write: Option<u32>,
-    /// Whether iperf3's processes are put on processors; the system may move them, if not.
-    #[serde(default = "yes")]
-    pub pinned: bool,
-    /// The processors that processes are put on, in turn; all of this process's if empty.
+    /// Who puts processes on processors.
+    #[serde(default)]
+    pub placement: Placement,
+    /// The processors that processes are put on; all of this process's if empty.
     #[serde(default)]
     pub cores: Vec<usize>,
     /// The built-in router's interfaces.
     #[serde(default)]
     pub backend: Backend,
-    /// Its I/O workers (`wirespeed router --workers`), which the system places; without any, its
-    /// thread is on the last of `cores`.
+    /// Its I/O workers (`wirespeed router --workers`), unless their places are probed; with pinned
+    /// processes the system places them, and without any its thread is on the last of `cores`.
     #[serde(default)]
     pub workers: usize,
     /// What the built-in router does beside routing: a script beside the plan.
@@ -202,6 +216,27 @@ impl Plan {
         plan
     }
 
+    /// For which of its rows places are probed: a second of the first protocol, the first direction
+    /// and the longest packets.
+    #[must_use]
+    pub(super) fn probe(&self) -> Plan {
+        let second = Duration::from_secs(1);
+        let longest = self.packets.iter().copied().filter(|&n| n <= 1500).max();
+        Plan {
+            protocols: self.protocols[..1].to_vec(),
+            directions: self.directions[..1].to_vec(),
+            packets: vec![longest.unwrap_or(self.packets[0])],
+            duration: second,
+            warm_up: second,
+            ..self.clone()
+        }
+    }
+
+    /// Ways that pairs send at a time.
+    pub(super) fn ways(&self) -> usize {
+        if self.directions.contains(&Direction::BothWays) { 2 } else { 1 }
+    }
+
     /// The headers of a protocol's packets.
     pub fn headers(&self, protocol: Protocol) -> Headers {
         let udp = protocol == Protocol::Udp;
@@ -234,6 +269,11 @@ impl Plan {
             within("write", u64::from(bytes), 88, 1 << 20)?; // iperf3's own limit
         }
         within("workers", self.workers as u64, 0, 64)?;
+        if self.placement == Placement::Probed && self.pairs * self.ways() as u32 > 1 {
+            return Err("placement = \"probed\" with more than one pair of processes: places are \
+                        known for a sender and a receiver; \"pinned\" or \"free\" instead"
+                .to_string());
+        }
         if let Some(long) = self.packets.iter().find(|&&n| n > 1500)
             && self.backend == Backend::Tap
         {
@@ -284,7 +324,8 @@ mod tests {
             let plan = read(beside).unwrap();
             let turns =
                 plan.devices.chunks(2).filter(|by| **by == [Device::Linux, Device::Wirespeed]);
-            assert!(turns.count() == 5 && !plan.pinned && plan.rows() == 10);
+            assert!(turns.count() == 5 && plan.rows() == 10);
+            assert_eq!(plan.placement, Placement::Probed);
         }
     }
 
@@ -303,6 +344,8 @@ mod tests {
             ("quick = { duration = \"1.5s\" }", "whole seconds, as 30s"),
             ("quick = { duration = \"0s\" }", "[quick] duration is 0"),
             ("backend = \"dpdk\"", "unknown variant `dpdk`"),
+            ("placement = \"there\"", "unknown variant `there`"),
+            ("placement = \"probed\"\ndirections = [\"both-ways\"]", "more than one pair"),
         ] {
             let error = read(&format!("{SHORT}{line}\n")).unwrap_err();
             assert!(error.contains(expected), "{line}: {error}");

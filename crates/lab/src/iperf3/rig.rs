@@ -13,8 +13,10 @@
 //! The namespaces have no names; nothing is left when this is dropped. Never touches an interface it
 //! did not make.
 
+use super::place::Place;
 use super::plan::{Backend, Device, Plan};
 use crate::linux::netlink::{End, Netlink, Route};
+use crate::machine;
 use crate::real::{self, PortSpec, Running, StartError};
 use crate::underway::Files;
 use measure::iperf3::{Arrived, Setup};
@@ -26,6 +28,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
 use wire::Ipv4Prefix;
 
 /// The hosts' interfaces.
@@ -82,14 +85,14 @@ impl Rig {
     ///
     /// # Errors
     /// [`RigError`]; nothing is left then.
-    pub fn new(
+    pub(super) fn new(
         plan: &Plan,
         device: Device,
         mtu: u32,
         script: &str,
-        router_core: Option<usize>,
+        place: &Place,
     ) -> Result<Rig, RigError> {
-        let mut maker = Maker { commands: Vec::new(), facts: Vec::new() };
+        let mut maker = Maker { commands: Vec::new(), facts: place.facts(plan, device) };
         let hosts = [Namespace::new()?, Namespace::new()?];
         let mut between = None;
         let routed = device != Device::Direct;
@@ -120,7 +123,7 @@ impl Rig {
                 Some(between) => DEVICE_ENDS.map(|end| (between, end)),
             };
             let addresses = [address(0, 1), address(1, 1)];
-            router = Some(maker.router(places, plan, mtu, addresses, script, router_core)?);
+            router = Some(maker.router(places, plan, mtu, addresses, script, place)?);
         }
         for at in 0..2 {
             maker.host(&hosts[at], ENDS[at], addresses[at], plan)?;
@@ -153,6 +156,12 @@ fn arrived(text: &str, interface: &str) -> Arrived {
     let mut numbers = line.unwrap_or("").split_whitespace().map(|word| word.parse().unwrap_or(0));
     let bytes = numbers.next().unwrap_or(0);
     Arrived { frames: numbers.next().unwrap_or(0), bytes }
+}
+
+/// Does something on a thread of its own.
+fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let done = thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Does things and writes them down.
@@ -259,9 +268,8 @@ impl Maker {
         mtu: u32,
         addresses: [Ipv4Addr; 2],
         script: &str,
-        core: Option<usize>,
+        place: &Place,
     ) -> Result<Running, RigError> {
-        let core = core.filter(|_| plan.workers == 0);
         let mut startup = "/ip address\n".to_string();
         for (at, address) in addresses.into_iter().enumerate() {
             startup += &format!("add address={address}/24 interface=ether{}\n", at + 1);
@@ -275,7 +283,6 @@ impl Maker {
         startup += script;
         // What hosts leave to others does not come by AF_XDP.
         let offload = plan.offloads;
-        let workers = plan.workers;
         let start = |backend: real::spec::Backend| {
             let port = |at: usize| PortSpec {
                 name: format!("ether{}", at + 1),
@@ -290,13 +297,22 @@ impl Maker {
             let plan = real::Plan {
                 name: "device".to_string(),
                 ports: vec![port(0), port(1)],
-                workers,
-                cores: core.into_iter().collect(),
+                workers: place.workers,
+                cores: place.router.clone(),
                 startup: startup.clone(),
                 files: Files::none(),
                 kernel_routes: None,
             };
-            real::start(&plan, &Arc::new(crate::node::language(&[])), Arc::new(|_| {}))
+            let begin =
+                || real::start(&plan, &Arc::new(crate::node::language(&[])), Arc::new(|_| {}));
+            // Threads inherit their class from the one that starts them.
+            match place.gives_way {
+                true => apart(|| {
+                    machine::give_way();
+                    begin()
+                }),
+                false => begin(),
+            }
         };
         let running = match plan.backend {
             Backend::Tap => start(real::spec::Backend::Tap),
@@ -315,11 +331,6 @@ impl Maker {
         let lines = startup.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
         self.commands.extend(lines.map(str::to_string));
         self.facts.extend(running.facts().iter().map(|(name, facts)| format!("{name}: {facts}")));
-        let place = core.map_or("whichever processor".to_string(), |n| format!("processor {n}"));
-        self.facts.push(match workers {
-            0 => format!("the router's thread is on {place}"),
-            n => format!("the router's thread and {n} workers are where the system puts them"),
-        });
         Ok(running)
     }
 

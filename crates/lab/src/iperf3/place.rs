@@ -1,0 +1,167 @@
+//! On which processors the processes of a row and the router's threads lie.
+//!
+//! ```text
+//!              processor 0                   processor 1
+//!  free        wherever the system puts them
+//!  together    sender, receiver
+//!  apart       sender                        receiver
+//!  …, beside   sender                        receiver, router
+//!  …, shared   sender, router, worker of     receiver, worker of the
+//!              the sender's interface        receiver's interface
+//!  across      sender, receiver              router
+//!  …, alone    sender                        receiver                      (router on a third)
+//! ```
+//!
+//! Hosts that share processors with the device are slowed down by it, and by how much is decided by
+//! who lies where: two runs of one device differ by a factor of two. A device is compared with another
+//! at the best place that each was found to have.
+//!
+//! A router that shares processors with the hosts it serves gives way to them (`chrt --idle`): it
+//! runs when they wait for it, takes more frames at a time, and interrupts nobody for one of them.
+
+use super::plan::{Device, Placement, Plan};
+
+/// A place for everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What it is called.
+    pub(super) name: &'static str,
+    /// Processors of iperf3's processes, in turn: pairs one after the other, their senders before
+    /// their receivers. None: the system moves them.
+    pub(super) processes: Vec<usize>,
+    /// The built-in router's I/O workers.
+    pub(super) workers: usize,
+    /// Processors of the built-in router's thread and its workers. None: the system moves them.
+    pub(super) router: Vec<usize>,
+    /// Whether the built-in router's threads let all others go first.
+    pub(super) gives_way: bool,
+}
+
+impl Place {
+    /// The places a plan has a device tried at, on these processors: one, unless the plan says that
+    /// it is to be found.
+    pub(super) fn candidates(plan: &Plan, device: Device, cores: &[usize]) -> Vec<Place> {
+        let ours = device == Device::Wirespeed;
+        let free = Place {
+            name: "free",
+            processes: Vec::new(),
+            workers: plan.workers,
+            router: Vec::new(),
+            gives_way: false,
+        };
+        match (plan.placement, cores) {
+            (Placement::Free, _) | (_, []) => vec![free],
+            (Placement::Pinned, [.., last]) => {
+                let router = if plan.workers == 0 { vec![*last] } else { vec![] };
+                vec![Place { name: "pinned", processes: cores.to_vec(), router, ..free }]
+            }
+            (Placement::Probed, [_]) => vec![free],
+            (Placement::Probed, &[a, b, ..]) if !ours => {
+                let at = |name, processes| Place { name, processes, ..free.clone() };
+                vec![at("together", vec![a]), at("apart", vec![a, b]), free]
+            }
+            (Placement::Probed, &[a, b, ref more @ ..]) => {
+                let at = |name, processes, router: Vec<usize>, gives_way| {
+                    let workers = router.len() - 1;
+                    Place { name, processes, workers, router, gives_way }
+                };
+                let mut places = vec![
+                    at("beside", vec![a, b], vec![b], true),
+                    at("shared", vec![a, b], vec![a, a, b], true),
+                    at("across", vec![a], vec![b], false),
+                ];
+                places.extend(more.first().map(|&c| at("alone", vec![a, b], vec![c], false)));
+                places.push(Place { workers: 0, ..free });
+                places
+            }
+        }
+    }
+
+    /// Where a process is to be, if anywhere.
+    pub(super) fn of_process(&self, pair: usize, is_server: bool) -> Option<usize> {
+        let n = self.processes.len().max(1);
+        self.processes.get((2 * pair + usize::from(is_server)) % n).copied()
+    }
+
+    /// What it means for a device, for the result.
+    pub(super) fn facts(&self, plan: &Plan, device: Device) -> Vec<String> {
+        let Place { processes: places, workers, router, .. } = self;
+        let processes = 2 * plan.pairs as usize * plan.ways();
+        let mut facts = vec![match places.as_slice() {
+            [] => format!("{processes} iperf3 processes at most, where the system puts them"),
+            _ => {
+                let routed = usize::from(device != Device::Direct);
+                let short = processes + routed > places.len();
+                let remark = if short {
+                    ": they share them, and rates are the machine's as well"
+                } else {
+                    ""
+                };
+                format!("{processes} iperf3 processes at most on processors {places:?}{remark}")
+            }
+        }];
+        if device == Device::Wirespeed {
+            let threads = match workers {
+                0 => "the router's thread".to_string(),
+                n => format!("the router's thread and {n} workers"),
+            };
+            let at = match router.as_slice() {
+                [] => "where the system puts them".to_string(),
+                router => format!("on processors {router:?}"),
+            };
+            let way =
+                if self.gives_way { ", after everybody else there (chrt --idle)" } else { "" };
+            facts.push(format!("{threads}: {at}{way}"));
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan;
+    use super::*;
+
+    fn places(placement: &str, device: Device, cores: &[usize]) -> Vec<Place> {
+        let text = format!(
+            "name = \"t\"\ndevices = [\"direct\"]\npairs = 1\nduration = \"1s\"\nwarm-up = \"1s\"\n\
+             placement = \"{placement}\"\n"
+        );
+        Place::candidates(&plan::read(&text).unwrap(), device, cores)
+    }
+
+    #[test]
+    fn who_lies_where() {
+        for (placement, device, cores, names) in [
+            ("free", Device::Wirespeed, &[0, 1][..], &["free"][..]),
+            ("pinned", Device::Linux, &[0, 1], &["pinned"]),
+            ("pinned", Device::Linux, &[], &["free"]),
+            ("probed", Device::Linux, &[3], &["free"]),
+            ("probed", Device::Linux, &[0, 1], &["together", "apart", "free"]),
+            ("probed", Device::Wirespeed, &[0, 1], &["beside", "shared", "across", "free"]),
+            (
+                "probed",
+                Device::Wirespeed,
+                &[0, 1, 2, 3],
+                &["beside", "shared", "across", "alone", "free"],
+            ),
+        ] {
+            let found = places(placement, device, cores);
+            assert_eq!(found.iter().map(|place| place.name).collect::<Vec<_>>(), names);
+            for place in found {
+                assert!(place.router.is_empty() || place.router.len() == place.workers + 1);
+                assert!(!place.gives_way || device == Device::Wirespeed, "{place:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_process_has_its_processor() {
+        let [pinned] = places("pinned", Device::Wirespeed, &[4, 5, 6, 7]).try_into().unwrap();
+        let of = |pair| [false, true].map(|is_server| pinned.of_process(pair, is_server));
+        assert_eq!([of(0), of(1)], [[Some(4), Some(5)], [Some(6), Some(7)]]);
+        assert_eq!((of(2), pinned.router.as_slice()), (of(0), &[7][..]));
+        let free = &places("free", Device::Linux, &[4, 5])[0];
+        assert_eq!(free.of_process(1, true), None);
+    }
+}
