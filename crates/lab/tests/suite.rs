@@ -1,7 +1,7 @@
 //! Suites in virtual time: the built-in router between simulated wires, its processor modelled, so
 //! that what must be found is known.
 
-use lab::suite::plan::{self, Allowed, Plan};
+use lab::suite::plan::{self, Allowed, Modifier, Plan};
 use lab::suite::{Device, Options, run, scaled};
 use measure::result::Limit;
 use measure::suite_result::Cell;
@@ -145,6 +145,40 @@ fn the_same_numbers_twice() {
     assert_eq!(a, b);
     assert_eq!(a.patience, None, "nothing disturbs virtual time");
     assert!(figure(cell(&a, "delay-variation", 128), "PDV") >= 0.0);
+}
+
+/// What is asked and told while frames are forwarded (RFC 2544 §11.2, §11.3): our router speaks
+/// neither SNMP nor RIP, and the result says what it did instead.
+#[test]
+fn questions_and_routing_updates() {
+    let procedures = "[[procedure]]\nkind = \"throughput\"\n[[procedure]]\nkind = \"frame-loss\"\n\
+                      [[procedure]]\nkind = \"back-to-back\"\n[[procedure]]\nkind = \"reset\"";
+    let mut plan = plan("frame-sizes = [64]\nflows = \"pair\"", procedures);
+    plan.modifiers = vec![Modifier::Queries, Modifier::Updates];
+    let results = measure(&plan, ROUTER);
+    let names: Vec<&str> = results.configurations.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["management-queries", "routing-updates"]);
+    assert_eq!(results.cells.len(), 8);
+    for cell in &results.cells {
+        // No trial is as long as a second.
+        let n = cell.trials.len();
+        let said = match cell.configuration.as_str() {
+            // It was not there to refuse it while it started, or forgot to.
+            "management-queries" if cell.procedure == "reset" => "management queries (SNMP): 0 of ",
+            "management-queries" => {
+                &format!("management queries (SNMP): 0 of {n} answered, {n} refused (ICMP)")
+            }
+            _ => &format!(
+                "routing updates (RIP): {n} sent, nothing the device sends tells of their networks"
+            ),
+        };
+        assert!(cell.remarks.iter().any(|remark| remark.starts_with(said)), "{said}: {cell:?}");
+    }
+    // One frame more in a tenth of a second.
+    for cell in results.cells.iter().filter(|cell| cell.procedure == "throughput") {
+        let rate = figure(cell, "throughput[rfc2544 0.1s 0 loss]");
+        assert!((99_500.0..=100_700.0).contains(&rate), "{rate}");
+    }
 }
 
 #[test]

@@ -8,12 +8,15 @@ use lab::bench::commands::ask;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
 use lab::placement::{self, Pair};
 use lab::real::PortSpec;
-use lab::suite::plan::{self, Allowed, Modifier, Plan};
+use lab::suite::plan::{self, Allowed, Modifier};
 use lab::suite::{Device, External, Options, fit, run, scaled};
 use measure::{Environment, SuiteResults};
 use port::linux::Namespace;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 const PLAN: &str = r#"
 name = "wired"
@@ -38,10 +41,6 @@ repetitions-at-most = 1
 precision = "50%"
 "#;
 
-fn plan(external: bool) -> Plan {
-    plan::read(PLAN, Allowed { external, any_address: false }).unwrap()
-}
-
 /// Two processors, and the right to make namespaces; none, said.
 fn allowed() -> Option<Pair> {
     if let Err(unavailable) = Namespace::new() {
@@ -56,12 +55,27 @@ fn allowed() -> Option<Pair> {
     pair
 }
 
+/// Whatever is between a rig's outer ends.
+fn external(rig: &Rig, modifier: Modifier) -> External {
+    let mut ends = rig.tester_ends().into_iter().zip(["a=xdp", "b=packet"]);
+    let ports: [PortSpec; 2] = std::array::from_fn(|_| {
+        let ((namespace, end), name) = ends.next().unwrap();
+        format!("{name}:{end}@{}", namespace.path().display()).parse().unwrap()
+    });
+    External { ports, modifier }
+}
+
 fn measure(device: Device, pair: Pair) -> SuiteResults {
-    let plan = plan(matches!(device, Device::External(_)));
+    measure_as(PLAN, device, pair)
+}
+
+fn measure_as(text: &str, device: Device, pair: Pair) -> SuiteResults {
+    let external = matches!(device, Device::External(_));
+    let plan = plan::read(text, Allowed { external, any_address: false }).unwrap();
     let plan = fit(&plan, &device, None).unwrap();
     let options = Options {
         device,
-        text: PLAN.to_string(),
+        text: text.to_string(),
         script: String::new(),
         quick: true,
         pair: Some(pair),
@@ -110,12 +124,8 @@ fn whatever_is_between_two_interfaces() {
     for (end, address) in DEVICE_ENDS.into_iter().zip(["198.18.1.1/24", "198.19.1.1/24"]) {
         ask(&rig.device, &format!("ip address add {address} dev {end}")).unwrap();
     }
-    let mut ends = rig.tester_ends().into_iter().zip(["a=xdp", "b=packet"]);
-    let ports: [PortSpec; 2] = std::array::from_fn(|_| {
-        let ((namespace, end), name) = ends.next().unwrap();
-        format!("{name}:{end}@{}", namespace.path().display()).parse().unwrap()
-    });
-    let external = External { ports: ports.clone(), modifier: Modifier::None };
+    let external = external(&rig, Modifier::None);
+    let ports = external.ports.clone();
     let results = measure(Device::External(Box::new(external)), pair);
     // Its owner has set up no filters; broadcasts are ours to send.
     is_sound(&results, 10);
@@ -144,16 +154,77 @@ fn whatever_is_between_two_interfaces() {
     assert_eq!(rig.counters(DEVICE_ENDS[0]), seen);
 }
 
+/// A device that speaks SNMP and RIP, a little: it answers every question, and passes every update on
+/// to whoever is at its other port.
+fn speaks(rig: &Rig, stop: &Arc<AtomicBool>) -> [JoinHandle<()>; 2] {
+    let bind = |address: (Ipv4Addr, u16)| {
+        let socket = rig.device.run(|| UdpSocket::bind(address)).unwrap().unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        socket
+    };
+    let (snmp, rip) = (bind((Ipv4Addr::UNSPECIFIED, 161)), bind((Ipv4Addr::UNSPECIFIED, 520)));
+    rip.join_multicast_v4(&Ipv4Addr::new(224, 0, 0, 9), &Ipv4Addr::new(198, 18, 1, 1)).unwrap();
+    let serve = |socket: UdpSocket, answer: fn(&UdpSocket, &mut [u8], SocketAddr)| {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 600];
+            while !stop.load(Ordering::Relaxed) {
+                if let Ok((n, from)) = socket.recv_from(&mut bytes) {
+                    answer(&socket, &mut bytes[..n], from);
+                }
+            }
+        })
+    };
+    [
+        serve(snmp, |socket, question, from| {
+            // Its answer but for the values: the kind of message is another.
+            if let Some(kind) = question.iter().position(|byte| *byte == 0xa0) {
+                question[kind] = 0xa2;
+                let _ = socket.send_to(question, from);
+            }
+        }),
+        serve(rip, |socket, update, _| {
+            let _ = socket.send_to(update, (Ipv4Addr::new(198, 19, 1, 2), 520));
+        }),
+    ]
+}
+
+#[test]
+fn what_a_device_is_asked_and_told() {
+    let Some(pair) = allowed() else { return };
+    let rig = Rig::new(Some(pair)).unwrap();
+    ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
+    for (end, address) in DEVICE_ENDS.into_iter().zip(["198.18.1.1/24", "198.19.1.1/24"]) {
+        ask(&rig.device, &format!("ip address add {address} dev {end}")).unwrap();
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let threads = speaks(&rig, &stop);
+    let text = PLAN
+        .replace(
+            "\"25-filters-permit-last\", \"1-percent-broadcasts\"",
+            "\"management-queries\", \"routing-updates\"",
+        )
+        .replace("[64, 512]", "[64]");
+    let results =
+        measure_as(&text, Device::External(Box::new(external(&rig, Modifier::None))), pair);
+    stop.store(true, Ordering::Relaxed);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    is_sound(&results, 9);
+    // A machine may be so busy that an answer comes too late, but not that none comes in time.
+    let remarks = || results.cells.iter().flat_map(|cell| &cell.remarks);
+    let answered = |remark: &&String| {
+        let words: Vec<&str> = remark.split_whitespace().collect();
+        matches!(words[..], ["management", "queries", "(SNMP):", n, "of", ..] if n != "0")
+    };
+    assert!(remarks().any(|remark| answered(&remark)), "{results:?}");
+    assert!(remarks().any(|remark| remark.contains("of the device's own tell of")), "{results:?}");
+}
+
 #[test]
 fn nobody_at_the_other_end_is_said() {
     let Some(pair) = allowed() else { return };
     let rig = Rig::new(Some(pair)).unwrap();
-    let mut ends = rig.tester_ends().into_iter().zip(["a=xdp", "b=xdp"]);
-    let ports: [PortSpec; 2] = std::array::from_fn(|_| {
-        let ((namespace, end), name) = ends.next().unwrap();
-        format!("{name}:{end}@{}", namespace.path().display()).parse().unwrap()
-    });
-    let external = External { ports, modifier: Modifier::FiltersLast };
+    let external = external(&rig, Modifier::FiltersLast);
     let results = measure(Device::External(Box::new(external)), pair);
     let why = results.incomplete_because.unwrap();
     assert_eq!(why, "nobody answers ARP for the device's address, 198.18.1.1, on port 1");

@@ -41,6 +41,9 @@ pub mod schedule;
 // Sending them then, and how many were.
 pub mod send;
 
+// What a router is asked and told meanwhile.
+pub mod control;
+
 // Which numbers of a sequence have come: in order, late, twice.
 pub mod sequence;
 

@@ -37,6 +37,11 @@ pub mod tcp;
 // The UDP header.
 pub mod udp;
 
+// Asking a device for its values, and its answer.
+pub mod snmp;
+// What routers tell each other of networks.
+pub mod rip;
+
 // What is left to the sender of a frame: its checksum, and cutting it into segments.
 pub mod segment;
 

@@ -8,6 +8,7 @@
 //! The order of a trial is RFC 2544 §23's: the device is introduced and what it learns it learns
 //! before; senders stop, the tester listens on, and only then is anything read.
 
+use super::beside::{Asked, Shares};
 use super::plan::{Modifier, Plan, Traffic};
 use super::tester::{Duty, Tester, mac, stream, template};
 use measure::procedure::{Measurer, Stop, Tag, TrialInput, TrialOutput};
@@ -101,15 +102,18 @@ pub struct Bench<'a, P> {
     /// Where it stands.
     pub place: P,
     pub(super) plan: &'a Plan,
-    modifier: Modifier,
+    pub(super) modifier: Modifier,
     link: BitRate,
     pub(super) frame: FrameLen,
+    /// What the device was asked and told meanwhile.
+    pub(super) asked: Asked,
 }
 
 impl<'a, P: Place> Bench<'a, P> {
     /// A bench in this place, whose wires carry `link`.
     pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
-        Bench { place, plan, modifier, link, frame: FrameLen::MIN }
+        let (frame, asked) = (FrameLen::MIN, Asked::default());
+        Bench { place, plan, modifier, link, frame, asked }
     }
 
     /// The wire's highest rate of the frames of now.
@@ -124,9 +128,7 @@ impl<'a, P: Place> Bench<'a, P> {
     /// [`Stop::Broken`]: they do not.
     pub fn prepare(&mut self, frame: FrameLen) -> Result<(), Stop> {
         // The largest that come through are what TCP is to find out.
-        self.frame = if self.plan.is_all_tcp() { FrameLen::MIN } else { frame };
-        self.place.tester().introduce_again();
-        self.introduce()?;
+        self.meet(if self.plan.is_all_tcp() { FrameLen::MIN } else { frame })?;
         let (mut sent, mut received) = (0, 0);
         for _ in 0..5 {
             let duration = Duration::from_millis(20);
@@ -145,6 +147,13 @@ impl<'a, P: Place> Bench<'a, P> {
              {received} came back; it dropped {}",
             self.place.discards()
         )))
+    }
+
+    /// Goes on to frames of another length, and introduces tester and device to each other.
+    pub(super) fn meet(&mut self, frame: FrameLen) -> Result<(), Stop> {
+        self.frame = frame;
+        self.place.tester().introduce_again();
+        self.introduce()
     }
 
     /// ARP, or a frame of every host.
@@ -231,24 +240,29 @@ impl<'a, P: Place> Bench<'a, P> {
     }
 
     /// When a trial that is made now begins.
-    fn start(&self) -> Moment {
+    pub(super) fn start(&self) -> Moment {
         self.place.now() + self.place.lead()
     }
 
-    fn device_mac(&mut self, port: usize) -> Option<MacAddr> {
+    pub(super) fn device_mac(&mut self, port: usize) -> Option<MacAddr> {
         match self.plan.traffic {
             Traffic::Hosts { .. } => None,
             _ => self.place.tester().device_macs.get(port).copied().flatten(),
         }
     }
 
-    fn plain(&self, id: u8, template: Template, variation: Variation) -> Result<Stream, Stop> {
+    pub(super) fn plain(
+        &self,
+        id: u8,
+        template: Template,
+        variation: Variation,
+    ) -> Result<Stream, Stop> {
         let (frame, seed) = (self.frame, self.plan.seed ^ u64::from(id));
         let plan = StreamPlan { id, template, frame, variation, seed };
         plan.build().map_err(|bad| Stop::Broken(bad.to_string()))
     }
 
-    fn pace(&self, rate: PacketRate) -> Result<Pace, Stop> {
+    pub(super) fn pace(&self, rate: PacketRate) -> Result<Pace, Stop> {
         let pace = if (rate.0 / self.highest().0 - 1.0).abs() < 1e-9 {
             Pace::of_wire(self.link.0 as u64, self.frame)
         } else {
@@ -299,31 +313,6 @@ impl<'a, P: Place> Bench<'a, P> {
         self.streams_at(0, load, duration, later)
     }
 
-    /// One frame in a hundred is a broadcast (RFC 2544 §11.1): the load is shared between the
-    /// test's frames and these, which are not to come back.
-    fn broadcasts(
-        &mut self,
-        load: PacketRate,
-        duration: Duration,
-    ) -> Result<Vec<Vec<Sender>>, Stop> {
-        let mut beside = vec![];
-        for port in 0..self.place.tester().wires.len() {
-            let mut senders = vec![];
-            if self.modifier == Modifier::Broadcasts && port < self.plan.traffic.senders() {
-                let to_all = Template {
-                    dst_mac: MacAddr([0xff; 6]),
-                    dst: self.plan.ends[port.min(1)].network.last(),
-                    ..template(self.plan, port, 1 - port, None)
-                };
-                let stream = self.plain(0xf0 + port as u8, to_all, Variation::NONE)?;
-                let (load, start) = (Load::Paced(self.pace(load * 0.01)?), self.start());
-                senders.push(Sender::new(stream, Schedule { load, start, duration }));
-            }
-            beside.push(senders);
-        }
-        Ok(beside)
-    }
-
     /// Runs a duty and counts.
     pub(super) fn duty(
         &mut self,
@@ -332,7 +321,9 @@ impl<'a, P: Place> Bench<'a, P> {
     ) -> Result<(Duty, Counts), Stop> {
         self.place.tester().begin(&mut duty);
         let full = self.place.found_no_room();
-        self.place.run(&mut duty, reset_at)?;
+        let ran = self.place.run(&mut duty, reset_at);
+        self.note(&duty);
+        ran?;
         let mut counts = duty.counts(self.place.tester());
         counts.tester_rx_drop += self.place.found_no_room().saturating_sub(full);
         Ok((duty, counts))
@@ -360,14 +351,13 @@ impl<'a, P: Place> Bench<'a, P> {
         tag: Option<Tag>,
     ) -> Result<TrialOutput, Stop> {
         let (start, stolen) = (self.start(), self.place.stolen());
-        let beside = self.broadcasts(load, duration)?;
-        let share = if self.modifier == Modifier::Broadcasts { 0.99 } else { 1.0 };
-        let senders = self.senders(load * share, duration, Duration::ZERO)?;
-        let frames = (load.0 * share * duration.as_secs_f64()) as u64;
+        let Shares { rest: load, broadcasts, control } = self.share(load, start, duration)?;
+        let senders = self.senders(load, duration, Duration::ZERO)?;
+        let frames = (load.0 * duration.as_secs_f64()) as u64;
         let tags = tag.map_or(vec![], |tag| tags(tag, frames, duration));
         let watch = Watch::Delays(Box::new(Delays::new(0, tags)));
         let mut duty = Duty::new(start, senders).watched(watch);
-        duty.beside = beside;
+        (duty.beside, duty.control) = (broadcasts, control);
         let (duty, counts) = self.duty(duty, None)?;
         let stolen = self.place.stolen().saturating_sub(stolen);
         let mut output = self.judge(start, duration, &duty, counts, stolen);
@@ -401,7 +391,9 @@ impl<'a, P: Place> Bench<'a, P> {
             let stream = sender.stream().clone();
             *sender = Sender::new(stream, schedule).at_most(frames);
         }
-        let (duty, counts) = self.duty(Duty::new(start, senders), None)?;
+        let mut duty = Duty::new(start, senders);
+        duty.control = self.control(start, duration);
+        let (duty, counts) = self.duty(duty, None)?;
         let stolen = self.place.stolen().saturating_sub(stolen);
         Ok(self.judge(start, duration, &duty, counts, stolen))
     }
@@ -419,7 +411,9 @@ impl<'a, P: Place> Bench<'a, P> {
         for (all, low) in senders.iter_mut().zip(after) {
             all.extend(low);
         }
-        let duty = Duty::new(start, senders).watched(Watch::Losses(Box::new(Losses::from(LOW))));
+        let watch = Watch::Losses(Box::new(Losses::from(LOW)));
+        let mut duty = Duty::new(start, senders).watched(watch);
+        duty.control = self.control(start, high_for + low_for);
         let (duty, counts) = self.duty(duty, None)?;
         let stolen = self.place.stolen().saturating_sub(stolen);
         let mut output = self.judge(start, high_for + low_for, &duty, counts, stolen);
@@ -442,7 +436,9 @@ impl<'a, P: Place> Bench<'a, P> {
         let senders = self.senders(load, before + after, Duration::ZERO)?;
         let reset_at = start + before;
         let watch = Watch::Silence(Silence::ending_after(reset_at));
-        let (duty, counts) = self.duty(Duty::new(start, senders).watched(watch), Some(reset_at))?;
+        let mut duty = Duty::new(start, senders).watched(watch);
+        duty.control = self.control(start, before + after);
+        let (duty, counts) = self.duty(duty, Some(reset_at))?;
         let stolen = self.place.stolen().saturating_sub(stolen);
         let mut output = self.judge(start, before + after, &duty, counts, stolen);
         if let Watch::Silence(silence) = &duty.watch {

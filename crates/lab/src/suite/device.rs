@@ -8,6 +8,11 @@ use wire::{MacAddr, Moment};
 /// What it is called in results.
 pub(super) const DEVICE: &str = "wirespeed router";
 
+/// Its address on a port. (A kernel between veths is given the same ones.)
+pub(super) fn mac(port: usize) -> MacAddr {
+    MacAddr([0x02, 0, 0, 0, 0, port as u8 + 1])
+}
+
 /// A router with `n` ports and this configuration.
 ///
 /// # Errors
@@ -15,7 +20,7 @@ pub(super) const DEVICE: &str = "wirespeed router";
 pub(super) fn router(n: usize, slab: &Slab, script: &str) -> Result<Router, String> {
     let infos = (1..=n).map(|i| PortInfo {
         name: format!("ether{i}"),
-        mac: MacAddr([0x02, 0, 0, 0, 0, i as u8]),
+        mac: mac(i - 1),
         capabilities: Default::default(),
     });
     let mut router = Router::new(infos.collect(), slab);

@@ -58,11 +58,8 @@ impl Drive<'_> {
             now = self.look(now, duty);
         }
         // What is still under way.
-        let (sent, mut last, end) = (duty.sent(), now, now);
-        while duty.received() < sent
-            && now.since(last) < self.quiet
-            && now.since(end) < 10 * self.quiet
-        {
+        let (mut last, end) = (now, now);
+        while !duty.is_back() && now.since(last) < self.quiet && now.since(end) < 10 * self.quiet {
             if self.tick(now, tester, duty)? > 0 {
                 last = now;
             }

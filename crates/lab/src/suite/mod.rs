@@ -9,8 +9,7 @@
 //!                                └ Wired:     interfaces, and whatever is behind them
 //! ```
 //!
-//! Missing: RFC 2544's **SNMP and routing-update modifiers**
-//! (§11.2, §11.3), **hardware and power resets** (§26.6).
+//! Missing: RFC 2544's **hardware and power resets** (§26.6).
 
 // What is measured, of what, by which procedures.
 pub mod plan;
@@ -18,6 +17,8 @@ pub mod plan;
 pub mod tester;
 // From a procedure's trial to frames, and back to counts.
 pub mod bench;
+// What a modifier sends beside the test's frames.
+mod beside;
 // The same of TCP: hosts that open connections.
 pub mod tcp;
 // The built-in router, made and made anew.

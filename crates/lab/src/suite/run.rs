@@ -92,23 +92,30 @@ pub fn cells(plan: &Plan) -> usize {
 
 /// The plan as it is run: made short if that was asked for, and the words for it.
 pub fn scaled(plan: &Plan, options: &Options) -> (Plan, Option<String>) {
-    let (mut plan, said) = made_short(plan, options);
-    if let Device::External(external) = &options.device {
+    scaled_for(plan, &options.device, (options.pair.is_none(), options.quick))
+}
+
+/// The same for a device, in virtual time or not, quick or not.
+pub(super) fn scaled_for(
+    plan: &Plan,
+    device: &Device,
+    how: (bool, bool),
+) -> (Plan, Option<String>) {
+    let (mut plan, said) = made_short(plan, how);
+    if let Device::External(external) = device {
         // What is sent is ours to choose, what it does with it its owner's.
-        let ours = |modifier: &Modifier| {
-            external.modifier == Modifier::None && *modifier == Modifier::Broadcasts
-        };
+        let ours = |modifier: &Modifier| external.modifier == Modifier::None && modifier.is_ours();
         plan.modifiers.retain(ours);
         plan.modifiers.insert(0, external.modifier);
     }
     (plan, said)
 }
 
-fn made_short(plan: &Plan, options: &Options) -> (Plan, Option<String>) {
-    let scaling = match (options.pair, options.quick) {
-        (None, _) => &plan.simulated.scaling,
-        (Some(_), true) => &plan.quick,
-        (Some(_), false) => return (plan.clone(), None),
+fn made_short(plan: &Plan, (simulated, quick): (bool, bool)) -> (Plan, Option<String>) {
+    let scaling = match (simulated, quick) {
+        (true, _) => &plan.simulated.scaling,
+        (false, true) => &plan.quick,
+        (false, false) => return (plan.clone(), None),
     };
     let said = format!(
         "durations divided by {} (none below {:?}), {} repetitions at most, searches to {}%{}: \
@@ -360,10 +367,12 @@ impl Part<'_> {
         };
         self.patience = run.patience;
         let trials = run.journal.iter().map(TrialRecord::of).collect();
-        let (found, stop) = match found {
+        let told = bench.told();
+        let (mut found, stop) = match found {
             Ok(found) => (found, None),
             Err(stop) => (Finding::default().remark(true, format!("{stop}")), Some(stop)),
         };
+        found.remarks.extend(told.describe());
         let cell = Cell {
             configuration: configuration.to_string(),
             frame_size: frame.l2(),

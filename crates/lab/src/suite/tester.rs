@@ -11,6 +11,7 @@
 
 use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
+use measure::control::Control;
 use measure::stream::BadStream;
 use measure::trial::{Counts, since};
 use measure::watch::Watch;
@@ -43,6 +44,8 @@ pub struct Duty {
     pub senders: Vec<Vec<Sender>>,
     /// Of each port, not counted: broadcasts that are not to come back.
     pub beside: Vec<Vec<Sender>>,
+    /// What the device is asked and told meanwhile, and by which port.
+    pub control: Vec<(usize, Control)>,
     /// One for all ports, or one for each.
     pub receivers: Vec<Receiver>,
     /// What is looked at besides.
@@ -60,8 +63,8 @@ impl Duty {
         let receiver = Receiver::new(begin, senders.iter().flatten().map(Sender::stream));
         let beside = senders.iter().map(|_| vec![]).collect();
         let (watch, before, stood_still) = (Watch::Nothing, vec![], Duration::ZERO);
-        let receivers = vec![receiver];
-        Duty { senders, beside, receivers, watch, talk: None, stood_still, before }
+        let (receivers, control) = (vec![receiver], vec![]);
+        Duty { senders, beside, control, receivers, watch, talk: None, stood_still, before }
     }
 
     /// Hosts on the first two of so many ports that speak TCP, and nothing else.
@@ -92,11 +95,22 @@ impl Duty {
             && self.talk.as_ref().is_none_or(|talk| talk.is_done())
     }
 
+    /// Whether everything sent has come back, as far as it is to.
+    pub fn is_back(&self) -> bool {
+        let is_waiting = |(_, control): &(usize, Control)| control.is_waiting();
+        self.received() >= self.sent() && !self.control.iter().any(is_waiting)
+    }
+
     /// When the next frame is due.
     pub fn next_due(&self) -> Moment {
         let all = self.senders.iter().chain(&self.beside).flatten();
         let talk = self.talk.iter().map(|talk| talk.next_due());
-        all.map(Sender::next_due).chain(talk).min().unwrap_or(Moment::from_nanos(u64::MAX))
+        let control = self.control.iter().map(|(_, control)| control.next_due());
+        all.map(Sender::next_due)
+            .chain(talk)
+            .chain(control)
+            .min()
+            .unwrap_or(Moment::from_nanos(u64::MAX))
     }
 
     /// Frames sent so far.
@@ -166,6 +180,10 @@ impl<P: Port> Tester<P> {
         if !self.ends.is_empty() && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE) {
             self.announce(now);
         }
+        // First of their second (RFC 2544 §11.2).
+        for (port, control) in &mut duty.control {
+            control.poll(now, &mut self.pool, &mut self.wires[*port]);
+        }
         for (senders, wire) in duty.senders.iter_mut().zip(&mut self.wires) {
             for sender in senders {
                 sender.poll(now, &mut self.pool, wire);
@@ -193,6 +211,11 @@ impl<P: Port> Tester<P> {
                 if !matches!(duty.watch, Watch::Nothing) {
                     for frame in self.batch.as_slice() {
                         duty.watch.frame(now, self.pool.slab().bytes(frame));
+                    }
+                }
+                for (_, control) in &mut duty.control {
+                    for frame in self.batch.as_slice() {
+                        control.frame(self.pool.slab().bytes(frame));
                     }
                 }
                 let which = if duty.receivers.len() == 1 { 0 } else { port };

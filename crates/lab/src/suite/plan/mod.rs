@@ -79,17 +79,28 @@ pub enum Modifier {
     FiltersMiddle,
     /// One frame in a hundred is a broadcast.
     Broadcasts,
+    /// The device is asked for its counters, once a second (§11.2).
+    Queries,
+    /// And told of networks as by a router beside it, every 30 seconds (§11.3).
+    Updates,
 }
 
 impl Modifier {
     /// All, by name.
-    pub const ALL: [(&'static str, Modifier); 5] = [
+    pub const ALL: [(&'static str, Modifier); 7] = [
         ("none", Modifier::None),
         ("1-filter", Modifier::OneFilter),
         ("25-filters-permit-last", Modifier::FiltersLast),
         ("25-filters-permit-middle", Modifier::FiltersMiddle),
         ("1-percent-broadcasts", Modifier::Broadcasts),
+        ("management-queries", Modifier::Queries),
+        ("routing-updates", Modifier::Updates),
     ];
+
+    /// Whether it is frames that we send, not what the device is told.
+    pub fn is_ours(self) -> bool {
+        matches!(self, Modifier::Broadcasts | Modifier::Queries | Modifier::Updates)
+    }
 
     /// As it stands in plans and results.
     pub fn name(self) -> &'static str {
@@ -115,7 +126,9 @@ impl Modifier {
     /// The filters of the chain forward, in their order.
     pub fn rules(self, ends: [End; 2]) -> Vec<Rule> {
         let (denied, at) = match self {
-            Modifier::None | Modifier::Broadcasts => return vec![],
+            Modifier::None | Modifier::Broadcasts | Modifier::Queries | Modifier::Updates => {
+                return vec![];
+            }
             Modifier::OneFilter => (0, 0),
             Modifier::FiltersLast => (24, 24),
             Modifier::FiltersMiddle => (24, 12),

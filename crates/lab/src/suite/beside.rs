@@ -1,0 +1,119 @@
+//! What a modifier sends beside the test's frames: broadcasts, questions to the device, routing
+//! updates (RFC 2544 §11.1 to §11.3).
+//!
+//! ```text
+//!  load ─┬─ the test's frames ────────────► all are to come back
+//!        ├─ one in a hundred a broadcast ─► none is
+//!        ├─ a question every second ──────► the device's answer
+//!        └─ an update every 30 s, A and B by turns, across trials ─► what the device makes of it
+//! ```
+//!
+//! A load is that of all of them together: a wire has no room for more than it carries. Questions are
+//! those of a host, updates those of a router beside it, both on the first port.
+
+use super::bench::{Bench, Place};
+use super::plan::Modifier;
+use super::tester::{Duty, mac, template};
+use measure::control::{Control, Path, Told};
+use measure::procedure::Stop;
+use measure::schedule::{Load, Schedule};
+use measure::{Sender, Template, Variation};
+use std::time::Duration;
+use wire::{MacAddr, Moment, PacketRate};
+
+/// What was asked and told so far.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// Of the next question.
+    number: i32,
+    /// Updates so far: their state is by turns.
+    updates: u64,
+    told: Told,
+}
+
+/// A load, divided.
+pub(super) struct Shares {
+    /// What is left for the test's frames.
+    pub(super) rest: PacketRate,
+    /// Broadcasts, by port.
+    pub(super) broadcasts: Vec<Vec<Sender>>,
+    /// What the device is asked and told, and by which port.
+    pub(super) control: Vec<(usize, Control)>,
+}
+
+impl<P: Place> Bench<'_, P> {
+    /// Divides a load that begins at `start`.
+    pub(super) fn share(
+        &mut self,
+        load: PacketRate,
+        start: Moment,
+        duration: Duration,
+    ) -> Result<Shares, Stop> {
+        let broadcasts = self.broadcasts(load, duration)?;
+        let control = self.control(start, duration);
+        let n: u64 = control.iter().map(|(_, control)| control.left()).sum();
+        let rest = match self.modifier {
+            Modifier::Broadcasts => load * 0.99,
+            // Of a load so low that there is no room, half.
+            _ => PacketRate((load.0 - n as f64 / duration.as_secs_f64()).max(load.0 / 2.0)),
+        };
+        Ok(Shares { rest, broadcasts, control })
+    }
+
+    /// One frame in a hundred is a broadcast (§11.1): the load is shared between the test's frames
+    /// and these, which are not to come back.
+    fn broadcasts(
+        &mut self,
+        load: PacketRate,
+        duration: Duration,
+    ) -> Result<Vec<Vec<Sender>>, Stop> {
+        let mut beside = vec![];
+        for port in 0..self.place.tester().wires.len() {
+            let mut senders = vec![];
+            if self.modifier == Modifier::Broadcasts && port < self.plan.traffic.senders() {
+                let to_all = Template {
+                    dst_mac: MacAddr([0xff; 6]),
+                    dst: self.plan.ends[port.min(1)].network.last(),
+                    ..template(self.plan, port, 1 - port, None)
+                };
+                let stream = self.plain(0xf0 + port as u8, to_all, Variation::NONE)?;
+                let (load, start) = (Load::Paced(self.pace(load * 0.01)?), self.start());
+                senders.push(Sender::new(stream, Schedule { load, start, duration }));
+            }
+            beside.push(senders);
+        }
+        Ok(beside)
+    }
+
+    /// What the device is asked and told in a trial.
+    pub(super) fn control(&mut self, start: Moment, duration: Duration) -> Vec<(usize, Control)> {
+        let end = self.plan.ends[0];
+        let Some(dst_mac) = self.device_mac(0) else { return vec![] };
+        let path = |src| Path { src_mac: mac(0), dst_mac, src, dst: end.device };
+        let asked = &mut self.asked;
+        let control = match self.modifier {
+            Modifier::Queries => {
+                let queries = Control::queries(&path(end.host), asked.number, start, duration);
+                asked.number = asked.number.wrapping_add(queries.left() as i32);
+                queries
+            }
+            Modifier::Updates => {
+                let updates = Control::updates(&path(end.router), asked.updates, start, duration);
+                asked.updates += updates.left();
+                updates
+            }
+            _ => return vec![],
+        };
+        vec![(0, control)]
+    }
+
+    /// A duty is over.
+    pub(super) fn note(&mut self, duty: &Duty) {
+        duty.control.iter().for_each(|(_, control)| self.asked.told += control.told());
+    }
+
+    /// What became of the questions and updates since this was asked last.
+    pub(super) fn told(&mut self) -> Told {
+        std::mem::take(&mut self.asked.told)
+    }
+}
