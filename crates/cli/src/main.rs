@@ -3,6 +3,7 @@
 //! ```text
 //! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
 //!            ├─► test ──► lab::suite (a plan) ─► report (tables, page, JSON) ─► stdout, files
+//!            │              └ --pcap: its frames ─► a capture file
 //!            ├─► iperf3 ─► lab::iperf3 (a plan) ─► report (tables, JSON) ─► stdout, file
 //!            ├─► lab ───► lab (nodes, links, steps) ─► transcript ─► stdout
 //!            ├─► router ─► lab::real (a node on interfaces), serve ─► until it is ended
@@ -28,6 +29,8 @@ mod console;
 mod external;
 // Why a command ended, and the exit code of it.
 mod failure;
+// `wirespeed test --pcap`.
+mod frames;
 // `wirespeed iperf3`.
 #[cfg(target_os = "linux")]
 mod iperf3;

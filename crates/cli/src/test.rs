@@ -1,6 +1,7 @@
 //! `wirespeed test`: a plan, run.
 
 use crate::failure::Failure;
+use crate::frames::Frames;
 use crate::outside::Outside;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,6 +24,7 @@ Examples:
   wirespeed test plans/mikrotik.toml --json results.json
   wirespeed test plans/rfc2544.toml --device linux --quick
   wirespeed test plans/rfc2544.toml --device external --port a=xdp:eth1 --port b=packet:eth2
+  wirespeed test plans/rfc2544.toml --pcap frames.pcapng --packets 100 --load 50%
 
 Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
 
@@ -54,6 +56,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     outside: Outside,
+
+    #[command(flatten)]
+    frames: Frames,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -71,6 +76,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     outside.place(&mut plan)?;
     plan.seed = arguments.seed.unwrap_or(plan.seed);
+    if arguments.frames.is_asked_for() {
+        return arguments.frames.write(&plan, &device, (arguments.simulated, arguments.quick));
+    }
     let script = match &plan.configuration {
         Some(file) => read(&path.with_file_name(file), "the device's configuration")?,
         None => String::new(),

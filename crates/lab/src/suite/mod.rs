@@ -6,7 +6,8 @@
 //!                             Bench (measure::procedure::Measurer) ◄───┘
 //!                                └ Real:      tester and device on a core each, memory wires
 //!                                └ Simulated: wires with a rate, a processor that takes its time
-//!                                └ Wired:     interfaces, and whatever is behind them
+//!                                ├ Wired:     interfaces, and whatever is behind them
+//!                                └ Quiet:     nobody; the frames are written, not sent
 //! ```
 //!
 //! Missing: RFC 2544's **hardware and power resets** (§26.6).
@@ -33,6 +34,8 @@ pub mod linux;
 pub mod wired;
 // In virtual time.
 pub mod simulated;
+// Frames that are written, not sent.
+pub mod written;
 // Whether a device can be put through a plan.
 pub mod fit;
 // A procedure, run, and what it found.

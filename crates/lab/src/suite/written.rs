@@ -1,0 +1,413 @@
+//! A plan's frames, written and not sent.
+//!
+//! ```text
+//!  Plan ─► Bench: the trials' own code ─► Tester ══ CapturePort ─► whoever takes the frames
+//!                                            ▲          │            (times: the schedule's)
+//!                                            └── ARP ── ● a stand-in for the device
+//! ```
+//!
+//! Hosts, streams, senders and schedules are those of a run, in virtual time: a frame's time is when
+//! it is due, and its bytes are those that a run with the same seed sends at that time. The device is
+//! stood for by somebody who says which MAC address it has, and keeps every frame to himself. So what
+//! depends on a device's answers is not there: TCP, RFC 9693's frames back, answers to its questions.
+//!
+//! Procedures that send the same frames at other loads and for other times are one kind of trial here.
+//! Never opens anything: the caller does.
+
+use super::bench::{Bench, Place};
+use super::device;
+use super::fit::Unfit;
+use super::plan::{End, Modifier, Plan, Procedure, Traffic};
+use super::run::{Device, scaled_for};
+use super::tester::{Duty, Tester};
+use measure::procedure::{Measurer, Stop, TrialInput};
+use port::capture::{CapturePort, Sink};
+use port::record::{Direction, Record};
+use port::{Batch, Pool, Port, PortCounters, Slab};
+use std::cell::RefCell;
+use std::fmt;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+use wire::arp::{ArpMessage, Operation};
+use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate, craft};
+
+/// Takes the frames, in the order of their times: the port that sends it, counted from 0, and it.
+pub type Take<'a> = dyn FnMut(usize, &Record<'_>) -> io::Result<()> + 'a;
+
+/// How much of a plan is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Excerpt {
+    /// As it is in virtual time: other wires, other lengths.
+    pub simulated: bool,
+    /// As it is when it is quick.
+    pub quick: bool,
+    /// Frames from each port, in each trial.
+    pub frames: u64,
+    /// How fast.
+    pub load: Offer,
+}
+
+/// A load from each port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Offer {
+    /// A share of what the wire carries of the trial's frames.
+    Share(f64),
+    /// Frames a second.
+    Rate(PacketRate),
+}
+
+/// A trial that was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The configuration.
+    pub configuration: &'static str,
+    /// The length of its frames.
+    pub frame: FrameLen,
+    /// What kind of trial.
+    pub kind: &'static str,
+    /// Frames a second, from each port that sends.
+    pub load: PacketRate,
+    /// Frames that introduce the hosts, of all ports.
+    pub introduction: u64,
+    /// Frames of the trial, of each port.
+    pub frames: Vec<u64>,
+    /// When the first of them is due, from the beginning of all.
+    pub first: Moment,
+    /// And the last.
+    pub last: Moment,
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Written { configuration, frame, kind, load, introduction, frames, .. } = self;
+        let frames: Vec<String> = frames.iter().map(u64::to_string).collect();
+        let seconds = |at: Moment| {
+            let ns = at.as_nanos();
+            format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+        };
+        write!(
+            f,
+            "{configuration}, {} byte, {kind} at {:.1} frames/s: {} frames (by port), and \
+             {introduction} before; {} s to {} s",
+            frame.l2(),
+            load.0,
+            frames.join(" + "),
+            seconds(self.first),
+            seconds(self.last)
+        )
+    }
+}
+
+/// Why frames could not be written.
+#[derive(Debug)]
+pub enum Unwritten {
+    /// The plan has no such frames.
+    Unfit(Unfit),
+    /// Whoever takes them could not.
+    Io(io::Error),
+}
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unwritten::Unfit(unfit) => unfit.fmt(f),
+            Unwritten::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unwritten {}
+
+/// Hands all frames of an excerpt to `take`, and tells which trials they are of.
+///
+/// # Errors
+/// [`Unwritten`]: the plan has none that do not depend on a device, the load is above the wire, or
+/// `take` failed.
+pub fn write(
+    plan: &Plan,
+    device: &Device,
+    excerpt: &Excerpt,
+    take: &mut Take<'_>,
+) -> Result<Vec<Written>, Unwritten> {
+    let impossible = |why: String| Unwritten::Unfit(Unfit::Impossible(why));
+    let (plan, _) = scaled_for(plan, device, (excerpt.simulated, excerpt.quick));
+    let link = if excerpt.simulated { plan.simulated.link } else { plan.link };
+    let is_tcp = |procedure: &Procedure| matches!(procedure, Procedure::Tcp(_));
+    if plan.procedures.iter().all(is_tcp) {
+        let why = "the plan's procedures speak TCP: what they send depends on what is answered";
+        return Err(impossible(why.to_string()));
+    }
+    let shared = Rc::new(RefCell::new(Shared { take, n: vec![0; plan.ports], span: None }));
+    let mut all = vec![];
+    let mut now = Moment::ZERO;
+    for &modifier in &plan.modifiers {
+        let place = Quiet::new(&plan, &shared, now).map_err(|stop| impossible(stop.to_string()))?;
+        let mut bench = Bench::new(place, &plan, modifier, link);
+        let done = sizes(&mut bench, &plan, link, excerpt, (modifier, &shared));
+        now = bench.place.now;
+        if let Some(error) = bench.place.error() {
+            return Err(Unwritten::Io(error));
+        }
+        all.extend(done?);
+    }
+    Ok(all)
+}
+
+/// All trials of one configuration.
+fn sizes(
+    bench: &mut Bench<'_, Quiet<'_>>,
+    plan: &Plan,
+    link: BitRate,
+    excerpt: &Excerpt,
+    (modifier, shared): (Modifier, &Rc<RefCell<Shared<'_>>>),
+) -> Result<Vec<Written>, Unwritten> {
+    let impossible = |why: String| Unwritten::Unfit(Unfit::Impossible(why));
+    let mut written = vec![];
+    for &frame in &plan.sizes {
+        let highest = link.max_frames(frame);
+        let load = match excerpt.load {
+            Offer::Share(share) => highest * share,
+            Offer::Rate(rate) => rate,
+        };
+        if load.0 > highest.0 {
+            return Err(impossible(format!(
+                "a rate above the wire: {} frames a second, and {link:#} carry {:.1} of {frame} bytes",
+                load.0, highest.0
+            )));
+        }
+        for (kind, input) in trials(plan, frame, load, excerpt.frames) {
+            let broken = |stop: Stop| impossible(stop.to_string());
+            shared.borrow_mut().restart();
+            bench.meet(frame).map_err(broken)?;
+            let introduction = shared.borrow_mut().restart().n.iter().sum();
+            bench.trial(&input).map_err(broken)?;
+            let Counted { n: frames, span } = shared.borrow_mut().restart();
+            let (first, last) = span.unwrap_or_default();
+            let configuration = modifier.name();
+            written.push(Written {
+                configuration,
+                frame,
+                kind,
+                load,
+                introduction,
+                frames,
+                first,
+                last,
+            });
+        }
+    }
+    Ok(written)
+}
+
+/// One trial of each kind that the plan has, of so many frames.
+fn trials(
+    plan: &Plan,
+    frame: FrameLen,
+    load: PacketRate,
+    frames: u64,
+) -> Vec<(&'static str, TrialInput)> {
+    // A schedule has a frame due at its beginning, and none at its end; counts are cut off.
+    let [duration, counted] =
+        [-0.5, 0.25].map(|more| Duration::from_secs_f64((frames as f64 + more) / load.0));
+    let mut all = vec![];
+    for procedure in &plan.procedures {
+        if procedure.is_of_smallest_frames() && plan.sizes.first() != Some(&frame) {
+            continue;
+        }
+        let (rate, validation) = (load, load);
+        let one = match procedure {
+            Procedure::Tcp(_) => continue,
+            Procedure::AddressCaching { .. } | Procedure::AddressLearning { .. } => {
+                ("addresses shown, then sent to", TrialInput::Learn { addresses: frames, rate })
+            }
+            Procedure::Broadcast { .. } => {
+                ("broadcasts", TrialInput::Broadcast { load, duration: counted })
+            }
+            Procedure::Congestion { .. } => {
+                ("congestion", TrialInput::Congestion { load, duration: counted })
+            }
+            Procedure::Establishment { .. }
+            | Procedure::TearDown { .. }
+            | Procedure::Capacity { .. } => {
+                let connections = frames;
+                ("new connections", TrialInput::Establish { connections, rate, validation })
+            }
+            _ => ("steady load", TrialInput::Steady { load, duration, tag: None }),
+        };
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// What all ports have in common.
+struct Shared<'a> {
+    take: &'a mut Take<'a>,
+    n: Vec<u64>,
+    span: Option<(Moment, Moment)>,
+}
+
+struct Counted {
+    n: Vec<u64>,
+    span: Option<(Moment, Moment)>,
+}
+
+impl Shared<'_> {
+    /// What was counted since the last time.
+    fn restart(&mut self) -> Counted {
+        let n = vec![0; self.n.len()];
+        Counted { n: std::mem::replace(&mut self.n, n), span: self.span.take() }
+    }
+}
+
+/// Where a port's frames go.
+struct Tap<'a> {
+    port: usize,
+    shared: Rc<RefCell<Shared<'a>>>,
+}
+
+impl Sink for Tap<'_> {
+    fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
+        if record.direction != Some(Direction::Out) {
+            return Ok(()); // the stand-in's
+        }
+        let shared = &mut *self.shared.borrow_mut();
+        shared.n[self.port] += 1;
+        let at = Moment::from_nanos(record.timestamp_ns);
+        shared.span = Some((shared.span.map_or(at, |(first, _)| first), at));
+        (shared.take)(self.port, record)
+    }
+}
+
+/// Stands for the device on a port: says which MAC address it has, and forwards nothing.
+struct StandIn {
+    mac: MacAddr,
+    address: Option<u32>,
+    answers: Vec<ArpMessage>,
+}
+
+impl Port for StandIn {
+    fn receive(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
+        let before = batch.len();
+        for answer in self.answers.drain(..) {
+            let bytes = craft::arp(answer).build();
+            if let Some(mut frame) = pool.alloc(bytes.len()).filter(|_| batch.room() > 0) {
+                pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
+                batch.push(frame);
+            }
+        }
+        batch.len() - before
+    }
+
+    fn send(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) {
+        for frame in batch.as_slice() {
+            let bytes = pool.slab().bytes(frame);
+            let arp = bytes.get(14..).filter(|_| bytes[12..14] == [0x08, 0x06]);
+            let Some(Ok(arp)) = arp.map(wire::Arp::new) else { continue };
+            let asked = arp.message();
+            if asked.operation == Operation::Request && Some(asked.target_ip) == self.address {
+                self.answers.push(ArpMessage {
+                    operation: Operation::Reply,
+                    sender_mac: self.mac,
+                    sender_ip: asked.target_ip,
+                    target_mac: asked.sender_mac,
+                    target_ip: asked.sender_ip,
+                });
+            }
+        }
+        batch.free_all(pool);
+    }
+
+    fn counters(&self) -> PortCounters {
+        PortCounters::default()
+    }
+}
+
+/// Where nothing comes back, in virtual time.
+struct Quiet<'a> {
+    tester: Tester<CapturePort<StandIn, Tap<'a>>>,
+    now: Moment,
+}
+
+impl<'a> Quiet<'a> {
+    fn new(plan: &Plan, shared: &Rc<RefCell<Shared<'a>>>, now: Moment) -> Result<Quiet<'a>, Stop> {
+        let slab = Slab::new(1 << 10)
+            .map_err(|error| Stop::Broken(format!("no room for frames: {error}")))?;
+        let ends: Vec<End> = match plan.traffic {
+            Traffic::Hosts { .. } => vec![],
+            _ => plan.ends.to_vec(),
+        };
+        let wire = |port: usize| {
+            let address = ends.get(port).map(|end| end.device);
+            let stand_in = StandIn { mac: device::mac(port), address, answers: vec![] };
+            CapturePort::new(stand_in, Tap { port, shared: shared.clone() })
+        };
+        let wires = (0..plan.ports).map(wire).collect();
+        Ok(Quiet { tester: Tester::new(wires, &slab, ends), now })
+    }
+
+    /// Why frames were not taken.
+    fn error(self) -> Option<io::Error> {
+        self.tester.wires.into_iter().find_map(|wire| wire.finish().2)
+    }
+}
+
+impl<'a> Place for Quiet<'a> {
+    type Wire = CapturePort<StandIn, Tap<'a>>;
+
+    fn tester(&mut self) -> &mut Tester<Self::Wire> {
+        &mut self.tester
+    }
+
+    fn now(&self) -> Moment {
+        self.now
+    }
+
+    fn run(&mut self, duty: &mut Duty, _: Option<Moment>) -> Result<(), Stop> {
+        self.tester.tick(self.now, duty);
+        while duty.next_due() < Moment::from_nanos(u64::MAX) {
+            self.now = self.now.max(duty.next_due());
+            self.tester.tick(self.now, duty);
+        }
+        // The stand-in's answers.
+        self.tester.receive(self.now, duty);
+        // RFC 2544 §23: two seconds after what is learned, and after a trial; and on to the next
+        // whole one, so that whoever reads the file finds the trials.
+        let second = 1_000_000_000;
+        self.now = Moment::from_nanos((self.now.as_nanos() / second + 2) * second);
+        Ok(())
+    }
+
+    fn renew(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn forget(&mut self) -> Option<(u64, Duration)> {
+        None
+    }
+
+    fn bypass(&mut self, _: bool) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn is_bypassed(&self) -> bool {
+        false
+    }
+
+    fn wire_time(&self, _: FrameLen) -> Duration {
+        Duration::ZERO
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
+    fn discards(&self) -> String {
+        "nothing: there is no device".to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;
