@@ -128,7 +128,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print!("{}", report::render(&results));
     if let Some(path) = &arguments.json {
         let text = report::write(&results).map_err(|error| Failure::Failed(error.to_string()))?;
-        std::fs::write(path, text).map_err(|error| cannot("write the results to", path, &error))?;
+        std::fs::write(path, text).map_err(|error| {
+            let cannot = cannot("write the results to", path, &error);
+            Failure::Environment(format!("{cannot}; the figures are printed above"))
+        })?;
         eprintln!("results written to {}", path.display());
     }
     Ok(())

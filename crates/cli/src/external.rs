@@ -33,7 +33,7 @@ pub(crate) struct Connected {
 
     /// Allow addresses outside 198.18.0.0/15, the network for tests: what gets lost on the way may
     /// reach somebody (RFC 6815)
-    #[arg(long)]
+    #[arg(long = "allow-any-address", alias = "any-address")]
     any_address: bool,
 
     /// No device: a cable from one port to the other, for what the tester can do by itself
@@ -114,7 +114,7 @@ impl Connected {
         if !net.is_for_tests() && !any_address {
             return Err(usage(
                 "not all addresses are in 198.18.0.0/15, the network for tests (RFC 6815); where \
-                 the device is connected to nothing else: --any-address",
+                 the device is connected to nothing else: --allow-any-address",
             ));
         }
         Ok(Some(External { ports: pair(ports)?, net, patch: *patch }))

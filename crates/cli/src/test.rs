@@ -68,13 +68,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let device = outside.device(arguments.simulated)?;
     let allowed = Allowed { any_address: outside.any_address(), external: outside.is_external() };
     let plan = plan::read(&text, allowed);
-    let plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
+    let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
+    // Whom frames could reach comes before all: no interface is looked at until that is settled.
+    outside.place(&mut plan)?;
     let plan = suite::fit(&plan, &device, outside.link());
     let mut plan = plan.map_err(|unfit| match unfit {
         Unfit::Impossible(why) => Failure::Usage(format!("{}: {why}", path.display())),
         Unfit::Unavailable(unavailable) => Failure::Environment(unavailable.to_string()),
     })?;
-    outside.place(&mut plan)?;
     plan.seed = arguments.seed.unwrap_or(plan.seed);
     if arguments.frames.is_asked_for() {
         return arguments.frames.write(&plan, &device, (arguments.simulated, arguments.quick));

@@ -152,9 +152,7 @@ pub fn read(text: &str) -> Result<Results, ReadError> {
     match value["schema"].as_str() {
         None => Err(ReadError::NoSchema),
         Some(schema) if schema != SCHEMA => Err(ReadError::OtherSchema(schema.to_string())),
-        Some(_) => {
-            serde_json::from_str(text).map_err(|error| ReadError::Malformed(error.to_string()))
-        }
+        Some(schema) => crate::json::parse(schema, text),
     }
 }
 

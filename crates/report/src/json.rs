@@ -56,10 +56,15 @@ pub enum ReadError {
     NotJson(String),
     /// JSON, but without `schema`: no result file.
     NoSchema,
-    /// A result file of another format, or of a version to come.
+    /// A result file of another command's, of another format, or of a version to come.
     OtherSchema(String),
-    /// Of this version, but something is missing or of another type.
-    Malformed(String),
+    /// Of this format, but something is missing or of another type.
+    Malformed {
+        /// The format.
+        schema: String,
+        /// What, and where.
+        error: String,
+    },
 }
 
 impl fmt::Display for ReadError {
@@ -68,20 +73,33 @@ impl fmt::Display for ReadError {
             ReadError::NotJson(error) => write!(f, "not JSON: {error}"),
             ReadError::NoSchema => write!(
                 f,
-                "no result file: it has no \"schema\" (files written by `wirespeed bench --json` \
-                 begin with {{\"schema\": \"{SCHEMA}\""
+                "no result file: it has no \"schema\", which those of `wirespeed bench --json` begin \
+                 with: {SCHEMA:?}"
             ),
             ReadError::OtherSchema(schema) => {
                 let kind = schema.split('/').next().unwrap_or("");
-                let all = [SCHEMA, measure::suite_result::SCHEMA, measure::iperf3::SCHEMA];
-                let ours = all.into_iter().find(|ours| ours.split('/').next() == Some(kind));
-                let ours = ours.unwrap_or(SCHEMA);
+                let all = [
+                    (SCHEMA, OLDER),
+                    (measure::suite_result::SCHEMA, &measure::suite_result::OLDER),
+                    (measure::iperf3::SCHEMA, &[]),
+                ];
+                let ours = all.into_iter().find(|ours| ours.0.split('/').next() == Some(kind));
+                let (ours, older) = ours.unwrap_or((SCHEMA, OLDER));
+                if ours == schema || older.contains(&schema.as_str()) {
+                    let command = kind.trim_start_matches("wirespeed-");
+                    return write!(
+                        f,
+                        "results of `wirespeed {command}` ({schema:?}), and other results are wanted here"
+                    );
+                }
                 write!(
                     f,
                     "a result file of the format {schema:?}; this version reads {ours:?} and older ones"
                 )
             }
-            ReadError::Malformed(error) => write!(f, "a damaged {SCHEMA:?} file: {error}"),
+            ReadError::Malformed { schema, error } => {
+                write!(f, "a damaged {schema:?} file: {error}")
+            }
         }
     }
 }
@@ -97,9 +115,17 @@ pub fn read(text: &str) -> Result<Results, ReadError> {
         schema if schema != SCHEMA && !OLDER.contains(&schema.as_str()) => {
             Err(ReadError::OtherSchema(schema))
         }
-        // From the text again: only so does an error know its line and column.
-        _ => serde_json::from_str(text).map_err(|error| ReadError::Malformed(error.to_string())),
+        schema => parse(&schema, text),
     }
+}
+
+/// A file of this format, from the text: only so does an error know its line and column.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(schema: &str, text: &'a str) -> Result<T, ReadError> {
+    let malformed = |error: serde_json::Error| {
+        let (schema, error) = (schema.to_string(), error.to_string());
+        ReadError::Malformed { schema, error }
+    };
+    serde_json::from_str(text).map_err(malformed)
 }
 
 /// The name of a result file's format.
@@ -165,6 +191,10 @@ mod tests {
             (
                 &other,
                 "format \"wirespeed-bench/3\"; this version reads \"wirespeed-bench/2\" and older",
+            ),
+            (
+                "{\"schema\": \"wirespeed-test/1\"}",
+                "results of `wirespeed test` (\"wirespeed-test/1\"), and other results are wanted",
             ),
             (&damaged, "missing field `pps` at line"),
             (&wrong, "unknown variant `flying`, expected `bridging` or `routing` at line"),

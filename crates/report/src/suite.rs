@@ -283,8 +283,7 @@ pub fn read(text: &str) -> Result<SuiteResults, ReadError> {
     if schema != SCHEMA && !OLDER.contains(&schema.as_str()) {
         return Err(ReadError::OtherSchema(schema));
     }
-    let results: SuiteResults =
-        serde_json::from_str(text).map_err(|error| ReadError::Malformed(error.to_string()))?;
+    let results: SuiteResults = crate::json::parse(&schema, text)?;
     Ok(SuiteResults { schema: SCHEMA.to_string(), ..results })
 }
 

@@ -128,6 +128,9 @@ pub fn check(files: &[(String, String)], known: &Known) -> Result<Vec<Finding>, 
             findings.push(Finding { file: file.clone(), line, kind, text });
         };
         let unreadable = |why: String| Unreadable { file: file.clone(), why };
+        if text.trim().is_empty() {
+            return Err(unreadable("there is nothing in it".to_string()));
+        }
         if text.trim_start().starts_with('{') {
             let value: serde_json::Value = serde_json::from_str(text)
                 .map_err(|error| unreadable(format!("not JSON: {error}")))?;

@@ -23,7 +23,7 @@ fn refused() {
     let other = STORED.replacen("wirespeed-test/1", "wirespeed-test/9", 1);
     assert_eq!(read(&other), Err(ReadError::OtherSchema("wirespeed-test/9".to_string())));
     let damaged = STORED.replacen("\"frame_size\"", "\"frame\"", 1);
-    assert!(matches!(read(&damaged), Err(ReadError::Malformed(_))));
+    assert!(matches!(read(&damaged), Err(ReadError::Malformed { .. })));
     let mut results = read(STORED).unwrap();
     results.cells[0].figures[0].value = Some(f64::NAN);
     assert!(write(&results).unwrap_err().contains("is not a number"));

@@ -1,0 +1,266 @@
+//! What goes wrong in a user's hands: full disks, files that are none, addresses of other people, and
+//! ctrl-C. What was measured is never lost, and every refusal is one line.
+
+use port::linux::Namespace;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const PLAN: &str = r#"
+name = "small"
+[device]
+configuration = "device.rsc"
+[medium]
+link = "10G"
+[traffic]
+frame-sizes = [64, 512]
+flows = "pair"
+[[procedure]]
+kind = "throughput"
+[[procedure]]
+kind = "frame-loss"
+"#;
+
+/// A folder with a plan and a device's configuration, gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn with(name: &str, plan: &str) -> Folder {
+        let name = format!("wirespeed-bad-{name}-{}", std::process::id());
+        let folder = Folder(std::env::temp_dir().join(name));
+        std::fs::create_dir_all(&folder.0).unwrap();
+        folder.write("plan.toml", plan);
+        let device = "/ip address add address=198.18.1.1/24 interface=ether1\n\
+                      /ip address add address=198.19.1.1/24 interface=ether2\n";
+        folder.write("device.rsc", device);
+        folder
+    }
+
+    fn write(&self, file: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(file);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn path(&self, file: &str) -> String {
+        self.0.join(file).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+    command.args(arguments);
+    command
+}
+
+/// Runs it, and returns its exit code, what it printed, and its errors.
+fn wirespeed(arguments: &[&str]) -> (Option<i32>, String, String) {
+    told(command(arguments).output().unwrap())
+}
+
+fn told(output: Output) -> (Option<i32>, String, String) {
+    let [out, err] = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into());
+    (output.status.code(), out, err)
+}
+
+/// Two processors, which a tester and a device by the clock take.
+fn are_two() -> bool {
+    let two = lab::placement::pair().is_some();
+    if !two {
+        eprintln!("skipped: one processor");
+    }
+    two
+}
+
+#[test]
+fn figures_survive_a_full_disk() {
+    let folder = Folder::with("full", PLAN);
+    let plan = folder.path("plan.toml");
+    let iperf3 = "name = \"t\"\ndevices = [\"direct\"]\npackets = [1500]\npairs = 1\n\
+                  duration = \"1s\"\nwarm-up = \"1s\"\nlink = \"20M\"\n";
+    let iperf3 = folder.write("iperf3.toml", iperf3);
+    let bench = "bench --cores=1 --duration=1ms --sizes=128 --modes=routing --configurations=none";
+    for (line, figures) in [
+        (format!("test {plan} --virtual --json /dev/full"), "Frame loss rate"),
+        (format!("test {plan} --virtual --html /dev/full"), "Frame loss rate"),
+        (format!("test {plan} --virtual --json /dev/full --html /dev/full"), "Frame loss rate"),
+        (format!("{bench} --json /dev/full"), "none (fast path)"),
+        (format!("iperf3 {iperf3} --json /dev/full"), "1500"),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let has_iperf3 = || Command::new("iperf3").arg("--version").output().is_ok();
+        if words[0] == "iperf3" && (Namespace::new().is_err() || !has_iperf3()) {
+            assert!(std::env::var_os("CI").is_none(), "no iperf3 here, or no namespaces");
+            eprintln!("skipped: no iperf3 here, or no namespaces");
+            continue;
+        }
+        let (code, out, err) = wirespeed(&words);
+        assert_eq!(code, Some(3), "{line}: {err}");
+        assert!(out.contains(figures), "{line}: {out}");
+        for expected in ["/dev/full", "No space left on device", "the figures are printed above"] {
+            assert!(err.contains(expected), "{line}: {expected} in {err}");
+        }
+        let last = err.lines().last().unwrap_or_default();
+        assert_eq!(
+            last.matches("No space left").count(),
+            line.matches("/dev/full").count(),
+            "{err}"
+        );
+    }
+}
+
+/// By the clock and in virtual time: nothing more is sent (`lab::suite`'s tests count that), what
+/// there is is printed and written, and the file is read again.
+#[test]
+fn ctrl_c_ends_it_and_keeps_what_there_is() {
+    // Hours, if nobody stopped it.
+    let long = format!(
+        "{PLAN}\n[virtual]\nlink = \"10G\"\n[virtual.scaling]\ndivide-durations-by = 1.0\n"
+    );
+    let folder = Folder::with("interrupted", &long);
+    let plan = folder.path("plan.toml");
+    for (name, how, code) in [
+        ("virtual", &["--virtual"][..], "INT"),
+        ("real", &[][..], "INT"),
+        ("ended", &["--virtual"][..], "TERM"),
+    ] {
+        if name == "real" && !are_two() {
+            continue;
+        }
+        let [json, html] = ["json", "html"].map(|end| folder.path(&format!("{name}.{end}")));
+        let mut command = command(&["test", &plan, "--json", &json, "--html", &html]);
+        let child = command.args(how).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.unwrap();
+        // It runs when it has seen that the files can be written, and its signals are its own then.
+        while !Path::new(&html).exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        let pid = rustix::process::Pid::from_child(&child);
+        let signal = match code {
+            "INT" => rustix::process::Signal::INT,
+            _ => rustix::process::Signal::TERM,
+        };
+        rustix::process::kill_process(pid, signal).unwrap();
+        let (code, out, err) = told(child.wait_with_output().unwrap());
+        assert_eq!(code, Some(1), "{name}: {out}{err}");
+        assert!(out.contains("INCOMPLETE: interrupted"), "{name}: {out}{err}");
+        assert!(err.ends_with("wirespeed: interrupted: incomplete\n"), "{name}: {err}");
+        let results = report::suite::read(&std::fs::read_to_string(&json).unwrap()).unwrap();
+        let why = results.incomplete_because.as_deref();
+        assert_eq!((results.complete, why), (false, Some("interrupted")), "{name}");
+        assert!(std::fs::read_to_string(&html).unwrap().contains("interrupted"), "{name}");
+        // And the file is read again, by whoever asks.
+        for (again, code, expected) in [
+            (["report", "check", &json], 1, "the run is incomplete: interrupted"),
+            (["report", "table", &json], 0, "INCOMPLETE: interrupted"),
+        ] {
+            let (found, out, err) = wirespeed(&again);
+            assert_eq!((found, out.contains(expected)), (Some(code), true), "{name}: {out}{err}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_no_results() {
+    let folder = Folder::with("files", PLAN);
+    let whole = include_str!("../../report/data/test-1.json");
+    let of_bench = include_str!("../../report/data/bench-2.json");
+    let good = folder.write("good.json", of_bench);
+    let newer = |text: &str, from: &str, to: &str| text.replacen(from, to, 1);
+    let unlike = |text: &str| newer(text, "\"environment\"", "\"surroundings\"");
+    std::fs::create_dir(folder.path("folder.json")).unwrap();
+    for (name, content, expected) in [
+        ("none.json", None, "cannot read"),
+        ("folder.json", None, "cannot read"),
+        ("bytes.json", Some(vec![0xff, 0xfe, 0, 1]), "cannot read"),
+        ("empty.json", Some(vec![]), ""),
+        ("words.json", Some(b"no results yet".to_vec()), ""),
+        ("cut.json", Some(whole[..whole.len() / 2].into()), "not JSON: EOF while parsing"),
+        ("bench-cut.json", Some(of_bench[..of_bench.len() - 9].into()), "not JSON: EOF while"),
+        ("other.json", Some(b"{\"a\": 1}".to_vec()), "no result file: it has no \"schema\""),
+        ("foreign.json", Some(b"{\"schema\": \"x/1\"}".to_vec()), "of the format \"x/1\""),
+        (
+            "new.json",
+            Some(newer(whole, "wirespeed-test/1", "wirespeed-test/3").into()),
+            "of the format \"wirespeed-test/3\"; this version reads \"wirespeed-test/2\" and older",
+        ),
+        (
+            "bench-new.json",
+            Some(newer(of_bench, "wirespeed-bench/2", "wirespeed-bench/9").into()),
+            "of the format \"wirespeed-bench/9\"; this version reads \"wirespeed-bench/2\" and older",
+        ),
+        (
+            "bench-damaged.json",
+            Some(unlike(of_bench).into()),
+            "a damaged \"wirespeed-bench/2\" file",
+        ),
+    ] {
+        let path = content.map_or(folder.path(name), |content| folder.write(name, content));
+        let page = folder.path("page.html");
+        for what in [
+            vec!["check", &path],
+            vec!["check", &good, &path],
+            vec!["table", &path],
+            vec!["table", "--format", "csv", &path],
+            vec!["html", &path, "--output", &page],
+            vec!["compare", "--base", &good, &path],
+            vec!["compare", "--base", &path, &good],
+        ] {
+            let (code, out, err) = wirespeed(&[&["report"], &what[..]].concat());
+            let expected_code = if expected == "cannot read" { 3 } else { 2 };
+            assert_eq!(code, Some(expected_code), "{what:?}: {out}{err}");
+            assert_eq!((out.as_str(), err.lines().count()), ("", 1), "{what:?}: {err}");
+            for part in [expected, path.as_str(), "wirespeed: "] {
+                assert!(err.contains(part), "{what:?}: {part} in {err}");
+            }
+            assert!(!Path::new(&page).exists(), "{what:?}");
+        }
+    }
+    // The right file for the wrong command, and a page that nobody can keep.
+    let suite = folder.write("suite.json", whole);
+    for (what, code, expected) in [
+        (vec!["compare", "--base", &good, &suite], 2, "results of `wirespeed test` (\"wirespeed-"),
+        (vec!["html", &suite, "--output", "/dev/full"], 3, "cannot write /dev/full: No space left"),
+        (vec!["html", &suite, "--output", "/nowhere/a.html"], 3, "cannot write /nowhere/a.html"),
+    ] {
+        let (found, out, err) = wirespeed(&[&["report"], &what[..]].concat());
+        assert_eq!((found, out.as_str()), (Some(code), ""), "{what:?}: {err}");
+        assert!(err.contains(expected) && err.lines().count() == 1, "{what:?}: {err}");
+    }
+}
+
+/// What could reach somebody is refused before any interface is looked at: those that are named here
+/// do not exist, which nobody notices (RFC 6815).
+#[test]
+fn addresses_of_other_people() {
+    let elsewhere = PLAN.replace("flows", "networks = [\"10.0.0.0/24\", \"10.0.1.0/24\"]\nflows");
+    let folder = Folder::with("addresses", PLAN);
+    let (plan, elsewhere) = (folder.path("plan.toml"), folder.write("elsewhere.toml", &elsewhere));
+    let ports = "--device external --port a=xdp:no-such-1 --port b=packet:no-such-2";
+    let why = "198.18.0.0/15";
+    let there = "--address b=192.168.7.9/24 --gateway b=192.168.7.1";
+    for (line, code, expected) in [
+        (format!("test {elsewhere} {ports}"), 2, why),
+        (format!("test {plan} {ports} {there}"), 2, why),
+        (format!("test {plan} {ports} --pcap {}", folder.path("a.pcap")), 3, "no-such-1"),
+        (format!("bench {ports} {there}"), 2, why),
+        // Whoever says so may, and then the interface is what is missing.
+        (format!("test {elsewhere} {ports} --allow-any-address"), 3, "no-such-1"),
+        (format!("test {plan} {ports} {there} --allow-any-address"), 3, "no-such-1"),
+        (format!("test {plan} {ports}"), 3, "no-such-1"),
+        (format!("bench {ports} {there} --allow-any-address"), 3, "no-such-1"),
+    ] {
+        let (found, out, err) = wirespeed(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!((found, out.as_str()), (Some(code), ""), "{line}: {err}");
+        assert!(err.contains(expected) && err.lines().count() == 1, "{line}: {err}");
+        assert_eq!(err.contains("RFC 6815"), code == 2, "{line}: {err}");
+        assert!(code == 3 || !err.contains("no-such"), "{line}: {err}");
+    }
+}
