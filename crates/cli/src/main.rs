@@ -79,7 +79,7 @@ enum Command {
     Console(console::Arguments),
     /// Wire speed, layers, tunnels, capacity, TCP, token buckets, wireless rates
     Calc(calc::Arguments),
-    /// Check results: ours, iperf3's, a vendor's table
+    /// Results and captures: checked, drawn, compared
     Report(report::Arguments),
 }
 

@@ -2,7 +2,11 @@
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use measure::survey::Survey;
+use port::record::{ETHERNET, ReadError, Reader};
 use report::check::{self, Known};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -12,6 +16,7 @@ Examples:
   wirespeed report compare --base monday1.json,monday2.json tuesday1.json tuesday2.json
   wirespeed report check results/run.json
   wirespeed report check iperf3.json --link 1G
+  wirespeed report pcap behind-the-router.pcapng
   wirespeed report check table-2014.csv table-2016.csv --link CCR1072=8x10G")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -52,6 +57,15 @@ enum What {
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
+    /// Counts the test frames of captures: of wirespeed's streams, and of the kernel's pktgen
+    ///
+    /// For each stream, and each time it began anew: received, missing, duplicate and reordered
+    /// frames, and how late they were by the capture's clock. What is none of theirs is foreign.
+    Pcap {
+        /// pcap or pcapng, of Ethernet
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Compares runs cell by cell: medians, spread, and a verdict where there is one
     ///
     /// Four runs of each are the least that can say anything. To compare two devices on one
@@ -79,6 +93,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Check { files, link } => check(files, link),
+        What::Pcap { files } => files.iter().try_for_each(pcap),
         What::Table { file, format } => {
             print!("{}", table(file, *format)?);
             Ok(())
@@ -183,6 +198,35 @@ fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
         0 => Ok(()),
         n => Err(Failure::Failed(format!("{n} numbers cannot be, or cannot be understood"))),
     }
+}
+
+/// Prints what a capture has, up to where it can be read.
+fn pcap(path: &PathBuf) -> Result<(), Failure> {
+    let name = path.display().to_string();
+    let file = File::open(path)
+        .map_err(|error| Failure::Environment(format!("cannot read {name}: {error}")))?;
+    let usage = |error: ReadError| Failure::Usage(format!("{name}: {error}"));
+    let mut reader = Reader::new(BufReader::new(file)).map_err(usage)?;
+    let mut survey = Survey::default();
+    let ended = loop {
+        match reader.read() {
+            Ok(Some(record)) if record.link_type == ETHERNET => {
+                survey.frame(record.timestamp_ns, record.bytes, record.original_len);
+            }
+            Ok(Some(record)) => {
+                let link = record.link_type;
+                let why =
+                    format!("{name}: frames of link type {link}, and only Ethernet's are read");
+                return Err(Failure::Usage(why));
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    print!("{}", report::survey::render(&name, survey));
+    let so_far =
+        |error| Failure::Failed(format!("{name}: {error}; what is before is counted above"));
+    ended.map_err(so_far)
 }
 
 fn link(text: &str) -> Result<(String, f64), String> {

@@ -1,5 +1,8 @@
-//! `wirespeed test --pcap`: a plan's frames in a file, as others read them, and none of them sent.
+//! `wirespeed test --pcap` and `report pcap`: a plan's frames in a file, none of them sent, as others
+//! read them and as we count them again; and those of the kernel's generator.
 
+use port::pcap;
+use port::record::Record;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -127,4 +130,90 @@ fn what_cannot_be_written_is_said() {
     let stderr = text(&out.stderr);
     assert_eq!(out.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("depends on what is answered"), "{stderr}");
+}
+
+/// The lines of the table that `report pcap` prints, each in words; the head is the first.
+fn counted(file: &str, code: i32) -> (Vec<Vec<String>>, String) {
+    let out = wirespeed(&["report", "pcap", file]);
+    let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
+    assert_eq!(out.status.code(), Some(code), "{stdout}{stderr}");
+    let words = |line: &str| line.split_whitespace().map(String::from).collect();
+    (stdout.lines().map(words).collect(), stderr)
+}
+
+#[test]
+fn what_was_written_is_counted_again() {
+    let folder = Folder::with("count", PLAN);
+    let plan = folder.path("plan.toml");
+    for end in ["pcap", "pcapng"] {
+        let file = folder.path(&format!("all.{end}"));
+        let out = wirespeed(&["test", &plan, "--pcap", &file, "--packets", "50"]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        let (lines, _) = counted(&file, 0);
+        // ARP before each of 8 trials, two queries, two updates.
+        let said = text(&out.stdout);
+        let n = said.split("frames of").next().and_then(|all| all.split_whitespace().last());
+        let n: u64 = n.and_then(|n| n.parse().ok()).unwrap();
+        let head = lines[0].join(" ");
+        let expected = format!("{n} frames in ");
+        assert!(head.contains(&expected) && head.ends_with(", 36 of them foreign"), "{head}");
+        let rows = &lines[2..lines.len() - 1];
+        // Streams 0 and 1 in 8 trials, broadcasts as 240 and 241 in two.
+        assert_eq!(rows.len(), 2 * 8 + 2 * 2, "{lines:?}");
+        let mut received = 0;
+        for row in rows {
+            received += row[4].parse::<u64>().unwrap();
+            assert_eq!(row[5..8], ["0", "0", "0"], "nothing lost, doubled, or late: {row:?}");
+            let delays: Vec<&str> = row[8..].iter().map(String::as_str).collect();
+            assert_eq!(delays, ["0", "ns", "0", "ns", "0", "ns", "0", "ns"], "made as it is sent");
+        }
+        assert_eq!(received, n - 36, "{rows:?}");
+    }
+}
+
+/// Numbers from 1, seconds and microseconds since 1970: one lost, one twice, two change places, and a
+/// stranger between them.
+#[test]
+fn the_kernel_s_generator_is_known() {
+    let folder = Folder::with("pktgen", PLAN);
+    let mut writer = pcap::Writer::new(vec![]).unwrap();
+    let second = 1_700_000_000;
+    for (number, micros, late_ns) in [
+        (1u32, 10u32, 700),
+        (2, 20, 800),
+        (4, 40, 900),
+        (3, 30, 11_000),
+        (3, 30, 12_000),
+        (6, 60, 1000),
+    ] {
+        let words = [0xbe9b_e955, number, second, micros];
+        let payload: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        let frame = wire::craft::udp(0x0a00_0001, 9, 0x0a00_0002, 9);
+        let frame = wire::craft::Frame { payload: &payload, ..frame }.build();
+        let at = u64::from(second) * 1_000_000_000 + u64::from(micros) * 1000 + late_ns;
+        writer.write(&Record::ethernet(at, &frame)).unwrap();
+    }
+    writer.write(&Record::ethernet(u64::from(second) * 1_000_000_000, &[0xff; 60])).unwrap();
+    let bytes = writer.finish().unwrap();
+    let file = folder.path("pktgen.pcap");
+    std::fs::write(&file, &bytes).unwrap();
+    let (lines, _) = counted(&file, 0);
+    let expected = ["pktgen", "1", "64", "79,522.9", "5", "1", "1", "1", "(by", "1)"];
+    assert_eq!(lines[2][..10], expected, "{lines:?}");
+    let delays = ["700", "ns", "900", "ns", "11000", "ns", "11000", "ns"];
+    assert_eq!(lines[2][10..], delays, "{lines:?}");
+    assert!(
+        lines[0].join(" ").ends_with("7 frames in 0.000061000 s, 1 of them foreign"),
+        "{lines:?}"
+    );
+
+    // Cut off: what is before is counted. Nothing of a capture: refused.
+    std::fs::write(&file, &bytes[..bytes.len() - 100]).unwrap();
+    let (lines, error) = counted(&file, 1);
+    assert_eq!(lines[2][4], "4", "{lines:?}");
+    assert!(error.contains("the file ends inside") && error.contains("counted above"), "{error}");
+    let (lines, error) = counted(&folder.path("plan.toml"), 2);
+    assert!(lines.is_empty() && error.contains("neither pcap nor pcapng"), "{error}");
+    let (lines, error) = counted(&folder.path("none.pcap"), 3);
+    assert!(lines.is_empty() && error.contains("cannot read"), "{error}");
 }

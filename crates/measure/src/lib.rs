@@ -56,6 +56,9 @@ pub mod receive;
 // The same of the kernel's packet generator.
 pub mod pktgen;
 
+// The same of a capture, whosever test frames it has.
+pub mod survey;
+
 // Single frames, where a procedure wants more than sums.
 pub mod watch;
 

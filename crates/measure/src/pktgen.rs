@@ -64,6 +64,14 @@ impl Header {
         let time_ns = u64::from(word(2)) * 1_000_000_000 + u64::from(word(3)) * 1000;
         (word(0) == MAGIC).then(|| Header { number: word(1), time_ns })
     }
+
+    /// The number with the rounds that its 32 bits went: of all that end in these, the one next to the
+    /// highest that came before.
+    #[inline]
+    pub fn after(self, highest: u64) -> u64 {
+        let by = self.number.wrapping_sub(highest as u32) as i32;
+        highest.saturating_add_signed(i64::from(by))
+    }
 }
 
 /// Counts what comes of one generator.
@@ -112,9 +120,7 @@ impl PktgenReceiver {
             self.foreign += 1;
             return;
         };
-        // The number next to the highest that ends in these 32 bits.
-        let by = header.number.wrapping_sub(self.highest as u32) as i32;
-        let number = self.highest.saturating_add_signed(i64::from(by));
+        let number = header.after(self.highest);
         let arrival = self.sequence.arrive(number);
         let tally = &mut self.tally;
         match arrival {

@@ -30,6 +30,9 @@ pub mod export;
 // The iperf3 method's table and files.
 pub mod iperf3;
 
+// What a capture has of test frames.
+pub mod survey;
+
 // Result files.
 pub mod json;
 

@@ -1,0 +1,105 @@
+//! Captures of known frames, and what is counted of them.
+
+use super::*;
+use wire::{Moment, craft};
+
+/// A frame of ours: its number, and when it was made.
+fn ours(stream: u8, sequence: u64, made_ns: u64) -> Vec<u8> {
+    let time = Moment::from_nanos(made_ns);
+    let trailer = Trailer { stream, test: 0, sequence, time }.to_bytes();
+    craft::Frame { payload: &trailer, ..craft::udp(1, 2, 3, 4) }.build()
+}
+
+/// One of the kernel's generator, as `net/core/pktgen.c` lays it out.
+fn pktgen(number: u32, seconds: u32, micros: u32) -> Vec<u8> {
+    let words = [pktgen::MAGIC, number, seconds, micros];
+    let payload: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    craft::Frame { payload: &payload, ..craft::udp(1, 9, 2, 9) }.build()
+}
+
+fn survey(frames: &[(u64, Vec<u8>)]) -> Survey {
+    let mut survey = Survey::default();
+    for (at, bytes) in frames {
+        survey.frame(*at, bytes, bytes.len() as u32);
+    }
+    survey
+}
+
+/// Received, missing, duplicate, reordered.
+fn counts(seen: &Seen) -> [u64; 4] {
+    [seen.received, seen.missing, seen.duplicate, seen.reordered]
+}
+
+#[test]
+fn loss_order_and_copies() {
+    for (numbers, expected) in [
+        (&[0, 1, 2, 3][..], [4, 0, 0, 0]),
+        // A capture that was begun in the middle.
+        (&[700_000, 700_001], [2, 0, 0, 0]),
+        (&[0xfff0_0000, 0xfff0_0002], [2, 1, 0, 0]),
+        (&[5, 7, 8], [3, 1, 0, 0]),
+        (&[0, 2, 1, 2, 4], [4, 1, 1, 1]),
+        (&[9, 8, 10], [3, 0, 0, 1]),
+    ] {
+        let frames: Vec<_> = numbers.iter().map(|&n| (n * 10 + 3, ours(7, n, n * 10))).collect();
+        let seen = survey(&frames).finish();
+        assert_eq!(seen.len(), 1, "{numbers:?}");
+        assert_eq!(counts(&seen[0]), expected, "{numbers:?}");
+        assert_eq!((seen[0].bytes, seen[0].run), ((64, 64), 1));
+        let delay = Delay { one_clock: true, min_ns: 3, median_ns: 3, p99_ns: 3, max_ns: 3 };
+        assert_eq!(seen[0].delay, Some(delay));
+        // The kernel's generator says the same in its way.
+        let frames: Vec<_> =
+            numbers.iter().map(|&n| (n * 1000 + 3, pktgen(n as u32 + 1, 0, n as u32))).collect();
+        let theirs = survey(&frames).finish();
+        assert_eq!((theirs[0].sender, counts(&theirs[0])), (Sender::Pktgen, expected));
+    }
+}
+
+#[test]
+fn a_trial_begins_its_streams_anew() {
+    let run =
+        |begin: u64| (0..5).flat_map(move |n| [0, 1].map(|id| (begin + n, ours(id, n, begin + n))));
+    let mut frames: Vec<_> = run(100).chain(run(1000)).chain(run(5000)).collect();
+    // A late one of the last is no new run.
+    frames.swap(26, 28);
+    let seen = survey(&frames).finish();
+    let told: Vec<_> = seen.iter().map(|one| (one.sender, one.run, counts(one))).collect();
+    let all = [0, 1].map(|stream| Sender::Stream { stream, test: 0 });
+    let mut expected = vec![];
+    for sender in all {
+        for n in 1..=3 {
+            let late = u64::from(sender == all[0] && n == 3);
+            expected.push((sender, n, [5, 0, 0, late]));
+        }
+    }
+    assert_eq!(told, expected);
+    assert_eq!(seen[0].span_ns, (100, 104));
+}
+
+#[test]
+fn two_clocks() {
+    // Made at 1 µs, 2 µs, … by a clock that began with the test; captured in 2023.
+    let later = [30, 10, 20, 10].into_iter().zip(1..);
+    let frames: Vec<_> = later
+        .map(|(late, n)| (1_700_000_000_000_000_000 + n * 1000 + late, ours(0, n, n * 1000)))
+        .collect();
+    let seen = survey(&frames).finish();
+    let delay = Delay { one_clock: false, min_ns: 0, median_ns: 0, p99_ns: 20, max_ns: 20 };
+    assert_eq!(seen[0].delay, Some(delay));
+    // pktgen with `flag NO_TIMESTAMP` does not say when.
+    assert_eq!(survey(&[(5, pktgen(1, 0, 0))]).finish()[0].delay, None);
+}
+
+#[test]
+fn what_is_nobody_s() {
+    let mut damaged = ours(1, 1, 1);
+    *damaged.last_mut().unwrap() ^= 1;
+    let whole = ours(1, 2, 2);
+    let arp = vec![0xff; 60];
+    let mut survey = survey(&[(1, damaged), (2, arp), (3, vec![]), (9, ours(1, 1 << 50, 1))]);
+    survey.frame(8, &whole[..40], whole.len() as u32);
+    assert_eq!((survey.frames, survey.foreign, survey.cut), (5, 5, 1));
+    assert_eq!(survey.span_ns, Some((1, 9)));
+    assert!(survey.finish().is_empty());
+}
