@@ -29,6 +29,7 @@ mod offload;
 
 use crate::mapping::Mapping;
 use std::alloc::{Layout, handle_alloc_error};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes in front of a fresh frame, for headers that are added later (VLAN, PPPoE, tunnels).
@@ -48,6 +49,8 @@ const HUGE: usize = 2 << 20;
 
 /// Frames moved at once between a core's pool and the slab's shared list.
 const REFILL: usize = 64;
+/// Of a slab with fewer, pools may keep so many that its shared list says little.
+const LEAST_SHORT: u32 = 1024;
 
 /// A frame: the sole right to the bytes of one slot. Eight bytes; moved, never copied.
 #[derive(Debug, PartialEq, Eq)]
@@ -155,6 +158,8 @@ struct Memory {
     tag: u32,
     /// Slots that no pool and no frame holds.
     free: Mutex<Vec<u32>>,
+    /// How many these were when the list was last changed: to be looked at without the lock.
+    stock: AtomicU32,
 }
 
 // (`Memory` is `Sync`: the mapping is plain bytes, each slot reachable only through the one `Frame`
@@ -219,7 +224,8 @@ impl Slab {
             unsafe { libc::madvise(mapping.base().cast(), size, libc::MADV_HUGEPAGE) };
         }
         let free = Mutex::new((0..slots).rev().collect());
-        let memory = Memory { mapping, stride, slots, tag: tag << 24, free };
+        let stock = AtomicU32::new(slots);
+        let memory = Memory { mapping, stride, slots, tag: tag << 24, free, stock };
         Ok(Slab { memory: Arc::new(memory) })
     }
 
@@ -232,6 +238,14 @@ impl Slab {
     /// use, and those that living pools keep for themselves (at most 128 each).
     pub fn frames_out(&self) -> usize {
         self.memory.slots as usize - self.memory.free().len()
+    }
+
+    /// Whether fewer than a quarter of the frames are left: then nothing should wait that need not,
+    /// or ports have none to receive into. Never of slabs of fewer than 1024 frames.
+    #[inline]
+    pub fn is_short(&self) -> bool {
+        let Memory { slots, stock, .. } = &*self.memory;
+        *slots >= LEAST_SHORT && stock.load(Ordering::Relaxed) < slots / 4
     }
 
     /// How many frames there are.
@@ -362,6 +376,11 @@ impl Memory {
         // A list of numbers is whole after a panic elsewhere.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The list has been changed, and is locked still.
+    fn took_stock(&self, free: &[u32]) {
+        self.stock.store(free.len() as u32, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Memory {
@@ -448,13 +467,16 @@ impl Pool {
         let mut free = self.slab.memory.free();
         let from = free.len().saturating_sub(REFILL);
         self.cache.extend(free.drain(from..));
+        self.slab.memory.took_stock(&free);
         self.cache.pop()
     }
 
     #[cold]
     fn spill(&mut self, n: usize) {
         let from = self.cache.len() - n;
-        self.slab.memory.free().extend(self.cache.drain(from..));
+        let mut free = self.slab.memory.free();
+        free.extend(self.cache.drain(from..));
+        self.slab.memory.took_stock(&free);
     }
 }
 

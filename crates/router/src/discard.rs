@@ -98,6 +98,9 @@ reasons! {
     NoBridgePort = "no-bridge-port",
     /// For the router itself, and nobody here listens.
     NoListener = "no-listener",
+    /// It would have had to wait (in a queue, for a neighbour), and frames are short: what is left of
+    /// them is for the ports to receive into ([`port::Slab::is_short`]).
+    FramesShort = "frames-short",
     /// The frame pool is exhausted.
     NoFrame = "no-frame",
 }

@@ -2,6 +2,8 @@
 //!
 //! Nothing is left behind: the namespaces and the processes in them end with the test.
 
+#![allow(dead_code)] // not every test uses all of it
+
 // A routing daemon.
 pub(crate) mod bird;
 // Programs on hosts, and namespaces with names.
@@ -282,6 +284,14 @@ impl Rig {
         let words = line.into_iter().flat_map(str::split_whitespace);
         let mut value = words.filter_map(|word| word.strip_prefix(&format!("{name}=")));
         value.next().and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{out}"))
+    }
+
+    /// A final count of packets discarded for this reason.
+    pub(crate) fn discarded(&self, reason: &str) -> u64 {
+        let out = self.out();
+        let mut lines = out.lines().filter_map(|line| line.strip_prefix("discarded: "));
+        let count = lines.find_map(|line| line.strip_prefix(reason)?.trim().parse().ok());
+        count.unwrap_or(0)
     }
 
     /// How many frames a host has put on its wire.

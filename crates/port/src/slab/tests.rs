@@ -56,6 +56,23 @@ fn an_exhausted_slab_says_so_and_recovers() {
 }
 
 #[test]
+fn a_slab_is_short_while_a_quarter_is_left() {
+    for (capacity, short_from) in [(4096, Some(3072)), (1023, None)] {
+        let slab = Slab::new(capacity).unwrap();
+        let mut pool = slab.pool();
+        let mut frames: Vec<Frame> = Vec::new();
+        assert!(!slab.is_short());
+        while let Some(frame) = pool.alloc(60) {
+            frames.push(frame);
+            let out = slab.frames_out();
+            assert_eq!(slab.is_short(), short_from.is_some_and(|from| out > from), "{out}");
+        }
+        frames.into_iter().for_each(|frame| pool.free(frame));
+        assert!(!slab.is_short());
+    }
+}
+
+#[test]
 fn a_pool_keeps_no_more_than_two_refills() {
     let slab = Slab::new(1000).unwrap();
     let (mut one, mut two) = (slab.pool(), slab.pool());

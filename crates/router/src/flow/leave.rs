@@ -27,11 +27,16 @@ pub(crate) fn queue(
     leaving: Leaving,
     len: u32,
 ) {
+    let mut reason = Discard::QueueFull;
     if verdict == Decision::Enqueue {
-        return r.queues.enqueue(leaf, leaving, len);
+        if !r.slab.is_short() {
+            return r.queues.enqueue(leaf, leaving, len);
+        }
+        r.queues.refuse(leaf);
+        reason = Discard::FramesShort;
     }
-    r.tell(|| Event::Discarded(Discard::QueueFull));
-    r.discards.add(Discard::QueueFull);
+    r.tell(|| Event::Discarded(reason));
+    r.discards.add(reason);
     r.tally.more_pieces += leaving.rest.len() as u64;
     r.pool.free(leaving.frame);
     for piece in leaving.rest {
@@ -235,6 +240,9 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
             r.tell(|| Event::Waits { hop, asked });
             if let Some(request) = request {
                 r.send_arp_request(now, request);
+            }
+            if r.slab.is_short() {
+                return r.discard_frame(waiting.frame, Discard::FramesShort);
             }
             if let Some(oldest) = r.neighbours.wait(id, waiting) {
                 r.discard_frame(oldest.frame, Discard::NeighbourQueueFull);

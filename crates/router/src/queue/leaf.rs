@@ -248,6 +248,11 @@ impl<T> Queues<T> {
         Decision::DropFull
     }
 
+    /// Counts a packet as dropped that [`offer`](Self::offer) told to let wait, and that must not.
+    pub fn refuse(&mut self, id: QueueLeafId) {
+        self.cold[id.index()].dropped += 1;
+    }
+
     /// Lets a packet wait that [`offer`](Self::offer) told to.
     pub fn enqueue(&mut self, id: QueueLeafId, waiting: T, len: u32) {
         let node = self.node(Node { waiting: Some(waiting), len, next: NO_NODE });
