@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 Examples:
   wirespeed iperf3 plans/iperf3.toml --quick
   wirespeed iperf3 plans/iperf3.toml --json results/iperf3.json
+  wirespeed iperf3 plans/latency-beside-the-kernel.toml     ping and irtt, by turns
   wirespeed report check results/iperf3.json
 
-It needs root and iperf3. Hosts are network namespaces of their own; nothing is left of them.
+It needs root and iperf3 (for latency ping and irtt). Hosts are network namespaces of their own; nothing is left of them.
 Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
 
 Exit codes: 0 done, 1 failed, interrupted, or with rows that cannot be, 2 usage or an impossible
@@ -56,13 +57,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = Options { text, script, quick, interrupt: interrupt.clone(), environment };
     let rows = if quick { plan.quickened().rows() } else { plan.rows() };
     let mut done = 0;
-    let results = method::run(&plan, &options, |row| {
+    let results = method::run(&plan, &options, |line| {
         done += 1;
-        let of = &row.setting;
-        eprintln!(
-            "[{done}/{rows}] {}, {}, {}, {} byte: {:.1} Mbps(L3)",
-            of.device, of.protocol, of.direction, of.packet, row.l3_mbps
-        );
+        eprintln!("[{done}/{rows}] {line}");
     });
     let results = results.map_err(|error| match &error {
         Iperf3Error::Pair(PairError::Failed(_)) => Failure::Failed(error.to_string()),

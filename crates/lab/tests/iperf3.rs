@@ -22,8 +22,10 @@ fn options(text: &str) -> Options {
 fn results(text: &str) -> Option<Results> {
     let plan = plan::read(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
     match run(&plan, &options(text), |_| {}) {
-        Err(Iperf3Error::Pair(PairError::NotInstalled)) if std::env::var_os("CI").is_none() => {
-            eprintln!("skipped: {}", PairError::NotInstalled);
+        Err(Iperf3Error::Pair(lacking @ PairError::NotInstalled(_)))
+            if std::env::var_os("CI").is_none() =>
+        {
+            eprintln!("skipped: {lacking}");
             None
         }
         results => Some(results.unwrap_or_else(|error| panic!("{error}"))),
@@ -75,6 +77,28 @@ fn routers_carry_udp_of_the_length_asked_for() {
     }
 }
 
+/// By turns through the kernel and through our router: each packet is answered, or lost.
+#[test]
+fn packets_are_timed_by_turns() {
+    if !can_have_hosts() {
+        return;
+    }
+    let text = "name = \"t\"\ndevices = [\"linux\", \"wirespeed\", \"linux\", \"wirespeed\"]\n\
+                packets = []\nlatency = [\"ping\", \"irtt\"]\nduration = \"1s\"\n";
+    let Some(results) = results(text) else { return };
+    assert_eq!((&results.incomplete_because, results.rows.len()), (&None, 0));
+    let asked: Vec<_> =
+        results.latencies.iter().map(|l| (l.device.as_str(), l.tool.to_string())).collect();
+    let turn = ["linux kernel", "wirespeed router"]
+        .map(|device| ["ping", "irtt"].map(|tool| (device, tool.to_string())));
+    assert_eq!(asked, [turn.concat(), turn.concat()].concat());
+    for of in &results.latencies {
+        assert!(of.received > 0 && of.received <= of.sent, "{of:?}");
+        assert!(of.min_ns <= of.median_ns && of.median_ns <= of.p99_ns, "{of:?}");
+        assert!(of.p99_ns <= of.max_ns && of.min_ns <= of.mean_ns, "{of:?}");
+    }
+}
+
 /// What hosts leave to others passes the router's own taps whole.
 #[test]
 fn super_frames_pass_taps() {
@@ -108,7 +132,7 @@ fn an_interrupted_run_is_incomplete() {
             assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
             assert!(results.rows.is_empty());
         }
-        Err(Iperf3Error::Pair(PairError::NotInstalled)) => {}
+        Err(Iperf3Error::Pair(PairError::NotInstalled(_))) => {}
         Err(error) => panic!("{error}"),
     }
 }

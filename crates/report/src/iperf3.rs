@@ -6,10 +6,14 @@
 //!        128          449.9     757.7          840.6     864.3  740.0    98.3%            0     1,515.4
 //! ```
 //!
+//! Behind them stand how long packets took, and our router beside the kernel where both were measured.
 //! The last column doubles layer 3, every packet counted in and out: what to compare data sheets
 //! with, and nothing else.
 //!
 //! Never opens a file; never hides a row that cannot be: what is wrong with it stands below.
+
+// How long packets took, and our router beside the kernel.
+mod beside;
 
 use crate::json::ReadError;
 use crate::number::thousands;
@@ -34,10 +38,17 @@ pub fn render(results: &Results) -> String {
         }
         rest = &rest[1..];
     }
-    out += "\nMbps: 10^6 bit/s, all pairs together, by the receivers' bytes and seconds. L3: IP \
-            packets; L2 -FCS: frames as the source counts them; L2: with FCS. Data sheet: L3 twice, \
-            in and out.\n";
-    for setup in &results.setups {
+    out += &beside::latencies(results);
+    out += &beside::medians(results);
+    if !results.rows.is_empty() {
+        out += "\nMbps: 10^6 bit/s, all pairs together, by the receivers' bytes and seconds. L3: IP \
+                packets; L2 -FCS: frames as the source counts them; L2: with FCS. Data sheet: L3 \
+                twice, in and out.\n";
+    }
+    for (at, setup) in results.setups.iter().enumerate() {
+        if results.setups[..at].contains(setup) {
+            continue; // another turn
+        }
         let _ = writeln!(out, "{}, MTU {}:", setup.device, setup.mtu);
         for fact in &setup.facts {
             let _ = writeln!(out, "  {fact}");
@@ -161,7 +172,7 @@ mod tests {
     use super::*;
 
     /// A quick run of `plans/iperf3.toml`.
-    const STORED: &str = include_str!("../data/iperf3-1.json");
+    pub(super) const STORED: &str = include_str!("../data/iperf3-1.json");
 
     #[test]
     fn the_stored_file_is_read_written_again_and_shown() {

@@ -63,7 +63,7 @@ impl Process {
     ///
     /// # Errors
     /// There is no such program, or it must not be started.
-    pub(super) fn start(
+    pub(crate) fn start(
         namespace: &Namespace,
         words: &[String],
         directory: &Path,

@@ -4,7 +4,7 @@
 //! plan ─► for each device, MTU:  rig ─► for each protocol, direction, length:  pairs ─► Row
 //!           node to node               iperf3 -s ◄═══ packets of one length ═══ iperf3 -c
 //!           the kernel as a router     (N of them, a port and a processor each)
-//!           the built-in router
+//!           the built-in router           for each of ping, irtt:  their times ─► Latency
 //! ```
 //!
 //! Nothing of what iperf3 writes is thrown away; what it means on other layers is
@@ -18,6 +18,8 @@ pub mod plan;
 mod place;
 // Processes.
 mod pair;
+// ping and irtt.
+mod latency;
 // Hosts, wires, devices.
 mod rig;
 
@@ -42,6 +44,8 @@ const COOL_DOWN: Duration = Duration::from_secs(1);
 /// What starting, handshakes and the last reports may take, on a busy machine.
 const GRACE: Duration = Duration::from_secs(20);
 
+/// An ordinary interface's MTU.
+const ORDINARY: u32 = 1500;
 /// The longest packets of the built-in router (`/interface ethernet`).
 const ROUTERS_MTU: u32 = 1886;
 
@@ -79,18 +83,20 @@ impl fmt::Display for Iperf3Error {
 
 impl std::error::Error for Iperf3Error {}
 
-/// Measures everything a plan asks for; `tell` gets each row when it is there. What fails after the
-/// first row does not take the others with it: it is why the results are incomplete.
+/// Measures everything a plan asks for; `tell` gets each row in a few words when it is there. What
+/// fails after the first row does not take the others with it: it is why the results are incomplete.
 ///
 /// # Errors
 /// [`Iperf3Error`], if there is not one row.
 pub fn run(
     plan: &Plan,
     options: &Options,
-    mut tell: impl FnMut(&Row),
+    mut tell: impl FnMut(String),
 ) -> Result<Results, Iperf3Error> {
     let plan = if options.quick { plan.quickened() } else { plan.clone() };
-    pair::installed().map_err(Iperf3Error::Pair)?;
+    if !plan.packets.is_empty() {
+        pair::installed().map_err(Iperf3Error::Pair)?;
+    }
     let mut results = Results {
         schema: SCHEMA.to_string(),
         name: plan.name.clone(),
@@ -101,10 +107,11 @@ pub fn run(
         omitted: Vec::new(),
         setups: Vec::new(),
         rows: Vec::new(),
+        latencies: Vec::new(),
     };
     if let Err(error) = measure(&plan, options, &mut results, &mut tell) {
         let asked = matches!(error, Iperf3Error::Pair(PairError::Interrupted));
-        if results.rows.is_empty() && !asked {
+        if results.rows.is_empty() && results.latencies.is_empty() && !asked {
             return Err(error);
         }
         results.incomplete_because = Some(error.to_string());
@@ -116,7 +123,7 @@ fn measure(
     plan: &Plan,
     options: &Options,
     results: &mut Results,
-    tell: &mut dyn FnMut(&Row),
+    tell: &mut dyn FnMut(String),
 ) -> Result<(), Iperf3Error> {
     let cores = match plan.cores.as_slice() {
         [] => port::affinity::allowed(),
@@ -124,7 +131,7 @@ fn measure(
     };
     let mut places = HashMap::new();
     for &device in &plan.devices {
-        for (mtu, packets) in by_mtu(&plan.packets) {
+        for (mtu, packets) in by_mtu(&plan.packets, !plan.latency.is_empty()) {
             if device == Device::Wirespeed && mtu > ROUTERS_MTU {
                 let name = device.name();
                 results.omitted.push(format!(
@@ -143,8 +150,18 @@ fn measure(
             results.setups.push(setup);
             for setting in settings(plan, device, &packets) {
                 let row = row(plan, &rig, setting, place, &options.interrupt)?;
-                tell(&row);
+                let Setting { device, protocol, direction, packet, .. } = &row.setting;
+                let rate = row.l3_mbps;
+                tell(format!(
+                    "{device}, {protocol}, {direction}, {packet} byte: {rate:.1} Mbps(L3)"
+                ));
                 results.rows.push(row);
+            }
+            for &tool in plan.latency.iter().filter(|_| mtu == ORDINARY) {
+                let of = latency::measure(&rig, tool, plan.duration, &options.interrupt)?;
+                let median = of.median_ns as f64 / 1e3;
+                tell(format!("{}, {tool}: {median:.1} µs there and back, median", device.name()));
+                results.latencies.push(of);
             }
         }
     }
@@ -200,10 +217,11 @@ fn settings(plan: &Plan, device: Device, packets: &[u32]) -> Vec<Setting> {
     settings
 }
 
-/// The lengths an ordinary interface carries, and each longer one with an MTU of its own.
-fn by_mtu(packets: &[u32]) -> Vec<(u32, Vec<u32>)> {
-    let (ordinary, long): (Vec<u32>, Vec<u32>) = packets.iter().partition(|&&n| n <= 1500);
-    let ordinary = (!ordinary.is_empty()).then_some((1500, ordinary));
+/// The lengths an ordinary interface carries, and each longer one with an MTU of its own. There are
+/// ordinary interfaces in any case if something else wants them.
+fn by_mtu(packets: &[u32], wanted: bool) -> Vec<(u32, Vec<u32>)> {
+    let (ordinary, long): (Vec<u32>, Vec<u32>) = packets.iter().partition(|&&n| n <= ORDINARY);
+    let ordinary = (wanted || !ordinary.is_empty()).then_some((ORDINARY, ordinary));
     ordinary.into_iter().chain(long.into_iter().map(|packet| (packet, vec![packet]))).collect()
 }
 
@@ -291,8 +309,9 @@ mod tests {
 
     #[test]
     fn long_packets_have_wires_of_their_own() {
-        let got = by_mtu(&[128, 9000, 1500, 4000]);
+        let got = by_mtu(&[128, 9000, 1500, 4000], false);
         assert_eq!(got, [(1500, vec![128, 1500]), (9000, vec![9000]), (4000, vec![4000])]);
-        assert_eq!(by_mtu(&[2000]), [(2000, vec![2000])]);
+        assert_eq!(by_mtu(&[2000], false), [(2000, vec![2000])]);
+        assert_eq!(by_mtu(&[2000], true), [(1500, vec![]), (2000, vec![2000])]);
     }
 }

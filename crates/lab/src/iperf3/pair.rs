@@ -28,11 +28,11 @@ const LISTENS: Duration = Duration::from_secs(10);
 /// Why there is no result.
 #[derive(Debug)]
 pub enum PairError {
-    /// iperf3 is not here.
-    NotInstalled,
-    /// It could not be started.
+    /// A program is not here: Debian's package of it.
+    NotInstalled(&'static str),
+    /// One could not be started.
     Start(io::Error),
-    /// It did not do what it was to; which, and what is known.
+    /// One did not do what it was to; which, and what is known.
     Failed(String),
     /// Somebody wanted an end.
     Interrupted,
@@ -41,10 +41,12 @@ pub enum PairError {
 impl fmt::Display for PairError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PairError::NotInstalled => f.write_str(
-                "iperf3 is not installed: install it (Debian: apt install iperf3) and try again",
+            PairError::NotInstalled(package) => write!(
+                f,
+                "{package} is not installed: install it (Debian: apt install {package}) and try \
+                 again"
             ),
-            PairError::Start(error) => write!(f, "cannot start iperf3: {error}"),
+            PairError::Start(error) => write!(f, "cannot start a program: {error}"),
             PairError::Failed(why) => f.write_str(why),
             PairError::Interrupted => f.write_str("interrupted"),
         }
@@ -66,7 +68,7 @@ impl Process {
         command.args(words).env("LC_ALL", "C.UTF-8");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = namespace.spawn(command).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => PairError::NotInstalled,
+            io::ErrorKind::NotFound => PairError::NotInstalled("iperf3"),
             _ => PairError::Start(error),
         })?;
         let mut output = child.stdout.take();
@@ -148,7 +150,7 @@ pub(super) struct Wrote {
 pub(super) fn installed() -> Result<(), PairError> {
     let output = Command::new("iperf3").arg("--version").stdin(Stdio::null()).output();
     output.map(drop).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => PairError::NotInstalled,
+        io::ErrorKind::NotFound => PairError::NotInstalled("iperf3"),
         _ => PairError::Start(error),
     })
 }

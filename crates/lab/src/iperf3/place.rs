@@ -87,7 +87,7 @@ impl Place {
     pub(super) fn facts(&self, plan: &Plan, device: Device) -> Vec<String> {
         let Place { processes: places, workers, router, .. } = self;
         let processes = 2 * plan.pairs as usize * plan.ways();
-        let mut facts = vec![match places.as_slice() {
+        let processes_are = match places.as_slice() {
             [] => format!("{processes} iperf3 processes at most, where the system puts them"),
             _ => {
                 let routed = usize::from(device != Device::Direct);
@@ -99,7 +99,12 @@ impl Place {
                 };
                 format!("{processes} iperf3 processes at most on processors {places:?}{remark}")
             }
-        }];
+        };
+        // Who asks after latency is where the system puts it.
+        let mut facts = Vec::new();
+        if !plan.packets.is_empty() {
+            facts.push(processes_are);
+        }
         if device == Device::Wirespeed {
             let threads = match workers {
                 0 => "the router's thread".to_string(),

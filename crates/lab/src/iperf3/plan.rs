@@ -2,7 +2,7 @@
 //!
 //! Every value is looked at before anything is started; what cannot be is refused with the reason.
 
-use measure::iperf3::{Direction, Protocol};
+use measure::iperf3::{Direction, Protocol, Tool};
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,10 +72,14 @@ pub struct Plan {
     /// From where.
     #[serde(default = "one_way")]
     pub directions: Vec<Direction>,
-    /// IP packets, bytes.
+    /// IP packets, bytes; may be empty if latency is measured.
     #[serde(default = "six")]
     pub packets: Vec<u32>,
+    /// How long packets take to the other host and back, and who is to ask: `ping`, `irtt`.
+    #[serde(default)]
+    pub latency: Vec<Tool>,
     /// Pairs of processes in each direction.
+    #[serde(default = "one")]
     pub pairs: u32,
     /// Streams of each pair, `-P`.
     #[serde(default = "eight")]
@@ -84,7 +88,7 @@ pub struct Plan {
     #[serde(deserialize_with = "seconds")]
     pub duration: Duration,
     /// Sent before that.
-    #[serde(deserialize_with = "seconds")]
+    #[serde(default = "second", deserialize_with = "seconds")]
     pub warm_up: Duration,
     /// The wires' rate on layer 1, bit/s: they are as fast as the machine if there is none.
     #[serde(default, deserialize_with = "rate")]
@@ -156,6 +160,14 @@ fn one_way() -> Vec<Direction> {
 /// The source's.
 fn six() -> Vec<u32> {
     vec![128, 256, 512, 1024, 1500, 9000]
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn second() -> Duration {
+    Duration::from_secs(1)
 }
 
 fn eight() -> u32 {
@@ -243,9 +255,10 @@ impl Plan {
         Headers { udp, timestamps: self.timestamps && !udp, ip_options: 0 }
     }
 
-    /// How many rows it has.
+    /// How many rows it has, and how often latency is measured.
     pub fn rows(&self) -> usize {
-        self.devices.len() * self.protocols.len() * self.directions.len() * self.packets.len()
+        let of_pairs = self.protocols.len() * self.directions.len() * self.packets.len();
+        self.devices.len() * (of_pairs + self.latency.len())
     }
 
     fn check(&self) -> Result<(), String> {
@@ -258,7 +271,8 @@ impl Plan {
         within("duration", self.duration.as_secs(), 1, 600)?;
         within("warm-up", self.warm_up.as_secs(), 1, 60)?;
         if self.rows() == 0 {
-            return Err("devices, protocols, directions or packets are empty".to_string());
+            return Err("devices, protocols, directions or packets are empty, and so is latency"
+                .to_string());
         }
         if self.link.is_some() && self.offloads {
             return Err("link with offloads = true: a wire's rate cannot be kept frame by frame \
@@ -272,6 +286,11 @@ impl Plan {
         if self.placement == Placement::Probed && self.pairs * self.ways() as u32 > 1 {
             return Err("placement = \"probed\" with more than one pair of processes: places are \
                         known for a sender and a receiver; \"pinned\" or \"free\" instead"
+                .to_string());
+        }
+        if self.placement == Placement::Probed && self.packets.is_empty() {
+            return Err("placement = \"probed\" without packets: places are compared by rates; \
+                        \"pinned\" or \"free\" instead"
                 .to_string());
         }
         if let Some(long) = self.packets.iter().find(|&&n| n > 1500)
@@ -320,12 +339,17 @@ mod tests {
         for beside in [
             include_str!("../../../../plans/iperf3-beside-the-kernel.toml"),
             include_str!("../../../../plans/iperf3-super-frames.toml"),
+            include_str!("../../../../plans/latency-beside-the-kernel.toml"),
         ] {
             let plan = read(beside).unwrap();
             let turns =
                 plan.devices.chunks(2).filter(|by| **by == [Device::Linux, Device::Wirespeed]);
-            assert!(turns.count() == 5 && plan.rows() == 10);
-            assert_eq!(plan.placement, Placement::Probed);
+            assert_eq!(turns.count(), 5, "{}", plan.name);
+            let (each, placement) = match plan.packets.is_empty() {
+                true => (plan.latency.len(), Placement::Pinned),
+                false => (1, Placement::Probed),
+            };
+            assert_eq!((plan.rows(), plan.placement), (10 * each, placement), "{}", plan.name);
         }
     }
 
@@ -338,6 +362,11 @@ mod tests {
             ("packets = [20]", "no TCP packet of 20 bytes"),
             ("packets = [70000]", "no TCP packet of 70000 bytes"),
             ("packets = []", "are empty"),
+            (
+                "packets = []\nlatency = [\"ping\"]\nplacement = \"probed\"",
+                "\"probed\" without packets",
+            ),
+            ("latency = [\"pong\"]", "unknown variant `pong`, expected `ping` or `irtt`"),
             ("streams = 0", "streams is 0; it is 1 to 128"),
             ("link = \"1\"", "a rate is 100M, 1G, 2.5G"),
             ("link = \"1G\"\noffloads = true", "super-frames"),

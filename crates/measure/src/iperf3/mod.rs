@@ -4,7 +4,8 @@
 //! output ─► Figures, a pair each ─┐
 //! link, packet length, headers ───┴─► Row ─► Results { wirespeed-iperf3/1 } ─► report, JSON
 //!                                      ├ faults: above the wire, sums, packets of another length
-//!                                      └ mixed: the simple IMIX, computed of a device's rows
+//!                                      ├ mixed: the simple IMIX, computed of a device's rows
+//! what ping and irtt printed ─► Latency ┘
 //! ```
 //!
 //! The rate of a row is the sum of its pairs' rates, each by its receiver's bytes and seconds. Layers
@@ -13,9 +14,12 @@
 //!
 //! Never starts anything. Missing: **packets with IP options** (iperf3 cannot make any).
 
+// How long packets take, by ping and irtt.
+mod latency;
 // What iperf3 wrote.
 mod output;
 
+pub use latency::{Latency, Tool, pings};
 pub use output::figures;
 
 use crate::result::{Environment, Fault};
@@ -50,6 +54,9 @@ pub struct Results {
     pub setups: Vec<Setup>,
     /// What was measured.
     pub rows: Vec<Row>,
+    /// How long packets took, if it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<Latency>,
 }
 
 /// How two hosts and what is between them were set up.
