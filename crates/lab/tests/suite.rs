@@ -154,14 +154,21 @@ fn questions_and_routing_updates() {
     let procedures = "[[procedure]]\nkind = \"throughput\"\n[[procedure]]\nkind = \"frame-loss\"\n\
                       [[procedure]]\nkind = \"back-to-back\"\n[[procedure]]\nkind = \"reset\"";
     let mut plan = plan("frame-sizes = [64]\nflows = \"pair\"", procedures);
-    plan.modifiers = vec![Modifier::Queries, Modifier::Updates];
+    plan.modifiers = vec![Modifier::Queries, Modifier::Updates, Modifier::Broadcasts];
     let results = measure(&plan, ROUTER);
     let names: Vec<&str> = results.configurations.iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(names, ["management-queries", "routing-updates"]);
-    assert_eq!(results.cells.len(), 8);
+    assert_eq!(names, ["management-queries", "routing-updates", "1-percent-broadcasts"]);
+    assert_eq!(results.cells.len(), 12);
     for cell in &results.cells {
         // No trial is as long as a second.
         let n = cell.trials.len();
+        if cell.configuration == "1-percent-broadcasts" {
+            let without =
+                cell.remarks.iter().any(|remark| remark.starts_with("without the modifier"));
+            let is_steady = ["throughput", "frame-loss"].contains(&cell.procedure.as_str());
+            assert_eq!(without, !is_steady, "{cell:?}");
+            continue;
+        }
         let said = match cell.configuration.as_str() {
             // It was not there to refuse it while it started, or forgot to.
             "management-queries" if cell.procedure == "reset" => "management queries (SNMP): 0 of ",

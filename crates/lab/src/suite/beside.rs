@@ -29,6 +29,7 @@ pub(super) struct Asked {
     /// Updates so far: their state is by turns.
     updates: u64,
     told: Told,
+    broadcasts: u64,
 }
 
 /// A load, divided.
@@ -110,10 +111,20 @@ impl<P: Place> Bench<'_, P> {
     /// A duty is over.
     pub(super) fn note(&mut self, duty: &Duty) {
         duty.control.iter().for_each(|(_, control)| self.asked.told += control.told());
+        let broadcasts = duty.beside.iter().flatten().map(|sender| sender.sent().offered);
+        self.asked.broadcasts += broadcasts.sum::<u64>();
     }
 
-    /// What became of the questions and updates since this was asked last.
-    pub(super) fn told(&mut self) -> Told {
-        std::mem::take(&mut self.asked.told)
+    /// What became of a modifier's frames since this was asked last, in sentences: that none were
+    /// sent, if there were so many trials and none of them has any.
+    pub(super) fn told(&mut self, trials: usize) -> Vec<String> {
+        let told = std::mem::take(&mut self.asked.told);
+        let sent = told.queries + told.updates + std::mem::take(&mut self.asked.broadcasts);
+        if self.modifier.is_ours() && trials > 0 && sent == 0 {
+            return vec![
+                "without the modifier: trials of this kind have none of its frames".into(),
+            ];
+        }
+        told.describe()
     }
 }

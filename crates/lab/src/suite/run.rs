@@ -366,13 +366,13 @@ impl Part<'_> {
             }
         };
         self.patience = run.patience;
-        let trials = run.journal.iter().map(TrialRecord::of).collect();
-        let told = bench.told();
+        let trials: Vec<TrialRecord> = run.journal.iter().map(TrialRecord::of).collect();
+        let told = bench.told(trials.len());
         let (mut found, stop) = match found {
             Ok(found) => (found, None),
             Err(stop) => (Finding::default().remark(true, format!("{stop}")), Some(stop)),
         };
-        found.remarks.extend(told.describe());
+        found.remarks.extend(told);
         let cell = Cell {
             configuration: configuration.to_string(),
             frame_size: frame.l2(),
