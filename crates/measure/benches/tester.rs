@@ -49,6 +49,7 @@ fn cases() -> Vec<(&'static str, Stream)> {
 }
 
 const NOW: Moment = Moment::from_nanos(1000);
+const LATER: Moment = Moment::from_nanos(200_000);
 
 fn sender(stream: &Stream) -> Sender {
     let (load, duration) = (Load::FullSpeed, Duration::from_secs(1));
@@ -98,6 +99,43 @@ fn tester(c: &mut Criterion) {
                 |(mut receiver, batches)| {
                     for mut batch in batches {
                         receiver.take(NOW, &mut pool, &mut batch);
+                    }
+                    receiver
+                },
+                criterion::BatchSize::PerIteration,
+            );
+        });
+    }
+    // Every latency counts; those of a batch are mostly alike. This is what it costs when they differ
+    // from one frame to the next, from one to the sixteenth, from batch to batch, never.
+    for alike in [1, 16, 64, FRAMES] {
+        let (slab, mut pool) = pool();
+        let stream = stream(64, false, Variation::NONE);
+        group.bench_function(BenchmarkId::new("receive/latencies-alike", alike), |bench| {
+            bench.iter_batched(
+                || {
+                    let (expected, mut pool) = (stream.clone(), slab.pool());
+                    let mut stream = stream.clone();
+                    let mut random = measure::Prng::new(1);
+                    let mut sent = NOW;
+                    let batch = |first: u64| {
+                        let mut batch = Batch::new();
+                        for number in first..first + 64 {
+                            if number % alike == 0 {
+                                sent = Moment::from_nanos(random.below(100_000));
+                            }
+                            let mut frame = pool.alloc(stream.next_len()).expect("a slot");
+                            stream.write(sent, slab.bytes_mut(&mut frame));
+                            batch.push(frame);
+                        }
+                        batch
+                    };
+                    let batches: Vec<Batch> = (0..FRAMES).step_by(64).map(batch).collect();
+                    (Receiver::new(Moment::ZERO, [&expected]), batches)
+                },
+                |(mut receiver, batches)| {
+                    for mut batch in batches {
+                        receiver.take(LATER, &mut pool, &mut batch);
                     }
                     receiver
                 },

@@ -64,7 +64,7 @@ impl Pace {
 
     /// When frame `k` is due, after the start.
     #[inline]
-    pub(crate) fn time_of(self, k: u64) -> Duration {
+    pub fn time_of(self, k: u64) -> Duration {
         let ns = (u128::from(k) * u128::from(self.ns)).div_ceil(u128::from(self.frames));
         Duration::from_nanos(saturate(ns))
     }
