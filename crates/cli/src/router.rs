@@ -32,13 +32,13 @@ Examples:
 
 A port is NAME=BACKEND:INTERFACE[@NAMESPACE][,OPTION=VALUE…]; NAME may be left out: ether1, ether2 …
 Backends: xdp (options queues, ring, mode=native|generic, copy=yes|no, kernel=yes|no),
-          packet (queues, ring, offload=yes|no), tap (queues, offload=yes|no).
+          packet (queues, ring, offload=yes|no, kernel=yes|no), tap (queues, offload=yes|no).
 With --kernel-routes bird or frr on the host drive the router: what they put into the kernel's table
 is in `/ip route`, dynamic, while the kernel has it, and its neighbours are in `/ip arp`. The kernel
 needs an address in each network a next hop is in, on the port's interface. If that is not one of the
 router's as well, a port by xdp leaves it to the kernel (kernel=no: it does not; kernel=yes: without
 --kernel-routes too): ARP, ICMP and the daemon's sessions with neighbours there, past the router's
-firewall.
+firewall. A port by packet leaves it a copy of everything then, and nothing otherwise (Linux 6.6).
 It needs root. An interface that is deleted is taken up again when it is back; nothing stays attached
 when the router ends, however it ends. When it forwards it writes `ready` to standard output, to
 --ready-fd, and to systemd (NOTIFY_SOCKET).

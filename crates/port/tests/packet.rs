@@ -75,6 +75,49 @@ fn every_length_comes_and_goes_and_our_own_do_not_come_back() {
     assert_eq!(slab.frames_out(), 0);
 }
 
+/// What the kernel's stack has received, by its own count of IP packets, and the echo requests that it
+/// has answered.
+fn kernels_own(at: &Namespace) -> [u64; 2] {
+    let text = sh(at, "cat /proc/self/net/snmp");
+    let field = |kind: &str, name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix(kind));
+        let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+        let at = names.split(' ').position(|word| word == name).unwrap();
+        values.split(' ').nth(at).unwrap().parse().unwrap()
+    };
+    [field("Ip: ", "InReceives"), field("Icmp: ", "OutEchoReps")]
+}
+
+/// The interface has an address of the kernel's: it answers, unless the port has the frames alone; and
+/// does so again when the port is gone.
+#[test]
+fn the_kernel_has_a_copy_or_nothing() {
+    let Some(pair) = pair() else { return };
+    sh(&pair.a, "ip address add 10.0.0.2/24 dev va; ip link set va address 02:00:00:00:00:09");
+    let slab = Slab::new(512).unwrap();
+    let ping = |answered: bool| {
+        let done = sh(&pair.b, "ping -c 3 -i 0.01 -W 1 10.0.0.2 | grep -c 'bytes from' || true");
+        assert_eq!(done.trim(), if answered { "3" } else { "0" });
+    };
+    for (alone, answers) in [(false, 3), (true, 0), (false, 3)] {
+        let mut port = open(&pair.a, "va", &slab, &Options { alone, ..Options::default() });
+        match port.alone() {
+            Err(why) => return eprintln!("skipped in part: {why}"),
+            Ok(is) => assert_eq!(is, alone),
+        }
+        let (before, mut pool) = (kernels_own(&pair.a), slab.pool());
+        ping(!alone);
+        let after = kernels_own(&pair.a);
+        assert_eq!([after[0] - before[0], after[1] - before[1]], [answers; 2], "alone: {alone}");
+        let frames = receive_now(&mut port, &mut pool);
+        let requests = frames.iter().filter(|frame| slab.bytes(frame)[23..].starts_with(&[1]));
+        assert_eq!(requests.count(), 3, "we have them all either way");
+        frames.into_iter().for_each(|frame| pool.free(frame));
+        no_loss(port.counters());
+    }
+    ping(true);
+}
+
 /// Foreign addresses and tags, between two ports of ours: nothing is as the kernel would have it.
 #[test]
 fn tags_and_foreign_addresses_come_through() {

@@ -128,10 +128,22 @@ fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
         queues: spec.options.queues.unwrap_or(default.queues),
         ring: spec.options.ring.unwrap_or(default.ring),
         offload: spec.options.offload == Some(true),
+        alone: spec.options.kernel != Some(true),
     };
     let port = PacketPort::open(&interface.name, slab, &options)?;
     let offload = if options.offload { "offload" } else { "no offload" };
-    let facts = format!("{} (packet): sockets {}, {offload}", interface.name, options.queues);
+    let alone = match port.alone() {
+        Ok(true) => "past the kernel's stack".to_string(),
+        Ok(false) => "the kernel's stack has the frames too".to_string(),
+        Err(why) if spec.options.kernel == Some(false) => {
+            let tried = format!("keep the frames of {} from the kernel's stack", interface.name);
+            let why = Unavailable::because(tried, io::Error::other(why.to_string()));
+            return Err(why.remedy("leave out kernel=no, and give the interface no addresses"));
+        }
+        Err(why) => format!("the kernel's stack has the frames too: {why}"),
+    };
+    let (name, sockets) = (&interface.name, options.queues);
+    let facts = format!("{name} (packet): sockets {sockets}, {offload}, {alone}");
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
     Ok(Opened { lines, facts, index: interface.index, claim, kernels: None, promiscuous: None })
 }

@@ -142,9 +142,9 @@ fn routes_of(plan: &Plan) -> Result<Option<Option<&str>>, Unavailable> {
 /// said otherwise.
 fn with_kernel(plan: &Plan) -> Vec<PortSpec> {
     let mut ports = plan.ports.clone();
-    let by_xdp = ports.iter_mut().filter(|spec| spec.backend == Backend::Xdp);
+    let beside = ports.iter_mut().filter(|spec| spec.backend != Backend::Tap);
     if plan.kernel_routes.is_some() {
-        by_xdp.for_each(|spec| {
+        beside.for_each(|spec| {
             spec.options.kernel.get_or_insert(true);
         });
     }

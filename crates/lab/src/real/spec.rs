@@ -55,8 +55,8 @@ pub struct Options {
     /// `offload=yes`: super-frames and checksums that are left to do are taken as they are, off
     /// FastPath; `no`: every frame is what it seems.
     pub offload: Option<bool>,
-    /// `kernel=yes`: what is for the kernel's own addresses on the interface goes to it; `no`: every
-    /// frame is the router's.
+    /// `kernel=yes`: what is for the kernel's own addresses on the interface goes to it (by AF_PACKET:
+    /// all goes to it as well); `no`: every frame is the router's.
     pub kernel: Option<bool>,
 }
 
@@ -74,7 +74,7 @@ impl Backend {
     fn options(self) -> &'static [&'static str] {
         match self {
             Backend::Xdp => &["queues", "ring", "mode", "copy", "kernel"],
-            Backend::Packet => &["queues", "ring", "offload"],
+            Backend::Packet => &["queues", "ring", "offload", "kernel"],
             Backend::Tap => &["queues", "offload"],
         }
     }

@@ -10,7 +10,7 @@
 //! Everything is held by a descriptor: when the process is gone, however it went, so are program,
 //! map and link. Never pinned in a file system, never attached with netlink, which would outlive us.
 //!
-//! Missing: **per-CPU maps**, **BTF**, **programs other than XDP and raw tracepoints**.
+//! Missing: **per-CPU maps**, **BTF**, **programs other than XDP, ingress (TCX) and raw tracepoints**.
 
 // Instructions, labels, and the bytes they become.
 pub mod assembler;
@@ -50,6 +50,12 @@ pub mod action {
     pub const TX: i32 = 3;
     /// Where a redirect helper said.
     pub const REDIRECT: i32 = 4;
+}
+
+/// What an ingress program's return value makes of the packet (`enum tcx_action_base`).
+pub mod ingress {
+    /// Freed.
+    pub const DROP: i32 = 2;
 }
 
 /// Functions of the kernel's a program may call (`bpf_helpers(7)`), by number.

@@ -21,6 +21,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub enum Kind {
     /// Frames as they are received.
     Xdp = 6,
+    /// Packets of the kernel's, as they come to its stack (`BPF_PROG_TYPE_SCHED_CLS`).
+    Ingress = 3,
     /// Points in the kernel.
     RawTracepoint = 17,
 }
@@ -51,6 +53,8 @@ pub struct Link {
 const HAS_FRAGS: u32 = 1 << 5;
 /// `BPF_XDP`, the attach type.
 const ATTACH_XDP: u32 = 37;
+/// `BPF_TCX_INGRESS`, the attach type.
+const ATTACH_INGRESS: u32 = 46;
 /// `BPF_F_TEST_XDP_LIVE_FRAMES`.
 const LIVE_FRAMES: u32 = 1 << 1;
 
@@ -107,6 +111,14 @@ struct TestRun {
     padding: u32,
 }
 
+/// What an older kernel does not know, it calls invalid.
+fn before_tcx(unavailable: Unavailable) -> Unavailable {
+    match unavailable.error.raw_os_error() {
+        Some(libc::EINVAL) => unavailable.remedy("it takes Linux 6.6 (TCX)"),
+        _ => unavailable,
+    }
+}
+
 impl Program {
     /// Loads an XDP program. With `frags` it also takes frames in several buffers, and may be
     /// attached where the MTU is larger than one holds.
@@ -115,6 +127,14 @@ impl Program {
     /// [`Unavailable`]: no rights, or the verifier's log.
     pub fn xdp(name: &str, code: &[Instruction], frags: bool) -> Result<Program, Unavailable> {
         Program::load(Kind::Xdp, name, code, if frags { HAS_FRAGS } else { 0 })
+    }
+
+    /// Loads a program for [`attach_ingress`](Self::attach_ingress).
+    ///
+    /// # Errors
+    /// As of [`xdp`](Self::xdp).
+    pub fn ingress(name: &str, code: &[Instruction]) -> Result<Program, Unavailable> {
+        Program::load(Kind::Ingress, name, code, 0).map_err(before_tcx)
     }
 
     /// Loads a program for [`trace`](Self::trace).
@@ -139,7 +159,11 @@ impl Program {
             license: c"Apache-2.0".as_ptr() as u64,
             flags,
             name: syscall::name(name),
-            attach_type: if kind == Kind::Xdp { ATTACH_XDP } else { 0 },
+            attach_type: match kind {
+                Kind::Xdp => ATTACH_XDP,
+                Kind::Ingress => ATTACH_INGRESS,
+                Kind::RawTracepoint => 0,
+            },
             ..Load::default()
         };
         let tried = || format!("load the BPF program {name}");
@@ -205,6 +229,20 @@ impl Program {
             if remedy.is_empty() { unavailable } else { unavailable.remedy(remedy) }
         })?;
         Ok(Link { _fd: fd })
+    }
+
+    /// Has an ingress program run for all that comes to the interface of this index, in the calling
+    /// thread's namespace: behind packet sockets, before the kernel's own stack.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: no such interface, no rights, a kernel before 6.6.
+    pub fn attach_ingress(&self, interface: u32) -> Result<Link, Unavailable> {
+        let program = self.fd.as_raw_fd() as u32;
+        let mut attr = LinkCreate { program, interface, attach_type: ATTACH_INGRESS, flags: 0 };
+        // SAFETY: the structure is this command's, and holds no pointers.
+        let fd = unsafe { syscall::open(syscall::LINK_CREATE, &mut attr) };
+        let tried = || format!("attach the BPF program {} (ingress)", self.name);
+        Ok(Link { _fd: fd.map_err(|error| before_tcx(unavailable(tried(), error)))? })
     }
 
     /// Has a tracepoint program run wherever the kernel passes this tracepoint.

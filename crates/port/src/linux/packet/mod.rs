@@ -1,16 +1,18 @@
 //! AF_PACKET: a copy of what the kernel sees on an interface, any interface.
 //!
 //! ```text
-//!  interface ─► kernel ─┬─► its own stack (addresses, bridges …)
-//!      ▲                └─► [ flow hash ] ─► ring of socket 0 … n ─► a slot of the slab ─► receive
+//!  interface ─► kernel ─┬─► [ flow hash ] ─► ring of socket 0 … n ─► a slot of the slab ─► receive
+//!      ▲                └─► [ alone: ends here ] ─► its own stack (addresses, bridges …)
 //!      └──── (no qdisc) ◄── sendmmsg ◄──── send
 //! ```
 //!
-//! Frames are **copied** to us: the kernel's own stack sees them as well, and may answer or forward
-//! them. Give the interface no addresses (`ip address flush dev eth1`,
-//! `sysctl net.ipv6.conf.eth1.disable_ipv6=1`), and put it into no bridge; then the kernel has
-//! nothing to say there. Nothing is installed for this, and nothing has to be taken away after a
-//! crash: the interface is as it was. ([XDP](super::xdp) takes frames before the kernel sees them.)
+//! Frames are **copied** to us, and would go on to the kernel's own stack, which may answer or
+//! forward them once more, and takes half a microsecond to find out that it need not. With
+//! [`Options::alone`] a BPF program at the interface's ingress ends them there, as long as the port
+//! lives (Linux 6.6); without it, or where [`alone`](PacketPort::alone) says that it cannot be, give
+//! the interface no addresses (`ip address flush dev eth1`, `sysctl net.ipv6.conf.eth1.disable_ipv6=1`)
+//! and put it into no bridge. Nothing has to be taken away after a crash. ([XDP](super::xdp) takes
+//! frames before the kernel makes packets of them.)
 //!
 //! The interface is in promiscuous mode as long as the port lives. Our own frames do not come back.
 //! A VLAN tag that the kernel took out is put in again. Several sockets share an interface by the
@@ -56,6 +58,8 @@ mod ring;
 mod socket;
 
 use super::Unavailable;
+use super::bpf;
+use super::bpf::assembler::{Assembler, Register::R0};
 use super::interface::Interface;
 use crate::queues::Turns;
 use crate::{Batch, Capabilities, Offloads, Pool, Port, PortCounters, Slab};
@@ -75,12 +79,14 @@ pub struct Options {
     pub ring: u32,
     /// What is left to do to frames is handed on, and taken.
     pub offload: bool,
+    /// The kernel's own stack is to have none of them, if that is possible.
+    pub alone: bool,
 }
 
 impl Default for Options {
-    /// One socket, 4096 frames, frames that are what they seem.
+    /// One socket, 4096 frames, frames that are what they seem, and ours alone.
     fn default() -> Options {
-        Options { queues: 1, ring: 4096, offload: false }
+        Options { queues: 1, ring: 4096, offload: false, alone: true }
     }
 }
 
@@ -91,7 +97,14 @@ pub struct PacketPort {
     queues: Vec<Queue>,
     turns: Turns,
     capabilities: Capabilities,
-    interface: Arc<Interface>,
+    about: Arc<About>,
+}
+
+/// What all sockets of an interface have in common.
+struct About {
+    interface: Interface,
+    /// What keeps frames from the kernel's stack; why nothing does, if it was wanted.
+    alone: Option<Result<bpf::Link, Unavailable>>,
 }
 
 /// The most sockets: those the kernel lets into a group.
@@ -162,28 +175,51 @@ impl PacketPort {
             max_frame: slab.slots().max_frame() as u16,
             offload: if options.offload { all } else { Offloads::NONE },
         };
-        Ok(PacketPort { queues, turns: Turns::default(), capabilities, interface: Arc::new(facts) })
+        let alone = options.alone.then(|| end_at_ingress(facts.index));
+        let about = Arc::new(About { interface: facts, alone });
+        Ok(PacketPort { queues, turns: Turns::default(), capabilities, about })
     }
 
     /// A port for each socket, for as many workers.
     pub fn queues(self) -> Vec<PacketPort> {
-        let PacketPort { queues, capabilities, interface, .. } = self;
+        let PacketPort { queues, capabilities, about, .. } = self;
         let port = |queue| {
-            let interface = Arc::clone(&interface);
-            PacketPort { queues: vec![queue], turns: Turns::default(), capabilities, interface }
+            let about = Arc::clone(&about);
+            PacketPort { queues: vec![queue], turns: Turns::default(), capabilities, about }
         };
         queues.into_iter().map(port).collect()
     }
 
     /// What the interface was when it was opened.
     pub fn interface(&self) -> &Interface {
-        &self.interface
+        &self.about.interface
+    }
+
+    /// Whether the kernel's own stack has none of the frames; an error if that was wanted and cannot
+    /// be.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: a kernel before 6.6, no rights for BPF programs.
+    pub fn alone(&self) -> Result<bool, &Unavailable> {
+        match &self.about.alone {
+            None => Ok(false),
+            Some(Ok(_)) => Ok(true),
+            Some(Err(unavailable)) => Err(unavailable),
+        }
     }
 
     /// Whether the interface was deleted, and the port is of no use any more.
     pub fn is_gone(&self) -> bool {
         self.queues[0].socket().is_gone()
     }
+}
+
+/// Ends what comes to an interface behind its packet sockets.
+fn end_at_ingress(interface: u32) -> Result<bpf::Link, Unavailable> {
+    let mut code = Assembler::new();
+    code.set(R0, bpf::ingress::DROP);
+    code.exit();
+    bpf::Program::ingress("wirespeed_alone", &code.finish())?.attach_ingress(interface)
 }
 
 impl Port for PacketPort {
@@ -210,6 +246,6 @@ impl Port for PacketPort {
     }
 
     fn failure(&self) -> Option<String> {
-        self.is_gone().then(|| format!("the interface {} is gone", self.interface.name))
+        self.is_gone().then(|| format!("the interface {} is gone", self.about.interface.name))
     }
 }
