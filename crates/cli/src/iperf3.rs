@@ -14,6 +14,7 @@ Examples:
   wirespeed iperf3 plans/iperf3.toml --quick
   wirespeed iperf3 plans/iperf3.toml --json results/iperf3.json
   wirespeed iperf3 plans/latency-beside-the-kernel.toml     ping and irtt, by turns
+  wirespeed iperf3 plans/rfc6349-hosts.toml --quick          what TCP makes of a path
   wirespeed report check results/iperf3.json
 
 It needs root and iperf3 (for latency ping and irtt). Hosts are network namespaces of their own; nothing is left of them.

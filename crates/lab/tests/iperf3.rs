@@ -99,6 +99,32 @@ fn packets_are_timed_by_turns() {
     }
 }
 
+/// RFC 6349 between two kernels, through the kernel and through our router: the path is found, and each
+/// transfer is reckoned by it.
+#[test]
+fn what_tcp_makes_of_a_path() {
+    if !can_have_hosts() {
+        return;
+    }
+    let text = "name = \"t\"\ndevices = [\"linux\", \"wirespeed\"]\npackets = []\nstreams = 2\n\
+                windows = [4096, 65536]\nlink = \"20M\"\nduration = \"1s\"\n";
+    let Some(results) = results(text) else { return };
+    assert_eq!((&results.incomplete_because, results.rows.len()), (&None, 0));
+    let devices: Vec<_> = results.paths.iter().map(|path| path.device.as_str()).collect();
+    assert_eq!(devices, ["linux kernel", "wirespeed router"]);
+    for path in &results.paths {
+        assert_eq!((path.mtu, path.mtu_is_limit), (1500, false), "{path:?}");
+        assert!(path.rtt_ns > 0 && path.packets_per_second > 0.0, "{path:?}");
+        let of: Vec<_> = path.transfers.iter().map(|t| (t.window, t.connections)).collect();
+        assert_eq!(of, [(4096, 2), (65536, 2)], "{path:?}");
+        for transfer in &path.transfers {
+            assert!(transfer.bytes > 0 && transfer.rtt_us.is_some(), "{transfer:?}");
+            assert!(transfer.ratio > 0.0 && transfer.ratio.is_finite(), "{transfer:?}");
+            assert!((0.0..=100.0).contains(&transfer.efficiency), "{transfer:?}");
+        }
+    }
+}
+
 /// What hosts leave to others passes the router's own taps whole.
 #[test]
 fn super_frames_pass_taps() {

@@ -14,6 +14,8 @@
 
 // How long packets took, and our router beside the kernel.
 mod beside;
+// What TCP made of paths (RFC 6349).
+mod path;
 
 use crate::json::ReadError;
 use crate::number::thousands;
@@ -40,6 +42,7 @@ pub fn render(results: &Results) -> String {
     }
     out += &beside::latencies(results);
     out += &beside::medians(results);
+    out.extend(results.paths.iter().map(path::table));
     if !results.rows.is_empty() {
         out += "\nMbps: 10^6 bit/s, all pairs together, by the receivers' bytes and seconds. L3: IP \
                 packets; L2 -FCS: frames as the source counts them; L2: with FCS. Data sheet: L3 \

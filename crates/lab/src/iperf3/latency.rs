@@ -24,6 +24,9 @@ const GRACE: Duration = Duration::from_secs(20);
 /// How long irtt waits for the last answers.
 const LAST: Duration = Duration::from_secs(1);
 
+/// How long pings may take to find the round trip of an empty path.
+pub(super) const PINGS_OF_A_PATH: Duration = Duration::from_secs(2);
+
 /// Measures through one device, for `duration` at most.
 ///
 /// # Errors
@@ -54,7 +57,7 @@ pub(super) fn measure(
 }
 
 /// What a program prints up to its end; how it ended does not matter (ping's status tells of losses).
-fn run(
+pub(super) fn run(
     host: &Namespace,
     command: &str,
     limit: Duration,

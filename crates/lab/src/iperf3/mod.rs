@@ -20,6 +20,8 @@ mod place;
 mod pair;
 // ping and irtt.
 mod latency;
+// What TCP makes of a path (RFC 6349).
+mod path;
 // Hosts, wires, devices.
 mod rig;
 
@@ -94,7 +96,7 @@ pub fn run(
     mut tell: impl FnMut(String),
 ) -> Result<Results, Iperf3Error> {
     let plan = if options.quick { plan.quickened() } else { plan.clone() };
-    if !plan.packets.is_empty() {
+    if !plan.packets.is_empty() || !plan.windows.is_empty() {
         pair::installed().map_err(Iperf3Error::Pair)?;
     }
     let mut results = Results {
@@ -108,10 +110,12 @@ pub fn run(
         setups: Vec::new(),
         rows: Vec::new(),
         latencies: Vec::new(),
+        paths: Vec::new(),
     };
     if let Err(error) = measure(&plan, options, &mut results, &mut tell) {
         let asked = matches!(error, Iperf3Error::Pair(PairError::Interrupted));
-        if results.rows.is_empty() && results.latencies.is_empty() && !asked {
+        let Results { rows, latencies, paths, .. } = &results;
+        if rows.is_empty() && latencies.is_empty() && paths.is_empty() && !asked {
             return Err(error);
         }
         results.incomplete_because = Some(error.to_string());
@@ -131,7 +135,7 @@ fn measure(
     };
     let mut places = HashMap::new();
     for &device in &plan.devices {
-        for (mtu, packets) in by_mtu(&plan.packets, !plan.latency.is_empty()) {
+        for (mtu, packets) in by_mtu(&plan.packets, plan.is_of_paths()) {
             if device == Device::Wirespeed && mtu > ROUTERS_MTU {
                 let name = device.name();
                 results.omitted.push(format!(
@@ -162,6 +166,10 @@ fn measure(
                 let median = of.median_ns as f64 / 1e3;
                 tell(format!("{}, {tool}: {median:.1} µs there and back, median", device.name()));
                 results.latencies.push(of);
+            }
+            if !plan.windows.is_empty() && mtu == ORDINARY {
+                let path = path::measure(plan, &rig, place, &options.interrupt, tell)?;
+                results.paths.push(path);
             }
         }
     }

@@ -100,7 +100,7 @@ impl Place {
                 format!("{processes} iperf3 processes at most on processors {places:?}{remark}")
             }
         };
-        // Who asks after latency is where the system puts it.
+        // Who asks after paths is where the system puts it.
         let mut facts = Vec::new();
         if !plan.packets.is_empty() {
             facts.push(processes_are);

@@ -72,12 +72,16 @@ pub struct Plan {
     /// From where.
     #[serde(default = "one_way")]
     pub directions: Vec<Direction>,
-    /// IP packets, bytes; may be empty if latency is measured.
+    /// IP packets, bytes; may be empty if latency or windows are not.
     #[serde(default = "six")]
     pub packets: Vec<u32>,
     /// How long packets take to the other host and back, and who is to ask: `ping`, `irtt`.
     #[serde(default)]
     pub latency: Vec<Tool>,
+    /// RFC 6349: a transfer with each of these windows (`-w`), in bytes, for `streams` connections,
+    /// after what the path is has been found out. The wires have a rate then.
+    #[serde(default)]
+    pub windows: Vec<u32>,
     /// Pairs of processes in each direction.
     #[serde(default = "one")]
     pub pairs: u32,
@@ -255,10 +259,15 @@ impl Plan {
         Headers { udp, timestamps: self.timestamps && !udp, ip_options: 0 }
     }
 
-    /// How many rows it has, and how often latency is measured.
+    /// How many rows it has, latencies and transfers among them.
     pub fn rows(&self) -> usize {
         let of_pairs = self.protocols.len() * self.directions.len() * self.packets.len();
-        self.devices.len() * (of_pairs + self.latency.len())
+        self.devices.len() * (of_pairs + self.latency.len() + self.windows.len())
+    }
+
+    /// Whether it measures paths, whatever packets it has beside that.
+    pub fn is_of_paths(&self) -> bool {
+        !(self.latency.is_empty() && self.windows.is_empty())
     }
 
     fn check(&self) -> Result<(), String> {
@@ -271,7 +280,7 @@ impl Plan {
         within("duration", self.duration.as_secs(), 1, 600)?;
         within("warm-up", self.warm_up.as_secs(), 1, 60)?;
         if self.rows() == 0 {
-            return Err("devices, protocols, directions or packets are empty, and so is latency"
+            return Err("devices, protocols, directions or packets are empty, and so are latency and windows"
                 .to_string());
         }
         if self.link.is_some() && self.offloads {
@@ -286,6 +295,14 @@ impl Plan {
         if self.placement == Placement::Probed && self.pairs * self.ways() as u32 > 1 {
             return Err("placement = \"probed\" with more than one pair of processes: places are \
                         known for a sender and a receiver; \"pinned\" or \"free\" instead"
+                .to_string());
+        }
+        for &window in &self.windows {
+            within("a window", u64::from(window), 2048, 512 << 20)?; // iperf3's own limit
+        }
+        if !self.windows.is_empty() && self.link.is_none() {
+            return Err("windows without link: what TCP makes of a path is told by its narrowest \
+                        place, which would be the machine"
                 .to_string());
         }
         if self.placement == Placement::Probed && self.packets.is_empty() {
@@ -351,6 +368,8 @@ mod tests {
             };
             assert_eq!((plan.rows(), plan.placement), (10 * each, placement), "{}", plan.name);
         }
+        let plan = read(include_str!("../../../../plans/rfc6349-hosts.toml")).unwrap();
+        assert!(plan.rows() == 2 * plan.windows.len() && plan.duration.as_secs() >= 30);
     }
 
     #[test]
@@ -366,6 +385,8 @@ mod tests {
                 "packets = []\nlatency = [\"ping\"]\nplacement = \"probed\"",
                 "\"probed\" without packets",
             ),
+            ("windows = [65536]", "windows without link"),
+            ("windows = [1000]\nlink = \"1G\"", "a window is 1000; it is 2048 to"),
             ("latency = [\"pong\"]", "unknown variant `pong`, expected `ping` or `irtt`"),
             ("streams = 0", "streams is 0; it is 1 to 128"),
             ("link = \"1\"", "a rate is 100M, 1G, 2.5G"),

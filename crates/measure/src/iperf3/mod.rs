@@ -18,9 +18,12 @@
 mod latency;
 // What iperf3 wrote.
 mod output;
+// What TCP makes of the path (RFC 6349).
+mod path;
 
 pub use latency::{Latency, Tool, pings};
 pub use output::figures;
+pub use path::{HostPath, HostTransfer};
 
 use crate::result::{Environment, Fault};
 use serde::{Deserialize, Serialize};
@@ -57,6 +60,9 @@ pub struct Results {
     /// How long packets took, if it was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latencies: Vec<Latency>,
+    /// What TCP made of each path (RFC 6349), if that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<HostPath>,
 }
 
 /// How two hosts and what is between them were set up.

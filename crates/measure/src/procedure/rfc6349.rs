@@ -14,7 +14,8 @@
 //! empty path. The ideal is the bottleneck's frames, full of data.
 //!
 //! Data flows from the servers behind the second port to the clients behind the first.
-//! Missing: **hosts that are not ours** (iperf3's figures), **traffic management tests** (§5), **transfers both ways at once**.
+//! Between hosts that are not ours iperf3 does the transfers: [`iperf3::HostPath`](crate::iperf3::HostPath).
+//! Missing: **traffic management tests** (§5), **transfers both ways at once**.
 
 use super::bisect::Answer;
 use super::tcp::{TcpLoad, TcpOutput};
