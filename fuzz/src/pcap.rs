@@ -1,8 +1,9 @@
 //! Any bytes as a capture file, classic pcap or pcapng.
 //!
 //! Reading ends, with records or an error; what was read can be written in both formats and read
-//! again as it was.
+//! again as it was. Whatever frames it has are counted, each once.
 
+use measure::survey::Survey;
 use port::record::{ETHERNET, MAX_RECORD, Reader, Record};
 use port::{pcap, pcapng};
 
@@ -14,12 +15,14 @@ pub fn run(input: &[u8]) {
     let mut in_pcap = pcap::Writer::new(Vec::new()).expect("a vector takes all");
     let mut in_pcapng = pcapng::Writer::new(Vec::new()).expect("a vector takes all");
     let (mut of_pcap, mut of_pcapng) = (Vec::new(), Vec::new());
+    let mut survey = Survey::default();
     read(input, |record| {
         assert!(record.bytes.len() <= MAX_RECORD as usize);
         assert!(record.original_len as usize >= record.bytes.len(), "{record:?}");
         if record.link_type != ETHERNET {
             return;
         }
+        survey.frame(record.timestamp_ns, record.bytes, record.original_len);
         in_pcapng.write(record).expect("an Ethernet record can be written");
         of_pcapng.push(format!("{record:?}"));
         if record.timestamp_ns < PCAP_END_NS {
@@ -27,6 +30,10 @@ pub fn run(input: &[u8]) {
             of_pcap.push(format!("{:?}", Record { direction: None, ..*record }));
         }
     });
+    let (frames, foreign) = (survey.frames, survey.foreign);
+    let seen = survey.finish();
+    let of_streams = seen.iter().map(|seen| seen.received + seen.duplicate + seen.stale);
+    assert_eq!(of_streams.sum::<u64>() + foreign, frames, "{seen:?}");
     for (file, expected) in [
         (in_pcap.finish().expect("a vector"), of_pcap),
         (in_pcapng.finish().expect("a vector"), of_pcapng),

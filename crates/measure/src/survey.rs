@@ -125,7 +125,7 @@ impl Survey {
             self.cut += u64::from(!is_whole);
             return;
         };
-        let l2 = original_len + 4;
+        let l2 = original_len.saturating_add(4);
         let before = self.open.get(&sender);
         let is_next =
             before.is_some_and(|run| number <= run.highest && made_ns.unwrap_or(0) > run.made_ns);
