@@ -14,7 +14,7 @@
 //!
 //! The interfaces are the tester's while this runs: by AF_XDP, the machine itself gets nothing from
 //! them. Their settings stay as they are.
-//! Missing: **a full table's traffic**, **TAP**, **several queues for sending**.
+//! Missing: **a full table's traffic**, **TAP**.
 
 use super::patch::Patch;
 use super::veth::Rig;
@@ -22,9 +22,9 @@ use super::wired::{Job, RealPort, no_setup};
 use super::{BenchError, Progress, REPEATS, no_drop};
 use crate::clock::Clock;
 use crate::net::Net;
-use crate::real::PortSpec;
 use crate::real::open::{self, Opened};
 use crate::real::spec::{Backend, Options};
+use crate::real::{PortSpec, several};
 use crate::tester::{Behind, Tester};
 use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
@@ -193,7 +193,8 @@ impl Ends {
         for (port, spec) in specs.iter().enumerate() {
             let mut interface = open::open(spec, &slab)?;
             let lines = std::mem::take(&mut interface.lines);
-            wires.push(Box::new(Answering { lines, port, net }) as RealPort);
+            let line = several(lines).expect("an interface that is open has a queue");
+            wires.push(Box::new(Answering { line, port, net }) as RealPort);
             opened.push(interface);
         }
         for spec in specs {
@@ -294,10 +295,9 @@ impl Behind for Outside {
     }
 }
 
-/// An interface of the tester's, by any number of queues, with hosts that answer when they are
-/// asked for.
+/// An interface of the tester's, with hosts that answer when they are asked for.
 struct Answering<P> {
-    lines: Vec<P>,
+    line: P,
     port: usize,
     net: Net,
 }
@@ -318,10 +318,7 @@ impl<P: Port> Answering<P> {
 
 impl<P: Port> Port for Answering<P> {
     fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let mut received = 0;
-        for line in &mut self.lines {
-            received += line.receive(now, pool, batch);
-        }
+        let received = self.line.receive(now, pool, batch);
         let mut answers = Batch::new();
         for frame in &batch.as_slice()[batch.len() - received..] {
             let Some(answer) = self.answer(pool.slab().bytes(frame)) else { continue };
@@ -331,20 +328,17 @@ impl<P: Port> Port for Answering<P> {
             answers.push(frame);
         }
         if !answers.is_empty() {
-            self.send(now, pool, &mut answers);
+            self.line.send(now, pool, &mut answers);
         }
         received
     }
 
     fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        match self.lines.first_mut() {
-            Some(line) => line.send(now, pool, batch),
-            None => batch.free_all(pool),
-        }
+        self.line.send(now, pool, batch);
     }
 
     fn counters(&self) -> PortCounters {
-        self.lines.iter().map(Port::counters).sum()
+        self.line.counters()
     }
 }
 
@@ -359,7 +353,7 @@ mod tests {
         let mut pool = slab.pool();
         let (mut far, ours) = memory::wire(64);
         let net = Net::default();
-        let mut end = Answering { lines: vec![ours], port: 1, net };
+        let mut end = Answering { line: ours, port: 1, net };
         let mac = MacAddr([2, 0, 0, 0, 0, 9]);
         let ask = |address| craft::arp(ArpMessage::request(mac, net.gateways[1], address)).build();
         let asked = [net.host(1, 0), net.host(1, 24)];

@@ -18,8 +18,9 @@
 use super::open::{self, Opened};
 use super::place::Place;
 use super::plug::{Jack, Line};
+use super::several::several;
 use super::spec::{Backend, PortSpec};
-use super::worker::{self, Several};
+use super::worker;
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::linux::netlink::{Event, Link};
@@ -342,7 +343,7 @@ impl Keeper {
             shares[worker::owner(at, queue, workers)].push(line);
         }
         for (jack, share) in self.ports[at].jacks.iter().zip(shares) {
-            drop(self.put(jack, Several::of(share)));
+            drop(self.put(jack, several(share)));
         }
         let opened = Owned { index, kernels, _claim: claim, _promiscuous: promiscuous };
         self.ports[at].standing = Standing::There { opened, link: None };

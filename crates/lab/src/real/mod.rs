@@ -24,6 +24,8 @@ mod claim;
 pub mod open;
 // A port whose interface comes and goes.
 mod plug;
+// Several queues as one line.
+mod several;
 // Which interface a port is, and how it is opened.
 pub mod spec;
 // Threads that own the interfaces' queues.
@@ -41,6 +43,7 @@ pub use check::check;
 pub use keeper::Tell;
 pub use plug::Line;
 pub use running::{Final, Running, start};
+pub use several::several;
 pub use spec::PortSpec;
 
 use crate::underway::Files;

@@ -16,13 +16,12 @@
 //! What a worker has no room for in its cable is lost, and counted where it was to go: as
 //! `rx-drop` of the interface it came in by, as `tx-drop` of the one it was to leave by.
 
-use super::plug::{Line, Plug};
+use super::plug::Plug;
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::live;
 use port::queues::{Spread, Turns};
 use port::{Batch, Capabilities, MemoryPort, Pool, Port, PortCounters, Slab, affinity, memory};
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -148,57 +147,6 @@ impl Strand {
         self.tally.sends.store(self.plug.has_line(), Ordering::Relaxed);
         self.tally.rx_drop.store(plug.rx_drop, Ordering::Relaxed);
         self.tally.tx_drop.store(plug.tx_drop + cable.rx_drop, Ordering::Relaxed);
-    }
-}
-
-/// Several queues of one interface as one line.
-pub(super) struct Several {
-    lines: Vec<Line>,
-    turns: Turns,
-    spread: Spread,
-}
-
-impl Several {
-    /// These; `None` if there is none.
-    pub(super) fn of(mut lines: Vec<Line>) -> Option<Line> {
-        match lines.len() {
-            0 | 1 => lines.pop(),
-            _ => {
-                // The router's side may have spread flows over workers before.
-                let (turns, spread) = (Turns::default(), Spread::second());
-                Some(Box::new(Several { lines, turns, spread }))
-            }
-        }
-    }
-}
-
-impl Port for Several {
-    #[inline]
-    fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        self.turns.receive(&mut self.lines, batch, |line, batch| line.receive(now, pool, batch))
-    }
-
-    #[inline]
-    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        let Several { lines, spread, .. } = self;
-        spread
-            .send(lines.len(), pool, batch, |line, pool, batch| lines[line].send(now, pool, batch));
-    }
-
-    fn counters(&self) -> PortCounters {
-        self.lines.iter().map(Port::counters).sum()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.lines[0].capabilities()
-    }
-
-    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        self.lines.iter().flat_map(Port::descriptors).collect()
-    }
-
-    fn failure(&self) -> Option<String> {
-        self.lines.iter().find_map(Port::failure)
     }
 }
 

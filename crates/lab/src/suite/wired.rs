@@ -13,7 +13,7 @@
 //! veths of this machine and nothing between, by the same backends; the result says so.
 //!
 //! Never sets up an external device: its owner did. Missing: **bridges**, **starting a device
-//! anew**, **several queues for sending**, **timestamps of the cards'**.
+//! anew**, **timestamps of the cards'**.
 
 use super::bench::Place;
 use super::drive::Drive;
@@ -27,14 +27,14 @@ use crate::bench::veth::Rig;
 use crate::clock::Clock;
 use crate::machine;
 use crate::placement::Pair;
-use crate::real::PortSpec;
 use crate::real::open::{self, Opened};
 use crate::real::spec::{Backend, Options};
+use crate::real::{Line, PortSpec, several};
 use crate::two_cores::NICE;
 use measure::procedure::Stop;
 use port::linux::Unavailable;
 use port::linux::interface::Interface;
-use port::{Batch, Pool, Port, PortCounters, Slab, affinity};
+use port::{Slab, affinity};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -75,7 +75,7 @@ pub struct Wired {
 
 /// A tester at two interfaces.
 struct Stand {
-    tester: Tester<Lines>,
+    tester: Tester<Line>,
     /// What must not be let go.
     opened: Vec<Opened>,
     _patch: Option<Patch>,
@@ -173,7 +173,7 @@ impl Stand {
         rig: Option<Rig>,
         patch: Option<Patch>,
     ) -> Result<Stand, Stop> {
-        let opening = || -> Result<(Vec<Lines>, Slab, Vec<Opened>), BenchError> {
+        let opening = || -> Result<(Vec<Line>, Slab, Vec<Opened>), BenchError> {
             let mut queues = 0;
             for spec in specs {
                 queues += open::look(spec)?.queues.max(1) as usize;
@@ -182,7 +182,8 @@ impl Stand {
             let (mut wires, mut opened) = (vec![], vec![]);
             for spec in specs {
                 let mut interface = open::open(spec, &slab)?;
-                wires.push(Lines(std::mem::take(&mut interface.lines)));
+                let lines = std::mem::take(&mut interface.lines);
+                wires.push(several(lines).expect("an interface that is open has a queue"));
                 opened.push(interface);
             }
             specs.iter().try_for_each(linked)?;
@@ -213,9 +214,9 @@ fn linked(spec: &PortSpec) -> Result<(), Unavailable> {
 }
 
 impl Place for Wired {
-    type Wire = Lines;
+    type Wire = Line;
 
-    fn tester(&mut self) -> &mut Tester<Lines> {
+    fn tester(&mut self) -> &mut Tester<Line> {
         match &mut self.alone {
             Some(alone) if self.bypassed => &mut alone.tester,
             _ => &mut self.device.tester,
@@ -308,25 +309,5 @@ impl Place for Wired {
 
     fn stolen(&self) -> Duration {
         machine::stolen(&[self.pair.tester, self.pair.device])
-    }
-}
-
-/// An interface, by any number of queues: received by all of them, sent by the first.
-pub struct Lines(Vec<Box<dyn Port + Send>>);
-
-impl Port for Lines {
-    fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        self.0.iter_mut().map(|line| line.receive(now, pool, batch)).sum()
-    }
-
-    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        match self.0.first_mut() {
-            Some(line) => line.send(now, pool, batch),
-            None => batch.free_all(pool),
-        }
-    }
-
-    fn counters(&self) -> PortCounters {
-        self.0.iter().map(Port::counters).sum()
     }
 }
