@@ -154,6 +154,34 @@ fn whatever_is_between_two_interfaces() {
     assert_eq!(rig.counters(DEVICE_ENDS[0]), seen);
 }
 
+/// A bridge of two ports: the kernel is told to be one, or its owner has made it one.
+#[test]
+fn bridges_have_two_ports_there() {
+    let Some(pair) = allowed() else { return };
+    let bridge = PLAN
+        .replace("\"pair\"", "\"hosts\"")
+        .replace("\"none\", \"25-filters-permit-last\", \"1-percent-broadcasts\"", "\"none\"")
+        .replace("modifiers", "ports = 2\nmodifiers")
+        .replace("kind = \"reset\"", "kind = \"forwarding\"");
+    let rig = Rig::new(Some(pair)).unwrap();
+    ask(&rig.device, "ip link add name br0 type bridge stp_state 0").unwrap();
+    for end in DEVICE_ENDS {
+        ask(&rig.device, &format!("ip link set {end} master br0")).unwrap();
+    }
+    ask(&rig.device, "ip link set br0 up").unwrap();
+    let external = Device::External(Box::new(external(&rig, Modifier::None)));
+    for device in [Device::Linux, external] {
+        let told = matches!(device, Device::Linux);
+        let results = measure_as(&bridge, device, pair);
+        is_sound(&results, 6);
+        let names: Vec<_> = results.cells.iter().map(|cell| cell.procedure.as_str()).collect();
+        let per_size = ["throughput", "latency", "forwarding"];
+        assert!(per_size.iter().all(|name| names.iter().filter(|n| n == &name).count() == 2));
+        let script = &results.configurations[0].script;
+        assert_eq!(script.contains("ip link set d0 master br0"), told, "{script}");
+    }
+}
+
 /// A device that speaks SNMP and RIP, a little: it answers every question, and passes every update on
 /// to whoever is at its other port.
 fn speaks(rig: &Rig, stop: &Arc<AtomicBool>) -> [JoinHandle<()>; 2] {

@@ -80,7 +80,8 @@ pub fn set_up(
     Ok((Kernel { rig: rig.clone() }, commands.ran))
 }
 
-fn bridge(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+/// Makes it a bridge of both ends.
+pub(crate) fn bridge(commands: &mut Commands<'_>) -> Result<(), BenchError> {
     commands.run("ip link add name br0 type bridge stp_state 0 mcast_snooping 0")?;
     for end in DEVICE_ENDS {
         commands.run(&format!("ip link set {end} master br0"))?;

@@ -6,10 +6,11 @@
 //!
 //! Our hosts are its neighbours by ARP, as they are everybody's. Rules are nft's, one for each of
 //! the modifier's, without counters. Never writes outside the rig's namespace.
-//! Missing: **bridges**, **connection tracking** (RFC 9693).
+//! Missing: **filters of bridges**, **connection tracking** (RFC 9693).
 
 use super::plan::{End, Modifier, Plan, Rule, Traffic};
 use crate::bench::commands::{Commands, ask};
+use crate::bench::linux::bridge;
 use crate::bench::veth::{DEVICE_ENDS, Rig};
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -48,10 +49,14 @@ impl From<crate::bench::BenchError> for Cannot {
 /// # Errors
 /// [`Cannot`].
 pub fn set_up(rig: &Rig, plan: &Plan, modifier: Modifier) -> Result<Vec<String>, Cannot> {
-    if let Traffic::Hosts { .. } = plan.traffic {
-        return Err(Cannot::Unknown("be a bridge"));
-    }
     let mut commands = Commands::new(&rig.device);
+    if let Traffic::Hosts { .. } = plan.traffic {
+        if !modifier.rules(plan.ends).is_empty() {
+            return Err(Cannot::Unknown("filter as a bridge"));
+        }
+        bridge(&mut commands)?;
+        return Ok(commands.ran);
+    }
     commands.run("sysctl -qw net.ipv4.ip_forward=1")?;
     commands.run("sysctl -qw net.ipv4.conf.all.rp_filter=0")?;
     for (end, at) in plan.ends.iter().zip(DEVICE_ENDS) {

@@ -12,8 +12,8 @@
 //! What the tester can do by itself is not seen with a device in the way: it is measured through two
 //! veths of this machine and nothing between, by the same backends; the result says so.
 //!
-//! Never sets up an external device: its owner did. Missing: **bridges**, **starting a device
-//! anew**, **timestamps of the cards'**.
+//! Never sets up an external device: its owner did. Missing: **bridges of more than two ports**,
+//! **starting a device anew**, **timestamps of the cards'**.
 
 use super::bench::Place;
 use super::drive::Drive;

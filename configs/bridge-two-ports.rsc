@@ -1,0 +1,6 @@
+# A bridge of two ports.
+/interface bridge
+add name=bridge1
+/interface bridge port
+add bridge=bridge1 interface=ether1
+add bridge=bridge1 interface=ether2
