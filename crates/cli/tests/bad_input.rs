@@ -1,63 +1,13 @@
 //! What goes wrong in a user's hands: full disks, files that are none, addresses of other people, and
 //! ctrl-C. What was measured is never lost, and every refusal is one line.
 
+mod folder;
+
+use folder::{Folder, SMALL, command, text};
 use port::linux::Namespace;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-
-const PLAN: &str = r#"
-name = "small"
-[device]
-configuration = "device.rsc"
-[medium]
-link = "10G"
-[traffic]
-frame-sizes = [64, 512]
-flows = "pair"
-[[procedure]]
-kind = "throughput"
-[[procedure]]
-kind = "frame-loss"
-"#;
-
-/// A folder with a plan and a device's configuration, gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn with(name: &str, plan: &str) -> Folder {
-        let name = format!("wirespeed-bad-{name}-{}", std::process::id());
-        let folder = Folder(std::env::temp_dir().join(name));
-        std::fs::create_dir_all(&folder.0).unwrap();
-        folder.write("plan.toml", plan);
-        let device = "/ip address add address=198.18.1.1/24 interface=ether1\n\
-                      /ip address add address=198.19.1.1/24 interface=ether2\n";
-        folder.write("device.rsc", device);
-        folder
-    }
-
-    fn write(&self, file: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.path(file);
-        std::fs::write(&path, content).unwrap();
-        path
-    }
-
-    fn path(&self, file: &str) -> String {
-        self.0.join(file).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
-    command.args(arguments);
-    command
-}
 
 /// Runs it, and returns its exit code, what it printed, and its errors.
 fn wirespeed(arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -65,7 +15,7 @@ fn wirespeed(arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 fn told(output: Output) -> (Option<i32>, String, String) {
-    let [out, err] = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into());
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| text(&bytes));
     (output.status.code(), out, err)
 }
 
@@ -80,7 +30,7 @@ fn are_two() -> bool {
 
 #[test]
 fn figures_survive_a_full_disk() {
-    let folder = Folder::with("full", PLAN);
+    let folder = Folder::with("full", SMALL);
     let plan = folder.path("plan.toml");
     let iperf3 = "name = \"t\"\ndevices = [\"direct\"]\npackets = [1500]\npairs = 1\n\
                   duration = \"1s\"\nwarm-up = \"1s\"\nlink = \"20M\"\n";
@@ -121,7 +71,7 @@ fn figures_survive_a_full_disk() {
 fn ctrl_c_ends_it_and_keeps_what_there_is() {
     // Hours, if nobody stopped it.
     let long = format!(
-        "{PLAN}\n[virtual]\nlink = \"10G\"\n[virtual.scaling]\ndivide-durations-by = 1.0\n"
+        "{SMALL}\n[virtual]\nlink = \"10G\"\n[virtual.scaling]\ndivide-durations-by = 1.0\n"
     );
     let folder = Folder::with("interrupted", &long);
     let plan = folder.path("plan.toml");
@@ -173,7 +123,7 @@ fn ctrl_c_ends_it_and_keeps_what_there_is() {
 
 #[test]
 fn files_that_are_no_results() {
-    let folder = Folder::with("files", PLAN);
+    let folder = Folder::with("files", SMALL);
     let whole = include_str!("../../report/data/test-1.json");
     let of_bench = include_str!("../../report/data/bench-2.json");
     let good = folder.write("good.json", of_bench);
@@ -244,8 +194,8 @@ fn files_that_are_no_results() {
 /// do not exist, which nobody notices (RFC 6815).
 #[test]
 fn addresses_of_other_people() {
-    let elsewhere = PLAN.replace("flows", "networks = [\"10.0.0.0/24\", \"10.0.1.0/24\"]\nflows");
-    let folder = Folder::with("addresses", PLAN);
+    let elsewhere = SMALL.replace("flows", "networks = [\"10.0.0.0/24\", \"10.0.1.0/24\"]\nflows");
+    let folder = Folder::with("addresses", SMALL);
     let (plan, elsewhere) = (folder.path("plan.toml"), folder.write("elsewhere.toml", &elsewhere));
     let ports = "--device external --port a=xdp:no-such-1 --port b=packet:no-such-2";
     let why = "198.18.0.0/15";

@@ -1,9 +1,11 @@
 //! `wirespeed test --pcap` and `report pcap`: a plan's frames in a file, none of them sent, as others
 //! read them and as we count them again; and those of the kernel's generator.
 
+mod folder;
+
+use folder::{Folder, text, wirespeed};
 use port::pcap;
 use port::record::Record;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 const PLAN: &str = r#"
@@ -19,39 +21,8 @@ flows = "networks"
 kind = "throughput"
 "#;
 
-/// A folder with a plan, gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn with(name: &str, plan: &str) -> Folder {
-        let folder =
-            std::env::temp_dir().join(format!("wirespeed-frames-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("plan.toml"), plan).unwrap();
-        Folder(folder)
-    }
-
-    fn path(&self, file: &str) -> String {
-        self.0.join(file).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn run(program: &str, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"))
-}
-
-fn wirespeed(arguments: &[&str]) -> Output {
-    run(env!("CARGO_BIN_EXE_wirespeed"), arguments)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]
