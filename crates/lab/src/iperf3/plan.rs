@@ -53,8 +53,8 @@ pub enum Placement {
     Pinned,
     /// The system, which moves them.
     Free,
-    /// The bench: each device is first measured for a second at each of a few places, and then where
-    /// that was the fastest.
+    /// The bench: each device is first measured at each of a few places, three times a second each,
+    /// and then where the median was the highest.
     Probed,
 }
 
