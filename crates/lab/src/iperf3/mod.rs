@@ -270,9 +270,7 @@ fn row(
             let n = specs.len();
             let port = PORT + n as u16;
             let words = |text: String| text.split(' ').map(str::to_string).collect::<Vec<_>>();
-            let [sender, receiver] = [false, true].map(|is_server| {
-                place.of_process(n, is_server).map_or(String::new(), |core| format!(" -A {core}"))
-            });
+            let [sender, receiver] = [false, true].map(|is_server| place.affinity(n, is_server));
             let write = plan.write.filter(|_| setting.protocol == Protocol::Tcp);
             let write = write.unwrap_or(by.length);
             let protocol = match setting.protocol {

@@ -60,8 +60,9 @@ pub(super) fn measure(
         transfers: Vec::new(),
     };
     for &window in &plan.windows {
+        let [sender, receiver] = [false, true].map(|is_server| place.affinity(0, is_server));
         let client = format!(
-            "-4 -c {} -p {PORT} -t {} -i 1 -P {} -w {window} --connect-timeout 5000 --json",
+            "-4 -c {} -p {PORT} -t {} -i 1 -P {} -w {window}{sender} --connect-timeout 5000 --json",
             rig.addresses[1],
             plan.duration.as_secs(),
             plan.streams
@@ -72,7 +73,7 @@ pub(super) fn measure(
             to: &rig.hosts[1],
             port: PORT,
             client: words(&client),
-            server: words(&format!("-4 -s -1 -p {PORT} -i 1 --json")),
+            server: words(&format!("-4 -s -1 -p {PORT} -i 1{receiver} --json")),
         };
         let wrote = pair::run(&[spec], plan.duration + GRACE, interrupt);
         for wrote in wrote.map_err(Iperf3Error::Pair)? {

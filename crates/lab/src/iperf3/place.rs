@@ -77,10 +77,11 @@ impl Place {
         }
     }
 
-    /// Where a process is to be, if anywhere.
-    pub(super) fn of_process(&self, pair: usize, is_server: bool) -> Option<usize> {
+    /// iperf3's word for where a process is to be, a blank before it; nothing if that is anywhere.
+    pub(super) fn affinity(&self, pair: usize, is_server: bool) -> String {
         let n = self.processes.len().max(1);
-        self.processes.get((2 * pair + usize::from(is_server)) % n).copied()
+        let place = self.processes.get((2 * pair + usize::from(is_server)) % n);
+        place.map_or(String::new(), |core| format!(" -A {core}"))
     }
 
     /// What it means for a device, for the result.
@@ -163,10 +164,10 @@ mod tests {
     #[test]
     fn each_process_has_its_processor() {
         let [pinned] = places("pinned", Device::Wirespeed, &[4, 5, 6, 7]).try_into().unwrap();
-        let of = |pair| [false, true].map(|is_server| pinned.of_process(pair, is_server));
-        assert_eq!([of(0), of(1)], [[Some(4), Some(5)], [Some(6), Some(7)]]);
+        let of = |pair| [false, true].map(|is_server| pinned.affinity(pair, is_server));
+        assert_eq!([of(0), of(1)], [[" -A 4", " -A 5"], [" -A 6", " -A 7"]]);
         assert_eq!((of(2), pinned.router.as_slice()), (of(0), &[7][..]));
         let free = &places("free", Device::Linux, &[4, 5])[0];
-        assert_eq!(free.of_process(1, true), None);
+        assert_eq!(free.affinity(1, true), "");
     }
 }
