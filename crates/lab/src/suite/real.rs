@@ -23,7 +23,7 @@ use router::Router;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wire::{FrameLen, Moment};
+use wire::Moment;
 
 /// The frames a receive ring of the device holds, as a network card's that is set up for this: at
 /// 10 Gbit/s it holds what comes in a quarter of a millisecond, in which a shared machine may be
@@ -185,10 +185,6 @@ impl Place for Real {
 
     fn is_bypassed(&self) -> bool {
         self.without
-    }
-
-    fn wire_time(&self, _: FrameLen) -> Duration {
-        Duration::ZERO
     }
 
     fn discards(&self) -> String {

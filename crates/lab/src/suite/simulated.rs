@@ -292,10 +292,6 @@ impl Place for Simulated {
         self.start_anew()
     }
 
-    fn forget(&mut self) -> Option<(u64, Duration)> {
-        None
-    }
-
     fn bypass(&mut self, without: bool) -> Result<(), Stop> {
         self.without = without;
         Ok(())

@@ -39,7 +39,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{BitRate, FrameLen, Moment};
+use wire::{BitRate, Moment};
 
 /// What an external device is called in results.
 pub const EXTERNAL: &str = "external device";
@@ -258,10 +258,6 @@ impl Place for Wired {
         Err(Stop::Broken("only its owner can start this device anew".to_string()))
     }
 
-    fn forget(&mut self) -> Option<(u64, Duration)> {
-        None
-    }
-
     fn bypass(&mut self, without: bool) -> Result<(), Stop> {
         if without && self.alone.is_none() {
             let rig = Rig::new(Some(self.pair)).map_err(|error| broken(&error))?;
@@ -275,10 +271,6 @@ impl Place for Wired {
 
     fn is_bypassed(&self) -> bool {
         self.bypassed
-    }
-
-    fn wire_time(&self, _: FrameLen) -> Duration {
-        Duration::ZERO
     }
 
     fn found_no_room(&self) -> u64 {

@@ -384,20 +384,12 @@ impl<'a> Place for Quiet<'a> {
         Ok(())
     }
 
-    fn forget(&mut self) -> Option<(u64, Duration)> {
-        None
-    }
-
     fn bypass(&mut self, _: bool) -> Result<(), Stop> {
         Ok(())
     }
 
     fn is_bypassed(&self) -> bool {
         false
-    }
-
-    fn wire_time(&self, _: FrameLen) -> Duration {
-        Duration::ZERO
     }
 
     fn is_simulated(&self) -> bool {

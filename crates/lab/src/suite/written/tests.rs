@@ -121,20 +121,12 @@ impl Place for Kept {
         Ok(())
     }
 
-    fn forget(&mut self) -> Option<(u64, Duration)> {
-        None
-    }
-
     fn bypass(&mut self, _: bool) -> Result<(), Stop> {
         Ok(())
     }
 
     fn is_bypassed(&self) -> bool {
         false
-    }
-
-    fn wire_time(&self, _: FrameLen) -> Duration {
-        Duration::ZERO
     }
 
     fn discards(&self) -> String {
