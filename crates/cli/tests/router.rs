@@ -163,7 +163,7 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
     // In use.
     rig.start(XDP);
     let again = [&["router", &config][..], XDP, &["--name", "other"]].concat();
-    rig.wirespeed_says(&again, 3, "cannot take the interface eth1 for this router: process ");
+    rig.wirespeed_says(&again, 3, "cannot take the interface eth1: process ");
     rig.pings(2);
 }
 

@@ -1,4 +1,4 @@
-//! The lock on an interface: two routers must not have the same one.
+//! The lock on an interface: two of us must not have the same one.
 //!
 //! ```text
 //!  Claim::take(eth1, 7) ─► a socket listens at the abstract address "wirespeed interface 7",
@@ -19,7 +19,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 /// An interface that is ours until this is dropped.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(crate) struct Claim {
     /// Held, never accepted from.
     _socket: UnixListener,
 }
@@ -29,8 +29,8 @@ impl Claim {
     ///
     /// # Errors
     /// [`Unavailable`]: somebody has it, and who.
-    pub(super) fn take(name: &str, index: u32) -> Result<Claim, Unavailable> {
-        let tried = || format!("take the interface {name} for this router");
+    pub(crate) fn take(name: &str, index: u32) -> Result<Claim, Unavailable> {
+        let tried = || format!("take the interface {name}");
         let because = |error| Unavailable::because(tried(), error);
         let address = format!("wirespeed interface {index}");
         let address = SocketAddr::from_abstract_name(address).map_err(because)?;
@@ -39,7 +39,7 @@ impl Claim {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 let holder = holder(&address);
                 let error = io::Error::new(error.kind(), format!("{holder} has it"));
-                let remedy = "give it another interface, or end that one first";
+                let remedy = "take another interface, or end that one first";
                 Err(because(error).remedy(remedy))
             }
             Err(error) => Err(because(error)),
@@ -72,11 +72,8 @@ mod tests {
         let index = u32::MAX - std::process::id();
         let claim = Claim::take("eth1", index).unwrap();
         let taken = Claim::take("eth1", index).unwrap_err().to_string();
-        let who = format!(
-            "cannot take the interface eth1 for this router: process {} (",
-            std::process::id()
-        );
-        assert!(taken.starts_with(&who) && taken.contains("has it; give it another"), "{taken}");
+        let who = format!("cannot take the interface eth1: process {} (", std::process::id());
+        assert!(taken.starts_with(&who) && taken.contains("has it; take another"), "{taken}");
         drop(Claim::take("eth2", index - 1).unwrap());
         drop(claim);
         Claim::take("eth1", index).unwrap();

@@ -59,15 +59,15 @@ pub(super) const DEL: u16 = 17;
 const GET: u16 = 18;
 const SET: u16 = 19;
 const MAC: u16 = 1;
-const NAME: u16 = 3;
-const MTU: u16 = 4;
+pub(super) const NAME: u16 = 3;
+pub(super) const MTU: u16 = 4;
 const MASTER: u16 = 10;
-const INFO: u16 = 18;
-const INFO_KIND: u16 = 1;
-const INFO_DATA: u16 = 2;
+pub(super) const INFO: u16 = 18;
+pub(super) const INFO_KIND: u16 = 1;
+pub(super) const INFO_DATA: u16 = 2;
 const VETH_PEER: u16 = 1;
 const FAMILIES: u16 = 26;
-const NAMESPACE_FD: u16 = 28;
+pub(super) const NAMESPACE_FD: u16 = 28;
 const TX_QUEUES: u16 = 31;
 const RX_QUEUES: u16 = 32;
 const GSO_MAX_SEGMENTS: u16 = 40;
@@ -83,7 +83,7 @@ const UP: u32 = 1;
 const LOWER_UP: u32 = 0x1_0000;
 
 /// `struct ifinfomsg`.
-fn header(index: u32, flags: u32, change: u32) -> [u8; 16] {
+pub(super) fn header(index: u32, flags: u32, change: u32) -> [u8; 16] {
     let mut header = [0; 16];
     header[4..8].copy_from_slice(&index.to_ne_bytes());
     header[8..12].copy_from_slice(&flags.to_ne_bytes());

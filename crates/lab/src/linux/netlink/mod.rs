@@ -1,7 +1,7 @@
 //! Links, addresses, routes and neighbours of a network namespace: read, made, changed, watched.
 //!
 //! ```text
-//!  Netlink ─► links      add_veth, set_up, set_mtu, set_mac, set_master, move_to …
+//!  Netlink ─► links      add_veth, add_passthru, set_up, set_mtu, set_mac, set_master, move_to …
 //!     │    ─► addresses  add_address …
 //!     │    ─► routes     add_route, each_route …
 //!     │    ─► neighbours set_neighbour …
@@ -25,6 +25,8 @@ pub mod address;
 pub mod device;
 // Links.
 pub mod link;
+// Links that have all of another's frames.
+mod macvlan;
 // Neighbours.
 pub mod neighbour;
 // Routes.

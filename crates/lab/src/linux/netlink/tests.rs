@@ -76,6 +76,31 @@ fn links_are_made_changed_moved_and_deleted() {
     assert!(in_a.link("va").is_err(), "both ends are gone");
 }
 
+/// A child has all frames of its parent, which is as it was when the child is gone.
+#[test]
+fn a_passthru_child_has_all_frames() {
+    let Some((a, b)) = pair() else { return };
+    let c = Namespace::new().unwrap();
+    let (mut in_b, mut in_c) = (done(Netlink::open_in(&b)), done(Netlink::open_in(&c)));
+    let before = done(in_b.link("vb"));
+    done(in_b.add_passthru("vb", "child", &c, 1400));
+    let child = done(in_c.link("child"));
+    assert_eq!((child.kind.as_str(), child.mtu, child.mac), ("macvlan", 1400, before.mac));
+    let again = in_b.add_passthru("vb", "other", &c, 1400).unwrap_err();
+    assert_eq!(again.error.raw_os_error(), Some(22), "{again}");
+    done(in_c.add_address("child", Ipv4Addr::new(10, 0, 0, 3), 24));
+    done(in_c.set_up("child", true));
+    let pings = |address: &str| {
+        let mut command = std::process::Command::new("ping");
+        command.args(["-c", "1", "-w", "2", address]);
+        a.output(command).unwrap().status.success()
+    };
+    assert!(pings("10.0.0.3") && !pings("10.0.0.2"), "the child answers, the parent does not");
+    done(in_c.delete("child"));
+    assert_eq!(done(in_b.link("vb")), before);
+    assert!(pings("10.0.0.2"));
+}
+
 #[test]
 fn what_is_refused_says_what_was_tried_and_why() {
     let Some((a, _b)) = pair() else { return };
