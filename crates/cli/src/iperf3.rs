@@ -1,6 +1,7 @@
 //! `wirespeed iperf3`: the iperf3 method, run.
 
 use crate::failure::Failure;
+use crate::lent::Lent;
 use clap::Args;
 use lab::iperf3::{self as method, Iperf3Error, Options, PairError};
 use lab::live::Interrupt;
@@ -15,9 +16,12 @@ Examples:
   wirespeed iperf3 plans/iperf3.toml --json results/iperf3.json
   wirespeed iperf3 plans/latency-beside-the-kernel.toml     ping and irtt, by turns
   wirespeed iperf3 plans/rfc6349-hosts.toml --quick          what TCP makes of a path
+  wirespeed iperf3 plans/iperf3.toml --device external --port a=eth1 --port b=eth2
   wirespeed report check results/iperf3.json
 
-It needs root and iperf3 (for latency ping and irtt). Hosts are network namespaces of their own; nothing is left of them.
+It needs root and iperf3 (for latency ping and irtt). Hosts are network namespaces of their own; nothing
+is left of them. Through an external device each host has a macvlan of an interface of this machine,
+which itself stays where it is, settings and all, whatever ends the program.
 Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
 
 Exit codes: 0 done, 1 failed, interrupted, or with rows that cannot be, 2 usage or an impossible
@@ -32,6 +36,8 @@ pub(crate) struct Arguments {
     /// Write the whole result to a file, with all that iperf3 wrote
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    lent: Lent,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -39,6 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = read(path, "the plan")?;
     let plan = method::plan::read(&text)
         .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
+    let (plan, external) = arguments.lent.read(&plan)?;
     let script = match &plan.configuration {
         Some(file) => read(&path.with_file_name(file), "the router's configuration")?,
         None => String::new(),
@@ -55,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let quick = arguments.quick;
     let environment =
         Environment { sysctls: lab::machine::sysctls(), ..crate::bench::in_memory(0) };
-    let options = Options { text, script, quick, interrupt: interrupt.clone(), environment };
+    let options = Options { text, script, quick, interrupt, environment, external };
     let rows = if quick { plan.quickened().rows() } else { plan.rows() };
     let mut done = 0;
     let results = method::run(&plan, &options, |line| {

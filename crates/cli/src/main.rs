@@ -34,6 +34,9 @@ mod frames;
 // `wirespeed iperf3`.
 #[cfg(target_os = "linux")]
 mod iperf3;
+// What it is told of its device.
+#[cfg(target_os = "linux")]
+mod lent;
 // `wirespeed lab`.
 mod labs;
 // What `wirespeed test` is told of its device.

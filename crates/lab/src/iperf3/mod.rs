@@ -5,6 +5,7 @@
 //!           node to node               iperf3 -s ◄═══ packets of one length ═══ iperf3 -c
 //!           the kernel as a router     (N of them, a port and a processor each)
 //!           the built-in router           for each of ping, irtt:  their times ─► Latency
+//!           what is outside (two of this machine's interfaces)
 //! ```
 //!
 //! Nothing of what iperf3 writes is thrown away; what it means on other layers is
@@ -24,7 +25,12 @@ mod latency;
 mod path;
 // Hosts, wires, devices.
 mod rig;
+// What is connected to two interfaces.
+pub mod external;
+// How it is all set up.
+mod maker;
 
+pub use external::External;
 pub use pair::PairError;
 pub use plan::{Device, Plan};
 pub use rig::{Rig, RigError};
@@ -66,6 +72,8 @@ pub struct Options {
     pub interrupt: Interrupt,
     /// Where it is run.
     pub environment: Environment,
+    /// What is outside, if that is among the plan's devices.
+    pub external: Option<External>,
 }
 
 /// It did not begin, or a row could not be measured.
@@ -88,6 +96,15 @@ impl fmt::Display for Iperf3Error {
 
 impl std::error::Error for Iperf3Error {}
 
+impl Iperf3Error {
+    fn rig(device: Device, error: RigError) -> Iperf3Error {
+        match error {
+            RigError::Interrupted => Iperf3Error::Pair(PairError::Interrupted),
+            error => Iperf3Error::Rig(device, error),
+        }
+    }
+}
+
 /// Measures everything a plan asks for; `tell` gets each row in a few words when it is there. What
 /// fails after the first row does not take the others with it: it is why the results are incomplete.
 ///
@@ -98,7 +115,14 @@ pub fn run(
     options: &Options,
     mut tell: impl FnMut(String),
 ) -> Result<Results, Iperf3Error> {
-    let plan = if options.quick { plan.quickened() } else { plan.clone() };
+    let mut plan = if options.quick { plan.quickened() } else { plan.clone() };
+    if let Some(external) = options.external.as_ref().filter(|_| plan.is_of(Device::External)) {
+        // Before anything is measured: interfaces that cannot be lent end it at once.
+        let seen = external.look();
+        let seen = seen.map_err(|error| Iperf3Error::rig(Device::External, error.into()))?;
+        // All wires are as slow as those there, so that the baseline can be compared.
+        plan.link = plan.link.map(|link| seen.wire.map_or(link, |wire| link.min(wire)));
+    }
     if !plan.packets.is_empty() || !plan.windows.is_empty() {
         pair::installed().map_err(Iperf3Error::Pair)?;
     }
@@ -138,24 +162,38 @@ fn measure(
     };
     let mut places = HashMap::new();
     for &device in &plan.devices {
+        let limit = longest(device, options)?;
         for (mtu, packets) in by_mtu(&plan.packets, plan.is_of_paths()) {
-            if device == Device::Wirespeed && mtu > ROUTERS_MTU {
-                let name = device.name();
-                results.omitted.push(format!(
-                    "{name}, packets of {mtu} bytes: its interfaces' MTU is {ROUTERS_MTU} at most"
-                ));
+            let is_ordinary = mtu == ORDINARY;
+            let (packets, long): (Vec<u32>, Vec<u32>) =
+                packets.into_iter().partition(|packet| *packet <= limit.mtu);
+            let omitted = |packet| limit.omitted(device, packet);
+            results.omitted.extend(long.into_iter().map(omitted));
+            if packets.is_empty() && !(is_ordinary && plan.is_of_paths()) {
                 continue;
             }
+            let mtu = mtu.min(limit.mtu);
             let (place, found) = match places.entry(device) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => new.insert(probe(plan, options, device, &cores)?),
             };
-            let of = |error| Iperf3Error::Rig(device, error);
-            let rig = Rig::new(plan, device, mtu, &options.script, place).map_err(of)?;
+            let of = |error| Iperf3Error::rig(device, error);
+            let rig = Rig::new(plan, options, device, mtu, place).map_err(of)?;
+            if device == Device::External
+                && !is_ordinary
+                && !path::carries(&rig, mtu, &options.interrupt)?
+            {
+                results.omitted.push(format!(
+                    "{}, packets of {mtu} bytes: they do not come through whole; the device's own \
+                     MTU is smaller",
+                    device.name()
+                ));
+                continue;
+            }
             let mut setup = rig.setup.clone();
             setup.facts.extend(found.clone());
             results.setups.push(setup);
-            for setting in settings(plan, device, &packets) {
+            for setting in settings(plan, device, rig.link_mbps, &packets) {
                 let row = row(plan, &rig, setting, place, &options.interrupt)?;
                 let Setting { device, protocol, direction, packet, .. } = &row.setting;
                 let rate = row.l3_mbps;
@@ -164,19 +202,45 @@ fn measure(
                 ));
                 results.rows.push(row);
             }
-            for &tool in plan.latency.iter().filter(|_| mtu == ORDINARY) {
+            for &tool in plan.latency.iter().filter(|_| is_ordinary) {
                 let of = latency::measure(&rig, tool, plan.duration, &options.interrupt)?;
                 let median = of.median_ns as f64 / 1e3;
                 tell(format!("{}, {tool}: {median:.1} µs there and back, median", device.name()));
                 results.latencies.push(of);
             }
-            if !plan.windows.is_empty() && mtu == ORDINARY {
+            if !plan.windows.is_empty() && is_ordinary {
                 let path = path::measure(plan, &rig, place, &options.interrupt, tell)?;
                 results.paths.push(path);
             }
         }
     }
     Ok(())
+}
+
+/// The longest packets of a device's interfaces, and what would let them have longer ones.
+struct Longest {
+    mtu: u32,
+    remedy: &'static str,
+}
+
+impl Longest {
+    fn omitted(&self, device: Device, packet: u32) -> String {
+        let (name, Longest { mtu, remedy }) = (device.name(), self);
+        format!("{name}, packets of {packet} bytes: its interfaces' MTU is {mtu}{remedy}")
+    }
+}
+
+fn longest(device: Device, options: &Options) -> Result<Longest, Iperf3Error> {
+    Ok(match (device, &options.external) {
+        (Device::Wirespeed, _) => Longest { mtu: ROUTERS_MTU, remedy: " at most" },
+        (Device::External, Some(external)) => {
+            let seen = external.look();
+            let seen = seen.map_err(|error| Iperf3Error::rig(device, error.into()))?;
+            let remedy = " here: `ip link set … mtu`, and the device's own";
+            Longest { mtu: seen.mtu, remedy }
+        }
+        _ => Longest { mtu: u32::MAX, remedy: "" },
+    })
 }
 
 /// The place at which a device is fastest, and how that was found, if there was a choice.
@@ -191,13 +255,15 @@ fn probe(
         return Ok((candidates.remove(0), None));
     }
     let probe = plan.probe();
-    let mtu = probe.packets[0].max(1500);
+    let limit = longest(device, options)?.mtu;
+    let mtu = probe.packets[0].max(ORDINARY).min(limit);
     let mut rates = vec![Vec::new(); candidates.len()];
     for _ in 0..PROBES {
         for (rates, place) in rates.iter_mut().zip(&candidates) {
-            let of = |error| Iperf3Error::Rig(device, error);
-            let rig = Rig::new(&probe, device, mtu, &options.script, place).map_err(of)?;
-            let setting = settings(&probe, device, &probe.packets).remove(0);
+            let of = |error| Iperf3Error::rig(device, error);
+            let rig = Rig::new(&probe, options, device, mtu, place).map_err(of)?;
+            let setting = settings(&probe, device, rig.link_mbps, &[probe.packets[0].min(limit)]);
+            let setting = setting.into_iter().next().expect("a protocol and a direction");
             rates.push(row(&probe, &rig, setting, place, &options.interrupt)?.l3_mbps);
         }
     }
@@ -219,7 +285,7 @@ fn probe(
 }
 
 /// What is measured of a device with packets of these lengths, in order.
-fn settings(plan: &Plan, device: Device, packets: &[u32]) -> Vec<Setting> {
+fn settings(plan: &Plan, device: Device, link_mbps: Option<f64>, packets: &[u32]) -> Vec<Setting> {
     let mut settings = Vec::new();
     for &protocol in &plan.protocols {
         for &direction in &plan.directions {
@@ -231,7 +297,7 @@ fn settings(plan: &Plan, device: Device, packets: &[u32]) -> Vec<Setting> {
                 timestamps: plan.timestamps,
                 pairs: plan.pairs,
                 streams: plan.streams,
-                link_mbps: plan.link.map(|rate| rate / 1e6),
+                link_mbps,
             }));
         }
     }
@@ -312,9 +378,9 @@ fn row(
         let pair::Wrote { client_command, server_command, client, server } = wrote;
         pairs.push(Pair { reverse, client_command, server_command, figures, client, server });
     }
-    // With offloads it counts super-frames; both ways, acknowledgements of the other way too.
-    let counts = !plan.offloads && setting.direction == Direction::OneWay;
-    let arrived = counts.then(|| Arrived {
+    // Both ways, there are acknowledgements of the other way among them.
+    let arrived = before.zip(after).filter(|_| setting.direction == Direction::OneWay);
+    let arrived = arrived.map(|(before, after)| Arrived {
         frames: after.frames - before.frames,
         bytes: after.bytes - before.bytes,
     });

@@ -48,7 +48,7 @@ pub(super) fn measure(
         timestamps: false,
         pairs: 1,
         streams: 1,
-        link_mbps: plan.link.map(|rate| rate / 1e6),
+        link_mbps: rig.link_mbps,
     };
     let packets_per_second = row(&full, rig, setting, place, interrupt)?.kpps * 1e3;
     let mut path = HostPath {
@@ -88,14 +88,22 @@ pub(super) fn measure(
     Ok(path)
 }
 
+/// Whether packets of so many bytes come through whole: not if they do not, but short ones do.
+pub(super) fn carries(rig: &Rig, bytes: u32, interrupt: &Interrupt) -> Result<bool, Iperf3Error> {
+    Ok(comes_through(rig, bytes, interrupt)? || !comes_through(rig, LEAST, interrupt)?)
+}
+
+/// Whether one of three pings of so many bytes, which nobody may cut, is answered.
+fn comes_through(rig: &Rig, bytes: u32, interrupt: &Interrupt) -> Result<bool, Iperf3Error> {
+    let (to, data) = (rig.addresses[1], bytes - PING_HEADERS);
+    let command = format!("ping -c 3 -i 0.2 -W 2 -M do -s {data} {to}");
+    let said = latency::run(&rig.hosts[0], &command, GRACE, interrupt)?;
+    Ok(measure::iperf3::pings(&said).is_some_and(|(_, times)| !times.is_empty()))
+}
+
 /// The largest packet up to `own` bytes that comes through whole; none if not even the smallest does.
 fn path_mtu(rig: &Rig, own: u32, interrupt: &Interrupt) -> Result<Option<u32>, Iperf3Error> {
-    let comes_through = |bytes: u32| -> Result<bool, Iperf3Error> {
-        let (to, data) = (rig.addresses[1], bytes - PING_HEADERS);
-        let command = format!("ping -c 3 -i 0.2 -W 2 -M do -s {data} {to}");
-        let said = latency::run(&rig.hosts[0], &command, GRACE, interrupt)?;
-        Ok(measure::iperf3::pings(&said).is_some_and(|(_, times)| !times.is_empty()))
-    };
+    let comes_through = |bytes: u32| comes_through(rig, bytes, interrupt);
     if comes_through(own)? {
         return Ok(Some(own));
     }

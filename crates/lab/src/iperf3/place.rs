@@ -91,8 +91,8 @@ impl Place {
         let processes_are = match places.as_slice() {
             [] => format!("{processes} iperf3 processes at most, where the system puts them"),
             _ => {
-                let routed = usize::from(device != Device::Direct);
-                let short = processes + routed > places.len();
+                let here = matches!(device, Device::Linux | Device::Wirespeed);
+                let short = processes + usize::from(here) > places.len();
                 let remark = if short {
                     ": they share them, and rates are the machine's as well"
                 } else {

@@ -18,6 +18,8 @@ pub enum Device {
     Linux,
     /// The built-in router.
     Wirespeed,
+    /// Whatever is connected to two interfaces of this machine.
+    External,
 }
 
 impl Device {
@@ -27,6 +29,7 @@ impl Device {
             Device::Direct => "node to node",
             Device::Linux => "linux kernel",
             Device::Wirespeed => "wirespeed router",
+            Device::External => "external",
         }
     }
 }
@@ -232,6 +235,21 @@ impl Plan {
         plan
     }
 
+    /// The same of other devices, the baseline kept where the plan has it, and with other wires; what
+    /// is not said stays.
+    ///
+    /// # Errors
+    /// It does not go with the rest of the plan: why.
+    pub fn of(&self, devices: &[Device], link: Option<f64>) -> Result<Plan, String> {
+        let mut plan = Plan { link: link.or(self.link), ..self.clone() };
+        if !devices.is_empty() {
+            plan.devices.retain(|device| *device == Device::Direct);
+            plan.devices.dedup();
+            plan.devices.extend(devices.iter().filter(|device| **device != Device::Direct));
+        }
+        plan.check().map(|()| plan)
+    }
+
     /// For which of its rows places are probed: a second of the first protocol, the first direction
     /// and the longest packets.
     #[must_use]
@@ -263,6 +281,11 @@ impl Plan {
     pub fn rows(&self) -> usize {
         let of_pairs = self.protocols.len() * self.directions.len() * self.packets.len();
         self.devices.len() * (of_pairs + self.latency.len() + self.windows.len())
+    }
+
+    /// Whether a device is among its.
+    pub fn is_of(&self, device: Device) -> bool {
+        self.devices.contains(&device)
     }
 
     /// Whether it measures paths, whatever packets it has beside that.
@@ -370,6 +393,21 @@ mod tests {
         }
         let plan = read(include_str!("../../../../plans/rfc6349-hosts.toml")).unwrap();
         assert!(plan.rows() == 2 * plan.windows.len() && plan.duration.as_secs() >= 30);
+    }
+
+    /// The baseline stays where there is one; turns are one.
+    #[test]
+    fn devices_that_are_said() {
+        let plan = read(include_str!("../../../../plans/iperf3.toml")).unwrap();
+        let external = plan.of(&[Device::External], Some(1e10)).unwrap();
+        assert_eq!(external.devices, [Device::Direct, Device::External]);
+        assert_eq!((external.link, plan.link), (Some(1e10), Some(1e9)));
+        assert_eq!(plan.of(&[], None), Ok(plan));
+        let turns = include_str!("../../../../plans/latency-beside-the-kernel.toml");
+        let turns = read(turns).unwrap().of(&[Device::External], None).unwrap();
+        assert_eq!(turns.devices, [Device::External]);
+        let offloads = read(&format!("{SHORT}offloads = true\n")).unwrap();
+        assert!(offloads.of(&[], Some(1e9)).unwrap_err().contains("super-frames"));
     }
 
     #[test]

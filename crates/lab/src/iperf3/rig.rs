@@ -7,34 +7,26 @@
 //!                        └ shaped ┘  kernel, or router  └ shaped ┘
 //! ```
 //!
-//! Wires with a rate are shaped where hosts send: HTB, preamble, gap and FCS counted, no frame below
-//! 84 bytes. What a device sends is what came in, so its ends need no shaping.
-//!
-//! The namespaces have no names; nothing is left when this is dropped. Never touches an interface it
-//! did not make.
+//! What is outside is [`external`](super::external)'s. The namespaces have no names; nothing is left
+//! when this is dropped. Never touches an interface it did not make.
 
+use super::Options;
+use super::external::{self, Lent};
+use super::maker::Maker;
 use super::place::Place;
 use super::plan::{Backend, Device, Plan};
-use crate::linux::netlink::{End, Netlink, Route};
-use crate::machine;
-use crate::real::{self, PortSpec, Running, StartError};
-use crate::underway::Files;
+use crate::real::{Running, StartError};
 use measure::iperf3::{Arrived, Setup};
-use port::linux::interface::{Interface, Offloads, set_offloads};
 use port::linux::{Namespace, Unavailable};
 use std::fmt;
 use std::fs;
-use std::io;
 use std::net::Ipv4Addr;
-use std::process::Command;
-use std::sync::Arc;
-use std::thread;
 use wire::Ipv4Prefix;
 
 /// The hosts' interfaces.
-const ENDS: [&str; 2] = ["t0", "t1"];
+pub(super) const ENDS: [&str; 2] = ["t0", "t1"];
 /// The device's.
-const DEVICE_ENDS: [&str; 2] = ["d0", "d1"];
+pub(super) const DEVICE_ENDS: [&str; 2] = ["d0", "d1"];
 /// The hosts' networks when something routes between them (RFC 2544, C.2.2).
 const NETWORKS: [[u8; 3]; 2] = [[198, 18, 1], [198, 19, 1]];
 
@@ -47,6 +39,12 @@ pub enum RigError {
     Command(String, String),
     /// The built-in router does not start.
     Router(StartError),
+    /// Nobody answers for the device's address, at the interface of this name.
+    NobodyThere(Ipv4Addr, String),
+    /// An external device was not said.
+    NotConnected,
+    /// Somebody wanted an end.
+    Interrupted,
 }
 
 impl fmt::Display for RigError {
@@ -55,6 +53,11 @@ impl fmt::Display for RigError {
             RigError::Unavailable(unavailable) => unavailable.fmt(f),
             RigError::Command(command, said) => write!(f, "`{command}` failed: {said}"),
             RigError::Router(error) => error.fmt(f),
+            RigError::NobodyThere(address, port) => {
+                write!(f, "nobody answers ARP for {address} at {port}")
+            }
+            RigError::Interrupted => f.write_str("interrupted"),
+            RigError::NotConnected => f.write_str("nobody said where it is connected: --port"),
         }
     }
 }
@@ -71,27 +74,37 @@ impl From<Unavailable> for RigError {
 pub struct Rig {
     /// Before the namespaces: it lets its interfaces go first.
     _router: Option<Running>,
+    /// And the hosts' ends of interfaces that are lent go before the hosts.
+    _lent: Vec<Lent>,
     /// The hosts.
     pub hosts: [Namespace; 2],
     _device: Option<Namespace>,
     /// Their addresses.
     pub addresses: [Ipv4Addr; 2],
+    /// The wire's rate in 10⁶ bit/s (L1), if it has one that is known.
+    pub link_mbps: Option<f64>,
+    /// Whether the second host's interface counts packets one by one.
+    counts: bool,
     /// What was done.
     pub setup: Setup,
 }
 
 impl Rig {
-    /// Sets up a device, all interfaces with this MTU. `script` is the built-in router's.
+    /// Sets up a device, all interfaces with this MTU.
     ///
     /// # Errors
     /// [`RigError`]; nothing is left then.
     pub(super) fn new(
         plan: &Plan,
+        options: &Options,
         device: Device,
         mtu: u32,
-        script: &str,
         place: &Place,
     ) -> Result<Rig, RigError> {
+        if device == Device::External {
+            let external = options.external.as_ref().ok_or(RigError::NotConnected)?;
+            return external::rig(plan, options, external, mtu, place);
+        }
         let mut maker = Maker { commands: Vec::new(), facts: place.facts(plan, device) };
         let hosts = [Namespace::new()?, Namespace::new()?];
         let mut between = None;
@@ -123,7 +136,7 @@ impl Rig {
                 Some(between) => DEVICE_ENDS.map(|end| (between, end)),
             };
             let addresses = [address(0, 1), address(1, 1)];
-            router = Some(maker.router(places, plan, mtu, addresses, script, place)?);
+            router = Some(maker.router(places, plan, mtu, addresses, &options.script, place)?);
         }
         for at in 0..2 {
             maker.host(&hosts[at], ENDS[at], addresses[at], plan)?;
@@ -135,15 +148,45 @@ impl Rig {
         if let (Some(namespace), Device::Linux) = (&between, device) {
             maker.kernel(namespace, [address(0, 1), address(1, 1)])?;
         }
-        let Maker { commands, facts } = maker;
-        let setup = Setup { device: device.name().to_string(), mtu, commands, facts };
-        Ok(Rig { _router: router, hosts, _device: between, addresses, setup })
+        Ok(Rig {
+            _router: router,
+            _lent: Vec::new(),
+            hosts,
+            _device: between,
+            addresses,
+            link_mbps: plan.link.map(|rate| rate / 1e6),
+            // With offloads it counts super-frames.
+            counts: !plan.offloads,
+            setup: maker.setup(device, mtu),
+        })
     }
 
-    /// What the second host's interface has counted.
-    pub fn arrived(&self) -> Arrived {
+    /// Around what is outside: the hosts' ends, the wire's rate, and whether packets are counted one
+    /// by one.
+    pub(super) fn external(
+        lent: Vec<Lent>,
+        hosts: [Namespace; 2],
+        addresses: [Ipv4Addr; 2],
+        (link_mbps, counts): (Option<f64>, bool),
+        setup: Setup,
+    ) -> Rig {
+        Rig {
+            _router: None,
+            _lent: lent,
+            hosts,
+            _device: None,
+            addresses,
+            link_mbps,
+            counts,
+            setup,
+        }
+    }
+
+    /// What the second host's interface has counted, if it counts packets one by one.
+    pub fn arrived(&self) -> Option<Arrived> {
         let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-        arrived(&self.hosts[1].run(read).unwrap_or_default(), ENDS[1])
+        let read = || arrived(&self.hosts[1].run(read).unwrap_or_default(), ENDS[1]);
+        self.counts.then(read)
     }
 }
 
@@ -156,233 +199,6 @@ fn arrived(text: &str, interface: &str) -> Arrived {
     let mut numbers = line.unwrap_or("").split_whitespace().map(|word| word.parse().unwrap_or(0));
     let bytes = numbers.next().unwrap_or(0);
     Arrived { frames: numbers.next().unwrap_or(0), bytes }
-}
-
-/// Does something on a thread of its own.
-fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let done = thread::scope(|scope| scope.spawn(work).join());
-    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Does things and writes them down.
-struct Maker {
-    commands: Vec<String>,
-    facts: Vec<String>,
-}
-
-impl Maker {
-    fn veth(&mut self, ends: [(&Namespace, &str); 2], mtu: u32) -> Result<(), Unavailable> {
-        let end = |at: usize| End {
-            name: ends[at].1,
-            namespace: Some(ends[at].0),
-            mtu: Some(mtu),
-            queues: Some(1),
-            ..End::default()
-        };
-        Netlink::open_in(ends[0].0)?.add_veth(&end(0), &end(1))?;
-        let (a, b) = (ends[0].1, ends[1].1);
-        self.commands.push(format!("ip link add {a} mtu {mtu} type veth peer name {b} mtu {mtu}"));
-        Ok(())
-    }
-
-    fn host(
-        &mut self,
-        host: &Namespace,
-        end: &str,
-        address: Ipv4Addr,
-        plan: &Plan,
-    ) -> Result<(), RigError> {
-        self.offloads(host, end, plan.offloads)?;
-        let timestamps = if plan.timestamps { "1" } else { "0" };
-        self.sysctl(host, "net.ipv4.tcp_timestamps", timestamps)?;
-        for (name, value) in &plan.sysctl {
-            self.sysctl(host, name, value)?;
-        }
-        let mut netlink = Netlink::open_in(host)?;
-        netlink.set_up("lo", true)?;
-        netlink.set_silent(end)?;
-        netlink.set_up(end, true)?;
-        netlink.add_address(end, address, 24)?;
-        self.commands.push(format!("ip address add {address}/24 dev {end}"));
-        if let Some(rate) = plan.link {
-            // Each segment through the shaper by itself, or it does not see their headers.
-            netlink.set_gso_max(end, 65_536, 1)?;
-            self.commands.push(format!("ip link set {end} gso_max_segs 1"));
-            // A quarter of a millisecond, two long frames at least.
-            let burst = (rate / 8.0 / 4000.0).max(20_000.0);
-            self.run(host, &format!("tc qdisc add dev {end} root handle 1: htb default 1"))?;
-            self.run(
-                host,
-                &format!(
-                    "tc class add dev {end} parent 1: classid 1:1 htb rate {rate:.0}bit \
-                     burst {burst:.0} cburst {burst:.0} overhead 24 mpu 84 quantum 20000"
-                ),
-            )?;
-        }
-        Ok(())
-    }
-
-    fn route(
-        &mut self,
-        host: &Namespace,
-        end: &str,
-        to: Ipv4Prefix,
-        by: Ipv4Addr,
-    ) -> Result<(), Unavailable> {
-        let mut netlink = Netlink::open_in(host)?;
-        let index = netlink.link(end)?.index;
-        netlink.add_route(&Route::by(to, by, index))?;
-        self.commands.push(format!("ip route add {to} via {by} dev {end}"));
-        Ok(())
-    }
-
-    /// The device's ends: frames are what they seem, or the kernel takes what hosts leave to it.
-    fn device_ends(
-        &mut self,
-        namespace: &Namespace,
-        plan: &Plan,
-        device: Device,
-    ) -> Result<(), RigError> {
-        for end in DEVICE_ENDS {
-            self.offloads(namespace, end, plan.offloads && device == Device::Linux)?;
-            let mut netlink = Netlink::open_in(namespace)?;
-            netlink.set_silent(end)?;
-            netlink.set_up(end, true)?;
-        }
-        Ok(())
-    }
-
-    fn kernel(&mut self, namespace: &Namespace, addresses: [Ipv4Addr; 2]) -> Result<(), RigError> {
-        self.sysctl(namespace, "net.ipv4.ip_forward", "1")?;
-        for (end, address) in DEVICE_ENDS.into_iter().zip(addresses) {
-            Netlink::open_in(namespace)?.add_address(end, address, 24)?;
-            self.commands.push(format!("ip address add {address}/24 dev {end}"));
-        }
-        Ok(())
-    }
-
-    fn router(
-        &mut self,
-        places: [(&Namespace, &str); 2],
-        plan: &Plan,
-        mtu: u32,
-        addresses: [Ipv4Addr; 2],
-        script: &str,
-        place: &Place,
-    ) -> Result<Running, RigError> {
-        let mut startup = "/ip address\n".to_string();
-        for (at, address) in addresses.into_iter().enumerate() {
-            startup += &format!("add address={address}/24 interface=ether{}\n", at + 1);
-        }
-        if mtu > 1500 {
-            startup += "/interface ethernet\n";
-            for at in 1..=2 {
-                startup += &format!("set ether{at} mtu={mtu}\n");
-            }
-        }
-        startup += script;
-        // What hosts leave to others does not come by AF_XDP.
-        let offload = plan.offloads;
-        let start = |backend: real::spec::Backend| {
-            let port = |at: usize| PortSpec {
-                name: format!("ether{}", at + 1),
-                backend,
-                interface: places[at].1.to_string(),
-                namespace: Some(places[at].0.path().display().to_string()),
-                options: real::spec::Options {
-                    offload: offload.then_some(true),
-                    ..real::spec::Options::default()
-                },
-            };
-            let plan = real::Plan {
-                name: "device".to_string(),
-                ports: vec![port(0), port(1)],
-                workers: place.workers,
-                cores: place.router.clone(),
-                startup: startup.clone(),
-                files: Files::none(),
-                kernel_routes: None,
-            };
-            let begin =
-                || real::start(&plan, &Arc::new(crate::node::language(&[])), Arc::new(|_| {}));
-            // Threads inherit their class from the one that starts them.
-            match place.gives_way {
-                true => apart(|| {
-                    machine::give_way();
-                    begin()
-                }),
-                false => begin(),
-            }
-        };
-        let running = match plan.backend {
-            Backend::Tap => start(real::spec::Backend::Tap),
-            _ if offload => start(real::spec::Backend::Packet),
-            Backend::Packet => start(real::spec::Backend::Packet),
-            Backend::Xdp => match start(real::spec::Backend::Xdp) {
-                // Longer frames than a page do not fit AF_XDP's native mode.
-                Err(StartError::Port(name, unavailable)) if mtu > 1500 => {
-                    self.facts.push(format!("{name}: {unavailable}; AF_PACKET instead"));
-                    start(real::spec::Backend::Packet)
-                }
-                started => started,
-            },
-        };
-        let running = running.map_err(RigError::Router)?;
-        let lines = startup.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-        self.commands.extend(lines.map(str::to_string));
-        self.facts.extend(running.facts().iter().map(|(name, facts)| format!("{name}: {facts}")));
-        Ok(running)
-    }
-
-    /// Makes the offloads what the plan says, and writes down what they are then.
-    fn offloads(
-        &mut self,
-        namespace: &Namespace,
-        end: &str,
-        kept: bool,
-    ) -> Result<(), Unavailable> {
-        let enter = |error| Unavailable::because("enter a namespace", error);
-        let inside = || {
-            let changed = if kept { vec![] } else { set_offloads(end, Offloads::NONE)? };
-            Ok((changed, Interface::of(end)?.offloads.on().join(", ")))
-        };
-        let (changed, on) = namespace.run(inside).map_err(enter)??;
-        if !changed.is_empty() {
-            self.commands.push(format!("ethtool -K {end} {}", changed.join(" ")));
-        }
-        let on = if on.is_empty() { "none" } else { &on };
-        self.facts.push(format!("{end}: offloads on: {on}"));
-        Ok(())
-    }
-
-    fn sysctl(&mut self, host: &Namespace, name: &str, value: &str) -> Result<(), RigError> {
-        let command = format!("sysctl -w {name}={value}");
-        let path = format!("/proc/sys/{}", name.replace('.', "/"));
-        let legal = name.starts_with("net.") && !name.contains('/') && !name.contains("..");
-        let written = match legal {
-            true => host.run(|| fs::write(&path, value)).and_then(|written| written),
-            false => Err(io::Error::other("the plan sets what begins with net. only")),
-        };
-        written.map_err(|error| RigError::Command(command.clone(), error.to_string()))?;
-        self.commands.push(command);
-        Ok(())
-    }
-
-    fn run(&mut self, namespace: &Namespace, command: &str) -> Result<(), RigError> {
-        let mut words = command.split_whitespace();
-        let mut program = Command::new(words.next().unwrap_or_default());
-        program.args(words);
-        let failed = |said: String| RigError::Command(command.to_string(), said);
-        let output = namespace.output(program).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => failed("it is not installed (iproute2)".to_string()),
-            _ => failed(error.to_string()),
-        })?;
-        if !output.status.success() {
-            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()));
-        }
-        self.commands.push(command.to_string());
-        Ok(())
-    }
 }
 
 #[cfg(test)]

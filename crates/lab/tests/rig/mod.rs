@@ -2,6 +2,9 @@
 
 #![allow(dead_code)] // not every test uses all of it
 
+// A machine with two interfaces, and a box that they are connected to.
+pub(crate) mod outside;
+
 use lab::live::Interrupt;
 use lab::run::{Lab, Plan, Report, Scripts};
 use lab::topology::{Time, Topology};
