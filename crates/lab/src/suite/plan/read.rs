@@ -7,7 +7,7 @@
 //! A key that nothing reads is refused: it would be a wish that nobody grants.
 
 use super::end::{benchmarks, contains};
-use super::procedure::{ProcedureTable, Reader};
+use super::reader::{ProcedureTable, Reader};
 use super::value::{Number, Source};
 use super::{BadPlan, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic};
 use measure::template::FRAME_LENGTHS;

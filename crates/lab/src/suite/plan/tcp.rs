@@ -11,8 +11,8 @@
 //! A plan's frame size is the longest frame TCP may send: the MSS is that less 58 bytes of Ethernet,
 //! its FCS, IPv4 and TCP.
 
-use super::procedure::{ProcedureTable, Reader};
 use super::read::count;
+use super::reader::{ProcedureTable, Reader};
 use super::value::Number;
 use super::{BadPlan, Scaling};
 use measure::tcp::Transactions;

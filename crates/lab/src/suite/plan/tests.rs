@@ -1,6 +1,8 @@
 //! Plans that can be, and plans that cannot.
 
 use super::*;
+use measure::mlrsearch::Goal;
+use std::time::Duration;
 
 const GOOD: &str = r#"
 name = "a test"

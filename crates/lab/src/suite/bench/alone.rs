@@ -1,0 +1,63 @@
+//! The tester alone: what it can do with no device between the wires.
+
+use super::{Bench, Place};
+use crate::suite::tester::Duty;
+use measure::Sender;
+use measure::procedure::Stop;
+use measure::schedule::{Load, Schedule};
+use measure::suite_result::TesterAlone;
+use std::time::Duration;
+use wire::PacketRate;
+
+impl<P: Place> Bench<'_, P> {
+    /// The tester alone, with no device between the wires: as fast as it can, or (where wires are
+    /// simulated) as fast as these go.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn self_test(&mut self, duration: Duration) -> Result<TesterAlone, Stop> {
+        // What it did once it can do, however busy the machine was the other times.
+        let times = if self.place.is_simulated() { 1 } else { 3 };
+        self.place.bypass(true)?;
+        let tried: Result<Vec<TesterAlone>, Stop> =
+            (0..times).map(|_| self.alone(duration)).collect();
+        self.place.bypass(false)?;
+        let best = tried?.into_iter().max_by(|a, b| a.rate.total_cmp(&b.rate));
+        best.ok_or_else(|| Stop::Broken("the tester was not tried".to_string()))
+    }
+
+    fn alone(&mut self, duration: Duration) -> Result<TesterAlone, Stop> {
+        let (start, highest) = (self.start(), self.highest());
+        let mut senders = self.senders(highest, duration, Duration::ZERO)?;
+        if !self.place.is_simulated() {
+            for sender in senders.iter_mut().flatten() {
+                let schedule = Schedule { load: Load::FullSpeed, start, duration };
+                *sender = Sender::new(sender.stream().clone(), schedule);
+            }
+        }
+        let (duty, counts) = self.duty(Duty::new(start, senders), None)?;
+        let took = duration.max(duty.last_sent().since(start));
+        let each = counts.received as f64 / self.plan.traffic.senders() as f64;
+        let rate = each / took.as_secs_f64();
+        let floor = match self.place.is_simulated() {
+            true => duty.receivers[0].latency().min(),
+            false => self.floor(PacketRate((rate / 100.0).max(100.0)), duration)?,
+        };
+        let wires = self.place.wire_time(self.frame).as_nanos() as u64;
+        Ok(TesterAlone {
+            frame_size: self.frame.l2(),
+            rate,
+            latency_floor_ns: floor.saturating_sub(wires),
+            lossy: counts.received != counts.sent,
+        })
+    }
+
+    /// The shortest way of a frame from the tester to itself, in nanoseconds: at a load so low that
+    /// none waits until those of its batch are made.
+    fn floor(&mut self, load: PacketRate, duration: Duration) -> Result<u64, Stop> {
+        let start = self.start();
+        let senders = self.senders(load, duration, Duration::ZERO)?;
+        let (duty, _) = self.duty(Duty::new(start, senders), None)?;
+        Ok(duty.receivers[0].latency().min())
+    }
+}

@@ -1,0 +1,140 @@
+//! Trials of a load: steady, in a burst, from high to low, over a reset (RFC 2544 §26).
+
+use super::{Bench, Place};
+use crate::suite::beside::Shares;
+use crate::suite::tester::Duty;
+use measure::Sender;
+use measure::procedure::{Stop, Tag, TrialOutput};
+use measure::schedule::{Load, Schedule};
+use measure::watch::{Delays, Losses, Silence, Watch};
+use std::time::Duration;
+use wire::PacketRate;
+
+impl<P: Place> Bench<'_, P> {
+    pub(super) fn steady(
+        &mut self,
+        load: PacketRate,
+        duration: Duration,
+        tag: Option<Tag>,
+    ) -> Result<TrialOutput, Stop> {
+        let (start, stolen) = (self.start(), self.place.stolen());
+        let Shares { rest: load, broadcasts, control } = self.share(load, start, duration)?;
+        let senders = self.senders(load, duration, Duration::ZERO)?;
+        let frames = (load.0 * duration.as_secs_f64()) as u64;
+        let tags = tag.map_or(vec![], |tag| tags(tag, frames, duration));
+        let watch = Watch::Delays(Box::new(Delays::new(0, tags)));
+        let mut duty = Duty::new(start, senders).watched(watch);
+        (duty.beside, duty.control) = (broadcasts, control);
+        let (duty, counts) = self.duty(duty, None)?;
+        let stolen = self.place.stolen().saturating_sub(stolen);
+        let mut output = self.judge(start, duration, &duty, counts, stolen);
+        let wires = self.place.wire_time(self.frame).as_nanos() as u64;
+        let mut all = duty.receivers[0].latency();
+        if wires > 0 {
+            let whole = all.clone();
+            all.reset();
+            for value in whole.iter_recorded() {
+                let ns = value.value_iterated_to().saturating_sub(wires);
+                all.saturating_record_n(ns, value.count_at_value());
+            }
+        }
+        output.latency = Some(all);
+        if let Watch::Delays(delays) = &duty.watch {
+            let tagged = delays.tagged_ns().iter();
+            output.tagged_ns = tagged.map(|ns| ns.saturating_sub(wires)).collect();
+            output.ipdv_ns = delays.ipdv_ns();
+        }
+        Ok(output)
+    }
+
+    pub(super) fn burst(&mut self, frames: u64) -> Result<TrialOutput, Stop> {
+        let (start, stolen, highest) = (self.start(), self.place.stolen(), self.highest());
+        let duration = Duration::from_secs_f64(frames as f64 / highest.0);
+        let long = Duration::from_secs(86_400);
+        let mut senders = self.senders(highest, long, Duration::ZERO)?;
+        for sender in senders.iter_mut().flatten() {
+            let (load, start) = (Load::Paced(self.pace(highest)?), start);
+            let schedule = Schedule { load, start, duration: long };
+            let stream = sender.stream().clone();
+            *sender = Sender::new(stream, schedule).at_most(frames);
+        }
+        let mut duty = Duty::new(start, senders);
+        duty.control = self.control(start, duration);
+        let (duty, counts) = self.duty(duty, None)?;
+        let stolen = self.place.stolen().saturating_sub(stolen);
+        Ok(self.judge(start, duration, &duty, counts, stolen))
+    }
+
+    pub(super) fn step_down(
+        &mut self,
+        (high, high_for): (PacketRate, Duration),
+        (low, low_for): (PacketRate, Duration),
+    ) -> Result<TrialOutput, Stop> {
+        /// The streams of the second part have numbers from here on.
+        const LOW: u8 = 16;
+        let (start, stolen) = (self.start(), self.place.stolen());
+        let mut senders = self.senders(high, high_for, Duration::ZERO)?;
+        let after = self.streams_at(LOW, low, low_for, high_for)?;
+        for (all, low) in senders.iter_mut().zip(after) {
+            all.extend(low);
+        }
+        let watch = Watch::Losses(Box::new(Losses::from(LOW)));
+        let mut duty = Duty::new(start, senders).watched(watch);
+        duty.control = self.control(start, high_for + low_for);
+        let (duty, counts) = self.duty(duty, None)?;
+        let stolen = self.place.stolen().saturating_sub(stolen);
+        let mut output = self.judge(start, high_for + low_for, &duty, counts, stolen);
+        if let Watch::Losses(losses) = &duty.watch {
+            let of_low = duty.senders.iter().flatten().filter(|s| s.stream().id() >= LOW);
+            let last = of_low.filter_map(|s| losses.last(s.stream().id(), s.sent().offered)).max();
+            // When that frame was due is when it was sent: the trial is invalid otherwise.
+            output.time = last.map(|n| Duration::from_secs_f64((n + 1) as f64 / low.0));
+        }
+        Ok(output)
+    }
+
+    pub(super) fn reset(
+        &mut self,
+        load: PacketRate,
+        before: Duration,
+        after: Duration,
+    ) -> Result<TrialOutput, Stop> {
+        let (start, stolen) = (self.start(), self.place.stolen());
+        let senders = self.senders(load, before + after, Duration::ZERO)?;
+        let reset_at = start + before;
+        let watch = Watch::Silence(Silence::ending_after(reset_at));
+        let mut duty = Duty::new(start, senders).watched(watch);
+        duty.control = self.control(start, before + after);
+        let (duty, counts) = self.duty(duty, Some(reset_at))?;
+        let stolen = self.place.stolen().saturating_sub(stolen);
+        let mut output = self.judge(start, before + after, &duty, counts, stolen);
+        if let Watch::Silence(silence) = &duty.watch {
+            output.time = silence.longest();
+        }
+        Ok(output)
+    }
+}
+
+/// The numbers of the tagged frames among so many.
+fn tags(tag: Tag, frames: u64, duration: Duration) -> Vec<u64> {
+    let share = tag.after.as_secs_f64() / duration.as_secs_f64().max(1e-9);
+    let first = (frames as f64 * share).ceil() as u64;
+    let left = frames.saturating_sub(first);
+    let n = tag.frames.min(left);
+    (0..n).map(|i| first + left * i / n).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn tagged_frames_are_spread_over_the_rest() {
+        let tag = |frames| Tag { after: SECOND * 60, frames };
+        assert_eq!(tags(tag(1), 1200, SECOND * 120), [600]);
+        assert_eq!(tags(tag(4), 1200, SECOND * 120), [600, 750, 900, 1050]);
+        assert_eq!(tags(tag(500), 4, SECOND * 120), [2, 3], "no more than there are");
+    }
+}

@@ -1,0 +1,264 @@
+//! A bench: a tester and a device in a place that has time, as a measurer of the procedures.
+//!
+//! ```text
+//!  TrialInput ─► streams, senders ─► Duty ─► Place::run ─► counts, latencies ─► TrialOutput
+//!                                              └ real (two cores) or simulated (virtual time)
+//! ```
+//!
+//! The order of a trial is RFC 2544 §23's: the device is introduced and what it learns it learns
+//! before; senders stop, the tester listens on, and only then is anything read.
+
+// Where it stands.
+mod place;
+// Trials of a load.
+mod load;
+// Of connections.
+mod connections;
+// Of a bridge.
+mod bridge;
+// The tester by itself.
+mod alone;
+
+pub use place::Place;
+
+use super::beside::Asked;
+use super::plan::{Modifier, Plan, Traffic};
+use super::tester::{Duty, stream, template};
+use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
+use measure::schedule::{Load, Pace, Schedule};
+use measure::trial::{Conditions, Counts, Trial};
+use measure::{Sender, Stream, StreamPlan, Template, Variation};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate};
+
+/// A bench for one configuration.
+pub struct Bench<'a, P> {
+    /// Where it stands.
+    pub place: P,
+    pub(super) plan: &'a Plan,
+    pub(super) modifier: Modifier,
+    link: BitRate,
+    pub(super) frame: FrameLen,
+    /// What the device was asked and told meanwhile.
+    pub(super) asked: Asked,
+}
+
+impl<'a, P: Place> Bench<'a, P> {
+    /// A bench in this place, whose wires carry `link`.
+    pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
+        let (frame, asked) = (FrameLen::MIN, Asked::default());
+        Bench { place, plan, modifier, link, frame, asked }
+    }
+
+    /// The wire's highest rate of the frames of now.
+    pub fn highest(&self) -> PacketRate {
+        self.link.max_frames(self.frame)
+    }
+
+    /// Goes on to frames of another length: introduces tester and device to each other, and sees
+    /// that frames come through.
+    ///
+    /// # Errors
+    /// [`Stop::Broken`]: they do not.
+    pub fn prepare(&mut self, frame: FrameLen) -> Result<(), Stop> {
+        // The largest that come through are what TCP is to find out.
+        self.meet(if self.plan.is_all_tcp() { FrameLen::MIN } else { frame })?;
+        let (mut sent, mut received) = (0, 0);
+        for _ in 0..5 {
+            let duration = Duration::from_millis(20);
+            // Before the senders are made: what is sent earlier than that is no frame of this trial.
+            let start = self.start();
+            let senders = self.senders(PacketRate(2000.0), duration, Duration::ZERO)?;
+            let counts = self.duty(Duty::new(start, senders), None)?.1;
+            (sent, received) = (counts.sent, counts.received);
+            if sent == received {
+                self.frame = frame;
+                return Ok(());
+            }
+        }
+        Err(Stop::Broken(format!(
+            "the device does not forward: of {sent} frames of {frame} bytes at 2000 a second \
+             {received} came back; it dropped {}",
+            self.place.discards()
+        )))
+    }
+
+    /// Goes on to frames of another length, and introduces tester and device to each other.
+    pub(super) fn meet(&mut self, frame: FrameLen) -> Result<(), Stop> {
+        self.frame = frame;
+        self.place.tester().introduce_again();
+        self.introduce()
+    }
+
+    /// ARP, or a frame of every host.
+    fn introduce(&mut self) -> Result<(), Stop> {
+        let ports = self.place.tester().wires.len();
+        if let Traffic::Hosts { .. } = self.plan.traffic {
+            let (start, mut senders) = (self.start(), vec![]);
+            for port in 0..ports {
+                let template = template(self.plan, port, (port + 1) % ports, None);
+                let stream = self.plain(port as u8, template, Variation::NONE)?;
+                senders.push(vec![self.sender(stream, PacketRate(1000.0), 3, Duration::ZERO)?]);
+            }
+            // Twice: the second time everybody is known.
+            self.duty(Duty::new(start, senders), None)?;
+            return Ok(());
+        }
+        for _ in 0..20 {
+            self.duty(Duty::new(self.place.now(), vec![]), None)?;
+            if self.place.tester().device_macs[..2].iter().all(Option::is_some) {
+                return Ok(());
+            }
+            self.place.tester().ask_again();
+        }
+        let macs = &self.place.tester().device_macs;
+        let silent =
+            self.plan.ends.iter().zip(macs).enumerate().find(|(_, (_, mac))| mac.is_none());
+        let (port, address) = silent.map_or((0, 0), |(port, (end, _))| (port, end.device));
+        Err(Stop::Broken(format!(
+            "nobody answers ARP for the device's address, {}, on port {}",
+            Ipv4Addr::from(address),
+            port + 1
+        )))
+    }
+
+    /// When a trial that is made now begins.
+    pub(super) fn start(&self) -> Moment {
+        self.place.now() + self.place.lead()
+    }
+
+    pub(super) fn device_mac(&mut self, port: usize) -> Option<MacAddr> {
+        match self.plan.traffic {
+            Traffic::Hosts { .. } => None,
+            _ => self.place.tester().device_macs.get(port).copied().flatten(),
+        }
+    }
+
+    pub(super) fn plain(
+        &self,
+        id: u8,
+        template: Template,
+        variation: Variation,
+    ) -> Result<Stream, Stop> {
+        let (frame, seed) = (self.frame, self.plan.seed ^ u64::from(id));
+        let plan = StreamPlan { id, template, frame, variation, seed };
+        plan.build().map_err(|bad| Stop::Broken(bad.to_string()))
+    }
+
+    pub(super) fn pace(&self, rate: PacketRate) -> Result<Pace, Stop> {
+        let pace = if (rate.0 / self.highest().0 - 1.0).abs() < 1e-9 {
+            Pace::of_wire(self.link.0 as u64, self.frame)
+        } else {
+            Pace::of(rate)
+        };
+        pace.ok_or_else(|| Stop::Broken(format!("no frames can be sent at {} a second", rate.0)))
+    }
+
+    /// A sender of so many frames, `later` than now.
+    fn sender(
+        &self,
+        stream: Stream,
+        rate: PacketRate,
+        frames: u64,
+        later: Duration,
+    ) -> Result<Sender, Stop> {
+        let (load, start) = (Load::Paced(self.pace(rate)?), self.start() + later);
+        let duration = Duration::from_secs(86_400);
+        Ok(Sender::new(stream, Schedule { load, start, duration }).at_most(frames))
+    }
+
+    /// The plan's streams at a load from each sending port; numbers from `first` on.
+    fn streams_at(
+        &mut self,
+        first: u8,
+        load: PacketRate,
+        duration: Duration,
+        later: Duration,
+    ) -> Result<Vec<Vec<Sender>>, Stop> {
+        let ports = self.place.tester().wires.len();
+        let mut all: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
+        let (load, start) = (Load::Paced(self.pace(load)?), self.start() + later);
+        for (port, senders) in all.iter_mut().enumerate().take(self.plan.traffic.senders()) {
+            let device_mac = self.device_mac(port);
+            let stream = stream(self.plan, first + port as u8, port, self.frame, device_mac);
+            let stream = stream.map_err(|bad| Stop::Broken(bad.to_string()))?;
+            senders.push(Sender::new(stream, Schedule { load, start, duration }));
+        }
+        Ok(all)
+    }
+
+    fn senders(
+        &mut self,
+        load: PacketRate,
+        duration: Duration,
+        later: Duration,
+    ) -> Result<Vec<Vec<Sender>>, Stop> {
+        self.streams_at(0, load, duration, later)
+    }
+
+    /// Runs a duty and counts.
+    pub(super) fn duty(
+        &mut self,
+        mut duty: Duty,
+        reset_at: Option<Moment>,
+    ) -> Result<(Duty, Counts), Stop> {
+        self.place.tester().begin(&mut duty);
+        let full = self.place.found_no_room();
+        let ran = self.place.run(&mut duty, reset_at);
+        self.note(&duty);
+        ran?;
+        let mut counts = duty.counts(self.place.tester());
+        counts.tester_rx_drop += self.place.found_no_room().saturating_sub(full);
+        Ok((duty, counts))
+    }
+
+    /// What came of a duty that was to take so long.
+    fn judge(
+        &mut self,
+        start: Moment,
+        duration: Duration,
+        duty: &Duty,
+        counts: Counts,
+        stolen: Duration,
+    ) -> TrialOutput {
+        let overrun = duty.last_sent().since(start + duration);
+        let stood_still = duty.stood_still;
+        let conditions = Conditions { overrun, stolen, stood_still, ..Conditions::default() };
+        TrialOutput::of(Trial::judge(duration, counts, &conditions))
+    }
+
+    /// A device that knows nothing but its configuration and the hosts.
+    pub(super) fn renew(&mut self) -> Result<(), Stop> {
+        self.place.renew()?;
+        self.place.tester().introduce_again();
+        self.introduce()
+    }
+}
+
+impl<P: Place> Measurer for Bench<'_, P> {
+    fn trial(&mut self, input: &TrialInput) -> Result<TrialOutput, Stop> {
+        match *input {
+            TrialInput::Steady { load, duration, tag } => self.steady(load, duration, tag),
+            TrialInput::Burst { frames } => self.burst(frames),
+            TrialInput::StepDown { high, high_for, low, low_for } => {
+                self.step_down((high, high_for), (low, low_for))
+            }
+            TrialInput::Reset { load, before, after } => self.reset(load, before, after),
+            TrialInput::Establish { connections, rate, validation } => {
+                self.establish(connections, rate, validation)
+            }
+            TrialInput::TearDown { connections } => self.tear_down(connections),
+            TrialInput::Learn { addresses, rate } => self.learn(addresses, rate),
+            TrialInput::Broadcast { load, duration } => self.broadcast(load, duration),
+            TrialInput::Congestion { load, duration } => self.congestion(load, duration),
+            TrialInput::Flood { frame, load, duration } => {
+                let frame = std::mem::replace(&mut self.frame, frame);
+                let output = self.steady(load, duration, None);
+                self.frame = frame;
+                output
+            }
+            TrialInput::Tcp(load) => self.tcp(load),
+        }
+    }
+}

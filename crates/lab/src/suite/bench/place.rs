@@ -1,0 +1,92 @@
+//! Where a bench stands: a tester, a device, and the time that both have.
+//!
+//! ```text
+//!  Bench ── Duty ─► Place ┬ run     tester and device, until all is back
+//!                         ├ renew   the device knows nothing any more
+//!                         └ bypass  no device: the tester by itself
+//! ```
+
+use crate::suite::tester::{Duty, Tester};
+use measure::procedure::Stop;
+use port::Port;
+use std::time::Duration;
+use wire::{FrameLen, Moment};
+
+/// Where tester and device are, and what time is there.
+pub trait Place {
+    /// The wires.
+    type Wire: Port;
+
+    /// The tester.
+    fn tester(&mut self) -> &mut Tester<Self::Wire>;
+
+    /// What time it is.
+    fn now(&self) -> Moment;
+
+    /// How long after now a trial begins at the earliest: threads have to be there by then.
+    fn lead(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Runs tester and device until all is sent and nothing comes any more; if `reset_at` is given,
+    /// the device is started anew then.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop>;
+
+    /// Whether the device can be started anew; else only its owner can.
+    fn can_renew(&self) -> bool {
+        true
+    }
+
+    /// A device that knows nothing, in the old one's place.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    fn renew(&mut self) -> Result<(), Stop>;
+
+    /// Makes the device forget all its connections: how many they were, and how long it took; none
+    /// where that has no meaning.
+    fn forget(&mut self) -> Option<(u64, Duration)> {
+        None
+    }
+
+    /// With or without a device between the wires: without, it is the tester that is measured.
+    ///
+    /// # Errors
+    /// [`Stop`]: there are no wires to be without one.
+    fn bypass(&mut self, without: bool) -> Result<(), Stop>;
+
+    /// Whether there is none between them now.
+    fn is_bypassed(&self) -> bool;
+
+    /// What of a measured latency is the wires' own.
+    fn wire_time(&self, _frame: FrameLen) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Whether its time is no clock's.
+    fn is_simulated(&self) -> bool {
+        false
+    }
+
+    /// Frames so far that came through the device and found the tester's own end of a wire full,
+    /// beyond what the wires themselves count.
+    fn found_no_room(&self) -> u64 {
+        0
+    }
+
+    /// What is known of the device beyond its configuration, a line each.
+    fn witness(&self) -> Vec<String> {
+        vec![]
+    }
+
+    /// What the device dropped, in its words.
+    fn discards(&self) -> String;
+
+    /// How long the machine's host kept the processors for itself so far.
+    fn stolen(&self) -> Duration {
+        Duration::ZERO
+    }
+}

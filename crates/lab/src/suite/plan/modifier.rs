@@ -1,0 +1,99 @@
+//! RFC 2544 §11's modifiers: the same suite, with filters, or with frames beside the test's.
+//!
+//! ```text
+//!  filters      deny 203.0.113.1, deny .2, … permit the test's    told to the device
+//!  broadcasts, queries, updates                                   sent by us, see suite::beside
+//! ```
+
+use super::End;
+use super::end::{benchmarks, contains};
+use std::net::Ipv4Addr;
+use wire::Ipv4Prefix;
+
+/// RFC 2544 §11's modifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modifier {
+    /// The configuration as it is.
+    None,
+    /// One filter, which permits the traffic.
+    OneFilter,
+    /// Twenty-five, of which the last permits the traffic (the RFC's words).
+    FiltersLast,
+    /// Twenty-five, of which the thirteenth does (the RFC's list, §11.4.1): a device that sorts
+    /// them shows.
+    FiltersMiddle,
+    /// One frame in a hundred is a broadcast.
+    Broadcasts,
+    /// The device is asked for its counters, once a second (§11.2).
+    Queries,
+    /// And told of networks as by a router beside it, every 30 seconds (§11.3).
+    Updates,
+}
+
+impl Modifier {
+    /// All, by name.
+    pub const ALL: [(&'static str, Modifier); 7] = [
+        ("none", Modifier::None),
+        ("1-filter", Modifier::OneFilter),
+        ("25-filters-permit-last", Modifier::FiltersLast),
+        ("25-filters-permit-middle", Modifier::FiltersMiddle),
+        ("1-percent-broadcasts", Modifier::Broadcasts),
+        ("management-queries", Modifier::Queries),
+        ("routing-updates", Modifier::Updates),
+    ];
+
+    /// Whether it is frames that we send, not what the device is told.
+    pub fn is_ours(self) -> bool {
+        matches!(self, Modifier::Broadcasts | Modifier::Queries | Modifier::Updates)
+    }
+
+    /// As it stands in plans and results.
+    pub fn name(self) -> &'static str {
+        Modifier::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
+    }
+
+    /// What the device is told beyond its configuration.
+    pub fn commands(self, ends: [End; 2]) -> String {
+        let rules = self.rules(ends);
+        if rules.is_empty() {
+            return String::new();
+        }
+        let line = |rule: &Rule| match rule {
+            Rule::Deny(source) => format!("add chain=forward src-address={source} action=drop\n"),
+            Rule::Permit(Some(all)) => {
+                format!("add chain=forward src-address={all} dst-address={all} action=accept\n")
+            }
+            Rule::Permit(None) => "add chain=forward protocol=udp action=accept\n".to_string(),
+        };
+        "/ip firewall filter\n".to_string() + &rules.iter().map(line).collect::<String>()
+    }
+
+    /// The filters of the chain forward, in their order.
+    pub fn rules(self, ends: [End; 2]) -> Vec<Rule> {
+        let (denied, at) = match self {
+            Modifier::None | Modifier::Broadcasts | Modifier::Queries | Modifier::Updates => {
+                return vec![];
+            }
+            Modifier::OneFilter => (0, 0),
+            Modifier::FiltersLast => (24, 24),
+            Modifier::FiltersMiddle => (24, 12),
+        };
+        // Both directions, as one rule.
+        let all = benchmarks();
+        let permit = ends.iter().all(|end| contains(all, end.network)).then_some(all);
+        let rule = |n: u32| match n == at {
+            true => Rule::Permit(permit),
+            false => Rule::Deny(Ipv4Addr::new(203, 0, 113, n as u8 + 1)),
+        };
+        (0..=denied).map(rule).collect()
+    }
+}
+
+/// A filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Drops what comes from there.
+    Deny(Ipv4Addr),
+    /// Lets the test's frames through: by their network, or (of several) by their protocol, UDP.
+    Permit(Option<Ipv4Prefix>),
+}

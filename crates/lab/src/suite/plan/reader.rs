@@ -1,0 +1,349 @@
+//! A plan's procedures: what each kind takes, and what it is without being told.
+//!
+//! ```text
+//!  [[procedure]] kind = "latency" ─► only what that kind takes ─► each value read ─► Procedure
+//! ```
+
+use super::read::count;
+use super::value::{Number, Rate, Source};
+use super::{BadPlan, Criterion, Procedure, Tcp};
+use measure::mlrsearch::{Goal, MlrSearch};
+use serde::Deserialize;
+use std::time::Duration;
+use toml::Spanned;
+use wire::{BitRate, FrameLen, PacketRate};
+
+/// All that procedures can be told; which one takes what, [`Reader::procedure`] knows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ProcedureTable {
+    pub(super) kind: Spanned<String>,
+    pub(super) criteria: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) trial: Option<Spanned<String>>,
+    pub(super) confirmation: Option<Spanned<String>>,
+    pub(super) duration: Option<Spanned<String>>,
+    pub(super) after: Option<Spanned<String>>,
+    pub(super) longest: Option<Spanned<String>>,
+    pub(super) overload: Option<Spanned<String>>,
+    pub(super) before: Option<Spanned<String>>,
+    pub(super) watch: Option<Spanned<String>>,
+    pub(super) precision: Option<Spanned<Number>>,
+    pub(super) lowest: Option<Spanned<Number>>,
+    pub(super) highest: Option<Spanned<Number>>,
+    pub(super) rate: Option<Spanned<Number>>,
+    pub(super) step: Option<Spanned<Number>>,
+    pub(super) validation: Option<Spanned<Number>>,
+    pub(super) tagged: Option<Spanned<i64>>,
+    pub(super) repetitions: Option<Spanned<i64>>,
+    pub(super) verify: Option<Spanned<i64>>,
+    pub(super) connections: Option<Spanned<i64>>,
+    pub(super) addresses: Option<Spanned<i64>>,
+    pub(super) first: Option<Spanned<i64>>,
+    pub(super) most: Option<Spanned<i64>>,
+    pub(super) error: Option<Spanned<i64>>,
+    pub(super) hold: Option<Spanned<String>>,
+    pub(super) transactions: Option<Spanned<i64>>,
+    pub(super) request: Option<Spanned<i64>>,
+    pub(super) response: Option<Spanned<i64>>,
+    pub(super) window: Option<Spanned<Number>>,
+}
+
+/// What a procedure's values are measured by.
+pub(super) struct Reader<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) link: BitRate,
+    pub(super) sizes: &'a [FrameLen],
+}
+
+impl Reader<'_> {
+    /// A procedure of a plan.
+    pub(super) fn procedure(&self, table: &ProcedureTable) -> Result<Procedure, BadPlan> {
+        let takes: &[&str] = match table.kind.get_ref().as_str() {
+            "throughput" => {
+                &["criteria", "trial", "confirmation", "precision", "verify", "lowest", "highest"]
+            }
+            "latency" => &["duration", "after", "tagged", "repetitions"],
+            "delay-variation" => &["duration", "repetitions"],
+            "frame-loss" => &["step", "duration"],
+            "back-to-back" => &["longest", "step", "verify", "repetitions"],
+            "recovery" => &["overload", "watch", "repetitions"],
+            "reset" => &["before", "watch", "repetitions"],
+            "forwarding" | "congestion" => &["duration"],
+            "address-caching" => &["most", "rate"],
+            "address-learning" => &["addresses", "precision"],
+            "broadcast" => &["duration", "precision"],
+            "establishment" => &["connections", "precision", "validation"],
+            "tear-down" => &["connections", "repetitions"],
+            "capacity" => &["first", "most", "rate", "error"],
+            kind => {
+                if let Some(takes) = Tcp::takes(kind) {
+                    self.only(table, takes)?;
+                    return self.tcp(table).map(Procedure::Tcp);
+                }
+                let why = "kinds are throughput, latency, delay-variation, frame-loss, \
+                           back-to-back, recovery, reset, forwarding, address-caching, \
+                           address-learning, broadcast, congestion, establishment, tear-down, \
+                           capacity, tcp-connections, tcp-concurrent, tcp-transactions, \
+                           tcp-path, tcp-throughput";
+                return Err(self.source.bad(&table.kind, why));
+            }
+        };
+        self.only(table, takes)?;
+        let time = |value: &Option<Spanned<String>>, default: u64| match value {
+            Some(value) => self.source.time(value),
+            None => Ok(Duration::from_secs(default)),
+        };
+        let share = |value: &Option<Spanned<Number>>, default: f64, what: &str| match value {
+            Some(value) => self.source.share(value, what),
+            None => Ok(default),
+        };
+        let number = |value: &Option<Spanned<i64>>, default: u64, most: u64| match value {
+            Some(value) => count(self.source, value, most),
+            None => Ok(default),
+        };
+        let times = |default| number(&table.repetitions, default, 10_000).map(|n| n as u32);
+        let precision = |default| share(&table.precision, default, "a precision");
+        Ok(match table.kind.get_ref().as_str() {
+            "throughput" => self.throughput(table)?,
+            "latency" => {
+                let duration = time(&table.duration, 120)?;
+                let after = time(&table.after, 60)?;
+                if let Some(value) = table.after.as_ref().filter(|_| after >= duration) {
+                    let why = "the frame is tagged before the stream ends";
+                    return Err(self.source.bad(value, why));
+                }
+                let tagged = number(&table.tagged, 1, 1_000_000)?;
+                Procedure::Latency { duration, after, tagged, repetitions: times(20)? }
+            }
+            "delay-variation" => Procedure::DelayVariation {
+                duration: time(&table.duration, 60)?,
+                repetitions: times(20)?,
+            },
+            "frame-loss" => {
+                let step = share(&table.step, 0.1, "a step")?;
+                if let Some(value) = table.step.as_ref().filter(|_| step > 0.1 + 1e-9) {
+                    let why = "the step is 10 % of the highest rate at most (RFC 2544 §26.3)";
+                    return Err(self.source.bad(value, why));
+                }
+                Procedure::FrameLoss { step, duration: time(&table.duration, 60)? }
+            }
+            "back-to-back" => {
+                let longest = time(&table.longest, 2)?;
+                if let Some(value) =
+                    table.longest.as_ref().filter(|_| longest > Duration::from_secs(30))
+                {
+                    let why = "a burst takes 30 seconds at most (RFC 9004 §5.4)";
+                    return Err(self.source.bad(value, why));
+                }
+                let step = match &table.step {
+                    None => 1,
+                    Some(value) => match value.get_ref() {
+                        Number::Whole(n) if *n > 0 => *n as u64,
+                        _ => return Err(self.source.bad(value, "a step is a number of frames")),
+                    },
+                };
+                let verify = number(&table.verify, 1, 10)? as u32;
+                Procedure::BackToBack { longest, step, verify, repetitions: times(50)? }
+            }
+            "recovery" => Procedure::Recovery {
+                overload: time(&table.overload, 60)?,
+                watch: time(&table.watch, 10)?,
+                repetitions: times(3)?,
+            },
+            "reset" => Procedure::Reset {
+                before: time(&table.before, 10)?,
+                watch: time(&table.watch, 60)?,
+                repetitions: times(1)?,
+            },
+            "forwarding" => Procedure::Forwarding { duration: time(&table.duration, 30)? },
+            "congestion" => Procedure::Congestion { duration: time(&table.duration, 30)? },
+            "broadcast" => Procedure::Broadcast {
+                duration: time(&table.duration, 30)?,
+                precision: precision(0.01)?,
+            },
+            "address-caching" => Procedure::AddressCaching {
+                most: number(&table.most, 65_536, 1 << 20)?,
+                rate: self.rate(table.rate.as_ref(), 50_000.0)?,
+            },
+            "address-learning" => Procedure::AddressLearning {
+                addresses: number(&table.addresses, 4096, 1 << 20)?,
+                precision: precision(0.01)?,
+            },
+            "establishment" => Procedure::Establishment {
+                connections: number(&table.connections, 10_000, 1 << 22)?,
+                precision: precision(0.01)?,
+                validation: share(&table.validation, 1.0, "validation")?,
+            },
+            "tear-down" => Procedure::TearDown {
+                connections: number(&table.connections, 10_000, 1 << 22)?,
+                repetitions: times(10)?,
+            },
+            _ => {
+                let most = number(&table.most, 1 << 20, 1 << 22)?;
+                let first = number(&table.first, 1000, 1 << 22)?;
+                if let Some(value) = table.first.as_ref().filter(|_| first > most) {
+                    let why = format!("the bounds of the search cross: first {first}, most {most}");
+                    return Err(self.source.bad(value, why));
+                }
+                let rate = self.rate(table.rate.as_ref(), 100_000.0)?;
+                Procedure::Capacity { first, most, rate, error: number(&table.error, 1, 1 << 20)? }
+            }
+        })
+    }
+
+    /// Nothing is set that this kind does not take.
+    fn only(&self, table: &ProcedureTable, takes: &[&str]) -> Result<(), BadPlan> {
+        macro_rules! set {
+            ($($name:ident),*) => {
+                [$((stringify!($name), table.$name.as_ref().map(Spanned::span))),*]
+            };
+        }
+        let set = set!(
+            criteria,
+            trial,
+            confirmation,
+            duration,
+            after,
+            longest,
+            overload,
+            before,
+            watch,
+            precision,
+            lowest,
+            highest,
+            rate,
+            step,
+            validation,
+            tagged,
+            repetitions,
+            verify,
+            connections,
+            addresses,
+            first,
+            most,
+            error,
+            hold,
+            transactions,
+            request,
+            response,
+            window
+        );
+        let stray = set.into_iter().find(|(name, span)| span.is_some() && !takes.contains(name));
+        let Some((name, Some(span))) = stray else { return Ok(()) };
+        let why = format!("{} takes {}, not {name}", table.kind.get_ref(), takes.join(", "));
+        Err(BadPlan { at: Some(self.source.at(span.start)), why })
+    }
+
+    fn throughput(&self, table: &ProcedureTable) -> Result<Procedure, BadPlan> {
+        let source = self.source;
+        let verify = match &table.verify {
+            Some(value) => count(source, value, 10)? as u32,
+            None => 2,
+        };
+        let mut criteria = Vec::new();
+        for name in table.criteria.as_ref().map_or(&[][..], |list| list.get_ref()) {
+            criteria.push(match name.get_ref().as_str() {
+                "bisection" => Criterion::Bisection,
+                "verified" => Criterion::Verified(verify),
+                preset => match Goal::preset(preset) {
+                    Some(goal) => Criterion::Goal(goal),
+                    None => {
+                        let presets = Goal::presets().map(|goal| goal.preset);
+                        let why = format!(
+                            "{preset:?}: criteria are bisection, verified (by TST 009), and the \
+                             goals {}",
+                            presets.join(", ")
+                        );
+                        return Err(source.bad(name, why));
+                    }
+                },
+            });
+        }
+        if criteria.is_empty() {
+            criteria.push(Criterion::Bisection);
+        }
+        let confirmation = match &table.confirmation {
+            Some(value) => source.time(value)?,
+            None => Duration::from_secs(60),
+        };
+        let trial = match &table.trial {
+            Some(value) => source.time(value)?,
+            None => confirmation.min(Duration::from_secs(10)),
+        };
+        if let Some(value) = table.trial.as_ref().filter(|_| trial > confirmation) {
+            let why = "the trials that narrow are not longer than the one that confirms";
+            return Err(source.bad(value, why));
+        }
+        let lowest = self.bound(table.lowest.as_ref(), 0.001)?;
+        let highest = self.bound(table.highest.as_ref(), 1.0)?;
+        if let Some(value) =
+            table.lowest.as_ref().or(table.highest.as_ref()).filter(|_| lowest >= highest)
+        {
+            let why = format!(
+                "the bounds of the search cross: the lowest load is {}% of the wire, the highest {}%",
+                lowest * 100.0,
+                highest * 100.0
+            );
+            return Err(source.bad(value, why));
+        }
+        let precision = match &table.precision {
+            Some(value) => source.share(value, "a precision")?,
+            None => 0.001,
+        };
+        let goals: Vec<Goal> = criteria
+            .iter()
+            .filter_map(|criterion| match criterion {
+                Criterion::Goal(goal) => Some(goal.clone()),
+                _ => None,
+            })
+            .collect();
+        let search = MlrSearch { goals, ..MlrSearch::default() };
+        if let Some(value) = table.criteria.as_ref().filter(|_| !search.goals.is_empty()) {
+            search.check().map_err(|bad| source.bad(value, bad.to_string()))?;
+        }
+        Ok(Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest })
+    }
+
+    /// A bound of a search as a share of the wire's rate.
+    fn bound(&self, value: Option<&Spanned<Number>>, default: f64) -> Result<f64, BadPlan> {
+        let Some(value) = value else { return Ok(default) };
+        let share = match self.source.rate(value)? {
+            Rate::Share(share) => share,
+            // Of the longest frames, of which the wire carries the fewest.
+            Rate::Frames(rate) => rate / self.fewest().1.0,
+        };
+        if share > 1.0 {
+            return Err(self.above_the_wire(value));
+        }
+        Ok(share)
+    }
+
+    pub(super) fn rate(
+        &self,
+        value: Option<&Spanned<Number>>,
+        default: f64,
+    ) -> Result<PacketRate, BadPlan> {
+        let (_, most) = self.fewest();
+        let Some(value) = value else { return Ok(PacketRate(default.min(most.0))) };
+        let rate = match self.source.rate(value)? {
+            Rate::Share(share) => most * share,
+            Rate::Frames(rate) => PacketRate(rate),
+        };
+        if rate.0 > most.0 * 1.000_001 { Err(self.above_the_wire(value)) } else { Ok(rate) }
+    }
+
+    /// The longest frames, and how many of them the wire carries.
+    fn fewest(&self) -> (FrameLen, PacketRate) {
+        let longest = self.sizes.last().copied().unwrap_or(FrameLen::MAX);
+        (longest, self.link.max_frames(longest))
+    }
+
+    fn above_the_wire(&self, value: &Spanned<Number>) -> BadPlan {
+        let (longest, most) = self.fewest();
+        let why = format!(
+            "a rate above the wire: {:#} carries {most} of {longest} bytes at most",
+            self.link
+        );
+        self.source.bad(value, why)
+    }
+}
