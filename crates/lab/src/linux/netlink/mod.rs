@@ -5,6 +5,7 @@
 //!     │    ─► addresses  add_address …
 //!     │    ─► routes     add_route, each_route …
 //!     │    ─► neighbours set_neighbour …
+//!     │    ─► connections how many are tracked, all forgotten
 //!  Watch  ◄── what of these appears, changes, goes; after an overrun all of it anew
 //! ```
 //!
@@ -23,6 +24,8 @@ mod socket;
 pub mod address;
 // What a link's driver can do with XDP.
 pub mod device;
+// Tracked connections.
+pub mod connection;
 // Links.
 pub mod link;
 // Links that have all of another's frames.
@@ -35,6 +38,7 @@ pub mod route;
 pub mod watch;
 
 pub use address::Address;
+pub use connection::Connections;
 pub use link::{End, Link};
 pub use neighbour::Neighbour;
 pub use route::{NextHop, Route, RouteKind};

@@ -67,6 +67,13 @@ impl Netlink {
         Ok(Netlink { socket, sequence: 0, buffer: vec![0; BUFFER] })
     }
 
+    /// The same for netfilter.
+    pub(super) fn open_netfilter() -> Result<Netlink, Unavailable> {
+        let socket = bound(0, Some(net::netlink::NETFILTER));
+        let socket = socket.map_err(|e| unavailable("open a netfilter netlink socket", e))?;
+        Ok(Netlink { socket, sequence: 0, buffer: vec![0; BUFFER] })
+    }
+
     /// In `namespace`.
     ///
     /// # Errors

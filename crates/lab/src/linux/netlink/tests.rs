@@ -288,3 +288,34 @@ fn a_watch_that_was_overrun_tells_everything_anew() {
         assert!(told.iter().any(is), "{} is missing", to(n));
     }
 }
+
+#[test]
+fn connections_are_counted_and_forgotten() {
+    let Some((a, _b)) = pair() else { return };
+    let mut connections = done(Connections::open_in(&a));
+    let tracks = || -> Result<(), crate::bench::BenchError> {
+        use crate::bench::commands::ask;
+        ask(&a, "nft add table ip t")?;
+        ask(&a, "nft add chain ip t output { type filter hook output priority 0 ; }")?;
+        ask(&a, "nft add rule ip t output ct state new accept").map(drop)
+    };
+    let (tracks, forgets) = (tracks(), connections.forget());
+    if let Err(why) = &tracks {
+        return eprintln!("skipped: {why}");
+    }
+    if let Err(why) = forgets {
+        return eprintln!("skipped: no nf_conntrack_netlink: {why}");
+    }
+    let send = |n: u16| {
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        for port in 1..=n {
+            // Nobody listens there: what comes back is an error, and what was sent is tracked.
+            let _ = socket.send_to(&[0; 8], (Ipv4Addr::LOCALHOST, 10_000 + port));
+        }
+    };
+    a.run(|| send(7)).unwrap();
+    assert!(done(connections.filling()).entries >= 7, "{:?}", connections.filling());
+    done(connections.forget());
+    let filling = done(connections.filling());
+    assert!(filling.entries < 7 && filling.most.is_none_or(|most| most > 7), "{filling:?}");
+}
