@@ -16,6 +16,7 @@ use port::linux::Unavailable;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::Duration;
 
 /// An interface that is ours until this is dropped.
 #[derive(Debug)]
@@ -34,26 +35,40 @@ impl Claim {
         let because = |error| Unavailable::because(tried(), error);
         let address = format!("wirespeed interface {index}");
         let address = SocketAddr::from_abstract_name(address).map_err(because)?;
-        match UnixListener::bind_addr(&address) {
-            Ok(socket) => Ok(Claim { _socket: socket }),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                let holder = holder(&address);
-                let error = io::Error::new(error.kind(), format!("{holder} has it"));
-                let remedy = "take another interface, or end that one first";
-                Err(because(error).remedy(remedy))
+        for attempt in 1.. {
+            match UnixListener::bind_addr(&address) {
+                Ok(socket) => return Ok(Claim { _socket: socket }),
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    let holder = holder(&address);
+                    if holder.is_some_and(|pid| pid == std::process::id()) && attempt < ATTEMPTS {
+                        std::thread::sleep(PAUSE);
+                        continue;
+                    }
+                    let who = holder.map_or("another process".to_string(), describe);
+                    let error = io::Error::new(error.kind(), format!("{who} has it"));
+                    let remedy = "take another interface, or end that one first";
+                    return Err(because(error).remedy(remedy));
+                }
+                Err(error) => return Err(because(error)),
             }
-            Err(error) => Err(because(error)),
         }
+        unreachable!("the last attempt returns")
     }
 }
 
-/// Who listens at this address.
-fn holder(address: &SocketAddr) -> String {
-    let pid = UnixStream::connect_addr(address).ok();
-    let pid = pid.and_then(|stream| rustix::net::sockopt::socket_peercred(&stream).ok());
-    let Some(pid) = pid.map(|credentials| credentials.pid.as_raw_nonzero()) else {
-        return "another process".to_string();
-    };
+/// What we had ourselves is free a moment later: a process that another thread is just starting still
+/// has all that we had, until it is itself.
+const ATTEMPTS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The process that listens at this address.
+fn holder(address: &SocketAddr) -> Option<u32> {
+    let stream = UnixStream::connect_addr(address).ok()?;
+    let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;
+    u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+}
+
+fn describe(pid: u32) -> String {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = command.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     // Enough to know it by; an argument may hold anything.
