@@ -187,13 +187,18 @@ pub fn congestion(
     let (others, came) =
         (counts.sent.saturating_sub(sent), counts.received.saturating_sub(received));
     let congested = percent(others, came);
-    // Frames that could not be sent are the device's doing if it lost nothing of what was.
-    let held_up = counts.sent < counts.intended;
+    // Frames that could not be sent are the device's doing if it lost nothing of what was, and the
+    // tester could have: a disturbed trial says nothing of either.
+    let disturbed = match output.trial.outcome {
+        Outcome::Invalid(reason) => reason.is_disturbance(),
+        _ => false,
+    };
+    let held_up = counts.sent < counts.intended && !disturbed;
     Ok(Congestion {
         load: load.0,
         uncongested_loss_percent: percent(sent, received),
         congested_loss_percent: congested,
-        head_of_line_blocking: received < sent,
+        head_of_line_blocking: received < sent && !disturbed,
         back_pressure: held_up && congested == 0.0,
         invalid: matches!(output.trial.outcome, Outcome::Invalid(_)) && !held_up,
     })

@@ -13,7 +13,7 @@ use super::*;
 use crate::mlrsearch::{Goal, MlrSearch};
 use crate::search::Bound;
 use crate::tcp::Transactions;
-use crate::trial::Reason;
+use crate::trial::{Counts, Reason};
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -308,6 +308,24 @@ fn bridges() {
     let free = congestion(&mut Run::new(&mut device), PacketRate(1e6), SECOND).unwrap();
     assert!(!free.head_of_line_blocking, "{free:?}");
     assert!((free.congested_loss_percent - 100.0 / 3.0).abs() < 1e-9, "{free:?}");
+}
+
+/// A trial in which the tester's processor was taken away says nothing of the device.
+#[test]
+fn a_disturbed_trial_is_no_congestion() {
+    struct Disturbed;
+    impl Measurer for Disturbed {
+        fn trial(&mut self, _: &TrialInput) -> Result<TrialOutput, Stop> {
+            let counts = Counts { intended: 200, sent: 180, received: 170, ..Counts::default() };
+            let stolen = Reason::StoodStill(Duration::from_millis(5));
+            let outcome = Outcome::Invalid(stolen);
+            let aside = Some((50, 40));
+            let trial = Trial { duration: SECOND, counts, outcome };
+            Ok(TrialOutput { aside, ..TrialOutput::of(trial) })
+        }
+    }
+    let found = congestion(&mut Run::new(&mut Disturbed), PacketRate(100.0), SECOND).unwrap();
+    assert!(found.invalid && !found.head_of_line_blocking && !found.back_pressure, "{found:?}");
 }
 
 #[test]
