@@ -123,27 +123,48 @@ impl Connected {
 
 /// The two ports, in the order of their names.
 pub(crate) fn pair(ports: &[PortSpec]) -> Result<[PortSpec; 2], Failure> {
-    let [a, b] = ports else {
-        return Err(usage("an external device has two ports: --port a=xdp:eth1 --port b=xdp:eth2"));
-    };
-    let mut pair = [a.clone(), b.clone()];
-    for (port, name) in pair.iter_mut().zip(NAMES) {
+    let two = <[PortSpec; 2]>::try_from(in_order(ports)?);
+    two.map_err(|_| usage("an external device has two ports: --port a=xdp:eth1 --port b=xdp:eth2"))
+}
+
+/// Two or more ports, in the order of their names: a, b and so on.
+pub(crate) fn in_order(ports: &[PortSpec]) -> Result<Vec<PortSpec>, Failure> {
+    if ports.len() < 2 {
+        return Err(usage(
+            "an external device has two ports or more: --port a=xdp:eth1 --port b=xdp:eth2",
+        ));
+    }
+    let names = || ('a'..='z').map(String::from);
+    let mut ports = ports.to_vec();
+    for (port, name) in ports.iter_mut().zip(names()) {
         if port.name.is_empty() {
-            port.name = name.to_string();
+            port.name = name;
         }
     }
-    pair.sort_by(|a, b| a.name.cmp(&b.name));
-    if pair.iter().map(|port| port.name.as_str()).ne(NAMES) {
-        return Err(usage("the two ports of an external device are called a and b"));
+    ports.sort_by(|a, b| a.name.cmp(&b.name));
+    if ports.iter().map(|port| port.name.clone()).ne(names().take(ports.len())) {
+        let called: Vec<String> = names().take(ports.len()).collect();
+        return Err(usage(format!(
+            "the {} ports of an external device are called {}",
+            ports.len(),
+            called.join(" and ")
+        )));
     }
-    let [a, b] = &pair;
-    if (&a.interface, &a.namespace) == (&b.interface, &b.namespace) {
-        return Err(usage(format!("a and b are the same interface, {}", a.interface)));
+    for (i, port) in ports.iter().enumerate() {
+        let is_same = |other: &&PortSpec| {
+            (&other.interface, &other.namespace) == (&port.interface, &port.namespace)
+        };
+        if let Some(other) = ports[..i].iter().find(is_same) {
+            return Err(usage(format!(
+                "{} and {} are the same interface, {}",
+                other.name, port.name, port.interface
+            )));
+        }
     }
-    if pair.iter().any(|port| port.backend == Backend::Tap) {
+    if ports.iter().any(|port| port.backend == Backend::Tap) {
         return Err(usage("a tap has no device at its other end: the ports are xdp or packet"));
     }
-    Ok(pair)
+    Ok(ports)
 }
 
 /// The one row its owner has set it up for: routing, none, where nothing is said.

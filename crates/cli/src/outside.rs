@@ -1,7 +1,7 @@
 //! What `wirespeed test` is told of its device: which, behind which interfaces, and who is there.
 
 use crate::arguments::quantity;
-use crate::external::{address, each, gateway, pair};
+use crate::external::{address, each, gateway, in_order};
 use crate::failure::Failure;
 use clap::Args;
 use lab::real::PortSpec;
@@ -14,7 +14,7 @@ use wire::BitRate;
 #[derive(Args)]
 pub(crate) struct Outside {
     /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, in a
-    /// namespace between two veths), external (whatever is connected to two ports)
+    /// namespace between veths), external (whatever is connected to ports of this machine)
     #[arg(long, value_name = "NAME", default_value = "wirespeed", value_parser = kind)]
     device: Kind,
 
@@ -23,9 +23,10 @@ pub(crate) struct Outside {
     #[arg(long, value_name = "RATE", value_parser = quantity)]
     link: Option<f64>,
 
-    /// An external device's two ports: a=xdp:eth1 and b=packet:eth2. They are the tester's while
-    /// this runs: by xdp the machine itself gets nothing from them
-    #[arg(long = "port", value_name = "a|b=BACKEND:INTERFACE", value_parser = PortSpec::from_str)]
+    /// An external device's ports, as many as the plan wants: a=xdp:eth1 and b=packet:eth2, of a
+    /// bridge c and d, too. They are the tester's while this runs: by xdp the machine itself gets
+    /// nothing from them
+    #[arg(long = "port", value_name = "a|b|…=BACKEND:INTERFACE", value_parser = PortSpec::from_str)]
     #[arg(help_heading = "An external device")]
     ports: Vec<PortSpec>,
 
@@ -44,6 +45,13 @@ pub(crate) struct Outside {
     #[arg(long, value_name = "NAME", value_parser = modifier)]
     #[arg(help_heading = "An external device")]
     modifier: Option<Modifier>,
+
+    /// What makes it forget its connections and the hosts it has learned, before each trial that
+    /// wants that (RFC 9693, RFC 2889): a line for the shell, which ends when it has. Without one
+    /// nobody clears its tables: trials use connections that no earlier one had, and what takes an
+    /// empty table is not run
+    #[arg(long, value_name = "COMMAND", help_heading = "An external device")]
+    reset_command: Option<String>,
 
     /// Let frames go to addresses outside 198.18.0.0/15, though they may leave this machine
     /// (RFC 6815)
@@ -98,9 +106,10 @@ impl Outside {
     /// # Errors
     /// [`Failure::Usage`]: what was said is about another one.
     pub(crate) fn device(&self, simulated: bool) -> Result<Device, Failure> {
-        let Outside { ports, addresses, gateways, modifier, .. } = self;
-        let of_others = !ports.is_empty() || !addresses.is_empty() || !gateways.is_empty();
-        if !self.is_external() && (of_others || modifier.is_some() || self.allow_any_address) {
+        let Outside { ports, addresses, gateways, modifier, reset_command, .. } = self;
+        let somebody = !ports.is_empty() || !addresses.is_empty() || !gateways.is_empty();
+        let of_others = somebody || modifier.is_some() || reset_command.is_some();
+        if !self.is_external() && (of_others || self.allow_any_address) {
             let why = "ports, addresses and what a device is set up for are an external device's: \
                        --device external";
             return Err(usage(why));
@@ -112,8 +121,9 @@ impl Outside {
             Kind::BuiltIn => Device::BuiltIn,
             Kind::Linux => Device::Linux,
             Kind::External => Device::External(Box::new(External {
-                ports: pair(ports)?,
+                ports: in_order(ports)?,
                 modifier: modifier.unwrap_or(Modifier::None),
+                reset: reset_command.clone(),
             })),
         })
     }
@@ -164,8 +174,15 @@ mod tests {
         assert_eq!(read("--device linux"), Ok(Device::Linux));
         let ports = "--device external --port b=packet:eth2 --port a=xdp:eth1";
         let Ok(Device::External(plain)) = read(ports) else { panic!("no external device") };
-        assert_eq!(plain.ports.clone().map(|port| port.interface), ["eth1", "eth2"]);
-        assert_eq!(plain.modifier, Modifier::None);
+        let interfaces = |device: &External| -> Vec<String> {
+            device.ports.iter().map(|port| port.interface.clone()).collect()
+        };
+        assert_eq!(interfaces(&plain), ["eth1", "eth2"]);
+        assert_eq!((plain.modifier, &plain.reset), (Modifier::None, &None));
+        let four = format!("{ports} --port d=xdp:eth4 --port c=xdp:eth3 --reset-command sync");
+        let Ok(Device::External(four)) = read(&four) else { panic!("no external device") };
+        assert_eq!(interfaces(&four), ["eth1", "eth2", "eth3", "eth4"]);
+        assert_eq!(four.reset.as_deref(), Some("sync"));
         let filters = format!("{ports} --modifier 25-filters-permit-last");
         let Ok(Device::External(filters)) = read(&filters) else { panic!("no external device") };
         assert_eq!(filters.modifier, Modifier::FiltersLast);
@@ -181,7 +198,10 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (words, expected) in [
             ("--device bsd", "the devices are: wirespeed, linux, external"),
-            ("--device external", "has two ports"),
+            ("--device external", "has two ports or more"),
+            ("--device external --port a=xdp:eth1 --port c=xdp:eth2", "are called a and b"),
+            ("--device external --port a=xdp:eth1 --port b=xdp:eth1", "the same interface, eth1"),
+            ("--device linux --reset-command sync", "--device external"),
             ("--port a=xdp:eth1", "--device external"),
             ("--device linux --allow-any-address", "--device external"),
             ("--device linux --modifier none", "--device external"),

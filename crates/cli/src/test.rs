@@ -24,6 +24,8 @@ Examples:
   wirespeed test plans/mikrotik.toml --json results.json
   wirespeed test plans/rfc2544.toml --device linux --quick
   wirespeed test plans/rfc2544.toml --device external --port a=xdp:eth1 --port b=packet:eth2
+  wirespeed test plans/rfc9693.toml --device external --port a=xdp:eth1 --port b=xdp:eth2 \\
+      --reset-command 'ssh admin@192.0.2.1 \"/ip firewall connection remove [find]\"'
   wirespeed test plans/rfc2544.toml --pcap frames.pcapng --packets 100 --load 50%
 
 Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.

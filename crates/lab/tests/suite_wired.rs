@@ -57,12 +57,12 @@ fn allowed() -> Option<Pair> {
 
 /// Whatever is between a rig's outer ends.
 fn external(rig: &Rig, modifier: Modifier) -> External {
-    let mut ends = rig.tester_ends().into_iter().zip(["a=xdp", "b=packet"]);
-    let ports: [PortSpec; 2] = std::array::from_fn(|_| {
-        let ((namespace, end), name) = ends.next().unwrap();
+    let names = ["a=xdp", "b=packet", "c=xdp", "d=xdp"];
+    let port = |((namespace, end), name): ((&Namespace, &str), &str)| -> PortSpec {
         format!("{name}:{end}@{}", namespace.path().display()).parse().unwrap()
-    });
-    External { ports, modifier }
+    };
+    let ports = rig.outer().zip(names).map(port).collect();
+    External { ports, modifier, reset: None }
 }
 
 fn measure(device: Device, pair: Pair) -> SuiteResults {
@@ -70,13 +70,18 @@ fn measure(device: Device, pair: Pair) -> SuiteResults {
 }
 
 fn measure_as(text: &str, device: Device, pair: Pair) -> SuiteResults {
+    measure_with(text, "", device, pair)
+}
+
+/// The same of a device with this configuration.
+fn measure_with(text: &str, script: &str, device: Device, pair: Pair) -> SuiteResults {
     let external = matches!(device, Device::External(_));
     let plan = plan::read(text, Allowed { external, any_address: false }).unwrap();
     let plan = fit(&plan, &device, None).unwrap();
     let options = Options {
         device,
         text: text.to_string(),
-        script: String::new(),
+        script: script.to_string(),
         quick: true,
         pair: Some(pair),
         interrupt: Arc::new(AtomicBool::new(false)),
@@ -136,39 +141,50 @@ fn whatever_is_between_two_interfaces() {
     assert!(results.medium.contains("a=xdp:t0@"), "{}", results.medium);
     // And what cannot be is refused before a frame is sent.
     let seen = rig.counters(DEVICE_ENDS[0]);
-    let device = Device::External(Box::new(External { ports, modifier: Modifier::None }));
+    let external = External { ports, modifier: Modifier::None, reset: None };
+    let device = Device::External(Box::new(external));
     let long = PLAN.replace("512", "1900");
     let long = plan::read(&long, Allowed::default()).unwrap();
     let error = fit(&long, &device, None).unwrap_err().to_string();
     assert!(error.contains("whose MTU is 1500"), "{error}");
-    let bridge = PLAN.replace("\"pair\"", "\"hosts\"").replace(
-        "modifiers = [\"none\", \"25-filters-permit-last\", \"1-percent-broadcasts\"]",
-        "ports = 4",
-    );
-    let bridge = bridge.replace("kind = \"reset\"", "kind = \"forwarding\"");
+    let bridge = bridge("ports = 4", "forwarding");
     let bridge = plan::read(&bridge, Allowed::default()).unwrap();
+    let error = fit(&bridge, &device, None).unwrap_err().to_string();
+    assert_eq!(error, "the plan wants 4 ports, --port a=… to --port d=…: 2 were given");
+    let reset = PLAN.replace("throughput", "reset").replace("highest = \"20%\"", "");
+    let reset = reset.replace("kind = \"latency\"", "kind = \"reset\"");
+    let reset = plan::read(&reset, Allowed::default()).unwrap();
     for device in [device, Device::Linux] {
-        let error = fit(&bridge, &device, None).unwrap_err().to_string();
-        assert!(error.contains("the plan wants 4 ports"), "{error}");
+        let error = fit(&reset, &device, None).unwrap_err().to_string();
+        assert!(error.contains("is started anew by its owner, and nobody else"), "{error}");
     }
     assert_eq!(rig.counters(DEVICE_ENDS[0]), seen);
+}
+
+/// The plan, for a bridge, with this procedure in a reset's place.
+fn bridge(ports: &str, kind: &str) -> String {
+    let modifiers = "modifiers = [\"none\", \"25-filters-permit-last\", \"1-percent-broadcasts\"]";
+    let plan = PLAN.replace("\"pair\"", "\"hosts\"").replace(modifiers, ports);
+    plan.replace("kind = \"reset\"", &format!("kind = \"{kind}\""))
+}
+
+/// A rig whose device is a bridge of so many ports.
+fn bridged(ports: usize, pair: Pair) -> Rig {
+    let rig = Rig::with_ports(ports, Some(pair)).unwrap();
+    ask(&rig.device, "ip link add name br0 type bridge stp_state 0").unwrap();
+    for end in rig.inner() {
+        ask(&rig.device, &format!("ip link set {end} master br0")).unwrap();
+    }
+    ask(&rig.device, "ip link set br0 up").unwrap();
+    rig
 }
 
 /// A bridge of two ports: the kernel is told to be one, or its owner has made it one.
 #[test]
 fn bridges_have_two_ports_there() {
     let Some(pair) = allowed() else { return };
-    let bridge = PLAN
-        .replace("\"pair\"", "\"hosts\"")
-        .replace("\"none\", \"25-filters-permit-last\", \"1-percent-broadcasts\"", "\"none\"")
-        .replace("modifiers", "ports = 2\nmodifiers")
-        .replace("kind = \"reset\"", "kind = \"forwarding\"");
-    let rig = Rig::new(Some(pair)).unwrap();
-    ask(&rig.device, "ip link add name br0 type bridge stp_state 0").unwrap();
-    for end in DEVICE_ENDS {
-        ask(&rig.device, &format!("ip link set {end} master br0")).unwrap();
-    }
-    ask(&rig.device, "ip link set br0 up").unwrap();
+    let bridge = bridge("ports = 2", "forwarding");
+    let rig = bridged(2, pair);
     let external = Device::External(Box::new(external(&rig, Modifier::None)));
     for device in [Device::Linux, external] {
         let told = matches!(device, Device::Linux);
@@ -180,6 +196,179 @@ fn bridges_have_two_ports_there() {
         let script = &results.configurations[0].script;
         assert_eq!(script.contains("ip link set d0 master br0"), told, "{script}");
     }
+}
+
+/// A command that makes a bridge between a rig's ends forget its hosts.
+fn flush(rig: &Rig) -> String {
+    let namespace = rig.device.path();
+    format!("nsenter --net={} ip link set br0 type bridge fdb_flush", namespace.display())
+}
+
+/// And of four ports: addresses are learned and forgotten, broadcasts come out of three, two ports are
+/// congested by two.
+#[test]
+fn and_four() {
+    let Some(pair) = allowed() else { return };
+    let plan = BRIDGE_OF_FOUR;
+    let rig = bridged(4, pair);
+    let keeps = external(&rig, Modifier::None);
+    let forgets = External { reset: Some(flush(&rig)), ..keeps.clone() };
+    let [keeps, forgets] = [keeps, forgets].map(|device| Device::External(Box::new(device)));
+    for (device, expected) in [
+        (Device::Linux, Some("between trials: ip link set br0 type bridge fdb_flush")),
+        (forgets, Some("between trials: nsenter --net=")),
+        (keeps, None),
+    ] {
+        let results = measure_as(plan, device, pair);
+        is_sound(&results, 4);
+        let script = &results.configurations[0].script;
+        match expected {
+            Some(expected) => assert!(script.contains(expected), "{script}"),
+            None => assert!(!script.contains("between trials"), "{script}"),
+        }
+        for cell in &results.cells {
+            let not_run = cell.remarks.iter().any(|remark| remark.starts_with("not run: "));
+            let wants_empty = cell.procedure == "address-caching";
+            assert_eq!(not_run, wants_empty && expected.is_none(), "{cell:?}");
+            if not_run {
+                assert!(cell.remarks[0].contains("--reset-command"), "{cell:?}");
+            } else {
+                assert!(!cell.trials.is_empty(), "{cell:?}");
+            }
+        }
+    }
+}
+
+const BRIDGE_OF_FOUR: &str = r#"
+name = "a bridge"
+[device]
+ports = 4
+[medium]
+link = "100M"
+[traffic]
+frame-sizes = [64]
+flows = "hosts"
+[[procedure]]
+kind = "throughput"
+highest = "20%"
+[[procedure]]
+kind = "congestion"
+[[procedure]]
+kind = "address-caching"
+most = 64
+rate = 1000
+[[procedure]]
+kind = "broadcast"
+precision = "50%"
+[quick]
+divide-durations-by = 3000.0
+shortest = "20ms"
+repetitions-at-most = 1
+precision = "50%"
+"#;
+
+/// RFC 9693's three, and connections of TCP, small.
+const CONNECTIONS: &str = r#"
+name = "connections"
+[device]
+configuration = "gateway.rsc"
+[medium]
+link = "100M"
+[traffic]
+frame-sizes = [512]
+flows = "pair"
+[[procedure]]
+kind = "establishment"
+connections = 500
+precision = "50%"
+[[procedure]]
+kind = "tear-down"
+connections = 500
+repetitions = 2
+[[procedure]]
+kind = "capacity"
+first = 100
+most = 400
+rate = 2000
+[[procedure]]
+kind = "tcp-transactions"
+connections = 10
+transactions = 3
+repetitions = 2
+"#;
+
+/// A gateway, as the kernel in a rig's device: what its owner would have typed.
+fn gateway(rig: &Rig) {
+    for line in [
+        "sysctl -qw net.ipv4.ip_forward=1",
+        "ip address add 198.18.1.1/24 dev d0",
+        "ip address add 198.19.1.1/24 dev d1",
+        "nft add table ip nat",
+        "nft add chain ip nat postrouting { type nat hook postrouting priority 100 ; }",
+        "nft add rule ip nat postrouting oifname d1 masquerade",
+    ] {
+        ask(&rig.device, line).unwrap();
+    }
+}
+
+/// What stands behind "connections[…": how often it was said.
+fn said(results: &SuiteResults, procedure: &str, words: &str) -> usize {
+    let cells = results.cells.iter().filter(|cell| cell.procedure == procedure);
+    cells.flat_map(|cell| &cell.remarks).filter(|remark| remark.contains(words)).count()
+}
+
+#[test]
+fn connections_are_forgotten_between_trials() {
+    let Some(pair) = allowed() else { return };
+    let rig = Rig::new(Some(pair)).unwrap();
+    gateway(&rig);
+    let keeps = external(&rig, Modifier::None);
+    // Its owner's command notes that it was called; that nothing is forgotten does not matter: no
+    // connection is there twice.
+    let called = std::env::temp_dir().join(format!("wirespeed-reset-{}", std::process::id()));
+    let _ = std::fs::remove_file(&called);
+    let reset = Some(format!("echo called >> {}", called.display()));
+    let forgets = External { reset, ..keeps.clone() };
+    let [keeps, forgets] = [keeps, forgets].map(|device| Device::External(Box::new(device)));
+    let script = "/ip firewall connection tracking\nset enabled=yes\n/ip firewall nat\n\
+                  add chain=srcnat out-interface=ether2 action=masquerade\n/ip firewall filter\n\
+                  add chain=forward connection-state=invalid action=drop\n";
+    for (device, not_run) in
+        [(Device::Linux, &[][..]), (forgets, &["tear-down"]), (keeps, &["tear-down", "capacity"])]
+    {
+        let results = measure_with(CONNECTIONS, script, device.clone(), pair);
+        is_sound(&results, 4);
+        for cell in &results.cells {
+            let refused = cell.remarks.iter().any(|remark| remark.starts_with("not run: "));
+            assert_eq!(refused, not_run.contains(&cell.procedure.as_str()), "{cell:?}");
+            assert_eq!(refused, cell.trials.is_empty(), "{cell:?}");
+        }
+        if not_run == ["tear-down"] {
+            let trials: usize = results.cells.iter().map(|cell| cell.trials.len()).sum();
+            let calls = std::fs::read_to_string(&called).unwrap().lines().count();
+            assert_eq!(calls, trials, "once before each: {results:?}");
+        }
+        let kept = said(&results, "establishment", "kept the connections of earlier trials");
+        assert_eq!(kept, usize::from(not_run.len() == 2), "{results:?}");
+        let configured = &results.configurations[0].script;
+        if device == Device::Linux {
+            for expected in [
+                "nft add rule ip nat postrouting oifname d1 masquerade",
+                "nft add rule ip filter forward ct state invalid drop",
+                "sysctl -qw net.netfilter.nf_conntrack_udp_timeout=86400",
+                "nf_conntrack_max",
+                "# between trials: all connections deleted",
+            ] {
+                assert!(configured.contains(expected), "{expected} in {configured}");
+            }
+        }
+    }
+    let _ = std::fs::remove_file(&called);
+    // What the kernel is not told how to do is said, before anything is measured.
+    let script = "/queue simple\nadd target=198.18.1.2/32 max-limit=1M/1M\n";
+    let results = measure_with(CONNECTIONS, script, Device::Linux, pair);
+    let why = results.incomplete_because.unwrap();
+    assert!(why.starts_with("the kernel is not told yet how to do line 2"), "{why}");
 }
 
 /// A device that speaks SNMP and RIP, a little: it answers every question, and passes every update on

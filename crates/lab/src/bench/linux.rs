@@ -53,7 +53,7 @@ pub fn set_up(
     };
     match row.mode {
         Mode::Bridging => {
-            bridge(&mut commands)?;
+            bridge(&mut commands, rig.inner())?;
             let rules = translate::bridge_filter(row.script).map_err(said)?;
             chain(&mut commands, "bridge", &rules)?;
         }
@@ -80,10 +80,10 @@ pub fn set_up(
     Ok((Kernel { rig: rig.clone() }, commands.ran))
 }
 
-/// Makes it a bridge of both ends.
-pub(crate) fn bridge(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+/// Makes it a bridge of these ends.
+pub(crate) fn bridge(commands: &mut Commands<'_>, ends: &[&str]) -> Result<(), BenchError> {
     commands.run("ip link add name br0 type bridge stp_state 0 mcast_snooping 0")?;
-    for end in DEVICE_ENDS {
+    for end in ends {
         commands.run(&format!("ip link set {end} master br0"))?;
     }
     commands.run("ip link set br0 up")

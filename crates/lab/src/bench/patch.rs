@@ -5,9 +5,11 @@
 //!     ═══    ◄─ redirect ──    ═══
 //! ```
 //!
+//! Of more ends, each two are patched together, as far as there are two.
+//!
 //! What the tester does through this, no device between the same veths can exceed.
 
-use super::veth::{DEVICE_ENDS, Rig};
+use super::veth::Rig;
 use super::wired::Wired;
 use crate::traffic::tester_mac;
 use port::linux::Unavailable;
@@ -21,9 +23,9 @@ pub const DEVICE: &str = "no device";
 /// `bpf_redirect`, the helper's number.
 const REDIRECT: i32 = 23;
 
-/// The two programs.
+/// The programs, one for each end.
 pub struct Patch {
-    _links: [Link; 2],
+    _links: Vec<Link>,
 }
 
 impl Patch {
@@ -33,9 +35,12 @@ impl Patch {
     /// [`Unavailable`]: no rights for BPF.
     pub fn new(rig: &Rig) -> Result<Patch, Unavailable> {
         let attach = || -> Result<Patch, Unavailable> {
-            let [a, b] = DEVICE_ENDS.map(interface_index);
-            let (a, b) = (a?, b?);
-            Ok(Patch { _links: [link(a, b)?, link(b, a)?] })
+            let mut links = vec![];
+            for pair in rig.inner().chunks_exact(2) {
+                let (a, b) = (interface_index(pair[0])?, interface_index(pair[1])?);
+                links.extend([link(a, b)?, link(b, a)?]);
+            }
+            Ok(Patch { _links: links })
         };
         let attached = rig.device.run(attach);
         attached.unwrap_or_else(|error| Err(Unavailable::because("enter a namespace", error)))

@@ -57,7 +57,8 @@ pub fn through(
     let mut split = words.split_whitespace();
     let mut command = Command::new(split.next().unwrap_or_default());
     command.args(split).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = rig.a.spawn(command).map_err(|error| failed(error.to_string()))?;
+    let mut child =
+        rig.tester_ends()[0].0.spawn(command).map_err(|error| failed(error.to_string()))?;
     work(device, pair, &mut child);
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
     for (namespace, _) in rig.tester_ends() {

@@ -1,10 +1,12 @@
-//! Two veth pairs, three namespaces, and who works where: the cables of a device under test.
+//! Veth pairs, namespaces, and who works where: the cables of a device under test.
 //!
 //! ```text
-//!  namespace a        namespace of the device         namespace b
-//!       t0 ═══ veth ═══ d0   [ device ]   d1 ═══ veth ═══ t1
+//!  namespace of t0    namespace of the device    namespace of t1
+//!       t0 ═══ veth ═══ d0   [ device ]   d1 ═══ veth ═══ t1        (and so on to t15)
 //!  └── the tester's processor ──┘└ the device's ┘└─ the tester's ──┘
 //! ```
+//!
+//! Most devices have two of them; bridges of a suite have as many as its plan says.
 //!
 //! A veth has no processor of its own: what a frame costs at the receiving end is paid wherever the
 //! sender was. Here every end has a kernel thread instead (threaded NAPI, which veth has once GRO is
@@ -29,10 +31,22 @@ use std::sync::Mutex;
 use std::time::Duration;
 use wire::MacAddr;
 
-/// The device's ends, in its namespace.
+/// The device's first two ends, in its namespace.
 pub const DEVICE_ENDS: [&str; 2] = ["d0", "d1"];
-/// The tester's ends, each in a namespace of its own.
+/// The tester's first two ends, each in a namespace of its own.
 pub const TESTER_ENDS: [&str; 2] = ["t0", "t1"];
+
+/// All ends there can be: the device's, and the tester's.
+const ENDS: [[&str; 16]; 2] = [
+    [
+        "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12", "d13",
+        "d14", "d15",
+    ],
+    [
+        "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "t10", "t11", "t12", "t13",
+        "t14", "t15",
+    ],
+];
 
 /// The offloads of all ends, for the result.
 pub const OFFLOADS: &str = "veth: gro on, tx off, tso off, gso off";
@@ -45,12 +59,10 @@ pub const GATHER_NS: u64 = 20_000;
 
 /// A device's cables, and their other ends.
 pub struct Rig {
-    /// Where `t0` is.
-    pub a: Namespace,
-    /// Where `d0` and `d1` are.
+    /// Where the tester's ends are, one in each.
+    testers: Vec<Namespace>,
+    /// Where the device's are.
     pub device: Namespace,
-    /// Where `t1` is.
-    pub b: Namespace,
     /// The kernel's threads that work for the device, and those that do for the tester.
     threads: [Vec<u32>; 2],
     pair: Option<Pair>,
@@ -61,24 +73,35 @@ pub struct Rig {
 static MAKING: Mutex<()> = Mutex::new(());
 
 impl Rig {
-    /// New cables, up; with two processors, each end on its own.
+    /// Two new cables, up; with two processors, each end on its own.
     ///
     /// # Errors
     /// [`BenchError`]: no rights, or a program is lacking.
     pub fn new(pair: Option<Pair>) -> Result<Rig, BenchError> {
-        let [a, device, b] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
-        let mut rig = Rig { a, device, b, threads: [vec![], vec![]], pair };
-        for namespace in [&rig.a, &rig.device, &rig.b] {
+        Rig::with_ports(2, pair)
+    }
+
+    /// The same for a device of more ports.
+    ///
+    /// # Errors
+    /// [`BenchError`].
+    ///
+    /// # Panics
+    /// Of less than two ports, or more than 16.
+    pub fn with_ports(ports: usize, pair: Option<Pair>) -> Result<Rig, BenchError> {
+        assert!((2..=ENDS[0].len()).contains(&ports), "a device of {ports} ports");
+        let testers: Result<Vec<_>, _> = (0..ports).map(|_| Namespace::new()).collect();
+        let (testers, device) = (testers?, Namespace::new()?);
+        let mut rig = Rig { testers, device, threads: [vec![], vec![]], pair };
+        for namespace in rig.testers.iter().chain([&rig.device]) {
             // Nobody is to announce himself on the wires. Without IPv6 nobody can.
             let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
             let _ = namespace.run(quiet);
             ask(namespace, "ip link set lo up")?;
         }
         let queues = "numrxqueues 1 numtxqueues 1";
-        for i in 0..2 {
-            let (here, there) = (DEVICE_ENDS[i], TESTER_ENDS[i]);
-            let (namespace, mac) = (rig.tester_ends()[i].0, device_mac(i));
-            let (peer, path) = (tester_mac(i), namespace.path());
+        for (i, (here, (namespace, there))) in rig.inner().iter().zip(rig.outer()).enumerate() {
+            let (mac, peer, path) = (device_mac(i), tester_mac(i), namespace.path());
             let pair = format!(
                 "ip link add name {here} address {mac} {queues} type veth \
                  peer name {there} address {peer} {queues} netns {}",
@@ -99,35 +122,49 @@ impl Rig {
         for (namespace, end) in rig.ends() {
             threads.push(threaded(namespace, end)?);
         }
+        // The device's come first.
+        let of_tester = threads.split_off(ports);
         if let Some(Pair { tester, device }) = pair {
-            for (thread, processor) in threads.iter().zip([device, device, tester, tester]) {
+            let all = [(&threads, device), (&of_tester, tester)];
+            for (thread, processor) in
+                all.iter().flat_map(|(of, at)| of.iter().map(move |t| (t, at)))
+            {
                 ask(&rig.device, &format!("taskset -p -c {processor} {thread}"))?;
             }
         }
         // The device's threads are alike, the kernel's and ours, on a machine that does other
         // things as well. At the tester's ends, whatever comes is taken before more is sent.
-        for thread in &threads[..2] {
+        for thread in &threads {
             machine::prefer(Some(*thread), NICE);
         }
-        for thread in &threads[2..] {
+        for thread in &of_tester {
             ask(&rig.device, &format!("chrt --fifo --pid 1 {thread}"))?;
         }
-        for (namespace, end) in rig.tester_ends() {
+        for (namespace, end) in rig.outer() {
             set(namespace, end, &COALESCED)?;
         }
-        // The device's two come first.
-        rig.threads = [threads[..2].to_vec(), threads[2..].to_vec()];
+        rig.threads = [threads, of_tester];
         Ok(rig)
     }
 
-    /// The tester's ends and where they are.
+    /// The tester's first two ends and where they are.
     pub fn tester_ends(&self) -> [(&Namespace, &'static str); 2] {
-        [(&self.a, TESTER_ENDS[0]), (&self.b, TESTER_ENDS[1])]
+        [(&self.testers[0], TESTER_ENDS[0]), (&self.testers[1], TESTER_ENDS[1])]
     }
 
-    fn ends(&self) -> [(&Namespace, &'static str); 4] {
-        let [a, b] = self.tester_ends();
-        [(&self.device, DEVICE_ENDS[0]), (&self.device, DEVICE_ENDS[1]), a, b]
+    /// The device's ends.
+    pub fn inner(&self) -> &'static [&'static str] {
+        &ENDS[0][..self.testers.len()]
+    }
+
+    /// All of the tester's ends and where they are.
+    pub fn outer(&self) -> impl Iterator<Item = (&Namespace, &'static str)> {
+        self.testers.iter().zip(ENDS[1])
+    }
+
+    /// The device's, then the tester's.
+    fn ends(&self) -> impl Iterator<Item = (&Namespace, &'static str)> {
+        self.inner().iter().map(|end| (&self.device, *end)).chain(self.outer())
     }
 
     /// How long the kernel has worked for the device so far.
@@ -143,7 +180,7 @@ impl Rig {
     /// Frames so far that came through the device and found a tester's end full. (A veth counts
     /// them at the end that sent.)
     pub fn full(&self) -> u64 {
-        DEVICE_ENDS.iter().map(|end| self.counters(end).tx_dropped).sum()
+        self.inner().iter().map(|end| self.counters(end).tx_dropped).sum()
     }
 
     /// What one of the device's ends has counted.

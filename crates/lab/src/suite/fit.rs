@@ -2,7 +2,7 @@
 //!
 //! Never opens an interface; it looks at what the system says of it.
 
-use super::plan::{Plan, Procedure};
+use super::plan::{Need, Plan};
 use super::run::Device;
 use super::wired;
 use crate::real::open;
@@ -45,28 +45,28 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
     let impossible = |why: String| Err(Unfit::Impossible(why));
     let mut plan = plan.clone();
     plan.link = link.unwrap_or(plan.link);
-    let name = match device {
-        Device::BuiltIn => return Ok(plan),
-        Device::Linux => "the kernel between two veths",
-        Device::External(_) => "an external device",
-    };
-    if plan.ports > 2 {
-        return impossible(format!("the plan wants {} ports: {name} has two", plan.ports));
-    }
-    if plan.procedures.iter().all(Procedure::starts_anew) {
+    if let Device::External(external) = device
+        && external.ports.len() != plan.ports
+    {
+        let (n, has) = (plan.ports, external.ports.len());
+        let last = char::from(b'a' + (n - 1).min(25) as u8);
         return impossible(format!(
-            "every procedure of the plan starts the device anew: nobody but its owner can do that \
-             to {name}"
+            "the plan wants {n} ports, --port a=… to --port {last}=…: {has} were given"
         ));
+    }
+    let all = plan.procedures.iter().map(|procedure| meets(device, procedure.need()));
+    if let Some(why) = all.map(Result::err).reduce(Option::and).flatten() {
+        return impossible(format!("no procedure of the plan can be run: {why}"));
     }
     let Device::External(external) = device else { return Ok(plan) };
     let speed = wired::speed(&external.ports)?;
     match (link, speed) {
         (Some(link), Some(speed)) if link.0 > speed.0 => {
-            let [a, b] = &external.ports;
+            let names: Vec<&str> =
+                external.ports.iter().map(|port| port.interface.as_str()).collect();
             return impossible(format!(
-                "a rate above the wire: {link:#}, and the slower of {} and {} has {speed:#}",
-                a.interface, b.interface
+                "a rate above the wire: {link:#}, and the slowest of {} has {speed:#}",
+                names.join(" and ")
             ));
         }
         (None, Some(speed)) => plan.link = speed,
@@ -84,4 +84,41 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
         }
     }
     Ok(plan)
+}
+
+/// Whether a device gives a procedure what it needs.
+///
+/// # Errors
+/// Why not, and what helps.
+pub(super) fn meets(device: &Device, need: Need) -> Result<(), &'static str> {
+    let (outside, reset) = match device {
+        Device::BuiltIn => return Ok(()),
+        Device::Linux => (false, true),
+        Device::External(external) => (true, external.reset.is_some()),
+    };
+    match need {
+        Need::Restart => Err("this device is started anew by its owner, and nobody else"),
+        Need::Forgetting if outside => Err(
+            "how quickly this device forgets is not told by how long a command takes: only of the \
+             built-in router and of the kernel here it is known",
+        ),
+        Need::EmptyTable if !reset => Err(
+            "this device keeps what earlier trials left in its table: it takes --reset-command, \
+             which empties it, or waits until all in it has aged",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// What is to be said with a procedure's figures.
+pub(super) fn caveat(device: &Device, need: Need) -> Option<&'static str> {
+    match device {
+        Device::External(external) if external.reset.is_none() && need == Need::NewConnections => {
+            Some(
+                "the device kept the connections of earlier trials, of which no later one used any \
+                 (--reset-command empties its table)",
+            )
+        }
+        _ => None,
+    }
 }

@@ -172,10 +172,11 @@ impl Place for Real {
         Ok(())
     }
 
-    fn forget(&mut self) -> Option<(u64, Duration)> {
+    fn forget(&mut self) -> Result<(u64, Duration), Stop> {
         let before = self.clock.now();
-        let known = device::forget(&mut self.router, before)?;
-        Some((known, self.clock.now().since(before)))
+        let known = device::forget(&mut self.router, before);
+        let refused = || Stop::Broken("the router does not remove its connections".to_string());
+        Ok((known.ok_or_else(refused)?, self.clock.now().since(before)))
     }
 
     fn bypass(&mut self, without: bool) -> Result<(), Stop> {

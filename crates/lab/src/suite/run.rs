@@ -9,6 +9,7 @@
 
 use super::bench::{Bench, Place};
 use super::find::{Finding, find};
+use super::fit::{caveat, meets};
 use super::linux;
 use super::plan::{Modifier, Plan, Procedure, Traffic};
 use super::real::Real;
@@ -34,17 +35,20 @@ pub enum Device {
     BuiltIn,
     /// The kernel of this machine, in a namespace between two veths.
     Linux,
-    /// Whatever is connected to two interfaces.
+    /// Whatever is connected to interfaces of this machine.
     External(Box<External>),
 }
 
 /// A device that its owner has set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct External {
-    /// The interfaces.
-    pub ports: [PortSpec; 2],
+    /// The interfaces, in the order of the plan's ports.
+    pub ports: Vec<PortSpec>,
     /// What it is set up for; the plan's other configurations are left out.
     pub modifier: Modifier,
+    /// What makes it forget connections and hosts: a line for the shell. Without one it keeps what it
+    /// knows.
+    pub reset: Option<String>,
 }
 
 /// How a plan is run.
@@ -192,8 +196,8 @@ fn words(plan: &Plan, options: &Options) -> (&'static str, String, &'static str)
             (linux::DEVICE, "2 cores, real time, veth pairs, AF_XDP".to_string(), in_software)
         }
         (Device::External(external), _) => {
-            let [a, b] = &external.ports;
-            (EXTERNAL, format!("real time, {a} and {b}"), in_software)
+            let ports: Vec<String> = external.ports.iter().map(ToString::to_string).collect();
+            (EXTERNAL, format!("real time, {}", ports.join(" and ")), in_software)
         }
     }
 }
@@ -216,7 +220,9 @@ fn all(
     for &modifier in &plan.modifiers {
         let script = options.script.clone() + "\n" + &modifier.commands(plan.ends);
         let (n, ends, interrupt) = (plan.ports, ends.clone(), options.interrupt.clone());
-        let mut part = Part { plan, modifier, patience, results, progress, path: None, link };
+        let device = &options.device;
+        let mut part =
+            Part { plan, device, modifier, patience, results, progress, path: None, link };
         let done = match (&options.device, options.pair) {
             (Device::BuiltIn, Some(pair)) => {
                 part.configured(script.clone());
@@ -230,14 +236,16 @@ fn all(
                 })
             }
             (_, None) => Err(Stop::Broken("there is no virtual time outside".to_string())),
-            (Device::Linux, Some(pair)) => Wired::kernel(plan, modifier, pair, quiet, interrupt)
-                .and_then(|place| {
-                    part.configured(place.commands.join("\n"));
-                    part.run(Bench::new(place, plan, modifier, plan.link))
-                }),
+            (Device::Linux, Some(pair)) => {
+                Wired::kernel(plan, modifier, &options.script, ends, pair, quiet, interrupt)
+                    .and_then(|place| {
+                        part.configured(place.commands.join("\n"));
+                        part.run(Bench::new(place, plan, modifier, plan.link))
+                    })
+            }
             (Device::External(external), Some(pair)) => {
                 part.configured("set up by its owner".to_string());
-                Wired::external(&external.ports, ends, pair, quiet, interrupt)
+                Wired::external(external, ends, pair, quiet, interrupt)
                     .and_then(|place| part.run(Bench::new(place, plan, modifier, plan.link)))
             }
         };
@@ -273,6 +281,7 @@ fn patience(plan: &Plan) -> Duration {
 /// One configuration's part.
 struct Part<'a> {
     plan: &'a Plan,
+    device: &'a Device,
     modifier: Modifier,
     /// What is left of it.
     patience: Duration,
@@ -346,24 +355,21 @@ impl Part<'_> {
         let (configuration, name) = (self.modifier.name(), procedure.name());
         (self.progress)(Progress::Begin { configuration, frame, procedure: name });
         let (highest, simulated) = (bench.highest(), self.results.virtual_time);
-        let can = bench.place.can_renew() || !procedure.starts_anew();
+        let met = meets(self.device, procedure.need());
         let hosts_alone = match procedure {
-            Procedure::Tcp(tcp) if can => bench.tcp_alone(tcp)?,
+            Procedure::Tcp(tcp) if met.is_ok() => bench.tcp_alone(tcp)?,
             _ => None,
         };
         let mut run = Run::new(bench);
         run.patience = self.patience;
-        let found = match (can, procedure) {
-            (true, Procedure::Tcp(tcp)) => {
+        let found = match (met, procedure) {
+            (Err(why), _) => Ok(Finding::default().remark(true, format!("not run: {why}"))),
+            (Ok(()), Procedure::Tcp(tcp)) => {
                 let (path, frames) = (&mut self.path, (frame, self.link));
                 let known = super::tcp::Known { alone: hosts_alone, simulated, frames, path };
                 super::tcp::find(&mut run, tcp, known)
             }
-            (true, _) => find(&mut run, procedure, (highest, simulated), alone, rate),
-            (false, _) => {
-                let why = "not run: this device is started anew by its owner, and nobody else";
-                Ok(Finding::default().remark(true, why))
-            }
+            (Ok(()), _) => find(&mut run, procedure, (highest, simulated), alone, rate),
         };
         self.patience = run.patience;
         let trials: Vec<TrialRecord> = run.journal.iter().map(TrialRecord::of).collect();
@@ -373,6 +379,7 @@ impl Part<'_> {
             Err(stop) => (Finding::default().remark(true, format!("{stop}")), Some(stop)),
         };
         found.remarks.extend(told);
+        found.remarks.extend(caveat(self.device, procedure.need()).map(str::to_string));
         let cell = Cell {
             configuration: configuration.to_string(),
             frame_size: frame.l2(),

@@ -19,6 +19,7 @@ mod bridge;
 // The tester by itself.
 mod alone;
 
+pub(super) use connections::Used;
 pub use place::Place;
 
 use super::beside::Asked;
@@ -42,13 +43,15 @@ pub struct Bench<'a, P> {
     pub(super) frame: FrameLen,
     /// What the device was asked and told meanwhile.
     pub(super) asked: Asked,
+    /// Which connections it has seen.
+    pub(super) used: Used,
 }
 
 impl<'a, P: Place> Bench<'a, P> {
     /// A bench in this place, whose wires carry `link`.
     pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
-        let (frame, asked) = (FrameLen::MIN, Asked::default());
-        Bench { place, plan, modifier, link, frame, asked }
+        let (frame, asked, used) = (FrameLen::MIN, Asked::default(), Used::default());
+        Bench { place, plan, modifier, link, frame, asked, used }
     }
 
     /// The wire's highest rate of the frames of now.

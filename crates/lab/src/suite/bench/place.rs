@@ -35,21 +35,25 @@ pub trait Place {
     /// [`Stop`].
     fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop>;
 
-    /// Whether the device can be started anew; else only its owner can.
-    fn can_renew(&self) -> bool {
-        true
-    }
-
-    /// A device that knows nothing, in the old one's place.
+    /// A device that knows nothing in the old one's place: a new one, or the same made to forget; or,
+    /// of a device that nobody can make forget, nothing happens.
     ///
     /// # Errors
     /// [`Stop`].
     fn renew(&mut self) -> Result<(), Stop>;
 
-    /// Makes the device forget all its connections: how many they were, and how long it took; none
-    /// where that has no meaning.
-    fn forget(&mut self) -> Option<(u64, Duration)> {
-        None
+    /// Whether the device is still the same after that, so that something may be left in it: then no
+    /// trial uses connections of an earlier one.
+    fn remembers(&self) -> bool {
+        false
+    }
+
+    /// Makes the device forget all its connections: how many they were, and how long it took.
+    ///
+    /// # Errors
+    /// [`Stop::Broken`] where that has no meaning.
+    fn forget(&mut self) -> Result<(u64, Duration), Stop> {
+        Err(Stop::Broken("forgetting takes no time in virtual time".into()))
     }
 
     /// With or without a device between the wires: without, it is the tester that is measured.

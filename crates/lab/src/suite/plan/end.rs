@@ -7,9 +7,12 @@
 //! RFC 2544 (C.2.2) sets 198.18.0.0/15 aside for this, and RFC 6815 §5 asks that tests keep to it:
 //! of a device outside, whoever wants other addresses has to say so.
 
-use super::Plan;
+use super::{Plan, Procedure};
 use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
+
+/// Hosts on each side where they speak TCP, from the test host's address on.
+pub(in crate::suite) const TCP_HOSTS: u32 = 8;
 
 /// A port's network, and who is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +50,18 @@ pub struct Said {
 /// Somebody is where he cannot be, or may not be: why, in a sentence.
 pub fn moved(plan: &Plan, said: [Said; 2], any_address: bool) -> Result<[End; 2], String> {
     let mut ends = plan.ends;
+    let is_tcp = |procedure: &Procedure| matches!(procedure, Procedure::Tcp(_));
+    let hosts = if plan.procedures.iter().any(is_tcp) { TCP_HOSTS } else { 1 };
     for (end, said) in ends.iter_mut().zip(said) {
         *end = one(*end, said)?;
+        let &mut End { network, host, device, .. } = end;
+        if network.last() - host < hosts || (host..host + hosts).contains(&device) {
+            let (first, at) = (Ipv4Addr::from(host), Ipv4Addr::from(device));
+            return Err(format!(
+                "TCP has {hosts} hosts from {first} on, in {network}, and the device, {at}, is none \
+                 of them"
+            ));
+        }
         if !any_address && !contains(benchmarks(), end.network) {
             return Err(format!(
                 "{} is not in 198.18.0.0/15, which is set aside for benchmarks: frames that leave \
@@ -128,6 +141,14 @@ mod tests {
         let shown = [a.device, a.host, a.router].map(|a| Ipv4Addr::from(a).to_string());
         assert_eq!(shown, ["10.1.255.254", "10.1.0.10", "10.1.0.11"]);
         assert_eq!(b, plan.ends[1]);
+        let text = text.replace("[64]", "[1518]").replace("throughput", "tcp-connections");
+        let tcp = read(&text, Allowed::default()).unwrap();
+        for (host, device) in [("198.18.1.248/24", ""), ("198.18.1.2/24", "198.18.1.9")] {
+            let said = [said(host, device), nothing];
+            let error = moved(&tcp, said, false).unwrap_err();
+            assert!(error.starts_with("TCP has 8 hosts from"), "{error}");
+            assert!(moved(&plan, said, false).is_ok(), "one host has room");
+        }
         for (a, b, any, expected) in [
             (said("10.1.0.10/16", ""), nothing, false, "10.1.0.0/16 is not in 198.18.0.0/15"),
             (nothing, said("198.18.1.9/25", ""), false, "198.18.1.0/24 and 198.18.1.0/25 overlap"),

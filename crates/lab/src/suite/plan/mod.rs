@@ -33,9 +33,10 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub(super) use end::TCP_HOSTS;
 pub use end::{End, Said, moved};
 pub use modifier::{Modifier, Rule};
-pub use procedure::{Criterion, Procedure};
+pub use procedure::{Criterion, Need, Procedure};
 pub use read::{Allowed, read};
 pub use scaling::Scaling;
 pub use simulated::Simulated;

@@ -5,6 +5,21 @@ use measure::mlrsearch::Goal;
 use std::time::Duration;
 use wire::PacketRate;
 
+/// What a procedure needs of the device it is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing: what a trial leaves behind does not matter to the next.
+    Nothing,
+    /// Connections that it does not know: it has forgotten the last trial's, or these are others.
+    NewConnections,
+    /// A table in which nothing is left of the last trial.
+    EmptyTable,
+    /// To be made to forget at a given moment, and to say when it has.
+    Forgetting,
+    /// To be started anew in the midst of a trial.
+    Restart,
+}
+
 /// What is run. Rates are from each port; see [`measure::procedure`] for the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Procedure {
@@ -173,18 +188,17 @@ impl Procedure {
         }
     }
 
-    /// Whether the device is started anew in it.
-    pub fn starts_anew(&self) -> bool {
-        matches!(
-            self,
-            Procedure::Reset { .. }
-                | Procedure::AddressCaching { .. }
-                | Procedure::AddressLearning { .. }
-                | Procedure::Establishment { .. }
-                | Procedure::TearDown { .. }
-                | Procedure::Capacity { .. }
-                | Procedure::Tcp(_)
-        )
+    /// What the device has to be before, or in, each of its trials.
+    pub fn need(&self) -> Need {
+        match self {
+            Procedure::Reset { .. } => Need::Restart,
+            Procedure::TearDown { .. } => Need::Forgetting,
+            Procedure::AddressCaching { .. }
+            | Procedure::AddressLearning { .. }
+            | Procedure::Capacity { .. } => Need::EmptyTable,
+            Procedure::Establishment { .. } | Procedure::Tcp(_) => Need::NewConnections,
+            _ => Need::Nothing,
+        }
     }
 
     /// Whether it is run with the smallest frames only.

@@ -1,5 +1,5 @@
-//! A device behind two interfaces: whatever box is at the end of two cables, or the Linux kernel of
-//! this machine between two veths.
+//! A device behind interfaces: whatever box is at the end of cables, or the Linux kernel of this
+//! machine between veths.
 //!
 //! ```text
 //!  Tester ══ eth1 ────── cable ────── [ ? ] ────── cable ────── eth2 ══ Tester
@@ -12,34 +12,43 @@
 //! What the tester can do by itself is not seen with a device in the way: it is measured through two
 //! veths of this machine and nothing between, by the same backends; the result says so.
 //!
-//! Never sets up an external device: its owner did. Missing: **bridges of more than two ports**,
-//! **starting a device anew**, **timestamps of the cards'**.
+//! Before trials that want a device which knows nothing the kernel is told to forget, and a box if its
+//! owner says how ([`clearing`]). Whatever comes of that, no trial uses connections of an earlier one.
+//!
+//! Never sets up an external device: its owner did. Missing: **starting a device anew** in the midst of
+//! a trial, **timestamps of the cards'**.
+
+// A tester at interfaces.
+mod stand;
+// How the device forgets.
+mod clearing;
+
+pub use stand::speed;
 
 use super::bench::Place;
 use super::drive::Drive;
-use super::linux;
+use super::linux::{self, Kernel};
 use super::plan::{End, Modifier, Plan};
 use super::real::{LEAD, cannot_pin};
+use super::run::External;
 use super::tester::{Duty, Tester};
-use crate::bench::BenchError;
 use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::clock::Clock;
 use crate::machine;
 use crate::placement::Pair;
-use crate::real::open::{self, Opened};
 use crate::real::spec::{Backend, Options};
-use crate::real::{Line, PortSpec, several};
+use crate::real::{Line, PortSpec};
 use crate::two_cores::NICE;
+use clearing::Clearing;
 use measure::procedure::Stop;
-use port::linux::Unavailable;
-use port::linux::interface::Interface;
-use port::{Slab, affinity};
+use port::affinity;
+use stand::{Stand, at};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{BitRate, Moment};
+use wire::Moment;
 
 /// What an external device is called in results.
 pub const EXTERNAL: &str = "external device";
@@ -47,15 +56,9 @@ pub const EXTERNAL: &str = "external device";
 /// How long the device may take to answer ARP before it is asked again.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long an interface may take to find its cable's other end, once it is opened.
-const LINK: Duration = Duration::from_secs(10);
-
 /// Between two ticks is what the system takes to send and to receive a few batches, and its own work
 /// for the wires on this processor.
 const GAP: Duration = Duration::from_millis(2);
-
-/// Frames for each queue: its rings, and what is under way.
-const FRAMES: usize = 1 << 14;
 
 /// A device behind interfaces.
 pub struct Wired {
@@ -63,7 +66,8 @@ pub struct Wired {
     /// The tester by itself: made when it is first asked for.
     alone: Option<Stand>,
     bypassed: bool,
-    specs: [PortSpec; 2],
+    clearing: Clearing,
+    specs: Vec<PortSpec>,
     ends: Vec<End>,
     clock: Clock,
     pair: Pair,
@@ -73,144 +77,82 @@ pub struct Wired {
     pub commands: Vec<String>,
 }
 
-/// A tester at two interfaces.
-struct Stand {
-    tester: Tester<Line>,
-    /// What must not be let go.
-    opened: Vec<Opened>,
-    _patch: Option<Patch>,
-    rig: Option<Rig>,
-}
-
-/// The speed of the slower of two interfaces, where both tell. (What veth says of its speed is made
-/// up.)
-///
-/// # Errors
-/// [`Unavailable`]: there is no such interface.
-pub fn speed(specs: &[PortSpec; 2]) -> Result<Option<BitRate>, Unavailable> {
-    let mut slowest = Some(u32::MAX);
-    for spec in specs {
-        let Interface { driver, speed_mbps, .. } = open::interface(spec)?;
-        slowest = slowest.zip(speed_mbps.filter(|_| driver != "veth")).map(|(a, b)| a.min(b));
-    }
-    Ok(slowest.map(|mbps| BitRate::mbps(f64::from(mbps))))
-}
-
 impl Wired {
     /// What is connected to these interfaces.
     ///
     /// # Errors
     /// [`Stop::Broken`]: they cannot be had.
     pub fn external(
-        specs: &[PortSpec; 2],
+        external: &External,
         ends: Vec<End>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Wired, Stop> {
-        let device = Stand::open(specs, &ends, None, None)?;
-        Ok(Wired::with(device, specs.clone(), ends, pair, quiet, interrupt))
+        let specs = external.ports.clone();
+        let device = Stand::open(&specs, &ends, None, None)?;
+        let clearing = external.reset.clone().map_or(Clearing::Nobody, Clearing::Command);
+        let (clock, alone, bypassed, commands) = (Clock::start(), None, false, vec![]);
+        Ok(Wired {
+            device,
+            alone,
+            bypassed,
+            clearing,
+            specs,
+            ends,
+            clock,
+            pair,
+            quiet,
+            interrupt,
+            commands,
+        })
     }
 
-    /// The kernel between two veths, told what the plan says.
+    /// The kernel between veths, told what the plan and its configuration say.
     ///
     /// # Errors
     /// [`Stop::Broken`]: it cannot be set up, or does not know how.
     pub fn kernel(
         plan: &Plan,
         modifier: Modifier,
-        pair: Pair,
-        quiet: Duration,
-        interrupt: Arc<AtomicBool>,
-    ) -> Result<Wired, Stop> {
-        let rig = Rig::new(Some(pair)).map_err(|error| broken(&error))?;
-        let commands = linux::set_up(&rig, plan, modifier).map_err(|error| broken(&error))?;
-        let port = |name: &str| -> PortSpec {
-            let (interface, namespace, options) = (String::new(), None, Options::default());
-            PortSpec {
-                name: name.to_string(),
-                backend: Backend::Xdp,
-                interface,
-                namespace,
-                options,
-            }
-        };
-        let specs = at(&rig, &[port("a"), port("b")]);
-        let ends = plan.ends.to_vec();
-        let device = Stand::open(&specs, &ends, Some(rig), None)?;
-        let wired = Wired::with(device, specs, ends, pair, quiet, interrupt);
-        Ok(Wired { commands, ..wired })
-    }
-
-    fn with(
-        device: Stand,
-        specs: [PortSpec; 2],
+        script: &str,
         ends: Vec<End>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
-    ) -> Wired {
-        let (clock, alone, bypassed, commands) = (Clock::start(), None, false, vec![]);
-        Wired { device, alone, bypassed, specs, ends, clock, pair, quiet, interrupt, commands }
-    }
-}
-
-/// The same ports at a rig's ends. (A veth there has one queue, and no way without a copy.)
-fn at(rig: &Rig, specs: &[PortSpec; 2]) -> [PortSpec; 2] {
-    let mut specs = specs.clone();
-    for (spec, (namespace, end)) in specs.iter_mut().zip(rig.tester_ends()) {
-        spec.interface = end.to_string();
-        spec.namespace = Some(namespace.path().display().to_string());
-        spec.options = Options { queues: None, copy: None, ..spec.options };
-    }
-    specs
-}
-
-impl Stand {
-    fn open(
-        specs: &[PortSpec; 2],
-        ends: &[End],
-        rig: Option<Rig>,
-        patch: Option<Patch>,
-    ) -> Result<Stand, Stop> {
-        let opening = || -> Result<(Vec<Line>, Slab, Vec<Opened>), BenchError> {
-            let mut queues = 0;
-            for spec in specs {
-                queues += open::look(spec)?.queues.max(1) as usize;
-            }
-            let slab = Slab::new((queues * FRAMES).min(1 << 18)).map_err(BenchError::Slab)?;
-            let (mut wires, mut opened) = (vec![], vec![]);
-            for spec in specs {
-                let mut interface = open::open(spec, &slab)?;
-                let lines = std::mem::take(&mut interface.lines);
-                wires.push(several(lines).expect("an interface that is open has a queue"));
-                opened.push(interface);
-            }
-            specs.iter().try_for_each(linked)?;
-            Ok((wires, slab, opened))
+    ) -> Result<Wired, Stop> {
+        let rig = Rig::with_ports(plan.ports, Some(pair)).map_err(|error| broken(&error))?;
+        let mut kernel =
+            Kernel::set_up(&rig, plan, modifier, script).map_err(|error| broken(&error))?;
+        let commands = std::mem::take(&mut kernel.commands);
+        let port = |name: char| -> PortSpec {
+            let (interface, namespace, options) = (String::new(), None, Options::default());
+            let name = name.to_string();
+            PortSpec { name, backend: Backend::Xdp, interface, namespace, options }
         };
-        let (wires, slab, opened) = opening().map_err(|error| broken(&error))?;
-        let tester = Tester::new(wires, &slab, ends.to_vec());
-        Ok(Stand { tester, opened, _patch: patch, rig })
+        let specs: Vec<PortSpec> = ('a'..='p').take(plan.ports).map(port).collect();
+        let specs = at(&rig, &specs);
+        let device = Stand::open(&specs, &ends, Some(rig), None)?;
+        let (clock, alone, bypassed) = (Clock::start(), None, false);
+        let clearing = Clearing::Kernel(kernel);
+        Ok(Wired {
+            device,
+            alone,
+            bypassed,
+            clearing,
+            specs,
+            ends,
+            clock,
+            pair,
+            quiet,
+            interrupt,
+            commands,
+        })
     }
 }
 
 fn broken(error: &impl ToString) -> Stop {
     Stop::Broken(error.to_string())
-}
-
-/// Waits for an interface's link: opening one may make its card start anew.
-fn linked(spec: &PortSpec) -> Result<(), Unavailable> {
-    let clock = Clock::start();
-    while !open::interface(spec)?.carrier {
-        if clock.now().since(Moment::ZERO) >= LINK {
-            let (tried, what) = (format!("send by {}", spec.interface), "it has no link");
-            let remedy = "`ip link set … up`, and look at the cable and what is at its other end";
-            return Err(Unavailable::because(tried, std::io::Error::other(what)).remedy(remedy));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }
 
 impl Place for Wired {
@@ -250,17 +192,22 @@ impl Place for Wired {
         })
     }
 
-    fn can_renew(&self) -> bool {
-        false
+    fn renew(&mut self) -> Result<(), Stop> {
+        self.clearing.clear(self.device.rig.as_ref())
     }
 
-    fn renew(&mut self) -> Result<(), Stop> {
-        Err(Stop::Broken("only its owner can start this device anew".to_string()))
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn forget(&mut self) -> Result<(u64, Duration), Stop> {
+        self.clearing.forget()
     }
 
     fn bypass(&mut self, without: bool) -> Result<(), Stop> {
         if without && self.alone.is_none() {
-            let rig = Rig::new(Some(self.pair)).map_err(|error| broken(&error))?;
+            let rig = Rig::with_ports(self.specs.len().next_multiple_of(2), Some(self.pair));
+            let rig = rig.map_err(|error| broken(&error))?;
             let patch = Patch::new(&rig).map_err(|error| broken(&error))?;
             let specs = at(&rig, &self.specs);
             self.alone = Some(Stand::open(&specs, &self.ends, Some(rig), Some(patch))?);
@@ -286,6 +233,7 @@ impl Place for Wired {
                 witness.push(format!("{} is at {mac}", Ipv4Addr::from(end.device)));
             }
         }
+        witness.extend(self.clearing.describe());
         if let Some(rig) = &self.device.rig {
             witness.push(rig.placement());
         }
