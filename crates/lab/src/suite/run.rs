@@ -121,19 +121,7 @@ fn made_short(plan: &Plan, (simulated, quick): (bool, bool)) -> (Plan, Option<St
         (false, true) => &plan.quick,
         (false, false) => return (plan.clone(), None),
     };
-    let said = format!(
-        "durations divided by {} (none below {:?}), {} repetitions at most, searches to {}%{}: \
-         not the RFC's, and the names of the figures say so",
-        scaling.divide_durations_by,
-        scaling.shortest,
-        scaling.repetitions_at_most,
-        scaling.precision * 100.0,
-        match scaling.counts_at_most {
-            u64::MAX => String::new(),
-            n => format!(", {n} connections or addresses at most"),
-        }
-    );
-    (plan.clone().scaled(scaling), Some(said))
+    (plan.clone().scaled(scaling), scaling.describe(plan))
 }
 
 /// Runs a plan, which [`scaled`] gave, and returns what it measured, whatever happened.

@@ -27,6 +27,68 @@ pub struct Scaling {
     pub counts_at_most: u64,
 }
 
+impl Scaling {
+    /// Changes nothing.
+    fn none() -> Scaling {
+        Scaling {
+            divide_durations_by: 1.0,
+            shortest: Duration::ZERO,
+            repetitions_at_most: u32::MAX,
+            sizes: vec![],
+            modifiers: vec![],
+            precision: 0.0,
+            counts_at_most: u64::MAX,
+        }
+    }
+
+    /// What it makes short of this plan, for the result; none if that is nothing.
+    pub fn describe(&self, plan: &Plan) -> Option<String> {
+        let Scaling { divide_durations_by: by, shortest, repetitions_at_most, .. } = *self;
+        let list = |all: Vec<String>| all.join(", ");
+        let sizes = list(self.sizes.iter().map(ToString::to_string).collect());
+        let modifiers = list(self.modifiers.iter().map(|one| one.name().to_string()).collect());
+        // Each by itself: whether the plan is another with it.
+        let in_names = [
+            (
+                Scaling { divide_durations_by: by, shortest, ..Scaling::none() },
+                format!("durations divided by {by} (none below {shortest:?})"),
+            ),
+            (
+                Scaling { repetitions_at_most, ..Scaling::none() },
+                format!("{repetitions_at_most} repetitions at most"),
+            ),
+            (
+                Scaling { counts_at_most: self.counts_at_most, ..Scaling::none() },
+                format!("{} connections or addresses at most", self.counts_at_most),
+            ),
+        ];
+        let others = [
+            (
+                Scaling { precision: self.precision, ..Scaling::none() },
+                format!("searches to {}%", self.precision * 100.0),
+            ),
+            (
+                Scaling { sizes: self.sizes.clone(), ..Scaling::none() },
+                format!("of the frame sizes {sizes}"),
+            ),
+            (
+                Scaling { modifiers: self.modifiers.clone(), ..Scaling::none() },
+                format!("of the configurations {modifiers}"),
+            ),
+        ];
+        let matters = |(one, _): &(Scaling, String)| plan.clone().scaled(one) != *plan;
+        let in_names: Vec<String> =
+            in_names.into_iter().filter(matters).map(|(_, said)| said).collect();
+        let why = match in_names.is_empty() {
+            true => "not the whole plan",
+            false => "not the RFC's, and the names of the figures say so",
+        };
+        let others = others.into_iter().filter(matters).map(|(_, said)| said);
+        let all: Vec<String> = in_names.into_iter().chain(others).collect();
+        (!all.is_empty()).then(|| format!("{}: {why}", all.join(", ")))
+    }
+}
+
 impl Plan {
     /// The same plan made short.
     #[must_use]
@@ -98,5 +160,44 @@ impl Plan {
             }
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::suite::plan::{Allowed, read};
+
+    /// Only what it changes is said to be short.
+    #[test]
+    fn what_is_short_is_said() {
+        for (procedure, quick, expected) in [
+            (
+                "kind = \"latency\"",
+                "",
+                "durations divided by 300 (none below 20ms), 3 repetitions at most: not the RFC's, \
+                 and the names of the figures say so",
+            ),
+            (
+                "kind = \"establishment\"",
+                "divide-durations-by = 1.0\nprecision = \"5%\"",
+                "searches to 5%: not the whole plan",
+            ),
+            (
+                "kind = \"capacity\"",
+                "counts-at-most = 500\nframe-sizes = [64, 128]",
+                "500 connections or addresses at most, of the frame sizes 64, 128: not the RFC's, \
+                 and the names of the figures say so",
+            ),
+            ("kind = \"capacity\"", "", ""),
+            ("kind = \"tear-down\"\nrepetitions = 2", "frame-sizes = [64]", ""),
+        ] {
+            let text = format!(
+                "name = \"x\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\nframe-sizes = [64]\n\
+                 flows = \"pair\"\n[[procedure]]\n{procedure}\n[quick]\n{quick}\n"
+            );
+            let plan = read(&text, Allowed::default()).unwrap();
+            let said = plan.quick.describe(&plan).unwrap_or_default();
+            assert_eq!(said, expected, "{text}");
+        }
     }
 }
