@@ -48,6 +48,8 @@ fn queues_that_could_hold_every_frame_starve_no_port() {
         rig.still_answers_b();
         let waiting = rig.console(":put [/queue simple get q600 queued-packets]");
         assert_ne!(waiting.trim(), "0/0", "{}", rig.all());
+        let told = rig.console(":put [/tool discard get frames-short packets]");
+        assert_ne!(told.trim(), "0", "{}", rig.all());
         // The cause goes: what waited leaves, and as much as before may wait again.
         rig.console("/queue simple remove [find]");
         rig.pings(3);

@@ -17,6 +17,11 @@ macro_rules! reasons {
             pub const fn name(self) -> &'static str {
                 match self { $(Discard::$name => $text,)+ }
             }
+
+            /// What it means, in one sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Discard::$name => concat!($($doc),+),)+ }.trim_start()
+            }
         }
     };
 }
@@ -98,8 +103,7 @@ reasons! {
     NoBridgePort = "no-bridge-port",
     /// For the router itself, and nobody here listens.
     NoListener = "no-listener",
-    /// It would have had to wait (in a queue, for a neighbour), and frames are short: what is left of
-    /// them is for the ports to receive into ([`port::Slab::is_short`]).
+    /// It would have had to wait, and frames are short: those left are for the ports to receive into.
     FramesShort = "frames-short",
     /// The frame pool is exhausted.
     NoFrame = "no-frame",

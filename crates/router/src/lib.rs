@@ -91,5 +91,6 @@ pub const MENUS: &[&config::Menu] = &[
     &queue::menu::SIMPLE,
     &tool::sniffer::menu::SNIFFER,
     &tool::sniffer::menu::PACKET,
+    &status::discard::DISCARD,
     &status::log::LOG,
 ];

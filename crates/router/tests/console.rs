@@ -91,7 +91,10 @@ fn an_export_can_be_imported() {
 }
 
 fn is_made_by_the_router(menu: &Menu) -> bool {
-    matches!(menu.kind, MenuKind::List { fixed: true, key: None, .. })
+    let users = |property: &config::Property| {
+        !matches!(property.access, Access::ReadOnly | Access::Missing(_))
+    };
+    matches!(menu.kind, MenuKind::List { fixed: true, .. }) && !menu.properties.iter().any(users)
 }
 
 /// What RouterOS has and we have not, what is read-only, and what nobody has: never swallowed.

@@ -414,3 +414,22 @@ fn tracking() {
                max-entries: 1048576"#,
     );
 }
+
+#[test]
+fn what_was_dropped_and_why() {
+    let mut rig = router();
+    check(&mut rig, "/tool discard print", " #   REASON PACKETS MEANING");
+    for to in [ip(10, 7, 7, 7), ip(192, 168, 0, 1), ip(192, 168, 0, 2), ip(127, 0, 0, 1)] {
+        let udp = craft::udp(ip(10, 0, 1, 1), 1000, to, 2000);
+        let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..udp }.build();
+        rig.pass(1, &frame);
+    }
+    check(
+        &mut rig,
+        "/tool discard print",
+        r#" #   REASON              PACKETS MEANING
+ 0   martian-destination       1 An IPv4 destination that may not be: ...
+ 1   route-blackhole           2 The route's type is blackhole."#,
+    );
+    check(&mut rig, ":put [/tool discard get route-blackhole packets]", "2");
+}

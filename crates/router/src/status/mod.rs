@@ -14,6 +14,8 @@
 
 // `/log`.
 pub(crate) mod log;
+// `/tool discard`.
+pub(crate) mod discard;
 // The items the router made itself.
 mod rows;
 
@@ -92,6 +94,7 @@ impl config::Status for RouterStatus<'_> {
             "/ip firewall connection" => self.connections_page(None, usize::MAX),
             "/ip firewall filter" => self.dummy_rule(),
             "/tool sniffer packet" => self.sniffed(None, usize::MAX),
+            "/tool discard" => self.discards(),
             "/log" => self.log(None, usize::MAX),
             _ => Vec::new(),
         }

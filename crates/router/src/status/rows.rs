@@ -219,6 +219,19 @@ impl RouterStatus<'_> {
         packets.collect()
     }
 
+    /// `/tool discard`: the reasons that occurred.
+    pub(super) fn discards(&self) -> Vec<Item> {
+        let occurred = self.router.discards().iter().map(|(reason, packets)| {
+            let values = Values::from([
+                ("reason", Value::Text(reason.to_string())),
+                ("packets", number(packets)),
+                ("meaning", Value::Text(reason.meaning().to_string())),
+            ]);
+            dynamic(numbered(reason as u64), values)
+        });
+        occurred.collect()
+    }
+
     /// `/log`, oldest first: at most `max` behind an item.
     pub(super) fn log(&self, after: Option<ItemId>, max: usize) -> Vec<Item> {
         let first = self.router.log.iter().next().map_or(0, |line| line.number);
