@@ -199,6 +199,8 @@ pub enum Limit {
     Wire,
     /// The distance between the cores, which changed during every attempt.
     Placement,
+    /// The plan, which tried nothing higher: the rate is *at least* this.
+    Plan,
 }
 
 /// Latencies in nanoseconds, of every frame received.

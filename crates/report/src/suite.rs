@@ -137,6 +137,7 @@ fn mark(cell: &Cell, figure: usize) -> &'static str {
     match (cell.limited_by, figure) {
         (Some(Limit::Wire), 0) => " w",
         (Some(Limit::Tester), 0) => " t",
+        (Some(Limit::Plan), 0) => " p",
         _ => "",
     }
 }
@@ -202,6 +203,7 @@ fn remarks(cells: &[&Cell]) -> String {
     for (limit, letter, text) in [
         (Limit::Wire, "w", "wire speed"),
         (Limit::Tester, "t", "the tester's limit, or less than 1.2 times below it"),
+        (Limit::Plan, "p", "the highest load that the plan tries: at least this"),
     ] {
         if cells.iter().any(|cell| cell.limited_by == Some(limit)) {
             let _ = writeln!(out, "  {letter}  {text}");

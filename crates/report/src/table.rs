@@ -187,7 +187,8 @@ pub(crate) fn mark(row: &Row) -> &'static str {
         (Verdict::Invalid, _) => "x",
         (_, Limit::Wire) => "w",
         (_, Limit::Tester) => "t",
-        (_, Limit::Device) => " ",
+        // A table's loads are the wire's: no plan keeps them low.
+        (_, Limit::Device | Limit::Plan) => " ",
     }
 }
 

@@ -69,7 +69,8 @@ pub(super) fn find(
             *rate = found.first().and_then(|first| first.rate);
             // Simulated wires are the limit there is: no tester is.
             let alone = if simulated { f64::INFINITY } else { alone.rate };
-            of_throughputs(&found, wire, PacketRate(alone))
+            let by_plan = wire.0 * highest < 0.999 * mol.0;
+            of_throughputs(&found, wire, PacketRate(alone), by_plan)
         }
         Procedure::Latency { duration, after, tagged, repetitions } => {
             let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
@@ -279,10 +280,16 @@ pub(super) fn find(
         Procedure::Capacity { first, most, rate, error } => {
             let rate = PacketRate(rate.0.min(mol.0));
             let plan = Capacity { first: *first, most: *most, rate, error: *error };
-            let found = connections::capacity(run, &plan)?;
-            let name = format!("connection table capacity[rfc9693 at {}/s]", rate.0);
-            let figure = Figure::of(name, found.connections.map(|n| n as f64), "connections");
-            Finding { limited_by: by_search(found.bound), ..Finding::of([figure]) }.remark(
+            let (found, at) = connections::capacity(run, &plan)?;
+            let name = format!("connection table capacity[rfc9693 within {error}]");
+            Finding {
+                limited_by: by_search(found.bound),
+                ..Finding::of([
+                    Figure::of(name, found.connections.map(|n| n as f64), "connections"),
+                    Figure::of("establishment rate at it", at.map(|rate| rate.0), "/s"),
+                ])
+            }
+            .remark(
                 found.bound == Bound::Highest,
                 format!("at least: no more than {most} were tried"),
             )
@@ -325,14 +332,27 @@ fn throughputs(
     Ok(found)
 }
 
-fn of_throughputs(found: &[Throughput], wire: PacketRate, mol: PacketRate) -> Finding {
+/// `by_plan`: no load that the wire and the tester could have done was left out but by the plan.
+fn of_throughputs(
+    found: &[Throughput],
+    wire: PacketRate,
+    mol: PacketRate,
+    by_plan: bool,
+) -> Finding {
     let mut finding = Finding::default();
     for one in found {
         finding.figures.push(Figure::of(&one.metric, one.rate.map(|rate| rate.0), "fps"));
         let by_tester = one.bound == Bound::Tester;
         let rate = one.rate.unwrap_or_default();
-        let limited = limit(rate, wire, mol, by_tester);
+        let limited = match limit(rate, wire, mol, by_tester) {
+            Limit::Device if one.bound == Bound::Highest && by_plan => Limit::Plan,
+            limited => limited,
+        };
         finding.limited_by.get_or_insert(limited);
+        if limited == Limit::Plan {
+            let why = "at least: the plan tries nothing higher (`highest`)";
+            finding.remarks.push(format!("{}: {why}", one.metric));
+        }
         if one.rate.is_none() {
             finding.remarks.push(format!("{}: no load met it", one.metric));
         }
@@ -352,6 +372,17 @@ fn of_throughputs(found: &[Throughput], wire: PacketRate, mol: PacketRate) -> Fi
                 "{}: tester-limited, the tester alone does {headroom:.2} times this",
                 one.metric
             ));
+        }
+    }
+    // Of a goal (RFC 9971) also what is to stand beside the relevant lower bound.
+    for one in found.iter().filter(|one| one.conditional.is_some()) {
+        for (what, rate) in [("upper bound", one.above), ("conditional", one.conditional)] {
+            let name = format!("{what} {}", one.metric);
+            finding.figures.extend(rate.map(|rate| Figure::of(name, Some(rate.0), "fps")));
+        }
+        if !one.regular {
+            let why = "irregular (RFC 9971): the bounds are not as close as was asked for";
+            finding.remarks.push(format!("{}: {why}", one.metric));
         }
     }
     finding

@@ -8,8 +8,14 @@
 //! ```
 //!
 //! *Maximum connection establishment rate*: the highest such R. *Tear-down rate*: N by the time in
-//! which the device forgets N. *Table capacity*: N is doubled until N + 1 connections do not fit,
-//! or the rate falls by more than γ; then the interval is halved.
+//! which the device forgets N. *Table capacity*:
+//!
+//! ```text
+//!  R for the first N ─► 2 N, 4 N … : the highest R between γ × that before and that before
+//!                                     └ none: the table is full, or has slowed down ─► halve between
+//! ```
+//!
+//! So a rate that is too high for the device is not taken for a table that is too small.
 
 use super::bisect::{Answer, Bisect, Step};
 use super::spread::Spread;
@@ -89,7 +95,7 @@ pub struct Capacity {
     pub first: u64,
     /// No more are tried: the result is then *at least* this.
     pub most: u64,
-    /// Connections are offered at this rate, well below the establishment rate.
+    /// Connections are offered at no higher rate.
     pub rate: PacketRate,
     /// How close the search gets, in connections.
     pub error: u64,
@@ -104,15 +110,37 @@ pub struct Table {
     pub bound: Bound,
 }
 
-/// Connection tracking table capacity: doubled to the knee, then halved.
+/// γ: a table that takes connections at less than this share of the rate at which it took half of
+/// them is past its knee.
+const GAMMA: f64 = 0.4;
+/// How closely rates are searched on the way: they only have to be rates that the device can do.
+const RATE_PRECISION: f64 = 0.1;
+/// The lowest rate tried, as a share of the highest.
+const RATE_LEAST: f64 = 0.001;
+
+/// Connection tracking table capacity (RFC 9693 §4.9): doubled to the knee, then halved. The rate
+/// beside it is the establishment rate at that many connections.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn capacity(run: &mut Run<'_>, plan: &Capacity) -> Result<Table, Stop> {
-    most_kept(plan, |connections| {
-        let (rate, validation) = (plan.rate, plan.rate);
-        Ok(answer(&run.trial(TrialInput::Establish { connections, rate, validation })?))
-    })
+pub fn capacity(run: &mut Run<'_>, plan: &Capacity) -> Result<(Table, Option<PacketRate>), Stop> {
+    let mut rate = None;
+    let table = most_kept(plan, |connections| {
+        let (lowest, highest) = match rate {
+            Some(before) => (before * GAMMA, before),
+            None => (plan.rate * RATE_LEAST, plan.rate),
+        };
+        let (precision, validation) = (RATE_PRECISION, 1.0);
+        let plan = Establishment { connections, lowest, highest, precision, validation };
+        let found = establishment(run, &plan)?;
+        rate = found.rate.or(rate);
+        Ok(match (found.rate, found.bound) {
+            (Some(_), _) => Answer::Pass,
+            (None, Bound::Tester) => Answer::Tester,
+            (None, _) => Answer::Fail,
+        })
+    })?;
+    Ok((table, rate))
 }
 
 /// The most for which `test` passes: doubled from the plan's first until it does not, then the

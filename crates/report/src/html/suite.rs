@@ -130,7 +130,9 @@ fn rates(results: &SuiteResults, cells: &[&Cell]) -> String {
         points: sizes.iter().map(|&size| Some(results.wire_rate(size).0)).collect(),
         reference: true,
     }];
-    let metrics = once(cells.iter().flat_map(|cell| &cell.figures).map(|f| f.name.as_str()));
+    let all = cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.name.as_str());
+    // Not the upper bounds beside them.
+    let metrics = once(all.filter(|name| name.starts_with("throughput")));
     for configuration in configurations(cells) {
         for metric in &metrics {
             let rate = |size| {
@@ -280,6 +282,7 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
             let mark = match (cell.limited_by, i) {
                 (Some(Limit::Wire), 0) => "<sup>w</sup>",
                 (Some(Limit::Tester), 0) => "<sup>t</sup>",
+                (Some(Limit::Plan), 0) => "<sup>p</sup>",
                 _ => "",
             };
             let spread = one.spread.filter(|spread| spread.n > 1).map_or(String::new(), |spread| {
@@ -310,6 +313,7 @@ fn remarks(cells: &[&Cell]) -> String {
             Limit::Tester,
             "t: the tester's limit, or less than 1.2 times below it: the device may be faster",
         ),
+        (Limit::Plan, "p: the highest load that the plan tries: the device may be faster"),
     ] {
         if cells.iter().any(|cell| cell.limited_by == Some(limit)) {
             let _ = writeln!(out, "<p class=\"note\">{text}</p>");
