@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   wirespeed iperf3 plans/iperf3.toml --quick
-  wirespeed iperf3 plans/iperf3.toml --json results/iperf3.json
+  wirespeed iperf3 plans/iperf3.toml --json results/iperf3.json --html iperf3.html
   wirespeed iperf3 plans/latency-beside-the-kernel.toml     ping and irtt, by turns
   wirespeed iperf3 plans/rfc6349-hosts.toml --quick          what TCP makes of a path
   wirespeed iperf3 plans/iperf3.toml --device external --port a=eth1 --port b=eth2
@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     /// Write the whole result to a file, with all that iperf3 wrote
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Draw it as one page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     lent: Lent,
 }
@@ -50,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(file) => read(&path.with_file_name(file), "the router's configuration")?,
         None => String::new(),
     };
-    if let Some(file) = &arguments.json {
+    for file in arguments.json.iter().chain(&arguments.html) {
         // Before anything is measured: a result that cannot be written is a result lost.
         let opened = std::fs::File::options().create(true).append(true).open(file);
         opened.map_err(|error| {
@@ -79,17 +82,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Prints first, then writes: whatever a disk does, the figures are there.
 fn finish(arguments: &Arguments, results: &Results) -> Result<(), Failure> {
     print!("{}", report::iperf3::render(results));
-    if let Some(path) = &arguments.json {
-        let written = report::iperf3::write(results)
-            .and_then(|text| std::fs::write(path, text).map_err(|error| error.to_string()));
+    let write = |path: &Option<PathBuf>, what: &str, text: &dyn Fn() -> Result<String, String>| {
+        let Some(path) = path else { return Ok(()) };
+        let written =
+            text().and_then(|text| std::fs::write(path, text).map_err(|error| error.to_string()));
         written.map_err(|error| {
             let path = path.display();
             Failure::Environment(format!(
                 "cannot write {path}: {error}; the figures are printed above"
             ))
         })?;
-        eprintln!("results written to {}", path.display());
-    }
+        eprintln!("{what} written to {}", path.display());
+        Ok(())
+    };
+    write(&arguments.json, "results", &|| report::iperf3::write(results))?;
+    write(&arguments.html, "page", &|| Ok(report::html::iperf3_page(results)))?;
     if let Some(why) = &results.incomplete_because {
         return Err(Failure::Failed(format!("incomplete: {why}")));
     }

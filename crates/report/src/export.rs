@@ -136,16 +136,53 @@ mod tests {
     #[test]
     fn every_row_of_the_iperf3_method_is_there() {
         let results = crate::iperf3::read(include_str!("../data/iperf3-1.json")).unwrap();
-        let records = records(&iperf3_csv(&results));
+        let csv = iperf3_csv(&results);
+        let records = records(&csv);
         assert_eq!(records.len(), results.rows.len());
         for (record, row) in records.iter().zip(&results.rows) {
-            assert_eq!(
-                (record[9].parse(), record[3].parse()),
-                (Ok(row.l3_mbps), Ok(row.setting.packet))
-            );
+            let cell = |name| record[column(&csv, name)].to_string();
+            let of = (cell("l3_mbps").parse(), cell("packet_l3").parse(), cell("rtt_max_ns"));
+            assert_eq!(of, (Ok(row.l3_mbps), Ok(row.setting.packet), String::new()));
         }
         let markdown = iperf3_markdown(&results);
-        assert_eq!(markdown.lines().count(), results.rows.len() + 2, "{markdown}");
+        let lines = markdown.lines().filter(|line| line.contains("| TCP |")).count();
+        assert_eq!(lines, results.rows.len(), "{markdown}");
+        assert!(markdown.contains("| medians of turns | linux kernel |"), "{markdown}");
+    }
+
+    fn column(csv: &str, name: &str) -> usize {
+        let mut names = csv.lines().next().unwrap().split(',');
+        names.position(|column| column == name).unwrap_or_else(|| panic!("{name}"))
+    }
+
+    /// Of the committed runs: how long packets took, and what TCP made of paths.
+    #[test]
+    fn latencies_and_transfers_are_there() {
+        let results = include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
+        let results = crate::iperf3::read(results).unwrap();
+        let (csv, markdown) = (iperf3_csv(&results), iperf3_markdown(&results));
+        let lines = records(&csv);
+        assert_eq!(lines.len(), results.latencies.len());
+        for (record, of) in lines.iter().zip(&results.latencies) {
+            assert_eq!(&record[column(&csv, "kind")], "latency");
+            assert_eq!(record[column(&csv, "rtt_median_ns")].parse(), Ok(of.median_ns));
+            let row = format!("| {} | {} | {} | ", of.device, of.tool, of.sent);
+            assert!(markdown.contains(&row), "{row} in {markdown}");
+        }
+        let results = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
+        let results = crate::iperf3::read(results).unwrap();
+        let (csv, markdown) = (iperf3_csv(&results), iperf3_markdown(&results));
+        let transfers = results.paths.iter().flat_map(|path| &path.transfers);
+        let lines = records(&csv);
+        assert_eq!(lines.len(), transfers.clone().count());
+        for (record, of) in lines.iter().zip(transfers) {
+            assert_eq!(&record[column(&csv, "kind")], "transfer");
+            assert_eq!(record[column(&csv, "transfer_time_ratio")].parse(), Ok(of.ratio));
+            assert_eq!(record[column(&csv, "path_mtu")].parse(), Ok(1500));
+            let row = format!("| {} | {} | ", of.window, of.connections);
+            assert!(markdown.contains(&row), "{row} in {markdown}");
+        }
+        assert!(markdown.contains("**Shortened:**"), "{markdown}");
     }
 
     /// The committed run of version 1: what is read is what is written out.

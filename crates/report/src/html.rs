@@ -90,6 +90,8 @@ fn about_environment(environment: &Environment) -> String {
         ("Command", &environment.command),
         ("Seed", &seed),
     ];
+    // Of what has no random choices there is none.
+    let lines = lines.into_iter().filter(|(name, value)| *name != "Seed" || *value != "0");
     let mut out = "<dl>\n".to_string();
     for (name, value) in lines {
         let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", escape(value));
@@ -229,12 +231,15 @@ const STYLE: &str = "\
 body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 900px; margin: 2.5rem auto; padding: 0 1.25rem; }
 h1 { font-size: 1.7rem; margin: 0 0 1rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 1rem; }
+h3 { font-size: .95rem; margin: 1.5rem 0 .4rem; } ul.note { padding-left: 1.1rem; margin: .4rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; color: var(--soft); font-size: .9rem; }
 dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: 1.5rem; }
 th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
 thead tr + tr th:nth-child(n) { text-align: right; } th { color: var(--soft); font-weight: 500; }
+.tight { font-size: .8rem; } .wide .tight th { min-width: 0; } .tight th, .tight td { padding: .3rem .4rem; }
+.num th:nth-child(2), .num td:nth-child(2) { text-align: right; }
 .note { color: var(--soft); font-size: .85rem; margin: .4rem 0; }
 .notice { border-left: 3px solid var(--c1); padding: .3rem .8rem; margin: .6rem 0; font-size: .9rem; }
 .chart { display: block; width: 100%; height: auto; margin: 1.5rem 0; font: 13px system-ui, sans-serif; }
@@ -246,6 +251,14 @@ thead tr + tr th:nth-child(n) { text-align: right; } th { color: var(--soft); fo
 .c2 { stroke: var(--c2); } circle.c2 { fill: var(--c2); } .c3 { stroke: var(--c3); } circle.c3 { fill: var(--c3); }
 .c4 { stroke: var(--c4); } circle.c4 { fill: var(--c4); } .c5 { stroke: var(--c5); } circle.c5 { fill: var(--c5); }
 .c6 { stroke: var(--c6); } circle.c6 { fill: var(--c6); } text.name { stroke: none; }
+.wide { overflow-x: auto; } .wide th { white-space: normal; vertical-align: bottom; min-width: 4.5rem; }
+td small, th small { color: var(--soft); } .area { stroke: none; opacity: .75; } .mark { stroke: var(--ink); stroke-width: 1; }
+path.c0 { fill: none; } .area.c0 { fill: var(--c0); } .area.c1 { fill: var(--c1); } .area.c2 { fill: var(--c2); }
+.area.c3 { fill: var(--c3); } .area.c4 { fill: var(--c4); } .area.c5 { fill: var(--c5); } .area.c6 { fill: var(--c6); }
+details { margin: .8rem 0; } summary { cursor: pointer; color: var(--soft); }
+pre { font: 12px/1.45 ui-monospace, monospace; overflow-x: auto; padding: .6rem .8rem; border: 1px solid var(--rule); }
+@media print { details > * { display: block; } details::details-content { content-visibility: visible; display: block; }
+   .wide { overflow: visible; } table { font-size: .7rem; } }
 ";
 
 #[cfg(test)]
@@ -286,6 +299,41 @@ mod tests {
         results.incomplete_because = Some("<interrupted>".to_string());
         let page = iperf3_page(&results);
         assert!(page.contains("Impossible.") && page.contains("&lt;interrupted&gt;"));
+    }
+
+    /// The committed runs: every latency and every transfer is in a table, and drawn.
+    #[test]
+    fn latencies_and_paths_on_a_page() {
+        let latencies = include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
+        let mut latencies = crate::iperf3::read(latencies).unwrap();
+        let page = iperf3_page(&latencies);
+        for of in &latencies.latencies {
+            let row = format!("<td>{}</td>", thousands(of.median_ns as f64 / 1e3));
+            assert!(page.contains(&row), "{row}");
+        }
+        assert!(page.contains("wirespeed router beside linux kernel") && page.contains("5 turns"));
+        assert_eq!(page.matches("<svg").count(), 2, "ping's and irtt's");
+        assert!(page.contains("share of packets"));
+        for of in &mut latencies.latencies {
+            of.histogram = vec![(of.min_ns, 1), (of.median_ns, of.received - 1)];
+        }
+        let strips = iperf3_page(&latencies);
+        assert!(strips.contains("99.9 % within") && !strips.contains("share of packets"));
+        let paths = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
+        let paths = crate::iperf3::read(paths).unwrap();
+        let of_paths = iperf3_page(&paths);
+        for transfer in paths.paths.iter().flat_map(|path| &path.transfers) {
+            assert!(of_paths.contains(&format!("<td>{:.3}</td>", transfer.ratio)), "{transfer:?}");
+        }
+        assert_eq!(of_paths.matches("<svg").count(), 2, "rates and round trips");
+        for part in ["64 KiB", "1 MiB", "TCP at best (theoretical)", "linux kernel, empty"] {
+            assert!(of_paths.contains(part), "{part}");
+        }
+        for page in [page, strips, of_paths] {
+            for forbidden in ["http://", "https://", "<script", "NaN", "inf<"] {
+                assert!(!page.contains(forbidden), "{forbidden}");
+            }
+        }
     }
 
     #[test]

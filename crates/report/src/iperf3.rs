@@ -12,8 +12,8 @@
 //!
 //! Never opens a file; never hides a row that cannot be: what is wrong with it stands below.
 
-// How long packets took, and our router beside the kernel.
-mod beside;
+// How long packets took, and one device beside another.
+pub(crate) mod beside;
 // What TCP made of paths (RFC 6349).
 mod path;
 

@@ -54,6 +54,10 @@ pub struct Latency {
     pub p99_ns: u64,
     /// The longest.
     pub max_ns: u64,
+    /// Times to three digits and how many packets took them, ascending; none in results before
+    /// 2026-11-22. In the file a text, [`histogram`](crate::histogram).
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::histogram")]
+    pub histogram: Vec<(u64, u64)>,
 }
 
 impl Latency {
@@ -85,8 +89,23 @@ impl Latency {
                 / u128::from(received)) as u64,
             p99_ns: share(99),
             max_ns,
+            histogram: histogram(&times),
         })
     }
+}
+
+/// Ascending times, each to three digits, cut off.
+fn histogram(times: &[u64]) -> Vec<(u64, u64)> {
+    let mut buckets: Vec<(u64, u64)> = Vec::new();
+    for &time in times {
+        let unit = 10u64.pow(time.checked_ilog10().unwrap_or(0).saturating_sub(2));
+        let time = time / unit * unit;
+        match buckets.last_mut().filter(|(last, _)| *last == time) {
+            Some((_, n)) => *n += 1,
+            None => buckets.push((time, 1)),
+        }
+    }
+    buckets
 }
 
 /// Packets sent, and the time of each answer in nanoseconds, by what ping printed: `… time=0.012 ms`
@@ -141,9 +160,17 @@ mod tests {
             (Tool::Irtt, IRTT, [3, 2, 2_000, 2_000, 3_000, 4_001, 4_001]),
         ] {
             let of = Latency::of("x", tool, "x", said).unwrap();
+            assert_eq!(of.histogram.iter().map(|(_, n)| n).sum::<u64>(), of.received);
             let Latency { sent, received, min_ns, median_ns, mean_ns, p99_ns, max_ns, .. } = of;
             assert_eq!([sent, received, min_ns, median_ns, mean_ns, p99_ns, max_ns], expected);
         }
+    }
+
+    #[test]
+    fn times_to_three_digits() {
+        let times = [0, 7, 999, 1000, 1009, 1010, 1_234_567, 1_239_999];
+        let expected = [(0, 1), (7, 1), (999, 1), (1000, 2), (1010, 1), (1_230_000, 2)];
+        assert_eq!(histogram(&times), expected);
     }
 
     #[test]

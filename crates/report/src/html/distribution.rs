@@ -21,7 +21,10 @@ pub(super) struct Strip<'a> {
 }
 
 const WIDTH: f64 = 860.0;
+/// Of the drawing, at least; before it stand the strips' names.
 const LEFT: f64 = 90.0;
+/// What a letter of a name takes.
+const LETTER: f64 = 7.2;
 const RIGHT: f64 = 610.0;
 const TOP: f64 = 46.0;
 /// A strip and the room above it.
@@ -34,17 +37,19 @@ const COLUMNS: usize = 133;
 pub(super) fn svg(title: &str, strips: &[Strip<'_>]) -> String {
     let all = strips.iter().flat_map(|strip| strip.buckets.iter().map(|(ns, _)| *ns));
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else { return String::new() };
+    let longest = strips.iter().map(|strip| strip.name.chars().count()).max().unwrap_or(0);
+    let left = LEFT.max(longest.min(30) as f64 * LETTER + 8.0);
     let low = (least.max(1) as f64).log10().floor();
     let high = (most.max(1) as f64).log10().ceil().max(low + 1.0);
     let at = |ns: u64| ((ns.max(1) as f64).log10() - low) / (high - low);
-    let x = |ns: u64| LEFT + at(ns).clamp(0.0, 1.0) * (RIGHT - LEFT);
+    let x = |ns: u64| left + at(ns).clamp(0.0, 1.0) * (RIGHT - left);
     let bottom = TOP + STRIP * strips.len() as f64;
     let height = bottom + 56.0;
     let title = escape(title);
     let mut out = format!(
         "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
          aria-label=\"{title}\">\n<text class=\"title\" x=\"0\" y=\"16\">{title}</text>\n\
-         <text class=\"axis\" x=\"0\" y=\"34\">frames, each step of height ten times as many</text>\n"
+         <text class=\"axis\" x=\"0\" y=\"34\">how many, each step of height ten times as many</text>\n"
     );
     for power in low as i32..=high as i32 {
         let ns = 10f64.powi(power);
@@ -65,19 +70,19 @@ pub(super) fn svg(title: &str, strips: &[Strip<'_>]) -> String {
             columns[column.min(COLUMNS - 1)] += frames;
         }
         let tallest = columns.iter().copied().max().unwrap_or(1).max(2) as f64;
-        let step = (RIGHT - LEFT) / COLUMNS as f64;
-        let mut path = format!("M{LEFT:.1} {foot:.1}");
+        let step = (RIGHT - left) / COLUMNS as f64;
+        let mut path = format!("M{left:.1} {foot:.1}");
         for (i, &frames) in columns.iter().enumerate() {
             // One frame has a height, none has none.
             let tall = ((frames as f64 + 1.0).ln() / (tallest + 1.0).ln()) * HIGH;
-            let _ = write!(path, "V{:.1}H{:.1}", foot - tall, LEFT + step * (i + 1) as f64);
+            let _ = write!(path, "V{:.1}H{:.1}", foot - tall, left + step * (i + 1) as f64);
         }
         let class = n % 7;
         let _ = writeln!(
             out,
             "<path class=\"area c{class}\" d=\"{path}V{foot:.1}Z\"/>\
              <text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 8.0,
+            left - 8.0,
             foot - 4.0,
             escape(&strip.name)
         );
@@ -101,7 +106,7 @@ pub(super) fn svg(title: &str, strips: &[Strip<'_>]) -> String {
     let _ = writeln!(
         out,
         "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">latency</text>",
-        (LEFT + RIGHT) / 2.0,
+        (left + RIGHT) / 2.0,
         bottom + 42.0
     );
     out + "</svg>\n"

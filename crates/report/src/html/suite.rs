@@ -40,7 +40,7 @@ pub fn page(results: &SuiteResults) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n\
-         <style>\n{STYLE}{MORE}</style>\n<main>\n{body}</main>\n</html>\n",
+         <style>\n{STYLE}</style>\n<main>\n{body}</main>\n</html>\n",
         escape(&title)
     )
 }
@@ -367,14 +367,3 @@ fn how(results: &SuiteResults) -> String {
     );
     out
 }
-
-/// Beyond the style of all pages.
-const MORE: &str = "\
-.wide { overflow-x: auto; } .wide th { white-space: normal; vertical-align: bottom; min-width: 4.5rem; }
-td small { color: var(--soft); } .area { stroke: none; opacity: .75; } .mark { stroke: var(--ink); stroke-width: 1; }
-path.c0 { fill: none; } .area.c0 { fill: var(--c0); } .area.c1 { fill: var(--c1); } .area.c2 { fill: var(--c2); }
-.area.c3 { fill: var(--c3); } .area.c4 { fill: var(--c4); } .area.c5 { fill: var(--c5); } .area.c6 { fill: var(--c6); }
-details { margin: .8rem 0; } summary { cursor: pointer; color: var(--soft); }
-pre { font: 12px/1.45 ui-monospace, monospace; overflow-x: auto; padding: .6rem .8rem; border: 1px solid var(--rule); }
-@media print { details > * { display: block; } .wide { overflow: visible; } table { font-size: .7rem; } }
-";

@@ -1,4 +1,4 @@
-//! How long packets took, and our router beside the kernel.
+//! How long packets took, and one device beside another: our router beside the kernel.
 //!
 //! ```text
 //! there and back            asked by      sent     lost  µs: least    median ...
@@ -17,7 +17,7 @@ use measure::compare::median;
 use measure::iperf3::{Latency, Results};
 use std::fmt::Write;
 
-/// The devices of the second table, as results call them.
+/// The devices that are compared where others were measured, too, as results call them.
 const DEVICES: [&str; 2] = ["linux kernel", "wirespeed router"];
 
 /// Every measurement of how long packets took; nothing if there is none.
@@ -57,9 +57,57 @@ pub(super) fn latencies(results: &Results) -> String {
     out
 }
 
-/// What was measured through both devices: the medians of their turns, and ours by the kernel's.
-/// Nothing if there is nothing to compare.
-pub(super) fn medians(results: &Results) -> String {
+/// Something that was measured through two devices.
+pub(crate) struct Beside {
+    /// What, with its unit.
+    pub(crate) what: String,
+    /// Of each device.
+    pub(crate) turns: [Turns; 2],
+}
+
+/// What came of a device's turns.
+pub(crate) struct Turns {
+    /// In ascending order.
+    values: Vec<f64>,
+}
+
+impl Turns {
+    /// The middle one.
+    pub(crate) fn median(&self) -> f64 {
+        median(&self.values).unwrap_or(f64::NAN)
+    }
+
+    /// How many there are, and the least and the greatest.
+    pub(crate) fn spread(&self) -> (usize, f64, f64) {
+        let n = self.values.len();
+        (n, self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0))
+    }
+}
+
+impl Beside {
+    /// The second by the first.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.turns[1].median() / self.turns[0].median()
+    }
+}
+
+/// Which two devices are compared: our router with the kernel, or the two that there are.
+pub(crate) fn devices(results: &Results) -> Option<[&str; 2]> {
+    let mut devices: Vec<&str> = Vec::new();
+    let rows = results.rows.iter().map(|row| row.setting.device.as_str());
+    for device in rows.chain(results.latencies.iter().map(|of| of.device.as_str())) {
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    if DEVICES.iter().all(|device| devices.contains(device)) {
+        return Some(DEVICES);
+    }
+    devices.try_into().ok()
+}
+
+/// All that was measured through these two.
+pub(crate) fn compared(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
     // In order of their first appearance: what it is, of which device, and how much.
     let rows = results.rows.iter().map(|row| {
         let of = &row.setting;
@@ -70,26 +118,36 @@ pub(super) fn medians(results: &Results) -> String {
         (format!("{}, median, µs", of.tool), of.device.as_str(), of.median_ns as f64 / 1e3)
     });
     let all: Vec<_> = rows.chain(times).collect();
-    let of = |what: &str, device: &str| {
-        let turns = all.iter().filter(|(w, d, _)| w == what && *d == device);
-        let mut turns: Vec<f64> = turns.map(|(.., value)| *value).collect();
-        turns.sort_by(f64::total_cmp);
-        median(&turns)
-    };
-    let mut out = String::new();
-    let mut seen: Vec<&str> = Vec::new();
+    let mut besides: Vec<Beside> = Vec::new();
     for (what, ..) in &all {
-        if seen.contains(&what.as_str()) {
+        if besides.iter().any(|of| of.what == *what) {
             continue;
         }
-        seen.push(what);
-        let [Some(kernel), Some(ours)] = DEVICES.map(|device| of(what, device)) else { continue };
+        let turns = devices.map(|device| {
+            let turns = all.iter().filter(|(w, d, _)| w == what && *d == device);
+            let mut values: Vec<f64> = turns.map(|(.., value)| *value).collect();
+            values.sort_by(f64::total_cmp);
+            Turns { values }
+        });
+        if turns.iter().all(|turns| !turns.values.is_empty()) {
+            besides.push(Beside { what: what.clone(), turns });
+        }
+    }
+    besides
+}
+
+/// What was measured through both devices: the medians of their turns, and the second's by the
+/// first's. Nothing if there is nothing to compare.
+pub(super) fn medians(results: &Results) -> String {
+    let mut out = String::new();
+    let Some(devices) = devices(results) else { return out };
+    for of in compared(results, devices) {
         if out.is_empty() {
-            let [a, b] = DEVICES;
+            let [a, b] = devices;
             let _ = writeln!(out, "\n{:<36}{a:>16}{b:>18}{:>8}", "medians of turns", "ratio");
         }
-        let (a, b) = (thousands(kernel), thousands(ours));
-        let _ = writeln!(out, "{what:<36}{a:>16}{b:>18}{:>8.2}", ours / kernel);
+        let [a, b] = of.turns.each_ref().map(|turns| thousands(turns.median()));
+        let _ = writeln!(out, "{:<36}{a:>16}{b:>18}{:>8.2}", of.what, of.ratio());
     }
     out
 }
@@ -112,6 +170,7 @@ mod tests {
             mean_ns: median_ns,
             p99_ns: median_ns,
             max_ns: 2_000_000,
+            histogram: Vec::new(),
         };
         results.rows.clear();
         results.latencies = latencies.iter().map(latency).collect();
@@ -147,5 +206,19 @@ mod tests {
         let none = results(&[]);
         assert_eq!((latencies(&none), medians(&none)), (String::new(), String::new()));
         assert_eq!(medians(&results(&[(DEVICES[0], Tool::Ping, 1)])), "");
+    }
+
+    #[test]
+    fn two_devices_are_compared_whatever_they_are() {
+        let [linux, ours] = DEVICES;
+        let (direct, other) = ("node to node", "external");
+        for (measured, expected) in [
+            (&[direct, other][..], Some([direct, other])),
+            (&[direct, linux, ours], Some(DEVICES)),
+            (&[direct, other, linux], None),
+        ] {
+            let all: Vec<_> = measured.iter().map(|of| (*of, Tool::Ping, 1)).collect();
+            assert_eq!(devices(&results(&all)), expected);
+        }
     }
 }
