@@ -55,6 +55,8 @@ pub struct Duty {
     /// How long, all in all, a thread of the trial stood still.
     pub stood_still: Duration,
     before: Vec<PortCounters>,
+    /// When the first frame came, and the last.
+    arrivals: Option<(Moment, Moment)>,
 }
 
 impl Duty {
@@ -64,7 +66,8 @@ impl Duty {
         let beside = senders.iter().map(|_| vec![]).collect();
         let (watch, before, stood_still) = (Watch::Nothing, vec![], Duration::ZERO);
         let (receivers, control) = (vec![receiver], vec![]);
-        Duty { senders, beside, control, receivers, watch, talk: None, stood_still, before }
+        let (talk, arrivals) = (None, None);
+        Duty { senders, beside, control, receivers, watch, talk, stood_still, before, arrivals }
     }
 
     /// Hosts on the first two of so many ports that speak TCP, and nothing else.
@@ -127,6 +130,11 @@ impl Duty {
     pub fn last_sent(&self) -> Moment {
         let all = self.senders.iter().flatten();
         all.map(|sender| sender.sent().last).max().unwrap_or(Moment::ZERO)
+    }
+
+    /// From the first frame that came to the last.
+    pub fn arriving(&self) -> Option<Duration> {
+        self.arrivals.map(|(first, last)| last.since(first))
     }
 
     /// What went out and what came back, when all is over.
@@ -219,6 +227,10 @@ impl<P: Port> Tester<P> {
                     }
                 }
                 let which = if duty.receivers.len() == 1 { 0 } else { port };
+                if !self.batch.is_empty() {
+                    let first = duty.arrivals.map_or(now, |(first, _)| first);
+                    duty.arrivals = Some((first, now));
+                }
                 duty.receivers[which].take(now, &mut self.pool, &mut self.batch);
                 if n < Batch::CAPACITY {
                     break;

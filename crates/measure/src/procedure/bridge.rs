@@ -16,7 +16,7 @@ use super::throughput::answer;
 use super::{Run, Stop, TrialInput, TrialOutput};
 use crate::procedure::bisect::Answer;
 use crate::search::Bound;
-use crate::trial::Outcome;
+use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wire::PacketRate;
@@ -50,7 +50,7 @@ pub fn forwarding(
     for tenth in (1..=10).rev() {
         let load = mol * (f64::from(tenth) / 10.0);
         let output = run.steady(load, duration)?;
-        let rate = output.trial.forwarding_rate().0;
+        let rate = forwarding_rate(&output, load);
         if tenth == 10 {
             found.frmol = rate;
         }
@@ -64,6 +64,18 @@ pub fn forwarding(
         }
     }
     Ok(found)
+}
+
+/// Frames a second that came back, all ports together, of a trial at this load from each: by the time
+/// they took, where that is longer than the trial (a queue was emptied after it), or sending them took
+/// longer (the first of N frames leaves at once, so they fit into N - 1 gaps).
+fn forwarding_rate(output: &TrialOutput, load: PacketRate) -> f64 {
+    let Trial { duration, counts, .. } = output.trial;
+    let seconds = duration.as_secs_f64();
+    let ports = (counts.sent as f64 / (load.0 * seconds)).round().max(1.0);
+    let sending = counts.sent as f64 / (ports * load.0);
+    let arriving = output.arriving.map_or(0.0, |time| time.as_secs_f64());
+    counts.received as f64 / seconds.max(sending).max(arriving)
 }
 
 /// The largest number of a kind, or the highest rate.

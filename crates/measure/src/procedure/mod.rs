@@ -170,6 +170,8 @@ pub struct TrialOutput {
     /// [`TrialInput::Reset`]: from the last frame before to the first after;
     /// [`TrialInput::TearDown`]: how long it took.
     pub time: Option<Duration>,
+    /// From the first frame that came back to the last.
+    pub arriving: Option<Duration>,
     /// Frames that came out of ports they were not sent to.
     pub flooded: u64,
     /// [`TrialInput::Congestion`]: frames to the port that was not congested, sent and received.
@@ -187,6 +189,7 @@ impl TrialOutput {
             tagged_ns: Vec::new(),
             ipdv_ns: None,
             time: None,
+            arriving: None,
             flooded: 0,
             aside: None,
             tcp: None,

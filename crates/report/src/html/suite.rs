@@ -56,7 +56,7 @@ fn notice(results: &SuiteResults) -> String {
         let _ = writeln!(
             out,
             "<p class=\"notice\"><b>Virtual time.</b> What the device takes for a frame is modelled, \
-             not measured: {}.</p>",
+             not measured: {}. It does not know what rules cost: with filters it takes as long.</p>",
             escape(&results.medium)
         );
     }

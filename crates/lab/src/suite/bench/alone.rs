@@ -38,7 +38,12 @@ impl<P: Place> Bench<'_, P> {
         let (duty, counts) = self.duty(Duty::new(start, senders), None)?;
         let took = duration.max(duty.last_sent().since(start));
         let each = counts.received as f64 / self.plan.traffic.senders() as f64;
-        let rate = each / took.as_secs_f64();
+        let rate = match duty.arriving().filter(|_| self.place.is_simulated()) {
+            // Of a wire: between the first frame and the last, and so not what a queue on the way held
+            // when the sending ended, nor the frame that a time has more than gaps.
+            Some(arriving) if each > 1.0 => (each - 1.0) / arriving.as_secs_f64(),
+            _ => each / took.as_secs_f64(),
+        };
         let floor = match self.place.is_simulated() {
             true => duty.receivers[0].latency().min(),
             false => self.floor(PacketRate((rate / 100.0).max(100.0)), duration)?,

@@ -228,7 +228,8 @@ impl<'a, P: Place> Bench<'a, P> {
         let overrun = duty.last_sent().since(start + duration);
         let stood_still = duty.stood_still;
         let conditions = Conditions { overrun, stolen, stood_still, ..Conditions::default() };
-        TrialOutput::of(Trial::judge(duration, counts, &conditions))
+        let trial = Trial::judge(duration, counts, &conditions);
+        TrialOutput { arriving: duty.arriving(), ..TrialOutput::of(trial) }
     }
 
     /// A device that knows nothing but its configuration and the hosts.
