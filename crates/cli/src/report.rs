@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
-use measure::survey::Survey;
+use measure::survey::{Capture, Survey};
 use port::record::{ETHERNET, ReadError, Reader};
 use report::check::{self, Known};
 use std::fs::File;
@@ -17,6 +17,7 @@ Examples:
   wirespeed report check results/run.json
   wirespeed report check iperf3.json --link 1G
   wirespeed report pcap behind-the-router.pcapng
+  wirespeed report pcap --json before.pcap behind.pcap
   wirespeed report check table-2014.csv table-2016.csv --link CCR1072=8x10G")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -61,10 +62,15 @@ enum What {
     ///
     /// For each stream, and each time it began anew: received, missing, duplicate and reordered
     /// frames, and how late they were by the capture's clock. What is none of theirs is foreign.
+    /// Threads of pktgen are told apart by an address or a port of their own; those that have none
+    /// are counted as one, and that is said.
     Pcap {
         /// pcap or pcapng, of Ethernet
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// Print JSON (wirespeed-survey/1) instead of tables
+        #[arg(long)]
+        json: bool,
     },
     /// Compares runs cell by cell: medians, spread, and a verdict where there is one
     ///
@@ -93,7 +99,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Check { files, link } => check(files, link),
-        What::Pcap { files } => files.iter().try_for_each(pcap),
+        What::Pcap { files, json } => pcaps(files, *json),
         What::Table { file, format } => {
             print!("{}", table(file, *format)?);
             Ok(())
@@ -200,8 +206,27 @@ fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
     }
 }
 
-/// Prints what a capture has, up to where it can be read.
-fn pcap(path: &PathBuf) -> Result<(), Failure> {
+/// Prints what captures have, each up to where it can be read.
+fn pcaps(files: &[PathBuf], json: bool) -> Result<(), Failure> {
+    let mut captures = Vec::new();
+    for file in files {
+        let capture = pcap(file)?;
+        if !json {
+            print!("{}", report::survey::render(&capture));
+        }
+        captures.push(capture);
+    }
+    let ended = captures.iter().find_map(|of| Some((&of.file, of.incomplete_because.as_ref()?)));
+    let ended = ended.map(|(name, why)| {
+        Failure::Failed(format!("{name}: {why}; what is before is counted above"))
+    });
+    if json {
+        print!("{}", report::survey::json(captures).map_err(Failure::Failed)?);
+    }
+    ended.map_or(Ok(()), Err)
+}
+
+fn pcap(path: &PathBuf) -> Result<Capture, Failure> {
     let name = path.display().to_string();
     let file = File::open(path)
         .map_err(|error| Failure::Environment(format!("cannot read {name}: {error}")))?;
@@ -219,14 +244,11 @@ fn pcap(path: &PathBuf) -> Result<(), Failure> {
                     format!("{name}: frames of link type {link}, and only Ethernet's are read");
                 return Err(Failure::Usage(why));
             }
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
+            Ok(None) => break None,
+            Err(error) => break Some(error.to_string()),
         }
     };
-    print!("{}", report::survey::render(&name, survey));
-    let so_far =
-        |error| Failure::Failed(format!("{name}: {error}; what is before is counted above"));
-    ended.map_err(so_far)
+    Ok(survey.capture(&name, ended))
 }
 
 fn link(text: &str) -> Result<(String, f64), String> {

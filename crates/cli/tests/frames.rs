@@ -178,10 +178,24 @@ fn the_kernel_s_generator_is_known() {
         "{lines:?}"
     );
 
+    // The same for programs.
+    let runs = |code: i32| -> (Vec<measure::survey::Seen>, Option<String>) {
+        let out = wirespeed(&["report", "pcap", "--json", &file]);
+        assert_eq!(out.status.code(), Some(code), "{}", text(&out.stderr));
+        let of: measure::survey::Surveys = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!((of.schema.as_str(), of.captures.len()), (measure::survey::SCHEMA, 1));
+        let capture = of.captures.into_iter().next().unwrap();
+        (capture.runs, capture.incomplete_because)
+    };
+    let (all, ended) = runs(0);
+    assert_eq!((all.len(), all[0].received, all[0].missing, ended), (1, 5, 1, None));
+
     // Cut off: what is before is counted. Nothing of a capture: refused.
     std::fs::write(&file, &bytes[..bytes.len() - 100]).unwrap();
     let (lines, error) = counted(&file, 1);
     assert_eq!(lines[2][4], "4", "{lines:?}");
+    let (all, ended) = runs(1);
+    assert!(all[0].received == 4 && ended.is_some_and(|why| why.contains("ends inside")));
     assert!(error.contains("the file ends inside") && error.contains("counted above"), "{error}");
     let (lines, error) = counted(&folder.path("plan.toml"), 2);
     assert!(lines.is_empty() && error.contains("neither pcap nor pcapng"), "{error}");

@@ -19,6 +19,7 @@ use crate::receive::Tally;
 use crate::sequence::{Arrival, Sequence};
 use hdrhistogram::Histogram;
 use port::{Batch, Pool, Port};
+use std::net::IpAddr;
 use wire::Moment;
 
 /// What the header begins with.
@@ -35,29 +36,33 @@ pub struct Header {
     pub time_ns: u64,
 }
 
+/// Where a frame's IP header and its UDP header begin: any VLAN tags, IPv4 or IPv6.
+#[inline]
+fn places(frame: &[u8]) -> Option<(usize, usize)> {
+    let u16_at = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
+    let mut at = 12;
+    while matches!(u16_at(at)?, 0x8100 | 0x88a8) {
+        at += 4;
+    }
+    let ip = at + 2;
+    let (protocol, udp) = match u16_at(at)? {
+        0x0800 => {
+            let header = usize::from(*frame.get(ip)? & 0x0f) * 4;
+            // Not the first piece: what looks like UDP is something else.
+            let is_first = u16_at(ip + 6)? & 0x1fff == 0;
+            (is_first.then_some(*frame.get(ip + 9)?)?, ip + header)
+        }
+        0x86dd => (*frame.get(ip + 6)?, ip + 40),
+        _ => return None,
+    };
+    (protocol == wire::layers::protocol::UDP).then_some((ip, udp))
+}
+
 impl Header {
     /// Reads a frame: any VLAN tags, IPv4 or IPv6, UDP; `None` if it is none of the generator's.
     #[inline]
     pub fn read(frame: &[u8]) -> Option<Header> {
-        let u16_at = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
-        let mut at = 12;
-        while matches!(u16_at(at)?, 0x8100 | 0x88a8) {
-            at += 4;
-        }
-        let (ip, udp) = match u16_at(at)? {
-            0x0800 => {
-                let ip = at + 2;
-                let header = usize::from(*frame.get(ip)? & 0x0f) * 4;
-                // Not the first piece: what looks like UDP is something else.
-                let is_first = u16_at(ip + 6)? & 0x1fff == 0;
-                (is_first.then_some(*frame.get(ip + 9)?)?, ip + header)
-            }
-            0x86dd => (*frame.get(at + 8)?, at + 42),
-            _ => return None,
-        };
-        if ip != wire::layers::protocol::UDP {
-            return None;
-        }
+        let (_, udp) = places(frame)?;
         let words = frame.get(udp + 8..udp + 24)?;
         let word =
             |n: usize| words[4 * n..].first_chunk().map_or(0, |four| u32::from_be_bytes(*four));
@@ -71,6 +76,34 @@ impl Header {
     pub fn after(self, highest: u64) -> u64 {
         let by = self.number.wrapping_sub(highest as u32) as i32;
         highest.saturating_add_signed(i64::from(by))
+    }
+}
+
+/// What its threads' frames may differ by: each from, then to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fields {
+    /// Ethernet's.
+    pub macs: ([u8; 6], [u8; 6]),
+    /// IP's.
+    pub addresses: (IpAddr, IpAddr),
+    /// UDP's.
+    pub ports: (u16, u16),
+}
+
+impl Fields {
+    /// Reads a frame of which [`Header::read`] says that it is the generator's.
+    pub fn read(frame: &[u8]) -> Option<Fields> {
+        let (ip, udp) = places(frame)?;
+        let mac = |at: usize| frame.get(at..)?.first_chunk::<6>().copied();
+        let four = |at: usize| frame.get(at..)?.first_chunk::<4>().map(|ip| IpAddr::from(*ip));
+        let six = |at: usize| frame.get(at..)?.first_chunk::<16>().map(|ip| IpAddr::from(*ip));
+        let port = |at: usize| frame.get(at..)?.first_chunk().map(|two| u16::from_be_bytes(*two));
+        let addresses = match *frame.get(ip)? >> 4 {
+            4 => (four(ip + 12)?, four(ip + 16)?),
+            _ => (six(ip + 8)?, six(ip + 24)?),
+        };
+        let (macs, ports) = ((mac(6)?, mac(0)?), (port(udp)?, port(udp + 2)?));
+        Some(Fields { macs, addresses, ports })
     }
 }
 
@@ -194,15 +227,21 @@ mod tests {
         let plain = frame(7, 3, 5);
         let read = Some(Header { number: 7, time_ns: 3_000_005_000 });
         assert_eq!(Header::read(&plain), read);
+        let fields = Fields::read(&plain).unwrap();
+        let addresses = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse::<IpAddr>().unwrap());
+        assert_eq!((fields.addresses, fields.ports), ((addresses[0], addresses[1]), (9, 9)));
+        assert_eq!((&fields.macs.1[..], &fields.macs.0[..]), (&plain[..6], &plain[6..12]));
         let mut tagged = plain[..12].to_vec();
         tagged.extend([0x88, 0xa8, 0, 5, 0x81, 0, 0, 7]);
         tagged.extend(&plain[12..]);
         assert_eq!(Header::read(&tagged), read);
+        assert_eq!(Fields::read(&tagged), Some(fields));
         let mut six = plain[..12].to_vec();
         six.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 24, 17, 64]);
         six.extend([0; 32]);
         six.extend(&plain[34..]);
         assert_eq!(Header::read(&six), read);
+        assert!(Fields::read(&six).unwrap().addresses.0.is_ipv6());
         for (at, byte) in [(23, 6), (42, 0), (21, 1), (12, 9)] {
             let mut other = plain.clone();
             other[at] = byte;

@@ -11,12 +11,21 @@
 //! nobody tells: missing are the numbers between the lowest and the highest that came. A capture on
 //! both sides of a device has every frame twice, which are duplicates.
 //!
+//! The kernel's generator may have several threads, each with numbers of its own: they are told apart by
+//! their frames' addresses or ports, or, where nothing tells them apart, counted as one, and said.
+//!
 //! Delays are from the time in the frame to that of the capture, if one clock could have said both;
 //! else only how much later than the fastest a frame came. Never touches a file: frames come in.
 
-use crate::pktgen;
+// The kernel's generator's threads.
+mod pktgen;
+
+pub use pktgen::Thread;
+
+use crate::pktgen::{Fields, Header};
 use crate::sequence::{Arrival, Sequence};
 use crate::trailer::{Found, Trailer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A trailer is 18 bytes, and those of other frames look like one now and then: none of ours has a
@@ -29,8 +38,41 @@ const BEFORE: u64 = 1 << 12;
 /// Between two clocks lies more than a minute, always.
 const ONE_CLOCK_NS: i64 = 60_000_000_000;
 
+/// Name and version of the format of [`Surveys`].
+pub const SCHEMA: &str = "wirespeed-survey/1";
+
+/// What several captures have: the whole of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surveys {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// One after the other.
+    pub captures: Vec<Capture>,
+}
+
+/// What a capture has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capture {
+    /// Its file's name.
+    pub file: String,
+    /// All frames.
+    pub frames: u64,
+    /// Those of nobody we know.
+    pub foreign: u64,
+    /// Of the foreign, those that were not captured whole.
+    pub cut: u64,
+    /// When the first and the last came, in nanoseconds since 1970.
+    pub span_ns: Option<(u64, u64)>,
+    /// Why it was not read to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete_because: Option<String>,
+    /// All runs, by sender, in their order.
+    pub runs: Vec<Seen>,
+}
+
 /// Whose frames they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Sender {
     /// Our own, by the numbers in the trailer.
     Stream {
@@ -40,11 +82,14 @@ pub enum Sender {
         test: u8,
     },
     /// The kernel's packet generator.
-    Pktgen,
+    Pktgen {
+        /// Which of its threads.
+        thread: Thread,
+    },
 }
 
 /// One run of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Whose.
     pub sender: Sender,
@@ -71,7 +116,7 @@ pub struct Seen {
 }
 
 /// How late frames were, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delay {
     /// Whether sender and capture had one clock; if not, these are above the least.
     pub one_clock: bool,
@@ -90,6 +135,7 @@ pub struct Delay {
 pub struct Survey {
     open: BTreeMap<Sender, Run>,
     done: Vec<Seen>,
+    pktgen: pktgen::Frames,
     /// All frames.
     pub frames: u64,
     /// Those of nobody we know.
@@ -120,15 +166,37 @@ impl Survey {
         let (first, last) = self.span_ns.unwrap_or((timestamp_ns, timestamp_ns));
         self.span_ns = Some((first.min(timestamp_ns), last.max(timestamp_ns)));
         let is_whole = bytes.len() >= original_len as usize;
-        let Some((sender, number, made_ns)) = self.whose(bytes, is_whole) else {
-            self.foreign += 1;
-            self.cut += u64::from(!is_whole);
-            return;
-        };
         let l2 = original_len.saturating_add(4);
+        // A header is enough, however much of the frame was captured.
+        if let (Some(header), Some(fields)) = (Header::read(bytes), Fields::read(bytes)) {
+            return self.pktgen.push(header, fields, timestamp_ns, l2);
+        }
+        match Trailer::read(bytes).filter(|_| is_whole) {
+            Some(Found::Good(of)) if of.sequence < NUMBERS => {
+                let sender = Sender::Stream { stream: of.stream, test: of.test };
+                self.count(sender, of.sequence, Some(of.time.as_nanos()), timestamp_ns, l2);
+            }
+            _ => {
+                self.foreign += 1;
+                self.cut += u64::from(!is_whole);
+            }
+        }
+    }
+
+    /// Counts a sender's frame: its number, when it was made and when it was captured.
+    fn count(
+        &mut self,
+        sender: Sender,
+        number: u64,
+        made_ns: Option<u64>,
+        timestamp_ns: u64,
+        l2: u32,
+    ) {
         let before = self.open.get(&sender);
-        let is_next =
-            before.is_some_and(|run| number <= run.highest && made_ns.unwrap_or(0) > run.made_ns);
+        let is_later = |run: &Run| number <= run.highest && made_ns.unwrap_or(0) > run.made_ns;
+        // Of threads that are not told apart nobody knows who begins anew.
+        let is_alike = sender == Sender::Pktgen { thread: Thread::Alike };
+        let is_next = !is_alike && before.is_some_and(is_later);
         let n = before.map_or(1, |run| run.seen.run + u32::from(is_next));
         if is_next {
             self.done.extend(self.open.remove(&sender).map(Run::end));
@@ -138,23 +206,25 @@ impl Survey {
         run.count(timestamp_ns, number, made_ns, l2);
     }
 
-    /// Whose frame it is, its number, and when it was made.
-    fn whose(&self, bytes: &[u8], is_whole: bool) -> Option<(Sender, u64, Option<u64>)> {
-        if let Some(header) = pktgen::Header::read(bytes) {
-            let run = self.open.get(&Sender::Pktgen);
-            let number = run.map_or(u64::from(header.number), |run| header.after(run.highest));
-            return Some((Sender::Pktgen, number, Some(header.time_ns).filter(|ns| *ns > 0)));
-        }
-        match Trailer::read(bytes).filter(|_| is_whole)? {
-            Found::Good(Trailer { stream, test, sequence, time }) if sequence < NUMBERS => {
-                Some((Sender::Stream { stream, test }, sequence, Some(time.as_nanos())))
-            }
-            _ => None,
-        }
+    /// What the capture of this name has; `ended` is why it was not read to its end, if it was not.
+    pub fn capture(self, file: &str, ended: Option<String>) -> Capture {
+        let Survey { frames, foreign, cut, span_ns, .. } = self;
+        let (file, runs) = (file.to_string(), self.finish());
+        Capture { file, frames, foreign, cut, span_ns, incomplete_because: ended, runs }
     }
 
     /// All runs, by sender, in their order.
-    pub fn finish(self) -> Vec<Seen> {
+    pub fn finish(mut self) -> Vec<Seen> {
+        for (thread, frames) in std::mem::take(&mut self.pktgen).threads() {
+            let sender = Sender::Pktgen { thread };
+            for frame in frames {
+                let header = frame.header;
+                let run = self.open.get(&sender);
+                let number = run.map_or(u64::from(header.number), |run| header.after(run.highest));
+                let made_ns = Some(header.time_ns).filter(|ns| *ns > 0);
+                self.count(sender, number, made_ns, frame.captured_ns, frame.l2);
+            }
+        }
         let mut all = self.done;
         all.extend(self.open.into_values().map(Run::end));
         all.sort_by_key(|seen| (seen.sender, seen.run));

@@ -1,15 +1,15 @@
 //! What a capture has of test frames, as a table.
 
 use crate::number::thousands;
-use measure::survey::{Delay, Seen, Sender, Survey};
+use measure::survey::{Capture, Delay, SCHEMA, Seen, Sender, Surveys, Thread};
 use std::fmt::Write;
 
 /// The table: a line for each run of each stream, and what is none of theirs.
-pub fn render(name: &str, survey: Survey) -> String {
-    let (first, last) = survey.span_ns.unwrap_or_default();
+pub fn render(of: &Capture) -> String {
+    let (first, last) = of.span_ns.unwrap_or_default();
     let span = (last - first) as f64 / 1e9;
-    let mut out = format!("{name}: {} frames in {span:.9} s", survey.frames);
-    match (survey.foreign, survey.cut) {
+    let mut out = format!("{}: {} frames in {span:.9} s", of.file, of.frames);
+    match (of.foreign, of.cut) {
         (0, _) => {}
         (foreign, 0) => _ = write!(out, ", {foreign} of them foreign"),
         (foreign, cut) => {
@@ -17,7 +17,7 @@ pub fn render(name: &str, survey: Survey) -> String {
         }
     }
     out.push('\n');
-    let all = survey.finish();
+    let all = of.runs.as_slice();
     if all.is_empty() {
         return out + "no frames of wirespeed's or of the kernel's pktgen\n";
     }
@@ -41,14 +41,30 @@ pub fn render(name: &str, survey: Survey) -> String {
         let (stream, run) = (sender(seen.sender), seen.run);
         _ = writeln!(out, "{stream}, run {run}: {} more so late that nobody knows", seen.stale);
     }
+    let alike = Sender::Pktgen { thread: Thread::Alike };
+    if all.iter().any(|seen| seen.sender == alike) {
+        out += "pktgen, threads: several send at the same time, and nothing in their frames tells them \
+                apart; they are counted as one, so that numbers of theirs are duplicate which no copies \
+                are (give each a udp_src_min of its own)\n";
+    }
     out + "missing: numbers between the lowest and the highest that came\n"
+}
+
+/// The same of several captures as JSON, indented, with a newline at the end.
+///
+/// # Errors
+/// None is known: nothing in it has no JSON.
+pub fn json(captures: Vec<Capture>) -> Result<String, String> {
+    let surveys = Surveys { schema: SCHEMA.to_string(), captures };
+    let text = serde_json::to_string_pretty(&surveys).map_err(|error| error.to_string())?;
+    Ok(text + "\n")
 }
 
 fn sender(sender: Sender) -> String {
     match sender {
         Sender::Stream { stream, test: 0 } => format!("{stream}"),
         Sender::Stream { stream, test } => format!("{stream} of test {test}"),
-        Sender::Pktgen => "pktgen".to_string(),
+        Sender::Pktgen { thread } => thread.to_string(),
     }
 }
 
@@ -81,6 +97,7 @@ fn row(seen: &Seen) -> Vec<String> {
 mod tests {
     use super::*;
     use measure::Trailer;
+    use measure::survey::Survey;
     use wire::Moment;
 
     #[test]
@@ -97,7 +114,14 @@ mod tests {
         }
         survey.frame(7, &[0; 60], 60);
         survey.frame(7, &[0; 60], 600);
-        let text = render("a.pcap", survey);
+        let capture = survey.capture("a.pcap", None);
+        let written = json(vec![capture.clone()]).unwrap();
+        let read: Surveys = serde_json::from_str(&written).unwrap();
+        assert_eq!((read.schema.as_str(), &read.captures), (SCHEMA, &vec![capture.clone()]));
+        assert!(
+            written.contains("\"one_clock\": true") && written.contains("\"kind\": \"stream\"")
+        );
+        let text = render(&capture);
         let lines: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
         assert!(text.starts_with("a.pcap: 8 frames in "), "{text}");
         assert!(text.contains("2 of them foreign, 1 of these not captured whole"), "{text}");
@@ -106,7 +130,28 @@ mod tests {
         assert_eq!(lines[3][..4], ["9", "of", "test", "9"], "{text}");
         assert_eq!(lines[3][11..], ["+0", "ns", "+10", "ns", "+20", "ns", "+20", "ns"], "{text}");
         assert!(text.contains("above the least"), "{text}");
-        let nothing = render("b.pcap", Survey::default());
+        let nothing = render(&Survey::default().capture("b.pcap", None));
         assert!(nothing.contains("0 frames") && nothing.contains("no frames of wirespeed's"));
+    }
+    /// Threads by their names, there and back; those that are alike are said.
+    #[test]
+    fn threads_have_names() {
+        for (thread, name, written) in [
+            (Thread::Only, "pktgen", "\"only\""),
+            (Thread::From([10, 0, 0, 1].into()), "pktgen from 10.0.0.1", "{\"from\":\"10.0.0.1\"}"),
+            (Thread::ToPort(9), "pktgen to port 9", "{\"to-port\":9}"),
+            (
+                Thread::FromMac([2, 0, 0, 0, 0, 0xfe]),
+                "pktgen from 02:00:00:00:00:FE",
+                "{\"from-mac\":\"02:00:00:00:00:FE\"}",
+            ),
+            (Thread::Alike, "pktgen, threads", "\"alike\""),
+        ] {
+            assert_eq!(
+                (thread.to_string().as_str(), serde_json::to_string(&thread).unwrap().as_str()),
+                (name, written)
+            );
+            assert_eq!(serde_json::from_str::<Thread>(written).unwrap(), thread);
+        }
     }
 }

@@ -12,9 +12,14 @@ fn ours(stream: u8, sequence: u64, made_ns: u64) -> Vec<u8> {
 
 /// One of the kernel's generator, as `net/core/pktgen.c` lays it out.
 fn pktgen(number: u32, seconds: u32, micros: u32) -> Vec<u8> {
-    let words = [pktgen::MAGIC, number, seconds, micros];
+    of_thread(9, number, seconds, micros)
+}
+
+/// The same from another port.
+fn of_thread(port: u16, number: u32, seconds: u32, micros: u32) -> Vec<u8> {
+    let words = [crate::pktgen::MAGIC, number, seconds, micros];
     let payload: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-    craft::Frame { payload: &payload, ..craft::udp(1, 9, 2, 9) }.build()
+    craft::Frame { payload: &payload, ..craft::udp(1, port, 2, 9) }.build()
 }
 
 fn survey(frames: &[(u64, Vec<u8>)]) -> Survey {
@@ -52,7 +57,8 @@ fn loss_order_and_copies() {
         let frames: Vec<_> =
             numbers.iter().map(|&n| (n * 1000 + 3, pktgen(n as u32 + 1, 0, n as u32))).collect();
         let theirs = survey(&frames).finish();
-        assert_eq!((theirs[0].sender, counts(&theirs[0])), (Sender::Pktgen, expected));
+        let sender = Sender::Pktgen { thread: Thread::Only };
+        assert_eq!((theirs.len(), theirs[0].sender, counts(&theirs[0])), (1, sender, expected));
     }
 }
 
@@ -104,4 +110,58 @@ fn what_is_nobody_s() {
     // A header is enough to know pktgen's, however long a frame is said to be.
     survey.frame(8, &pktgen(1, 0, 0), u32::MAX);
     assert_eq!(survey.finish()[0].bytes.1, u32::MAX);
+}
+
+/// Two threads of the kernel's generator, 3 µs apart, the second later and at a port of its own: each is
+/// counted by itself. The same at one port cannot be told apart, and at random ports neither.
+#[test]
+fn threads_are_told_apart_where_frames_allow_it() {
+    let frames = |port: &dyn Fn(u32, u32) -> u16| -> Vec<(u64, Vec<u8>)> {
+        let mut all = Vec::new();
+        for n in 1..=100 {
+            for thread in 0..2 {
+                // The second has lost each tenth.
+                let micros = n * 10 + thread * 503;
+                if thread == 0 || n % 10 != 5 {
+                    let at = u64::from(micros) * 1000;
+                    all.push((at, of_thread(port(thread, n), n, 0, micros)));
+                }
+            }
+        }
+        all.sort_by_key(|(at, _)| *at);
+        all
+    };
+    let told = |frames: &[(u64, Vec<u8>)]| -> Vec<(Sender, [u64; 4])> {
+        let seen = survey(frames).finish();
+        assert!(seen.iter().all(|one| one.run == 1), "{seen:?}");
+        seen.iter().map(|one| (one.sender, counts(one))).collect()
+    };
+    let of = |thread| Sender::Pktgen { thread };
+    let ports = frames(&|thread, _| 100 + thread as u16);
+    let both =
+        [(of(Thread::FromPort(100)), [100, 0, 0, 0]), (of(Thread::FromPort(101)), [90, 10, 0, 0])];
+    assert_eq!(told(&ports), both);
+    // On both sides of a router every frame is there twice: that is no thread.
+    let twice: Vec<_> = ports
+        .iter()
+        .flat_map(|(at, frame)| [(*at, frame.clone()), (*at + 400, frame.clone())])
+        .collect();
+    assert_eq!(
+        told(&twice),
+        both.map(|(sender, [received, missing, ..])| (sender, [received, missing, received, 0]))
+    );
+    let alike = frames(&|_, _| 9);
+    assert_eq!(told(&alike), [(of(Thread::Alike), [100, 0, 90, 0])]);
+    // One thread with ports at random, and one that begins anew again and again, are one.
+    let random: Vec<_> = (1..=200)
+        .map(|n| (u64::from(n) * 1000, of_thread((n * 7919 % 1000) as u16, n, 0, n)))
+        .collect();
+    assert_eq!(told(&random), [(of(Thread::Only), [200, 0, 0, 0])]);
+    let anew: Vec<_> =
+        (0..40).map(|n| (u64::from(n) * 1000, pktgen(n % 4 + 1, 0, n + 1))).collect();
+    let seen = survey(&anew).finish();
+    assert!(seen.len() == 10 && seen.iter().all(|one| one.received == 4), "{seen:?}");
+    // Random ports of two threads tell nothing.
+    let mixed = frames(&|thread, n| ((n * 7919 + thread * 31) % 5) as u16);
+    assert_eq!(told(&mixed)[0].0, of(Thread::Alike));
 }
