@@ -137,6 +137,13 @@ mod tests {
     fn every_row_of_the_iperf3_method_is_there() {
         let results = crate::iperf3::read(include_str!("../data/iperf3-1.json")).unwrap();
         let csv = iperf3_csv(&results);
+        let checked = |csv: String| {
+            let known = crate::check::Known::default();
+            crate::check::check(&[("a.csv".to_string(), csv)], &known).unwrap()
+        };
+        assert_eq!(checked(csv.clone()).len(), 0, "what we write is what we understand");
+        let rate = results.rows[0].l2_mbps.to_string();
+        assert_eq!(checked(csv.replace(&rate, "1.5")).len(), 1);
         let records = records(&csv);
         assert_eq!(records.len(), results.rows.len());
         for (record, row) in records.iter().zip(&results.rows) {

@@ -1,5 +1,6 @@
 //! IP packet sizes with rates of layer 3, and of "layer 2" as the iperf3 how-to counts it: 14 bytes
-//! more, no FCS, no preamble.
+//! more, no FCS, no preamble. What we write ourselves has both: `l2_without_fcs_mbps` is that, and
+//! `l2_mbps` counts the FCS.
 
 use super::table::{Row, Table};
 use super::{Kind, Known, L1, L2, Note, above, link};
@@ -27,13 +28,15 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
 fn limits(table: &Table, row: &Row, size: f64, known: &Known, note: &mut Note) {
     let device = table.text(row, "dut");
     let l3 = table.number(row, "l3_mbps");
-    let l2 = table.number(row, "l2_mbps");
+    let ours = table.has("l2_without_fcs_mbps");
+    let without = if ours { "l2_without_fcs_mbps" } else { "l2_mbps" };
+    let l2 = table.number(row, without);
+    let with_fcs = table.number(row, "l2_mbps").filter(|_| ours);
+    let layers = [("layer 2 (no FCS)", l2, 14.0), ("layer 2 (with FCS)", with_fcs, L2)];
     if let Some(link) = link(table.text(row, "link")).or_else(|| known.link(device)) {
         let wire = size + L2 + L1;
-        for (layer, printed, bytes) in
-            [("layer 3", l3, size), ("layer 2 (no FCS)", l2, size + 14.0)]
-        {
-            let most = link * bytes / wire / 1e6;
+        for (layer, printed, more) in [("layer 3", l3, 0.0)].into_iter().chain(layers) {
+            let most = link * (size + more) / wire / 1e6;
             let Some(printed) = printed.filter(|&printed| printed > most + 0.05) else { continue };
             let text = format!(
                 "{printed} Mbps on {layer} in packets of {size} bytes are {} what the wire \
@@ -43,11 +46,13 @@ fn limits(table: &Table, row: &Row, size: f64, known: &Known, note: &mut Note) {
             note(Some(row.line), Kind::Impossible, text);
         }
     }
-    if let (Some(l3), Some(l2)) = (l3, l2) {
-        let expected = l3 * (size + 14.0) / size;
-        if (l2 - expected).abs() > 0.06 * (size + 14.0) / size + 0.06 {
+    for (_, l2, more) in layers {
+        let (Some(l3), Some(l2)) = (l3, l2) else { continue };
+        let expected = l3 * (size + more) / size;
+        if (l2 - expected).abs() > 0.06 * (size + more) / size + 0.06 {
             let text = format!(
-                "{l2} Mbps on layer 2 do not fit {l3} on layer 3: {size} + 14 bytes make {expected:.1}"
+                "{l2} Mbps on layer 2 do not fit {l3} on layer 3: {size} + {more} bytes make \
+                 {expected:.1}"
             );
             note(Some(row.line), Kind::Inconsistent, text);
         }
