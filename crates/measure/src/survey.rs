@@ -84,7 +84,7 @@ pub enum Sender {
     /// The kernel's packet generator.
     Pktgen {
         /// Which of its threads.
-        thread: Thread,
+        which: Thread,
     },
 }
 
@@ -195,7 +195,7 @@ impl Survey {
         let before = self.open.get(&sender);
         let is_later = |run: &Run| number <= run.highest && made_ns.unwrap_or(0) > run.made_ns;
         // Of threads that are not told apart nobody knows who begins anew.
-        let is_alike = sender == Sender::Pktgen { thread: Thread::Alike };
+        let is_alike = sender == Sender::Pktgen { which: Thread::Alike };
         let is_next = !is_alike && before.is_some_and(is_later);
         let n = before.map_or(1, |run| run.seen.run + u32::from(is_next));
         if is_next {
@@ -215,8 +215,8 @@ impl Survey {
 
     /// All runs, by sender, in their order.
     pub fn finish(mut self) -> Vec<Seen> {
-        for (thread, frames) in std::mem::take(&mut self.pktgen).threads() {
-            let sender = Sender::Pktgen { thread };
+        for (which, frames) in std::mem::take(&mut self.pktgen).threads() {
+            let sender = Sender::Pktgen { which };
             for frame in frames {
                 let header = frame.header;
                 let run = self.open.get(&sender);

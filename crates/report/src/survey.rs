@@ -41,7 +41,7 @@ pub fn render(of: &Capture) -> String {
         let (stream, run) = (sender(seen.sender), seen.run);
         _ = writeln!(out, "{stream}, run {run}: {} more so late that nobody knows", seen.stale);
     }
-    let alike = Sender::Pktgen { thread: Thread::Alike };
+    let alike = Sender::Pktgen { which: Thread::Alike };
     if all.iter().any(|seen| seen.sender == alike) {
         out += "pktgen, threads: several send at the same time, and nothing in their frames tells them \
                 apart; they are counted as one, so that numbers of theirs are duplicate which no copies \
@@ -64,7 +64,7 @@ fn sender(sender: Sender) -> String {
     match sender {
         Sender::Stream { stream, test: 0 } => format!("{stream}"),
         Sender::Stream { stream, test } => format!("{stream} of test {test}"),
-        Sender::Pktgen { thread } => thread.to_string(),
+        Sender::Pktgen { which } => which.to_string(),
     }
 }
 

@@ -132,8 +132,8 @@ impl Frames {
         }
         let told = MARKS.iter().filter_map(|mark| self.told(*mark));
         let fewest = told.min_by_key(BTreeMap::len);
-        let owned = |(thread, frames): (Thread, Vec<&Frame>)| {
-            (thread, frames.into_iter().copied().collect::<Vec<_>>())
+        let owned = |(which, frames): (Thread, Vec<&Frame>)| {
+            (which, frames.into_iter().copied().collect::<Vec<_>>())
         };
         match fewest {
             Some(threads) => threads.into_iter().map(owned).collect(),

@@ -57,7 +57,7 @@ fn loss_order_and_copies() {
         let frames: Vec<_> =
             numbers.iter().map(|&n| (n * 1000 + 3, pktgen(n as u32 + 1, 0, n as u32))).collect();
         let theirs = survey(&frames).finish();
-        let sender = Sender::Pktgen { thread: Thread::Only };
+        let sender = Sender::Pktgen { which: Thread::Only };
         assert_eq!((theirs.len(), theirs[0].sender, counts(&theirs[0])), (1, sender, expected));
     }
 }
@@ -136,7 +136,7 @@ fn threads_are_told_apart_where_frames_allow_it() {
         assert!(seen.iter().all(|one| one.run == 1), "{seen:?}");
         seen.iter().map(|one| (one.sender, counts(one))).collect()
     };
-    let of = |thread| Sender::Pktgen { thread };
+    let of = |which| Sender::Pktgen { which };
     let ports = frames(&|thread, _| 100 + thread as u16);
     let both =
         [(of(Thread::FromPort(100)), [100, 0, 0, 0]), (of(Thread::FromPort(101)), [90, 10, 0, 0])];
