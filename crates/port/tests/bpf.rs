@@ -47,14 +47,16 @@ fn a_link_works_while_it_lives() {
 }
 
 #[test]
-fn the_redirect_program_passes_what_no_socket_takes() {
+fn the_redirect_program_loses_and_counts_what_no_socket_takes() {
     if Veth::new().is_none() {
         return;
     }
     let sockets = Map::sockets(4).unwrap();
-    for frags in [false, true] {
-        let program = bpf::redirect(&sockets, None, frags).unwrap();
-        assert_eq!(program.run_once(&[0; 64]).unwrap(), (action::PASS as u32, vec![0; 64]));
+    let lost = SharedArray::new("lost", 1).unwrap();
+    for (frags, n) in [(false, 1), (true, 2)] {
+        let program = bpf::redirect(&sockets, &lost, None, frags).unwrap();
+        assert_eq!(program.run_once(&[0; 64]).unwrap(), (action::DROP as u32, vec![0; 64]));
+        assert_eq!(lost.get(0), n);
     }
 }
 

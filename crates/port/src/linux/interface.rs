@@ -18,7 +18,7 @@
 use super::Unavailable;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use wire::MacAddr;
 
 /// What an interface is at this moment.
@@ -182,6 +182,19 @@ pub fn set_offloads(name: &str, wanted: Offloads) -> Result<Vec<String>, Unavail
         before.each().into_iter().zip(after.each()).filter(|(before, after)| before != after);
     let word = |(name, on): (&str, bool)| format!("{name} {}", if on { "on" } else { "off" });
     Ok(changes.map(|(_, after)| word(after)).collect())
+}
+
+/// The queues of the interface of this number in the namespace that a socket belongs to; `None` if
+/// it is not there.
+pub(super) fn queues(socket: BorrowedFd<'_>, index: u32) -> Option<Queues> {
+    let socket = socket.try_clone_to_owned().ok()?;
+    // SAFETY: `ifreq` is plain memory, for which all zeros are legal.
+    let mut asked: libc::ifreq = unsafe { std::mem::zeroed() };
+    asked.ifr_ifru.ifru_ifindex = index as libc::c_int;
+    // SAFETY: the request reads and writes one `ifreq`, which lives until the call ends.
+    let found =
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME as _, &raw mut asked) } == 0;
+    found.then(|| Handle { socket, name: asked.ifr_name }.queues())
 }
 
 /// A socket to ask about one interface by.

@@ -50,16 +50,24 @@ pub struct Unavailable {
     pub remedy: Option<String>,
 }
 
+/// What helps against a lack of rights.
+const RIGHTS: &str = "run as root, or with the capabilities CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and \
+                      CAP_IPC_LOCK (CAP_SYS_ADMIN as well to enter network namespaces)";
+
+/// What helps against a lack of descriptors.
+const DESCRIPTORS: &str = "`ulimit -n 1024` or more (LimitNOFILE= in a unit)";
+
 impl Unavailable {
     /// What the last system call of this thread said about what was `tried`.
     pub fn last(tried: impl Into<String>) -> Unavailable {
         Unavailable::because(tried, io::Error::last_os_error())
     }
 
-    /// With the remedy that always helps against a lack of rights.
+    /// With the remedy that always helps against a lack of rights, or of descriptors.
     pub fn because(tried: impl Into<String>, error: io::Error) -> Unavailable {
         let remedy = match error.raw_os_error() {
-            Some(libc::EPERM | libc::EACCES) => Some("run as root".to_string()),
+            Some(libc::EPERM | libc::EACCES) => Some(RIGHTS.to_string()),
+            Some(libc::EMFILE | libc::ENFILE) => Some(DESCRIPTORS.to_string()),
             _ => None,
         };
         Unavailable { tried: tried.into(), error, remedy }

@@ -2,16 +2,20 @@
 //!
 //! ```text
 //!  frame of queue q ─► IPv4 to, or ARP about, an address of the kernel's? ─► its network stack
-//!                          └ no ─► socket q of the map ─► its receive ring     ▲
-//!                                       └ none there ─────────────────────────┘
+//!                          └ no ─► socket q of the map ─► its receive ring
+//!                                       └ none there ─► lost, counted
 //! ```
+//!
+//! A queue has no socket when the interface was given more of them than it had: its frames must not
+//! get past the firewall into the kernel's stack, which forwards them as it likes. (A veth does not run
+//! the program on such queues, Linux 6.18: there they do.)
 //!
 //! The question is asked only where there is a map of such addresses. Missing: **IPv6** of the
 //! kernel's, and frames with **VLAN tags** that are for it.
 
 use super::assembler::{Alu, Assembler, If, Register::*, Size};
 use super::map::Kind;
-use super::{Map, Program, action, helper};
+use super::{Map, Program, SharedArray, action, helper};
 use crate::linux::Unavailable;
 
 /// Fields of an XDP program's context (`struct xdp_md`).
@@ -38,13 +42,19 @@ pub fn addresses() -> Result<Map, Unavailable> {
     Map::new(Kind::Hash, "kernels", 4, 4, MAX_ADDRESSES)
 }
 
-/// Loads the program for the sockets in `sockets` ([`Map::sockets`]); what is for one of the
-/// kernel's addresses, in a map as [`addresses`] makes them, passes. With `frags` it takes frames
-/// in several buffers (jumbo frames); the sockets need `XDP_USE_SG` then.
+/// Loads the program for the sockets in `sockets` ([`Map::sockets`]); frames without one are lost and
+/// counted in the first word of `lost`. What is for one of the kernel's addresses, in a map as
+/// [`addresses`] makes them, passes. With `frags` it takes frames in several buffers (jumbo frames); the
+/// sockets need `XDP_USE_SG` then.
 ///
 /// # Errors
 /// As of [`Program::xdp`].
-pub fn redirect(sockets: &Map, kernels: Option<&Map>, frags: bool) -> Result<Program, Unavailable> {
+pub fn redirect(
+    sockets: &Map,
+    lost: &SharedArray,
+    kernels: Option<&Map>,
+    frags: bool,
+) -> Result<Program, Unavailable> {
     let mut a = Assembler::new();
     a.set(R6, R1);
     if let Some(kernels) = kernels {
@@ -52,8 +62,15 @@ pub fn redirect(sockets: &Map, kernels: Option<&Map>, frags: bool) -> Result<Pro
     }
     a.load(Size::U32, R2, R6, RX_QUEUE_INDEX);
     a.map(R1, sockets);
-    a.set(R3, action::PASS);
+    // What it answers where there is no socket.
+    a.set(R3, action::DROP);
     a.call(helper::REDIRECT_MAP);
+    let done = a.label();
+    a.jump_if(R0, If::NotEqual, action::DROP, done);
+    a.address(R1, lost.map(), 0);
+    a.set(R2, 1);
+    a.atomic_add(R1, 0, R2);
+    a.bind(done);
     a.exit();
     Program::xdp("redirect", &a.finish(), frags)
 }

@@ -99,6 +99,8 @@ pub struct Drops {
     pub rx_too_long: u64,
     /// The kernel gave us a slot it was not lent.
     pub rx_strange: u64,
+    /// It came by a queue that the interface did not have when the port was opened.
+    pub rx_no_socket: u64,
     /// How often the fill ring was found empty (`rx_fill_ring_empty_descs`): the cause of
     /// `rx_no_slot`, and no other loss in copy mode.
     pub fill_ring_empty: u64,
@@ -120,7 +122,7 @@ pub struct Drops {
 impl Drops {
     /// Those that were to be received: a port's `rx_drop`.
     pub fn rx(&self) -> u64 {
-        self.rx_no_slot + self.rx_ring_full + self.rx_too_long + self.rx_strange
+        self.rx_no_slot + self.rx_ring_full + self.rx_too_long + self.rx_strange + self.rx_no_socket
     }
 
     /// Those that were to be sent: a port's `tx_drop`.
@@ -141,6 +143,7 @@ impl std::iter::Sum for Drops {
             rx_invalid: a.rx_invalid + b.rx_invalid,
             rx_too_long: a.rx_too_long + b.rx_too_long,
             rx_strange: a.rx_strange + b.rx_strange,
+            rx_no_socket: a.rx_no_socket + b.rx_no_socket,
             fill_ring_empty: a.fill_ring_empty + b.fill_ring_empty,
             tx_ring_full: a.tx_ring_full + b.tx_ring_full,
             tx_refused: a.tx_refused + b.tx_refused,

@@ -7,8 +7,10 @@
 //! For those who do not listen to netlink. The interface is known by its number: one that was
 //! deleted and made anew under the same name is another.
 
+use super::Facts;
+use crate::linux::interface;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// What an interface's link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,40 @@ impl Watch {
         let flags = libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags });
         let running = libc::IFF_UP | libc::IFF_RUNNING;
         if flags & running == running { Link::Running } else { Link::Down }
+    }
+
+    /// Another one of the same interface.
+    pub(super) fn try_clone(&self) -> io::Result<Watch> {
+        Ok(Watch { socket: self.socket.try_clone()?, index: self.index })
+    }
+}
+
+/// Whether an interface has as many queues as when its port was opened.
+pub struct QueueWatch {
+    watch: Watch,
+    interface: String,
+    rx: u32,
+    tx: u32,
+}
+
+impl QueueWatch {
+    pub(super) fn new(watch: Watch, facts: &Facts) -> QueueWatch {
+        let Facts { interface, rx_queues: rx, tx_queues: tx, .. } = facts.clone();
+        QueueWatch { watch, interface, rx, tx }
+    }
+
+    /// What has changed, in words; `None` if nothing has, or the interface is gone. It takes the lock
+    /// under which interfaces are changed: not for a thread that moves frames.
+    pub fn changed(&self) -> Option<String> {
+        let QueueWatch { watch, interface, rx, tx } = self;
+        let now = interface::queues(watch.socket.as_fd(), watch.index)?;
+        ((now.rx, now.tx) != (*rx, *tx)).then(|| {
+            format!(
+                "the interface {interface} receives by {} queues and sends by {}, not {rx} and {tx} \
+                 as when it was opened",
+                now.rx, now.tx
+            )
+        })
     }
 }
 

@@ -9,8 +9,9 @@
 //!
 //! The slab is the UMEM of all of a process's sockets, whatever interface and namespace they are
 //! on: a frame that came in by one port goes out by another as a descriptor, its bytes unmoved. A
-//! port has a socket on every queue of its interface, since frames of a queue without one go past
-//! us; what it sends is spread over them by flow. [`XdpPort::queues`] makes a port of each, for as
+//! port has a socket on every queue of its interface. Frames of a queue that the interface was given
+//! later are lost and counted, where the driver runs the program there; a veth does not (Linux 6.18),
+//! and they are the kernel's. A [`QueueWatch`] tells when a port is to be opened anew. What it sends is spread over them by flow. [`XdpPort::queues`] makes a port of each, for as
 //! many workers.
 //!
 //! Which ways a driver has is found by trying: zero-copy before copying, native before generic,
@@ -76,13 +77,14 @@ mod umem;
 
 pub use facts::{Drops, Facts, Options};
 pub use kernel::Kernels;
-pub use link::Link;
+pub use link::{Link, QueueWatch};
 
 use super::Unavailable;
 use super::bpf;
 use crate::queues::{Spread, Turns};
 use crate::{Batch, Capabilities, Pool, Port, PortCounters, Slab};
 use queue::Queue;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use wire::Moment;
@@ -104,6 +106,8 @@ pub struct XdpPort {
 struct Attached {
     _link: bpf::Link,
     sockets: bpf::Map,
+    /// How many frames came by queues that have no socket: one word, which the program counts up.
+    lost: bpf::SharedArray,
     watch: link::Watch,
     kernels: Option<Kernels>,
     facts: Facts,
@@ -160,7 +164,23 @@ impl XdpPort {
 
     /// What was lost so far, by name.
     pub fn drops(&self) -> Drops {
-        self.queues.iter().map(Queue::drops).sum()
+        let drops: Drops = self.queues.iter().map(Queue::drops).sum();
+        Drops { rx_no_socket: self.lost_outside(), ..drops }
+    }
+
+    /// What came by queues without a socket, which the port of the first queue counts.
+    fn lost_outside(&self) -> u64 {
+        let is_first = self.queues.first().is_some_and(|queue| queue.number == 0);
+        if is_first { self.interface.lost.get(0) } else { 0 }
+    }
+
+    /// What tells whether the interface has other queues than now. It keeps nothing open.
+    ///
+    /// # Errors
+    /// The process has no descriptors left.
+    pub fn watch_queues(&self) -> io::Result<QueueWatch> {
+        let Attached { watch, facts, .. } = &*self.interface;
+        Ok(QueueWatch::new(watch.try_clone()?, facts))
     }
 
     /// Whether the interface's wire carries now. A few system calls.
@@ -182,7 +202,8 @@ impl Port for XdpPort {
     }
 
     fn counters(&self) -> PortCounters {
-        self.queues.iter().map(Queue::counters).sum()
+        let counters: PortCounters = self.queues.iter().map(Queue::counters).sum();
+        PortCounters { rx_drop: counters.rx_drop + self.lost_outside(), ..counters }
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -52,7 +52,10 @@ pub(super) fn open(
                 break;
             }
             Err(failure) if zero_copy && options.zero_copy.is_none() && is_inability(&failure) => {
-                tried.push(format!("zero-copy: {}", failure.error));
+                tried.push(match interface.driver.as_str() {
+                    "" => "its driver has no zero-copy, frames are copied".to_string(),
+                    driver => format!("{driver} has no zero-copy, frames are copied"),
+                });
             }
             Err(failure) => return Err(explain(failure, &interface, manner, slab)),
         }
@@ -83,7 +86,9 @@ pub(super) fn open(
         sockets.set(queue.number, queue.bound().socket().as_raw_fd() as u32)?;
     }
     let kernels = if options.kernel { Some(Kernels::new()?) } else { None };
-    let program = bpf::redirect(&sockets, kernels.as_ref().map(Kernels::map), multi_buffer)?;
+    let lost = bpf::SharedArray::new("no_socket", 1)?;
+    let of_kernel = kernels.as_ref().map(Kernels::map);
+    let program = bpf::redirect(&sockets, &lost, of_kernel, multi_buffer)?;
     let (link, mode) = attach(&program, &interface, options.mode, &mut tried)?;
     let watch = Watch::new(interface.index)
         .map_err(|error| Unavailable::because("open a socket to ask about interfaces", error))?;
@@ -104,7 +109,7 @@ pub(super) fn open(
         kernel: options.kernel,
         tried,
     };
-    Ok((queues, Attached { _link: link, sockets, watch, kernels, facts }))
+    Ok((queues, Attached { _link: link, sockets, lost, watch, kernels, facts }))
 }
 
 fn check_length(interface: &Interface, slab: &Slab) -> Result<(), Unavailable> {
@@ -180,7 +185,7 @@ fn explain(failure: Failure, interface: &Interface, manner: Manner, slab: &Slab)
             format!("another program has {name} in use by AF_XDP: stop it")
         }
         (Step::Bind, libc::EOPNOTSUPP) if manner.zero_copy => {
-            format!("its driver ({}) has no zero-copy: leave it out", interface.driver)
+            format!("its driver ({}) has no zero-copy: leave out copy=no", interface.driver)
         }
         (Step::Bind, libc::EINVAL) if manner.multi_buffer => {
             "frames in several buffers take Linux 6.6: use a slab of shorter frames".to_string()
@@ -223,7 +228,11 @@ fn attach(
                 if modes.peek().is_none() {
                     return Err(unavailable);
                 }
-                tried.push(format!("native: {}", unavailable.error));
+                tried.push(format!(
+                    "the driver takes no XDP program ({}): the generic way is slower, packet: may be \
+                     as fast",
+                    unavailable.error
+                ));
             }
         }
     }
