@@ -32,10 +32,12 @@ pub const INTERFACE: Menu = Menu {
         Property::new("link-downs", Type::Number(0, i64::MAX), "How often it went down.")
             .read_only()
             .detail(),
+        Property::new("fast-path", Type::Bool, "Whether its frames may come and go in FastPath.")
+            .read_only(),
         count("rx-byte", "Bytes received."),
         count("tx-byte", "Bytes sent."),
         count("rx-packet", "Frames received."),
-        count("tx-packet", "Frames sent."),
+        count("tx-packet", "Frames given to the wire; tx-drop says how many it did not take."),
         count("rx-drop", "Frames lost because the receive ring was full."),
         count("tx-drop", "Frames that did not go out: the wire or its other end was full."),
         count("tx-queue-drop", "Frames dropped by the interface's queue; it has none."),

@@ -228,12 +228,20 @@ impl RouterStatus<'_> {
             "l2mtu" => number(l2mtu()?),
             "max-l2mtu" if matches!(interface.kind, Kind::Ethernet { .. }) => number(l2mtu()?),
             "mac-address" => Value::Mac(interface.mac),
+            "fast-path" => Value::Bool(self.has_fast_path(interface)),
             "rx-drop" => number(trouble.rx_drop),
             "tx-drop" => number(trouble.tx_drop),
             "rx-error" => number(trouble.rx_error),
             "tx-queue-drop" | "tx-error" => number(0),
             counter => return self.interface_counter(interface, counter),
         })
+    }
+
+    /// Whether a port's backend lets frames come and go in FastPath; a bridge does.
+    fn has_fast_path(&self, interface: &Interface) -> bool {
+        let Kind::Ethernet { port } = interface.kind else { return true };
+        let port = self.router.ports.get(port);
+        port.is_some_and(|port| port.capabilities.fast_path_rx && port.capabilities.fast_path_tx)
     }
 
     /// What became of a port's link; nothing for other interfaces.
