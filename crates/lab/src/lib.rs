@@ -29,6 +29,8 @@ pub mod node;
 pub mod underway;
 // What wakes a thread that waits for frames.
 pub mod alarm;
+// Lines for somebody who may have stopped reading.
+pub mod outlet;
 // How sessions get in between two breaths.
 pub mod gate;
 // A node in real time, on a thread of its own.

@@ -10,3 +10,5 @@
 pub mod check;
 // Links, addresses, routes and neighbours: read, made, changed, watched.
 pub mod netlink;
+// The other end of a veth pair, and what its kernel leaves undone.
+pub mod veth;

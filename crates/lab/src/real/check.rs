@@ -10,12 +10,10 @@
 //! of the names asked for. What it writes to files is let fall. Its delays are waited for.
 
 use super::claim::Claim;
-use super::open;
-use super::running::{self, frames};
-use super::spec::{Backend, PortSpec};
-use super::{Plan, StartError};
+use super::spec::PortSpec;
+use super::{Plan, StartError, kernel, open, running};
 use crate::clock::{self, Clock};
-use crate::linux::check::{self, Finding, How, Report, Verdict, Wanted};
+use crate::linux::check::{self, Finding, Report, Verdict, Wanted};
 use crate::live::Live;
 use crate::machine;
 use crate::node::{Node, Socket};
@@ -28,40 +26,41 @@ use router::PortInfo;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a frame's slot keeps for itself, about.
-const HEADROOM: usize = 128;
-
 /// Frames of the router that a configuration is tried on.
 const FRAMES: usize = 4096;
 
 /// Looks at what this router would need, its threads on these processors, and takes over its
 /// configuration, which is in `file`, on a router without cables. Changes nothing.
 pub fn check(plan: &Plan, file: &Path, cores: &[usize], language: &Arc<Language>) -> Report {
-    let Plan { ports, workers, .. } = plan;
-    let workers = *workers;
-    let wanted = ports.iter().map(|spec| Wanted {
-        port: spec.name.clone(),
-        how: match spec.backend {
-            Backend::Xdp => How::Xdp,
-            Backend::Packet => How::Packet,
-            Backend::Tap => How::Tap,
-        },
-        interface: spec.interface.clone(),
-        namespace: spec.namespace.clone(),
-    });
-    let wanted: Vec<_> = wanted.collect();
-    let memory = frames(ports, workers, |_| 1) * (Slots::STANDARD.max_frame() + HEADROOM);
+    let plan = &Plan { ports: running::with_kernel(plan), ..plan.clone() };
     let mut report = Report { findings: vec![configuration(plan, file, language)] };
-    report.findings.extend(check::check(&wanted, cores, memory as u64).findings);
-    for spec in ports {
+    // What cannot be looked at stops it anyway; the others tell how much memory there must be.
+    let looks = plan.ports.iter().filter_map(|spec| Some((spec.clone(), open::look(spec).ok()?)));
+    let (ports, looks): (Vec<_>, Vec<_>) = looks.unzip();
+    let (slots, memory) = match running::slab(&Plan { ports, ..plan.clone() }, &looks) {
+        Ok(slab) => (slab.slots(), slab.capacity() * slab.slots().stride()),
+        Err(error) => {
+            report.add("machine", "frames", error.to_string(), Verdict::Stop, "ask for fewer");
+            (Slots::STANDARD, 0)
+        }
+    };
+    let wanted = Wanted {
+        ports: &plan.ports,
+        threads: plan.workers + 1,
+        cores,
+        memory: memory as u64,
+        slots,
+    };
+    report.findings.extend(check::check(&wanted).findings);
+    let routes = running::routes_of(plan).and_then(|of| of.map(kernel::open).transpose());
+    match routes {
+        Ok(None) => {}
+        Ok(Some(_)) => report.good("machine", "kernel routes", "there to be followed"),
+        Err(why) => report.stop("machine", "kernel routes", &why, ""),
+    }
+    for spec in &plan.ports {
         if let Err(why) = free(spec) {
-            report.findings.push(Finding {
-                of: spec.name.clone(),
-                what: "in use".to_string(),
-                is: why.error.to_string(),
-                verdict: Verdict::Stop,
-                advice: why.remedy.unwrap_or_default(),
-            });
+            report.stop(&spec.name, "in use", &why, "");
         }
     }
     report
@@ -89,7 +88,7 @@ fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
         name: spec.name.clone(),
         // That an interface is not there is said elsewhere.
         mac: open::look(spec).map_or_else(|_| open::made_up(spec), |look| look.mac),
-        capabilities: open::capabilities(spec, &slab),
+        capabilities: open::capabilities(spec, slab.slots()),
     };
     let infos: Vec<_> = plan.ports.iter().map(info).collect();
     let sockets = plan.ports.iter().map(|_| Socket::empty()).collect();

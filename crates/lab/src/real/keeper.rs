@@ -3,7 +3,7 @@
 //! ```text
 //!            ┌── netlink: up, down, mtu ─────► Router::set_link
 //!   there ───┤
-//!     ▲      └── gone (deleted, namespace gone, the port says so) ─► line out ─► missing
+//!     ▲      └── gone (deleted, namespace gone; the port says so: other queues) ─► line out ─► missing
 //!     └──── opened again ◄── an interface of that name is there, tried after 0.1 s … 5 s ──┘
 //! ```
 //!
@@ -27,7 +27,7 @@ use crate::linux::netlink::{Event, Link};
 use crate::live::Door;
 use port::Slab;
 use port::linux::promiscuous::Promiscuous;
-use port::linux::xdp::Kernels;
+use port::linux::xdp::{Kernels, QueueWatch};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
@@ -65,6 +65,7 @@ enum Standing {
 struct Owned {
     index: u32,
     kernels: Option<Kernels>,
+    queues: Option<QueueWatch>,
     _claim: super::claim::Claim,
     _promiscuous: Option<Promiscuous>,
 }
@@ -136,9 +137,12 @@ impl Keeper {
         for at in 0..self.ports.len() {
             let port = &self.ports[at];
             match &port.standing {
-                Standing::There { .. } => {
+                Standing::There { opened, .. } => {
                     if let Some(why) = port.jacks.iter().find_map(|jack| jack.failure()) {
-                        self.lose(at, &why);
+                        self.lose(at, &why, PAUSE);
+                    } else if let Some(why) = opened.queues.as_ref().and_then(QueueWatch::changed) {
+                        // It is there all the same, and every moment counts.
+                        self.lose(at, &why, Duration::ZERO);
                     }
                 }
                 Standing::Missing { next, .. } if *next <= now => self.open_again(at),
@@ -200,7 +204,7 @@ impl Keeper {
                 if port.spec.namespace == place.name
                     && matches!(port.standing, Standing::There { .. })
                 {
-                    self.lose(at, &format!("the network namespace {name} is gone"));
+                    self.lose(at, &format!("the network namespace {name} is gone"), PAUSE);
                 }
             }
         }
@@ -231,7 +235,7 @@ impl Keeper {
             }
             Event::LinkGone(link) => {
                 if let Some(at) = self.ports.iter().position(|port| port.is(place, link.index)) {
-                    self.lose(at, &format!("the interface {} is gone", link.name));
+                    self.lose(at, &format!("the interface {} is gone", link.name), PAUSE);
                 }
             }
             _ => {}
@@ -240,11 +244,13 @@ impl Keeper {
 
     /// The router follows its interface.
     fn follow(&mut self, at: usize, heard: &Link) {
+        let most = self.most_mtu();
         let port = &mut self.ports[at];
         let Standing::There { link, .. } = &mut port.standing else { return };
         let new = router::Link {
             running: heard.running,
-            mtu: Some(heard.mtu.min(u32::from(u16::MAX)) as u16),
+            // What no frame of ours can hold the interface does not carry for us.
+            mtu: Some(heard.mtu.min(most) as u16),
             // Of a tap it is the kernel's end's, not ours.
             mac: heard.mac.filter(|_| port.spec.backend != Backend::Tap),
             ..router::Link::default()
@@ -261,13 +267,26 @@ impl Keeper {
             self.say(&format!("{name}: the link of {interface} is up"));
         }
         if let Some(old) = old.filter(|old| old.mtu != new.mtu) {
-            let [old, new] = [old.mtu, new.mtu].map(Option::unwrap_or_default);
-            self.say(&format!("{name}: the mtu of {interface} is {new}, it was {old}"));
+            let (old, mtu) = (old.mtu.unwrap_or_default(), heard.mtu);
+            self.say(&format!("{name}: the mtu of {interface} is {mtu}, it was {old}"));
+        }
+        if heard.mtu > most && old.is_none_or(|old| old.mtu != new.mtu) {
+            self.say(&format!(
+                "{name}: the mtu of {interface} is {}, the router's frames hold {most} bytes: longer \
+                 ones are lost until it is restarted, or `ip link set {interface} mtu {most}`",
+                heard.mtu
+            ));
         }
         self.set_link(at, new);
         if old.is_none() {
             self.compare_mtu(at, &interface);
         }
+    }
+
+    /// The greatest MTU whose packets the slab's frames hold, with two tags before them.
+    fn most_mtu(&self) -> u32 {
+        let most = self.slab.slots().max_frame().saturating_sub(open::HEADER);
+        most.min(usize::from(u16::MAX)) as u32
     }
 
     /// Says when an interface carries less than the configuration wants; the router's log has it
@@ -292,14 +311,15 @@ impl Keeper {
         }
     }
 
-    /// Takes a port's lines out: nothing passes there any more.
-    fn lose(&mut self, at: usize, why: &str) {
-        let (tries, next) = (0, self.clock.now() + PAUSE);
+    /// Takes a port's lines out: nothing passes there until it is opened again, after this pause at
+    /// the earliest.
+    fn lose(&mut self, at: usize, why: &str, pause: Duration) {
+        let (tries, next) = (0, self.clock.now() + pause);
         let missing = Standing::Missing { tries, next, said: why.to_string() };
         let port = &mut self.ports[at];
         let name = port.spec.name.clone();
         let before = std::mem::replace(&mut port.standing, missing);
-        self.say(&format!("{name}: {why}; it is opened again when it is back"));
+        self.say(&format!("{name}: {why}; it is opened again as soon as it can be"));
         self.set_link(at, router::Link { running: false, ..router::Link::default() });
         for jack in &self.ports[at].jacks {
             drop(self.put(jack, None));
@@ -336,7 +356,7 @@ impl Keeper {
 
     /// Puts what was opened into a port's place and follows its link; says what it became.
     pub(super) fn put_in(&mut self, at: usize, opened: Opened) -> String {
-        let Opened { lines, facts, index, claim, kernels, promiscuous } = opened;
+        let Opened { lines, facts, index, claim, kernels, promiscuous, queues, warning } = opened;
         let workers = self.ports[at].jacks.len();
         let mut shares: Vec<Vec<Line>> = (0..workers).map(|_| Vec::new()).collect();
         for (queue, line) in lines.into_iter().enumerate() {
@@ -345,8 +365,11 @@ impl Keeper {
         for (jack, share) in self.ports[at].jacks.iter().zip(shares) {
             drop(self.put(jack, several(share)));
         }
-        let opened = Owned { index, kernels, _claim: claim, _promiscuous: promiscuous };
+        let opened = Owned { index, kernels, queues, _claim: claim, _promiscuous: promiscuous };
         self.ports[at].standing = Standing::There { opened, link: None };
+        if let Some(warning) = warning {
+            self.say(&format!("{}: {warning}", self.ports[at].spec.name));
+        }
         self.ask_link(at);
         facts
     }

@@ -49,6 +49,7 @@ pub use spec::PortSpec;
 use crate::underway::Files;
 use port::linux::Unavailable;
 use port::slab::SlabError;
+use rustix::io::Errno;
 use std::fmt;
 
 /// What to run.
@@ -105,7 +106,18 @@ impl fmt::Display for StartError {
             StartError::Port(name, unavailable) => write!(f, "{name}: {unavailable}"),
             StartError::Routes(unavailable) => unavailable.fmt(f),
             StartError::Slab(error) => write!(f, "no frames for the router: {error}"),
-            StartError::System(error) => write!(f, "no thread for the router: {error}"),
+            StartError::System(error) => {
+                write!(f, "no thread, or no descriptor, for the router: {error}")?;
+                match error.raw_os_error().map(Errno::from_raw_os_error) {
+                    Some(Errno::MFILE | Errno::NFILE) => {
+                        f.write_str("; `ulimit -n 1024` or more (LimitNOFILE= in a unit)")
+                    }
+                    Some(Errno::AGAIN) => {
+                        f.write_str("; `ulimit -u` allows fewer threads (TasksMax= in a unit)")
+                    }
+                    _ => Ok(()),
+                }
+            }
         }
     }
 }

@@ -10,13 +10,16 @@
 use super::claim::Claim;
 use super::plug::Line;
 use super::spec::{Backend, PortSpec};
+use crate::linux::netlink::Netlink;
+use crate::linux::veth;
 use port::linux::bpf::Mode;
 use port::linux::interface::Interface;
 use port::linux::packet::{self, PacketPort};
 use port::linux::promiscuous::Promiscuous;
 use port::linux::tap::{self, TapPort};
-use port::linux::xdp::{self, Kernels, XdpPort};
+use port::linux::xdp::{self, Kernels, QueueWatch, XdpPort};
 use port::linux::{Namespace, Unavailable};
+use port::slab::Slots;
 use port::{Capabilities, Offloads, Slab};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -37,6 +40,18 @@ pub struct Opened {
     /// A card lets only frames for its own address through, unless it is asked: a bridge's port
     /// wants all.
     pub(super) promiscuous: Option<Promiscuous>,
+    /// Whether it has other queues by now.
+    pub(super) queues: Option<QueueWatch>,
+    /// What will not work, though it is open, and what to do about it.
+    pub(super) warning: Option<String>,
+}
+
+impl Opened {
+    /// With nothing besides.
+    fn of(lines: Vec<Line>, facts: String, index: u32, claim: Claim) -> Opened {
+        let (kernels, promiscuous, queues, warning) = (None, None, None, None);
+        Opened { lines, facts, index, claim, kernels, promiscuous, queues, warning }
+    }
 }
 
 /// What an interface is before it is opened.
@@ -50,6 +65,11 @@ pub struct Look {
     pub queues: u32,
 }
 
+/// What stands before a packet: Ethernet's header and two tags.
+pub(super) const HEADER: usize = 14 + 8;
+/// What the kernel gives to a tap that it makes.
+const NEW_TAP_MTU: u32 = 1500;
+
 /// Looks at an interface. A tap that is yet to be made will be as it is told.
 ///
 /// # Errors
@@ -57,11 +77,12 @@ pub struct Look {
 pub fn look(spec: &PortSpec) -> Result<Look, Unavailable> {
     if spec.backend == Backend::Tap {
         // The kernel's end has the interface's address; ours is another.
-        return Ok(Look {
-            mac: made_up(spec),
-            mtu: 1500,
-            queues: spec.options.queues.unwrap_or(1),
-        });
+        let (mac, queues) = (made_up(spec), spec.options.queues.unwrap_or(1));
+        let mtu = match inside(spec, || Ok(Interface::of(&spec.interface).ok()))? {
+            Some(there) => there.mtu,
+            None => NEW_TAP_MTU,
+        };
+        return Ok(Look { mac, mtu, queues });
     }
     let interface = interface(spec)?;
     let Some(mac) = interface.mac else {
@@ -93,8 +114,8 @@ pub fn open(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
 }
 
 /// What ports of this kind can do, at least.
-pub fn capabilities(spec: &PortSpec, slab: &Slab) -> Capabilities {
-    let max_frame = slab.slots().max_frame() as u16;
+pub fn capabilities(spec: &PortSpec, slots: Slots) -> Capabilities {
+    let max_frame = slots.max_frame() as u16;
     let plain = Capabilities { max_frame, ..Capabilities::default() };
     if spec.options.offload != Some(true) {
         return plain;
@@ -117,7 +138,7 @@ fn open_tap(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let facts = format!("{name} (tap, {made}): queues {queues}, {offload}");
     let claim = Claim::take(&spec.interface, index)?;
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    Ok(Opened { lines, facts, index, claim, kernels: None, promiscuous: None })
+    Ok(Opened::of(lines, facts, index, claim))
 }
 
 fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
@@ -145,7 +166,7 @@ fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let (name, sockets) = (&interface.name, options.queues);
     let facts = format!("{name} (packet): sockets {sockets}, {offload}, {alone}");
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    Ok(Opened { lines, facts, index: interface.index, claim, kernels: None, promiscuous: None })
+    Ok(Opened::of(lines, facts, interface.index, claim))
 }
 
 fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
@@ -168,9 +189,21 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     };
     let promiscuous = Some(Promiscuous::hold(interface.index)?);
     let port = XdpPort::open(&interface.name, slab, &options)?;
+    let queues = port.watch_queues().map_err(|error| {
+        Unavailable::because(format!("watch the queues of {}", interface.name), error)
+    })?;
     let (facts, kernels) = (port.facts().to_string(), port.kernels());
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    Ok(Opened { lines, facts, index: interface.index, claim, kernels, promiscuous })
+    let warning = (interface.driver == "veth").then(|| undone(spec)).flatten();
+    let opened = Opened::of(lines, facts, interface.index, claim);
+    Ok(Opened { kernels, promiscuous, queues: Some(queues), warning, ..opened })
+}
+
+/// What a veth's other end leaves undone, and the remedy.
+fn undone(spec: &PortSpec) -> Option<String> {
+    let link = Netlink::open().and_then(|mut netlink| netlink.link(&spec.interface)).ok()?;
+    let (is, advice) = veth::undone(&link, spec.namespace.as_deref())?;
+    Some(format!("{is}; {advice}"))
 }
 
 /// Does something in a port's namespace.

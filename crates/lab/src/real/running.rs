@@ -120,7 +120,7 @@ pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Runnin
 }
 
 /// The namespace whose routes are to be followed, if any.
-fn routes_of(plan: &Plan) -> Result<Option<Option<&str>>, Unavailable> {
+pub(super) fn routes_of(plan: &Plan) -> Result<Option<Option<&str>>, Unavailable> {
     let mut places = plan.ports.iter().map(|spec| spec.namespace.as_deref());
     match &plan.kernel_routes {
         None => Ok(None),
@@ -140,7 +140,7 @@ fn routes_of(plan: &Plan) -> Result<Option<Option<&str>>, Unavailable> {
 
 /// The ports; whoever follows the kernel's routes also leaves its own addresses to it, unless it is
 /// said otherwise.
-fn with_kernel(plan: &Plan) -> Vec<PortSpec> {
+pub(super) fn with_kernel(plan: &Plan) -> Vec<PortSpec> {
     let mut ports = plan.ports.clone();
     let beside = ports.iter_mut().filter(|spec| spec.backend != Backend::Tap);
     if plan.kernel_routes.is_some() {
@@ -152,11 +152,9 @@ fn with_kernel(plan: &Plan) -> Vec<PortSpec> {
 }
 
 /// The frames of a router with these interfaces.
-fn slab(plan: &Plan, looks: &[Look]) -> Result<Slab, SlabError> {
-    /// Ethernet's header and two tags.
-    const HEADER: usize = 14 + 8;
+pub(super) fn slab(plan: &Plan, looks: &[Look]) -> Result<Slab, SlabError> {
     let frames = frames(&plan.ports, plan.workers, |at| looks[at].queues as usize);
-    let longest = looks.iter().map(|look| look.mtu as usize + HEADER).max().unwrap_or(0);
+    let longest = looks.iter().map(|look| look.mtu as usize + open::HEADER).max().unwrap_or(0);
     let super_frames = plan.ports.iter().any(|spec| spec.options.offload == Some(true));
     let slots = match longest {
         _ if super_frames => Slots::holding(SUPER_FRAME),
@@ -168,7 +166,7 @@ fn slab(plan: &Plan, looks: &[Look]) -> Result<Slab, SlabError> {
 }
 
 /// How many frames a router with these ports and workers needs; `queues` says how many a port has.
-pub(super) fn frames(ports: &[PortSpec], workers: usize, queues: impl Fn(usize) -> usize) -> usize {
+fn frames(ports: &[PortSpec], workers: usize, queues: impl Fn(usize) -> usize) -> usize {
     let ring = |spec: &PortSpec| spec.options.ring.unwrap_or(2048) as usize;
     // To be received into, received, on the way out and not yet reported as sent.
     let on_rings = |(at, spec): (usize, &PortSpec)| queues(at) * 4 * ring(spec);
@@ -188,7 +186,7 @@ fn assemble(plan: &Plan, looks: &[Look], slab: &Slab) -> std::io::Result<Running
     let (mut infos, mut sockets, mut jacks) = (Vec::new(), Vec::new(), Vec::new());
     let mut strands: Vec<Vec<_>> = workers.iter().map(|_| Vec::new()).collect();
     for (at, (spec, look)) in plan.ports.iter().zip(looks).enumerate() {
-        let capabilities = open::capabilities(spec, slab);
+        let capabilities = open::capabilities(spec, slab.slots());
         infos.push(PortInfo { name: spec.name.clone(), mac: look.mac, capabilities });
         if workers.is_empty() {
             let (plug, jack) = Plug::new(capabilities);
@@ -254,14 +252,23 @@ impl Running {
         &self.facts
     }
 
-    /// Why it does not forward any more, if so: a thread has panicked.
+    /// Why it does not do its work any more, if so: a thread has panicked, of those that forward, or
+    /// that follow links and the kernel's routes.
     pub fn failure(&self) -> Option<String> {
         let router = self.live.as_ref().and_then(Live::failure);
         let worker = || {
             let gone = self.workers.iter().position(Worker::is_gone);
             gone.map(|number| format!("worker {number} has ended"))
         };
-        router.or_else(worker)
+        let keeper = || {
+            let gone = self.keeper.as_ref().is_some_and(JoinHandle::is_finished);
+            gone.then(|| "who looks after the interfaces has ended".to_string())
+        };
+        let mirror = || {
+            let gone = self.mirror.as_ref().is_some_and(Mirror::is_gone);
+            gone.then(|| "who follows the kernel's routes has ended".to_string())
+        };
+        router.or_else(worker).or_else(keeper).or_else(mirror)
     }
 
     /// Ends it: from now on nothing is received, what is queued goes out (for a second at most),

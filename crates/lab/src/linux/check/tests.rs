@@ -1,11 +1,18 @@
 //! The check against a real kernel, in namespaces of our own.
 
 use super::*;
-use crate::linux::netlink::End;
+use crate::linux::netlink::{End, Netlink};
+use port::linux::Namespace;
+use port::linux::interface::Interface;
 
-fn wanted(port: &str, how: How, interface: &str, namespace: &Namespace) -> Wanted {
+fn port(text: &str, namespace: &Namespace) -> PortSpec {
     let namespace = Some(namespace.path().display().to_string());
-    Wanted { port: port.to_string(), how, interface: interface.to_string(), namespace }
+    PortSpec { namespace, ..text.parse().unwrap() }
+}
+
+fn looked(ports: &[PortSpec], cores: &[usize]) -> Report {
+    let (memory, slots) = (1 << 20, Slots::STANDARD);
+    check(&Wanted { ports, threads: 1000, cores, memory, slots })
 }
 
 fn find<'a>(report: &'a Report, of: &str, what: &str) -> &'a Finding {
@@ -28,17 +35,14 @@ fn what_is_there_is_told_and_nothing_is_changed() {
     netlink.set_up("vb", true).unwrap();
     let before =
         (netlink.links().unwrap(), namespace.run(|| Interface::of("va").unwrap()).unwrap());
-    let report = check(
-        &[
-            wanted("ether1", How::Xdp, "va", &namespace),
-            wanted("ether2", How::Packet, "vb", &namespace),
-            wanted("ether3", How::Tap, "tap0", &namespace),
-            wanted("ether4", How::Packet, "no-such-if", &namespace),
-            wanted("ether5", How::Xdp, "lo", &namespace),
-        ],
-        &[0, 4000],
-        1 << 20,
-    );
+    let ports = [
+        port("ether1=xdp:va", &namespace),
+        port("ether2=packet:vb", &namespace),
+        port("ether3=tap:tap0", &namespace),
+        port("ether4=packet:no-such-if", &namespace),
+        port("ether5=xdp:lo", &namespace),
+    ];
+    let report = looked(&ports, &[0, 4000]);
     let text = report.table();
     let driver = find(&report, "ether1", "driver");
     assert!(driver.is.starts_with("veth"), "{text}");
@@ -49,8 +53,14 @@ fn what_is_there_is_told_and_nothing_is_changed() {
         "{up}"
     );
     assert_eq!(find(&report, "ether2", "link").is, "no carrier");
+    // It is the other end that leaves checksums undone.
     let offloads = find(&report, "ether1", "offloads");
-    assert!(offloads.advice.contains("ethtool -K va tx off"), "{text}");
+    assert_eq!(offloads.verdict, Verdict::Warn);
+    let there = ["nsenter --net=/proc/", "ethtool -K vb tx off tso off gso off"];
+    assert!(there.iter().all(|words| offloads.advice.contains(words)), "{text}");
+    assert_eq!(find(&report, "ether1", "FastPath").is, "both ways");
+    let threads = find(&report, "machine", "threads");
+    assert_eq!(threads.verdict, Verdict::Better);
     assert!(find(&report, "ether3", "interface").is.contains("made by TAP"), "{text}");
     let missing = find(&report, "ether4", "interface");
     assert_eq!(missing.verdict, Verdict::Stop);
@@ -63,15 +73,43 @@ fn what_is_there_is_told_and_nothing_is_changed() {
     let after = (netlink.links().unwrap(), namespace.run(|| Interface::of("va").unwrap()).unwrap());
     assert_eq!(before, after, "looking changed something");
 
-    let report = check(&[wanted("ether1", How::Packet, "va", &namespace)], &[], 1 << 20);
+    let report = looked(&[port("ether1=packet:va", &namespace)], &[]);
     assert!(!report.stops(), "{}", report.table());
 }
 
+/// What is asked of an interface, and what it is.
 #[test]
-fn lists_of_processors() {
-    for (list, number, expected) in
-        [("", 0, false), ("1", 1, true), ("1,4-7", 5, true), ("1,4-7", 3, false), ("x-y", 0, false)]
-    {
-        assert_eq!(listed(list, number), expected, "{number} in {list:?}");
+fn options_are_compared_with_what_there_is() {
+    let namespace = match Namespace::new() {
+        Ok(namespace) => namespace,
+        Err(unavailable) => return eprintln!("skipped: {unavailable}"),
+    };
+    let other = Namespace::new().unwrap();
+    let mut netlink = Netlink::open_in(&namespace).unwrap();
+    let a = End { name: "va", queues: Some(1), ..End::default() };
+    let b = End { name: "vb", queues: Some(1), namespace: Some(&other), ..End::default() };
+    netlink.add_veth(&a, &b).unwrap();
+    netlink.add("br-lan", "bridge").unwrap();
+    let taken = End { name: "vc", ..End::default() };
+    netlink.add_veth(&taken, &End { name: "vd", ..End::default() }).unwrap();
+    netlink.set_master("vc", Some("br-lan")).unwrap();
+    netlink.set_up("va", true).unwrap();
+    netlink.add_address("va", std::net::Ipv4Addr::new(192, 0, 2, 1), 24).unwrap();
+    for (text, what, verdict, is, advice) in [
+        ("xdp:va,queues=7", "queues", Verdict::Stop, "7 are asked for", "ethtool -L va combined 7"),
+        ("xdp:va,queues=1", "queues", Verdict::Good, "1 to receive by", ""),
+        ("xdp:va,copy=no", "zero-copy", Verdict::Stop, "no zero-copy", "leave out copy=no"),
+        ("tap:va", "TAP", Verdict::Stop, "no TAP (veth)", "take another name"),
+        ("packet:va,offload=yes", "FastPath", Verdict::Good, "half:", ""),
+        ("packet:va", "kernel", Verdict::Warn, "it has 192.0.2.1/24 on va", "say kernel=yes"),
+        ("xdp:va,kernel=yes", "kernel", Verdict::Good, "left to it", ""),
+        ("packet:vc", "bridge", Verdict::Better, "kernel's interface br-lan", "nomaster"),
+        // A namespace without a name: nobody can look into it.
+        ("xdp:va", "offloads", Verdict::Warn, "not seen from here", "ethtool -K PEER tx off"),
+    ] {
+        let report = looked(&[port(&format!("ether1={text}"), &namespace)], &[]);
+        let found = find(&report, "ether1", what);
+        let as_said = found.verdict == verdict && found.is.contains(is);
+        assert!(as_said && found.advice.contains(advice), "{text}: {found:?}");
     }
 }

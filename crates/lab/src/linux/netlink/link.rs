@@ -36,6 +36,23 @@ pub struct Link {
     pub queues: (u32, u32),
     /// Whether an XDP program is attached to it.
     pub xdp: bool,
+    /// The number of a veth's other end, or of the interface it is made on.
+    pub peer: Option<u32>,
+    /// The namespace that is in, by the number this one knows it by, if it is another.
+    pub peer_namespace: Option<i32>,
+    /// What it is as a TUN or TAP interface, if it is one.
+    pub tun: Option<Tun>,
+}
+
+/// A TUN or TAP interface.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Tun {
+    /// It carries Ethernet frames.
+    pub tap: bool,
+    /// Several programs, or threads, may have a queue of it.
+    pub multi_queue: bool,
+    /// How many queues programs have of it; `None` if the kernel does not say.
+    pub queues: Option<u32>,
 }
 
 /// One end of a veth pair to be made.
@@ -61,6 +78,7 @@ const SET: u16 = 19;
 const MAC: u16 = 1;
 pub(super) const NAME: u16 = 3;
 pub(super) const MTU: u16 = 4;
+const PEER: u16 = 5;
 const MASTER: u16 = 10;
 pub(super) const INFO: u16 = 18;
 pub(super) const INFO_KIND: u16 = 1;
@@ -68,6 +86,12 @@ pub(super) const INFO_DATA: u16 = 2;
 const VETH_PEER: u16 = 1;
 const FAMILIES: u16 = 26;
 pub(super) const NAMESPACE_FD: u16 = 28;
+const PEER_NAMESPACE: u16 = 37;
+const TUN_TYPE: u16 = 3;
+const TUN_MULTI_QUEUE: u16 = 7;
+const TUN_QUEUES: u16 = 8;
+/// `IFF_TAP`, as the type says it.
+const TAP: u8 = 2;
 const TX_QUEUES: u16 = 31;
 const RX_QUEUES: u16 = 32;
 const GSO_MAX_SEGMENTS: u16 = 40;
@@ -111,6 +135,9 @@ impl Link {
             kind: attribute(info, INFO_KIND).map(text).unwrap_or_default(),
             queues: (number(RX_QUEUES).unwrap_or(1), number(TX_QUEUES).unwrap_or(1)),
             xdp: xdp.and_then(|xdp| xdp.first()).is_some_and(|&mode| mode != 0),
+            peer: number(PEER),
+            peer_namespace: number(PEER_NAMESPACE).map(|number| number as i32),
+            tun: Tun::read(info),
         })
     }
 
@@ -118,6 +145,19 @@ impl Link {
     /// comes with the bridges' family).
     pub(super) fn is_about(message: &Received<'_>) -> bool {
         u16_at(message.body, 0).is_some_and(|family| family.to_ne_bytes()[0] == 0)
+    }
+}
+
+impl Tun {
+    fn read(info: &[u8]) -> Option<Tun> {
+        attribute(info, INFO_KIND).filter(|kind| text(kind) == "tun")?;
+        let data = attribute(info, INFO_DATA).unwrap_or_default();
+        let byte = |kind| attribute(data, kind).and_then(|value| value.first()).copied();
+        Some(Tun {
+            tap: byte(TUN_TYPE) == Some(TAP),
+            multi_queue: byte(TUN_MULTI_QUEUE) == Some(1),
+            queues: attribute(data, TUN_QUEUES).and_then(|value| u32_at(value, 0)),
+        })
     }
 }
 

@@ -30,6 +30,8 @@ pub mod connection;
 pub mod link;
 // Links that have all of another's frames.
 mod macvlan;
+// The numbers by which a namespace knows others.
+mod namespace;
 // Neighbours.
 pub mod neighbour;
 // Routes.

@@ -120,6 +120,11 @@ impl Mirror {
         });
         Ok(Mirror { stop, alarm, thread: Some(thread.map_err(lacking)?) })
     }
+
+    /// Whether it has ended unasked.
+    pub(super) fn is_gone(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
 }
 
 impl Drop for Mirror {
@@ -132,7 +137,8 @@ impl Drop for Mirror {
     }
 }
 
-fn open(namespace: Option<&str>) -> Result<Watch, Unavailable> {
+/// A watch on the routes of `namespace`.
+pub(super) fn open(namespace: Option<&str>) -> Result<Watch, Unavailable> {
     let topics = Topics { links: true, routes: Some(MAIN), neighbours: true, ..Topics::default() };
     match namespace {
         None => Watch::open(topics),

@@ -1,0 +1,290 @@
+//! An interface, and whether it is what its port asks for.
+//!
+//! ```text
+//!  there? Ethernet? ─► link ─► whose else: a bridge's port, the kernel's addresses, its default route
+//!                   ─► queues, driver, XDP, MTU against options ─► FastPath ─► offloads
+//! ```
+
+use super::{Report, Verdict};
+use crate::linux::netlink::route::MAIN;
+use crate::linux::netlink::{Address, Link, Netlink, device};
+use crate::linux::veth::{self, inside};
+use crate::real::open;
+use crate::real::spec::{Backend, PortSpec};
+use port::linux::interface::Interface;
+use port::linux::{Namespace, Unavailable};
+use port::slab::Slots;
+
+/// What was looked up in the interface's namespace.
+struct Found {
+    interface: Interface,
+    link: Link,
+    /// What its driver can do with XDP, if the kernel says.
+    xdp: Option<device::XdpFeatures>,
+    /// The bridge or bond that it is a port of.
+    master: Option<String>,
+    /// The kernel's addresses on it.
+    addresses: Vec<Address>,
+    /// Whether the kernel's default route leads by it.
+    default_route: bool,
+    /// What its peer leaves undone, and the remedy.
+    undone: Option<(String, String)>,
+}
+
+pub(super) fn look(report: &mut Report, spec: &PortSpec, slots: Slots) -> Result<(), Unavailable> {
+    let looked = match &spec.namespace {
+        // To be entered takes more rights than to be in.
+        None => find(spec),
+        Some(name) => Namespace::open(name)?
+            .run(|| find(spec))
+            .map_err(|error| Unavailable::because("enter the namespace", error))?,
+    };
+    let (of, name) = (spec.name.as_str(), &spec.interface);
+    let found = match looked {
+        Ok(found) => found,
+        // A TAP that is not there yet is made.
+        Err(why) if spec.backend == Backend::Tap && is_missing(&why) => {
+            report.good(of, "interface", format!("{name}, which is made by TAP"));
+            fast_path(report, spec, slots);
+            return Ok(());
+        }
+        Err(why) => return Err(why),
+    };
+    let interface = &found.interface;
+    let at = spec.namespace.as_ref().map_or(String::new(), |place| format!(" in {place}"));
+    let inside = inside(spec.namespace.as_deref());
+    let Some(mac) = interface.mac else {
+        let advice = "take an Ethernet interface: `ip -br link` shows them";
+        report.add(of, "interface", format!("{name}{at} is no Ethernet"), Verdict::Stop, advice);
+        return Ok(());
+    };
+    report.good(of, "interface", format!("{name}{at}, {mac}, MTU {}", interface.mtu));
+    carries(report, of, interface, &inside);
+    others(report, spec, &found, &inside);
+    queues(report, spec, &found, &inside);
+    let driver = if interface.driver.is_empty() { "unnamed" } else { &interface.driver };
+    match spec.backend {
+        Backend::Xdp => xdp(report, spec, &found, slots, &inside),
+        Backend::Packet => report.good(of, "driver", driver),
+        Backend::Tap => tap(report, spec, &found, driver),
+    }
+    fast_path(report, spec, slots);
+    offloads(report, spec, &found, &inside);
+    Ok(())
+}
+
+/// In the interface's namespace.
+fn find(spec: &PortSpec) -> Result<Found, Unavailable> {
+    let interface = Interface::of(&spec.interface)?;
+    let index = interface.index;
+    let mut netlink = Netlink::open()?;
+    let link = netlink.link(&spec.interface)?;
+    let master = link.master.map(|master| {
+        let links = netlink.links().unwrap_or_default();
+        let found = links.into_iter().find(|link| link.index == master).map(|link| link.name);
+        found.unwrap_or_else(|| format!("number {master}"))
+    });
+    let mut addresses = netlink.addresses()?;
+    addresses.retain(|address| address.interface == index);
+    let routes = netlink.routes(MAIN)?;
+    let is_veth = interface.driver == "veth" && spec.backend == Backend::Xdp;
+    Ok(Found {
+        xdp: device::xdp_features(index)?,
+        master,
+        addresses,
+        default_route: routes.iter().any(|route| {
+            let by_it = route.next_hops.iter().any(|hop| hop.interface == index);
+            route.destination.len() == 0 && by_it
+        }),
+        undone: is_veth.then(|| veth::undone(&link, spec.namespace.as_deref())).flatten(),
+        link,
+        interface,
+    })
+}
+
+/// Whether it says that there is no such interface.
+fn is_missing(why: &Unavailable) -> bool {
+    why.error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
+}
+
+fn carries(report: &mut Report, of: &str, interface: &Interface, inside: &str) {
+    match (interface.up, interface.carrier) {
+        (true, true) => {
+            let speed = interface.speed_mbps.map(|mbps| format!(", {mbps} Mbit/s"));
+            report.good(of, "link", format!("up{}", speed.unwrap_or_default()));
+        }
+        (true, false) => {
+            let advice = "see to the cable, or to the other end: the router waits for it";
+            report.add(of, "link", "no carrier", Verdict::Better, advice);
+        }
+        (false, _) => {
+            let advice = format!("type `{inside}ip link set {} up`", interface.name);
+            report.add(of, "link", "down", Verdict::Better, &advice);
+        }
+    }
+}
+
+/// Who else has it: a bridge, and the kernel, which is cut off from what it has there.
+fn others(report: &mut Report, spec: &PortSpec, found: &Found, inside: &str) {
+    let (of, name) = (spec.name.as_str(), &spec.interface);
+    if let Some(master) = &found.master {
+        let advice = format!("type `{inside}ip link set {name} nomaster`");
+        let is = format!("port of the kernel's interface {master}, which takes its frames");
+        report.add(of, "bridge", is, Verdict::Better, &advice);
+    }
+    if spec.backend == Backend::Tap || found.addresses.is_empty() && !found.default_route {
+        return;
+    }
+    let list = found.addresses.iter().map(|held| format!("{}/{}", held.address, held.prefix_len));
+    let mut has: Vec<_> = list.collect();
+    has.extend(found.default_route.then(|| "the default route".to_string()));
+    let is = format!("it has {} on {name}", has.join(", "));
+    if spec.options.kernel == Some(true) {
+        return report.good(of, "kernel", format!("{is}, left to it by kernel=yes"));
+    }
+    let advice = "the router takes its frames: who reaches this machine that way (ssh) is cut off; \
+                  take another interface, or say kernel=yes";
+    report.add(of, "kernel", is, Verdict::Warn, advice);
+}
+
+fn queues(report: &mut Report, spec: &PortSpec, found: &Found, inside: &str) {
+    let (of, name, queues) = (spec.name.as_str(), &spec.interface, found.interface.queues);
+    let is = format!("{} to receive by, {} to send by", queues.rx, queues.tx);
+    match spec.backend {
+        Backend::Tap => {}
+        // A socket belongs to one queue of each kind, and every queue needs one.
+        Backend::Xdp if spec.options.queues.is_some_and(|wanted| wanted != queues.rx) => {
+            let wanted = spec.options.queues.unwrap_or_default();
+            let is = format!("{is}, where {wanted} are asked for");
+            let advice =
+                format!("type `{inside}ethtool -L {name} combined {wanted}`, or leave out queues=");
+            report.add(of, "queues", is, Verdict::Stop, &advice);
+        }
+        Backend::Xdp if queues.tx < queues.rx => {
+            let advice = format!("type `{inside}ethtool -L {name} rx {}`", queues.tx);
+            report.add(of, "queues", is, Verdict::Better, &advice);
+        }
+        _ => report.good(of, "queues", is),
+    }
+}
+
+/// Whether the driver has what is asked for.
+fn xdp(report: &mut Report, spec: &PortSpec, found: &Found, slots: Slots, inside: &str) {
+    /// What a page holds of a frame beside what XDP keeps for itself, with any driver.
+    const ONE_BUFFER: u32 = 3498;
+    let (of, name, interface) = (spec.name.as_str(), &spec.interface, &found.interface);
+    let (driver, mtu) = (&interface.driver, interface.mtu);
+    let native_asked = spec.options.native == Some(true);
+    match found.xdp {
+        Some(can) if can.native && can.redirect => {
+            let copy = if can.zero_copy { "zero-copy" } else { "frames copied once" };
+            report.good(of, "driver", format!("{driver}: native XDP, {copy}"));
+            if mtu > ONE_BUFFER && !can.several_buffers {
+                let advice = format!("type `{inside}ip link set {name} mtu 1500`");
+                let is = format!("MTU {mtu} with a driver of one buffer a frame");
+                let verdict = if native_asked { Verdict::Stop } else { Verdict::Better };
+                report.add(of, "jumbo frames", is, verdict, &advice);
+            }
+        }
+        Some(_) if native_asked => {
+            let advice = "leave out mode=native; packet:… may be as fast here";
+            report.add(of, "driver", format!("{driver}: no native XDP"), Verdict::Stop, advice);
+        }
+        Some(_) => {
+            let advice = "it works, slowly; packet:… may be as fast here";
+            let is = format!("{driver}: no native XDP, the generic one is used");
+            report.add(of, "driver", is, Verdict::Better, advice);
+        }
+        None => {
+            let is = format!("{driver}; this kernel does not say what it can, native XDP is tried");
+            report.good(of, "driver", is);
+        }
+    }
+    let copies = found.xdp.is_some_and(|can| !can.zero_copy);
+    if spec.options.copy == Some(false) && copies {
+        let is = format!("{driver}: no zero-copy, which copy=no asks for");
+        report.add(of, "zero-copy", is, Verdict::Stop, "leave out copy=no");
+    }
+    let longest = mtu as usize + 14;
+    if longest > slots.max_frame() {
+        let most = slots.max_frame() - 14;
+        let advice = format!("type `{inside}ip link set {name} mtu {most}`");
+        let is = format!("MTU {mtu}, longer than the router's frames can be");
+        report.add(of, "mtu", is, Verdict::Stop, &advice);
+    }
+    if found.link.xdp {
+        let advice = format!(
+            "end the program that put it there, or type `{inside}ip link set {name} xdp off`"
+        );
+        report.add(of, "XDP", "a program is attached already", Verdict::Stop, &advice);
+    }
+}
+
+/// Whether an interface that is there can be had as a TAP.
+fn tap(report: &mut Report, spec: &PortSpec, found: &Found, driver: &str) {
+    let (of, name, queues) =
+        (spec.name.as_str(), &spec.interface, spec.options.queues.unwrap_or(1));
+    let Some(tun) = found.link.tun.filter(|tun| tun.tap) else {
+        let is = format!("{name} is there, and no TAP ({driver})");
+        return report.add(of, "TAP", is, Verdict::Stop, "take another name: the router makes it");
+    };
+    let used = match tun.multi_queue {
+        true => tun.queues.unwrap_or(0),
+        // A program's end is what makes it carry.
+        false => u32::from(found.interface.carrier),
+    };
+    if queues > 1 && !tun.multi_queue {
+        let advice = "delete it, and the router makes it, or leave out queues=";
+        let is = format!("{name} was made without `multi_queue`, for one queue");
+        report.add(of, "TAP", is, Verdict::Stop, advice);
+    } else if used > 0 && !tun.multi_queue {
+        let advice = "end the program that has it, or take another name";
+        report.add(of, "TAP", format!("another program has {name}"), Verdict::Stop, advice);
+    } else {
+        report.good(of, "TAP", format!("{name} is there"));
+    }
+}
+
+/// Which of its frames may take the short ways.
+fn fast_path(report: &mut Report, spec: &PortSpec, slots: Slots) {
+    let can = open::capabilities(spec, slots);
+    let of = spec.name.as_str();
+    match (can.fast_path_rx, can.fast_path_tx) {
+        (true, true) => report.good(of, "FastPath", "both ways"),
+        (false, true) => {
+            let is = "half: what is sent by it, not what is received (offload=yes)";
+            report.good(of, "FastPath", is);
+        }
+        _ => report.good(of, "FastPath", "none"),
+    }
+}
+
+/// Whether frames that come are what they seem.
+fn offloads(report: &mut Report, spec: &PortSpec, found: &Found, inside: &str) {
+    let (of, interface) = (spec.name.as_str(), &found.interface);
+    let on = interface.offloads.on();
+    if spec.backend == Backend::Xdp && interface.driver == "veth" {
+        return match &found.undone {
+            Some((is, advice)) => report.add(of, "offloads", is, Verdict::Warn, advice),
+            None => report.good(of, "offloads", "off at the other end"),
+        };
+    }
+    if on.is_empty() {
+        return report.good(of, "offloads", "off");
+    }
+    let off: Vec<String> = on.iter().map(|name| format!("{name} off")).collect();
+    let (is, off) = (format!("on: {}", on.join(" ")), off.join(" "));
+    let name = &interface.name;
+    match spec.backend {
+        Backend::Tap => report.good(of, "offloads", format!("{is} (TAP understands them)")),
+        Backend::Packet if spec.options.offload == Some(true) => {
+            report.good(of, "offloads", format!("{is} (taken as they are: offload=yes)"));
+        }
+        _ if interface.offloads.gro || interface.offloads.lro => {
+            let advice =
+                format!("type `{inside}ethtool -K {name} {off}`: received frames are joined");
+            report.add(of, "offloads", is, Verdict::Better, &advice);
+        }
+        _ => report.good(of, "offloads", is),
+    }
+}
