@@ -64,6 +64,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         files.remove(0);
         connect = Some(format!("unix:{}", socket.display()));
     }
+    if connect.is_none()
+        && let Some(name) = files.first().and_then(|name| name.to_str())
+        && is_name(name)
+        && !Path::new(name).exists()
+    {
+        let why =
+            format!("no router {name} runs here (`wirespeed lab list`), and no file is so called");
+        return Err(Failure::Environment(why));
+    }
     // Kept until the console has ended.
     let mut server = None;
     let mut password = None;
@@ -91,6 +100,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         console::Failure::Script(text) => Failure::Failed(text),
         console::Failure::Environment(text) => Failure::Environment(text),
     })
+}
+
+/// Whether it can only be a router's name: a script's file has an end (`.rsc`) or a path.
+fn is_name(text: &str) -> bool {
+    !text.contains(['/', '.'])
 }
 
 /// The console of the router of this name, if it runs here and no file is called so.

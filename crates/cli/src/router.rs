@@ -9,12 +9,14 @@ use crate::failure::Failure;
 use crate::served::Served;
 use clap::Args;
 use lab::live::Interrupt;
+use lab::outlet::Outlet;
 use lab::real::{self, Final, KernelRoutes, Plan, PortSpec, Running, StartError, Tell, spec};
 use lab::state::{Info, Labs, NodeInfo};
 use lab::underway::Files;
 use serve::Server;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +28,7 @@ Examples:
   wirespeed router edge.rsc --port xdp:eth1,mode=native,ring=4096 --port packet:eth2
   wirespeed router edge.rsc --port xdp:eth1@red --port xdp:eth2@blue --workers 2 --cores 1,2,3
   wirespeed router edge.rsc --port xdp:eth1 --port xdp:eth2 --kernel-routes
-  wirespeed router edge.rsc --port xdp:eth1 --check     whether it would run, nothing touched
+  wirespeed router edge.rsc --port xdp:eth1 --check     would it run, and as well as it could?
   wirespeed console edge                     its console, while it runs
   wirespeed lab down edge                    ends it, as SIGTERM and ctrl-C do
 
@@ -35,16 +37,20 @@ Backends: xdp (options queues, ring, mode=native|generic, copy=yes|no, kernel=ye
           packet (queues, ring, offload=yes|no, kernel=yes|no), tap (queues, offload=yes|no).
 With --kernel-routes bird or frr on the host drive the router: what they put into the kernel's table
 is in `/ip route`, dynamic, while the kernel has it, and its neighbours are in `/ip arp`. The kernel
-needs an address in each network a next hop is in, on the port's interface. If that is not one of the
-router's as well, a port by xdp leaves it to the kernel (kernel=no: it does not; kernel=yes: without
---kernel-routes too): ARP, ICMP and the daemon's sessions with neighbours there, past the router's
-firewall. A port by packet leaves it a copy of everything then, and nothing otherwise (Linux 6.6).
-It needs root. An interface that is deleted is taken up again when it is back; nothing stays attached
-when the router ends, however it ends. When it forwards it writes `ready` to standard output, to
---ready-fd, and to systemd (NOTIFY_SOCKET).
+needs an address in each network a next hop is in, on the port's interface. If that is not one of
+the router's as well, a port by xdp leaves it to the kernel (kernel=no: it does not; kernel=yes:
+without --kernel-routes too): ARP, ICMP and the daemon's sessions with neighbours there, past the
+router's firewall. A port by packet leaves it a copy of everything then, and nothing otherwise
+(Linux 6.6).
+It needs root, or the capabilities CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK, and to
+enter namespaces CAP_SYS_ADMIN. All frames of a port's interface are the router's: a session by ssh
+that comes that way is cut off, which --check tells. An interface that is deleted is taken up again
+when it is back; nothing stays attached when the router ends, however it ends: by SIGTERM, ctrl-C,
+SIGHUP or `lab down` with its last counters. When it forwards it writes `ready` to standard output,
+to --ready-fd, and to systemd (NOTIFY_SOCKET).
 
-Exit codes: 0 ended as asked, 1 failed or the configuration has an error, 2 usage, 3 environment (no
-permission, no such interface, an interface in use)")]
+Exit codes, with --check the same: 0 ended as asked, 1 failed or the configuration has an error,
+2 usage, 3 environment (no permission, no such interface, an interface in use)")]
 pub(crate) struct Arguments {
     /// The configuration; with an error in it nothing is touched
     #[arg(value_name = "FILE.rsc")]
@@ -65,8 +71,9 @@ pub(crate) struct Arguments {
     /// The router's files: what its commands read and write [default: it has none]
     #[arg(long, value_name = "DIRECTORY")]
     files: Option<PathBuf>,
-    /// Follows the kernel's neighbours, and the routes of its main table, as bird or frr make them: by their interfaces
-    /// they become routes by the ports [default: of the namespace the ports' interfaces are in]
+    /// Follows the kernel's neighbours, and the routes of its main table, as bird or frr make them:
+    /// by their interfaces they become routes by the ports [default: of the namespace the ports'
+    /// interfaces are in]
     #[arg(long, value_name = "NAMESPACE", num_args = 0..=1, require_equals = true)]
     kernel_routes: Option<Option<String>>,
     /// Only tells whether the configuration has an error, what the machine, each interface and each
@@ -82,33 +89,36 @@ pub(crate) struct Arguments {
 }
 
 /// What it says when it forwards.
-const READY: &str = "ready\n";
+const READY: &str = "ready";
+/// How long the last words may wait for a reader.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     spec::name_all(&mut arguments.ports).map_err(Failure::Usage)?;
     let plan = plan(&arguments)?;
-    if arguments.check {
-        return check(&plan, &arguments.config, arguments.json);
-    }
     let environment = |error: std::io::Error| Failure::Environment(error.to_string());
     let told = arguments.ready_fd.map(descriptor).transpose()?;
     let labs = Labs::ours();
     let labs = labs.map_err(|e| Failure::Environment(format!("where routers are found: {e}")))?;
     let socket = labs.socket(&plan.name, &plan.name).map_err(environment)?;
+    if arguments.check {
+        return check(&plan, &labs, &arguments.config, arguments.json);
+    }
     let interrupt = Interrupt::default();
     crate::labs::on_signals(&interrupt)?;
     let asked = interrupt.clone();
     let standing = labs.stand(&plan.name, move || asked.raise()).map_err(environment)?;
     let Some(standing) = standing else {
-        let name = &plan.name;
-        let why = format!("{name} is up already; end it (wirespeed lab down {name}) or use --name");
-        return Err(Failure::Failed(why));
+        return Err(Failure::Failed(up_already(&plan.name)));
     };
     let standing = Arc::new(standing);
+    // Nobody need read what it says, or go on reading.
+    let [out, err] = [std::io::stdout().as_fd(), std::io::stderr().as_fd()].map(Outlet::to);
+    let (out, err) = (out.map_err(environment)?, err.map_err(environment)?);
     let tell: Tell = {
-        let standing = Arc::downgrade(&standing);
+        let (standing, err) = (Arc::downgrade(&standing), err.clone());
         Arc::new(move |line| {
-            eprintln!("wirespeed: {line}");
+            err.say(&format!("wirespeed: {line}"));
             if let Some(standing) = standing.upgrade() {
                 standing.log(line);
             }
@@ -121,21 +131,27 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let mut server = Server::new(Arc::new(device)).map_err(Failure::Environment)?;
     server.unix(&socket).map_err(environment)?;
     for (name, facts) in running.facts() {
-        println!("{name}: {facts}");
+        out.say(&format!("{name}: {facts}"));
     }
     standing.announce(&info(&plan, &arguments.config, socket)).map_err(environment)?;
-    ready(told)?;
+    ready(&out, told)?;
     let failure = watch(&running, &interrupt);
     notify("STOPPING=1");
     drop(server);
     let ended = running.stop().map_err(Failure::Failed)?;
-    show(&ended);
+    show(&out, &ended);
     drop(standing);
+    err.finish(LAST_WORDS);
+    out.finish(LAST_WORDS);
     failure.map_or(Ok(()), |why| Err(Failure::Failed(why)))
 }
 
-/// What the machine allows; an error if the router would not start.
-fn check(plan: &Plan, config: &Path, json: bool) -> Result<(), Failure> {
+fn up_already(name: &str) -> String {
+    format!("{name} is up already; end it (wirespeed lab down {name}) or use --name")
+}
+
+/// What the machine allows; the router's own exit code if it would not start.
+fn check(plan: &Plan, labs: &Labs, config: &Path, json: bool) -> Result<(), Failure> {
     let allowed = port::affinity::allowed();
     let cores = match &plan.cores[..] {
         [] => &allowed[..allowed.len().min(plan.workers + 1)],
@@ -143,13 +159,20 @@ fn check(plan: &Plan, config: &Path, json: bool) -> Result<(), Failure> {
     };
     let language = Arc::new(lab::node::language(serve::MENUS));
     let report = real::check(plan, config, cores, &language);
-    match json {
-        true => println!("{:#}", report.json()),
-        false => print!("{}", report.table()),
+    let text = if json { format!("{:#}\n", report.json()) } else { report.table() };
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // Who has read enough knows the verdict by the exit code.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            return Err(Failure::Environment(format!("writing to standard output: {error}")));
+        }
+        _ => {}
     }
+    let why = || "the router would not start: see STOP above".to_string();
     match report.stops() {
-        true => Err(Failure::Failed("the router would not start: see STOP above".to_string())),
+        _ if labs.find(&plan.name).is_some() => Err(Failure::Failed(up_already(&plan.name))),
         false => Ok(()),
+        true if report.stops_at("router") => Err(Failure::Failed(why())),
+        true => Err(Failure::Environment(why())),
     }
 }
 
@@ -215,11 +238,10 @@ fn cannot_tell(fd: u32, error: &std::io::Error) -> Failure {
 }
 
 /// Says that it forwards, to everybody who wants to know.
-fn ready(told: Option<(u32, File)>) -> Result<(), Failure> {
-    // Whoever started us may be gone already.
-    let _ = std::io::stdout().write_all(READY.as_bytes()).and_then(|()| std::io::stdout().flush());
+fn ready(out: &Outlet, told: Option<(u32, File)>) -> Result<(), Failure> {
+    out.say(READY);
     if let Some((fd, mut file)) = told {
-        file.write_all(READY.as_bytes()).map_err(|error| cannot_tell(fd, &error))?;
+        writeln!(file, "{READY}").map_err(|error| cannot_tell(fd, &error))?;
     }
     notify("READY=1");
     Ok(())
@@ -235,9 +257,12 @@ fn notify(state: &str) {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(&to),
     };
-    // Who cannot be told is not.
-    let _ = address
-        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    // Who cannot be told is not, and who does not listen is not waited for.
+    let _ = address.and_then(|address| {
+        let socket = UnixDatagram::unbound()?;
+        socket.set_nonblocking(true)?;
+        socket.send_to_addr(state.as_bytes(), &address)
+    });
 }
 
 /// Waits for the end; why, if nobody asked for it.
@@ -262,10 +287,10 @@ fn info(plan: &Plan, config: &Path, socket: PathBuf) -> Info {
 }
 
 /// The final counters, by name.
-fn show(ended: &Final) {
+fn show(out: &Outlet, ended: &Final) {
     for (name, counts, trouble) in &ended.interfaces {
         let (rx, tx) = (counts.rx, counts.tx);
-        println!(
+        out.say(&format!(
             "{name}: rx-packet={} rx-byte={} rx-drop={} rx-error={} tx-packet={} tx-byte={} \
              tx-drop={}",
             rx.packets,
@@ -275,9 +300,9 @@ fn show(ended: &Final) {
             tx.packets,
             tx.bytes,
             trouble.tx_drop
-        );
+        ));
     }
     for (reason, n) in &ended.discards {
-        println!("discarded: {reason} {n}");
+        out.say(&format!("discarded: {reason} {n}"));
     }
 }

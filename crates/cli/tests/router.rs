@@ -51,24 +51,34 @@ fn it_forwards_is_reached_and_ends_when_asked() {
 
 #[test]
 fn what_is_killed_under_load_leaves_nothing() {
-    let Some(mut rig) = Rig::new("kill") else { return };
-    rig.start(XDP);
-    let load = rig.load();
-    rig.pings(2);
-    rig.signal("KILL");
-    assert_eq!(rig.ended(), None);
-    drop(load);
-    rig.nothing_is_attached();
-    rig.the_kernel_works();
-    // Its place, its lock and its interfaces are free.
-    rig.start(XDP);
-    rig.pings(2);
-    let load = rig.load();
-    rig.signal("TERM");
-    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
-    drop(load);
-    rig.nothing_is_attached();
-    rig.the_kernel_works();
+    for backend in ["xdp", "packet"] {
+        let Some(mut rig) = Rig::new(&format!("kill-{backend}")) else { return };
+        let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n}"));
+        let ports = ["--port", &ports[0], "--port", &ports[1], "--port", "ether3=tap:lan"];
+        rig.start(&ports);
+        let load = rig.load();
+        rig.pings(2);
+        rig.signal("KILL");
+        assert_eq!(rig.ended(), None);
+        drop(load);
+        rig.nothing_is_attached();
+        rig.the_kernel_works();
+        // Its place, its lock and its interfaces are free.
+        let before = rig.received(&rig.b, "b0");
+        rig.start(&ports);
+        rig.pings(2);
+        let load = rig.load();
+        rig.pings(2);
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        drop(load);
+        rig.nothing_is_attached();
+        rig.the_kernel_works();
+        // What it says it has sent has arrived, to the last frame.
+        let [sent, lost] = ["tx-packet", "tx-drop"].map(|name| rig.counter("ether2", name));
+        let arrived = rig.received(&rig.b, "b0") - before;
+        assert!(arrived <= sent && sent <= arrived + lost, "{arrived}\n{}", rig.all());
+    }
 }
 
 #[test]
@@ -137,7 +147,6 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
     };
     for (words, code, expected) in [
         (with(&wrong, port), 1, "wrong.rsc:2:5: expected end of command"),
-        (with(&wrong, &[port, &["--check"][..]].concat()), 1, "wrong.rsc:2:5: expected end of c"),
         (with(&config, &[port, &["--ready-fd", "77"][..]].concat()), 3, "--ready-fd 77: No such"),
         (with("nosuch.rsc", port), 3, "reading nosuch.rsc"),
         (with(&config, &["--port", "eth1"]), 2, "a port is NAME=BACKEND:INTERFACE"),
@@ -147,24 +156,68 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
         (with(&config, &["--port", "xdp:eth1", "--port", "xdp:eth1"]), 2, "the same interface"),
         (with(&config, &["--port", "xdp:eth1,queues=7"]), 3, "ethtool -L eth1 combined 7"),
         (with(&config, &["--port", "xdp:eth1", "--cores", "9999"]), 3, "processor 9999"),
+        (with(&config, &["--port", "xdp:eth2,copy=no"]), 3, "no zero-copy"),
+        (with(&config, &["--port", "tap:eth2"]), 3, "it is no TAP interface"),
+        (with(&config, &[port, &["--kernel-routes=nons"][..]].concat()), 3, "namespace nons"),
     ] {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
         rig.wirespeed_says(&words, code, expected);
         rig.nothing_is_attached();
+        // What was said before it is tried is what happens.
+        words.push("--check");
+        rig.wirespeed_says(&words, code, "");
     }
+    rig.wirespeed_says(&["console", "edge"], 3, "no router edge runs here");
+    // Too few descriptors.
+    let words = [&["router", &config][..], XDP].concat();
+    rig.wrapped_says(&["prlimit", "--nofile=24"], &words, 3, "`ulimit -n 1024` or more");
+    rig.nothing_is_attached();
     // Root in name only.
     let without = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
-    let words = [&["router", &config][..], XDP].concat();
     rig.wrapped_says(&without, &words, 3, "run as root");
+    let check = |words: &[&str]| [words, &["--check"][..]].concat().join(" ");
+    let checked = check(&words);
+    let checked: Vec<&str> = checked.split(' ').collect();
+    rig.wrapped_says(&without, &checked, 3, "cap_net_admin,cap_net_raw,cap_bpf,cap_ipc_lock");
+    // As much memory as it asks for, and no less.
     let little =
         ["prlimit", "--memlock=65536", "setpriv", "--bounding-set=-ipc_lock,-sys_resource"];
-    rig.wrapped_says(&little, &words, 3, "memory");
+    let (code, text) = rig.wrapped(&little, &words);
+    let asked = text.split("`ulimit -l ").nth(1).and_then(|text| text.split('`').next());
+    let asked = asked.unwrap_or_else(|| panic!("{code} {text}"));
+    assert_eq!(code, 3, "{text}");
+    rig.wrapped_says(&little, &checked, 3, &format!("`ulimit -l {asked}`"));
     rig.nothing_is_attached();
     // In use.
     rig.start(XDP);
     let again = [&["router", &config][..], XDP, &["--name", "other"]].concat();
     rig.wirespeed_says(&again, 3, "cannot take the interface eth1: process ");
     rig.pings(2);
+}
+
+/// Root is not needed, only what root may do here; `--check` says so before.
+#[test]
+fn some_capabilities_are_enough() {
+    let Some(mut rig) = Rig::new("capable") else { return };
+    let by = ["setpriv", "--bounding-set=-all,+net_admin,+net_raw,+bpf,+ipc_lock"];
+    let config = rig.config();
+    let packet = ["--port", "packet:eth1", "--port", "packet:eth2"];
+    let tap = [XDP, &["--port", "tap:lan"]].concat();
+    for ports in [XDP, &packet, &tap] {
+        let check = [&["router", config.as_str()][..], ports, &["--check"]].concat();
+        rig.wrapped_says(&by, &check, 0, "granted");
+        rig.start_by(&by, ports, &[]);
+        rig.pings(2);
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    }
+    // Namespaces take more to be entered.
+    let named = Named::new(&format!("ws-capable-{}", std::process::id()));
+    named.takes(&rig.r, "eth1");
+    let port = format!("xdp:eth1@{}", named.name);
+    let words = ["router", config.as_str(), "--port", &port, "--port", "xdp:eth2"];
+    rig.wrapped_says(&by, &words, 3, "CAP_SYS_ADMIN");
+    rig.wrapped_says(&by, &[&words[..], &["--check"]].concat(), 3, "cap_sys_admin");
 }
 
 /// A process that stops reading: what comes meanwhile is lost, and counted; then it goes on.
@@ -254,6 +307,11 @@ fn taps_and_named_namespaces_are_ports() {
     rig.start(&ports);
     assert!(rig.out().contains("ether3: lan (tap, made)"), "{}", rig.out());
     rig.pings(2);
+    // Which port it is that keeps packets off FastPath.
+    for (interface, can) in [("ether1", "true"), ("ether3", "false")] {
+        let line = format!(":put [/interface get {interface} fast-path]");
+        assert_eq!(rig.console(&line).trim(), can, "{interface}");
+    }
     // The router's own host is one of its neighbours then.
     rig.console("/ip address add address=10.0.3.1/24 interface=ether3");
     sh(
@@ -322,7 +380,7 @@ fn a_check_tells_and_touches_nothing() {
     }
     let (code, text) = check(&rig, &["--json", "--port", "packet:no-such-if"]);
     assert!(
-        code == 1 && text.contains("\"stops\": true") && text.contains("No such device"),
+        code == 3 && text.contains("\"stops\": true") && text.contains("No such device"),
         "{text}"
     );
     rig.nothing_is_attached();
@@ -331,6 +389,8 @@ fn a_check_tells_and_touches_nothing() {
     rig.start(XDP);
     let (code, text) = check(&rig, &[]);
     assert!(code == 1 && text.contains("has it") && text.contains("attached already"), "{text}");
+    let (code, _) = check(&rig, &["--name", "other"]);
+    assert_eq!(code, 3, "what it would be under another name");
     rig.pings(2);
 }
 

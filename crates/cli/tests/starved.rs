@@ -10,7 +10,6 @@
 // The namespaces, the hosts, the router's process.
 mod rig;
 
-use port::linux::Namespace;
 use rig::{Rig, sh};
 
 /// A queue for each source: 50 packets may wait in each, 30,000 together, and 24,576 frames are there.
@@ -65,16 +64,6 @@ fn queues_that_could_hold_every_frame_starve_no_port() {
         assert_eq!(rx + lost, rig.sent(&rig.a, "a0"), "{}", rig.all());
         let [full, short] = ["queue-full", "frames-short"].map(|reason| rig.discarded(reason));
         assert!(short > 0, "so much found room: {}", rig.all());
-        assert_eq!(arrived(&rig.b) + tx + full + short, flood, "{}", rig.all());
+        assert_eq!(rig.arrived(&rig.b) + tx + full + short, flood, "{}", rig.all());
     }
-}
-
-/// Datagrams that came to a host where nobody listens: those of the flood.
-fn arrived(host: &Namespace) -> u64 {
-    let text = sh(host, "cat /proc/net/snmp");
-    let mut rows = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
-    let (names, values) = (rows.next().unwrap_or(""), rows.next().unwrap_or(""));
-    let mut pairs = names.split(' ').zip(values.split(' '));
-    let found = pairs.find(|(name, _)| *name == "NoPorts");
-    found.and_then(|(_, value)| value.parse().ok()).unwrap_or_else(|| panic!("{text}"))
 }

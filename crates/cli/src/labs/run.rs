@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use lab::live::Interrupt;
 use lab::run::{Lab, Plan};
 use lab::topology::Time;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::Write;
 use std::path::PathBuf;
@@ -84,12 +84,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::Failed(format!("{}: not all was as expected", arguments.file.display())))
 }
 
-/// Lets ctrl-C and SIGTERM end a run in good order.
+/// Lets ctrl-C, SIGTERM and a terminal that goes (SIGHUP) end a run in good order.
 pub(crate) fn on_signals(interrupt: &Interrupt) -> Result<(), Failure> {
-    let signals = Signals::new([SIGINT, SIGTERM]);
+    // Whoever starts it with `nohup` wants it to go on.
+    let mut asked = vec![SIGINT, SIGTERM];
+    asked.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
+    let signals = Signals::new(asked);
     let mut signals =
         signals.map_err(|error| Failure::Environment(format!("listening for signals: {error}")))?;
     let interrupt = interrupt.clone();
     std::thread::spawn(move || signals.forever().for_each(|_| interrupt.raise()));
     Ok(())
+}
+
+/// Whether this process was started with a signal ignored (`proc(5)`, `SigIgn`).
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    set.is_some_and(|set| set >> (signal - 1) & 1 == 1)
 }

@@ -87,12 +87,21 @@ impl Rig {
         let (out, err) = (Said::default(), Said::default());
         let rig = Rig { a, r, b, home, child: None, out, err, heard: Cell::new(0) };
         rig.connect_a();
-        rig.connect(&rig.b, "b0", "eth2", "10.0.2");
+        rig.connect_b();
         Some(rig)
     }
 
     pub(crate) fn connect_a(&self) {
-        self.connect(&self.a, "a0", "eth1", "10.0.1");
+        self.connect_a_by(1);
+    }
+
+    /// By so many queues.
+    pub(crate) fn connect_a_by(&self, queues: u32) {
+        self.connect(&self.a, "a0", "eth1", "10.0.1", queues);
+    }
+
+    pub(crate) fn connect_b(&self) {
+        self.connect(&self.b, "b0", "eth2", "10.0.2", 1);
     }
 
     /// Another namespace in host a's place; the old one is gone.
@@ -100,7 +109,7 @@ impl Rig {
         self.a = Namespace::new().unwrap();
     }
 
-    fn connect(&self, host: &Namespace, near: &str, far: &str, net: &str) {
+    fn connect(&self, host: &Namespace, near: &str, far: &str, net: &str, queues: u32) {
         let quiet = |name: &str| {
             format!(
                 "sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1
@@ -110,8 +119,8 @@ impl Rig {
         };
         let there = self.r.path();
         let pair = format!(
-            "ip link add name {near} numrxqueues 1 numtxqueues 1 type veth \
-             peer name {far} numrxqueues 1 numtxqueues 1 netns {}",
+            "ip link add name {near} numrxqueues {queues} numtxqueues {queues} type veth \
+             peer name {far} numrxqueues {queues} numtxqueues {queues} netns {}",
             there.display()
         );
         sh(host, &format!("{pair}\n{}\nip address add {net}.2/24 dev {near}", quiet(near)));
@@ -163,7 +172,7 @@ impl Rig {
         self.wrapped(&[], arguments)
     }
 
-    fn wrapped(&self, wrapper: &[&str], arguments: &[&str]) -> (i32, String) {
+    pub(crate) fn wrapped(&self, wrapper: &[&str], arguments: &[&str]) -> (i32, String) {
         let mut command = self.command(wrapper);
         command.args(arguments);
         let output = self.r.output(command).unwrap();
@@ -294,17 +303,41 @@ impl Rig {
         count.unwrap_or(0)
     }
 
-    /// How many frames a host has put on its wire.
-    pub(crate) fn sent(&self, host: &Namespace, interface: &str) -> u64 {
-        let text = sh(host, "cat /proc/net/dev");
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{interface}:")));
-        let word = line.and_then(|line| line.split_whitespace().nth(9));
-        word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+    /// All packets that were discarded, for whatever reason.
+    pub(crate) fn all_discarded(&self) -> u64 {
+        let out = self.out();
+        let lines = out.lines().filter_map(|line| line.strip_prefix("discarded: "));
+        let counts = lines.filter_map(|line| line.split(' ').nth(1)?.parse::<u64>().ok());
+        counts.sum()
     }
 
+    /// Datagrams that came to a host where nobody listens.
+    pub(crate) fn arrived(&self, host: &Namespace) -> u64 {
+        let text = sh(host, "cat /proc/net/snmp");
+        let mut rows = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
+        let (names, values) = (rows.next().unwrap_or(""), rows.next().unwrap_or(""));
+        let mut pairs = names.split(' ').zip(values.split(' '));
+        let found = pairs.find(|(name, _)| *name == "NoPorts");
+        found.and_then(|(_, value)| value.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    /// How many frames a host has put on its wire.
+    pub(crate) fn sent(&self, host: &Namespace, interface: &str) -> u64 {
+        device_counter(host, interface, 9)
+    }
+
+    /// How many frames have come to a host by its wire.
+    pub(crate) fn received(&self, host: &Namespace, interface: &str) -> u64 {
+        device_counter(host, interface, 1)
+    }
+
+    /// No program, no wish for all addresses, no interface that we made. (What a port by packet puts
+    /// at the ingress `ip` does not show: [`the_kernel_works`](Rig::the_kernel_works) finds out.)
     pub(crate) fn nothing_is_attached(&self) {
         let links = sh(&self.r, "ip -d link");
-        assert!(!links.contains("xdp"), "{links}");
+        assert!(!links.contains("xdp") && !links.contains("persist off"), "{links}");
+        let promiscuous = links.split("promiscuity ").skip(1).any(|rest| !rest.starts_with("0 "));
+        assert!(!promiscuous, "{links}");
     }
 
     /// The kernel has its interfaces back.
@@ -313,6 +346,14 @@ impl Rig {
         sh(&self.a, "ping -q -c 1 -w 30 10.0.1.9");
         sh(&self.r, "ip address del 10.0.1.9/24 dev eth1");
     }
+}
+
+/// A column of `/proc/net/dev`.
+fn device_counter(host: &Namespace, interface: &str, column: usize) -> u64 {
+    let text = sh(host, "cat /proc/net/dev");
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{interface}:")));
+    let word = line.and_then(|line| line.split_whitespace().nth(column));
+    word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{text}"))
 }
 
 /// A process that ends when this is dropped.

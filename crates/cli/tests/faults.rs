@@ -1,0 +1,235 @@
+//! What may happen to `wirespeed router` besides traffic: nobody reads what it says, its interfaces'
+//! queues and MTUs change. It says what happened, the other ports go on, and nothing is lost uncounted.
+#![cfg(target_os = "linux")]
+
+// The namespaces, the hosts, the router's process.
+mod rig;
+
+use rig::program::{Named, Program};
+use rig::{Rig, sh};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Two ports by AF_XDP.
+const XDP: &[&str] = &["--port", "ether1=xdp:eth1", "--port", "ether2=xdp:eth2"];
+
+/// `O_NONBLOCK`, of open(2).
+const NONBLOCK: i32 = 0o4000;
+
+/// A pipe with a name, and its reading end: nobody reads there unless this test does.
+fn pipe(rig: &Rig) -> (String, File) {
+    let path = rig.home().join("pipe").to_str().unwrap().to_string();
+    sh(&rig.r, &format!("rm -f {path}; mkfifo {path}"));
+    let reader = OpenOptions::new().read(true).custom_flags(NONBLOCK).open(&path).unwrap();
+    (path, reader)
+}
+
+/// Links are followed, and what was deleted is taken up again.
+fn follows(rig: &mut Rig) {
+    let running = ":put [/interface get ether1 running]";
+    rig.pings(1);
+    rig.console_comes_to(running, "true");
+    sh(&rig.a, "ip link set a0 down");
+    rig.console_comes_to(running, "false");
+    rig.still_answers_b();
+    sh(&rig.a, "ip link set a0 up; ip route replace default via 10.0.1.1");
+    rig.console_comes_to(running, "true");
+    rig.pings(1);
+    sh(&rig.a, "ip link del a0");
+    rig.console_comes_to(running, "false");
+    rig.connect_a();
+    rig.console_comes_to(running, "true");
+    rig.pings(1);
+}
+
+#[test]
+fn a_reader_of_its_messages_who_is_gone_or_asleep_is_no_reason_to_stop() {
+    let by = ["sh", "-c", "exec \"$@\" 2>\"$PIPE\"", "sh"];
+    for (name, asleep) in [("gone", false), ("asleep", true)] {
+        let Some(mut rig) = Rig::new(&format!("reader-{name}")) else { return };
+        let (path, mut reader) = pipe(&rig);
+        // The shell must find a reader, or it waits for one.
+        rig.start_by(&by, XDP, &[("PIPE", path.as_str())]);
+        let reader = if asleep {
+            let full = OpenOptions::new().write(true).custom_flags(NONBLOCK).open(&path);
+            let mut full = full.unwrap();
+            let stuffed = loop {
+                if let Err(error) = full.write(b".") {
+                    break error.kind();
+                }
+            };
+            assert_eq!(stuffed, ErrorKind::WouldBlock, "the pipe is full");
+            Some(reader)
+        } else {
+            let mut said = String::new();
+            let _ = reader.read_to_string(&mut said);
+            drop(reader);
+            None
+        };
+        follows(&mut rig);
+        let log = rig.console("/log print");
+        assert!(log.contains("the link of eth1 is down") && log.contains("open again"), "{log}");
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{name}: {}", rig.all());
+        assert!(rig.counter("ether1", "rx-packet") > 0, "{}", rig.all());
+        rig.nothing_is_attached();
+        drop(reader);
+    }
+}
+
+/// A terminal that is closed ends it as SIGTERM does, unless `nohup` has said otherwise.
+#[test]
+fn a_terminal_that_goes_ends_it_with_its_counters() {
+    let Some(mut rig) = Rig::new("hup") else { return };
+    rig.start(XDP);
+    rig.pings(1);
+    rig.signal("HUP");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    assert!(rig.counter("ether1", "rx-packet") > 0, "{}", rig.all());
+    rig.nothing_is_attached();
+    rig.start_by(&["nohup"], XDP, &[]);
+    rig.signal("HUP");
+    rig.pings(1);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
+/// More queues than when the port was opened: they become the router's. (Fewer the kernel does not
+/// allow as long as there is a socket on one.)
+#[test]
+fn queues_are_followed() {
+    const FLOWS: &str = "import socket
+for n in range(64):
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'some', ('10.0.2.2', 2000 + n))";
+    for more in [&[][..], &["--workers", "1"]] {
+        let Some(mut rig) = Rig::new("queues") else { return };
+        sh(&rig.a, "ip link del a0");
+        rig.connect_a_by(4);
+        sh(&rig.r, "ethtool -L eth1 rx 1 tx 1");
+        sh(&rig.a, "ethtool -L a0 rx 1 tx 1");
+        rig.start(&[XDP, more].concat());
+        rig.pings(1);
+        let script = rig.file("flows.py", FLOWS);
+        for (from, to) in [(1, 2), (2, 4)] {
+            // The other end may not send by more than this one receives by.
+            let [near, far] = ["eth1", "a0"].map(|end| format!("ethtool -L {end} rx {to} tx {to}"));
+            sh(&rig.r, &near);
+            let is = format!("receives by {to} queues and sends by {to}, not {from} and {from}");
+            rig.says(&format!("ether1: the interface eth1 {is}"));
+            rig.says("ether1: open again: eth1");
+            sh(&rig.a, &far);
+            let before = rig.arrived(&rig.b);
+            sh(&rig.a, &format!("python3 {script}"));
+            rig.pings(1);
+            assert_eq!(rig.arrived(&rig.b) - before, 64, "by {to}\n{}", rig.all());
+        }
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        let [rx, lost] = ["rx-packet", "rx-drop"].map(|name| rig.counter("ether1", name));
+        assert_eq!(rx + lost, rig.sent(&rig.a, "a0"), "{}", rig.all());
+    }
+}
+
+/// Checksums left undone at the other end of a veth are told of, with the command against them.
+#[test]
+fn what_a_veths_other_end_leaves_undone_is_said() {
+    let Some(mut rig) = Rig::new("undone") else { return };
+    let named = Named::new(&format!("ws-undone-{}", std::process::id()));
+    named.takes(&rig.a, "a0");
+    let inside = format!("ip netns exec {} ethtool -K a0", named.name);
+    let remedy = format!("`{inside} tx off tso off gso off`");
+    let config = rig.config();
+    let check = [&["router", config.as_str()][..], XDP, &["--check"]].concat();
+    rig.wirespeed_says(&check, 0, "off at the other end");
+    sh(&rig.a, &format!("{inside} tx on"));
+    rig.wirespeed_says(&check, 0, &remedy);
+    rig.wirespeed_says(&check, 0, "WARN");
+    rig.start(XDP);
+    rig.says(&format!("ether1: eth1 is a veth; its other end a0 in {} has on: tx", named.name));
+    rig.says(&remedy);
+    rig.says("ether2: eth2 is a veth whose other end is not seen from here; if programs send");
+}
+
+/// An MTU that no frame of the router's holds: told when it is made so, and met by a restart.
+#[test]
+fn an_mtu_beyond_the_routers_frames_is_said_and_met_by_a_restart() {
+    let Some(mut rig) = Rig::new("beyond") else { return };
+    sh(&rig.r, "ip tuntap add dev lan mode tap; ip link set lan mtu 9000 up");
+    let ports = [XDP, &["--port", "ether3=tap:lan"]].concat();
+    rig.start(XDP);
+    rig.pings(1);
+    sh(&rig.r, "ip link set eth1 mtu 4000");
+    rig.says("ether1: the mtu of eth1 is 4000, it was 1500");
+    rig.says("ether1: the mtu of eth1 is 4000, the router's frames hold ");
+    rig.pings(1);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    // A tap that was there has what it carries, and so do the others.
+    sh(&rig.a, "ip link set a0 mtu 4000");
+    rig.start(&ports);
+    rig.console(
+        "/interface bridge add name=lan
+         /interface bridge port add bridge=lan interface=ether1
+         /interface bridge port add bridge=lan interface=ether3",
+    );
+    sh(
+        &rig.r,
+        "ip address add 10.0.1.9/24 dev lan
+         ping -q -c 2 -i 0.05 -w 30 -M do -s 3900 10.0.1.2",
+    );
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
+/// Datagrams to host b, one a millisecond, until it is ended; then how many.
+const FLOOD: &str = "import signal, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); go = [True]; n = 0
+signal.signal(signal.SIGTERM, lambda *_: go.clear())
+print('begins', flush=True)
+while go:
+    s.sendto(b'counted', ('10.0.2.2', 9)); n += 1; time.sleep(0.001)
+print(n)";
+
+/// Under load the way to host b is switched off at either end, deleted and made anew: what came in was
+/// received or counted as lost, and what was received has arrived or is counted as lost.
+#[test]
+fn what_is_lost_while_links_come_and_go_is_counted() {
+    for (backend, more) in [("xdp", &[][..]), ("xdp", &["--workers", "1"]), ("packet", &[])] {
+        let Some(mut rig) = Rig::new(&format!("counted-{backend}")) else { return };
+        let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n}"));
+        rig.start(&[&["--port", &ports[0], "--port", &ports[1]], more].concat());
+        rig.pings(1);
+        let flood = Program::start(&rig.a, &["python3", "-c", FLOOD]);
+        assert_eq!(flood.line(), "begins");
+        sh(&rig.b, "ip link set b0 down");
+        rig.says("ether2: the link of eth2 is down");
+        sh(&rig.b, "ip link set b0 up; ip route replace default via 10.0.2.1");
+        rig.says("ether2: the link of eth2 is up");
+        rig.pings(1);
+        sh(&rig.r, "ip link set eth2 down");
+        rig.says("ether2: the link of eth2 is down: it is switched off");
+        sh(&rig.r, "ip link set eth2 up");
+        rig.says("ether2: the link of eth2 is up");
+        rig.pings(1);
+        sh(&rig.b, "ip link del b0");
+        rig.says("ether2: the interface eth2 is gone");
+        rig.connect_b();
+        rig.says("ether2: open again: eth2");
+        rig.pings(1);
+        flood.signal("TERM");
+        let flood: u64 = flood.line().parse().unwrap();
+        rig.pings(1);
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        rig.nothing_is_attached();
+        let [rx, lost, unsent] =
+            [("ether1", "rx-packet"), ("ether1", "rx-drop"), ("ether2", "tx-drop")]
+                .map(|(interface, name)| rig.counter(interface, name));
+        assert_eq!(rx + lost, rig.sent(&rig.a, "a0"), "{}", rig.all());
+        // Other packets may be among those that are counted: questions for addresses, answers.
+        let (arrived, counted) = (rig.arrived(&rig.b), lost + unsent + rig.all_discarded());
+        let state = || format!("{flood} sent, {arrived} arrived, {counted} counted\n{}", rig.all());
+        assert!(counted > 0 && arrived <= flood && flood <= arrived + counted, "{}", state());
+    }
+}
