@@ -60,7 +60,7 @@ fn frames_as_wireshark_reads_them() {
             ("echo && frame.len == 1514", 1600 - 4),
             ("eth.dst == ff:ff:ff:ff:ff:ff && echo", 8),
             ("snmp.get_request_element && snmp.name == 1.3.6.1.2.1.1.3.0", 2),
-            ("rip.version == 2 && rip.command == 2 && ip.ttl == 1", 2),
+            ("rip.version == 1 && rip.command == 2 && ip.ttl == 1", 2),
             ("rip.metric == 1", 1),
             ("rip.metric == 2", 1),
             ("frame.time_epoch < 2 && echo", 0),

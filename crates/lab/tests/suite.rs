@@ -8,6 +8,7 @@ use measure::suite_result::Cell;
 use measure::{Environment, SuiteResults};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use wire::rip::Version;
 
 const ROUTER: &str = "/ip address add address=198.18.1.1/24 interface=ether1
 /ip address add address=198.19.1.1/24 interface=ether2";
@@ -154,7 +155,7 @@ fn questions_and_routing_updates() {
     let procedures = "[[procedure]]\nkind = \"throughput\"\n[[procedure]]\nkind = \"frame-loss\"\n\
                       [[procedure]]\nkind = \"back-to-back\"\n[[procedure]]\nkind = \"reset\"";
     let mut plan = plan("frame-sizes = [64]\nflows = \"pair\"", procedures);
-    plan.modifiers = vec![Modifier::Queries, Modifier::Updates, Modifier::Broadcasts];
+    plan.modifiers = vec![Modifier::Queries, Modifier::Updates(Version::One), Modifier::Broadcasts];
     let results = measure(&plan, ROUTER);
     let names: Vec<&str> = results.configurations.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["management-queries", "routing-updates", "1-percent-broadcasts"]);

@@ -419,7 +419,7 @@ fn what_a_device_is_asked_and_told() {
     let text = PLAN
         .replace(
             "\"25-filters-permit-last\", \"1-percent-broadcasts\"",
-            "\"management-queries\", \"routing-updates\"",
+            "\"management-queries\", \"routing-updates\", \"routing-updates-rip-2\"",
         )
         .replace("[64, 512]", "[64]")
         .replace("20ms", "100ms");
@@ -427,7 +427,7 @@ fn what_a_device_is_asked_and_told() {
         measure_as(&text, Device::External(Box::new(external(&rig, Modifier::None))), pair);
     stop.store(true, Ordering::Relaxed);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    is_sound(&results, 9);
+    is_sound(&results, 12);
     // A machine may be so busy that an answer comes too late, but not that none comes in time.
     let remarks = || results.cells.iter().flat_map(|cell| &cell.remarks);
     let answered = |remark: &&String| {
@@ -435,7 +435,11 @@ fn what_a_device_is_asked_and_told() {
         matches!(words[..], ["management", "queries", "(SNMP):", n, "of", ..] if n != "0")
     };
     assert!(remarks().any(|remark| answered(&remark)), "{results:?}");
-    assert!(remarks().any(|remark| remark.contains("of the device's own tell of")), "{results:?}");
+    for version in ["routing-updates", "routing-updates-rip-2"] {
+        let mut cells = results.cells.iter().filter(|cell| cell.configuration == version);
+        let heard = |remark: &String| remark.contains("of the device's own tell of");
+        assert!(cells.any(|cell| cell.remarks.iter().any(heard)), "{version}: {results:?}");
+    }
 }
 
 #[test]

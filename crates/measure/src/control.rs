@@ -6,8 +6,9 @@
 //! ```
 //!
 //! RFC 2544 (C.2.6) leaves the query open: `sysUpTime` and `ifInOctets` are asked, by SNMP version 2c,
-//! community `public`. An update names six networks that no test uses (RFC 5737); what changes from
-//! state A to B is how far they are. C.2.3 has RIP's updates every 30 seconds.
+//! community `public`. An update is RIP's, of version 1 as in the appendix or of version 2, and names
+//! six networks that no test uses; what changes from state A to B is how far they are. C.2.3 has RIP's
+//! updates every 30 seconds.
 //!
 //! Beside the test's streams, never among them: these frames have no trailer, and the receiver counts
 //! what comes of them as foreign. Never reads a clock. Missing: **other routing protocols**.
@@ -17,7 +18,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::AddAssign;
 use std::time::Duration;
 use wire::craft::{self, Frame};
-use wire::{Ipv4Prefix, MacAddr, Moment, rip, snmp};
+use wire::rip::{self, Version};
+use wire::{Ipv4Prefix, MacAddr, Moment, snmp};
 
 /// A query is the first frame of each second.
 pub const QUERY_EVERY: Duration = Duration::from_secs(1);
@@ -39,6 +41,8 @@ pub struct Path {
     pub src: u32,
     /// The device's.
     pub dst: u32,
+    /// That of everybody on the sender's network.
+    pub broadcast: u32,
 }
 
 /// What became of control frames.
@@ -124,13 +128,23 @@ impl Control {
 
     /// Updates at the beginning of a trial and every 30 seconds, by turns, the first of them the
     /// state of this number.
-    pub fn updates(path: &Path, first: u64, start: Moment, duration: Duration) -> Control {
+    pub fn updates(
+        path: &Path,
+        version: Version,
+        first: u64,
+        (start, duration): (Moment, Duration),
+    ) -> Control {
+        let (dst, dst_mac) = match version {
+            Version::One => (path.broadcast, MacAddr([0xff; 6])),
+            Version::Two => (rip::GROUP, rip::GROUP_MAC),
+        };
         let of = |(n, at): (u64, Moment)| {
             let metric = 1 + ((first + n) % 2) as u32;
             let route = |network| rip::Route { network, metric };
-            let payload = rip::response(&networks().map(route).collect::<Vec<_>>());
-            let plain = craft::udp(path.src, rip::PORT, rip::GROUP, rip::PORT);
-            let (src_mac, dst_mac) = (path.src_mac, rip::GROUP_MAC);
+            let routes = networks(version).map(route).collect::<Vec<_>>();
+            let payload = rip::response(version, &routes);
+            let plain = craft::udp(path.src, rip::PORT, dst, rip::PORT);
+            let src_mac = path.src_mac;
             (at, Frame { src_mac, dst_mac, ttl: 1, payload: &payload, ..plain }.build())
         };
         let due = (0..).zip(times(start, duration, UPDATE_EVERY)).map(of).collect();
@@ -219,7 +233,9 @@ impl Control {
                 None => {}
             }
         } else if let Some(mut routes) = rip::routes(payload) {
-            let is_ours = routes.any(|route| networks().any(|ours| ours == route.network));
+            // A device may pass on in its own version what it heard in another.
+            let ours = || networks(Version::One).chain(networks(Version::Two));
+            let is_ours = routes.any(|route| ours().any(|ours| ours == route.network));
             self.told.passed_on += u64::from(is_ours);
         }
     }
@@ -241,9 +257,14 @@ fn times(start: Moment, duration: Duration, every: Duration) -> impl Iterator<It
     (0..n).map(move |n| start + every * n)
 }
 
-/// The networks of an update: of TEST-NET-2, which is nobody's.
-fn networks() -> impl Iterator<Item = Ipv4Prefix> {
-    (0..NETWORKS).map(|n| Ipv4Prefix::new(craft::ip(198, 51, 100, 32 * n as u8), 27))
+/// The networks of an update: of TEST-NET-2, which is nobody's (RFC 5737); without masks whole class C
+/// networks, of those for benchmarks that no test uses (RFC 2544 C.2.2 has 1 to 64 for ports and begins
+/// there).
+fn networks(version: Version) -> impl Iterator<Item = Ipv4Prefix> {
+    (0..NETWORKS as u8).map(move |n| match version {
+        Version::One => Ipv4Prefix::new(craft::ip(198, 18, 32 + n, 0), 24),
+        Version::Two => Ipv4Prefix::new(craft::ip(198, 51, 100, 32 * n), 27),
+    })
 }
 
 #[cfg(test)]

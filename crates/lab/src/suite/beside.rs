@@ -90,7 +90,8 @@ impl<P: Place> Bench<'_, P> {
     pub(super) fn control(&mut self, start: Moment, duration: Duration) -> Vec<(usize, Control)> {
         let end = self.plan.ends[0];
         let Some(dst_mac) = self.device_mac(0) else { return vec![] };
-        let path = |src| Path { src_mac: mac(0), dst_mac, src, dst: end.device };
+        let broadcast = end.network.last();
+        let path = |src| Path { src_mac: mac(0), dst_mac, src, dst: end.device, broadcast };
         let asked = &mut self.asked;
         let control = match self.modifier {
             Modifier::Queries => {
@@ -98,8 +99,9 @@ impl<P: Place> Bench<'_, P> {
                 asked.number = asked.number.wrapping_add(queries.left() as i32);
                 queries
             }
-            Modifier::Updates => {
-                let updates = Control::updates(&path(end.router), asked.updates, start, duration);
+            Modifier::Updates(version) => {
+                let when = (start, duration);
+                let updates = Control::updates(&path(end.router), version, asked.updates, when);
                 asked.updates += updates.left();
                 updates
             }

@@ -9,6 +9,7 @@ const PATH: Path = Path {
     dst_mac: MacAddr([2, 0, 0, 0, 0, 1]),
     src: craft::ip(198, 18, 1, 2),
     dst: craft::ip(198, 18, 1, 1),
+    broadcast: craft::ip(198, 18, 1, 255),
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -47,7 +48,7 @@ fn when_they_are_sent() {
         (SECOND * 61, (10..71).collect(), vec![10, 40, 70]),
     ] {
         let mut asked = Control::queries(&PATH, 7, at(10), duration);
-        let mut said = Control::updates(&PATH, 0, at(10), duration);
+        let mut said = Control::updates(&PATH, Version::One, 0, (at(10), duration));
         let is_when = |sent: Vec<(Moment, Vec<u8>)>, seconds: &[u32]| {
             let when: Vec<Moment> = sent.iter().map(|(now, _)| *now).collect();
             let expected: Vec<Moment> = seconds.iter().map(|seconds| at(*seconds)).collect();
@@ -64,15 +65,21 @@ fn when_they_are_sent() {
 
 #[test]
 fn states_go_by_turns() {
-    let mut updates = Control::updates(&PATH, 1, at(0), SECOND * 90);
-    let sent = run(&mut updates, 90);
-    let metrics = sent.iter().map(|(_, frame)| {
-        let routes: Vec<rip::Route> = rip::routes(payload(frame)).unwrap().collect();
-        assert_eq!(routes.len(), NETWORKS as usize);
-        routes[0].metric
-    });
-    assert_eq!(metrics.collect::<Vec<_>>(), [2, 1, 2]);
-    assert_eq!(sent[0].1[..6], [1, 0, 0x5e, 0, 0, 9]);
+    for (version, mac, address, first) in [
+        (Version::One, [0xff; 6], [198, 18, 1, 255], "198.18.32.0/24"),
+        (Version::Two, [1, 0, 0x5e, 0, 0, 9], [224, 0, 0, 9], "198.51.100.0/27"),
+    ] {
+        let mut updates = Control::updates(&PATH, version, 1, (at(0), SECOND * 90));
+        let sent = run(&mut updates, 90);
+        let metrics = sent.iter().map(|(_, frame)| {
+            let routes: Vec<rip::Route> = rip::routes(payload(frame)).unwrap().collect();
+            assert_eq!((routes.len(), payload(frame)[1]), (NETWORKS as usize, version as u8));
+            assert_eq!(routes[0].network.to_string(), first);
+            routes[0].metric
+        });
+        assert_eq!(metrics.collect::<Vec<_>>(), [2, 1, 2]);
+        assert_eq!((&sent[0].1[..6], &sent[0].1[30..34]), (&mac[..], &address[..]));
+    }
 }
 
 /// An answer as a device gives it: the question's bytes, but for the kind of message and the error.
@@ -114,11 +121,12 @@ fn what_comes_back() {
     let said = "management queries (SNMP): 1 of 4 answered, 1 with an error, 1 refused (ICMP)";
     assert_eq!(told.describe(), [said]);
 
-    let mut control = Control::updates(&PATH, 0, at(0), SECOND);
+    let mut control = Control::updates(&PATH, Version::One, 0, (at(0), SECOND));
     let sent = run(&mut control, 1).remove(0).1;
     let silent = "routing updates (RIP): 1 sent, nothing the device sends tells of their networks";
     assert_eq!(control.told().describe(), [silent]);
-    let other = rip::response(&[rip::Route { network: Ipv4Prefix::ALL, metric: 1 }]);
+    let other = [rip::Route { network: Ipv4Prefix::ALL, metric: 1 }];
+    let other = rip::response(Version::Two, &other);
     let plain = craft::udp(PATH.dst, rip::PORT, rip::GROUP, rip::PORT);
     control.frame(&Frame { payload: &other, ..plain }.build());
     assert_eq!(control.told().passed_on, 0);

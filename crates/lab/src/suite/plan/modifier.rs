@@ -9,6 +9,7 @@ use super::End;
 use super::end::{benchmarks, contains};
 use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
+use wire::rip::Version;
 
 /// RFC 2544 §11's modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,25 +27,27 @@ pub enum Modifier {
     Broadcasts,
     /// The device is asked for its counters, once a second (§11.2).
     Queries,
-    /// And told of networks as by a router beside it, every 30 seconds (§11.3).
-    Updates,
+    /// And told of networks as by a router beside it, every 30 seconds (§11.3): by RIP's version 1, as
+    /// the appendix has it, or by the one that devices speak today.
+    Updates(Version),
 }
 
 impl Modifier {
     /// All, by name.
-    pub const ALL: [(&'static str, Modifier); 7] = [
+    pub const ALL: [(&'static str, Modifier); 8] = [
         ("none", Modifier::None),
         ("1-filter", Modifier::OneFilter),
         ("25-filters-permit-last", Modifier::FiltersLast),
         ("25-filters-permit-middle", Modifier::FiltersMiddle),
         ("1-percent-broadcasts", Modifier::Broadcasts),
         ("management-queries", Modifier::Queries),
-        ("routing-updates", Modifier::Updates),
+        ("routing-updates", Modifier::Updates(Version::One)),
+        ("routing-updates-rip-2", Modifier::Updates(Version::Two)),
     ];
 
     /// Whether it is frames that we send, not what the device is told.
     pub fn is_ours(self) -> bool {
-        matches!(self, Modifier::Broadcasts | Modifier::Queries | Modifier::Updates)
+        matches!(self, Modifier::Broadcasts | Modifier::Queries | Modifier::Updates(_))
     }
 
     /// As it stands in plans and results.
@@ -71,7 +74,7 @@ impl Modifier {
     /// The filters of the chain forward, in their order.
     pub fn rules(self, ends: [End; 2]) -> Vec<Rule> {
         let (denied, at) = match self {
-            Modifier::None | Modifier::Broadcasts | Modifier::Queries | Modifier::Updates => {
+            Modifier::None | Modifier::Broadcasts | Modifier::Queries | Modifier::Updates(_) => {
                 return vec![];
             }
             Modifier::OneFilter => (0, 0),
