@@ -277,6 +277,7 @@ pub(crate) fn in_memory(seed: u64) -> Environment {
         timestamp: clock::timestamp(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
         seed,
+        machine: machine::settings(),
         ..Environment::default()
     }
 }

@@ -118,6 +118,48 @@ fn stolen_of(line: &str, processors: &[usize]) -> Option<u64> {
     words.nth(7)?.parse().ok()
 }
 
+/// What of the machine decides how fast and how evenly it runs, `name = value`, as far as the system
+/// says it.
+pub fn settings() -> Vec<String> {
+    const FILES: &[(&str, &str)] = &[
+        ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        ("isolated processors", "/sys/devices/system/cpu/isolated"),
+        ("processors without ticks", "/sys/devices/system/cpu/nohz_full"),
+        ("hyper-threads", "/sys/devices/system/cpu/smt/control"),
+        ("clock source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        ("huge pages", "/sys/kernel/mm/transparent_hugepage/enabled"),
+    ];
+    /// Those that frames are moved, checked and hashed with.
+    const FLAGS: &[&str] = &[
+        "hypervisor",
+        "constant_tsc",
+        "nonstop_tsc",
+        "popcnt",
+        "bmi2",
+        "aes",
+        "pclmulqdq",
+        "avx2",
+        "avx512f",
+        "vaes",
+        "gfni",
+        "erms",
+        "fsrm",
+    ];
+    let file = |&(name, path): &(&str, &str)| {
+        let value = fs::read_to_string(path).unwrap_or_default();
+        let value = value.trim();
+        let said = !value.is_empty() && value != "(null)";
+        format!("{name} = {}", if said { value } else { "none" })
+    };
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'));
+    let flags = flags.map_or("", |(_, flags)| flags);
+    let has = |flag: &&&str| flags.split_ascii_whitespace().any(|one| one == **flag);
+    let flags: Vec<&str> = FLAGS.iter().filter(has).copied().collect();
+    let flags = (!flags.is_empty()).then(|| format!("flags = {}", flags.join(" ")));
+    FILES.iter().map(file).chain(flags).collect()
+}
+
 /// The kernel's settings that matter to how fast it forwards, `name = value`, as far as it has them.
 pub fn sysctls() -> Vec<String> {
     const NAMES: &[&str] = &[

@@ -6,6 +6,7 @@ use lab::suite::{Device, Options, run, scaled};
 use measure::result::Limit;
 use measure::suite_result::Cell;
 use measure::{Environment, SuiteResults};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::rip::Version;
@@ -116,6 +117,9 @@ fn rfc_2544_finds_what_is_modelled() {
     let loss = cell(&results, "frame-loss", 64);
     assert!((figure(loss, "loss at 100%") - 100.0 * 9_634.0 / 29_762.0).abs() < 0.02, "{loss:?}");
     assert_eq!(figure(loss, "highest load without loss"), 60.0);
+    // And the router says where each of the lost went.
+    let lost: u64 = loss.trials.iter().map(|trial| trial.sent - trial.received).sum();
+    assert_eq!(loss.dropped, BTreeMap::from([("rx-ring-full".to_string(), lost)]), "{loss:?}");
     assert_eq!(figure(cell(&results, "frame-loss", 512), "highest load without loss"), 100.0);
 
     // Each port's ring of 64 fills at what comes less what is taken: 64 / (1 − 100,000 / 148,809).

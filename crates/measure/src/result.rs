@@ -119,6 +119,10 @@ pub struct Environment {
     pub command: String,
     /// Where random choices started from.
     pub seed: u64,
+    /// What else of the machine decides how fast and how evenly it runs, `name = value`: frequency
+    /// governor, isolated processors, hypervisor, clock source, flags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine: Vec<String>,
     /// The kernel's settings that matter to what it forwards, `name = value`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sysctls: Vec<String>,

@@ -23,6 +23,7 @@ use crate::self_test::HEADROOM;
 use crate::trial::Outcome;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
 
@@ -132,6 +133,13 @@ pub struct Cell {
     /// What else to know; why there is no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// What the device dropped meanwhile, by its own reasons, where it is the built-in router.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, u64>,
+    /// What a frame cost the device at the first figure's rate, in a trial of its own, by facility:
+    /// cycles of the processor's time stamp counter; where the device is the built-in router.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cycles: BTreeMap<String, f64>,
     /// Every trial in its order.
     pub trials: Vec<TrialRecord>,
 }

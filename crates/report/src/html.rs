@@ -82,16 +82,24 @@ fn about_environment(environment: &Environment) -> String {
         environment.features.join(", ")
     );
     let seed = environment.seed.to_string();
+    let [machine, sysctls, offloads] =
+        [&environment.machine, &environment.sysctls, &environment.offloads]
+            .map(|all| all.join("; "));
     let lines = [
         ("When", environment.timestamp.as_str()),
         ("Processor", &cores),
+        ("Machine", &machine),
         ("System", &environment.kernel),
+        ("Its settings", &sysctls),
+        ("Offloads", &offloads),
         ("Program", &build),
         ("Command", &environment.command),
         ("Seed", &seed),
     ];
-    // Of what has no random choices there is none.
-    let lines = lines.into_iter().filter(|(name, value)| *name != "Seed" || *value != "0");
+    // Of what has no random choices there is no seed; older results do not say all of it.
+    let said =
+        |(name, value): &(&str, &str)| !value.is_empty() && (*name != "Seed" || *value != "0");
+    let lines = lines.into_iter().filter(said);
     let mut out = "<dl>\n".to_string();
     for (name, value) in lines {
         let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", escape(value));

@@ -11,6 +11,9 @@
 //!
 //! Never changes a number but to round it.
 
+// What the router says of itself.
+pub(crate) mod inside;
+
 use crate::json::ReadError;
 use crate::number::thousands;
 use measure::SuiteResults;
@@ -42,6 +45,10 @@ pub(crate) const PROCEDURES: [(&str, &str); 20] = [
     ("tcp-throughput", "TCP throughput (RFC 6349 §4)"),
 ];
 
+pub(crate) const CYCLES: &str =
+    "What a frame cost the router at that throughput, in cycles of the time stamp counter";
+pub(crate) const DROPPED: &str = "What the router dropped, by its own reasons";
+
 /// All tables. Ends with a newline.
 pub fn render(results: &SuiteResults) -> String {
     let mut out = head(results);
@@ -52,6 +59,11 @@ pub fn render(results: &SuiteResults) -> String {
             let _ = write!(out, "\n{title}\n{}", table(results, &cells));
             out += &losses(&cells);
             out += &remarks(&cells);
+        }
+    }
+    for (title, lines) in [(CYCLES, inside::cycles(results)), (DROPPED, inside::dropped(results))] {
+        if !lines.is_empty() {
+            let _ = write!(out, "\n{title}\n{}", grid(&lines));
         }
     }
     out += &alone(results);

@@ -24,6 +24,8 @@ mod beside;
 pub mod tcp;
 // The built-in router, made and made anew.
 mod device;
+// What it knows of itself meanwhile.
+mod inside;
 // The tester's thread, by the clock.
 mod drive;
 // The built-in router by the clock, in memory.

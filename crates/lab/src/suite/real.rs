@@ -10,6 +10,7 @@
 use super::bench::Place;
 use super::device;
 use super::drive::Drive;
+use super::inside::Dropped;
 use super::plan::End;
 use super::tester::{Duty, Tester};
 use crate::clock::Clock;
@@ -18,8 +19,9 @@ use crate::placement::Pair;
 use crate::two_cores::{Dut, NICE, Patch};
 use measure::procedure::Stop;
 use port::memory::{self, MemoryPort};
-use port::{Slab, affinity};
+use port::{Port, Slab, affinity};
 use router::Router;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -55,6 +57,8 @@ pub struct Real {
     quiet: Duration,
     interrupt: Arc<AtomicBool>,
     without: bool,
+    /// Of the routers before this one.
+    dropped: Dropped,
 }
 
 impl Real {
@@ -77,8 +81,20 @@ impl Real {
         let router = device::router(n, &slab, script).map_err(Stop::Broken)?;
         let tester = Tester::new(wires, &slab, ends);
         let (script, clock) = (script.to_string(), Clock::start());
-        let without = false;
-        Ok(Real { tester, ports, router, script, slab, clock, pair, quiet, interrupt, without })
+        let (without, dropped) = (false, Dropped::default());
+        Ok(Real {
+            tester,
+            ports,
+            router,
+            script,
+            slab,
+            clock,
+            pair,
+            quiet,
+            interrupt,
+            without,
+            dropped,
+        })
     }
 }
 
@@ -98,8 +114,8 @@ impl Place for Real {
     }
 
     fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop> {
-        let Real { tester, ports, router, script, slab, clock, pair, quiet, interrupt, without } =
-            self;
+        let Real { tester, ports, router, script, slab, clock, .. } = self;
+        let Real { pair, quiet, interrupt, without, dropped, .. } = self;
         let (clock, pair, quiet) = (*clock, *pair, *quiet);
         let n = ports.len();
         let (ready, stop, reset) =
@@ -127,6 +143,7 @@ impl Place for Real {
                 }
                 while !stop.load(Ordering::Relaxed) {
                     if reset.swap(false, Ordering::Relaxed) {
+                        *dropped = dropped.with(router);
                         *router = device::router(n, slab, script).map_err(Stop::Broken)?;
                         now = clock.now();
                     }
@@ -167,6 +184,7 @@ impl Place for Real {
     }
 
     fn renew(&mut self) -> Result<(), Stop> {
+        self.dropped = self.dropped.with(&self.router);
         self.router =
             device::router(self.ports.len(), &self.slab, &self.script).map_err(Stop::Broken)?;
         Ok(())
@@ -190,6 +208,21 @@ impl Place for Real {
 
     fn discards(&self) -> String {
         crate::tester::discarded(&self.router)
+    }
+
+    fn dropped(&self) -> Dropped {
+        let rings = self.ports.iter().map(|port| port.counters().rx_drop).sum();
+        self.dropped.with(&self.router).with_rings(rings)
+    }
+
+    fn profile(&mut self, begin: bool) -> Option<BTreeMap<String, u64>> {
+        if begin {
+            self.router.set_profiler(Some(port::cycles::NOW?));
+            self.router.begin_profile();
+            return Some(BTreeMap::new());
+        }
+        let times = self.router.end_profile();
+        Some(times.map(|(facility, n)| (facility.name().to_string(), n)).collect())
     }
 
     fn stolen(&self) -> Duration {

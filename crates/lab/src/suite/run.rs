@@ -23,6 +23,7 @@ use measure::procedure::{Run, Stop};
 use measure::suite_result::{
     Cell, Configuration, Patience, SCHEMA, SuiteResults, TesterAlone, TrialRecord,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -348,6 +349,7 @@ impl Part<'_> {
             Procedure::Tcp(tcp) if met.is_ok() => bench.tcp_alone(tcp)?,
             _ => None,
         };
+        let before = bench.dropped();
         let mut run = Run::new(bench);
         run.patience = self.patience;
         let found = match (met, procedure) {
@@ -362,6 +364,11 @@ impl Part<'_> {
         self.patience = run.patience;
         let trials: Vec<TrialRecord> = run.journal.iter().map(TrialRecord::of).collect();
         let told = bench.told(trials.len());
+        let dropped = bench.dropped().since(&before);
+        let cycles = match (procedure, &found, *rate) {
+            (Procedure::Throughput { .. }, Ok(_), Some(rate)) => bench.cycles(rate)?,
+            _ => BTreeMap::new(),
+        };
         let (mut found, stop) = match found {
             Ok(found) => (found, None),
             Err(stop) => (Finding::default().remark(true, format!("{stop}")), Some(stop)),
@@ -377,6 +384,8 @@ impl Part<'_> {
             histogram: found.histogram,
             limited_by: found.limited_by,
             remarks: found.remarks,
+            dropped,
+            cycles,
             trials,
         };
         (self.progress)(Progress::Done(&cell));

@@ -13,6 +13,7 @@
 
 use super::bench::Place;
 use super::device;
+use super::inside::Dropped;
 use super::plan;
 use super::tester::{Duty, Tester};
 use measure::procedure::Stop;
@@ -44,6 +45,8 @@ pub struct Simulated {
     down_until: Moment,
     interrupt: Arc<AtomicBool>,
     without: bool,
+    /// Of the routers before this one.
+    dropped: Dropped,
 }
 
 /// One of the device's ports: a wire, and a ring before the processor.
@@ -138,6 +141,7 @@ impl Simulated {
             down_until: Moment::ZERO,
             interrupt,
             without: false,
+            dropped: Dropped::default(),
         })
     }
 
@@ -224,6 +228,7 @@ impl Simulated {
 
     fn start_anew(&mut self) -> Result<(), Stop> {
         let router = device::router(self.ports.len(), &self.slab, &self.script);
+        self.dropped = self.dropped.with(&self.router);
         self.router = router.map_err(Stop::Broken)?;
         // What it held is gone.
         self.serving = None;
@@ -314,5 +319,10 @@ impl Place for Simulated {
 
     fn discards(&self) -> String {
         crate::tester::discarded(&self.router)
+    }
+
+    fn dropped(&self) -> Dropped {
+        let rings = self.ports.iter().map(|port| port.dropped).sum();
+        self.dropped.with(&self.router).with_rings(rings)
     }
 }

@@ -8,7 +8,7 @@
 use super::chart::{Chart, Series, escape};
 use super::distribution::{self, Strip};
 use super::{STYLE, about_environment};
-use crate::suite::{PROCEDURES, at_quantile, figure, time, whole};
+use crate::suite::{CYCLES, DROPPED, PROCEDURES, at_quantile, figure, inside, time, whole};
 use measure::SuiteResults;
 use measure::result::Limit;
 use measure::suite_result::Cell;
@@ -333,7 +333,13 @@ fn remarks(cells: &[&Cell]) -> String {
     out
 }
 
-/// The tester alone, the machine, the device's configuration, the plan.
+fn row(tag: &str, values: &[String]) -> String {
+    let values: String =
+        values.iter().map(|value| format!("<{tag}>{}</{tag}>", escape(value))).collect();
+    format!("<tr>{values}</tr>\n")
+}
+
+/// The tester alone, what our router knows of itself, the machine, the configurations, the plan.
 fn how(results: &SuiteResults) -> String {
     let mut out = "<h2>The tester alone</h2>\n<p class=\"note\">No device between the wires: what no \
                    result can exceed, and the latency that is the tester's own.</p>\n<table>\n<thead>\
@@ -350,7 +356,19 @@ fn how(results: &SuiteResults) -> String {
             time(alone.latency_floor_ns as f64)
         );
     }
-    out += "</tbody>\n</table>\n<h2>Where and how</h2>\n";
+    out += "</tbody>\n</table>\n";
+    for (title, lines) in [(CYCLES, inside::cycles(results)), (DROPPED, inside::dropped(results))] {
+        let mut lines = lines.into_iter();
+        let Some(head) = lines.next() else { continue };
+        let _ = write!(
+            out,
+            "<h2>{title}</h2>\n<div class=\"wide\"><table>\n<thead>{}</thead>\n<tbody>\n",
+            row("th", &head)
+        );
+        lines.for_each(|line| out += &row("td", &line));
+        out += "</tbody>\n</table></div>\n";
+    }
+    out += "<h2>Where and how</h2>\n";
     out += &about_environment(&results.environment);
     for configuration in &results.configurations {
         let _ = writeln!(

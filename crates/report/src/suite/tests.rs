@@ -57,6 +57,14 @@ fn tables_and_page() {
     for forbidden in ["http://", "https://", "<script", "NaN", "inf "] {
         assert!(!page.contains(forbidden), "{forbidden}");
     }
+    assert!(!text.contains(CYCLES) && !page.contains(DROPPED), "an older router said nothing");
+    let cell = &mut results.cells[0];
+    cell.cycles = [("ethernet".to_string(), 12.34), ("firewall".to_string(), 100.0)].into();
+    cell.dropped = [("rx-ring-full".to_string(), 4711)].into();
+    let (text, page) = (render(&results), crate::html::suite_page(&results));
+    for inside in [CYCLES, DROPPED, "12.3", "112.3", "rx-ring-full 4711"] {
+        assert!(text.contains(inside) && page.contains(inside), "{inside}");
+    }
     results.complete = false;
     results.incomplete_because = Some("<interrupted>".to_string());
     assert!(render(&results).contains("INCOMPLETE: <interrupted>"));

@@ -322,6 +322,11 @@ impl Profiler {
 
     /// The shares since the last call, in tenths of a percent; together they are 1000.
     fn shares(&mut self) -> [u64; Facility::ALL.len()] {
+        tenths(self.times())
+    }
+
+    /// The counter's steps since the last call, by facility.
+    fn times(&mut self) -> [u128; Facility::ALL.len()] {
         let mut times: [u128; Facility::ALL.len()] = [0; Facility::ALL.len()];
         let looked_at: u64 = self.sampled.iter().sum();
         for (time, &sampled) in times.iter_mut().zip(&self.sampled) {
@@ -335,7 +340,7 @@ impl Profiler {
         times[Management as usize] += u128::from(self.managed);
         times[Idle as usize] += u128::from(self.idle);
         (self.busy, self.idle, self.managed, self.sampled) = (0, 0, 0, Times::default());
-        tenths(times)
+        times
     }
 }
 
@@ -364,6 +369,20 @@ impl Router {
     /// such as [`port::cycles::NOW`]. `None` (in virtual time) makes `/tool profile` refuse.
     pub fn set_profiler(&mut self, clock: Option<fn() -> u64>) {
         self.profiler = Profiler { clock, ..Profiler::default() };
+    }
+
+    /// Begins to look at what the router's time goes to, for who owns it: `/tool profile` without a
+    /// console. Measures nothing if the router has no counter ([`Router::set_profiler`]).
+    pub fn begin_profile(&mut self) {
+        self.profiler.start();
+    }
+
+    /// Ends that, and says what it went to, in steps of the counter.
+    pub fn end_profile(&mut self) -> impl Iterator<Item = (Facility, u64)> + use<> {
+        let times = self.profiler.times();
+        self.profiler.stop();
+        let times = times.map(|time| u64::try_from(time).unwrap_or(u64::MAX));
+        Facility::ALL.into_iter().zip(times).filter(|&(_, time)| time > 0)
     }
 
     /// Tells a running `/tool profile` that between two breaths a session has the router, or has it

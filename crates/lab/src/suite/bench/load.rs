@@ -11,7 +11,7 @@ use std::time::Duration;
 use wire::PacketRate;
 
 impl<P: Place> Bench<'_, P> {
-    pub(super) fn steady(
+    pub(in crate::suite) fn steady(
         &mut self,
         load: PacketRate,
         duration: Duration,

@@ -6,9 +6,11 @@
 //!                         └ bypass  no device: the tester by itself
 //! ```
 
+use crate::suite::inside::Dropped;
 use crate::suite::tester::{Duty, Tester};
 use measure::procedure::Stop;
 use port::Port;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::{FrameLen, Moment};
 
@@ -88,6 +90,17 @@ pub trait Place {
 
     /// What the device dropped, in its words.
     fn discards(&self) -> String;
+
+    /// What the device dropped so far, by reason, where it is ours.
+    fn dropped(&self) -> Dropped {
+        Dropped::default()
+    }
+
+    /// Begins to look at what the device's time goes to, or ends that and says it: cycles by facility.
+    /// `None` where the device does not say it.
+    fn profile(&mut self, _begin: bool) -> Option<BTreeMap<String, u64>> {
+        None
+    }
 
     /// How long the machine's host kept the processors for itself so far.
     fn stolen(&self) -> Duration {
