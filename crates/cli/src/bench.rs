@@ -3,6 +3,7 @@
 use crate::arguments;
 use crate::external;
 use crate::failure::Failure;
+use crate::keep;
 use crate::progress::Shown;
 use clap::Args;
 use flate2::bufread::MultiGzDecoder;
@@ -88,7 +89,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     routes: Option<PathBuf>,
 
-    /// Write all results to a file
+    /// Write all results to a file; - is standard output (the table then goes to standard error)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -113,8 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan(arguments)?;
     // Before anything is measured: a result that cannot be written is a result lost.
     if let Some(path) = &arguments.json {
-        let created = File::options().create(true).append(true).open(path);
-        created.map_err(|error| cannot("write the results to", path, &error))?;
+        keep::check(path).map_err(|error| cannot("write the results to", path, &error))?;
     }
     let n = plan.devices.len() * plan.configurations.len() * plan.sizes.len();
     let mut shown = Shown::new(n, !arguments.no_color);
@@ -125,14 +125,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         BenchError::Unavailable(_) => Failure::Environment(error.to_string()),
         _ => Failure::Failed(error.to_string()),
     })?;
-    print!("{}", report::render(&results));
+    let tables = report::render(&results);
+    match arguments.json.as_deref().is_some_and(keep::is_stdout) {
+        true => crate::out::stderr(&tables),
+        false => out!("{tables}"),
+    }
     if let Some(path) = &arguments.json {
         let text = report::write(&results).map_err(|error| Failure::Failed(error.to_string()))?;
-        std::fs::write(path, text).map_err(|error| {
-            let cannot = cannot("write the results to", path, &error);
-            Failure::Environment(format!("{cannot}; the figures are printed above"))
-        })?;
-        eprintln!("results written to {}", path.display());
+        keep::keep(path, "results", &text, true)
+            .map_err(|why| Failure::Environment(format!("{why}; the figures are printed above")))?;
     }
     Ok(())
 }

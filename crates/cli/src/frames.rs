@@ -119,15 +119,15 @@ impl Frames {
         let finished = capture.map_or(Ok(()), Capture::finish);
         finished.map_err(|error| cannot_write(path, &error))?;
         for trial in &written {
-            println!("{trial}");
+            outln!("{trial}");
         }
-        println!(
+        outln!(
             "{n} frames of {:?}, seed {}, written to {}; none was sent",
             plan.name,
             plan.seed,
             path.display()
         );
-        println!(
+        outln!(
             "Other loads and times have the same frames. The device is asked by ARP in a run; here \
              it is at 02:00:00:00:00:01 and so on, and answers nothing else"
         );

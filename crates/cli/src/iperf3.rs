@@ -1,6 +1,7 @@
 //! `wirespeed iperf3`: the iperf3 method, run.
 
 use crate::failure::Failure;
+use crate::keep;
 use crate::lent::Lent;
 use clap::Args;
 use lab::iperf3::{self as method, Iperf3Error, Options, PairError};
@@ -33,7 +34,8 @@ pub(crate) struct Arguments {
     /// Shortened as the plan says
     #[arg(long)]
     quick: bool,
-    /// Write the whole result to a file, with all that iperf3 wrote
+    /// Write the whole result to a file, with all that iperf3 wrote; - is standard output (the tables
+    /// then go to standard error)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Draw it as one page
@@ -55,8 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     for file in arguments.json.iter().chain(&arguments.html) {
         // Before anything is measured: a result that cannot be written is a result lost.
-        let opened = std::fs::File::options().create(true).append(true).open(file);
-        opened.map_err(|error| {
+        keep::check(file).map_err(|error| {
             Failure::Environment(format!("cannot write to {}: {error}", file.display()))
         })?;
     }
@@ -70,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut done = 0;
     let results = method::run(&plan, &options, |line| {
         done += 1;
-        eprintln!("[{done}/{rows}] {line}");
+        say!("[{done}/{rows}] {line}");
     });
     let results = results.map_err(|error| match &error {
         Iperf3Error::Pair(PairError::Failed(_)) => Failure::Failed(error.to_string()),
@@ -81,22 +82,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Prints first, then writes: whatever a disk does, the figures are there.
 fn finish(arguments: &Arguments, results: &Results) -> Result<(), Failure> {
-    print!("{}", report::iperf3::render(results));
-    let write = |path: &Option<PathBuf>, what: &str, text: &dyn Fn() -> Result<String, String>| {
-        let Some(path) = path else { return Ok(()) };
-        let written =
-            text().and_then(|text| std::fs::write(path, text).map_err(|error| error.to_string()));
-        written.map_err(|error| {
-            let path = path.display();
-            Failure::Environment(format!(
-                "cannot write {path}: {error}; the figures are printed above"
-            ))
-        })?;
-        eprintln!("{what} written to {}", path.display());
-        Ok(())
-    };
-    write(&arguments.json, "results", &|| report::iperf3::write(results))?;
-    write(&arguments.html, "page", &|| Ok(report::html::iperf3_page(results)))?;
+    let json = || report::iperf3::write(results);
+    let page = || report::html::iperf3_page(results);
+    let files = (arguments.json.as_deref(), arguments.html.as_deref());
+    keep::finish(&report::iperf3::render(results), files, json, page)?;
     if let Some(why) = &results.incomplete_because {
         return Err(Failure::Failed(format!("incomplete: {why}")));
     }

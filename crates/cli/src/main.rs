@@ -17,6 +17,9 @@
 //! Never holds logic worth testing by itself.
 //! Missing: **btest, speed-test**.
 
+// What goes to standard output and standard error. First: the others use its macros.
+#[macro_use]
+mod out;
 // Arguments that are no plain words or numbers.
 mod arguments;
 // `wirespeed bench`.
@@ -37,6 +40,8 @@ mod iperf3;
 // What it is told of its device.
 #[cfg(target_os = "linux")]
 mod lent;
+// Result files.
+mod keep;
 // `wirespeed lab`.
 mod labs;
 // What `wirespeed test` is told of its device.
@@ -100,10 +105,14 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Calc(arguments) => calc::run(&arguments),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("wirespeed: {failure}");
+    match (done, out::trouble()) {
+        (Ok(()), None) => ExitCode::SUCCESS,
+        (Ok(()), Some(trouble)) => {
+            say!("wirespeed: {trouble}");
+            failure::Failure::Environment(trouble.to_string()).exit_code()
+        }
+        (Err(failure), _) => {
+            say!("wirespeed: {failure}");
             failure.exit_code()
         }
     }

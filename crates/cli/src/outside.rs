@@ -114,6 +114,11 @@ impl Outside {
                        --device external";
             return Err(usage(why));
         }
+        if simulated && self.link.is_some() {
+            return Err(usage(
+                "the wires of virtual time are the plan's ([virtual], link): leave --link out",
+            ));
+        }
         if simulated && self.device != Kind::BuiltIn {
             return Err(usage("only the built-in router has virtual time: leave --virtual out"));
         }

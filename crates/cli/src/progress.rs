@@ -36,7 +36,7 @@ impl Shown {
             (Progress::Done(_), Some(bar)) => bar.inc(1),
             (Progress::Done(row), None) => {
                 self.done += 1;
-                eprintln!(
+                say!(
                     "[{}/{}] {}: {}, {}, {} byte: {:.1} kpps",
                     self.done,
                     self.n,
@@ -55,7 +55,7 @@ impl Shown {
                 );
                 match bar {
                     Some(bar) => bar.println(line),
-                    None => eprintln!("{line}"),
+                    None => say!("{line}"),
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::frames::Frames;
+use crate::keep;
 use crate::outside::Outside;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -36,7 +37,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
 
-    /// Shortened as the plan says: no result by the RFC, and marked as that
+    /// Shortened as the plan says: no result by the RFC, and marked as that (not with --virtual,
+    /// whose plan has its own lengths)
     #[arg(long)]
     quick: bool,
 
@@ -44,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long = "virtual")]
     simulated: bool,
 
-    /// Write the whole result to a file
+    /// Write the whole result to a file; - is standard output (the tables then go to standard error)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -68,6 +70,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = read(path, "the plan")?;
     let outside = &arguments.outside;
     let device = outside.device(arguments.simulated)?;
+    if arguments.simulated && arguments.quick {
+        let why = "virtual time is as short as the plan's [virtual] says, and --quick would change \
+                   nothing: leave one of them out";
+        return Err(Failure::Usage(why.to_string()));
+    }
     let allowed = Allowed { any_address: outside.any_address(), external: outside.is_external() };
     let plan = plan::read(&text, allowed);
     let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
@@ -105,8 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     // Before anything is measured: a result that cannot be written is a result lost.
     for file in arguments.json.iter().chain(&arguments.html) {
-        let opened = std::fs::File::options().create(true).append(true).open(file);
-        opened.map_err(|error| {
+        keep::check(file).map_err(|error| {
             Failure::Environment(format!("cannot write to {}: {error}", file.display()))
         })?;
     }
@@ -129,25 +135,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Prints first, then writes: whatever a disk does, the figures are there.
 fn finish(arguments: &Arguments, results: &SuiteResults, interrupted: bool) -> Result<(), Failure> {
-    print!("{}", report::suite::render(results));
-    let mut failed = vec![];
-    let mut write = |path: &Option<PathBuf>, what: &str, text: Result<String, String>| {
-        let Some(path) = path else { return };
-        let written =
-            text.and_then(|text| std::fs::write(path, text).map_err(|error| error.to_string()));
-        match written {
-            Ok(()) => eprintln!("{what} written to {}", path.display()),
-            Err(error) => failed.push(format!("cannot write {}: {error}", path.display())),
-        }
-    };
-    let json = report::suite::write(results).map_err(|error| error.to_string());
-    write(&arguments.json, "results", json);
-    write(&arguments.html, "page", Ok(report::html::suite_page(results)));
+    let json = || report::suite::write(results);
+    let page = || report::html::suite_page(results);
+    let files = (arguments.json.as_deref(), arguments.html.as_deref());
+    let kept = keep::finish(&report::suite::render(results), files, json, page);
     let faults = results.faults();
-    if !failed.is_empty() {
-        let text = format!("{}; the figures are printed above", failed.join("; "));
-        return Err(Failure::Environment(text));
-    }
+    kept?;
     if !faults.is_empty() {
         return Err(Failure::Failed(format!("these numbers cannot be: {}", faults.join("; "))));
     }
@@ -193,9 +186,13 @@ impl Shown {
             (Progress::Done(cell), None) => {
                 self.done += 1;
                 let first = cell.figures.first().map_or(String::new(), report::suite::figure);
-                eprintln!(
+                say!(
                     "[{}/{}] {}, {} byte, {}: {first}",
-                    self.done, self.n, cell.configuration, cell.frame_size, cell.procedure
+                    self.done,
+                    self.n,
+                    cell.configuration,
+                    cell.frame_size,
+                    cell.procedure
                 );
             }
         }

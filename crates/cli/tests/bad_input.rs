@@ -50,7 +50,9 @@ fn figures_survive_a_full_disk() {
             eprintln!("skipped: no iperf3 here, or no namespaces");
             continue;
         }
-        let (code, out, err) = wirespeed(&words);
+        // Where the results then go.
+        let (code, out, err) =
+            told(command(&words).current_dir(folder.path(".")).output().unwrap());
         assert_eq!(code, Some(3), "{line}: {err}");
         assert!(out.contains(figures), "{line}: {out}");
         for expected in ["/dev/full", "No space left on device", "the figures are printed above"] {
@@ -87,8 +89,15 @@ fn ctrl_c_ends_it_and_keeps_what_there_is() {
         let mut command = command(&["test", &plan, "--json", &json, "--html", &html]);
         let child = command.args(how).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.unwrap();
-        // It runs when it has seen that the files can be written, and its signals are its own then.
-        while !Path::new(&html).exists() && child.try_wait().unwrap().is_none() {
+        // It runs when its signals are its own; SIGTERM, 15, is the second.
+        let status = format!("/proc/{}/status", child.id());
+        let catches = || {
+            let status = std::fs::read_to_string(&status).unwrap_or_default();
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            mask.is_some_and(|mask| mask & 1 << (15 - 1) != 0)
+        };
+        while !catches() && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(5));
         }
         std::thread::sleep(Duration::from_millis(200));

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             let (topology, _) = read(file)?;
             let (nodes, links) = (topology.nodes.len(), topology.links.len());
             let (name, steps) = (&topology.name, topology.steps.len());
-            println!("{name}: {nodes} nodes, {links} links, {steps} steps");
+            outln!("{name}: {nodes} nodes, {links} links, {steps} steps");
             Ok(())
         }
     }

@@ -70,9 +70,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let ended = lab.down();
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(&report).expect("a report is plain data");
-        std::fs::write(path, text + "\n").map_err(|error| {
-            Failure::Environment(format!("writing {}: {error}", path.display()))
-        })?;
+        crate::keep::keep(path, "transcript", &(text + "\n"), true)
+            .map_err(Failure::Environment)?;
     }
     ended.map_err(Failure::Failed)?;
     if interrupt.is_raised() {

@@ -105,7 +105,7 @@ pub(super) fn down(arguments: &DownArguments) -> Result<(), Failure> {
     }
     match labs()?.down(&name, arguments.wait) {
         Ok(true) => {
-            println!("lab {name} is down");
+            outln!("lab {name} is down");
             Ok(())
         }
         Ok(false) => {
@@ -127,12 +127,12 @@ fn labs() -> Result<Labs, Failure> {
 fn show(info: &Info) {
     let Info { name, pid, file, since, nodes, hosts } = info;
     let what = if file.extension().is_some_and(|end| end == "rsc") { "router" } else { "lab" };
-    println!("{what} {name} is up since {since}: {}, process {pid}", file.display());
+    outln!("{what} {name} is up since {since}: {}, process {pid}", file.display());
     for node in nodes {
-        println!("  {:<12} wirespeed console --connect unix:{}", node.name, node.socket.display());
+        outln!("  {:<12} wirespeed console --connect unix:{}", node.name, node.socket.display());
     }
     for host in hosts {
-        println!("  {:<12} nsenter --net={}", host.name, host.namespace.display());
+        outln!("  {:<12} nsenter --net={}", host.name, host.namespace.display());
     }
 }
 

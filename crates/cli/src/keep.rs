@@ -1,0 +1,162 @@
+//! Result files: whole or not at all, and kept somewhere in any case.
+//!
+//! ```text
+//!  text ─► .NAME.PID.part beside it ─► fsync ─► rename ─► NAME     what was there stays until then
+//!             └ fails ─► the working directory ─► the temporary folder ─► standard output
+//! ```
+//!
+//! Written in place, a file that was good is gone as soon as a full disk is met; so is a run that
+//! took an hour. What is no file (`/dev/stdout`, a pipe) is written to as it is; `-` is standard
+//! output.
+//!
+//! Never leaves an empty file, or part of one.
+
+use crate::failure::Failure;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Whether a name stands for standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Looks whether a file can be written, before it takes an hour to have something to write. What
+/// is there stays as it is.
+///
+/// # Errors
+/// It cannot.
+pub(crate) fn check(path: &Path) -> io::Result<()> {
+    if is_stdout(path) {
+        return Ok(());
+    }
+    if path.exists() {
+        // Nothing is written: only whether one may.
+        OpenOptions::new().append(true).open(path)?;
+        if !path.is_file() {
+            return Ok(());
+        }
+    }
+    let (part, _) = beside(&resolved(path))?;
+    fs::remove_file(part)
+}
+
+/// Writes a file anew: as it was, or whole.
+///
+/// # Errors
+/// It could not be written; what was there before still is.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
+    }
+    let path = resolved(path);
+    let (part, mut file) = beside(&path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| {
+        if let Ok(old) = fs::metadata(&path) {
+            fs::set_permissions(&part, old.permissions())?;
+        }
+        fs::rename(&part, &path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    } else if let Ok(folder) = File::open(folder(&path)) {
+        // The name, too, is to outlast a power cut; where folders cannot be synced it may not.
+        let _ = folder.sync_all();
+    }
+    written
+}
+
+/// Writes results to a file, or to the next best place. `or_print`: at the very last they are
+/// printed, for whoever reads standard output.
+///
+/// # Errors
+/// They are not where they should be: why, and where they are instead.
+pub(crate) fn keep(path: &Path, what: &str, text: &str, or_print: bool) -> Result<(), String> {
+    if is_stdout(path) {
+        out!("{text}");
+        return Ok(());
+    }
+    let why = match replace(path, text) {
+        Ok(()) => {
+            say!("{what} written to {}", path.display());
+            return Ok(());
+        }
+        Err(error) => format!("cannot write {}: {error}", path.display()),
+    };
+    let name = path.file_name().unwrap_or("results".as_ref());
+    let tried = folder(path).canonicalize().ok();
+    let others = [std::env::current_dir().ok(), Some(std::env::temp_dir())];
+    for other in others.into_iter().flatten().filter(|other| other.canonicalize().ok() != tried) {
+        let free = free(&other.join(name));
+        if free.as_ref().is_some_and(|free| replace(free, text).is_ok()) {
+            let at = free.unwrap_or_default();
+            return Err(format!("{why}; the {what} are in {} instead", at.display()));
+        }
+    }
+    if or_print {
+        out!("{text}");
+        return Err(format!("{why}; the {what} are printed above, as the file would have them"));
+    }
+    Err(format!("{why}; `wirespeed report html` draws it from the results"))
+}
+
+/// Prints tables, then writes the files that were asked for: results, and a page. Where one of them
+/// is to be on standard output the tables are not.
+///
+/// # Errors
+/// [`Failure::Environment`]: one is not where it should be.
+pub(crate) fn finish(
+    tables: &str,
+    (json, html): (Option<&Path>, Option<&Path>),
+    results: impl FnOnce() -> Result<String, String>,
+    page: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    match json.into_iter().chain(html).any(is_stdout) {
+        true => crate::out::stderr(tables),
+        false => out!("{tables}"),
+    }
+    let mut failed = vec![];
+    if let Some(path) = json {
+        failed.extend(results().and_then(|text| keep(path, "results", &text, true)).err());
+    }
+    if let Some(path) = html {
+        failed.extend(keep(path, "page", &page(), false).err());
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => {
+            let text = format!("{}; the figures are printed above", failed.join("; "));
+            Err(Failure::Environment(text))
+        }
+    }
+}
+
+/// The file that a name stands for: renaming would replace a symbolic link by it.
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A file of nobody's beside another.
+fn beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
+    let part = folder(path).join(format!(".{name}.{}.part", std::process::id()));
+    let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+    Ok((part, file))
+}
+
+/// A name that nothing has yet.
+fn free(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let names = (0..100).map(|n| match n {
+        0 => path.to_path_buf(),
+        n => path.with_file_name(format!("{name}.{n}")),
+    });
+    names.into_iter().find(|path| fs::symlink_metadata(path).is_err())
+}
