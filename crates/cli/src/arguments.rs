@@ -22,6 +22,20 @@ pub(crate) fn frame_len(text: &str) -> Result<FrameLen, String> {
     }
 }
 
+/// A frame size for arithmetic: bytes with FCS, jumbo frames included.
+pub(crate) fn any_frame_len(text: &str) -> Result<FrameLen, String> {
+    let range = FrameLen::MIN.l2()..=u32::from(u16::MAX) + 18;
+    let bytes = text.parse().ok().filter(|bytes| range.contains(bytes));
+    bytes.map(FrameLen::with_fcs).ok_or_else(|| {
+        format!(
+            "a frame size is a number of bytes, its FCS counted: {} (the smallest Ethernet frame) to {} \
+             (the largest IP packet in one)",
+            range.start(),
+            range.end()
+        )
+    })
+}
+
 /// A mode.
 pub(crate) fn mode(text: &str) -> Result<Mode, String> {
     match text {

@@ -18,7 +18,9 @@ Examples:
   wirespeed calc loss 0.01% --rtt 100ms
   wirespeed calc bucket 10M --size 10 --from 100M
   wirespeed calc iperf3 128,256,512,1024,1500
-  wirespeed calc wireless --mcs 9 --streams 4 --width 80")]
+  wirespeed calc wireless --mcs 9 --streams 4 --width 80
+  wirespeed calc wireless --modulation 256-QAM --coding 5/6 --width 80
+  wirespeed calc wireless --n --mcs 31")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     what: What,
@@ -33,7 +35,7 @@ enum What {
         rate: f64,
         /// Frame sizes in bytes, FCS included
         #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "64,512,1518",
-              value_parser = arguments::frame_len)]
+              value_parser = arguments::any_frame_len)]
         sizes: Vec<FrameLen>,
     },
     /// What a rate in packets is in bits, on each layer
@@ -42,7 +44,7 @@ enum What {
         #[arg(value_name = "PPS", value_parser = arguments::quantity)]
         pps: f64,
         /// The frames' size in bytes, FCS included
-        #[arg(long, value_name = "BYTES", value_parser = arguments::frame_len)]
+        #[arg(long, value_name = "BYTES", value_parser = arguments::any_frame_len)]
         size: FrameLen,
     },
     /// The TCP window a path needs, or the rate a window allows
@@ -123,73 +125,87 @@ enum What {
     },
     /// Data rates of 802.11n and ac (all widths and guard intervals), or ad
     Wireless {
-        /// VHT MCS 0 to 9 (of 802.11n: modulo 8); of 802.11ad 0 to 12
+        /// VHT MCS 0 to 9; of 802.11n 0 to 31; of 802.11ad 0 to 12
+        #[arg(long, required_unless_present = "modulation", conflicts_with = "modulation")]
+        mcs: Option<u32>,
+        /// In place of an MCS: BPSK, QPSK, 16-QAM, 64-QAM, 256-QAM; of 802.11ad DBPSK, pi/2-BPSK,
+        /// pi/2-QPSK, pi/2-16QAM
+        #[arg(long, value_name = "NAME", requires = "coding")]
+        modulation: Option<String>,
+        /// And the code's rate: 1/2, 5/8, 2/3, 3/4, 13/16, 5/6
+        #[arg(long, value_name = "N/M", requires = "modulation")]
+        coding: Option<String>,
+        /// Spatial streams [default: 1; of 802.11n what the MCS says]
         #[arg(long)]
-        mcs: u32,
-        /// Spatial streams
-        #[arg(long, default_value_t = 1)]
-        streams: u32,
+        streams: Option<u32>,
         /// Channel width in MHz: 20, 40, 80, 160; all, if not given
         #[arg(long)]
         width: Option<u32>,
+        /// 802.11n: its MCS, 20 and 40 MHz
+        #[arg(long, conflicts_with = "ad")]
+        n: bool,
         /// 802.11ad
         #[arg(long, conflicts_with_all = ["streams", "width"])]
         ad: bool,
     },
 }
 
+/// The documents' sizes.
+const SIZES: [FrameLen; 3] = [FrameLen::MIN, FrameLen::with_fcs(512), FrameLen::MAX];
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Wire { rate, sizes } => {
-            println!("{HEAD}");
+            outln!("{HEAD}");
             for &size in sizes {
                 layers(size, BitRate(*rate).max_frames(size));
             }
         }
         What::Rate { pps, size } => {
-            println!("{HEAD}");
+            outln!("{HEAD}");
             layers(*size, PacketRate(*pps));
         }
         What::Window { rtt, rate, window } => {
             let seconds = rtt.as_secs_f64();
             if let Some(rate) = rate {
-                println!("window: {:.0} bytes", (rate * seconds / 8.0).ceil());
+                outln!("window: {:.0} bytes", (rate * seconds / 8.0).ceil());
             }
             if let Some(window) = window {
                 let most = tcp::rate_of_window(*window, *rtt) / 1e6;
-                println!("at most: {most:.3} Mbit/s of TCP payload");
+                outln!("at most: {most:.3} Mbit/s of TCP payload");
             }
         }
         What::Encapsulated { rate, by, packets } => {
-            println!("packet  frame         kpps       L3 Mbps  share");
+            outln!("packet  frame         kpps       L3 Mbps  share");
             for &packet in packets {
                 let pps = by.max_packets(BitRate(*rate), packet);
                 let l3 = pps.0 * f64::from(packet) * 8.0 / 1e6;
                 let (l2, share) = (by.l2(packet), by.efficiency(packet) * 100.0);
-                println!("{packet:>6} {l2:>6} {:>12.3} {l3:>13.3} {share:>5.2}%", pps.as_kpps());
+                outln!("{packet:>6} {l2:>6} {:>12.3} {l3:>13.3} {share:>5.2}%", pps.as_kpps());
             }
         }
         What::Capacity { ports } => {
-            println!("one direction:   {:.3} Gbit/s on layer 1", ports / 1e9);
-            println!(
-                "both directions: {:.3} Gbit/s, what vendors call capacity",
-                ports * 2.0 / 1e9
-            );
+            outln!("one direction:   {:.3} Gbit/s on layer 1", ports / 1e9);
+            outln!("both directions: {:.3} Gbit/s, what vendors call capacity", ports * 2.0 / 1e9);
+            for &size in &SIZES {
+                let kpps = BitRate(*ports).max_frames(size).as_kpps();
+                outln!("{:>5} byte:      {kpps:.3} kpps in one direction", size.l2());
+            }
         }
         What::Loss { share, rtt, mss } => {
             let rate = tcp::mathis(*mss, *rtt, *share) / 1e6;
-            println!("about: {rate:.3} Mbit/s of TCP payload (Mathis 1997: Reno, one connection)");
+            outln!("about: {rate:.3} Mbit/s of TCP payload (Mathis 1997: Reno, one connection)");
         }
         What::Bucket { rate, size, from } => {
             let bucket = TokenBucket::of(*rate, *size);
-            let second = bucket.passes(Duration::from_secs(1)) / 1e6;
-            println!("holds:          {:.3} Mbit", bucket.capacity / 1e6);
-            println!("in any second:  {second:.3} Mbit at most");
+            let second = bucket.passes_of(*from, Duration::from_secs(1)) / 1e6;
+            outln!("holds:          {:.3} Mbit", bucket.capacity / 1e6);
+            outln!("in any second:  {second:.3} Mbit at most");
             match bucket.lasts(*from) {
                 Some(time) => {
-                    println!("full, it lets that through for {:.3} s", time.as_secs_f64())
+                    outln!("full, it lets that through for {:.3} s", time.as_secs_f64())
                 }
-                None => println!("that is within the limit for ever"),
+                None => outln!("that is within the limit for ever"),
             }
         }
         What::Iperf3 { packets, udp, no_timestamps, ip_options } => {
@@ -207,35 +223,96 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 })
             };
             let rows = packets.iter().map(of).collect::<Result<Vec<_>, Failure>>()?;
-            println!("packet      -M      -l   to L3   to L2");
+            outln!("packet      -M      -l   to L3   to L2");
             for (packet, iperf3) in rows {
                 let tcp::Iperf3 { mss, length, l3, l2, .. } = iperf3;
                 let mss = if headers.udp { "-".to_string() } else { mss.to_string() };
-                println!("{packet:>6} {mss:>7} {length:>7} {l3:>7.4} {l2:>7.4}");
+                outln!("{packet:>6} {mss:>7} {length:>7} {l3:>7.4} {l2:>7.4}");
             }
         }
-        What::Wireless { mcs, ad: true, .. } => match wireless::ad(*mcs) {
-            Some(rate) => println!("802.11ad MCS {mcs}: {rate} Mbit/s"),
-            None => return Err(no_rate("802.11ad has MCS 0 to 12")),
-        },
-        What::Wireless { mcs, streams, width, .. } => {
-            let widths = width.map_or(vec![20, 40, 80, 160], |width| vec![width]);
-            let rates = widths.iter().map(|&width| {
-                let of = |short| wireless::vht(*mcs, *streams, width, short);
-                (width, of(false), of(true))
-            });
-            let rates: Vec<_> = rates.collect();
-            if rates.iter().all(|(_, long, _)| long.is_none()) {
-                let why = "the standard has MCS 0 to 9, 1 to 8 streams, 20, 40, 80 and 160 MHz, \
-                           and leaves some combinations out";
+        What::Wireless { mcs, modulation, coding, streams, width, n, ad } => {
+            let named = modulation.as_deref().zip(coding.as_deref());
+            match (*n, *ad) {
+                (_, true) => directional(*mcs, named)?,
+                (n, _) => wireless(n, (*mcs, named), *streams, *width)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// 802.11ad.
+fn directional(mcs: Option<u32>, named: Option<(&str, &str)>) -> Result<(), Failure> {
+    let all = match (mcs, named) {
+        (Some(mcs), _) => vec![mcs],
+        (_, Some((modulation, coding))) => wireless::ad_named(modulation, coding),
+        _ => vec![],
+    };
+    let rates: Option<Vec<_>> = all.iter().map(|&mcs| Some((mcs, wireless::ad(mcs)?))).collect();
+    let rates = rates.filter(|rates| !rates.is_empty());
+    let why = "802.11ad has MCS 0 to 12: DBPSK 1/2, and pi/2-BPSK, pi/2-QPSK and pi/2-16QAM with \
+               1/2, 5/8, 3/4 and (not 16QAM) 13/16";
+    for (mcs, rate) in rates.ok_or_else(|| no_rate(why))? {
+        outln!("802.11ad MCS {mcs}: {rate} Mbit/s");
+    }
+    Ok(())
+}
+
+/// 802.11n and ac.
+fn wireless(
+    n: bool,
+    (mcs, named): (Option<u32>, Option<(&str, &str)>),
+    streams: Option<u32>,
+    width: Option<u32>,
+) -> Result<(), Failure> {
+    let named = named.map(|(modulation, coding)| {
+        wireless::vht_named(modulation, coding).ok_or_else(|| {
+            no_rate(
+                "802.11n and ac have BPSK 1/2, QPSK 1/2 and 3/4, 16-QAM 1/2 and 3/4, 64-QAM 2/3, \
+                 3/4 and 5/6; ac 256-QAM 3/4 and 5/6",
+            )
+        })
+    });
+    let named = named.transpose()?;
+    let (mcs, streams) = match (n, mcs.or(named).unwrap_or(0)) {
+        (true, mcs) if mcs >= 8 || named.is_none() => {
+            let of_mcs = mcs / 8 + 1;
+            if named.is_some() {
+                return Err(no_rate("256-QAM is 802.11ac's"));
+            }
+            if mcs > 31 || streams.is_some_and(|streams| streams != of_mcs) {
+                let why = "802.11n has MCS 0 to 31, and 8 of them for each number of streams: \
+                           8 to 15 are of two";
                 return Err(no_rate(why));
             }
-            println!("width MHz   800 ns guard   400 ns guard (Mbit/s)");
-            let cell = |rate: Option<f64>| rate.map_or("n/a".to_string(), |r| format!("{r:.1}"));
-            for (width, long, short) in rates {
-                println!("{width:>9} {:>14} {:>14}", cell(long), cell(short));
-            }
+            (mcs % 8, of_mcs)
         }
+        (_, mcs) => (mcs, streams.unwrap_or(1)),
+    };
+    let widths = width.map_or(if n { vec![20, 40] } else { vec![20, 40, 80, 160] }, |w| vec![w]);
+    let rates: Vec<_> = widths
+        .iter()
+        .map(|&width| {
+            let of = |short| match n {
+                true => wireless::ht(mcs, streams, width, short),
+                false => wireless::vht(mcs, streams, width, short),
+            };
+            (width, of(false), of(true))
+        })
+        .collect();
+    if rates.iter().all(|(_, long, _)| long.is_none()) {
+        return Err(no_rate(match n {
+            true => "802.11n has 1 to 4 streams, 20 and 40 MHz",
+            false => {
+                "802.11ac has MCS 0 to 9, 1 to 8 streams, 20, 40, 80 and 160 MHz, and leaves some \
+                 combinations out (802.11n's MCS 8 to 31: --n)"
+            }
+        }));
+    }
+    outln!("width MHz   800 ns guard   400 ns guard (Mbit/s)");
+    let cell = |rate: Option<f64>| rate.map_or("n/a".to_string(), |r| format!("{r:.1}"));
+    for (width, long, short) in rates {
+        outln!("{width:>9} {:>14} {:>14}", cell(long), cell(short));
     }
     Ok(())
 }
@@ -263,7 +340,7 @@ fn share(text: &str) -> Result<f64, String> {
 const HEAD: &str = "frame         kpps       L1 Mbps       L2 Mbps       L3 Mbps";
 
 fn layers(size: FrameLen, rate: PacketRate) {
-    println!(
+    outln!(
         "{:>5} {:>12.3} {:>13.3} {:>13.3} {:>13.3}",
         size.l2(),
         rate.as_kpps(),

@@ -26,6 +26,12 @@ impl TokenBucket {
         self.rate * time.as_secs_f64() + self.capacity
     }
 
+    /// The most bits that pass in any such time of traffic that comes in at this rate, bit/s: no
+    /// more than comes.
+    pub fn passes_of(self, rate: f64, time: Duration) -> f64 {
+        self.passes(time).min(rate * time.as_secs_f64())
+    }
+
     /// How long a full bucket lets traffic of this rate through unhindered; `None` if for ever.
     pub fn lasts(self, rate: f64) -> Option<Duration> {
         let drain = rate - self.rate;
@@ -49,6 +55,8 @@ mod tests {
     fn a_queue_of_a_megabit() {
         let bucket = TokenBucket::of(1e6, 10.0);
         assert_eq!(bucket.passes(Duration::from_secs(1)), 11e6);
+        assert_eq!(bucket.passes_of(100e6, Duration::from_secs(1)), 11e6);
+        assert_eq!(bucket.passes_of(5e6, Duration::from_secs(1)), 5e6);
         assert_eq!(bucket.lasts(11e6), Some(Duration::from_secs(1)));
         assert_eq!(bucket.lasts(1e6), None);
         assert_eq!(bucket.lasts(f64::NAN), None);

@@ -46,24 +46,74 @@ pub fn vht(mcs: u32, streams: u32, width_mhz: u32, short_guard: bool) -> Option<
     Some(bits / symbol_us)
 }
 
+/// The data rate in Mbit/s of 802.11n with this modulation (its MCS modulo 8), number of spatial
+/// streams and channel width in MHz; `None` if there is none (IEEE 802.11-2016, tables 19-27 to
+/// 19-34).
+pub fn ht(mcs: u32, streams: u32, width_mhz: u32, short_guard: bool) -> Option<f64> {
+    let is_one = mcs <= 7 && (1..=4).contains(&streams) && [20, 40].contains(&width_mhz);
+    is_one.then(|| vht(mcs, streams, width_mhz, short_guard)).flatten()
+}
+
+/// The VHT MCS of a modulation (`64-QAM`, `64QAM`) and a code's rate (`5/6`).
+pub fn vht_named(modulation: &str, coding: &str) -> Option<u32> {
+    let bits = match plain(modulation).as_str() {
+        "BPSK" => 1,
+        "QPSK" => 2,
+        "16QAM" => 4,
+        "64QAM" => 6,
+        "256QAM" => 8,
+        _ => return None,
+    };
+    let coding = fraction(coding)?;
+    let at = MCS.iter().position(|&(b, n, m)| (b, (n, m)) == (bits, coding))?;
+    Some(at as u32)
+}
+
+/// The MCS of 802.11ad with a modulation (`pi/2-QPSK`, `QPSK`) and a code's rate; of BPSK 1/2
+/// there are two, one of them sent twice.
+pub fn ad_named(modulation: &str, coding: &str) -> Vec<u32> {
+    let Some(coding) = fraction(coding) else { return vec![] };
+    let bits = match plain(modulation).trim_start_matches("PI/2") {
+        "DBPSK" if coding == (1, 2) => return vec![0],
+        "BPSK" => 1,
+        "QPSK" => 2,
+        "16QAM" => 4,
+        _ => return vec![],
+    };
+    let all = (1..).zip(SINGLE_CARRIER);
+    let all = all.filter(|&(_, (b, _, n, m))| (b, (n, m)) == (bits, coding));
+    all.map(|(mcs, _)| mcs).collect()
+}
+
+fn plain(modulation: &str) -> String {
+    let letters = modulation.chars().filter(|c| !matches!(c, '-' | ' '));
+    letters.map(|c| c.to_ascii_uppercase()).collect()
+}
+
+fn fraction(text: &str) -> Option<(u32, u32)> {
+    let (n, m) = text.split_once('/')?;
+    Some((n.trim().parse().ok()?, m.trim().parse().ok()?))
+}
+
+/// Of 802.11ad's MCS 1 to 12: bits per symbol, repetition, and the code's rate.
+const SINGLE_CARRIER: [(u32, u32, u32, u32); 12] = [
+    (1, 2, 1, 2),
+    (1, 1, 1, 2),
+    (1, 1, 5, 8),
+    (1, 1, 3, 4),
+    (1, 1, 13, 16),
+    (2, 1, 1, 2),
+    (2, 1, 5, 8),
+    (2, 1, 3, 4),
+    (2, 1, 13, 16),
+    (4, 1, 1, 2),
+    (4, 1, 5, 8),
+    (4, 1, 3, 4),
+];
+
 /// The data rate in Mbit/s of 802.11ad's control and single carrier modes, MCS 0 to 12 (IEEE
 /// 802.11-2016, tables 20-17 and 20-19): 1,760 million symbols a second, 448 of 512 of them data.
 pub fn ad(mcs: u32) -> Option<f64> {
-    // Bits per symbol, repetition, and the code's rate.
-    const SINGLE_CARRIER: [(u32, u32, u32, u32); 12] = [
-        (1, 2, 1, 2),
-        (1, 1, 1, 2),
-        (1, 1, 5, 8),
-        (1, 1, 3, 4),
-        (1, 1, 13, 16),
-        (2, 1, 1, 2),
-        (2, 1, 5, 8),
-        (2, 1, 3, 4),
-        (2, 1, 13, 16),
-        (4, 1, 1, 2),
-        (4, 1, 5, 8),
-        (4, 1, 3, 4),
-    ];
     const SYMBOLS: f64 = 1760.0;
     let Some(single) = mcs.checked_sub(1) else {
         return Some(SYMBOLS / 32.0 / 2.0); // DBPSK, spread 32 times, rate 1/2
@@ -101,6 +151,36 @@ mod tests {
         assert_eq!(vht(7, 1, 30, true), None);
         assert_eq!(vht(7, 0, 20, true), None);
         assert_eq!(vht(7, u32::MAX, 20, true), None);
+    }
+
+    #[test]
+    fn by_name() {
+        for (modulation, coding, mcs) in [
+            ("BPSK", "1/2", Some(0)),
+            ("16-QAM", "3/4", Some(4)),
+            ("64-QAM", "5/6", Some(7)),
+            ("256qam", "5/6", Some(9)),
+            ("256-QAM", "1/2", None),
+            ("8-PSK", "1/2", None),
+            ("QPSK", "half", None),
+        ] {
+            assert_eq!(vht_named(modulation, coding), mcs, "{modulation} {coding}");
+        }
+        for (modulation, coding, all) in [
+            ("DBPSK", "1/2", vec![0]),
+            ("pi/2-BPSK", "1/2", vec![1, 2]),
+            ("pi/2 QPSK", "13/16", vec![9]),
+            ("16QAM", "3/4", vec![12]),
+            ("16QAM", "13/16", vec![]),
+            ("64QAM", "3/4", vec![]),
+        ] {
+            assert_eq!(ad_named(modulation, coding), all, "{modulation} {coding}");
+        }
+        assert_eq!(ht(7, 4, 40, true), Some(600.0));
+        assert_eq!(
+            (ht(8, 1, 20, true), ht(7, 5, 20, true), ht(7, 1, 80, true)),
+            (None, None, None)
+        );
     }
 
     #[test]
