@@ -259,9 +259,16 @@ impl Reader<'_> {
                 },
             });
         }
-        if criteria.is_empty() {
-            criteria.push(Criterion::Bisection);
+        match &table.criteria {
+            Some(value) if criteria.is_empty() => {
+                let why =
+                    "a throughput by no criterion: name one, or leave the key out for bisection";
+                return Err(source.bad(value, why));
+            }
+            None => criteria.push(Criterion::Bisection),
+            Some(_) => {}
         }
+        self.of_no_criterion(table, &criteria)?;
         let confirmation = match &table.confirmation {
             Some(value) => source.time(value)?,
             None => Duration::from_secs(60),
@@ -302,6 +309,32 @@ impl Reader<'_> {
             search.check().map_err(|bad| source.bad(value, bad.to_string()))?;
         }
         Ok(Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest })
+    }
+
+    /// Nothing is set that none of the criteria takes: goals have their own lengths and widths.
+    fn of_no_criterion(
+        &self,
+        table: &ProcedureTable,
+        criteria: &[Criterion],
+    ) -> Result<(), BadPlan> {
+        let (mut halves, mut verifies) = (false, false);
+        for criterion in criteria {
+            halves |= !matches!(criterion, Criterion::Goal(_));
+            verifies |= matches!(criterion, Criterion::Verified(_));
+        }
+        let keys = [
+            ("trial", table.trial.as_ref().map(Spanned::span), halves),
+            ("confirmation", table.confirmation.as_ref().map(Spanned::span), halves),
+            ("precision", table.precision.as_ref().map(Spanned::span), halves),
+            ("verify", table.verify.as_ref().map(Spanned::span), verifies),
+        ];
+        for (name, span, takes) in keys {
+            let Some(span) = span.filter(|_| !takes) else { continue };
+            let whose = if name == "verify" { "verified" } else { "bisection and verified" };
+            let why = format!("{name} is of the criteria {whose}, and none of these is asked for");
+            return Err(BadPlan { at: Some(self.source.at(span.start)), why });
+        }
+        Ok(())
     }
 
     /// A bound of a search as a share of the wire's rate.
