@@ -1,6 +1,7 @@
 //! `wirespeed report`: what can be done with results that are there.
 
 use crate::failure::Failure;
+use crate::keep;
 use clap::{Args, Subcommand};
 use measure::survey::{Capture, Survey};
 use port::record::{ETHERNET, ReadError, Reader};
@@ -29,9 +30,16 @@ enum What {
     /// Can these numbers be? Rates above the wire, sums that do not add up, counters that wrapped,
     /// layers that are none
     ///
-    /// Reads results of wirespeed, what iperf3 --json writes, and tables in CSV with columns such
-    /// as size_bytes, kpps, mbps; tx_packet, rx_packet, lost_packet; packet_l3, l3_mbps. Exits with
-    /// 1 if something is wrong; numbers that are only rounded are told and are no fault.
+    /// Reads results of wirespeed, what iperf3 --json writes, and tables in CSV, parted by commas,
+    /// semicolons or tabs. Columns that are known, by these names or what others call them: frame
+    /// size with kpps, pps or Mpps, and Mbps or Gbps; tx_packet, rx_packet, lost_packet; packet_l3
+    /// with l3_mbps; tx_pps with tx_mbps; expression or item with printed; packet_len, count, bytes;
+    /// latency, count, percent; minute_values, printed_sum; model with ports, mpps, max, typical;
+    /// field with value (monitor-traffic, speed-test); bytes with packets (WinBox).
+    ///
+    /// A file that cannot be checked is told, and the others are checked. Exits with 1 if something
+    /// is wrong, with 2 if something could not be checked; what is only rounded, and a warning, is
+    /// told and is no fault.
     Check {
         /// The files; those of the same shape are compared, too
         #[arg(required = true, value_name = "FILE")]
@@ -74,7 +82,8 @@ enum What {
     },
     /// Compares runs cell by cell: medians, spread, and a verdict where there is one
     ///
-    /// Four runs of each are the least that can say anything. To compare two devices on one
+    /// Runs of `bench`, of `test` or of `iperf3`, all of one of them. Cells that only one side has
+    /// are named. Four runs of each are the least that can say anything. To compare two devices on one
     /// machine, let `bench --compare` measure them by turns instead.
     Compare {
         /// The runs to compare with
@@ -101,12 +110,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         What::Check { files, link } => check(files, link),
         What::Pcap { files, json } => pcaps(files, *json),
         What::Table { file, format } => {
-            print!("{}", table(file, *format)?);
+            out!("{}", table(file, *format)?);
             Ok(())
         }
         What::Compare { base, files } => {
-            let all = |files: &[PathBuf]| files.iter().map(results).collect::<Result<Vec<_>, _>>();
-            print!("{}", report::compare::render(&all(base)?, &all(files)?));
+            out!("{}", compare(base, files)?);
             Ok(())
         }
         What::Html { file, output } => {
@@ -116,7 +124,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 Kind::Iperf3 => report::html::iperf3_page(&iperf3(&name, &text)?),
                 Kind::Bench => report::html::page(&results(file)?),
             };
-            std::fs::write(output, page).map_err(|error| {
+            if keep::is_stdout(output) {
+                out!("{page}");
+                return Ok(());
+            }
+            keep::replace(output, &page).map_err(|error| {
                 Failure::Environment(format!("cannot write {}: {error}", output.display()))
             })
         }
@@ -131,6 +143,7 @@ fn read(path: &PathBuf) -> Result<(String, String), Failure> {
 }
 
 /// Whose results a file has.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Bench,
     Suite,
@@ -138,6 +151,15 @@ enum Kind {
 }
 
 impl Kind {
+    /// The command's name.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Bench => "`bench`",
+            Kind::Suite => "`test`",
+            Kind::Iperf3 => "`iperf3`",
+        }
+    }
+
     fn of(text: &str) -> Kind {
         let value = || serde_json::from_str(text);
         match report::suite::is_suite(text) {
@@ -179,6 +201,46 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
     })
 }
 
+/// Runs of one command against each other.
+fn compare(base: &[PathBuf], files: &[PathBuf]) -> Result<String, Failure> {
+    let (base, files) = (all(base)?, all(files)?);
+    // What cannot be read is of no kind.
+    for (name, text) in base.iter().chain(&files) {
+        match Kind::of(text) {
+            Kind::Suite => drop(suite(name, text)?),
+            Kind::Iperf3 => drop(iperf3(name, text)?),
+            Kind::Bench => drop(bench(name, text)?),
+        }
+    }
+    let mut runs = base.iter().chain(&files);
+    let kind = runs.next().map(|(_, text)| Kind::of(text));
+    if let Some((name, text)) = runs.find(|(_, text)| Some(Kind::of(text)) != kind) {
+        let why = format!(
+            "{name} has results of {}, and the others of {}: they measure different things",
+            Kind::of(text).name(),
+            kind.unwrap_or(Kind::Bench).name()
+        );
+        return Err(Failure::Usage(why));
+    }
+    type Read<T> = fn(&str, &str) -> Result<T, Failure>;
+    fn of<T>(runs: &[(String, String)], read: Read<T>) -> Result<Vec<T>, Failure> {
+        runs.iter().map(|(name, text)| read(name, text)).collect()
+    }
+    Ok(match kind {
+        Some(Kind::Suite) => report::compare::suites(&of(&base, suite)?, &of(&files, suite)?),
+        Some(Kind::Iperf3) => report::compare::iperf3(&of(&base, iperf3)?, &of(&files, iperf3)?),
+        _ => report::compare::render(&of(&base, bench)?, &of(&files, bench)?),
+    })
+}
+
+fn all(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+    files.iter().map(read).collect()
+}
+
+fn bench(name: &str, text: &str) -> Result<measure::Results, Failure> {
+    report::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
+}
+
 fn iperf3(name: &str, text: &str) -> Result<measure::iperf3::Results, Failure> {
     report::iperf3::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
 }
@@ -189,20 +251,42 @@ fn suite(name: &str, text: &str) -> Result<measure::suite_result::SuiteResults, 
 
 fn results(path: &PathBuf) -> Result<measure::Results, Failure> {
     let (name, text) = read(path)?;
-    report::read(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
+    bench(&name, &text)
 }
 
+/// Checks each file that can be; one that cannot keeps none of the others from it.
 fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
-    let files = files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
-    let known = Known { links: link.to_vec() };
-    let findings =
-        check::check(&files, &known).map_err(|error| Failure::Usage(error.to_string()))?;
-    for finding in &findings {
-        println!("{finding}");
+    let (mut texts, mut unread) = (Vec::new(), Vec::new());
+    for file in files {
+        match read(file) {
+            Ok(text) => texts.push(text),
+            Err(failure) => unread.push(failure),
+        }
     }
-    match findings.iter().filter(|finding| finding.kind != check::Kind::Rounded).count() {
-        0 => Ok(()),
-        n => Err(Failure::Failed(format!("{n} numbers cannot be, or cannot be understood"))),
+    let known = Known { links: link.to_vec() };
+    let checked = check::check(&texts, &known);
+    unread.extend(checked.unread.iter().map(|unread| Failure::Usage(unread.to_string())));
+    for finding in &checked.findings {
+        outln!("{finding}");
+    }
+    let faults = checked.findings.iter().filter(|finding| finding.kind.is_fault()).count();
+    // One that is all there is to say is said as the reason for the exit code.
+    if faults > 0 || unread.len() > 1 {
+        unread.iter().for_each(|failure| outln!("{failure}"));
+    }
+    let n = unread.len();
+    match (faults, unread.into_iter().next()) {
+        (0, None) => Ok(()),
+        (0, Some(failure)) if n == 1 => Err(failure),
+        (0, Some(Failure::Environment(_))) => {
+            Err(Failure::Environment(format!("of {} files {n} could not be checked", files.len())))
+        }
+        (0, Some(_)) => {
+            Err(Failure::Usage(format!("of {} files {n} have nothing to check", files.len())))
+        }
+        (1.., _) => {
+            Err(Failure::Failed(format!("{faults} numbers cannot be, or cannot be understood")))
+        }
     }
 }
 
@@ -212,7 +296,7 @@ fn pcaps(files: &[PathBuf], json: bool) -> Result<(), Failure> {
     for file in files {
         let capture = pcap(file)?;
         if !json {
-            print!("{}", report::survey::render(&capture));
+            out!("{}", report::survey::render(&capture));
         }
         captures.push(capture);
     }
@@ -221,7 +305,7 @@ fn pcaps(files: &[PathBuf], json: bool) -> Result<(), Failure> {
         Failure::Failed(format!("{name}: {why}; what is before is counted above"))
     });
     if json {
-        print!("{}", report::survey::json(captures).map_err(Failure::Failed)?);
+        out!("{}", report::survey::json(captures).map_err(Failure::Failed)?);
     }
     ended.map_or(Ok(()), Err)
 }

@@ -189,7 +189,7 @@ fn files_that_are_no_results() {
     // The right file for the wrong command, and a page that nobody can keep.
     let suite = folder.write("suite.json", whole);
     for (what, code, expected) in [
-        (vec!["compare", "--base", &good, &suite], 2, "results of `wirespeed test` (\"wirespeed-"),
+        (vec!["compare", "--base", &good, &suite], 2, "has results of `test`, and the others of"),
         (vec!["html", &suite, "--output", "/dev/full"], 3, "cannot write /dev/full: No space left"),
         (vec!["html", &suite, "--output", "/nowhere/a.html"], 3, "cannot write /nowhere/a.html"),
     ] {

@@ -36,3 +36,61 @@ fn impossible_plans_are_refused_with_their_place() {
     let out = wirespeed(&["test", &folder.path("none.toml")]);
     assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
 }
+
+/// What would change nothing is refused, each in a sentence.
+#[test]
+fn options_that_would_do_nothing() {
+    let folder = Folder::with("idle", SMALL);
+    let plan = folder.path("plan.toml");
+    for (option, expected) in [
+        (&["--quick"][..], "--quick would change nothing"),
+        (&["--link", "10M"], "the wires of virtual time are the plan's"),
+    ] {
+        let out = wirespeed(&[&["test", &plan, "--virtual"], option].concat());
+        let stderr = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+    }
+}
+
+/// Runs of one command against each other, and not of two.
+#[test]
+fn runs_are_compared() {
+    let data = |name: &str| format!("{}/../report/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let [suite, bench, iperf3] = ["test-2.json", "bench-2.json", "iperf3-1.json"].map(data);
+    for (base, other, code, expected) in [
+        (&suite, &suite, 0, "throughput[rfc2544 0.02s 0 loss]"),
+        (&iperf3, &iperf3, 0, ": L3"),
+        (&bench, &bench, 0, "verdict"),
+        (&bench, &suite, 2, "has results of `test`, and the others of `bench`"),
+        (&iperf3, &bench, 2, "has results of `bench`, and the others of `iperf3`"),
+    ] {
+        let out = wirespeed(&["report", "compare", "--base", base, other]);
+        let said = text(&out.stdout) + &text(&out.stderr);
+        assert_eq!(out.status.code(), Some(code), "{said}");
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
+}
+
+/// One file that is none keeps no other from being checked.
+#[test]
+fn files_are_checked_each() {
+    let folder = Folder::with("each", SMALL);
+    let table =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../report/data/check/S0-marketing-capacity.csv");
+    let (words, none) = (folder.write("words.csv", "a,b\n1,2\n"), folder.path("none.csv"));
+    for (files, code, parts) in [
+        (
+            vec![words.as_str(), none.as_str(), table],
+            1,
+            vec!["not checked", "cannot read", "not 4.6Gbps"],
+        ),
+        (vec![&none, &words], 3, vec!["not checked", "cannot read"]),
+        (vec![&words], 2, vec!["no columns to check: there are a, b"]),
+    ] {
+        let out = wirespeed(&[&["report", "check"], files.as_slice()].concat());
+        let said = text(&out.stdout) + &text(&out.stderr);
+        assert_eq!(out.status.code(), Some(code), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    }
+}

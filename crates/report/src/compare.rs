@@ -10,6 +10,11 @@
 //!
 //! Never pools different cells; never calls two devices equal.
 
+// The same of suites and of iperf3 runs.
+mod figures;
+
+pub use figures::{iperf3, suites};
+
 use crate::number::thousands;
 use crate::table::label;
 use measure::compare::Ahead;
@@ -119,9 +124,18 @@ fn notes(base: &[Results], device: &[Results], alone: usize, needs_runs: bool) -
             limited(device)
         );
     }
+    fn of(results: &[Results]) -> Vec<&Environment> {
+        results.iter().map(|results| &results.environment).collect()
+    }
+    out + &differences(&of(base), &of(device))
+}
+
+/// Where and how the runs were made, as far as that differs.
+fn differences(base: &[&Environment], device: &[&Environment]) -> String {
+    let mut out = String::new();
     for (what, of) in DIFFERENCES {
-        let [a, b] = [base, device].map(|results| {
-            let mut all: Vec<String> = results.iter().map(|r| of(&r.environment)).collect();
+        let [a, b] = [base, device].map(|environments| {
+            let mut all: Vec<String> = environments.iter().map(|one| of(one)).collect();
             all.sort();
             all.dedup();
             all.join(", ")

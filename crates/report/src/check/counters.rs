@@ -1,5 +1,13 @@
 //! Sent, received and lost, stream by stream: the traffic generator's tables.
+//!
+//! ```text
+//!  packets   tx = rx + lost, streams = TOT
+//!  Mbps      tx = rx + lost, but for 2^32 bits that a counter wrapped by
+//!  both      Mbps x seconds / packets: the bytes that a packet counts for, in one column one number
+//! ```
 
+use super::between::NoteRow;
+use super::rates::digit;
 use super::table::{Row, Table};
 use super::{Kind, Known, Note};
 use std::collections::BTreeMap;
@@ -16,6 +24,7 @@ pub(super) fn check(table: &Table, _: &Known, note: &mut Note) -> bool {
         packets(table, row, note);
         rates(table, row, note);
     }
+    conventions(table, note);
     for (run, rows) in runs {
         let (totals, streams): (Vec<&Row>, Vec<&Row>) =
             rows.into_iter().partition(|row| table.text(row, "num") == "TOT");
@@ -55,12 +64,8 @@ fn packets(table: &Table, row: &Row, note: &mut Note) {
 
 /// Mbps lost = Mbps sent - Mbps received; where they are not, by how many wraps of 32 bits.
 fn rates(table: &Table, row: &Row, note: &mut Note) {
-    let number = |name: &str| {
-        table.number(row, &format!("{name}_printed")).or_else(|| table.number(row, name))
-    };
-    let (Some(tx), Some(rx), Some(lost)) =
-        (number("tx_rate"), number("rx_rate"), number("lost_rate"))
-    else {
+    let number = |name: &str| table.number(row, rate_column(table, name)?);
+    let (Some(tx), Some(rx), Some(lost)) = (number("tx"), number("rx"), number("lost")) else {
         return;
     };
     let missing = tx - rx - lost;
@@ -81,5 +86,103 @@ fn rates(table: &Table, row: &Row, note: &mut Note) {
         note(Some(row.line), Kind::Impossible, text);
     } else {
         note(Some(row.line), Kind::Inconsistent, text);
+    }
+}
+
+/// The column of a direction's Mbps.
+fn rate_column(table: &Table, direction: &str) -> Option<&'static str> {
+    let names = match direction {
+        "tx" => ["tx_rate_printed", "tx_rate"],
+        "rx" => ["rx_rate_printed", "rx_rate"],
+        _ => ["lost_rate_printed", "lost_rate"],
+    };
+    names.into_iter().find(|name| table.has(name))
+}
+
+/// Seconds that a row was counted for.
+fn seconds(table: &Table, row: &Row) -> Option<f64> {
+    let name =
+        ["duration_s", "derived_duration_s", "seconds"].into_iter().find(|n| table.has(n))?;
+    table.number(row, name).filter(|seconds| *seconds > 0.0)
+}
+
+/// The whole number of bytes that a packet of a row counts for, if its Mbps tell it.
+fn bytes(table: &Table, row: &Row, direction: &str) -> Option<u32> {
+    let column = rate_column(table, direction)?;
+    let packets = table.number(row, &format!("{direction}_packet")).filter(|n| *n > 0.0)?;
+    let each = seconds(table, row)? * 1e6 / 8.0 / packets;
+    let mbps = table.number(row, column)?;
+    // Cut off or rounded: up to a digit more, half a digit less.
+    let unit = digit(table, row, column);
+    let (low, high) = (((mbps - unit / 2.0) * each).ceil(), ((mbps + unit) * each).floor());
+    (low == high && low > 0.0).then_some(low as u32)
+}
+
+/// How many bytes each stream's packets count for: sums and differences need one number.
+fn conventions(table: &Table, note: &mut Note) {
+    let mut counted: BTreeMap<(&str, u32), (u64, Vec<&str>, usize)> = BTreeMap::new();
+    let streams = || table.rows().iter().filter(|row| table.text(row, "num") != "TOT");
+    for row in streams() {
+        for direction in ["tx", "rx"] {
+            let Some(bytes) = bytes(table, row, direction) else { continue };
+            let (_, names, n) =
+                counted.entry((direction, bytes)).or_insert((row.line, Vec::new(), 0));
+            let name = table.text(row, "num");
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            *n += 1;
+        }
+    }
+    let mut sizes: Vec<u32> = counted.keys().map(|(_, bytes)| *bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    // A table of several frame sizes says which it is of; here all would be of one.
+    let (Some(&least), Some(&most)) = (sizes.first(), sizes.last()) else { return };
+    if least == most || most - least > 24 || table.has("size_bytes") {
+        return;
+    }
+    let line = counted.values().map(|(line, ..)| *line).min();
+    let parts: Vec<String> = counted
+        .iter()
+        .map(|((direction, bytes), (_, names, n))| {
+            format!("{direction} {bytes} in {n} rows ({})", names.join(", "))
+        })
+        .collect();
+    let short = if least < 64 { ", without FCS" } else { "" };
+    let text = format!(
+        "Mbps count different bytes for a packet{short}: {}; their sums and differences are of no \
+         layer",
+        parts.join("; ")
+    );
+    note(line, Kind::Ambiguous, text);
+}
+
+/// What streams were to send, against what they sent: a generator that fell short. `tests` has for
+/// packet sizes without FCS the Mbps of each stream.
+pub(super) fn asked(table: &Table, (file, tests): &(&str, Table), note: &mut NoteRow) {
+    let mut runs: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in table.rows().iter().filter(|row| table.text(row, "num") != "TOT") {
+        runs.entry(table.text(row, "run")).or_default().push(row);
+    }
+    for (run, rows) in runs {
+        let Some(size) = rows.iter().find_map(|row| bytes(table, row, "rx")) else { continue };
+        let of_size = tests.rows().iter().filter(|test| {
+            let is_whole = !tests.text(test, "mbps_per_stream").contains("..");
+            is_whole && tests.number(test, "packet_size_no_fcs") == Some(f64::from(size))
+        });
+        let asked = of_size.filter_map(|test| tests.number(test, "mbps_per_stream"));
+        let Some(asked) = asked.reduce(f64::min) else { continue };
+        let column = rate_column(table, "tx").unwrap_or("");
+        let sent = rows.iter().filter_map(|row| table.number(row, column));
+        let (low, high) =
+            sent.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), n| (low.min(n), high.max(n)));
+        if low <= high && high < asked * 0.99 {
+            let text = format!(
+                "run {run}: its streams sent {low} to {high} Mbps of packets of {size} bytes, and \
+                 every test of these in {file} asks for {asked} or more: the generator was the limit"
+            );
+            note(rows[0], Kind::Ambiguous, text);
+        }
     }
 }

@@ -13,6 +13,9 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     }
     let rates = table.has("l3_mbps");
     let multipliers = table.has("data_len_l") && table.has("l3_multiplier_printed");
+    if rates && table.has("l2_mbps") && !table.has("l2_without_fcs_mbps") {
+        without_fcs(table, note);
+    }
     for row in table.rows() {
         let Some(size) = table.number(row, "packet_l3") else { continue };
         if rates {
@@ -23,6 +26,23 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
         }
     }
     rates || multipliers
+}
+
+/// Rates of layer 2 are of packets and 18 bytes; of 14 they are without FCS.
+fn without_fcs(table: &Table, note: &mut Note) {
+    let off = |row: &Row| {
+        let number = |name| table.number(row, name);
+        let (size, l3, l2) = (number("packet_l3")?, number("l3_mbps")?, number("l2_mbps")?);
+        // Nearer to 14 than to 18.
+        Some((row.line, (l2 / l3 * size - size - 14.0).abs() < 2.0))
+    };
+    let rows: Vec<(u64, bool)> = table.rows().iter().filter_map(off).collect();
+    let Some(&(first, _)) = rows.first() else { return };
+    if rows.iter().all(|(_, fits)| *fits) {
+        let text = "l2_mbps count 14 bytes more than the packet: layer 2 without FCS, 4 less than \
+                    the frame";
+        note(Some(first), Kind::Ambiguous, text.to_string());
+    }
 }
 
 fn limits(table: &Table, row: &Row, size: f64, known: &Known, note: &mut Note) {

@@ -4,17 +4,22 @@
 //! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► faults, suite
 //!       │        └─ iperf3 --json ────────────────────────────► iperf3
 //!       └─ CSV, by the names of its columns:
-//!            size_bytes, kpps or pps, mbps ───────────────────► rates
+//!            size_bytes, kpps or pps, mbps ───────────────────► rates, wires
 //!            tx_packet, rx_packet, lost_packet ───────────────► counters
 //!            packet_l3, l3_mbps ──────────────────────────────► layers
 //!            expression or item, printed ─────────────────────► sums
+//!            shares, windows, mixes, histograms ──────────────► shares
+//!            model, ports, mpps ──────────────────────────────► ports
+//!            field, value: a monitor, a speed-test ───────────► fields
+//!            connections, WinBox ─────────────────────────────► tracked
+//!          └─ all tables together ────────────────────────────► between
 //! ```
 //!
 //! Every check recomputes what is printed from what is printed beside it, or from what a wire can
 //! carry. The errors it must find stand in the source documents themselves (`data/check/`).
 //!
 //! Never says that a number is right: only that nothing here shows it wrong.
-//! Missing: **TRex, btest and CSIT files**.
+//! Missing: **TRex, btest and CSIT files**; **wireless rate tables** (`wirespeed calc wireless` has them).
 
 // A CSV file by the names of its columns.
 mod table;
@@ -30,6 +35,24 @@ mod layers;
 
 // Sums and quotients that are printed with their result.
 mod sums;
+
+// Shares that should be a whole, and tables that do not show all they count.
+mod shares;
+
+// What the ports in a model's name, or beside it, can carry.
+mod ports;
+
+// Whether wires carry what a table says, and what it calls wire speed.
+mod wires;
+
+// Lists of names and values: /interface monitor-traffic, /tool speed-test.
+mod fields;
+
+// Connections as WinBox shows them.
+mod tracked;
+
+// What tables say of each other.
+mod between;
 
 // What `iperf3 --json` writes.
 mod iperf3;
@@ -50,8 +73,17 @@ pub enum Kind {
     Inconsistent,
     /// What it counts cannot be told, or is not what its name says.
     Ambiguous,
+    /// Two measurements do not fit each other, which noise may explain.
+    Doubtful,
     /// It is right but for its last digit.
     Rounded,
+}
+
+impl Kind {
+    /// Whether a number must be wrong, or cannot be understood; else it is only told.
+    pub fn is_fault(self) -> bool {
+        !matches!(self, Kind::Doubtful | Kind::Rounded)
+    }
 }
 
 /// Something found.
@@ -73,6 +105,7 @@ impl fmt::Display for Finding {
             Kind::Impossible => "impossible",
             Kind::Inconsistent => "inconsistent",
             Kind::Ambiguous => "ambiguous",
+            Kind::Doubtful => "warning",
             Kind::Rounded => "rounded",
         };
         match self.line {
@@ -98,7 +131,7 @@ impl Known {
     }
 }
 
-/// The file is nothing that can be checked.
+/// A file in which nothing could be checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// The file.
@@ -109,71 +142,103 @@ pub struct Unreadable {
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.why)
+        write!(f, "{}: not checked: {}", self.file, self.why)
     }
 }
 
-impl std::error::Error for Unreadable {}
+/// What a check of files says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Everything found, by file and line.
+    pub findings: Vec<Finding>,
+    /// The files in which there was nothing to check, or that could not be read.
+    pub unread: Vec<Unreadable>,
+}
 
 /// Checks files, name and text, each by itself and those of the same shape against each other.
-/// Nothing found means that nothing here shows a number wrong.
-///
-/// # Errors
-/// [`Unreadable`]: neither of our files nor JSON of iperf3 nor a CSV with columns that are known.
-pub fn check(files: &[(String, String)], known: &Known) -> Result<Vec<Finding>, Unreadable> {
-    let mut findings = Vec::new();
+/// Nothing found means that nothing here shows a number wrong. A file that cannot be checked keeps
+/// none of the others from it.
+pub fn check(files: &[(String, String)], known: &Known) -> Checked {
+    let mut checked = Checked::default();
     let mut tables = Vec::new();
     for (file, text) in files {
+        let findings = &mut checked.findings;
         let mut note = |line: Option<u64>, kind: Kind, text: String| {
             findings.push(Finding { file: file.clone(), line, kind, text });
         };
-        let unreadable = |why: String| Unreadable { file: file.clone(), why };
-        if text.trim().is_empty() {
-            return Err(unreadable("there is nothing in it".to_string()));
+        match one(text, known, &mut note) {
+            Ok(Some(table)) => tables.push((file.as_str(), table)),
+            Ok(None) => {}
+            Err(why) => checked.unread.push(Unreadable { file: file.clone(), why }),
         }
-        if text.trim_start().starts_with('{') {
-            let value: serde_json::Value = serde_json::from_str(text)
-                .map_err(|error| unreadable(format!("not JSON: {error}")))?;
-            if iperf3::is_of_iperf3(&value) {
-                iperf3::check(&value, known.link(""), &mut note);
-            } else if crate::iperf3::is_one(&value) {
-                let results = crate::iperf3::read(text);
-                let results = results.map_err(|error| unreadable(error.to_string()))?;
-                for fault in results.faults() {
-                    note(None, Kind::Impossible, fault);
-                }
-            } else if crate::suite::is_suite(text) {
-                let results = crate::suite::read(text);
-                suite::check(&results.map_err(|error| unreadable(error.to_string()))?, &mut note);
-            } else {
-                let results = json::read(text).map_err(|error| unreadable(error.to_string()))?;
-                for row in &results.rows {
-                    for fault in row.faults() {
-                        let name = format!("{} {}", row.configuration, row.frame_size);
-                        note(None, Kind::Impossible, format!("{name}: {fault}"));
-                    }
-                }
-            }
-            continue;
-        }
-        let table = Table::read(text).map_err(unreadable)?;
-        let checks: [fn(&Table, &Known, &mut Note) -> bool; 4] =
-            [rates::check, counters::check, layers::check, sums::check];
-        // All of them: a table may have the columns of several.
-        let applied = checks.iter().filter(|check| check(&table, known, &mut note)).count();
-        if applied == 0 {
-            return Err(unreadable(format!(
-                "no columns to check: there are {}; known are size_bytes with kpps or pps; \
-                 tx_packet, rx_packet and lost_packet; packet_l3 with l3_mbps; tx_pps and tx_mbps; \
-                 expression or item with printed",
-                table.names()
-            )));
-        }
-        tables.push((file.as_str(), table));
     }
-    rates::compare(&tables, &mut findings);
-    findings.sort_by(|a, b| (&a.file, a.line, a.kind).cmp(&(&b.file, b.line, b.kind)));
-    Ok(findings)
+    between::check(&tables, &mut checked.findings);
+    checked.findings.sort_by(|a, b| (&a.file, a.line, a.kind).cmp(&(&b.file, b.line, b.kind)));
+    checked
+}
+
+/// Checks a file by itself. Of a CSV its table, for what it may say of others.
+fn one(text: &str, known: &Known, note: &mut Note) -> Result<Option<Table>, String> {
+    if text.trim().is_empty() {
+        return Err("there is nothing in it".to_string());
+    }
+    if text.trim_start().starts_with('{') {
+        let value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+        return json_file(text, &value, known, note).map(|()| None);
+    }
+    let table = Table::read(text)?;
+    // All of them: a table may have the columns of several.
+    let applied = CHECKS.iter().filter(|check| check(&table, known, note)).count();
+    if applied == 0 && !between::knows(&table) {
+        let names = table.names();
+        return Err(format!(
+            "no columns to check: there are {names} (wirespeed report check --help has \
+             those that are known)"
+        ));
+    }
+    Ok(Some(table))
+}
+
+/// Each looks whether a table has its columns, and says so.
+type Check = fn(&Table, &Known, &mut Note) -> bool;
+const CHECKS: [Check; 8] = [
+    rates::check,
+    counters::check,
+    layers::check,
+    sums::check,
+    shares::check,
+    ports::check,
+    fields::check,
+    tracked::check,
+];
+
+/// Checks a file of ours, or of iperf3.
+fn json_file(
+    text: &str,
+    value: &serde_json::Value,
+    known: &Known,
+    note: &mut Note,
+) -> Result<(), String> {
+    if iperf3::is_of_iperf3(value) {
+        iperf3::check(value, known.link(""), note);
+    } else if crate::iperf3::is_one(value) {
+        let results = crate::iperf3::read(text).map_err(|error| error.to_string())?;
+        for fault in results.faults() {
+            note(None, Kind::Impossible, fault);
+        }
+    } else if crate::suite::is_suite(text) {
+        let results = crate::suite::read(text).map_err(|error| error.to_string())?;
+        suite::check(&results, note);
+    } else {
+        let results = json::read(text).map_err(|error| error.to_string())?;
+        for row in &results.rows {
+            for fault in row.faults() {
+                let name = format!("{} {}", row.configuration, row.frame_size);
+                note(None, Kind::Impossible, format!("{name}: {fault}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Takes a finding: line, kind, text.

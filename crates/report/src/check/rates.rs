@@ -9,7 +9,7 @@
 //! ```
 
 use super::table::{Row, Table};
-use super::{Finding, Kind, Known, L1, Note, above, link};
+use super::{Kind, Known, Note, wires};
 use std::collections::BTreeMap;
 
 /// How many bytes a packet may count for, beside its size; how often; and what that means.
@@ -26,13 +26,13 @@ const CONVENTIONS: [(f64, f64, &str); 10] = [
     (2.0, 18.0, "both directions, Ethernet header and FCS counted a second time"),
 ];
 
-/// Checks tables of `size_bytes` with `kpps` or `pps`, `mbps` if there is one; and those of
-/// interfaces' `tx_pps`, `tx_mbps`.
+/// Checks tables of `size_bytes` with `kpps`, `pps` or `mpps`, `mbps` or `gbps` if there is one;
+/// and those of interfaces' `tx_pps`, `tx_mbps`.
 pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
-    let forwarding = table.has("size_bytes") && (table.has("kpps") || table.has("pps"));
+    let forwarding = is_forwarding(table);
     if forwarding {
         conventions(table, note);
-        wires(table, known, note);
+        wires::check(table, known, note);
     }
     let interfaces = ["tx", "rx"].into_iter().filter(|direction| {
         table.has(&format!("{direction}_pps")) && table.has(&format!("{direction}_mbps"))
@@ -40,14 +40,38 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     forwarding | (interfaces.filter(|direction| one_size(table, direction, note)).count() > 0)
 }
 
-fn kpps(table: &Table, row: &Row) -> Option<f64> {
-    table.number(row, "kpps").or_else(|| table.number(row, "pps").map(|pps| pps / 1e3))
+/// Whether it has packets a second by size.
+pub(super) fn is_forwarding(table: &Table) -> bool {
+    table.has("size_bytes") && packets(table).is_some()
 }
 
-/// Half of the last digit printed, and how far truncation goes.
-fn digit(table: &Table, row: &Row, name: &str) -> f64 {
-    let decimals = table.text(row, name).split_once('.').map_or(0, |(_, after)| after.len());
-    10f64.powi(-(decimals as i32))
+/// The column of packets a second, and what makes thousands of it.
+fn packets(table: &Table) -> Option<(&'static str, f64)> {
+    [("kpps", 1.0), ("pps", 1e-3), ("mpps", 1e3)].into_iter().find(|(name, _)| table.has(name))
+}
+
+/// Thousands of packets a second.
+pub(super) fn kpps(table: &Table, row: &Row) -> Option<f64> {
+    let (name, scale) = packets(table)?;
+    // Scaling leaves what no one printed: 4385.400000000001.
+    Some((table.number(row, name)? * scale * 1e6).round() / 1e6)
+}
+
+/// The last digit printed of [`kpps`].
+pub(super) fn kpps_digit(table: &Table, row: &Row) -> f64 {
+    packets(table).map_or(1.0, |(name, scale)| digit(table, row, name) * scale)
+}
+
+/// Mbps, and the last digit printed of it.
+fn mbps(table: &Table, row: &Row) -> Option<(f64, f64)> {
+    let (name, scale) =
+        [("mbps", 1.0), ("gbps", 1e3)].into_iter().find(|(name, _)| table.has(name))?;
+    Some((table.number(row, name)? * scale, digit(table, row, name) * scale))
+}
+
+/// The last digit that is printed.
+pub(super) fn digit(table: &Table, row: &Row, name: &str) -> f64 {
+    10f64.powi(-table.decimals(row, name))
 }
 
 /// What a device's rows say together about the bytes that their Mbps count.
@@ -61,24 +85,27 @@ fn conventions(table: &Table, note: &mut Note) {
     for ((device, config), rows) in groups {
         let rows = rows.into_iter().filter_map(|row| {
             let size = table.number(row, "size_bytes")?;
-            Some((row, size, kpps(table, row)?, table.number(row, "mbps")?))
+            Some((row, size, kpps(table, row)?, mbps(table, row)?))
         });
         let rows: Vec<_> = rows.collect();
-        let Some((first, size, kpps, mbps)) = rows.first().copied() else { continue };
+        let Some((first, size, kpps, (mbps, _))) = rows.first().copied() else { continue };
         let fits = |factor: f64, more: f64| {
-            rows.iter().all(|&(row, size, kpps, mbps)| {
+            rows.iter().all(|&(row, size, kpps, (mbps, mbps_digit))| {
                 let kbits = factor * (size + more) * 8.0 / 1e3;
-                let slack = digit(table, row, "kpps") * kbits + digit(table, row, "mbps");
+                let slack = kpps_digit(table, row) * kbits + mbps_digit;
                 (kpps * kbits - mbps).abs() <= slack * 0.55 + 1e-9
             })
         };
         let fitting = CONVENTIONS.iter().filter(|(factor, more, _)| fits(*factor, *more));
+        let name = format!("{} {config}", table.written("mbps")).to_uppercase();
+        // What the file itself says that they are of.
+        let named = (1..=3).find(|layer| name.contains(&format!("L{layer}")));
         match fitting.collect::<Vec<_>>().as_slice() {
-            [(1.0, 0.0, _)] => {}
+            [(1.0, 0.0, _)] if named.is_none_or(|layer| layer == 2) => {}
             [(_, _, meaning)] => {
-                let named = (meaning.starts_with("layer 1") && config.contains("L1"))
-                    || (meaning.starts_with("layer 2") && config.contains("L2"));
-                if !(named && (config.contains("capacity") || !meaning.contains("both"))) {
+                let is_so =
+                    named.is_some_and(|layer| meaning.starts_with(&format!("layer {layer}")));
+                if !(is_so && (config.contains("capacity") || !meaning.contains("both"))) {
                     let (line, n) = told.entry(meaning).or_insert((first.line, 0));
                     (*line, *n) = (first.line.min(*line), *n + rows.len());
                 }
@@ -107,62 +134,6 @@ fn conventions(table: &Table, note: &mut Note) {
     for (meaning, (line, rows)) in told {
         let text = format!("Mbps of {rows} rows, from here on, are of {meaning}");
         note(Some(line), Kind::Ambiguous, text);
-    }
-}
-
-/// Whether wires can carry it. Without a word on the wires, what the table marks as wire speed must
-/// be the same number of bits at every size.
-fn wires(table: &Table, known: &Known, note: &mut Note) {
-    let mut marked: BTreeMap<&str, Vec<(&Row, f64)>> = BTreeMap::new();
-    for row in table.rows() {
-        let (Some(size), Some(kpps)) = (table.number(row, "size_bytes"), kpps(table, row)) else {
-            continue;
-        };
-        let device = table.text(row, "device");
-        let overhead = L1 + tunnel(table.text(row, "tunnel"));
-        let given = link(table.text(row, "link")).or_else(|| known.link(device));
-        let column = if table.has("kpps") { "kpps" } else { "pps" };
-        let unit = digit(table, row, column) / if column == "kpps" { 1.0 } else { 1e3 };
-        if let Some(link) = given {
-            let most = link / (size + overhead) / 8.0 / 1e3;
-            if kpps > most + unit {
-                let text = format!(
-                    "{kpps} kpps of {size} bytes are {} the wire's {most:.2}",
-                    above(kpps, most)
-                );
-                note(Some(row.line), Kind::Impossible, text);
-            } else if kpps > most {
-                let text = format!("{kpps} kpps of {size} bytes: the wire's {most:.3}, rounded up");
-                note(Some(row.line), Kind::Rounded, text);
-            }
-        } else if table.text(row, "underlined_wire_speed") == "1" {
-            marked.entry(device).or_default().push((row, kpps * (size + overhead) * 8.0 / 1e6));
-        }
-    }
-    for (device, rows) in marked {
-        // Wires come in whole gigabits.
-        let nominal = rows.iter().map(|(_, gbps)| *gbps).fold(f64::INFINITY, f64::min).round();
-        for (row, gbps) in rows {
-            if nominal > 0.0 && gbps > nominal * 1.000_1 {
-                let name = if device.is_empty() { table.text(row, "tunnel") } else { device };
-                let size = table.text(row, "size_bytes");
-                let text = format!(
-                    "{name}: wire speed at {size} bytes would be {gbps:.3} Gbps on layer 1, {} \
-                     the {nominal} Gbps that are there",
-                    above(gbps, nominal)
-                );
-                note(Some(row.line), Kind::Impossible, text);
-            }
-        }
-    }
-}
-
-/// Bytes that a tunnel adds to a frame.
-fn tunnel(name: &str) -> f64 {
-    match name {
-        "PPPoE" => 8.0,
-        "L2TP" => 38.0,
-        _ => 0.0,
     }
 }
 
@@ -204,44 +175,4 @@ fn one_size(table: &Table, direction: &str, note: &mut Note) -> bool {
         }
     }
     true
-}
-
-/// The same measurement in two files.
-pub(super) fn compare(tables: &[(&str, Table)], findings: &mut Vec<Finding>) {
-    for (i, (file, table)) in tables.iter().enumerate() {
-        for (other_file, other) in &tables[..i] {
-            let is_key = |name: &&String| {
-                let is_number = ["kpps", "pps", "mbps"].contains(&name.as_str());
-                let is_about = ["seed", "table", "underlined_wire_speed", "mbps_rule"];
-                !is_number && !is_about.contains(&name.as_str()) && other.has(name)
-            };
-            let keys: Vec<&String> = table.columns().iter().filter(is_key).collect();
-            if !keys.iter().any(|key| *key == "size_bytes") || keys.len() < 3 {
-                continue;
-            }
-            for row in table.rows() {
-                let same = |found: &&Row| {
-                    keys.iter().all(|key| table.text(row, key) == other.text(found, key))
-                };
-                let Some(found) = other.rows().iter().find(same) else { continue };
-                let (Some(here), Some(there)) = (kpps(table, row), kpps(other, found)) else {
-                    continue;
-                };
-                // Vendors print hundreds of packets.
-                if (here - there).abs() > 0.051 {
-                    let what: Vec<&str> = keys.iter().map(|key| table.text(row, key)).collect();
-                    findings.push(Finding {
-                        file: file.to_string(),
-                        line: Some(row.line),
-                        kind: Kind::Inconsistent,
-                        text: format!(
-                            "{}: {here} kpps here, {there} in {other_file}:{}",
-                            what.join(" "),
-                            found.line
-                        ),
-                    });
-                }
-            }
-        }
-    }
 }

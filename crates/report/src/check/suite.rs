@@ -1,10 +1,20 @@
 //! Results of suites: what no trial can have counted, and figures that contradict their trials.
+//!
+//! ```text
+//!  file ─► cell ─┬ trials: sent = load x seconds x ports, latencies = frames received
+//!                ├ figures: a throughput is a load that passed, and none above it did
+//!                └ histogram: as many as its trials have
+//!  cells of one configuration and size ─► together
+//! ```
+
+// What procedures of one configuration and size say of each other.
+mod together;
 
 use super::{Kind, Note};
 use measure::SuiteResults;
 use measure::result::Limit;
 use measure::self_test::HEADROOM;
-use measure::suite_result::{Cell, Figure};
+use measure::suite_result::{Cell, Figure, TrialRecord};
 
 /// Checks a file.
 pub(super) fn check(results: &SuiteResults, note: &mut Note) {
@@ -21,6 +31,9 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         let mut note = |kind, text: String| note(kind, format!("{place}: {text}"));
         limited(results, cell, &mut note);
         points(results, cell, &mut note);
+        loads(results, cell, &mut note);
+        throughput(cell, &mut note);
+        histogram(cell, &mut note);
         cell.figures.iter().for_each(|figure| spread(figure, &mut note));
         latencies(cell, &mut note);
         let valid = cell.trials.iter().filter(|trial| !trial.outcome.starts_with("invalid"));
@@ -29,6 +42,115 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
             let text = "it has figures, and not one valid trial".to_string();
             note(Kind::Ambiguous, text);
         }
+    }
+    testers(results, &mut note);
+    together::check(results, &mut note);
+}
+
+/// A tester that cannot be: faster than its wire where that has a rate of its own, or than any
+/// processor.
+fn testers(results: &SuiteResults, note: &mut impl FnMut(Kind, String)) {
+    // Memory and the kernel's veths are as fast as who uses them: what is 100 % is only agreed on.
+    let nominal = ["memory", "veth"].iter().any(|name| results.medium.contains(name));
+    for alone in &results.self_tests {
+        let wire = results.wire_rate(alone.frame_size).0;
+        // A tester is tried for a tenth of a second, and a frame more or less is ten a second.
+        let most = if results.virtual_time || !nominal { wire * 1.001 + 20.0 } else { FASTEST };
+        if alone.rate > most || !alone.rate.is_finite() {
+            let what = if most == FASTEST {
+                "a frame in less than a nanosecond".to_string()
+            } else {
+                format!("more than the wire's {wire:.0}")
+            };
+            let (size, rate) = (alone.frame_size, alone.rate);
+            note(Kind::Impossible, format!("the tester alone, {size} byte: {rate:.0} fps, {what}"));
+        }
+    }
+}
+
+/// Frames a second that no core makes: one in each nanosecond.
+const FASTEST: f64 = 1e9;
+
+fn is_valid(trial: &&TrialRecord) -> bool {
+    !trial.outcome.starts_with("invalid")
+}
+
+/// What was sent is the load for as long as the trial took, from each port; a steady load's
+/// latencies are those of all frames that came back.
+fn loads(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let senders = f64::from(results.senders);
+    for trial in cell.trials.iter().filter(is_valid).filter(|trial| trial.tcp.is_none()) {
+        let TrialRecord { load, duration, intended, sent, received, .. } = *trial;
+        if sent < intended {
+            let text = format!("{sent} sent of {intended}, in a trial that is valid");
+            note(Kind::Inconsistent, text);
+        }
+        if trial.kind != "steady" {
+            continue;
+        }
+        let expected = load * duration * senders;
+        // Each port begins with a frame and may end with one.
+        if (sent as f64 - expected).abs() > 2.0 * senders + expected * 1e-3 {
+            let text = format!(
+                "{load:.0} fps for {duration} s from each of {senders} ports are {expected:.0} \
+                 frames, and {sent} were sent"
+            );
+            note(Kind::Inconsistent, text);
+        }
+        if let Some(latency) = trial.latency.filter(|latency| latency.count != received) {
+            let text = format!("latencies of {} frames, and {received} received", latency.count);
+            note(Kind::Inconsistent, text);
+        }
+    }
+}
+
+/// Throughput without loss: a load that passed, at full length, and no higher one that did. (Goals
+/// that weigh trials, RFC 9971, say something else; so do several criteria in one cell.)
+fn throughput(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let [figure] = cell.figures.as_slice() else { return };
+    let is_lossless = figure.name.starts_with("throughput[") && figure.name.contains(" 0 loss");
+    let (Some(rate), true) = (figure.value, is_lossless && cell.procedure == "throughput") else {
+        return;
+    };
+    let is_goal = !["throughput[rfc2544", "throughput[tst009"]
+        .iter()
+        .any(|criterion| figure.name.starts_with(criterion));
+    if is_goal || cell.trials.is_empty() {
+        return;
+    }
+    let passed = || cell.trials.iter().filter(|t| t.kind == "steady" && t.outcome == "pass");
+    let longest = cell.trials.iter().map(|trial| trial.duration).fold(0.0, f64::max);
+    let at = passed().any(|trial| (trial.load - rate).abs() <= rate * 1e-6);
+    if !at {
+        note(Kind::Inconsistent, format!("{}: no trial passed at {rate:.0} fps", figure.name));
+    }
+    let full = passed().filter(|trial| trial.duration >= longest * 0.999);
+    let best = full.map(|trial| trial.load).fold(0.0, f64::max);
+    if best > rate * (1.0 + 1e-6) {
+        let text = format!(
+            "{}: {rate:.0} fps, and a trial of the same length lost nothing at {best:.0}",
+            figure.name
+        );
+        note(Kind::Inconsistent, text);
+    }
+}
+
+/// As many latencies as the cell's trials have: every frame's is recorded. Of TCP they are of the
+/// last trial's transactions.
+fn histogram(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    if cell.histogram.is_empty() {
+        return;
+    }
+    let total: u64 = cell.histogram.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n));
+    let of_tcp = cell.trials.iter().rev().find_map(|trial| trial.tcp?.transaction);
+    let of_trials = || {
+        let latencies = cell.trials.iter().filter(is_valid).filter_map(|trial| trial.latency);
+        latencies.map(|latency| latency.count).sum::<u64>()
+    };
+    let expected = of_tcp.map_or_else(of_trials, |latency| latency.count);
+    if total != expected {
+        let text = format!("the histogram has {total} latencies, and its trials {expected}");
+        note(Kind::Inconsistent, text);
     }
 }
 
@@ -77,7 +199,9 @@ fn points(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, Strin
 /// Of repetitions the mean is between the lowest and the highest.
 fn spread(figure: &Figure, note: &mut impl FnMut(Kind, String)) {
     let Some(spread) = figure.spread else { return };
-    let (low, high) = (spread.min * (1.0 - 1e-9), spread.max * (1.0 + 1e-9));
+    // What rounding leaves, of numbers on either side of zero.
+    let slack = spread.min.abs().max(spread.max.abs()) * 1e-9;
+    let (low, high) = (spread.min - slack, spread.max + slack);
     for (what, value) in [("mean", spread.mean), ("median", spread.median)] {
         if value < low || value > high {
             let text = format!(
@@ -108,3 +232,6 @@ fn latencies(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,19 @@ fn the_stored_file_is_read_and_written_again() {
     assert!(is_suite(STORED) && is_suite(&text) && !is_suite("{}") && !is_suite(""));
 }
 
+/// A small plan in virtual time, of the version that is written now: once read and written again it
+/// is the same text.
+#[test]
+fn the_stored_file_of_this_version() {
+    let text = include_str!("../../data/test-2.json");
+    assert!(text.contains(&format!("\"schema\": \"{SCHEMA}\"")));
+    let results = read(text).unwrap();
+    assert!(results.complete && results.virtual_time);
+    assert_eq!((results.name.as_str(), results.cells.len()), ("A little of everything", 12));
+    assert_eq!(results.faults(), [""; 0]);
+    assert_eq!(write(&results).unwrap().trim_end(), text.trim_end());
+}
+
 #[test]
 fn refused() {
     let other = STORED.replacen("wirespeed-test/1", "wirespeed-test/9", 1);

@@ -1,0 +1,189 @@
+//! Our own suites: a sound one has no findings, and each thing that cannot be has one.
+
+use super::super::{Known, check};
+use measure::suite_result::Cell;
+
+const STORED: &str = include_str!("../../../data/test-1.json");
+const STORED_2: &str = include_str!("../../../data/test-2.json");
+
+#[test]
+fn suites() {
+    let found = |change: &dyn Fn(&mut measure::SuiteResults)| {
+        let mut results = crate::suite::read(STORED).unwrap();
+        change(&mut results);
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        findings.iter().map(|finding| finding.to_string() + "\n").collect::<String>()
+    };
+    assert_eq!(found(&|_| {}), "");
+    let cell = |r: &measure::SuiteResults, procedure: &str| {
+        r.cells.iter().position(|c: &Cell| c.procedure == procedure).unwrap()
+    };
+    let with_points =
+        |r: &measure::SuiteResults| r.cells.iter().position(|c| !c.points.is_empty()).unwrap();
+    type Change<'a> = &'a dyn Fn(&mut measure::SuiteResults);
+    let cases: [(Change<'_>, &str); 18] = [
+        (&|r| r.cells[0].figures[0].value = Some(1e12), "impossible: none, 64 byte, throughput"),
+        (&|r| r.complete = false, "ambiguous: the run is incomplete: it is not known why"),
+        (
+            &|r| {
+                r.virtual_time = false;
+                r.cells[0].limited_by = Some(measure::result::Limit::Device);
+                r.self_tests[0].rate = r.cells[0].figures[0].value.unwrap() * 1.1;
+            },
+            "the tester alone does only 1.10 times that",
+        ),
+        (
+            &|r| {
+                let at = with_points(r);
+                r.cells[at].points[0].loss_percent += 1.0;
+            },
+            "inconsistent: ",
+        ),
+        (
+            &|r| {
+                let at = with_points(r);
+                r.cells[at].points[0].lost = r.cells[at].points[0].sent + 1;
+            },
+            "frames lost of",
+        ),
+        (
+            &|r| {
+                let at = with_points(r);
+                r.cells[at].points[0].load *= 2.0;
+            },
+            "of the wire's",
+        ),
+        (
+            &|r| {
+                let figures = r.cells.iter_mut().flat_map(|cell| &mut cell.figures);
+                let p50 = figures.into_iter().find(|f| f.name == "all frames p50").unwrap();
+                p50.value = Some(1e12);
+            },
+            "is above all frames p99",
+        ),
+        (&|r| r.self_tests[0].rate = 9e9, "9000000000 fps, more than the wire's 14881"),
+        (
+            &|r| {
+                r.virtual_time = false;
+                r.medium = "2 cores, real time, memory wires".to_string();
+                r.self_tests[0].rate = 9e9;
+            },
+            "a frame in less than a nanosecond",
+        ),
+        (
+            &|r| {
+                let at = cell(r, "latency");
+                r.cells[at].histogram[0].1 += 7;
+            },
+            "the histogram has 20979 latencies, and its trials 20972",
+        ),
+        (
+            &|r| {
+                let trial = &mut r.cells[0].trials[0];
+                (trial.intended, trial.sent, trial.received) = (1994, 1994, 1994);
+                trial.latency.as_mut().unwrap().count = 1994;
+            },
+            "from each of 2 ports are 992 frames, and 1994 were sent",
+        ),
+        (&|r| r.cells[0].trials[0].latency.as_mut().unwrap().count = 3, "latencies of 3 frames"),
+        (
+            &|r| {
+                let trial = &mut r.cells[0].trials[0];
+                (trial.sent, trial.received) = (993, 993);
+                trial.latency.as_mut().unwrap().count = 993;
+            },
+            "993 sent of 994, in a trial that is valid",
+        ),
+        (&|r| r.cells[0].figures[0].value = Some(1000.0), "no trial passed at 1000 fps"),
+        (
+            &|r| {
+                let best = r.cells[0].figures[0].value.unwrap();
+                let full = r.cells[0].trials.iter().map(|t| t.duration).fold(0.0, f64::max);
+                let mut trial = r.cells[0].trials[0].clone();
+                (trial.duration, trial.load) = (full, best / 2.0);
+                let sent = (best * full) as u64;
+                (trial.intended, trial.sent, trial.received) = (sent, sent, sent);
+                trial.latency = None;
+                r.cells[0].trials.push(trial);
+                r.cells[0].figures[0].value = Some(best / 2.0);
+            },
+            "a trial of the same length lost nothing at 13697",
+        ),
+        (
+            &|r| {
+                let at = cell(r, "latency");
+                r.cells[at].figures[0].value = Some(5.0);
+            },
+            "measured at 5 fps, and the throughput is 13697",
+        ),
+        (
+            &|r| {
+                let at = cell(r, "frame-loss");
+                let point = r.cells[at].points.last_mut().unwrap();
+                point.lost = 5;
+                point.loss_percent = 500.0 / point.sent as f64;
+            },
+            "warning: none, 64 byte, frame-loss: 5 of 4762 frames are lost at 11905 fps, and the",
+        ),
+        (
+            &|r| {
+                let at = cell(r, "recovery");
+                for trial in &mut r.cells[at].trials {
+                    (trial.received, trial.outcome) = (trial.sent, "pass".to_string());
+                }
+            },
+            "warning: none, 64 byte, recovery: all 6452 frames came back of an overload of 14881 fps",
+        ),
+    ];
+    for (change, expected) in cases {
+        let found = found(change);
+        assert!(found.contains(expected), "{expected} in {found}");
+    }
+}
+
+/// Numbers below zero: of five equal ones the mean is none of them but for its last bit.
+#[test]
+fn spreads_below_zero() {
+    let found = |mean: f64| {
+        let mut results = crate::suite::read(STORED).unwrap();
+        let figures = results.cells.iter_mut().flat_map(|cell| &mut cell.figures);
+        let figure = figures.into_iter().find(|figure| figure.spread.is_some()).unwrap();
+        let spread = figure.spread.as_mut().unwrap();
+        (spread.min, spread.max, spread.median, spread.mean) = (-141.0, -141.0, -141.0, mean);
+        let text = crate::suite::write(&results).unwrap();
+        check(&[("a.json".to_string(), text)], &Known::default()).findings.len()
+    };
+    assert_eq!((found(-141.0), found(-141.000_000_000_000_03)), (0, 0));
+    assert_eq!((found(-141.1), found(141.0)), (1, 1));
+}
+
+/// What a small plan gave in virtual time: bursts and frame loss contradict each other only if
+/// someone changes one.
+#[test]
+fn bursts_and_losses() {
+    let found = |change: &dyn Fn(&mut measure::SuiteResults)| {
+        let mut results = crate::suite::read(STORED_2).unwrap();
+        change(&mut results);
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        findings.iter().map(|finding| finding.to_string() + "\n").collect::<String>()
+    };
+    assert_eq!(found(&|_| {}), "");
+    let bursts = |frames: f64, r: &mut measure::SuiteResults| {
+        let cell = r.cells.iter_mut().find(|cell| cell.procedure == "back-to-back").unwrap();
+        cell.figures[0].value = Some(frames);
+    };
+    let longer = found(&|r| bursts(5000.0, r));
+    assert!(longer.contains("bursts of 5000 frames are forwarded whole, and of 2977 at the same"));
+    let none = found(&|r| {
+        bursts(88.0, r);
+        let cell = r.cells.iter_mut().find(|cell| cell.procedure == "frame-loss").unwrap();
+        (cell.points[0].lost, cell.points[0].loss_percent) = (0, 0.0);
+    });
+    assert!(
+        none.contains("bursts of more than 88 frames are lost, and of 2977 at the same"),
+        "{none}"
+    );
+    assert!(none.contains("nothing is lost at 148810 fps, and the throughput is 51832"), "{none}");
+}
