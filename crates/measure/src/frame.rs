@@ -5,8 +5,8 @@
 //!    ▲  ▲      ▲      ▲                       ▲
 //!    │  │      │      └ Varying: bits that      └ of all from `checksum_from` on
 //!    │  │      │        change from frame to frame
-//!    │  │      └ UDP or TCP: length, checksum
-//!    │  └ IPv4 headers: total length, checksum
+//!    │  │      └ UDP, TCP or ICMP: length, checksum
+//!    │  └ IPv4 headers: total length, checksum; IPv6 headers: payload length
 //!    └ Varying
 //! ```
 //!
@@ -15,12 +15,15 @@
 //! that stays is kept for each length, and of each varying byte it is known whether it is the high
 //! or the low half of a word, in which checksum. Only `checksum_from` costs a pass.
 //!
-//! Never knows what the header bytes mean beyond the offsets it is given. Missing: **IPv6**,
-//! **inner lengths of other tunnels** (VXLAN, PPPoE).
+//! Never knows what the header bytes mean beyond the offsets it is given ([`stack`](crate::stack)
+//! does). Missing: **IPv6 extension headers**, **inner lengths of other tunnels** (VXLAN, PPPoE).
 
 mod program;
+// The same looked at when it comes back.
+mod shape;
 
 pub(crate) use program::{Program, check_is_right};
+pub(crate) use shape::{Look, Shape};
 
 use crate::vary::{Pick, Values};
 use crate::{template, trailer};
@@ -34,10 +37,14 @@ pub struct FramePlan {
     pub header: Vec<u8>,
     /// Where IPv4 headers begin in it.
     pub ipv4: Vec<usize>,
-    /// Where a UDP or TCP header begins in it, behind the IPv4 header it belongs to.
+    /// Where IPv6 headers begin in it; they have no extension headers.
+    pub ipv6: Vec<usize>,
+    /// Where a UDP, TCP or ICMP header begins in it, behind the IP header it belongs to.
     pub transport: Option<(usize, Transport)>,
-    /// What changes from frame to frame. No two may share a byte.
+    /// What changes from frame to frame. No two may share a bit.
     pub varying: Vec<Varying>,
+    /// What fields that change together go by.
+    pub links: Vec<Link>,
     /// What stands behind the headers.
     pub data: Data,
     /// How long they are.
@@ -82,6 +89,57 @@ pub enum Transport {
     UdpChecksum,
     /// TCP, always with a right checksum.
     Tcp,
+    /// ICMP, likewise; behind IPv4.
+    Icmp,
+    /// ICMPv6, likewise, with the pseudo-header of IPv6.
+    Icmpv6,
+}
+
+impl Transport {
+    /// What it is called, how long its header is at least, where its checksum stands in it.
+    pub(crate) fn facts(self) -> (&'static str, usize, usize) {
+        match self {
+            Transport::Udp | Transport::UdpChecksum => ("udp", 8, 6),
+            Transport::Tcp => ("tcp", 20, 16),
+            Transport::Icmp => ("icmp", 8, 2),
+            Transport::Icmpv6 => ("icmpv6", 8, 2),
+        }
+    }
+
+    /// The protocol's number, where it is in the checksum.
+    pub(crate) fn in_pseudo_header(self) -> Option<u8> {
+        match self {
+            Transport::Udp | Transport::UdpChecksum => Some(17),
+            Transport::Tcp => Some(6),
+            Transport::Icmp => None,
+            Transport::Icmpv6 => Some(58),
+        }
+    }
+}
+
+/// An IP header, by where it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    V4(usize),
+    V6(usize),
+}
+
+impl Network {
+    /// The addresses.
+    pub(crate) fn addresses(self) -> std::ops::Range<usize> {
+        match self {
+            Network::V4(ip) => ip + 12..ip + 20,
+            Network::V6(ip) => ip + 8..ip + 40,
+        }
+    }
+
+    /// The byte that says what is behind.
+    fn protocol(self) -> usize {
+        match self {
+            Network::V4(ip) => ip + 9,
+            Network::V6(ip) => ip + 6,
+        }
+    }
 }
 
 /// Bits that change from frame to frame.
@@ -95,7 +153,20 @@ pub struct Varying {
     pub mask: u64,
     /// The values they go through.
     pub values: Values,
-    /// In which order.
+    /// In which order; of linked fields the link's.
+    pub pick: Pick,
+    /// By which of the plan's links it goes, if by any: the value for a number `n` of it is the
+    /// `n / divisor`th, and after the last comes the first.
+    pub link: Option<(usize, u64)>,
+}
+
+/// A number that several fields are read off, so that they go through their values together: the
+/// rows of a table (divisor 1 in all of them), or the combinations of their values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// It is below this.
+    pub count: u64,
+    /// Which number is next.
     pub pick: Pick,
 }
 
@@ -121,13 +192,13 @@ pub enum BadFrame {
     TooShort(usize, u32),
     /// A header does not lie within the header bytes.
     Outside(&'static str, usize),
-    /// There is no IPv4 header in front of the UDP or TCP header.
-    NoIp,
+    /// There is no IP header (for ICMP: of its version) in front of this one.
+    NoIp(&'static str),
     /// `checksum_from` beside a UDP or TCP checksum: each would have to cover the other.
     TwoChecksums,
     /// Two headers share bytes.
     Overlap(usize),
-    /// So many IPv4 headers; there can be two.
+    /// So many IP headers; there can be two.
     TooManyIp(usize),
     /// What varies lies where a length, a checksum or the footer stands, or another thing varies.
     VaryingTwice(usize),
@@ -135,6 +206,8 @@ pub enum BadFrame {
     VaryingOutside(usize, usize),
     /// No value to vary through, or one too large for the field at this offset.
     Values(usize),
+    /// The field at this offset goes by a link that is not there, or that counts nothing.
+    Link(usize),
 }
 
 impl fmt::Display for BadFrame {
@@ -152,7 +225,7 @@ impl fmt::Display for BadFrame {
             BadFrame::Outside(what, at) => {
                 write!(f, "the {what} header at {at} does not fit into the header bytes")
             }
-            BadFrame::NoIp => f.write_str("no ip header in front of the udp or tcp header"),
+            BadFrame::NoIp(what) => write!(f, "no ip header in front of the {what} header"),
             BadFrame::TwoChecksums => f.write_str(
                 "compute-checksum-from-offset beside a udp or tcp checksum, which covers all already",
             ),
@@ -165,6 +238,7 @@ impl fmt::Display for BadFrame {
                 write!(f, "{width} bytes at {at} cannot vary: the packet ends before")
             }
             BadFrame::Values(at) => write!(f, "no value, or too large a one, for byte {at}"),
+            BadFrame::Link(at) => write!(f, "nothing that the field at byte {at} could go by"),
         }
     }
 }
@@ -184,10 +258,14 @@ impl FramePlan {
         ip + usize::from(self.header.get(ip).map_or(5, |first| first & 0xf)).max(5) * 4
     }
 
-    /// The IPv4 header that the UDP or TCP header belongs to.
-    fn outer_ip(&self) -> Option<usize> {
+    /// The IP header that the transport's belongs to.
+    pub(crate) fn network(&self) -> Option<Network> {
         let (transport, _) = self.transport?;
-        self.ipv4.iter().copied().filter(|ip| *ip < transport).max()
+        let before = |all: &[usize]| all.iter().copied().filter(|ip| *ip < transport).max();
+        match (before(&self.ipv4), before(&self.ipv6)) {
+            (v4, Some(v6)) if v4.is_none_or(|v4| v4 < v6) => Some(Network::V6(v6)),
+            (v4, _) => v4.map(Network::V4),
+        }
     }
 
     /// Bytes that are computed for each frame length: lengths and checksums.
@@ -196,10 +274,16 @@ impl FramePlan {
         for &ip in &self.ipv4 {
             computed.extend([ip..ip + 1, ip + 2..ip + 4, ip + 10..ip + 12]);
         }
+        for &ip in &self.ipv6 {
+            computed.push(ip + 4..ip + 6);
+        }
         match self.transport {
             Some((at, Transport::Udp)) => computed.push(at + 4..at + 6),
             Some((at, Transport::UdpChecksum)) => computed.push(at + 4..at + 8),
-            Some((at, Transport::Tcp)) => computed.push(at + 16..at + 18),
+            Some((at, transport)) => {
+                let (.., checksum) = transport.facts();
+                computed.push(at + checksum..at + checksum + 2);
+            }
             None => {}
         }
         computed
@@ -221,8 +305,9 @@ impl FramePlan {
 
     fn check_headers(&self) -> Result<(), BadFrame> {
         let end = self.header.len();
-        if self.ipv4.len() > 2 {
-            return Err(BadFrame::TooManyIp(self.ipv4.len()));
+        let headers = self.ipv4.len() + self.ipv6.len();
+        if headers > 2 {
+            return Err(BadFrame::TooManyIp(headers));
         }
         let mut places = Vec::new();
         for &ip in &self.ipv4 {
@@ -231,13 +316,22 @@ impl FramePlan {
             }
             places.push(ip..self.ip_end(ip));
         }
+        for &ip in &self.ipv6 {
+            if ip.saturating_add(40) > end {
+                return Err(BadFrame::Outside("ipv6", ip));
+            }
+            places.push(ip..ip + 40);
+        }
         if let Some((at, transport)) = self.transport {
-            let (name, len) = if transport == Transport::Tcp { ("tcp", 20) } else { ("udp", 8) };
+            let (name, len, _) = transport.facts();
             if at.saturating_add(len) > end {
                 return Err(BadFrame::Outside(name, at));
             }
-            if self.outer_ip().is_none() {
-                return Err(BadFrame::NoIp);
+            match (transport, self.network()) {
+                (_, None)
+                | (Transport::Icmp, Some(Network::V6(_)))
+                | (Transport::Icmpv6, Some(Network::V4(_))) => return Err(BadFrame::NoIp(name)),
+                _ => {}
             }
             if transport != Transport::Udp && self.checksum_from.is_some() {
                 return Err(BadFrame::TwoChecksums);
@@ -252,9 +346,11 @@ impl FramePlan {
     }
 
     fn check_varying(&self, end: usize) -> Result<(), BadFrame> {
-        let mut taken = self.computed();
+        // Bits that are taken, by their byte.
+        let mut taken: Vec<(usize, u8)> =
+            self.computed().into_iter().flatten().map(|byte| (byte, 0xff)).collect();
         for varying in &self.varying {
-            let Varying { at, width, ref values, .. } = *varying;
+            let Varying { at, width, ref values, link, .. } = *varying;
             if !(1..=8).contains(&width) || at.saturating_add(width) > end {
                 return Err(BadFrame::VaryingOutside(at, width));
             }
@@ -262,15 +358,22 @@ impl FramePlan {
             if values.largest().is_none_or(|value| value > largest) {
                 return Err(BadFrame::Values(at));
             }
-            // Only bytes with bits that change: a mask may leave a length alone.
-            let place = at..at + width;
-            let moves = |byte: usize| varying.mask >> (8 * (at + width - 1 - byte)) & 0xff != 0;
-            let twice =
-                |byte: &usize| moves(*byte) && taken.iter().any(|other| other.contains(byte));
-            if let Some(byte) = place.clone().find(twice) {
+            if let Some((link, divisor)) = link {
+                let counts = self.links.get(link).is_some_and(|link| link.count > 0);
+                if !counts || divisor == 0 {
+                    return Err(BadFrame::Link(at));
+                }
+            }
+            // Only bits that change: a mask may leave a length alone.
+            let bits = |byte: usize| (varying.mask >> (8 * (at + width - 1 - byte))) as u8;
+            let twice = |byte: &usize| {
+                let bits = bits(*byte);
+                taken.iter().any(|(other, taken)| other == byte && taken & bits != 0)
+            };
+            if let Some(byte) = (at..at + width).find(twice) {
                 return Err(BadFrame::VaryingTwice(byte));
             }
-            taken.push(place);
+            taken.extend((at..at + width).map(|byte| (byte, bits(byte))));
         }
         Ok(())
     }

@@ -29,6 +29,9 @@ pub mod vary;
 // Frames of any headers: their bytes, what varies in them, their checksums.
 pub mod frame;
 
+// Header stacks by name, and their fields.
+pub mod stack;
+
 // Mixes of frame lengths, and how they are written down.
 pub mod mix;
 
@@ -111,6 +114,7 @@ pub use schedule::{Load, Pace, Rate, Schedule};
 pub use search::Search;
 pub use self_test::SelfTest;
 pub use send::Sender;
+pub use stack::Stack;
 pub use stream::{Field, Pick, Stream, StreamPlan, Values, Variation};
 pub use suite_result::SuiteResults;
 pub use template::Template;

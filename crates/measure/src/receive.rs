@@ -18,11 +18,14 @@
 
 use crate::Stream;
 use crate::delay::{Delays, Variation};
+use crate::frame::{Look, Shape};
 use crate::sequence::{Arrival, Sequence};
 use crate::template::{IPV4, UDP};
 use crate::trailer::{Found, Trailer};
 use hdrhistogram::Histogram;
 use port::{Batch, Pool, Port};
+use std::sync::Arc;
+use std::time::Duration;
 use wire::{FrameLen, Moment, checksum};
 
 /// What came back of one stream.
@@ -69,6 +72,8 @@ pub struct Receiver {
     /// Frames that are none of ours: without trailer, of an unknown stream, or sent before the
     /// receiver was made. A device's own packets (ARP, ICMP errors) are here.
     foreign: u64,
+    /// Of the foreign: this trial's, of streams that are not expected here, by their number.
+    strays: Box<[u64; 256]>,
     /// Frames whose trailer is damaged, of a stream unknown therefore.
     corrupt: u64,
     batch: Batch,
@@ -77,6 +82,10 @@ pub struct Receiver {
 struct Expected {
     frame: FrameLen,
     udp_checksum: bool,
+    /// Of frames of any headers; then the two above are not looked at.
+    shape: Option<Arc<Shape>>,
+    /// What of a latency is the wires' own, for each length from the shortest.
+    wires_ns: Vec<u64>,
     sequence: Sequence,
     tally: Tally,
     delays: Delays,
@@ -100,12 +109,28 @@ impl Receiver {
             *slot = Some(Box::new(Expected {
                 frame: stream.frame(),
                 udp_checksum: stream.udp_checksum(),
+                shape: stream.shape().cloned(),
+                wires_ns: Vec::new(),
                 sequence: Sequence::starting_at(stream.sequence()),
                 tally: Tally::default(),
                 delays: Delays::default(),
             }));
         }
-        Receiver { streams: expected, begin, foreign: 0, corrupt: 0, batch: Batch::new() }
+        let (strays, batch) = (Box::new([0; 256]), Batch::new());
+        Receiver { streams: expected, begin, foreign: 0, strays, corrupt: 0, batch }
+    }
+
+    /// Takes from every latency what of it is the wires' own.
+    #[must_use]
+    pub fn less_wires(mut self, wire_time: impl Fn(FrameLen) -> Duration) -> Receiver {
+        for expected in self.streams.iter_mut().flatten() {
+            let len = expected.frame.in_memory() as usize;
+            let (shortest, longest) =
+                expected.shape.as_ref().map_or((len, len), |shape| shape.extremes());
+            let of = |len| wire_time(FrameLen::without_fcs(len as u32)).as_nanos() as u64;
+            expected.wires_ns = (shortest..=longest).map(of).collect();
+        }
+        self
     }
 
     /// Receives one batch, counts and frees it, and returns how many frames it had.
@@ -140,6 +165,7 @@ impl Receiver {
         };
         let Some(expected) = &mut self.streams[usize::from(trailer.stream)] else {
             self.foreign += 1;
+            self.strays[usize::from(trailer.stream)] += 1;
             return;
         };
         expected.count(now, frame, trailer);
@@ -153,6 +179,21 @@ impl Receiver {
     /// What came back of a stream; nothing for one that is not expected.
     pub fn tally(&self, stream: u8) -> Tally {
         self.streams[usize::from(stream)].as_ref().map_or(Tally::default(), |e| e.tally)
+    }
+
+    /// Latencies of the received frames of a stream, in nanoseconds.
+    pub fn latency_of(&self, stream: u8) -> Option<Histogram<u64>> {
+        self.streams[usize::from(stream)].as_ref().map(|e| e.delays.latency())
+    }
+
+    /// How much they vary; `None` if nothing came of the stream.
+    pub fn variation_of(&self, stream: u8) -> Option<Variation> {
+        self.streams[usize::from(stream)].as_ref().and_then(|e| e.delays.variation())
+    }
+
+    /// Frames whose trailer is damaged, of whichever stream.
+    pub fn damaged(&self) -> u64 {
+        self.corrupt
     }
 
     /// Of all streams together. Corrupt frames of no known stream are included.
@@ -179,6 +220,11 @@ impl Receiver {
     /// Frames that are none of ours.
     pub fn foreign(&self) -> u64 {
         self.foreign
+    }
+
+    /// Of these, frames of this trial with the number of a stream that is not expected here.
+    pub fn strays(&self, stream: u8) -> u64 {
+        self.strays[usize::from(stream)]
     }
 
     /// Latencies of all received frames of all streams, in nanoseconds.
@@ -225,7 +271,14 @@ impl Expected {
     #[inline]
     fn count(&mut self, now: Moment, frame: &[u8], trailer: Trailer) {
         let tally = &mut self.tally;
-        if !is_intact(frame, self.frame, self.udp_checksum) {
+        if let Some(shape) = &self.shape {
+            let look = shape.look(frame, trailer.sequence);
+            if look != Look::Intact {
+                tally.corrupt += 1;
+                tally.wrong_size += u64::from(look == Look::WrongSize);
+                return;
+            }
+        } else if !is_intact(frame, self.frame, self.udp_checksum) {
             tally.corrupt += 1;
             tally.wrong_size += u64::from(frame.len() != self.frame.in_memory() as usize);
             return;
@@ -252,10 +305,14 @@ impl Expected {
             }
         }
         tally.received += 1;
-        tally.bytes += u64::from(self.frame.l2());
+        tally.bytes += u64::from(FrameLen::without_fcs(frame.len() as u32).l2());
         tally.first.get_or_insert(now);
         tally.last = Some(now);
-        let latency = now.as_nanos().saturating_sub(trailer.time.as_nanos());
+        let mut latency = now.as_nanos().saturating_sub(trailer.time.as_nanos());
+        if !self.wires_ns.is_empty() {
+            let shortest = self.shape.as_ref().map_or(frame.len(), |shape| shape.extremes().0);
+            latency = latency.saturating_sub(self.wires_ns[frame.len() - shortest]);
+        }
         self.delays.record(latency, arrival == Arrival::InOrder);
     }
 }

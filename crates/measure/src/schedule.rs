@@ -3,6 +3,7 @@
 //! ```text
 //! Paced     │ │ │ │ │ │ │ │ │ │        frame k at k · ns / frames, in whole numbers: no drift
 //! Bursts    ││││      ││││             the same mean rate, `burst` frames at a time
+//! several   │ │ │ │      │ │ │ │      so many bursts, the rate within each, and then no more
 //! Poisson   │  ││    │ │ │││  │        each gap by itself, exponential, from a seed
 //! Ramp      │    │   │  │  │ │ │││     from one rate to another over the duration
 //! ```
@@ -11,6 +12,11 @@
 //! forgets one, however late it is asked.
 //!
 //! Never reads a clock.
+
+// So many bursts, and the time between them.
+mod several;
+
+pub use several::Several;
 
 use crate::Prng;
 use std::fmt;
@@ -76,6 +82,9 @@ fn saturate(n: u128) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
+/// Preamble, start of frame and inter-frame gap: what L1 has and L2 has not, in bytes.
+const GAP: f64 = 20.0;
+
 /// How fast, in the words of whoever asks: frames, or bits of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
@@ -92,19 +101,20 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// The frames a second that this is with frames of a (mean) length on a wire of an L1 rate.
+    /// The frames a second that this is on a wire of an L1 rate, with frames of so many bytes in the
+    /// mean: `l2` with FCS, `l3` of them the IP packet.
     ///
     /// # Errors
     /// A rate that is not a positive number, above what the wire carries, or per cent of a wire
     /// whose rate is not known.
-    pub fn frames(self, mean: FrameLen, wire: Option<BitRate>) -> Result<PacketRate, BadRate> {
-        let of_bits = |bits: BitRate, bytes: u32| bits.0 / (8.0 * f64::from(bytes));
-        let most = wire.map(|wire| of_bits(wire, mean.l1()));
+    pub fn frames(self, l2: f64, l3: f64, wire: Option<BitRate>) -> Result<PacketRate, BadRate> {
+        let of_bits = |bits: BitRate, bytes: f64| bits.0 / (8.0 * bytes);
+        let most = wire.map(|wire| of_bits(wire, l2 + GAP));
         let frames = match self {
             Rate::Frames(rate) => rate.0,
-            Rate::L1(bits) => of_bits(bits, mean.l1()),
-            Rate::L2(bits) => of_bits(bits, mean.l2()),
-            Rate::L3(bits) => of_bits(bits, mean.l3()),
+            Rate::L1(bits) => of_bits(bits, l2 + GAP),
+            Rate::L2(bits) => of_bits(bits, l2),
+            Rate::L3(bits) => of_bits(bits, l3),
             Rate::Percent(percent) => most.ok_or(BadRate::UnknownWire)? * percent / 100.0,
         };
         if !(frames > 0.0 && frames.is_finite()) {
@@ -168,6 +178,8 @@ pub enum Load {
         /// Frames due at the same time.
         burst: u32,
     },
+    /// So many bursts, each at a rate, some time apart; then nothing.
+    Several(Several),
     /// Random gaps with an exponential distribution, at this rate in the mean.
     Poisson {
         /// The mean rate.
@@ -207,6 +219,7 @@ impl Schedule {
                 let bursts = pace.before(self.duration).div_ceil(burst);
                 Some(bursts.saturating_mul(burst))
             }
+            Load::Several(several) => Some(several.before(self.duration)),
             Load::Ramp { from, to } => {
                 Some(Ramp::new(from, to, self.duration).before(self.duration.as_nanos() as u64))
             }
@@ -218,6 +231,7 @@ impl Schedule {
             Load::FullSpeed => Timetable::FullSpeed,
             Load::Paced(pace) => Timetable::Paced(pace),
             Load::Bursts { pace, burst } => Timetable::Bursts(pace, u64::from(burst.max(1))),
+            Load::Several(several) => Timetable::Several(several),
             Load::Poisson { pace, seed } => Timetable::Poisson(Box::new(Poisson {
                 gap_ns: 1e9 / pace.rate().0,
                 prng: Prng::new(seed),
@@ -236,6 +250,7 @@ pub(crate) enum Timetable {
     FullSpeed,
     Paced(Pace),
     Bursts(Pace, u64),
+    Several(Several),
     Poisson(Box<Poisson>),
     Ramp(Box<Ramp>),
 }
@@ -248,6 +263,7 @@ impl Timetable {
             Timetable::FullSpeed => u64::MAX,
             Timetable::Paced(pace) => pace.by(time),
             Timetable::Bursts(pace, burst) => pace.by(time).div_ceil(*burst).saturating_mul(*burst),
+            Timetable::Several(several) => several.by(time),
             Timetable::Poisson(poisson) => poisson.due_by(time, end),
             Timetable::Ramp(ramp) => ramp.by(time.min(end).as_nanos() as u64),
         }
@@ -260,6 +276,7 @@ impl Timetable {
             Timetable::FullSpeed => Duration::ZERO,
             Timetable::Paced(pace) => pace.time_of(k),
             Timetable::Bursts(pace, burst) => pace.time_of(k / burst * burst),
+            Timetable::Several(several) => several.time_of(k),
             Timetable::Poisson(poisson) if k < poisson.due => return None,
             Timetable::Poisson(poisson) => Duration::from_nanos(poisson.next_ns.ceil() as u64),
             Timetable::Ramp(ramp) => Duration::from_nanos(ramp.time_of(k)),
@@ -391,6 +408,18 @@ mod tests {
     }
 
     #[test]
+    fn several_bursts_and_no_more() {
+        let several = Several { pace: pace(1e6), burst: 3, apart: ns(5000), bursts: 2 };
+        let all = [0, 1000, 2000, 7000, 8000, 9000];
+        assert_eq!(times(Load::Several(several), ns(100_000)), all);
+        assert_eq!(times(Load::Several(several), ns(8000)), all[..4], "cut off by the duration");
+        let at_once = Several { pace: pace(1e9), burst: 1, apart: ns(0), bursts: 3 };
+        assert_eq!(times(Load::Several(at_once), ns(100)), [0, 0, 0]);
+        let none = Several { bursts: 0, ..several };
+        assert!(times(Load::Several(none), ns(100)).is_empty());
+    }
+
+    #[test]
     fn random_gaps_are_exponential_and_the_seeds() {
         let load = |seed| Load::Poisson { pace: pace(1e6), seed };
         let all = times(load(1), Duration::from_millis(100));
@@ -421,7 +450,7 @@ mod tests {
 
     #[test]
     fn rates_in_every_layer() {
-        let (frame, wire) = (FrameLen::with_fcs(64), Some(BitRate::gbps(1.0)));
+        let wire = Some(BitRate::gbps(1.0));
         for (rate, expected) in [
             (Rate::Frames(PacketRate(1e6)), 1e6),
             (Rate::L1(BitRate::gbps(1.0)), 1_488_095.0),
@@ -430,7 +459,7 @@ mod tests {
             (Rate::Percent(100.0), 1_488_095.0),
             (Rate::Percent(50.0), 744_047.0),
         ] {
-            let frames = rate.frames(frame, wire).unwrap();
+            let frames = rate.frames(64.0, 46.0, wire).unwrap();
             assert_eq!(frames.0.floor(), expected, "{rate:?}");
         }
         for (rate, wire, expected) in [
@@ -440,10 +469,13 @@ mod tests {
             (Rate::Percent(0.0), wire, "Percent(0.0) is no rate"),
             (Rate::L1(BitRate(f64::NAN)), wire, "L1(BitRate(NaN)) is no rate"),
         ] {
-            let error = rate.frames(frame, wire).unwrap_err().to_string();
+            let error = rate.frames(64.0, 46.0, wire).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
-        assert!(Rate::Frames(PacketRate(1e9)).frames(frame, None).is_ok());
+        assert!(Rate::Frames(PacketRate(1e9)).frames(64.0, 46.0, None).is_ok());
+        // A mean is no whole number: seven of 64, four of 570, one of 1518.
+        let mixed = Rate::Percent(100.0).frames(353.833, 335.833, wire).unwrap();
+        assert_eq!(mixed.0.round(), 334_374.0);
     }
 
     proptest! {

@@ -8,8 +8,7 @@
 //! frames whose times have come; it pays at most one batch a poll, so a late poll is followed by
 //! bursts and never by fewer frames: offered load equals intended load, or the trial is invalid.
 //!
-//! Never reads a clock, never sleeps. Missing: **several streams on one schedule** (use a sender
-//! each).
+//! Never reads a clock, never sleeps. Several streams are as many senders, each with its schedule.
 
 use crate::Stream;
 use crate::schedule::{Load, Schedule, Timetable};
@@ -36,8 +35,10 @@ pub struct Sender {
     stream: Stream,
     schedule: Schedule,
     timetable: Timetable,
-    /// [`Schedule::frames`], worked out once.
+    /// [`Schedule::frames`], worked out once, or fewer.
     frames: Option<u64>,
+    /// Whether only the end of its time shows how many there are: the schedule does not say.
+    ends_by_time: bool,
     /// When the next frame is due: what a poll with nothing to do looks at, and no more.
     next: Moment,
     sent: Sent,
@@ -48,8 +49,8 @@ impl Sender {
     /// A sender that has sent nothing yet.
     pub fn new(stream: Stream, schedule: Schedule) -> Sender {
         let (frames, timetable, next) = (schedule.frames(), schedule.timetable(), schedule.start);
-        let (sent, batch) = (Sent::default(), Batch::new());
-        Sender { stream, schedule, timetable, frames, next, sent, batch }
+        let (ends_by_time, sent, batch) = (frames.is_none(), Sent::default(), Batch::new());
+        Sender { stream, schedule, timetable, frames, ends_by_time, next, sent, batch }
     }
 
     /// Sends no more than `most` frames in all.
@@ -109,7 +110,7 @@ impl Sender {
     pub fn is_done(&self, now: Moment) -> bool {
         match self.frames {
             Some(frames) if self.sent.offered == frames => true,
-            Some(_) if self.is_paced() => false,
+            Some(_) if self.is_paced() && !self.ends_by_time => false,
             // What was due at random by the end has been looked at, and sent.
             _ => {
                 let is_over = now >= self.schedule.start + self.schedule.duration;
@@ -169,7 +170,7 @@ impl Sender {
             return;
         }
         let Some(time) = self.timetable.time_of(self.sent.offered) else { return };
-        let over = self.frames.is_none() && time >= self.schedule.duration;
+        let over = self.ends_by_time && time >= self.schedule.duration;
         self.next = if over { NEVER } else { self.schedule.start + time };
     }
 }
@@ -180,6 +181,7 @@ const NEVER: Moment = Moment::from_nanos(u64::MAX);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::Several;
     use crate::{Pace, StreamPlan, Template, Variation};
     use port::{Slab, memory};
     use proptest::prelude::*;
@@ -252,6 +254,29 @@ mod tests {
         assert_eq!((sent.intended, sent.offered), (192, 192));
     }
 
+    /// At random, and with no more frames than so many: whichever comes first.
+    #[test]
+    fn random_gaps_end_by_time_or_by_number() {
+        let load = Load::Poisson { pace: Pace::of(PacketRate(1e6)).unwrap(), seed: 3 };
+        let schedule = Schedule { load, start: at(0), duration: Duration::from_micros(100) };
+        let slab = Slab::new(256).unwrap();
+        let mut pool = slab.pool();
+        for (most, all) in [(10, true), (1_000_000, false)] {
+            let (mut out, mut other) = memory::wire(128);
+            let mut sender = Sender::new(stream(), schedule).at_most(most);
+            let (mut now, mut batch) = (at(0), Batch::new());
+            while sender.next_due() < NEVER {
+                assert!(sender.next_due() >= now, "time goes on");
+                now = sender.next_due();
+                sender.poll(now, &mut pool, &mut out);
+                other.receive(now, &mut pool, &mut batch);
+                batch.free_all(&mut pool);
+            }
+            assert_eq!(sender.sent().offered == most, all, "{:?}", sender.sent());
+            assert!(sender.is_done(at(100_000)) && now < at(100_000));
+        }
+    }
+
     #[test]
     fn an_empty_pool_is_counted() {
         let slab = Slab::new(10).unwrap();
@@ -272,11 +297,18 @@ mod tests {
             other in 1e5f64..5e7,
             seed in any::<u64>(),
             burst in 0u32..100,
+            apart in 0u64..3000,
             gaps in prop::collection::vec(0u64..300, 1..200),
         ) {
             let [pace, to] = [pps, other].map(|pps| Pace::of(PacketRate(pps)).unwrap());
             for load in [
                 Load::Bursts { pace, burst },
+                Load::Several(Several {
+                    pace,
+                    burst,
+                    apart: Duration::from_nanos(apart),
+                    bursts: 5,
+                }),
                 Load::Poisson { pace, seed },
                 Load::Ramp { from: pace, to },
             ] {

@@ -18,13 +18,14 @@
 #[cfg(target_os = "linux")]
 pub mod kernel;
 
-use crate::frame::{BadFrame, FramePlan, Program};
+use crate::frame::{BadFrame, FramePlan, Program, Shape};
 use crate::template::{BadLength, IPV4, UDP};
 use crate::trailer::{self, Trailer};
 use crate::vary::{self, Ahead, Source};
 pub use crate::vary::{BadVariation, Field, Pick, Values, Variation};
 use crate::{Prng, Template};
 use std::fmt;
+use std::sync::Arc;
 use wire::checksum::Sum;
 use wire::{FrameLen, Moment};
 
@@ -103,9 +104,13 @@ impl StreamPlan {
                     vary::flow(&fields, index).for_each(|(field, value)| values.set(field, value));
                     Flow::new(ipv4_sum, values)
                 };
-                let flows = (0..count).map(flow).collect();
+                let flows: Vec<Flow> = (0..count).map(flow).collect();
                 match pick {
                     Pick::InTurn => Vary::FlowsInTurn { flows, next: 0 },
+                    Pick::Backwards => {
+                        let flows = flows.into_iter().rev().collect();
+                        Vary::FlowsInTurn { flows, next: 0 }
+                    }
                     Pick::Random => {
                         let ahead = Ahead::new(&mut prng, count as u64);
                         Vary::FlowsRandom { flows, ahead }
@@ -115,7 +120,8 @@ impl StreamPlan {
         };
         let udp_sum = self.template.udp_checksum.then_some(udp_sum);
         let (id, frame) = (self.id, self.frame);
-        Ok(Stream { id, test: 0, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence: 0 })
+        let (test, sequence, shape) = (0, 0, None);
+        Ok(Stream { id, test, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence, shape })
     }
 }
 
@@ -131,8 +137,8 @@ impl FramePlan {
         let vary = program.map_or(Vary::Nothing, |program| Vary::Program(Box::new(program)));
         let (_, frame) = self.lengths.extremes().ok_or(BadFrame::NoLength)?;
         let (ipv4_sum, now) = (Sum::default(), Current::default());
-        let udp_sum = None;
-        Ok(Stream { id, test, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence: 0 })
+        let (udp_sum, sequence, shape) = (None, 0, Some(Arc::new(self.shape())));
+        Ok(Stream { id, test, frame, image, ipv4_sum, udp_sum, now, vary, prng, sequence, shape })
     }
 }
 
@@ -152,6 +158,8 @@ pub struct Stream {
     vary: Vary,
     prng: Prng,
     sequence: u64,
+    /// What its frames look like, if they are not UDP over IPv4 of one length.
+    shape: Option<Arc<Shape>>,
 }
 
 #[derive(Clone, Debug)]
@@ -217,6 +225,11 @@ impl Stream {
             Vary::Program(program) => program.next_len(&mut self.prng),
             _ => self.image.len(),
         }
+    }
+
+    /// What frames of any headers look like.
+    pub(crate) fn shape(&self) -> Option<&Arc<Shape>> {
+        self.shape.as_ref()
     }
 
     /// Whether its frames carry a UDP checksum.

@@ -48,6 +48,15 @@ impl Field {
 pub enum Values {
     /// All from the first to the last, both included.
     Range(u64, u64),
+    /// Every `step`th (1 or more) from the first on, not beyond the last.
+    Steps {
+        /// The first.
+        first: u64,
+        /// None is greater.
+        last: u64,
+        /// From one to the next.
+        step: u64,
+    },
     /// These.
     List(Vec<u64>),
     /// One address out of each of these networks. In turn: the network's first host address
@@ -61,6 +70,8 @@ pub enum Values {
 pub enum Pick {
     /// One after the other, then again from the first.
     InTurn,
+    /// From the last to the first, then again from the last.
+    Backwards,
     /// Each one independent of the last, from the stream's seed.
     Random,
 }
@@ -125,6 +136,9 @@ impl Values {
     pub fn count(&self) -> u64 {
         match self {
             Values::Range(first, last) => last.saturating_sub(*first).saturating_add(1),
+            Values::Steps { first, last, step } => {
+                (last.saturating_sub(*first) / step.max(&1)).saturating_add(1)
+            }
             Values::List(list) => list.len() as u64,
             Values::Networks(networks) => networks.len() as u64,
         }
@@ -132,9 +146,10 @@ impl Values {
 
     /// The value at `index`, which is below [`count`](Self::count).
     #[inline]
-    fn at(&self, index: u64) -> u64 {
+    pub(crate) fn at(&self, index: u64) -> u64 {
         match self {
             Values::Range(first, _) => first + index,
+            Values::Steps { first, step, .. } => first + index * step,
             Values::List(list) => list[index as usize],
             Values::Networks(networks) => {
                 let network = networks[index as usize];
@@ -147,7 +162,7 @@ impl Values {
     #[inline]
     fn prefetch(&self, index: usize) {
         match self {
-            Values::Range(..) => {}
+            Values::Range(..) | Values::Steps { .. } => {}
             Values::List(list) => port::prefetch::element(list, index),
             Values::Networks(networks) => port::prefetch::element(networks, index),
         }
@@ -170,6 +185,7 @@ impl Values {
     pub(crate) fn largest(&self) -> Option<u64> {
         match self {
             Values::Range(first, last) => (first <= last).then_some(*last),
+            Values::Steps { first, last, step } => (first <= last && *step > 0).then_some(*last),
             Values::List(list) => list.iter().max().copied(),
             Values::Networks(networks) => networks.iter().map(|n| u64::from(n.last())).max(),
         }
@@ -265,6 +281,8 @@ pub(crate) struct Source {
 enum Way {
     /// The index that is next.
     InTurn(u64),
+    /// The index that was last.
+    Backwards(u64),
     Random(Ahead),
 }
 
@@ -273,6 +291,7 @@ impl Source {
     pub(crate) fn new(values: Values, pick: Pick, prng: &mut Prng) -> Source {
         let way = match pick {
             Pick::InTurn => Way::InTurn(0),
+            Pick::Backwards => Way::Backwards(values.count()),
             Pick::Random => Way::Random(Ahead::new(prng, values.count())),
         };
         Source { values, way }
@@ -284,10 +303,14 @@ impl Source {
         &self.values
     }
 
-    /// Whether it does so at random.
+    /// In which order.
     #[cfg(target_os = "linux")]
-    pub(crate) fn is_random(&self) -> bool {
-        matches!(self.way, Way::Random(_))
+    pub(crate) fn pick(&self) -> Pick {
+        match self.way {
+            Way::InTurn(_) => Pick::InTurn,
+            Way::Backwards(_) => Pick::Backwards,
+            Way::Random(_) => Pick::Random,
+        }
     }
 
     #[inline]
@@ -302,6 +325,10 @@ impl Source {
                 let index = *next;
                 *next = if index + 1 == n { 0 } else { index + 1 };
                 values.at(index)
+            }
+            Way::Backwards(last) => {
+                *last = if *last == 0 { n } else { *last } - 1;
+                values.at(*last)
             }
         }
     }

@@ -6,18 +6,20 @@
 //!
 //! Nothing is allocated, and no byte that stays is looked at.
 
-use super::{BadFrame, Data, FramePlan, Lengths, Transport, Varying};
+use super::{BadFrame, Data, FramePlan, Lengths, Network, Transport, Varying};
 use crate::Prng;
 use crate::trailer::{self, Trailer};
-use crate::vary::Source;
+use crate::vary::{Source, Values};
 use wire::checksum::{self, Sum};
 
-/// Two IPv4 headers and a transport.
+/// Two IP headers and a transport.
 const MAX_SUMS: usize = 3;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     patches: Vec<Patch>,
+    /// What linked fields go by, and where that is.
+    links: Vec<(Source, u64)>,
     sums: Vec<Checksum>,
     /// Fields that hold the frame's length less a number, if lengths differ.
     lengths: Vec<(usize, usize)>,
@@ -25,7 +27,7 @@ pub(crate) struct Program {
     longest: usize,
     /// The lengths that go by turns, if they do, and whose turn it is.
     turns: (Vec<u16>, usize),
-    /// What the next frame's length was said to be; 0 if it was not asked for.
+    /// What the next frame's length was said to be, until it is written; 0 if it was not asked for.
     next_len: usize,
     footer: bool,
     checksum_from: Option<usize>,
@@ -40,12 +42,20 @@ struct Patch {
     width: usize,
     /// The bits that change. The others may be a length's, which differs from frame to frame.
     mask: u64,
-    source: Source,
+    source: Fed,
     /// Per checksum and byte, last byte first: 256 if it is the high half of a word, 1 if it is
     /// the low half, 0 if it is not covered.
     weights: [[u32; 8]; MAX_SUMS],
     /// One bit for each checksum with any weight.
     touches: u8,
+}
+
+/// Where a field's values come from.
+#[derive(Clone, Debug)]
+enum Fed {
+    Itself(Source),
+    /// A link's number, divided.
+    Link(usize, u64, Values),
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +66,7 @@ struct Checksum {
     stays: Vec<u16>,
     /// Whether it covers the trailer, and where its region begins.
     covers_trailer: Option<usize>,
-    /// Whether 0 means none, so that a computed 0 is sent as 0xffff (RFC 768).
+    /// Whether 0 means none, so that a computed 0 is sent as 0xffff (RFC 768, RFC 8200 §8.1).
     udp: bool,
 }
 
@@ -66,6 +76,9 @@ struct Coverage {
     at: usize,
     udp: bool,
     ranges: Vec<std::ops::Range<usize>>,
+    /// Where what it is a checksum of begins, if that goes on to the frame's end.
+    payload: Option<usize>,
+    /// Where the pseudo-header's protocol is to be read, if there is one.
     protocol: Option<usize>,
     without: Vec<std::ops::Range<usize>>,
 }
@@ -115,10 +128,7 @@ impl FramePlan {
                 stays: (shortest..=longest)
                     .map(|len| self.sum_of_what_stays(&image, coverage, &lengths, len))
                     .collect(),
-                covers_trailer: self
-                    .transport
-                    .map(|(at, _)| at)
-                    .filter(|_| self.footer && coverage.protocol.is_some()),
+                covers_trailer: coverage.payload.filter(|_| self.footer),
                 udp: coverage.udp,
             })
             .collect();
@@ -126,13 +136,19 @@ impl FramePlan {
             && shortest == longest
             && self.footer
             && self.checksum_from.is_none()
-            && !matches!(self.transport, Some((_, Transport::UdpChecksum | Transport::Tcp)));
+            && !self.transport.is_some_and(|(_, transport)| transport != Transport::Udp);
         for sum in &sums {
             sum.write(&mut image, longest - shortest, 0, 0);
         }
+        let links = self.links.iter().map(|link| {
+            let numbers = Values::Range(0, link.count - 1);
+            (Source::new(numbers, link.pick, prng), 0)
+        });
+        let links = links.collect();
         let patches = self.varying.iter().map(|varying| patch(varying, &coverages, prng));
         let program = Program {
             patches: patches.collect(),
+            links,
             sums,
             lengths: if shortest == longest { Vec::new() } else { lengths },
             shortest,
@@ -157,8 +173,10 @@ impl FramePlan {
     /// Where a frame's length stands, less how much.
     fn length_fields(&self) -> Vec<(usize, usize)> {
         let ip = self.ipv4.iter().map(|ip| (ip + 2, *ip));
-        let udp = self.transport.filter(|(_, transport)| *transport != Transport::Tcp);
-        ip.chain(udp.map(|(at, _)| (at + 4, at))).collect()
+        let ipv6 = self.ipv6.iter().map(|ip| (ip + 4, ip + 40));
+        let is_udp = |transport| matches!(transport, Transport::Udp | Transport::UdpChecksum);
+        let udp = self.transport.filter(|(_, transport)| is_udp(*transport));
+        ip.chain(ipv6).chain(udp.map(|(at, _)| (at + 4, at))).collect()
     }
 
     fn coverages(&self) -> Vec<Coverage> {
@@ -170,22 +188,27 @@ impl FramePlan {
                 at: ip + 10,
                 udp: false,
                 ranges: vec![header(ip)],
+                payload: None,
                 protocol: None,
                 without: std::iter::once(ip + 10..ip + 12).collect(),
             })
             .collect();
-        let (Some((at, transport)), Some(ip)) = (self.transport, self.outer_ip()) else {
+        let (Some((at, transport)), Some(network)) = (self.transport, self.network()) else {
             return coverages;
         };
         if transport != Transport::Udp {
-            let field = at + if transport == Transport::Tcp { 16 } else { 6 };
+            let (.., field) = transport.facts();
+            let field = at + field;
             // An IP header inside sums to zero together with its own checksum.
             let inside = self.ipv4.iter().filter(|inner| **inner > at).map(header);
+            let pseudo = transport.in_pseudo_header().map(|_| network);
+            let addresses = pseudo.map(Network::addresses);
             coverages.push(Coverage {
                 at: field,
-                udp: transport != Transport::Tcp,
-                ranges: vec![ip + 12..ip + 20, at..usize::MAX],
-                protocol: Some(ip + 9),
+                udp: transport == Transport::UdpChecksum,
+                ranges: addresses.into_iter().chain(std::iter::once(at..usize::MAX)).collect(),
+                payload: Some(at),
+                protocol: pseudo.map(Network::protocol),
                 without: inside.chain(std::iter::once(field..field + 2)).collect(),
             });
         }
@@ -230,7 +253,7 @@ impl FramePlan {
 }
 
 fn patch(varying: &Varying, coverages: &[Coverage], prng: &mut Prng) -> Patch {
-    let Varying { at, width, mask, ref values, pick } = *varying;
+    let Varying { at, width, mask, ref values, pick, link } = *varying;
     let mut weights = [[0; 8]; MAX_SUMS];
     let mut touches = 0;
     for (i, (weights, coverage)) in weights.iter_mut().zip(coverages).enumerate() {
@@ -239,13 +262,21 @@ fn patch(varying: &Varying, coverages: &[Coverage], prng: &mut Prng) -> Patch {
         }
         touches |= u8::from(weights.iter().any(|weight| *weight > 0)) << i;
     }
-    Patch { at, width, mask, source: Source::new(values.clone(), pick, prng), weights, touches }
+    let source = match link {
+        None => Fed::Itself(Source::new(values.clone(), pick, prng)),
+        Some((link, divisor)) => Fed::Link(link, divisor, values.clone()),
+    };
+    Patch { at, width, mask, source, weights, touches }
 }
 
 impl Program {
-    /// How long the next frame is: asked once for each.
+    /// How long the next frame is, however often it is asked.
     #[inline(never)]
     pub(crate) fn next_len(&mut self, prng: &mut Prng) -> usize {
+        // Asked again: there was no room for the frame, which is still the next.
+        if self.next_len != 0 {
+            return self.next_len;
+        }
         let lengths = (self.longest - self.shortest) as u64 + 1;
         let (turns, next) = &mut self.turns;
         self.next_len = if let Some(&len) = turns.get(*next) {
@@ -275,13 +306,23 @@ impl Program {
             self.shortest,
             self.longest,
         );
+        self.next_len = 0;
         bytes.copy_from_slice(&image[..len]);
         set_lengths(bytes, &self.lengths, len);
         let end = len - self.tail;
         let mut varied = [0u64; MAX_SUMS];
+        for (source, number) in &mut self.links {
+            *number = source.next(prng);
+        }
         for patch in &mut self.patches {
             // Drawn for every frame, so that a short one does not shift the others' values.
-            let value = patch.source.next(prng) & patch.mask;
+            let value = patch.mask
+                & match &mut patch.source {
+                    Fed::Itself(source) => source.next(prng),
+                    Fed::Link(link, divisor, values) => {
+                        values.at(self.links[*link].1 / *divisor % values.count())
+                    }
+                };
             if patch.at + patch.width > end {
                 continue;
             }

@@ -31,8 +31,10 @@ fn plan(two: bool, transport: Transport) -> FramePlan {
     FramePlan {
         header,
         ipv4,
+        ipv6: vec![],
         transport: Some((at, transport)),
         varying: vec![],
+        links: vec![],
         data: Data::Incrementing,
         lengths: FrameLen::without_fcs(100).into(),
         footer: true,
@@ -63,7 +65,7 @@ fn faults(plan: &FramePlan, frame: &[u8], sequence: u64) -> Vec<String> {
         expect("total length", u16_at(ip + 2) == frame.len() - ip);
         expect("ip checksum", checksum::is_ok(&frame[ip..plan.ip_end(ip)]));
     }
-    if let (Some((at, transport)), Some(ip)) = (plan.transport, plan.outer_ip()) {
+    if let (Some((at, transport)), Some(ip)) = (plan.transport, plan.ipv4.last().copied()) {
         let (src, dst) = (address(frame, ip + 12), address(frame, ip + 16));
         match transport {
             Transport::Tcp => expect("tcp", checksum::tcp_ok(src, dst, &frame[at..])),
@@ -87,7 +89,7 @@ fn faults(plan: &FramePlan, frame: &[u8], sequence: u64) -> Vec<String> {
 
 fn field(at: usize, width: usize, mask: u64) -> Varying {
     let values = Values::Range(0, if width > 7 { u64::MAX } else { (1 << (8 * width)) - 1 });
-    Varying { at, width, mask, values, pick: Pick::Random }
+    Varying { at, width, mask, values, pick: Pick::Random, link: None }
 }
 
 #[test]
@@ -164,7 +166,7 @@ fn refused() {
     check(&|plan| plan.ipv4.push(60), "3 ip headers, at most 2");
     check(&|plan| plan.ipv4[1] = 70, "the ip header at 70 does not fit into the header bytes");
     check(&|plan| plan.header[14] = 0x4f, "two headers share the bytes at 34");
-    check(&|plan| plan.ipv4.clear(), "no ip header in front of the udp or tcp header");
+    check(&|plan| plan.ipv4.clear(), "no ip header in front of the tcp header");
     check(
         &|plan| plan.transport = Some((60, Transport::Tcp)),
         "the tcp header at 60 does not fit into the header bytes",
@@ -233,7 +235,7 @@ proptest! {
             let last = plan.varying.len();
             plan.varying.push(field(at, width, mask & (u64::MAX >> (64 - 8 * width))));
             // A protocol or a checksum that varies freely is no fault, but the check's own ends.
-            let free = [plan.outer_ip().map(|ip| ip + 9), plan.transport.map(|(at, _)| at + 6)];
+            let free = [plan.ipv4.last().map(|ip| ip + 9), plan.transport.map(|(at, _)| at + 6)];
             let is_free = free.into_iter().flatten().any(|byte| (at..at + width).contains(&byte))
                 || plan.transport.is_some_and(|(udp, _)| at == udp + 7);
             if is_free || plan.check().is_err() {

@@ -25,13 +25,27 @@ impl Payload {
         let masks = item.list("random-byte-offsets-and-masks").into_iter().filter_map(|value| {
             let (at, mask) = read_offset_and_mask(&value.to_string())?;
             let values = Values::Range(0, 255);
-            Some(Varying { at, width: 1, mask: mask.into(), values, pick: Pick::Random })
+            Some(Varying {
+                at,
+                width: 1,
+                mask: mask.into(),
+                values,
+                pick: Pick::Random,
+                link: None,
+            })
         });
         let ranges = item.list("random-ranges").into_iter().filter_map(|value| {
             let (at, bits, low, high) = read_random_range(&value.to_string())?;
             let values = Values::Range(low.into(), high.into());
             let mask = u64::MAX >> (64 - bits);
-            Some(Varying { at, width: bits as usize / 8, mask, values, pick: Pick::Random })
+            Some(Varying {
+                at,
+                width: bits as usize / 8,
+                mask,
+                values,
+                pick: Pick::Random,
+                link: None,
+            })
         });
         let checksum_from = match &*item.value("compute-checksum-from-offset") {
             Value::Number(offset) => Some(*offset as usize),
@@ -46,8 +60,10 @@ impl Payload {
         FramePlan {
             header: Vec::new(),
             ipv4: Vec::new(),
+            ipv6: Vec::new(),
             transport: None,
             varying: self.varying.clone(),
+            links: Vec::new(),
             data: self.data,
             lengths,
             footer: self.footer,

@@ -316,7 +316,7 @@ impl Put<'_> {
         if let Some((mask, values, pick)) = &field.vary {
             let mask = mask & (u64::MAX >> (64 - 8 * width));
             let values = values.clone();
-            self.frame.varying.push(Varying { at, width, mask, values, pick: *pick });
+            self.frame.varying.push(Varying { at, width, mask, values, pick: *pick, link: None });
         }
     }
 

@@ -20,7 +20,7 @@ use crate::receive::Tally;
 use crate::send::Sent;
 use crate::template::{IPV4, UDP};
 use crate::trailer;
-use crate::vary::{Field, Source};
+use crate::vary::{self, Field, Source};
 use crate::{Prng, Values};
 use hdrhistogram::Histogram;
 use port::linux::bpf::counter::{self, Expected, Latencies, Tail};
@@ -33,8 +33,8 @@ const DRAWN: usize = 1 << 16;
 impl Stream {
     /// What the generator in the kernel is to send for this stream: from its next sequence number
     /// on, `share` of every round's frames, out of the interface `out`; times begin at `zero_ns` of
-    /// the kernel's clock. `None` for streams of any headers, and for a MAC address with more than
-    /// 65,536 values.
+    /// the kernel's clock. `None` for streams of any headers, and for a field with more than 65,536
+    /// values that are to be listed: MAC addresses, steps, values that go backwards.
     ///
     /// The generator's numbers go on by themselves; this stream's do not.
     pub fn in_kernel(&self, share: u32, out: usize, zero_ns: u64) -> Option<generator::Stream> {
@@ -151,12 +151,26 @@ fn field_edit(field: Field, source: &Source, prng: &mut Prng, seed: u64) -> Opti
         Field::DstPort => (UDP + 2, 2),
     };
     // Every field has a seed of its own: they are independent.
-    let pick = if source.is_random() { Pick::Random(seed << 8 | at as u64) } else { Pick::InTurn };
+    let pick = match source.pick() {
+        vary::Pick::Random => Pick::Random(seed << 8 | at as u64),
+        vary::Pick::InTurn | vary::Pick::Backwards => Pick::InTurn,
+    };
     let listed = |all: Vec<u64>, pick| {
         let bytes_of = |value: u64| value.to_be_bytes().into_iter().skip(8 - bytes);
         values(at, all.into_iter().flat_map(bytes_of), bytes, pick)
     };
+    // As many as there are, in the order in which they come.
+    let in_order = |prng: &mut Prng| {
+        let (mut source, n) = (source.clone(), source.values().count());
+        (n <= DRAWN as u64).then(|| (0..n).map(|_| source.next(prng)).collect::<Vec<u64>>())
+    };
     match source.values() {
+        _ if source.pick() == vary::Pick::Backwards => Some(listed(in_order(prng)?, pick)),
+        Values::Steps { first, last, step } => {
+            let all = (*first..=*last).step_by(usize::try_from(*step).ok()?);
+            let few = source.values().count() <= DRAWN as u64;
+            few.then(|| listed(all.collect(), pick))
+        }
         Values::Range(first, last) if bytes <= 4 => {
             let count = u32::try_from(last - first + 1).ok()?;
             Some(Edit::Range { at, bytes, first: *first, count, pick })
@@ -166,7 +180,7 @@ fn field_edit(field: Field, source: &Source, prng: &mut Prng, seed: u64) -> Opti
         }
         Values::Range(..) => None,
         Values::List(list) => Some(listed(list.clone(), pick)),
-        Values::Networks(_) if source.is_random() => {
+        Values::Networks(_) if source.pick() == vary::Pick::Random => {
             let mut source = source.clone();
             let drawn = (0..DRAWN).map(|_| source.next(prng)).collect();
             Some(listed(drawn, Pick::InTurn))
