@@ -20,7 +20,8 @@ pub(crate) struct Frames {
     #[arg(help_heading = "Frames, not sent")]
     pcap: Option<PathBuf>,
 
-    /// So many from each port, in each trial [default: 1000]
+    /// So many from each port, in each trial; of a plan's own streams so many of each
+    /// [default: 1000]
     #[arg(long, value_name = "NUMBER", requires = "pcap", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     #[arg(help_heading = "Frames, not sent")]
     packets: Option<u64>,

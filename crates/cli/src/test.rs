@@ -23,6 +23,7 @@ Examples:
   wirespeed test plans/rfc2544.toml --quick --html rfc2544.html
   wirespeed test plans/rfc8219.toml --virtual
   wirespeed test plans/mikrotik.toml --json results.json
+  wirespeed test plans/streams.toml --virtual --html streams.html
   wirespeed test plans/rfc2544.toml --device linux --quick
   wirespeed test plans/rfc2544.toml --device external --port a=xdp:eth1 --port b=packet:eth2
   wirespeed test plans/rfc9693.toml --device external --port a=xdp:eth1 --port b=xdp:eth2 \\

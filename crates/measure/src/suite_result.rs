@@ -14,6 +14,11 @@
 //!
 //! Never reads or writes a file; never rounds.
 
+// Streams of their own.
+mod stream;
+
+pub use stream::StreamRecord;
+
 use crate::procedure::frame_loss::LossPoint;
 use crate::procedure::spread::Spread;
 use crate::procedure::tcp::TcpOutput;
@@ -216,6 +221,12 @@ pub struct TrialRecord {
     /// What both ends of TCP connections counted; frames above are then segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpRecord>,
+    /// What each stream of a plan sent, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamRecord>,
+    /// Frames that were none of ours, beside such streams.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub foreign: u64,
 }
 
 /// Connections of a trial.
@@ -310,6 +321,7 @@ impl TrialRecord {
             TrialInput::Broadcast { load, duration } => ("broadcast", load.0, duration),
             TrialInput::Congestion { load, duration } => ("congestion", load.0, duration),
             TrialInput::Flood { load, duration, .. } => ("flood", load.0, duration),
+            TrialInput::Streams { duration, .. } => ("streams", 0.0, duration),
             TrialInput::Tcp(load) => ("tcp", load.rate.map_or(0.0, |rate| rate.0), zero),
         };
         let output = &tried.output;
@@ -333,6 +345,8 @@ impl TrialRecord {
             latency: output.latency.as_ref().and_then(Latency::of),
             time_ns: output.time.map(|time| time.as_nanos() as u64),
             tcp: output.tcp.as_deref().map(TcpRecord::of),
+            streams: output.streams.iter().map(StreamRecord::of).collect(),
+            foreign: if output.streams.is_empty() { 0 } else { counts.foreign },
         }
     }
 }
@@ -394,6 +408,10 @@ impl SuiteResults {
                     let fault = valid.then(|| tcp.fault(trial.outcome == "pass")).flatten();
                     faults.extend(fault.map(|fault| format!("{place}: {fault}: {tcp:?}")));
                     continue;
+                }
+                for stream in trial.streams.iter().filter(|_| valid) {
+                    let fault = stream.fault();
+                    faults.extend(fault.map(|why| format!("{place}, {}: {why}", stream.name)));
                 }
                 if valid && trial.received > trial.sent {
                     faults.push(format!("{place}: {} received of {}", trial.received, trial.sent));

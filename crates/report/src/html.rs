@@ -9,6 +9,8 @@ mod distribution;
 mod iperf3;
 // The page of a suite.
 mod suite;
+// Streams of a plan.
+mod streams;
 
 pub use iperf3::page as iperf3_page;
 pub use suite::page as suite_page;

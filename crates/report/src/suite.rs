@@ -13,6 +13,8 @@
 
 // What the router says of itself.
 pub(crate) mod inside;
+// Streams of a plan.
+pub(crate) mod streams;
 
 use crate::json::ReadError;
 use crate::number::thousands;
@@ -22,7 +24,7 @@ use measure::suite_result::{Cell, Figure, OLDER, SCHEMA};
 use std::fmt::Write;
 
 /// Titles of the procedures, in the order in which their tables stand.
-pub(crate) const PROCEDURES: [(&str, &str); 20] = [
+pub(crate) const PROCEDURES: [(&str, &str); 21] = [
     ("throughput", "Throughput (RFC 2544 §26.1)"),
     ("latency", "Latency (RFC 2544 §26.2, RFC 8219 §7.2)"),
     ("delay-variation", "Delay variation (RFC 8219 §7.3)"),
@@ -43,6 +45,7 @@ pub(crate) const PROCEDURES: [(&str, &str); 20] = [
     ("tcp-concurrent", "Concurrent TCP connections (RFC 9411 §7.5)"),
     ("tcp-path", "The path (RFC 6349 §3)"),
     ("tcp-throughput", "TCP throughput (RFC 6349 §4)"),
+    ("streams", "Streams"),
 ];
 
 pub(crate) const CYCLES: &str =
@@ -56,7 +59,11 @@ pub fn render(results: &SuiteResults) -> String {
         let cells: Vec<&Cell> =
             results.cells.iter().filter(|cell| cell.procedure == procedure).collect();
         if !cells.is_empty() {
-            let _ = write!(out, "\n{title}\n{}", table(results, &cells));
+            let table = match procedure {
+                "streams" => streams::render(&cells),
+                _ => table(results, &cells),
+            };
+            let _ = write!(out, "\n{title}\n{table}");
             out += &losses(&cells);
             out += &remarks(&cells);
         }

@@ -294,7 +294,7 @@ pub(super) fn find(
                 format!("at least: no more than {most} were tried"),
             )
         }
-        Procedure::Tcp(_) => unreachable!("found by suite::tcp"),
+        Procedure::Tcp(_) | Procedure::Streams(_) => unreachable!("found elsewhere"),
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Never opens an interface; it looks at what the system says of it.
 
-use super::plan::{Need, Plan};
+use super::plan::{Need, Plan, Spec};
 use super::run::Device;
 use super::wired;
 use crate::real::open;
@@ -75,7 +75,8 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
     for spec in &external.ports {
         let mtu = open::look(spec)?.mtu;
         // The header and the FCS are not in it.
-        let sizes = plan.sizes.iter().chain(&plan.quick.sizes);
+        let sizes = plan.sizes.iter().chain(&plan.quick.sizes).copied();
+        let sizes = sizes.chain(plan.streams().iter().map(Spec::longest));
         if let Some(size) = sizes.max().filter(|size| size.l2() > mtu + 18) {
             return impossible(format!(
                 "frames of {size} bytes do not leave by {}, whose MTU is {mtu}",

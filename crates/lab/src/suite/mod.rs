@@ -22,6 +22,8 @@ pub mod bench;
 mod beside;
 // The same of TCP: hosts that open connections.
 pub mod tcp;
+// The plan's own streams.
+mod streams;
 // The built-in router, made and made anew.
 mod device;
 // What it knows of itself meanwhile.

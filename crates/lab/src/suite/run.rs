@@ -135,6 +135,9 @@ pub fn run(
     let link = if options.pair.is_some() { plan.link } else { plan.simulated.link };
     let (traffic, senders) = match plan.is_all_tcp() {
         true => (super::tcp::TRAFFIC, 1),
+        false if super::streams::are_all(plan) => {
+            (super::streams::TRAFFIC, super::streams::senders(plan))
+        }
         false => (plan.traffic.describe(), plan.traffic.senders()),
     };
     let (device, medium, latency) = words(plan, options);
@@ -262,6 +265,7 @@ fn patience(plan: &Plan) -> Duration {
         | Procedure::Recovery { overload: duration, .. }
         | Procedure::Reset { before: duration, .. } => *duration,
         Procedure::BackToBack { longest, .. } => *longest,
+        Procedure::Streams(specs) => super::streams::duration(specs, plan.link),
         _ => Duration::from_millis(200),
     };
     100 * plan.procedures.iter().map(of).max().unwrap_or_default()
@@ -359,6 +363,7 @@ impl Part<'_> {
                 let known = super::tcp::Known { alone: hosts_alone, simulated, frames, path };
                 super::tcp::find(&mut run, tcp, known)
             }
+            (Ok(()), Procedure::Streams(specs)) => super::streams::find(&mut run, specs, self.link),
             (Ok(()), _) => find(&mut run, procedure, (highest, simulated), alone, rate),
         };
         self.patience = run.patience;

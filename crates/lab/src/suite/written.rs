@@ -86,12 +86,13 @@ impl fmt::Display for Written {
             let ns = at.as_nanos();
             format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
         };
+        let what = match *kind {
+            STREAMS => "streams, each at its own load".to_string(),
+            kind => format!("{} byte, {kind} at {:.1} frames/s", frame.l2(), load.0),
+        };
         write!(
             f,
-            "{configuration}, {} byte, {kind} at {:.1} frames/s: {} frames (by port), and \
-             {introduction} before; {} s to {} s",
-            frame.l2(),
-            load.0,
+            "{configuration}, {what}: {} frames (by port), and {introduction} before; {} s to {} s",
             frames.join(" + "),
             seconds(self.first),
             seconds(self.last)
@@ -200,6 +201,9 @@ fn sizes(
     Ok(written)
 }
 
+/// Their load is their own.
+const STREAMS: &str = "streams";
+
 /// One trial of each kind that the plan has, of so many frames.
 fn trials(
     plan: &Plan,
@@ -218,6 +222,7 @@ fn trials(
         let (rate, validation) = (load, load);
         let one = match procedure {
             Procedure::Tcp(_) => continue,
+            Procedure::Streams(_) => (STREAMS, TrialInput::Streams { duration, most: frames }),
             Procedure::AddressCaching { .. } | Procedure::AddressLearning { .. } => {
                 ("addresses shown, then sent to", TrialInput::Learn { addresses: frames, rate })
             }

@@ -41,6 +41,8 @@ pub mod connections;
 pub mod tcp;
 // RFC 6349: what TCP makes of a path.
 pub mod rfc6349;
+// Streams of a plan, all at once.
+pub mod streams;
 // Means and medians of repetitions.
 pub mod spread;
 
@@ -54,6 +56,7 @@ use crate::trial::{Outcome, Trial};
 use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
+use streams::StreamOutput;
 use tcp::{TcpLoad, TcpOutput};
 use wire::{FrameLen, PacketRate};
 
@@ -143,6 +146,13 @@ pub enum TrialInput {
     },
     /// Hosts that open connections, ask, answer and close (RFC 9411 §7).
     Tcp(TcpLoad),
+    /// The plan's own streams, each with its headers, lengths and schedule.
+    Streams {
+        /// How long they take.
+        duration: Duration,
+        /// No more frames of each.
+        most: u64,
+    },
 }
 
 /// Frames whose latencies are wanted one by one.
@@ -178,6 +188,8 @@ pub struct TrialOutput {
     pub aside: Option<(u64, u64)>,
     /// [`TrialInput::Tcp`]: what both ends counted.
     pub tcp: Option<Box<TcpOutput>>,
+    /// [`TrialInput::Streams`]: of each.
+    pub streams: Vec<StreamOutput>,
 }
 
 impl TrialOutput {
@@ -193,6 +205,7 @@ impl TrialOutput {
             flooded: 0,
             aside: None,
             tcp: None,
+            streams: Vec::new(),
         }
     }
 

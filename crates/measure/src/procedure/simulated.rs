@@ -200,6 +200,9 @@ impl Measurer for Simulated {
             TrialInput::Flood { load, duration, .. } => {
                 TrialOutput::of(self.forward(frames(load, duration), load.0, duration))
             }
+            TrialInput::Streams { .. } => {
+                return Err(Stop::Broken("a formula has no streams of its own".to_string()));
+            }
             TrialInput::Tcp(load) if load.mss.is_some_and(|mss| mss > self.mss_most) => {
                 let tcp = Some(Box::new(Simulated::talked(load, 0)));
                 TrialOutput { tcp, ..Simulated::counted(load.connections, 0) }

@@ -1,9 +1,10 @@
 //! Suites for other programs: a line for each figure, and one for each load that frames were lost at.
 
 use super::escaped;
+use crate::suite::streams::{beside, counted, described, shown};
 use crate::suite::{figure, whole};
 use measure::SuiteResults;
-use measure::suite_result::Cell;
+use measure::suite_result::{Cell, TrialRecord};
 use std::fmt::Write;
 
 /// The columns of the CSV.
@@ -117,6 +118,9 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
                 );
             }
         }
+        for trial in cells.iter().filter_map(|cell| shown(cell)) {
+            out += &streams(trial);
+        }
         for cell in &cells {
             for remark in &cell.remarks {
                 let place = format!("{} {} byte", cell.configuration, cell.frame_size);
@@ -136,5 +140,22 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
         environment.seed,
         environment.command
     );
+    out
+}
+
+/// What each stream of a plan was, and what came of it.
+fn streams(trial: &TrialRecord) -> String {
+    let mut out = String::new();
+    for (i, line) in counted(trial).iter().enumerate() {
+        let line: Vec<String> = line.iter().map(|cell| escaped(cell)).collect();
+        let _ = write!(out, "\n| {} |", line.join(" | "));
+        if i == 0 {
+            let _ = write!(out, "\n| --- |{}", " ---: |".repeat(line.len() - 1));
+        }
+    }
+    let _ = writeln!(out, "\n\n{}\n", escaped(&beside(trial)));
+    for what in described(trial) {
+        let _ = writeln!(out, "- {}", what.map(|text| escaped(&text)).join(", "));
+    }
     out
 }

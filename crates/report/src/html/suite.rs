@@ -31,9 +31,12 @@ pub fn page(results: &SuiteResults) -> String {
             "throughput" => rates(results, &cells),
             "frame-loss" => losses(&cells),
             "latency" => latencies(&cells),
+            "streams" => super::streams::tables(&cells),
             _ => String::new(),
         };
-        body += &table(results, &cells);
+        if procedure != "streams" {
+            body += &table(results, &cells);
+        }
         body += &remarks(&cells);
     }
     body += &how(results);

@@ -39,7 +39,7 @@ pub struct Bench<'a, P> {
     pub place: P,
     pub(super) plan: &'a Plan,
     pub(super) modifier: Modifier,
-    link: BitRate,
+    pub(super) link: BitRate,
     pub(super) frame: FrameLen,
     /// What the device was asked and told meanwhile.
     pub(super) asked: Asked,
@@ -263,6 +263,7 @@ impl<P: Place> Measurer for Bench<'_, P> {
                 output
             }
             TrialInput::Tcp(load) => self.tcp(load),
+            TrialInput::Streams { duration, most } => self.streams(duration, most),
         }
     }
 }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Nothing is sent before the whole plan is checked: rates above the wire, frames no Ethernet has,
-//! searches whose bounds cross, addresses that belong to other people (RFC 6815).
+//! searches whose bounds cross, addresses that belong to other people (RFC 6815), streams that cannot
+//! be built.
 //!
 //! Never opens the configurations' files: the caller does.
 
@@ -22,6 +23,8 @@ mod modifier;
 mod procedure;
 // Of that, what speaks TCP.
 mod tcp;
+// Streams of its own.
+pub mod stream;
 // What makes it short.
 mod scaling;
 // What virtual time is like.
@@ -40,6 +43,7 @@ pub use procedure::{Criterion, Need, Procedure};
 pub use read::{Allowed, read};
 pub use scaling::Scaling;
 pub use simulated::Simulated;
+pub use stream::Spec;
 pub(super) use tcp::mss;
 pub use tcp::{Talk, Tcp};
 pub use traffic::Traffic;
@@ -98,6 +102,15 @@ impl fmt::Display for BadPlan {
 impl std::error::Error for BadPlan {}
 
 impl Plan {
+    /// The streams of its own.
+    pub fn streams(&self) -> &[Spec] {
+        let streams = self.procedures.iter().find_map(|procedure| match procedure {
+            Procedure::Streams(streams) => Some(streams.as_slice()),
+            _ => None,
+        });
+        streams.unwrap_or_default()
+    }
+
     /// Whether nothing but TCP is run.
     pub fn is_all_tcp(&self) -> bool {
         self.procedures.iter().all(|procedure| matches!(procedure, Procedure::Tcp(_)))

@@ -1,6 +1,6 @@
 //! What is run: each procedure with its parameters, and what it needs of a device.
 
-use super::Tcp;
+use super::{Spec, Tcp};
 use measure::mlrsearch::Goal;
 use std::time::Duration;
 use wire::PacketRate;
@@ -152,6 +152,8 @@ pub enum Procedure {
     },
     /// RFC 9411 §7: real connections.
     Tcp(Tcp),
+    /// The plan's own streams, all at once.
+    Streams(Vec<Spec>),
 }
 
 impl Procedure {
@@ -174,6 +176,7 @@ impl Procedure {
             Procedure::TearDown { .. } => "tear-down",
             Procedure::Capacity { .. } => "capacity",
             Procedure::Tcp(tcp) => tcp.name(),
+            Procedure::Streams(_) => "streams",
         }
     }
 
@@ -184,6 +187,10 @@ impl Procedure {
             | Procedure::AddressLearning { .. }
             | Procedure::Broadcast { .. } => 3,
             Procedure::Congestion { .. } => 4,
+            Procedure::Streams(streams) => {
+                let ports = streams.iter().map(|stream| stream.from.max(stream.to) + 1);
+                ports.max().unwrap_or(2).max(2)
+            }
             _ => 2,
         }
     }
@@ -201,10 +208,10 @@ impl Procedure {
         }
     }
 
-    /// Whether it is run with the smallest frames only.
+    /// Whether it is run with the smallest frames only, or with lengths of its own.
     pub fn is_of_smallest_frames(&self) -> bool {
-        use Procedure::{AddressCaching, AddressLearning, Reset};
-        matches!(self, Reset { .. } | AddressCaching { .. } | AddressLearning { .. })
+        use Procedure::{AddressCaching, AddressLearning, Reset, Streams};
+        matches!(self, Reset { .. } | AddressCaching { .. } | AddressLearning { .. } | Streams(_))
     }
 }
 

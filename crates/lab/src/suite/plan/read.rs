@@ -8,6 +8,7 @@
 
 use super::end::{benchmarks, contains};
 use super::reader::{ProcedureTable, Reader};
+use super::stream::{StreamTable, streams};
 use super::value::{Number, Source};
 use super::{BadPlan, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic};
 use measure::template::FRAME_LENGTHS;
@@ -34,11 +35,16 @@ struct File {
     device: Device,
     medium: Medium,
     traffic: TrafficTable,
+    #[serde(default)]
+    stream: Vec<Spanned<StreamTable>>,
     procedure: Spanned<Vec<Spanned<ProcedureTable>>>,
     quick: Option<ScalingTable>,
     #[serde(rename = "virtual")]
     simulated: Option<SimulatedTable>,
 }
+
+/// The most ports a device has.
+const MOST_PORTS: usize = 16;
 
 fn one() -> u64 {
     1
@@ -62,7 +68,7 @@ struct Medium {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct TrafficTable {
-    frame_sizes: Spanned<Vec<Spanned<i64>>>,
+    frame_sizes: Option<Spanned<Vec<Spanned<i64>>>>,
     flows: Spanned<String>,
     bidirectional: Option<bool>,
     networks: Option<Spanned<Vec<Spanned<String>>>>,
@@ -107,14 +113,29 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
         why: error.message().to_string(),
     })?;
     let link = BitRate(source.bits(&file.medium.link)?);
-    let sizes = sizes(source, &file.traffic.frame_sizes)?;
+    let sizes = match &file.traffic.frame_sizes {
+        Some(list) => sizes(source, list)?,
+        // Streams have their own; with these they are introduced.
+        None => vec![FrameLen::MIN],
+    };
     let traffic = traffic(source, &file.traffic)?;
     let networks = networks(source, &file.traffic, allowed)?;
     let modifiers = modifiers(source, &file.device.modifiers)?;
     let mut procedures = Vec::new();
-    let reader = Reader { source, link, sizes: &sizes };
+    let streams = streams(source, &file.stream, (link, MOST_PORTS, file.seed), allowed)?;
+    let reader = Reader { source, link, sizes: &sizes, streams: &streams };
     for table in file.procedure.get_ref() {
-        procedures.push(reader.procedure(table.get_ref())?);
+        let procedure = reader.procedure(table.get_ref())?;
+        let kind = &table.get_ref().kind;
+        let streams = matches!(procedure, Procedure::Streams(_));
+        if file.traffic.frame_sizes.is_none() && !streams {
+            let why = format!("{} has frame-sizes, in [traffic]", procedure.name());
+            return Err(source.bad(kind, why));
+        }
+        if streams && procedures.contains(&procedure) {
+            return Err(source.bad(kind, "streams are all run at once: say so once"));
+        }
+        procedures.push(procedure);
     }
     if procedures.is_empty() {
         return Err(source.bad(&file.procedure, "a plan has at least one procedure"));
@@ -125,15 +146,29 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
             let least = procedures.iter().max_by_key(|procedure| procedure.ports());
             let least = least.map_or((2, ""), |p| (p.ports(), p.name()));
             match usize::try_from(*ports.get_ref()) {
-                Ok(n) if (least.0..=16).contains(&n) => n,
+                Ok(n) if (least.0..=MOST_PORTS).contains(&n) => n,
                 _ => {
-                    let why = format!("{} to 16 ports ({} needs so many)", least.0, least.1);
+                    let why =
+                        format!("{} to {MOST_PORTS} ports ({} needs so many)", least.0, least.1);
                     return Err(source.bad(ports, why));
                 }
             }
         }
     };
     fits(source, &file, traffic, &modifiers)?;
+    let routed = !matches!(traffic, Traffic::Hosts { .. });
+    let run = procedures.iter().any(|procedure| matches!(procedure, Procedure::Streams(_)));
+    for (table, stream) in file.stream.iter().zip(&streams) {
+        if !run {
+            let why = "a stream is run by [[procedure]] kind = \"streams\"";
+            return Err(source.bad(table, why));
+        }
+        if routed && stream.from.max(stream.to) > 1 {
+            let why =
+                "a router has networks on ports 1 and 2: flows = \"hosts\" for bridges of more";
+            return Err(source.bad(table, why));
+        }
+    }
     let none = ScalingTable {
         divide_durations_by: None,
         shortest: None,

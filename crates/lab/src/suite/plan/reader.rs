@@ -6,7 +6,7 @@
 
 use super::read::count;
 use super::value::{Number, Rate, Source};
-use super::{BadPlan, Criterion, Procedure, Tcp};
+use super::{BadPlan, Criterion, Procedure, Spec, Tcp};
 use measure::mlrsearch::{Goal, MlrSearch};
 use serde::Deserialize;
 use std::time::Duration;
@@ -53,6 +53,8 @@ pub(super) struct Reader<'a> {
     pub(super) source: Source<'a>,
     pub(super) link: BitRate,
     pub(super) sizes: &'a [FrameLen],
+    /// The plan's own.
+    pub(super) streams: &'a [Spec],
 }
 
 impl Reader<'_> {
@@ -75,6 +77,7 @@ impl Reader<'_> {
             "establishment" => &["connections", "precision", "validation"],
             "tear-down" => &["connections", "repetitions"],
             "capacity" => &["first", "most", "rate", "error"],
+            "streams" => &[],
             kind => {
                 if let Some(takes) = Tcp::takes(kind) {
                     self.only(table, takes)?;
@@ -84,7 +87,7 @@ impl Reader<'_> {
                            back-to-back, recovery, reset, forwarding, address-caching, \
                            address-learning, broadcast, congestion, establishment, tear-down, \
                            capacity, tcp-connections, tcp-concurrent, tcp-transactions, \
-                           tcp-path, tcp-throughput";
+                           tcp-path, tcp-throughput, streams";
                 return Err(self.source.bad(&table.kind, why));
             }
         };
@@ -161,6 +164,11 @@ impl Reader<'_> {
                 duration: time(&table.duration, 30)?,
                 precision: precision(0.01)?,
             },
+            "streams" if self.streams.is_empty() => {
+                let why = "streams runs the plan's [[stream]] tables, and there is none";
+                return Err(self.source.bad(&table.kind, why));
+            }
+            "streams" => Procedure::Streams(self.streams.to_vec()),
             "address-caching" => Procedure::AddressCaching {
                 most: number(&table.most, 65_536, 1 << 20)?,
                 rate: self.rate(table.rate.as_ref(), 50_000.0)?,
@@ -230,7 +238,8 @@ impl Reader<'_> {
         );
         let stray = set.into_iter().find(|(name, span)| span.is_some() && !takes.contains(name));
         let Some((name, Some(span))) = stray else { return Ok(()) };
-        let why = format!("{} takes {}, not {name}", table.kind.get_ref(), takes.join(", "));
+        let takes = if takes.is_empty() { "nothing".to_string() } else { takes.join(", ") };
+        let why = format!("{} takes {takes}, not {name}", table.kind.get_ref());
         Err(BadPlan { at: Some(self.source.at(span.start)), why })
     }
 

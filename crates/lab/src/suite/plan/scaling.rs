@@ -157,6 +157,9 @@ impl Plan {
                     *first = (*first).min(*most);
                 }
                 Procedure::Tcp(tcp) => tcp.scale(scaling, time),
+                Procedure::Streams(streams) => {
+                    streams.iter_mut().for_each(|stream| stream.scale(scaling));
+                }
             }
         }
         self

@@ -121,7 +121,7 @@ pub(super) enum Number {
 }
 
 /// `10G` is 10¹⁰.
-fn quantity(text: &str) -> Option<f64> {
+pub(super) fn quantity(text: &str) -> Option<f64> {
     let digits = text.trim_end_matches(['k', 'M', 'G', 'T']);
     let factor = match &text[digits.len()..] {
         "" => 1.0,

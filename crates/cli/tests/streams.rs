@@ -1,0 +1,214 @@
+//! Streams of a plan: run in virtual time, each counted by itself; and written, as Wireshark reads them.
+
+mod folder;
+
+use folder::{Folder, text, wirespeed};
+use measure::SuiteResults;
+use measure::suite_result::StreamRecord;
+use std::path::Path;
+use std::process::Command;
+
+/// A plan that comes with the program.
+fn committed(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    folder.join(name).display().to_string()
+}
+
+/// Runs a plan in virtual time: the result, what was printed, the page.
+fn run(plan: &str, folder: &Folder) -> (SuiteResults, String, String) {
+    let (json, html) = (folder.path("a.json"), folder.path("a.html"));
+    let out = wirespeed(&["test", plan, "--virtual", "--json", &json, "--html", &html]);
+    let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success(), "{stdout}{stderr}");
+    let read = |file: &str| std::fs::read_to_string(file).unwrap();
+    let results = report::suite::read(&read(&json)).unwrap();
+    assert_eq!(results.faults(), [""; 0], "{stdout}");
+    (results, stdout, read(&html))
+}
+
+fn streams(results: &SuiteResults) -> &[StreamRecord] {
+    &results.cells[0].trials.last().unwrap().streams
+}
+
+/// What is wrong with the frames of a stream.
+fn wrong(stream: &StreamRecord) -> u64 {
+    stream.duplicate
+        + stream.reordered
+        + stream.gaps
+        + stream.wrong_size
+        + stream.bad_checksum
+        + stream.stale
+        + stream.elsewhere
+}
+
+#[test]
+fn the_plans_that_come_with_the_program() {
+    let folder = Folder::with("streams", "");
+    for (plan, expected) in [
+        (
+            "streams.toml",
+            &[
+                ("plain", 2000),
+                ("weighted", 500),
+                ("bursts", 208),
+                ("three bursts", 96),
+                ("ramp", 310),
+                ("fields", 400),
+                ("4-tuples", 1000),
+                ("rows", 90),
+                ("tunnel", 100),
+            ][..],
+        ),
+        (
+            "streams-bridge.toml",
+            &[("QinQ", 240), ("MPLS", 100), ("ARP", 50), ("IPv6", 200), ("raw", 50), ("6in4", 50)],
+        ),
+    ] {
+        let (results, printed, page) = run(&committed(plan), &folder);
+        let all = streams(&results);
+        for stream in all {
+            assert_eq!((stream.received, stream.lost), (stream.sent, 0), "{stream:?}");
+            assert_eq!(wrong(stream), 0, "{stream:?}");
+            assert!(stream.sent > 0 && stream.intended == stream.sent, "{stream:?}");
+            assert_eq!(stream.latency.as_ref().map(|latency| latency.count), Some(stream.received));
+            assert!(printed.contains(&stream.name) && page.contains(&stream.name), "{printed}");
+        }
+        for (name, sent) in expected {
+            let stream = all.iter().find(|stream| stream.name == *name).unwrap();
+            assert_eq!(stream.sent, *sent, "{name}");
+        }
+        assert!(printed.contains("no frame of any stream: duplicate, reordered"), "{printed}");
+        let again = run(&committed(plan), &folder).0;
+        assert_eq!(streams(&again), all, "the same seed, the same run");
+    }
+}
+
+const DEVICE: &str = "[device]\nconfiguration = \"other.rsc\"\n[medium]\nlink = \"1G\"\n[traffic]\n\
+                      flows = \"pair\"\n[[procedure]]\nkind = \"streams\"\n";
+
+fn stream(name: &str, rest: &str) -> String {
+    format!("[[stream]]\nname = \"{name}\"\n{rest}\npackets = 500\n")
+}
+
+/// A device that drops, translates and is too slow: each stream has its own integers.
+#[test]
+fn each_stream_by_itself() {
+    let tcp = "stack = \"eth/ipv4/tcp\"\nsizes = \"76-1518\"\nrate = \"1kpps\"";
+    let udp = "stack = \"eth/ipv4/udp\"\nsizes = \"csit\"\nrate = \"1kpps\"";
+    let back = format!("from = 2\nto = 1\n{udp}");
+    let all = stream("tcp", tcp) + &stream("udp", udp) + &stream("back", &back);
+    let virtual_time = "[virtual]\nlink = \"1G\"\nframe = \"1us\"\n[virtual.scaling]\n\
+                        divide-durations-by = 1.0\n";
+    let folder =
+        Folder::with("streams-each", &format!("name = \"x\"\n{DEVICE}{all}{virtual_time}"));
+    let router = "/ip address add address=198.18.1.1/24 interface=ether1\n\
+                  /ip address add address=198.19.1.1/24 interface=ether2\n";
+    let check = |configuration: &str, expected: [(u64, u64); 3]| {
+        folder.write("other.rsc", format!("{router}{configuration}"));
+        let (results, printed, _) = run(&folder.path("plan.toml"), &folder);
+        for (stream, (received, lost)) in streams(&results).iter().zip(expected) {
+            let found = (stream.received, stream.lost, wrong(stream));
+            assert_eq!(found, (received, lost, 0), "{}: {printed}", stream.name);
+        }
+    };
+    check("", [(500, 0); 3]);
+    check(
+        "/ip firewall filter add chain=forward protocol=tcp action=drop\n",
+        [(0, 500), (500, 0), (500, 0)],
+    );
+    // Other source addresses, and checksums that are right for them; frames of every length.
+    check(
+        "/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade\n",
+        [(500, 0); 3],
+    );
+    // A microsecond each is two milliseconds now: a sixth of what is offered, and rings of 256.
+    let slow = virtual_time.replace("1us", "2ms");
+    let slow = Folder::with("streams-slow", &format!("name = \"x\"\n{DEVICE}{all}{slow}"));
+    slow.write("other.rsc", router);
+    let (results, printed, page) = run(&slow.path("plan.toml"), &slow);
+    for stream in streams(&results) {
+        assert!(stream.received > 0 && stream.lost > 0, "{printed}");
+        assert_eq!((stream.sent, stream.received + stream.lost), (500, 500), "{printed}");
+        assert_eq!(stream.wrong_size + stream.bad_checksum + stream.elsewhere, 0, "{printed}");
+    }
+    assert!(streams(&results).iter().any(|stream| stream.gaps > 0), "{printed}");
+    assert!(printed.contains("gaps") && page.contains("<th>gaps</th>"), "{printed}");
+}
+
+/// Every header that the bridge's plan has, and all that the router's varies.
+#[test]
+fn frames_as_wireshark_reads_them() {
+    let folder = Folder::with("streams-pcap", "");
+    for (plan, filters) in [
+        (
+            "streams-bridge.toml",
+            &[
+                ("eth.type == 0x88a8 && vlan", 240),
+                ("vlan.priority == 7 && udp", 1),
+                ("mpls && tcp", 100),
+                ("mpls.label == 1048575", 1),
+                (
+                    "arp.opcode == 1 && arp.dst.proto_ipv4 >= 198.18.1.2 && arp.dst.proto_ipv4 <= 198.18.1.51",
+                    50,
+                ),
+                ("ipv6 && udp && !ip", 200),
+                ("icmpv6 && vlan", 50),
+                ("icmp.type == 8", 50),
+                ("ipv6 && tcp", 50),
+                ("ipv6.nxt == 4 && udp", 50),
+                ("gre && icmpv6", 50),
+                ("ip.proto == 41 && udp", 50),
+                ("eth.type == 0x88b5", 50),
+            ][..],
+        ),
+        (
+            "streams.toml",
+            &[
+                ("ip.dsfield.dscp == 46", 400),
+                ("udp.srcport <= 1123 && ip.src >= 198.18.1.11 && ip.src <= 198.18.1.20", 1000),
+                ("gre && tcp", 100),
+                ("tcp.dstport >= 40001 && tcp.dstport <= 40003", 90),
+                ("icmp.type == 8 && frame.len < 60", 0),
+            ],
+        ),
+    ] {
+        let file = folder.path("streams.pcapng");
+        let out = wirespeed(&["test", &committed(plan), "--pcap", &file, "--packets", "5000"]);
+        let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
+        assert!(out.status.success(), "{stdout}{stderr}");
+        assert!(stdout.contains("streams, each at its own load"), "{stdout}");
+        if Command::new("tshark").arg("--version").output().is_err() {
+            assert!(std::env::var_os("CI").is_none(), "no tshark here");
+            eprintln!("skipped: no tshark here");
+            return;
+        }
+        let count = |filter: &str| {
+            let mut words = vec!["-n", "-r", &file, "-Y", filter];
+            for check in
+                ["ip.check_checksum:TRUE", "udp.check_checksum:TRUE", "tcp.check_checksum:TRUE"]
+            {
+                words.extend(["-o", check]);
+            }
+            let out = Command::new("tshark").args(&words).output().unwrap();
+            assert!(out.status.success(), "{filter}: {}", text(&out.stderr));
+            text(&out.stdout).lines().count()
+        };
+        for status in
+            ["ip.checksum", "udp.checksum", "tcp.checksum", "icmp.checksum", "icmpv6.checksum"]
+        {
+            assert_eq!(count(&format!("{status}.status == 0")), 0, "{status} in {plan}");
+            let seen = count(&format!("{status}.status == 1")) > 0;
+            assert!(
+                seen || plan == "streams.toml" && status == "icmpv6.checksum",
+                "{status} in {plan}"
+            );
+        }
+        let lengths = "ip.bogus_ip_length || udp.length.bad || ipv6.plen_exceeds_framing";
+        assert_eq!(count(lengths), 0, "{plan}");
+        for &(filter, n) in filters {
+            let found = count(filter);
+            let any = n == 1 && found > 0;
+            assert!(found == n || any, "{filter} in {plan}: {found}");
+        }
+    }
+}

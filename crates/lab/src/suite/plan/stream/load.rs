@@ -1,0 +1,320 @@
+//! How fast a stream is, in which shape, and when it is over.
+//!
+//! ```text
+//!  rate    10000   "10kpps"   "100Mbps(L2)"   "5%" of the wire
+//!  shape   constant   burst 16   multi-burst 3 x 16, 1ms apart   poisson   ramp to 10kpps
+//!  until   packets, duration, or both; several bursts end by themselves
+//! ```
+//!
+//! A rate is the mean, but that of several bursts, which is the one within each. Bits say of which
+//! layer they are: L1 with preamble and gap, L2 with FCS, L3 the IP packet.
+
+use super::Spec;
+use crate::suite::plan::BadPlan;
+use crate::suite::plan::value::{Number, Source, quantity};
+use measure::schedule::{Load, Rate, Schedule, Several};
+use measure::{Lengths, Pace};
+use std::fmt;
+use std::time::Duration;
+use toml::Spanned;
+use wire::{BitRate, Moment, PacketRate};
+
+/// What a schedule looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Each frame at its time.
+    Constant,
+    /// So many at once.
+    Burst(u32),
+    /// So many bursts of so many frames, so far apart.
+    MultiBurst(u32, u32, Duration),
+    /// Random gaps.
+    Poisson,
+    /// On to this rate.
+    Ramp(Rate),
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shape::Constant => f.write_str("constant"),
+            Shape::Burst(burst) => write!(f, "burst {burst}"),
+            Shape::MultiBurst(bursts, burst, apart) => {
+                write!(f, "multi-burst {bursts} x {burst}, {apart:?} apart")
+            }
+            Shape::Poisson => f.write_str("poisson"),
+            Shape::Ramp(to) => write!(f, "ramp to {}", words(*to)),
+        }
+    }
+}
+
+/// A rate as one would write it.
+pub(super) fn words(rate: Rate) -> String {
+    let bits = |bits: BitRate, layer| format!("{} Mbps({layer})", bits.as_mbps());
+    match rate {
+        Rate::Frames(rate) => format!("{} pps", rate.0),
+        Rate::L1(rate) => bits(rate, "L1"),
+        Rate::L2(rate) => bits(rate, "L2"),
+        Rate::L3(rate) => bits(rate, "L3"),
+        Rate::Percent(percent) => format!("{percent}%"),
+    }
+}
+
+/// Longer than any trial.
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Reads rate and shape.
+///
+/// # Errors
+/// [`BadPlan`].
+pub(super) fn read(
+    source: Source<'_>,
+    rate: &Spanned<Number>,
+    shape: Option<&Spanned<String>>,
+) -> Result<(Rate, Shape), BadPlan> {
+    let bad_rate = |why| source.bad(rate, why);
+    let rate = match rate.get_ref() {
+        Number::Whole(frames) => above_zero(Rate::Frames(PacketRate(*frames as f64))),
+        Number::Float(frames) => above_zero(Rate::Frames(PacketRate(*frames))),
+        Number::Text(text) => a_rate(text),
+    };
+    let rate = rate.map_err(bad_rate)?;
+    let Some(text) = shape else { return Ok((rate, Shape::Constant)) };
+    let shape = a_shape(source, text)?;
+    Ok((rate, shape))
+}
+
+/// When a stream begins; at once, if it is not said.
+pub(super) fn start(
+    source: Source<'_>,
+    value: Option<&Spanned<String>>,
+) -> Result<Duration, BadPlan> {
+    match value {
+        None => Ok(Duration::ZERO),
+        Some(text) if text.get_ref() == "0s" => Ok(Duration::ZERO),
+        Some(text) => source.time(text),
+    }
+}
+
+fn above_zero(rate: Rate) -> Result<Rate, String> {
+    let value = match rate {
+        Rate::Frames(rate) => rate.0,
+        Rate::L1(rate) | Rate::L2(rate) | Rate::L3(rate) => rate.0,
+        Rate::Percent(percent) => percent,
+    };
+    match value > 0.0 && value.is_finite() {
+        true => Ok(rate),
+        false => Err("a rate is above zero".to_string()),
+    }
+}
+
+fn a_rate(text: &str) -> Result<Rate, String> {
+    let none = || {
+        format!(
+            "{text:?} is no rate: 10000 or \"10kpps\" (frames a second), \"100Mbps(L1)\" or (L2) or \
+             (L3), \"5%\" of the wire"
+        )
+    };
+    let text = text.trim();
+    let number = |text: &str| quantity(text.trim()).ok_or_else(none);
+    if let Some(percent) = text.strip_suffix('%') {
+        return above_zero(Rate::Percent(percent.trim().parse().map_err(|_| none())?));
+    }
+    if let Some(frames) = text.strip_suffix("pps").or(text.strip_suffix("fps")) {
+        return Ok(Rate::Frames(PacketRate(number(frames)?)));
+    }
+    if text.ends_with("bps") {
+        return Err(format!("{text:?} of which layer? {text}(L1), (L2) with FCS or (L3), IP"));
+    }
+    for (end, layer) in [("bps(L1)", 1), ("bps(L2)", 2), ("bps(L3)", 3)] {
+        if let Some(bits) = text.strip_suffix(end) {
+            let bits = BitRate(number(bits)?);
+            return Ok(match layer {
+                1 => Rate::L1(bits),
+                2 => Rate::L2(bits),
+                _ => Rate::L3(bits),
+            });
+        }
+    }
+    number(text).map(|frames| Rate::Frames(PacketRate(frames)))
+}
+
+fn a_shape(source: Source<'_>, spanned: &Spanned<String>) -> Result<Shape, BadPlan> {
+    let text = spanned.get_ref();
+    let none = || {
+        let why = format!(
+            "{text:?} is no shape: constant, burst 16, multi-burst 3 x 16, 1ms apart, poisson, or \
+             ramp to 10kpps"
+        );
+        source.bad(spanned, why)
+    };
+    let frames = |text: &str| {
+        let n = text.trim().parse::<u32>().ok();
+        n.filter(|n| (1..=1_000_000).contains(n)).ok_or_else(none)
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Ok(match words.as_slice() {
+        ["constant"] => Shape::Constant,
+        ["poisson"] => Shape::Poisson,
+        ["burst", burst] => Shape::Burst(frames(burst)?),
+        ["multi-burst", bursts, "x", burst, apart, "apart"] => {
+            let burst = frames(burst.strip_suffix(',').unwrap_or(burst))?;
+            let apart = Spanned::new(spanned.span(), (*apart).to_string());
+            Shape::MultiBurst(frames(bursts)?, burst, source.time(&apart)?)
+        }
+        ["ramp", "to", rate @ ..] => {
+            Shape::Ramp(a_rate(&rate.join(" ")).map_err(|why| source.bad(spanned, why))?)
+        }
+        _ => return Err(none()),
+    })
+}
+
+impl Spec {
+    /// Frames a second of one of its rates, on a wire.
+    ///
+    /// # Errors
+    /// It is above the wire: why, in a sentence.
+    fn frames_of(&self, rate: Rate, link: BitRate) -> Result<PacketRate, String> {
+        let l2 = self.mean_l2();
+        // Behind the Ethernet header, tags and labels; less the FCS.
+        let l3 = l2 - 4.0 - self.stack.before_ip() as f64;
+        rate.frames(l2, l3, Some(link)).map_err(|bad| format!("{}: {bad}", self.name))
+    }
+
+    /// The highest rate it has, in L1 bits a second.
+    fn peak(&self, link: BitRate) -> Result<f64, String> {
+        let mut peak = self.frames_of(self.rate, link)?.0;
+        if let Shape::Ramp(to) = self.shape {
+            peak = peak.max(self.frames_of(to, link)?.0);
+        }
+        Ok(peak * 8.0 * (self.mean_l2() + 20.0))
+    }
+
+    /// Whether it is over some time.
+    ///
+    /// # Errors
+    /// It is not, or what says so cannot be: why, in a sentence.
+    pub(super) fn ends(&self) -> Result<(), String> {
+        match (self.shape, self.packets, self.duration) {
+            (Shape::Ramp(_), _, None) => Err("a ramp has a duration: duration = \"2s\"".into()),
+            (Shape::MultiBurst(..), ..) => Ok(()),
+            (_, None, None) => Err("packets = 1000 or duration = \"2s\": when is it over?".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is sent when, from `begin` on, over a wire; and no more frames than that in all.
+    ///
+    /// # Errors
+    /// It cannot be: why, in a sentence.
+    pub fn schedule(
+        &self,
+        begin: Moment,
+        link: BitRate,
+    ) -> Result<(Schedule, Option<u64>), String> {
+        let pace = |said: Rate| -> Result<Pace, String> {
+            let rate = self.frames_of(said, link)?;
+            let all = said == Rate::Percent(100.0);
+            if let Lengths::Even(a, b) = &self.lengths
+                && all
+                && a == b
+            {
+                // In whole numbers.
+                return Pace::of_wire(link.0 as u64, *a).ok_or_else(|| "no such wire".into());
+            }
+            Pace::of(rate).ok_or_else(|| format!("{}: no frames at {} a second", self.name, rate.0))
+        };
+        let from = pace(self.rate)?;
+        let load = match self.shape {
+            Shape::Constant => Load::Paced(from),
+            Shape::Burst(burst) => Load::Bursts { pace: from, burst },
+            Shape::MultiBurst(bursts, burst, apart) => {
+                Load::Several(Several { pace: from, burst, apart, bursts })
+            }
+            Shape::Poisson => Load::Poisson { pace: from, seed: self.seed },
+            Shape::Ramp(to) => Load::Ramp { from, to: pace(to)? },
+        };
+        let duration = self.duration.unwrap_or(DAY);
+        Ok((Schedule { load, start: begin + self.start, duration }, self.packets))
+    }
+
+    /// How long after the beginning its last frame is due; of random gaps about.
+    ///
+    /// # Errors
+    /// See [`schedule`](Self::schedule).
+    pub fn until(&self, link: BitRate) -> Result<Duration, String> {
+        let (schedule, most) = self.schedule(Moment::ZERO, link)?;
+        let by_time = self.duration.unwrap_or(DAY);
+        let of = |frames: u64| match schedule.load {
+            Load::Several(several) => several.time_of(frames - 1),
+            Load::Paced(pace) | Load::Poisson { pace, .. } | Load::Bursts { pace, .. } => {
+                pace.time_of(frames - 1)
+            }
+            _ => by_time,
+        };
+        let all = match schedule.load {
+            Load::Several(several) => Some(several.frames()),
+            _ => None,
+        };
+        let frames = most.into_iter().chain(all).min().filter(|n| *n > 0);
+        Ok(self.start + by_time.min(frames.map_or(by_time, of)))
+    }
+
+    /// When the last frame is due, if that can be said beforehand: not of random gaps.
+    pub fn last_due(&self, link: BitRate) -> Option<Duration> {
+        if self.shape == Shape::Poisson && self.packets.is_some() {
+            return None;
+        }
+        self.until(link).ok()
+    }
+
+    /// Rate and shape and end in words.
+    pub fn load(&self) -> String {
+        let mut said = words(self.rate);
+        if self.shape != Shape::Constant {
+            said += &format!(" {}", self.shape);
+        }
+        if let Some(packets) = self.packets {
+            said += &format!(", {packets} packets");
+        }
+        if let Some(duration) = self.duration {
+            said += &format!(", {duration:?}");
+        }
+        if !self.start.is_zero() {
+            said += &format!(", from {:?} on", self.start);
+        }
+        said
+    }
+}
+
+/// The first stream that is too much for its port's wire, with those that are sent at the same
+/// time, and why.
+pub(in crate::suite) fn above_the_wire(streams: &[Spec], link: BitRate) -> Option<(usize, String)> {
+    let mut known: Vec<(usize, Duration, Duration, f64)> = vec![];
+    for (index, spec) in streams.iter().enumerate() {
+        let (peak, until) = match (spec.peak(link), spec.until(link)) {
+            (Ok(peak), Ok(until)) => (peak, until),
+            (Err(why), _) | (_, Err(why)) => return Some((index, why)),
+        };
+        known.push((spec.from, spec.start, until, peak));
+        // There are the most when one of them begins.
+        for &(_, begins, ..) in &known {
+            let at_once = known.iter().filter(|(from, start, until, _)| {
+                *from == spec.from && *start <= begins && begins < *until
+            });
+            let sum: f64 = at_once.map(|(.., peak)| peak).sum();
+            if sum > link.0 * (1.0 + 1e-6) {
+                let why = format!(
+                    "a rate above the wire: with {} what port {} sends at the same time is {:.1} Mbps \
+                     (L1), and the wire carries {:#}",
+                    spec.name,
+                    spec.from + 1,
+                    sum / 1e6,
+                    link
+                );
+                return Some((index, why));
+            }
+        }
+    }
+    None
+}

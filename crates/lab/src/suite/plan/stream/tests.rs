@@ -1,0 +1,310 @@
+//! Streams that can be, and streams that cannot.
+
+use super::*;
+use crate::suite::plan::{Plan, Procedure, read};
+use measure::Stream;
+use wire::{Moment, PacketRate};
+
+const HEAD: &str = "name = \"x\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\nflows = \"pair\"\n\
+                    [[procedure]]\nkind = \"streams\"\n[[stream]]\n";
+
+fn plan(stream: &str) -> Result<Plan, String> {
+    read(&format!("{HEAD}{stream}"), Allowed::default()).map_err(|bad| bad.to_string())
+}
+
+fn spec(stream: &str) -> Spec {
+    let plan = plan(stream).unwrap_or_else(|bad| panic!("{bad}\n{stream}"));
+    plan.streams()[0].clone()
+}
+
+const HOSTS: Hosts = Hosts {
+    src_mac: MacAddr([6, 0, 0, 0, 0, 1]),
+    dst_mac: MacAddr([2, 0, 0, 0, 0, 1]),
+    src: 0xc612_0102,
+    dst: 0xc613_0102,
+    src6: 0,
+    dst6: 0,
+};
+
+/// The next frame's bytes here, in hexadecimal.
+fn next(stream: &mut Stream, at: std::ops::Range<usize>) -> String {
+    let mut bytes = vec![0; stream.next_len()];
+    stream.write(Moment::ZERO, &mut bytes);
+    bytes[at].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn rates_shapes_and_ends() {
+    let base = "stack = \"eth/ipv4/udp\"\nsizes = 64\n";
+    let link = BitRate::gbps(1.0);
+    for (said, frames, until_us) in [
+        ("rate = 1000\nduration = \"2s\"", Some(2000), 2_000_000),
+        ("rate = \"10kpps\"\npackets = 101", Some(101), 10_000),
+        ("rate = \"10kpps\"\npackets = 101\nstart = \"1s\"", Some(101), 1_010_000),
+        ("rate = \"1kpps\"\npackets = 5000\nduration = \"1s\"", Some(1000), 1_000_000),
+        ("rate = \"512kbps(L2)\"\nduration = \"1s\"", Some(1000), 1_000_000),
+        ("rate = \"368kbps(L3)\"\nduration = \"1s\"", Some(1000), 1_000_000),
+        ("rate = \"672kbps(L1)\"\nduration = \"1s\"", Some(1000), 1_000_000),
+        ("rate = \"100%\"\nduration = \"21ms\"", Some(31_250), 21_000),
+        ("rate = \"1kpps\"\nshape = \"burst 16\"\nduration = \"1s\"", Some(1008), 1_000_000),
+        (
+            "rate = \"1kpps\"\nshape = \"multi-burst 3 x 4, 10ms apart\"",
+            Some(12),
+            2 * 13_000 + 3000,
+        ),
+        ("rate = \"1kpps\"\nshape = \"poisson\"\nduration = \"1s\"", None, 1_000_000),
+        ("rate = \"1kpps\"\nshape = \"ramp to 3kpps\"\nduration = \"1s\"", Some(2000), 1_000_000),
+    ] {
+        let spec = spec(&format!("{base}{said}"));
+        let (schedule, most) = spec.schedule(Moment::ZERO, link).unwrap();
+        let all = schedule.frames().map(|all| all.min(most.unwrap_or(u64::MAX)));
+        assert_eq!(all, frames, "{said}");
+        assert_eq!(spec.until(link).unwrap().as_micros(), until_us, "{said}");
+    }
+}
+
+#[test]
+fn lengths() {
+    for (sizes, expected, mean) in [
+        ("64", "64", 64.0),
+        ("\"1518\"", "1518", 1518.0),
+        ("\"64-1518\"", "64 to 1518, each as likely", 791.0),
+        (
+            "\"imix\"",
+            "simple: IMIX - aAaaAagaAaAa (A=594); frames with FCS: 64:7, 594:4, 1518:1, mean 361.8 B",
+            4342.0 / 12.0,
+        ),
+        ("\"IMIX - aaafg\"", "aaafg: IMIX - aaafg", 598.0),
+        ("\"aA (A=100)\"", "aA: IMIX - aA (A=100)", 82.0),
+        ("\"64:7,570:4,1518:1\"", "weighted: IMIX -", 4246.0 / 12.0),
+    ] {
+        let spec =
+            spec(&format!("stack = \"eth/ipv4/udp\"\nsizes = {sizes}\nrate = 1000\npackets = 9"));
+        let said = spec.sizes();
+        let expected = expected.trim_start_matches("aaafg: ");
+        assert!(said.contains(expected.trim_start_matches("aA: ")), "{sizes}: {said}");
+        assert!((spec.mean_l2() - mean).abs() < 1e-9, "{sizes}: {}", spec.mean_l2());
+    }
+}
+
+#[test]
+fn fields_go_their_ways() {
+    let base = "stack = \"eth/vlan/ipv4/udp\"\nsizes = 128\nrate = 1000\npackets = 9\n";
+    let (src, dst, vid, udp) = (30..34, 34..38, 14..16, 38..42);
+    for (field, at, expected) in [
+        ("name = \"ipv4.dst\"\nvalue = \"198.19.1.9\"", dst.clone(), &["c6130109", "c6130109"][..]),
+        (
+            "name = \"ipv4.dst\"\nincrement = \"198.19.1.2-198.19.1.3\"",
+            dst.clone(),
+            &["c6130102", "c6130103", "c6130102"],
+        ),
+        (
+            "name = \"ipv4.src\"\ndecrement = \"198.18.1.9-198.18.1.4\"\nstep = 2",
+            src.clone(),
+            &["c6120109", "c6120107", "c6120105", "c6120109"],
+        ),
+        ("name = \"vlan.vid\"\nlist = [7, 0x0005]", vid.clone(), &["0007", "0005", "0007"]),
+        (
+            "name = \"vlan.pcp\"\nincrement = \"0-6\"\nstep = 3",
+            vid.clone(),
+            &["0001", "6001", "c001", "0001"],
+        ),
+        (
+            "name = \"udp.dst\"\nvalue = 0x1200\nmask = 0x00ff\nincrement = \"0x0001-0x0002\"",
+            40..42,
+            &["1201", "1202", "1201"],
+        ),
+        ("name = \"udp.src\"\nincrement = 5", udp.clone(), &["00050007", "00050007"]),
+    ] {
+        let spec = spec(&format!("{base}[[stream.field]]\n{field}\n"));
+        let mut stream = spec.frames(&HOSTS).build(1, 0, spec.seed).unwrap();
+        for (n, expected) in expected.iter().enumerate() {
+            assert_eq!(next(&mut stream, at.clone()), *expected, "{field}: frame {n}");
+        }
+    }
+    let random = "[[stream.field]]\nname = \"ipv4.dst\"\nrandom = \"198.19.0.0/24\"\n";
+    let of = |seed: u64| {
+        let spec = spec(&format!("{base}seed = {seed}\n{random}"));
+        let mut stream = spec.frames(&HOSTS).build(1, 0, spec.seed).unwrap();
+        (0..20).map(|_| next(&mut stream, dst.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(of(1), of(1), "a seed's values are its own");
+    assert_ne!(of(1), of(2));
+    assert!(of(1).iter().all(|value| value.starts_with("c61300")), "{:?}", of(1));
+}
+
+#[test]
+fn tuples_go_together() {
+    let base = "stack = \"eth/ipv4/udp\"\nsizes = 128\nrate = 1000\npackets = 9\n[[stream.tuple]]\n\
+                fields = [\"ipv4.src\", \"udp.src\", \"udp.dst\"]\n";
+    for (tuple, expected) in [
+        (
+            "rows = [[\"198.18.1.2\", 1, 2], [\"198.18.1.3\", 3, 4]]",
+            &["c6120102 00010002", "c6120103 00030004", "c6120102 00010002"][..],
+        ),
+        (
+            "rows = [[\"198.18.1.2\", 1, 2], [\"198.18.1.3\", 3, 4]]\norder = \"backwards\"",
+            &["c6120103 00030004", "c6120102 00010002"],
+        ),
+        (
+            "values = [\"198.18.1.2-198.18.1.3\", [5, 9], 7]",
+            &[
+                "c6120102 00050007",
+                "c6120103 00050007",
+                "c6120102 00090007",
+                "c6120103 00090007",
+                "c6120102 00050007",
+            ],
+        ),
+        (
+            "values = [\"198.18.1.2-198.18.1.3\", [5, 9], 7]\nflows = 2",
+            &["c6120102 00050007", "c6120103 00050007", "c6120102 00050007"],
+        ),
+    ] {
+        let spec = spec(&format!("{base}{tuple}"));
+        let mut stream = spec.frames(&HOSTS).build(1, 0, spec.seed).unwrap();
+        for (n, expected) in expected.iter().enumerate() {
+            let found = next(&mut stream, 26..38);
+            let found = format!("{} {}", &found[..8], &found[16..]);
+            assert_eq!(found, *expected, "{tuple}: frame {n}");
+        }
+    }
+}
+
+#[test]
+fn impossible_streams() {
+    let good = "name = \"a\"\nstack = \"eth/ipv4/udp\"\nsizes = 64\nrate = 1000\npackets = 9\n";
+    assert!(plan(good).is_ok());
+    for (from, to, expected) in [
+        ("eth/ipv4/udp", "eth/ip/udp", "11:9: \"ip\" is no header: eth, vlan"),
+        (
+            "eth/ipv4/udp",
+            "eth/ipv6/udp",
+            "12:9: frames of 64 bytes: headers, trailer and FCS of eth/ipv6/udp take 84",
+        ),
+        ("64", "63", "12:9: frames of 63 bytes: 64 to 1924"),
+        ("64", "\"imax\"", "12:9: m stands for no length"),
+        ("64", "\"64-63\"", "12:9: frames of 63 bytes"),
+        ("64", "\"64:0\"", "12:9: a weight of 0"),
+        ("64", "\"i\"", "12:9: frames of 9000 bytes"),
+        ("1000", "\"100Mbps\"", "13:8: \"100Mbps\" of which layer?"),
+        ("1000", "0", "13:8: a rate is above zero"),
+        ("1000", "\"fast\"", "13:8: \"fast\" is no rate"),
+        ("1000", "\"101%\"", "13:8: a: 1502976 frames a second, but the wire carries 1488095"),
+        ("packets = 9", "", "9:1: packets = 1000 or duration"),
+        ("packets = 9", "shape = \"ramp to 2kpps\"", "9:1: a ramp has a duration"),
+        ("packets = 9", "packets = 9\nshape = \"bursts\"", "15:9: \"bursts\" is no shape"),
+        ("packets = 9", "packets = 9\nfrom = 0", "15:8: ports are 1 to 16"),
+        ("packets = 9", "packets = 9\nto = 1", "15:6: a stream comes out of another port"),
+        ("packets = 9", "packets = 9\nto = 3", "9:1: a router has networks on ports 1 and 2"),
+        ("packets = 9", "packets = 9\nspeed = 3", "15:1: unknown field `speed`"),
+        (
+            "packets = 9",
+            "packets = 9\n[[stream]]\nname = \"a\"\nstack = \"eth\"\nsizes = 64\nrate = 1\npackets = 1",
+            "16:8: \"a\" is stream 1, too",
+        ),
+        ("kind = \"streams\"", "kind = \"latency\"", "8:8: latency has frame-sizes"),
+        (
+            "kind = \"streams\"",
+            "kind = \"streams\"\n[[procedure]]\nkind = \"streams\"",
+            "10:8: streams are all run at once",
+        ),
+        (
+            "kind = \"streams\"",
+            "kind = \"streams\"\nduration = \"1s\"",
+            "9:12: streams takes nothing, not duration",
+        ),
+    ] {
+        let text = format!("{HEAD}{good}");
+        assert!(text.contains(from), "{from}");
+        let error = read(&text.replace(from, to), Allowed::default()).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{from} → {to}: {error}");
+    }
+    let field = |field: &str| format!("{good}[[stream.field]]\n{field}");
+    let tuple = |tuple: &str| format!("{good}[[stream.tuple]]\n{tuple}");
+    for (stream, expected) in [
+        (
+            field("name = \"ipv4.dest\"\nvalue = 1"),
+            "16:8: ipv4.dest is no field: there are ipv4.dscp",
+        ),
+        (field("name = \"tcp.dst\"\nvalue = 1"), "16:8: the stack has no tcp"),
+        (
+            field("name = \"udp.dst\"\nvalue = 65536"),
+            "17:9: 65536: udp.dst has 16 bits, 65535 at most",
+        ),
+        (field("name = \"udp.dst\"\nvalue = \"x\""), "17:9: \"x\": udp.dst is a number"),
+        (
+            field("name = \"ipv4.dst\"\nvalue = \"1.2.3\""),
+            "17:9: \"1.2.3\": ipv4.dst is an address, 198.18.1.2",
+        ),
+        (field("name = \"udp.dst\""), "16:8: a field has a value, a list"),
+        (field("name = \"udp.dst\"\nlist = [1]\nrandom = \"1-2\""), "18:10: one of list"),
+        (
+            field("name = \"udp.dst\"\nincrement = \"2-1\""),
+            "17:13: 2-1: from the lowest to the highest",
+        ),
+        (field("name = \"udp.dst\"\ndecrement = \"1-2\""), "17:13: 1-2: a decrement goes down"),
+        (
+            field("name = \"udp.dst\"\nrandom = \"1-2\"\nstep = 2"),
+            "18:8: a step goes through a range",
+        ),
+        (field("name = \"udp.dst\"\nlist = []"), "17:8: a list of nothing"),
+        (
+            field(
+                "name = \"udp.dst\"\nlist = [1]\n[[stream.field]]\nname = \"udp.dst\"\nlist = [2]",
+            ),
+            "9:1: two fields change the same bits, at byte 36 of the frame",
+        ),
+        (tuple("fields = [\"udp.dst\"]"), "16:10: two fields at least"),
+        (tuple("fields = [\"udp.dst\", \"udp.src\"]"), "16:10: a tuple has rows"),
+        (
+            tuple("fields = [\"udp.dst\", \"udp.src\"]\nrows = [[1, 2], [3]]"),
+            "17:17: 1 values for 2 fields",
+        ),
+        (tuple("fields = [\"udp.dst\", \"udp.src\"]\nrows = []"), "17:8: no rows"),
+        (
+            tuple("fields = [\"udp.dst\", \"udp.src\"]\nvalues = [1]"),
+            "17:10: 1 values for 2 fields",
+        ),
+        (
+            tuple("fields = [\"udp.dst\", \"udp.src\"]\nvalues = [[1, 2], [1, 2]]\nflows = 5"),
+            "18:9: a number from 1 to 4",
+        ),
+    ] {
+        let error = plan(&stream).unwrap_err();
+        assert!(error.starts_with(expected), "{stream}: {error}");
+    }
+    let two = |second: &str| {
+        format!("{good}[[stream]]\nstack = \"eth/ipv4/udp\"\nsizes = 64\nrate = \"100%\"\n{second}")
+    };
+    let error = plan(&two("duration = \"1s\"")).unwrap_err();
+    assert!(error.starts_with("18:8: a rate above the wire: with stream 2 what port 1"), "{error}");
+    assert!(plan(&two("duration = \"1s\"\nstart = \"1s\"")).is_ok(), "one after the other");
+    assert!(plan(&two("duration = \"1s\"\nfrom = 2")).is_ok(), "by another port");
+    let outside = Allowed { external: true, any_address: false };
+    for (name, value, ours) in
+        [("ipv4.dst", "8.8.8.8", false), ("ipv4.dst", "198.19.255.255", true)]
+    {
+        let stream = field(&format!("name = \"{name}\"\nvalue = \"{value}\""));
+        let read = read(&format!("{HEAD}{stream}"), outside).map_err(|bad| bad.to_string());
+        assert_eq!(read.is_ok(), ours, "{value}: {read:?}");
+        if let Err(why) = read {
+            assert!(why.starts_with("17:9: not in 198.18.0.0/15"), "{why}");
+        }
+    }
+}
+
+#[test]
+fn made_short() {
+    let text = format!(
+        "{HEAD}stack = \"eth/ipv4/udp\"\nsizes = 64\nrate = 1000\nduration = \"10s\"\nstart = \"20s\"\n\
+         [quick]\ndivide-durations-by = 100.0\n"
+    );
+    let plan = read(&text, Allowed::default()).unwrap();
+    let quick = plan.clone().scaled(&plan.quick);
+    let spec = &quick.streams()[0];
+    assert_eq!(spec.start, Duration::from_millis(200));
+    assert_eq!(spec.duration, Some(Duration::from_millis(100)));
+    assert_eq!(spec.rate, Rate::Frames(PacketRate(1000.0)));
+    assert!(matches!(quick.procedures[0], Procedure::Streams(_)));
+}

@@ -1,0 +1,174 @@
+//! The plan's own streams: all of them at once, each with its headers, lengths and schedule.
+//!
+//! ```text
+//!  Spec ─► FramePlan ─► Stream ─► Sender ─┐ by port
+//!                          │              ├─► Duty ─► Place::run ─► of each: sent, and its tally
+//!                          └─► Receiver ──┘ of the port where it is expected
+//! ```
+//!
+//! What a frame does not say of itself is RFC 2544's: from the test host of its port to that of the
+//! other, by the device's MAC address if it is a router.
+//!
+//! Never decides whether a stream can be: the plan did.
+
+use super::bench::{Bench, Place};
+use super::find::Finding;
+use super::plan::stream::{above_the_wire, ipv6_host};
+use super::plan::{Plan, Procedure, Spec};
+use super::tester::{Duty, mac};
+use measure::procedure::streams::{self, StreamOutput};
+use measure::procedure::{Run, Stop, TrialOutput};
+use measure::stack::Hosts;
+use measure::suite_result::{Figure, buckets};
+use measure::trial::{Conditions, Outcome, Trial};
+use measure::{Receiver, Sender, Stream};
+use std::time::Duration;
+use wire::BitRate;
+
+/// What is sent, for results.
+pub(super) const TRAFFIC: &str = "the plan's own streams";
+
+/// How long they take on wires of this rate.
+pub(super) fn duration(specs: &[Spec], link: BitRate) -> Duration {
+    specs.iter().filter_map(|spec| spec.until(link).ok()).max().unwrap_or_default()
+}
+
+/// How many ports send.
+pub(super) fn senders(plan: &Plan) -> usize {
+    let mut ports: Vec<usize> = plan.streams().iter().map(|spec| spec.from).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports.len()
+}
+
+/// Whether the plan runs nothing else.
+pub(super) fn are_all(plan: &Plan) -> bool {
+    plan.procedures.iter().all(|procedure| matches!(procedure, Procedure::Streams(_)))
+}
+
+impl<P: Place> Bench<'_, P> {
+    /// Between whom a stream goes.
+    fn ends_of(&mut self, spec: &Spec) -> Hosts {
+        let (from, to) = (spec.from, spec.to);
+        let device_mac = self.device_mac(from);
+        let host = |port: usize| self.plan.ends[port.min(1)].host;
+        Hosts {
+            src_mac: mac(from),
+            dst_mac: device_mac.unwrap_or_else(|| mac(to)),
+            src: host(from),
+            dst: host(to),
+            src6: ipv6_host(from),
+            dst6: ipv6_host(to),
+        }
+    }
+
+    fn stream_of(&mut self, number: usize, spec: &Spec) -> Result<Stream, Stop> {
+        let hosts = self.ends_of(spec);
+        let built = spec.frames(&hosts).build(number as u8, 0, spec.seed);
+        built.map_err(|bad| Stop::Broken(format!("{}: {bad}", spec.name)))
+    }
+
+    /// A trial of all streams, of each no more than `most` frames.
+    pub(super) fn streams(&mut self, duration: Duration, most: u64) -> Result<TrialOutput, Stop> {
+        let specs = self.plan.streams();
+        let link = self.link;
+        // The plan was read for its own wires; simulated ones may carry less.
+        if let Some((_, why)) = above_the_wire(specs, link) {
+            return Err(Stop::Broken(why));
+        }
+        let ports = self.place.tester().wires.len();
+        let built = specs.iter().enumerate().map(|(number, spec)| self.stream_of(number, spec));
+        let built = built.collect::<Result<Vec<Stream>, Stop>>()?;
+        let (start, stolen) = (self.start(), self.place.stolen());
+        let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
+        // Where the sender of each is: the port, and which of that port's.
+        let mut at = vec![];
+        for (spec, stream) in specs.iter().zip(&built) {
+            let (schedule, packets) = spec.schedule(start, link).map_err(Stop::Broken)?;
+            let of_port = &mut senders[spec.from];
+            at.push((spec.from, of_port.len()));
+            let sender = Sender::new(stream.clone(), schedule);
+            let most = packets.unwrap_or(u64::MAX).min(most);
+            of_port.push(if most < u64::MAX { sender.at_most(most) } else { sender });
+        }
+        let expected = |port: usize| {
+            let here = specs.iter().zip(&built).filter(move |(spec, _)| spec.to == port);
+            Receiver::new(start, here.map(|(_, stream)| stream))
+        };
+        let mut receivers: Vec<Receiver> = (0..ports).map(expected).collect();
+        if !self.place.wire_time(self.frame).is_zero() {
+            let less = |receiver: Receiver| receiver.less_wires(|len| self.place.wire_time(len));
+            receivers = receivers.into_iter().map(less).collect();
+        }
+        let mut duty = Duty::new(start, senders);
+        duty.receivers = receivers;
+        let (duty, mut counts) = self.duty(duty, None)?;
+        let elsewhere = |number: usize| -> u64 {
+            duty.receivers.iter().map(|receiver| receiver.strays(number as u8)).sum()
+        };
+        let mut outputs = vec![];
+        let mut late = Duration::ZERO;
+        for (number, spec) in specs.iter().enumerate() {
+            let (port, index) = at[number];
+            let sent = duty.senders[port][index].sent();
+            if let Some(end) = spec.last_due(link).filter(|_| most == u64::MAX) {
+                late = late.max(sent.last.since(start + end));
+            }
+            let receiver = &duty.receivers[spec.to];
+            outputs.push(StreamOutput {
+                name: spec.name.clone(),
+                ports: (spec.from as u32 + 1, spec.to as u32 + 1),
+                stack: spec.stack.to_string(),
+                sizes: spec.sizes(),
+                load: spec.load(),
+                seed: spec.seed,
+                intended: sent.intended,
+                sent: sent.offered,
+                tally: receiver.tally(number as u8),
+                elsewhere: elsewhere(number),
+                latency: receiver.latency_of(number as u8).filter(|all| !all.is_empty()),
+                variation: receiver.variation_of(number as u8),
+            });
+        }
+        let stray: u64 = outputs.iter().map(|output| output.elsewhere).sum();
+        counts.foreign -= stray;
+        let stolen = self.place.stolen().saturating_sub(stolen);
+        let stood_still = duty.stood_still;
+        let conditions = Conditions { overrun: late, stolen, stood_still, ..Conditions::default() };
+        let mut output = TrialOutput::of(Trial::judge(duration, counts, &conditions));
+        output.flooded = stray;
+        output.latency =
+            outputs.iter().filter_map(|one| one.latency.clone()).reduce(|mut all, one| {
+                // Both have the same bounds.
+                let _ = all.add(one);
+                all
+            });
+        output.streams = outputs;
+        Ok(output)
+    }
+}
+
+/// Runs the streams of a plan, and what was found of all of them together.
+pub(super) fn find(run: &mut Run<'_>, specs: &[Spec], link: BitRate) -> Result<Finding, Stop> {
+    let output = streams::streams(run, duration(specs, link))?;
+    let counts = output.trial.counts;
+    let sum = |of: fn(&StreamOutput) -> u64| output.streams.iter().map(of).sum::<u64>() as f64;
+    let figures = [
+        ("streams", output.streams.len() as f64, "streams"),
+        ("sent", counts.sent as f64, "frames"),
+        ("received", counts.received as f64, "frames"),
+        ("lost", counts.lost().unwrap_or_default() as f64, "frames"),
+        ("elsewhere", sum(|one| one.elsewhere), "frames"),
+        ("damaged", counts.corrupt as f64, "frames"),
+        ("foreign", counts.foreign as f64, "frames"),
+    ];
+    let figures = figures.map(|(name, value, unit)| Figure::of(name, Some(value), unit));
+    let histogram = output.latency.as_ref().map_or(vec![], buckets);
+    let finding = Finding { histogram, ..Finding::of(figures) };
+    Ok(match output.trial.outcome {
+        Outcome::Invalid(reason) => {
+            finding.remark(true, format!("invalid, nothing about the device: {reason}"))
+        }
+        _ => finding,
+    })
+}

@@ -1,0 +1,113 @@
+//! A stream of a trial, as the file has it.
+
+use super::is_zero;
+use crate::procedure::streams::StreamOutput;
+use crate::result::Latency;
+use serde::{Deserialize, Serialize};
+
+/// What a stream sent, and what came of it. `received + lost = sent`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamRecord {
+    /// Its name.
+    pub name: String,
+    /// The port it goes from, from 1.
+    pub from: u32,
+    /// The port where it is expected.
+    pub to: u32,
+    /// Its headers.
+    pub stack: String,
+    /// Its lengths: L2 bytes with FCS, a range of them, or a mix with its genome.
+    pub sizes: String,
+    /// How fast, in which shape, how long.
+    pub load: String,
+    /// Where its random choices start from.
+    pub seed: u64,
+    /// Frames that were to be sent.
+    pub intended: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// First copies that came where they were to come, whole.
+    pub received: u64,
+    /// Sent and not received.
+    pub lost: u64,
+    /// Their bytes: L2 with FCS.
+    pub bytes: u64,
+    /// Of the received, overtaken (RFC 4737 §3).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reordered: u64,
+    /// The greatest extent of that (RFC 4737 §4.2.1), in frames.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub extent_max: u64,
+    /// Further copies.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicate: u64,
+    /// Times that a frame came with others missing in front of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gaps: u64,
+    /// Frames that came in another length.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wrong_size: u64,
+    /// Frames whose lengths or checksums, where IP or what is on it has them, are wrong.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bad_checksum: u64,
+    /// Frames so late that they cannot be told from copies.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stale: u64,
+    /// Frames that came out of other ports.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub elsewhere: u64,
+    /// Latencies of all received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// RFC 3550's jitter at the end, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_ns: Option<f64>,
+    /// RFC 8219's packet delay variation, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pdv_ns: Option<u64>,
+}
+
+impl StreamRecord {
+    /// Of a stream of a trial.
+    pub(super) fn of(output: &StreamOutput) -> StreamRecord {
+        let tally = &output.tally;
+        StreamRecord {
+            name: output.name.clone(),
+            from: output.ports.0,
+            to: output.ports.1,
+            stack: output.stack.clone(),
+            sizes: output.sizes.clone(),
+            load: output.load.clone(),
+            seed: output.seed,
+            intended: output.intended,
+            sent: output.sent,
+            received: tally.received,
+            lost: tally.lost(output.sent).unwrap_or_default(),
+            bytes: tally.bytes,
+            reordered: tally.reordered,
+            extent_max: tally.extent_max,
+            duplicate: tally.duplicate,
+            gaps: tally.gaps,
+            wrong_size: tally.wrong_size,
+            bad_checksum: tally.corrupt - tally.wrong_size,
+            stale: tally.stale,
+            elsewhere: output.elsewhere,
+            latency: output.latency.as_ref().and_then(Latency::of),
+            jitter_ns: output.variation.map(|variation| variation.jitter_ns),
+            pdv_ns: output.variation.map(|variation| variation.pdv_ns),
+        }
+    }
+
+    /// What cannot be.
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        if self.sent > self.intended {
+            Some("more frames sent than were to be")
+        } else if self.received + self.lost != self.sent {
+            Some("received and lost are not what was sent")
+        } else if self.reordered > self.received {
+            Some("more frames overtaken than received")
+        } else {
+            None
+        }
+    }
+}
