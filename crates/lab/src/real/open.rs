@@ -187,8 +187,9 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
         kernel: spec.options.kernel == Some(true),
         ..default
     };
-    let promiscuous = Some(Promiscuous::hold(interface.index)?);
-    let port = XdpPort::open(&interface.name, slab, &options)?;
+    let named = |why| named(why, &interface);
+    let promiscuous = Some(Promiscuous::hold(interface.index).map_err(named)?);
+    let port = XdpPort::open(&interface.name, slab, &options).map_err(named)?;
     let queues = port.watch_queues().map_err(|error| {
         Unavailable::because(format!("watch the queues of {}", interface.name), error)
     })?;
@@ -197,6 +198,17 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let warning = (interface.driver == "veth").then(|| undone(spec)).flatten();
     let opened = Opened::of(lines, facts, interface.index, claim);
     Ok(Opened { kernels, promiscuous, queues: Some(queues), warning, ..opened })
+}
+
+/// What speaks of an interface by its number, or of any, in the words of who has typed its name.
+fn named(why: Unavailable, interface: &Interface) -> Unavailable {
+    let Unavailable { tried, error, remedy } = why;
+    let (name, number) = (&interface.name, format!("interface {} ", interface.index));
+    let tried = match tried.strip_prefix("attach the BPF program ") {
+        Some(program) => format!("attach the BPF program {program} to {name}"),
+        None => tried.replace(&number, &format!("{name} ")),
+    };
+    Unavailable { tried, error, remedy: remedy.map(|remedy| remedy.replace("INTERFACE", name)) }
 }
 
 /// What a veth's other end leaves undone, and the remedy.

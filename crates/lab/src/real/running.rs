@@ -359,3 +359,47 @@ impl Port for RealPort {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node;
+    use port::linux::Namespace;
+    use std::process::Command;
+
+    /// Who looks after the interfaces is missed when it is gone: links are not followed any more.
+    #[test]
+    fn a_keeper_that_ends_is_a_failure() {
+        let namespace = match Namespace::new() {
+            Ok(namespace) => namespace,
+            Err(unavailable) => {
+                assert!(std::env::var_os("CI").is_none(), "{unavailable}");
+                return eprintln!("skipped: {unavailable}");
+            }
+        };
+        let spec = format!("ether1=tap:lan@{}", namespace.path().display());
+        let plan = Plan {
+            name: "edge".to_string(),
+            ports: vec![spec.parse().unwrap()],
+            workers: 0,
+            cores: Vec::new(),
+            startup: String::new(),
+            files: Files::none(),
+            kernel_routes: None,
+        };
+        let language = Arc::new(node::language(&[]));
+        let tell: Tell = Arc::new(|line| assert!(!line.contains("is switched off"), "{line}"));
+        let running = start(&plan, &language, tell).unwrap();
+        assert_eq!(running.failure(), None);
+        let mut ip = Command::new("ip");
+        ip.args(["link", "set", "lan", "down"]);
+        assert!(namespace.output(ip).unwrap().status.success());
+        let end = running.clock.now() + Duration::from_secs(60);
+        while running.failure().is_none() && running.clock.now() < end {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let failure = running.failure().unwrap_or_default();
+        assert_eq!(failure, "who looks after the interfaces has ended");
+        running.stop().unwrap();
+    }
+}
