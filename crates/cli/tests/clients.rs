@@ -9,6 +9,9 @@
 //! They are installed into `target/clients` from PyPI, once. Without Python or without PyPI the tests
 //! say so and return, except when `CI` is set.
 
+#[path = "../../port/tests/left_out/mod.rs"]
+mod left_out;
+
 use config::{Host, Language};
 use lab::clock::{self, Clock};
 use lab::live::{Interrupt, Live};
@@ -109,8 +112,9 @@ fn run(command: &mut Command) -> Result<String, String> {
 fn check(program: &str, arguments: &[&str]) {
     let home = match installed() {
         Ok(home) => home,
-        Err(why) if std::env::var_os("CI").is_some() => panic!("{why}"),
-        Err(why) => return eprintln!("left out: {program} cannot be installed: {why}"),
+        Err(why) => {
+            return left_out::left_out(format!("{program} cannot be installed: {why}"));
+        }
     };
     let (server, address) = Dut::serve();
     let (host, port) = (address.ip().to_string(), address.port().to_string());

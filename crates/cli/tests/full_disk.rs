@@ -7,6 +7,8 @@
 //! ```
 
 mod folder;
+#[path = "../../port/tests/left_out/mod.rs"]
+mod left_out;
 
 use folder::{Folder, SMALL, command, text, wirespeed};
 use std::process::{Command, Stdio};
@@ -37,8 +39,8 @@ fn results_outlive_a_full_disk() {
         path
     });
     if !may_mount(&disk) {
-        eprintln!("skipped: to fill a disk takes a mount namespace, which is root's");
-        return;
+        let why = "to fill a disk takes a mount namespace, which is root's";
+        return left_out::left_out(why);
     }
     let run = |from: &str, temporary: &str| {
         let mut unshare = Command::new("unshare");

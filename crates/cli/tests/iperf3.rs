@@ -67,8 +67,7 @@ fn answers(rig: &Rig, address: &str, expected: bool) {
 fn interfaces_are_back_however_it_ends() {
     let Some(rig) = Rig::new("iperf3") else { return };
     if Command::new("iperf3").arg("-v").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "iperf3 is not installed");
-        return eprintln!("skipped: iperf3 is not installed");
+        return rig::left_out::left_out("iperf3 is not installed");
     }
     bridge(&rig);
     let plan = rig.file("plan.toml", PLAN);

@@ -18,8 +18,7 @@ fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Ok(namespace) => Some(namespace),
         Err(unavailable) => {
-            assert!(std::env::var_os("CI").is_none(), "{unavailable}");
-            eprintln!("skipped: {unavailable}");
+            veth::left_out::left_out(unavailable);
             None
         }
     }

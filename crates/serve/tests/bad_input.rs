@@ -2,6 +2,9 @@
 
 mod device;
 
+#[path = "../../port/tests/left_out/mod.rs"]
+mod left_out;
+
 use device::{answer, say, serve, serve_with};
 use serve::client::{Client, Failure};
 use serve::server::{CLIENTS, Patience};
@@ -151,8 +154,8 @@ fn there_is_an_end_to_connections() {
     let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).unwrap();
     if limit.maximum.is_some_and(|most| (most as usize) < 3 * CLIENTS) {
-        eprintln!("left out: this test needs {} file descriptors", 3 * CLIENTS);
-        return;
+        let needed = 3 * CLIENTS;
+        return left_out::left_out(format!("this test needs {needed} file descriptors"));
     }
     let there: Vec<_> = (0..CLIENTS).map(|_| TcpStream::connect(served.address).unwrap()).collect();
     let mut more = served.stranger();

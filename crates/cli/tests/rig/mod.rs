@@ -9,6 +9,9 @@ pub(crate) mod bird;
 // Programs on hosts, and namespaces with names.
 pub(crate) mod program;
 
+#[path = "../../../port/tests/left_out/mod.rs"]
+pub(crate) mod left_out;
+
 use port::linux::Namespace;
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read};
@@ -75,8 +78,7 @@ impl Rig {
         let (a, r, b) = match all {
             (Ok(a), Ok(r), Ok(b)) => (a, r, b),
             (Err(unavailable), ..) | (_, Err(unavailable), _) | (.., Err(unavailable)) => {
-                assert!(std::env::var_os("CI").is_none(), "{unavailable}");
-                eprintln!("skipped: {unavailable}");
+                left_out::left_out(unavailable);
                 return None;
             }
         };

@@ -73,8 +73,7 @@ fn are_there(tools: &[&str]) -> bool {
         tried.is_err()
     });
     let Some(tool) = missing else { return true };
-    assert!(std::env::var_os("CI").is_none(), "no {tool} here");
-    eprintln!("skipped: no {tool} here");
+    veth::left_out::left_out(format!("no {tool} here"));
     false
 }
 

@@ -86,9 +86,8 @@ impl Drop for File {
 /// Whether there is this program; if not, says so (with `CI` set it panics).
 fn is_there(tool: &str) -> bool {
     let found = Command::new(tool).arg("--version").output().is_ok();
-    assert!(found || std::env::var_os("CI").is_none(), "no {tool} here");
     if !found {
-        eprintln!("skipped: no {tool} here");
+        veth::left_out::left_out(format!("no {tool} here"));
     }
     found
 }
@@ -184,8 +183,7 @@ fn scapy() -> Result<PathBuf, String> {
 fn scapy_builds_the_same_frames() {
     let python = match scapy() {
         Ok(python) => python,
-        Err(why) if std::env::var_os("CI").is_some() => panic!("{why}"),
-        Err(why) => return eprintln!("left out: scapy cannot be installed: {why}"),
+        Err(why) => return veth::left_out::left_out(format!("scapy cannot be installed: {why}")),
     };
     let file = File::capture("scapy.pcap", &frames(&streams()));
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witnesses/rebuild.py");

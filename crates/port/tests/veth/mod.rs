@@ -9,6 +9,10 @@
 
 #![allow(dead_code)] // not every test uses all of it
 
+#[path = "../left_out/mod.rs"]
+pub(crate) mod left_out;
+
+use left_out::left_out;
 use port::linux::Namespace;
 use std::process::Command;
 
@@ -32,8 +36,7 @@ impl Veth {
         let (a, b) = match (Namespace::new(), Namespace::new()) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(unavailable), _) | (_, Err(unavailable)) => {
-                assert!(std::env::var_os("CI").is_none(), "{unavailable}");
-                eprintln!("skipped: {unavailable}");
+                left_out(unavailable);
                 return None;
             }
         };

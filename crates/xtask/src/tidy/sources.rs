@@ -33,6 +33,9 @@ const IMPURE: &[(&str, &str)] = &[
     ("UdpSocket", "a socket"),
 ];
 
+/// How a test that is left out says so in vain: the harness keeps what a test that passes prints.
+const WHISPERS: &[&str] = &["eprintln!(\"skipped", "eprintln!(\"left out"];
+
 /// Complains about source files.
 pub(crate) fn check(sources: &[File]) -> Vec<String> {
     sources.iter().flat_map(complaints).collect()
@@ -47,6 +50,13 @@ fn complaints(File { path, text }: &File) -> Vec<String> {
     let lines = text.lines().count();
     if lines > most {
         complaints.push(format!("{path}: {lines} lines, at most {most}: tests beside, or split"));
+    }
+    let whispers = |line: &str| WHISPERS.iter().any(|whisper| line.contains(whisper));
+    for (n, _) in
+        text.lines().enumerate().filter(|(_, line)| path.contains("/tests/") && whispers(line))
+    {
+        complaints
+            .push(format!("{path}:{}: nobody hears this: use `left_out` of port's tests", n + 1));
     }
     let code = code(text);
     let is_test = path.split('/').any(|part| part.starts_with("tests"));
@@ -188,6 +198,7 @@ mod tests {
             (router, "//! x\nfn per_thread(threads: u8) {}", ""),
             ("crates/router/src/fib/tests.rs", "//! x\nuse std::fs;", ""),
             ("crates/lab/src/x.rs", "//! x\nuse std::time::Instant;", ""),
+            ("crates/lab/tests/x.rs", "//! x\neprintln!(\"skipped: y\");", ":2: nobody hears this"),
             ("crates/lab/src/x.rs", "//! x\nunsafe { a() }", ":2: `unsafe` lives in `port`"),
             ("crates/lab/src/x.rs", "//! x\n#![forbid(unsafe_code)]", ""),
             ("crates/port/src/x.rs", "//! x\nunsafe { a() }", ""),
