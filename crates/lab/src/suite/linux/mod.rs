@@ -7,7 +7,7 @@
 //!
 //! Our hosts are its neighbours by ARP, as they are everybody's. Rules are nft's, without counters:
 //! one for each of the configuration's and the modifier's. Nothing outside the rig's namespace is
-//! written but one limit ([`limit`]), which is put back.
+//! written but one limit (`limit.rs`), which is put back.
 //! Missing: **filters of bridges**.
 
 // A configuration in nft's words.

@@ -13,7 +13,7 @@
 //! veths of this machine and nothing between, by the same backends; the result says so.
 //!
 //! Before trials that want a device which knows nothing the kernel is told to forget, and a box if its
-//! owner says how ([`clearing`]). Whatever comes of that, no trial uses connections of an earlier one.
+//! owner says how (`clearing.rs`). Whatever comes of that, no trial uses connections of an earlier one.
 //!
 //! Never sets up an external device: its owner did. Missing: **starting a device anew** in the midst of
 //! a trial, **timestamps of the cards'**.
