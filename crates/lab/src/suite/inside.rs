@@ -68,7 +68,8 @@ impl<P: Place> Bench<'_, P> {
         self.asked = asked;
         let cycles = self.place.profile(false).unwrap_or_default();
         let frames = ran?.trial.counts.received.max(1) as f64;
-        let busy = cycles.into_iter().filter(|(facility, _)| facility != "idle");
+        // Neither what was spent on nothing nor on looking.
+        let busy = cycles.into_iter().filter(|(name, _)| name != "idle" && name != "profiling");
         Ok(busy
             .map(|(facility, n)| (facility, (n as f64 / frames * 10.0).round() / 10.0))
             .collect())
