@@ -191,31 +191,104 @@ while go:
     s.sendto(b'counted', ('10.0.2.2', 9)); n += 1; time.sleep(0.001)
 print(n)";
 
-/// Under load the way to host b is switched off at either end, deleted and made anew: what came in was
-/// received or counted as lost, and what was received has arrived or is counted as lost.
+/// The way to host b is switched off at either end, deleted and made anew.
+fn links_come_and_go(rig: &Rig) {
+    sh(&rig.b, "ip link set b0 down");
+    rig.says("ether2: the link of eth2 is down");
+    sh(&rig.b, "ip link set b0 up; ip route replace default via 10.0.2.1");
+    rig.says("ether2: the link of eth2 is up");
+    rig.pings(1);
+    sh(&rig.r, "ip link set eth2 down");
+    rig.says("ether2: the link of eth2 is down: it is switched off");
+    sh(&rig.r, "ip link set eth2 up");
+    rig.says("ether2: the link of eth2 is up");
+    rig.pings(1);
+    sh(&rig.b, "ip link del b0");
+    rig.says("ether2: the interface eth2 is gone");
+    rig.connect_b();
+    rig.says("ether2: open again: eth2");
+}
+
+/// The namespace of port ether2 goes, with it the cable to host b; then there is one of that name again.
+fn a_namespace_goes(rig: &Rig, named: Named) -> Named {
+    let name = named.name.clone();
+    drop(named);
+    rig.says(&format!("ether2: the network namespace {name} is gone"));
+    let named = Named::new(&name);
+    // The kernel takes its time over what was in it.
+    sh(&rig.b, "for i in $(seq 600); do ip link show b0 >/dev/null 2>&1 || exit 0; sleep 0.1; done");
+    rig.connect_b();
+    named.takes(&rig.r, "eth2");
+    rig.says("ether2: open again: eth2");
+    named
+}
+
+/// The router's own host is the one behind a tap.
+fn behind_a_tap(rig: &Rig) {
+    sh(
+        &rig.r,
+        "ip link set lan up
+         ip address replace 10.0.2.2/24 dev lan
+         ip route replace 10.0.1.0/24 via 10.0.2.1",
+    );
+}
+
+/// A tap is switched off, on and deleted.
+fn a_tap_comes_and_goes(rig: &Rig) {
+    sh(&rig.r, "ip link set lan down");
+    rig.says("ether2: the link of lan is down: it is switched off");
+    behind_a_tap(rig);
+    rig.says("ether2: the link of lan is up");
+    rig.pings(1);
+    sh(&rig.r, "ip link del lan");
+    rig.says("ether2: the interface lan is gone");
+    rig.says("ether2: open again: lan");
+    behind_a_tap(rig);
+}
+
+/// Where host b is, as seen from the router.
+enum Behind {
+    Cable,
+    Namespace,
+    Tap,
+}
+
+/// Under load the way to host b goes and comes back: what came in was received or counted as lost, and
+/// what was received has arrived or is counted as lost.
 #[test]
 fn what_is_lost_while_links_come_and_go_is_counted() {
-    for (backend, more) in [("xdp", &[][..]), ("xdp", &["--workers", "1"]), ("packet", &[])] {
-        let Some(mut rig) = Rig::new(&format!("counted-{backend}")) else { return };
-        let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n}"));
+    use Behind::{Cable, Namespace, Tap};
+    let cases = [
+        ("xdp", "xdp:eth2", Cable, &[][..]),
+        ("xdp", "xdp:eth2", Cable, &["--workers", "1"]),
+        ("packet", "packet:eth2", Cable, &[]),
+        ("xdp", "xdp:eth2", Namespace, &[]),
+        ("packet", "packet:eth2", Namespace, &["--workers", "1"]),
+        ("xdp", "tap:lan", Tap, &[]),
+        ("packet", "tap:lan,offload=yes", Tap, &[]),
+    ];
+    for (near, far, behind, more) in cases {
+        let Some(mut rig) = Rig::new("counted") else { return };
+        let mut ports = [format!("ether1={near}:eth1"), format!("ether2={far}")];
+        let mut named = None;
+        if let Namespace = behind {
+            let there = Named::new(&format!("ws-counted-{}", std::process::id()));
+            there.takes(&rig.r, "eth2");
+            ports[1] += &format!("@{}", there.name);
+            named = Some(there);
+        }
         rig.start(&[&["--port", &ports[0], "--port", &ports[1]], more].concat());
+        if let Tap = behind {
+            behind_a_tap(&rig);
+        }
         rig.pings(1);
         let flood = Program::start(&rig.a, &["python3", "-c", FLOOD]);
         assert_eq!(flood.line(), "begins");
-        sh(&rig.b, "ip link set b0 down");
-        rig.says("ether2: the link of eth2 is down");
-        sh(&rig.b, "ip link set b0 up; ip route replace default via 10.0.2.1");
-        rig.says("ether2: the link of eth2 is up");
-        rig.pings(1);
-        sh(&rig.r, "ip link set eth2 down");
-        rig.says("ether2: the link of eth2 is down: it is switched off");
-        sh(&rig.r, "ip link set eth2 up");
-        rig.says("ether2: the link of eth2 is up");
-        rig.pings(1);
-        sh(&rig.b, "ip link del b0");
-        rig.says("ether2: the interface eth2 is gone");
-        rig.connect_b();
-        rig.says("ether2: open again: eth2");
+        match behind {
+            Cable => links_come_and_go(&rig),
+            Namespace => named = named.map(|there| a_namespace_goes(&rig, there)),
+            Tap => a_tap_comes_and_goes(&rig),
+        }
         rig.pings(1);
         flood.signal("TERM");
         let flood: u64 = flood.line().parse().unwrap();
@@ -226,10 +299,14 @@ fn what_is_lost_while_links_come_and_go_is_counted() {
         let [rx, lost, unsent] =
             [("ether1", "rx-packet"), ("ether1", "rx-drop"), ("ether2", "tx-drop")]
                 .map(|(interface, name)| rig.counter(interface, name));
-        assert_eq!(rx + lost, rig.sent(&rig.a, "a0"), "{}", rig.all());
+        let state = || format!("{ports:?} {more:?}\n{}", rig.all());
+        assert_eq!(rx + lost, rig.sent(&rig.a, "a0"), "{}", state());
         // Other packets may be among those that are counted: questions for addresses, answers.
-        let (arrived, counted) = (rig.arrived(&rig.b), lost + unsent + rig.all_discarded());
-        let state = || format!("{flood} sent, {arrived} arrived, {counted} counted\n{}", rig.all());
-        assert!(counted > 0 && arrived <= flood && flood <= arrived + counted, "{}", state());
+        let host = if let Tap = behind { &rig.r } else { &rig.b };
+        let (arrived, counted) = (rig.arrived(host), lost + unsent + rig.all_discarded());
+        let account = format!("{flood} sent, {arrived} arrived, {counted} counted");
+        assert!(counted > 0 && arrived <= flood, "{account}\n{}", state());
+        assert!(flood <= arrived + counted, "{account}\n{}", state());
+        drop(named);
     }
 }
