@@ -15,6 +15,7 @@ use std::path::PathBuf;
 Examples:
   wirespeed report html results/run.json --output run.html
   wirespeed report compare --base monday1.json,monday2.json tuesday1.json tuesday2.json
+  wirespeed report table --format trials results/run.json
   wirespeed report check results/run.json
   wirespeed report check iperf3.json --link 1G
   wirespeed report pcap behind-the-router.pcapng
@@ -103,6 +104,8 @@ enum Format {
     Csv,
     /// For whoever writes about it
     Markdown,
+    /// A line for each trial of a `test`, nothing rounded: CSV
+    Trials,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -173,13 +176,19 @@ impl Kind {
 /// Results of any of our commands: of `bench`, of a suite, of the iperf3 method.
 fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
     let (name, text) = read(file)?;
-    Ok(match Kind::of(&text) {
+    let kind = Kind::of(&text);
+    let no_trials = || {
+        let what = kind.name();
+        Failure::Usage(format!("{name}: results of {what} keep no trials, those of `test` do"))
+    };
+    Ok(match kind {
         Kind::Suite => {
             let results = suite(&name, &text)?;
             match format {
                 Format::Text => report::suite::render(&results),
                 Format::Csv => report::export::suite_csv(&results),
                 Format::Markdown => report::export::suite_markdown(&results),
+                Format::Trials => report::export::suite_trials(&results),
             }
         }
         Kind::Iperf3 => {
@@ -188,6 +197,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Text => report::iperf3::render(&results),
                 Format::Csv => report::export::iperf3_csv(&results),
                 Format::Markdown => report::export::iperf3_markdown(&results),
+                Format::Trials => return Err(no_trials()),
             }
         }
         Kind::Bench => {
@@ -196,6 +206,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Text => report::render(&results),
                 Format::Csv => report::export::csv(&results),
                 Format::Markdown => report::export::markdown(&results),
+                Format::Trials => return Err(no_trials()),
             }
         }
     })

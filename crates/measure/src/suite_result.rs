@@ -16,6 +16,8 @@
 
 // Streams of their own.
 mod stream;
+// What cannot be of a trial.
+mod fault;
 
 pub use stream::StreamRecord;
 
@@ -201,12 +203,27 @@ pub struct TrialRecord {
     /// Of these, overtaken.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reordered: u64,
+    /// The greatest extent of that (RFC 4737 §4.2.1), in frames.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub extent_max: u64,
+    /// Times that a frame came with others missing in front of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gaps: u64,
     /// Further copies.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub duplicate: u64,
     /// Damaged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub corrupt: u64,
+    /// Of these, in another length.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wrong_size: u64,
+    /// Too late to tell from copies.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stale: u64,
+    /// Frames that found the tester's own receive ring full: they did come through the device.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tester_rx_drop: u64,
     /// Frames that came out of ports they were not sent to.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flooded: u64,
@@ -224,7 +241,7 @@ pub struct TrialRecord {
     /// What each stream of a plan sent, and what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamRecord>,
-    /// Frames that were none of ours, beside such streams.
+    /// Frames that were none of ours: the device's own, and everybody else's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub foreign: u64,
 }
@@ -334,8 +351,13 @@ impl TrialRecord {
             sent: counts.sent,
             received: counts.received,
             reordered: counts.reordered,
+            extent_max: counts.extent_max,
+            gaps: counts.gaps,
             duplicate: counts.duplicate,
             corrupt: counts.corrupt,
+            wrong_size: counts.wrong_size,
+            stale: counts.stale,
+            tester_rx_drop: counts.tester_rx_drop,
             flooded: output.flooded,
             outcome: match output.trial.outcome {
                 Outcome::Pass => "pass".to_string(),
@@ -346,7 +368,7 @@ impl TrialRecord {
             time_ns: output.time.map(|time| time.as_nanos() as u64),
             tcp: output.tcp.as_deref().map(TcpRecord::of),
             streams: output.streams.iter().map(StreamRecord::of).collect(),
-            foreign: if output.streams.is_empty() { 0 } else { counts.foreign },
+            foreign: counts.foreign,
         }
     }
 }
@@ -403,25 +425,7 @@ impl SuiteResults {
                 }
             }
             for trial in &cell.trials {
-                let valid = !trial.outcome.starts_with("invalid");
-                if let Some(tcp) = &trial.tcp {
-                    let fault = valid.then(|| tcp.fault(trial.outcome == "pass")).flatten();
-                    faults.extend(fault.map(|fault| format!("{place}: {fault}: {tcp:?}")));
-                    continue;
-                }
-                for stream in trial.streams.iter().filter(|_| valid) {
-                    let fault = stream.fault();
-                    faults.extend(fault.map(|why| format!("{place}, {}: {why}", stream.name)));
-                }
-                if valid && trial.received > trial.sent {
-                    faults.push(format!("{place}: {} received of {}", trial.received, trial.sent));
-                }
-                if valid && (trial.outcome == "pass") != (trial.received == trial.sent) {
-                    faults.push(format!("{place}: {} of a trial that lost frames", trial.outcome));
-                }
-                if trial.sent > trial.intended {
-                    faults.push(format!("{place}: {} sent of {}", trial.sent, trial.intended));
-                }
+                faults.extend(trial.faults().into_iter().map(|why| format!("{place}{why}")));
             }
         }
         faults

@@ -12,9 +12,13 @@
 //!
 //! Never runs anything; never tolerates loss. Missing: **loss ratios** as a criterion (RFC 9971).
 
+// What the tester's own shortcomings are.
+mod reason;
+
+pub use reason::Reason;
+
 use crate::{Receiver, send::Sent};
 use port::PortCounters;
-use std::fmt;
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -29,12 +33,18 @@ pub struct Counts {
     pub received: u64,
     /// Of these, those that were overtaken.
     pub reordered: u64,
+    /// The greatest extent of that, of any stream, in frames (RFC 4737 §4.2.1).
+    pub extent_max: u64,
+    /// Times that a frame came with others of its stream missing in front of it.
+    pub gaps: u64,
     /// Further copies.
     pub duplicate: u64,
     /// Too late to tell from copies.
     pub stale: u64,
     /// Damaged.
     pub corrupt: u64,
+    /// Of the damaged, those that came in another length.
+    pub wrong_size: u64,
     /// The device's own, and everybody else's.
     pub foreign: u64,
     /// Frames the device delivered and the tester's receive rings had no room for.
@@ -58,15 +68,40 @@ impl Counts {
             counts.sent = counts.sent.saturating_sub(port.tx_drop);
             counts.tester_rx_drop += port.rx_drop;
         }
+        counts.came(receiver);
+        counts
+    }
+
+    /// Adds what one more receiver saw.
+    pub fn came(&mut self, receiver: &Receiver) {
         let all = receiver.total();
+        self.received += all.received;
+        self.reordered += all.reordered;
+        self.extent_max = self.extent_max.max(all.extent_max);
+        self.gaps += all.gaps;
+        self.duplicate += all.duplicate;
+        self.stale += all.stale;
+        self.corrupt += all.corrupt;
+        self.wrong_size += all.wrong_size;
+        self.foreign += receiver.foreign();
+    }
+
+    /// Of both parts of a trial that has two.
+    #[must_use]
+    pub fn and(&self, other: &Counts) -> Counts {
         Counts {
-            received: all.received,
-            reordered: all.reordered,
-            duplicate: all.duplicate,
-            stale: all.stale,
-            corrupt: all.corrupt,
-            foreign: receiver.foreign(),
-            ..counts
+            intended: self.intended + other.intended,
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            reordered: self.reordered + other.reordered,
+            extent_max: self.extent_max.max(other.extent_max),
+            gaps: self.gaps + other.gaps,
+            duplicate: self.duplicate + other.duplicate,
+            stale: self.stale + other.stale,
+            corrupt: self.corrupt + other.corrupt,
+            wrong_size: self.wrong_size + other.wrong_size,
+            foreign: self.foreign + other.foreign,
+            tester_rx_drop: self.tester_rx_drop + other.tester_rx_drop,
         }
     }
 
@@ -108,84 +143,6 @@ pub struct Conditions {
     pub stood_still: Duration,
 }
 
-/// The tester's own shortcomings. As in RFC 8219 and NFVbench, they make a trial worthless rather
-/// than the device bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Nothing was sent.
-    NothingSent,
-    /// More came back than was sent, or than the device let through.
-    CountersDisagree {
-        /// What came back.
-        received: u64,
-        /// How many there can have been.
-        most: u64,
-    },
-    /// Frames came so late that they cannot be told from copies.
-    Stale(u64),
-    /// The tester's receive ring was full: these frames did come through the device.
-    TesterRing(u64),
-    /// The tester sent fewer frames than it was to.
-    OfferedBelowIntended {
-        /// What was sent.
-        sent: u64,
-        /// What was to be.
-        intended: u64,
-    },
-    /// The last frame left this late, beyond a hundredth of the trial: the load was lower.
-    Overrun(Duration),
-    /// The cores moved apart or together during the trial: a cache line took so many nanoseconds
-    /// to go over before, and so many after.
-    PlacementChanged(u64, u64),
-    /// Two clocks differ by this much, more than a hundredth of the trial.
-    ClockStepped(Duration),
-    /// The machine's host took its processors away for this long.
-    Stolen(Duration),
-    /// A thread of the trial stood still for this long, and what went wrong is no more than that
-    /// explains.
-    StoodStill(Duration),
-}
-
-impl Reason {
-    /// Whether it was the surroundings, not the load: the same trial may do well a moment later.
-    pub fn is_disturbance(&self) -> bool {
-        matches!(
-            self,
-            Reason::Stolen(_)
-                | Reason::StoodStill(_)
-                | Reason::PlacementChanged(..)
-                | Reason::ClockStepped(_)
-        )
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Reason::NothingSent => f.write_str("no frame was sent"),
-            Reason::CountersDisagree { received, most } => {
-                write!(f, "{received} frames received where there can have been {most} at most")
-            }
-            Reason::Stale(n) => write!(f, "{n} frames came too late to tell them from copies"),
-            Reason::TesterRing(n) => write!(f, "the tester's own receive ring lost {n} frames"),
-            Reason::OfferedBelowIntended { sent, intended } => {
-                write!(f, "the tester sent {sent} frames instead of {intended}")
-            }
-            Reason::Overrun(by) => write!(f, "the tester finished sending {by:?} too late"),
-            Reason::PlacementChanged(before, after) => {
-                write!(f, "the cores moved during the trial: {before} ns apart, then {after} ns")
-            }
-            Reason::ClockStepped(by) => write!(f, "the clocks differ by {by:?}"),
-            Reason::Stolen(time) => {
-                write!(f, "the machine's host took its processors away for {time:?}")
-            }
-            Reason::StoodStill(time) => {
-                write!(f, "a processor of the trial was taken away for {time:?}, which explains it")
-            }
-        }
-    }
-}
-
 /// What a trial says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -211,17 +168,10 @@ pub struct Trial {
     pub outcome: Outcome,
 }
 
-/// Near or far: cores whose distance changed by more than this factor have moved. (Measured: 85 to
-/// 155 ns near, 420 to 520 ns far; the noise within either is below 2.)
-const PLACEMENT_FACTOR: u64 = 2;
-
-/// Linux counts stolen time in ticks of this length: less cannot be told from one tick.
-const STOLEN_TICK: Duration = Duration::from_millis(10);
-
 impl Trial {
     /// Judges a trial: first the tester, then the device.
     pub fn judge(duration: Duration, counts: Counts, conditions: &Conditions) -> Trial {
-        let outcome = match shortcoming(duration, &counts, conditions) {
+        let outcome = match reason::shortcoming(duration, &counts, conditions) {
             Some(reason) => Outcome::Invalid(reason),
             None if counts.received == counts.sent => Outcome::Pass,
             None => Outcome::Fail { lost: counts.sent - counts.received },
@@ -245,145 +195,5 @@ fn rate(frames: u64, duration: Duration) -> PacketRate {
     PacketRate(if seconds > 0.0 { frames as f64 / seconds } else { 0.0 })
 }
 
-fn shortcoming(duration: Duration, counts: &Counts, conditions: &Conditions) -> Option<Reason> {
-    let Counts { intended, sent, received, .. } = *counts;
-    let most = conditions.device_forwarded.unwrap_or(u64::MAX).min(sent);
-    let (steady, wall) = conditions.clocks.unwrap_or_default();
-    let (before, after) = conditions.placement_ns.unwrap_or_default();
-    let moved = before.max(after) > PLACEMENT_FACTOR * before.min(after);
-    if received > most {
-        Some(Reason::CountersDisagree { received, most })
-    } else if conditions.stolen > STOLEN_TICK.max(duration / 50) {
-        // Before what follows from it: rings run over while nobody empties them.
-        Some(Reason::Stolen(conditions.stolen))
-    } else if explained(duration, counts, conditions) {
-        Some(Reason::StoodStill(conditions.stood_still))
-    } else if sent == 0 {
-        Some(Reason::NothingSent)
-    } else if counts.stale > 0 {
-        Some(Reason::Stale(counts.stale))
-    } else if counts.tester_rx_drop > 0 {
-        Some(Reason::TesterRing(counts.tester_rx_drop))
-    } else if sent < intended {
-        Some(Reason::OfferedBelowIntended { sent, intended })
-    } else if conditions.overrun > on_time(duration) {
-        Some(Reason::Overrun(conditions.overrun))
-    } else if moved {
-        Some(Reason::PlacementChanged(before, after))
-    } else if steady.abs_diff(wall) > duration / 100 {
-        Some(Reason::ClockStepped(steady.abs_diff(wall)))
-    } else {
-        None
-    }
-}
-
-/// How late the last frame may leave: a hundredth of the trial; of short bursts what a tester's tick
-/// takes.
-fn on_time(duration: Duration) -> Duration {
-    (duration / 100).max(Duration::from_micros(10))
-}
-
-/// Whether something went wrong, but no more than a thread that stood still explains: what came
-/// meanwhile overflowed a ring, and what was caught up on afterwards another; so much too late was
-/// the end of it.
-fn explained(duration: Duration, counts: &Counts, conditions: &Conditions) -> bool {
-    let still = conditions.stood_still;
-    if still.is_zero() {
-        return false;
-    }
-    let rate = counts.intended as f64 / duration.as_secs_f64().max(1e-9);
-    let at_most = (2.0 * rate * still.as_secs_f64()) as u64;
-    let Counts { intended, sent, received, tester_rx_drop, .. } = *counts;
-    let missing = intended.saturating_sub(received).max(tester_rx_drop);
-    let late = conditions.overrun > on_time(duration);
-    let is_wrong = missing > 0 || late;
-    is_wrong
-        && received <= sent
-        && missing <= at_most
-        && conditions.overrun <= on_time(duration) + 2 * still
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn judged(change: impl FnOnce(&mut Counts, &mut Conditions)) -> Outcome {
-        let mut counts = Counts { intended: 1000, sent: 1000, received: 1000, ..Counts::default() };
-        let mut conditions = Conditions::default();
-        change(&mut counts, &mut conditions);
-        Trial::judge(Duration::from_secs(1), counts, &conditions).outcome
-    }
-
-    #[test]
-    fn outcomes() {
-        let ms = Duration::from_millis;
-        let invalid = Outcome::Invalid;
-        let disagree = |received, most| invalid(Reason::CountersDisagree { received, most });
-        let below = Reason::OfferedBelowIntended { sent: 1000, intended: 1001 };
-        assert_eq!(judged(|_, _| {}), Outcome::Pass);
-        assert_eq!(judged(|c, _| c.received = 999), Outcome::Fail { lost: 1 });
-        assert_eq!(judged(|c, _| c.received = 0), Outcome::Fail { lost: 1000 });
-        assert_eq!(judged(|c, _| (c.duplicate, c.reordered) = (5, 5)), Outcome::Pass);
-        assert_eq!(judged(|c, _| c.received = 1001), disagree(1001, 1000));
-        assert_eq!(judged(|_, c| c.device_forwarded = Some(990)), disagree(1000, 990));
-        assert_eq!(judged(|c, _| *c = Counts::default()), invalid(Reason::NothingSent));
-        assert_eq!(judged(|c, _| c.stale = 3), invalid(Reason::Stale(3)));
-        assert_eq!(judged(|c, _| c.tester_rx_drop = 1), invalid(Reason::TesterRing(1)));
-        assert_eq!(judged(|c, _| c.intended = 1001), invalid(below));
-        assert_eq!(judged(|_, c| c.overrun = ms(10)), Outcome::Pass);
-        assert_eq!(judged(|_, c| c.overrun = ms(11)), invalid(Reason::Overrun(ms(11))));
-        assert_eq!(judged(|_, c| c.placement_ns = Some((85, 155))), Outcome::Pass);
-        let moved = invalid(Reason::PlacementChanged(500, 90));
-        assert_eq!(judged(|_, c| c.placement_ns = Some((500, 90))), moved);
-        assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(1010)))), Outcome::Pass);
-        assert_eq!(judged(|_, c| c.stolen = ms(20)), Outcome::Pass);
-        let stolen = |c: &mut Counts, o: &mut Conditions| (c.stale, o.stolen) = (1, ms(30));
-        assert_eq!(judged(|c, o| stolen(c, o)), invalid(Reason::Stolen(ms(30))));
-        // 10 ms of 1000 frames a second, and as many that were caught up on.
-        let still = |lost: u64| {
-            move |c: &mut Counts, o: &mut Conditions| {
-                (c.received, o.stood_still) = (1000 - lost, ms(10));
-            }
-        };
-        assert_eq!(judged(still(0)), Outcome::Pass);
-        assert_eq!(judged(still(20)), invalid(Reason::StoodStill(ms(10))));
-        assert_eq!(judged(still(21)), Outcome::Fail { lost: 21 }, "more than that explains");
-        let late = |c: &mut Counts, o: &mut Conditions| {
-            (c.tester_rx_drop, o.overrun, o.stood_still) = (5, ms(30), ms(10));
-        };
-        assert_eq!(judged(late), invalid(Reason::StoodStill(ms(10))));
-        let stepped = invalid(Reason::ClockStepped(ms(100)));
-        assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(900)))), stepped);
-    }
-
-    #[test]
-    fn rfc_2285_example() {
-        // Two inputs of 1 Mfps each, one output of 1.4 Mfps: 30 % lost, 1.4 forwarded in all.
-        let counts = Counts {
-            intended: 2_000_000,
-            sent: 2_000_000,
-            received: 1_400_000,
-            ..Counts::default()
-        };
-        let trial = Trial::judge(Duration::from_secs(1), counts, &Conditions::default());
-        assert_eq!(trial.outcome, Outcome::Fail { lost: 600_000 });
-        assert_eq!((trial.offered_rate().0, trial.forwarding_rate().0), (2e6, 1.4e6));
-    }
-
-    proptest! {
-        /// Whatever was counted: sent = received + lost unless the trial is invalid.
-        #[test]
-        fn the_sum_holds(intended in 0u64..50, sent in 0u64..50, received in 0u64..50, stale in 0u64..2) {
-            let counts = Counts { intended, sent, received, stale, ..Counts::default() };
-            let trial = Trial::judge(Duration::from_secs(1), counts, &Conditions::default());
-            match trial.outcome {
-                Outcome::Pass => prop_assert_eq!(sent, received),
-                Outcome::Fail { lost } => prop_assert_eq!(sent, received + lost),
-                Outcome::Invalid(_) => prop_assert!(
-                    sent == 0 || received > sent || sent < intended || stale > 0
-                ),
-            }
-        }
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ mod iperf3;
 mod suite;
 
 pub use iperf3::{iperf3_csv, iperf3_markdown};
-pub use suite::{suite_csv, suite_markdown};
+pub use suite::{suite_csv, suite_markdown, suite_trials};
 
 use crate::number::thousands;
 use crate::table::{label, mark};
@@ -131,6 +131,38 @@ mod tests {
             assert!(markdown.contains(&format!("| {} |", one.name)), "{one:?}");
         }
         assert!(markdown.contains("**Shortened:**"), "{markdown}");
+    }
+
+    /// Every trial is a line, and its integers are what the file has.
+    #[test]
+    fn every_trial_of_a_suite_is_there() {
+        let mut results = crate::suite::read(include_str!("../data/test-1.json")).unwrap();
+        let trial = &mut results.cells[0].trials[0];
+        (trial.reordered, trial.extent_max, trial.gaps) = (1, 2, 3);
+        (trial.corrupt, trial.wrong_size, trial.stale) = (4, 5, 6);
+        (trial.foreign, trial.tester_rx_drop) = (7, 8);
+        let csv = suite_trials(&results);
+        let records = records(&csv);
+        let trials: Vec<_> = results.cells.iter().flat_map(|cell| &cell.trials).collect();
+        assert_eq!(records.len(), trials.len());
+        for (record, trial) in records.iter().zip(trials) {
+            let of = |name| record[column(&csv, name)].parse::<u64>().unwrap();
+            let lost = of("sent_frames") - of("received_frames");
+            assert_eq!((of("sent_frames"), of("lost_frames")), (trial.sent, lost));
+            for (name, value) in [
+                ("reordered_frames", trial.reordered),
+                ("reordering_extent_max", trial.extent_max),
+                ("gaps", trial.gaps),
+                ("corrupt_frames", trial.corrupt),
+                ("wrong_size_frames", trial.wrong_size),
+                ("stale_frames", trial.stale),
+                ("foreign_frames", trial.foreign),
+                ("tester_ring_lost_frames", trial.tester_rx_drop),
+            ] {
+                assert_eq!(of(name), value, "{name}");
+            }
+            assert_eq!(record[column(&csv, "outcome")], trial.outcome);
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@
 pub(crate) mod inside;
 // Streams of a plan.
 pub(crate) mod streams;
+// What trials saw beside loss.
+pub(crate) mod trials;
 
 use crate::json::ReadError;
 use crate::number::thousands;
@@ -50,6 +52,7 @@ pub(crate) const PROCEDURES: [(&str, &str); 21] = [
 
 pub(crate) const CYCLES: &str =
     "What a frame cost the router at that throughput, in cycles of the time stamp counter";
+pub(crate) const SEEN: &str = "What trials saw beside loss, all of a procedure together";
 pub(crate) const DROPPED: &str = "What the router dropped, by its own reasons";
 
 /// All tables. Ends with a newline.
@@ -72,6 +75,10 @@ pub fn render(results: &SuiteResults) -> String {
         if !lines.is_empty() {
             let _ = write!(out, "\n{title}\n{}", grid(&lines));
         }
+    }
+    let seen = trials::counted(results);
+    if !seen.is_empty() {
+        let _ = write!(out, "\n{SEEN}\n{}{}", grid(&seen), trials::reasons(results));
     }
     out += &alone(results);
     out

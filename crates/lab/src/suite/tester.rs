@@ -144,15 +144,7 @@ impl Duty {
         let sent = || self.senders.iter().flatten().map(Sender::sent);
         let Some((first, others)) = self.receivers.split_first() else { return Counts::default() };
         let mut all = Counts::gather(sent(), first, ports);
-        for receiver in others {
-            let one = Counts::gather([], receiver, []);
-            all.received += one.received;
-            all.reordered += one.reordered;
-            all.duplicate += one.duplicate;
-            all.stale += one.stale;
-            all.corrupt += one.corrupt;
-            all.foreign += one.foreign;
-        }
+        others.iter().for_each(|receiver| all.came(receiver));
         all
     }
 }

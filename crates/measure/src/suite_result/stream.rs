@@ -106,6 +106,10 @@ impl StreamRecord {
             Some("received and lost are not what was sent")
         } else if self.reordered > self.received {
             Some("more frames overtaken than received")
+        } else if self.extent_max > 0 && self.reordered == 0 {
+            Some("no frame overtaken, and some by several others")
+        } else if self.stale > 0 {
+            Some("frames too late to tell from copies, in a trial that is valid")
         } else {
             None
         }

@@ -36,7 +36,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         histogram(cell, &mut note);
         cell.figures.iter().for_each(|figure| spread(figure, &mut note));
         latencies(cell, &mut note);
-        let valid = cell.trials.iter().filter(|trial| !trial.outcome.starts_with("invalid"));
+        let valid = cell.trials.iter().filter(is_valid);
         let has_figure = cell.figures.iter().any(|figure| figure.value.is_some());
         if !cell.trials.is_empty() && valid.count() == 0 && has_figure {
             let text = "it has figures, and not one valid trial".to_string();
@@ -72,7 +72,7 @@ fn testers(results: &SuiteResults, note: &mut impl FnMut(Kind, String)) {
 const FASTEST: f64 = 1e9;
 
 fn is_valid(trial: &&TrialRecord) -> bool {
-    !trial.outcome.starts_with("invalid")
+    trial.is_valid()
 }
 
 /// What was sent is the load for as long as the trial took, from each port; a steady load's

@@ -1,4 +1,5 @@
-//! Suites for other programs: a line for each figure, and one for each load that frames were lost at.
+//! Suites for other programs: a line for each figure, and one for each load that frames were lost at;
+//! or one for each trial.
 
 use super::escaped;
 use crate::suite::streams::{beside, counted, described, shown};
@@ -68,6 +69,57 @@ pub fn suite_csv(results: &SuiteResults) -> String {
             ];
             record.resize(COLUMNS.len(), String::new());
             let _ = writer.write_record(&record);
+        }
+    }
+    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+}
+
+/// A column of the CSV of trials: its name, and how a trial has it.
+type Column = (&'static str, fn(&TrialRecord) -> String);
+
+/// What stands behind the trial's place.
+const TRIAL: [Column; 21] = [
+    ("kind", |trial| trial.kind.clone()),
+    ("load_fps", |trial| trial.load.to_string()),
+    ("duration_s", |trial| trial.duration.to_string()),
+    ("intended_frames", |trial| trial.intended.to_string()),
+    ("sent_frames", |trial| trial.sent.to_string()),
+    ("received_frames", |trial| trial.received.to_string()),
+    // More may have come than were sent: of a trial that is invalid.
+    ("lost_frames", |trial| optional(trial.sent.checked_sub(trial.received))),
+    ("duplicate_frames", |trial| trial.duplicate.to_string()),
+    ("reordered_frames", |trial| trial.reordered.to_string()),
+    ("reordering_extent_max", |trial| trial.extent_max.to_string()),
+    ("gaps", |trial| trial.gaps.to_string()),
+    ("corrupt_frames", |trial| trial.corrupt.to_string()),
+    ("wrong_size_frames", |trial| trial.wrong_size.to_string()),
+    ("stale_frames", |trial| trial.stale.to_string()),
+    ("foreign_frames", |trial| trial.foreign.to_string()),
+    ("flooded_frames", |trial| trial.flooded.to_string()),
+    ("tester_ring_lost_frames", |trial| trial.tester_rx_drop.to_string()),
+    ("latency_min_ns", |trial| optional(trial.latency.map(|latency| latency.min_ns))),
+    ("latency_p50_ns", |trial| optional(trial.latency.map(|latency| latency.p50_ns))),
+    ("latency_max_ns", |trial| optional(trial.latency.map(|latency| latency.max_ns))),
+    ("outcome", |trial| trial.outcome.clone()),
+];
+
+fn optional<T: ToString>(value: Option<T>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// All trials as CSV (RFC 4180), in their order, nothing rounded.
+pub fn suite_trials(results: &SuiteResults) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let place = ["configuration", "frame_size_l2_with_fcs", "procedure", "trial"];
+    // Into memory nothing fails.
+    let _ = writer.write_record(place.into_iter().chain(TRIAL.iter().map(|(name, _)| *name)));
+    for cell in &results.cells {
+        for (i, trial) in cell.trials.iter().enumerate() {
+            let size = cell.frame_size.to_string();
+            let place =
+                [cell.configuration.clone(), size, cell.procedure.clone(), (i + 1).to_string()];
+            let of_trial = TRIAL.iter().map(|(_, of)| of(trial));
+            let _ = writer.write_record(place.into_iter().chain(of_trial));
         }
     }
     String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()

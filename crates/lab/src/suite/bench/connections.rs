@@ -9,7 +9,7 @@
 use super::{Bench, Place};
 use crate::suite::tester::{Duty, template};
 use measure::procedure::{Stop, TrialOutput};
-use measure::trial::{Counts, Outcome, Trial};
+use measure::trial::{Outcome, Trial};
 use measure::watch::{Tuple, Watch};
 use measure::{Field, Pick, Values, Variation};
 use std::time::Duration;
@@ -116,14 +116,7 @@ impl<P: Place> Bench<'_, P> {
         let stolen = self.place.stolen().saturating_sub(stolen);
         let duration = Duration::from_secs_f64(n as f64 / validation.0);
         let back = self.judge(start, duration, &duty, counts, stolen).trial;
-        let there = output.trial.counts;
-        let both = Counts {
-            intended: there.intended + back.counts.intended,
-            sent: there.sent + back.counts.sent,
-            received: there.received + back.counts.received,
-            reordered: there.reordered + back.counts.reordered,
-            ..back.counts
-        };
+        let both = output.trial.counts.and(&back.counts);
         Ok(TrialOutput::of(Trial { counts: both, ..back }))
     }
 

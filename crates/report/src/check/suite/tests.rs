@@ -22,8 +22,16 @@ fn suites() {
     let with_points =
         |r: &measure::SuiteResults| r.cells.iter().position(|c| !c.points.is_empty()).unwrap();
     type Change<'a> = &'a dyn Fn(&mut measure::SuiteResults);
-    let cases: [(Change<'_>, &str); 18] = [
+    let cases: [(Change<'_>, &str); 20] = [
         (&|r| r.cells[0].figures[0].value = Some(1e12), "impossible: none, 64 byte, throughput"),
+        (
+            &|r| r.cells[0].trials[0].wrong_size = 3,
+            "impossible: none, 64 byte, throughput: 3 of 0 damaged in another length",
+        ),
+        (
+            &|r| r.cells[0].trials[0].tester_rx_drop = 3,
+            "throughput: pass of a trial whose tester lost 3 frames",
+        ),
         (&|r| r.complete = false, "ambiguous: the run is incomplete: it is not known why"),
         (
             &|r| {

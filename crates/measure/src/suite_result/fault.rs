@@ -1,0 +1,163 @@
+//! What a trial cannot have counted, whatever device there was.
+//!
+//! ```text
+//!  sent ≤ intended     received ≤ sent     reordered ≤ received     wrong size ≤ corrupt
+//!  pass: sent = received, and whoever came with a gap in front was waited for by one overtaken
+//!  pass or fail: nothing too late, nothing lost in the tester's own ring
+//! ```
+//!
+//! Of invalid trials only the sums that hold whatever went wrong.
+
+use super::{StreamRecord, TrialRecord};
+
+impl TrialRecord {
+    /// Whether it says something about the device.
+    pub fn is_valid(&self) -> bool {
+        !self.outcome.starts_with("invalid")
+    }
+
+    /// All that cannot be, each to be read after the trial's place.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let (valid, passed) = (self.is_valid(), self.outcome == "pass");
+        if let Some(tcp) = &self.tcp {
+            let fault = valid.then(|| tcp.fault(passed)).flatten();
+            return fault.map(|fault| format!(": {fault}: {tcp:?}")).into_iter().collect();
+        }
+        let mut faults = vec![];
+        for stream in self.streams.iter().filter(|_| valid) {
+            let fault = stream.fault();
+            faults.extend(fault.map(|why| format!(", {}: {why}", stream.name)));
+        }
+        let TrialRecord { intended, sent, received, .. } = *self;
+        let outcome = &self.outcome;
+        let mut note = |wrong: bool, why: String| faults.extend(wrong.then(|| format!(": {why}")));
+        note(valid && received > sent, format!("{received} received of {sent}"));
+        note(
+            valid && passed != (received == sent),
+            format!("{outcome} of a trial that lost frames"),
+        );
+        note(sent > intended, format!("{sent} sent of {intended}"));
+        note(
+            valid && self.tester_rx_drop > 0,
+            format!("{outcome} of a trial whose tester lost {} frames", self.tester_rx_drop),
+        );
+        note(
+            valid && self.stale > 0,
+            format!("{outcome} of a trial with {} frames too late to tell", self.stale),
+        );
+        self.sums(passed, &mut note);
+        faults
+    }
+
+    /// What the receiver counted, number by number.
+    fn sums(&self, passed: bool, note: &mut impl FnMut(bool, String)) {
+        let TrialRecord { received, reordered, extent_max, gaps, .. } = *self;
+        let (corrupt, wrong_size) = (self.corrupt, self.wrong_size);
+        note(wrong_size > corrupt, format!("{wrong_size} of {corrupt} damaged in another length"));
+        note(reordered > received, format!("{reordered} overtaken of {received}"));
+        note(extent_max > 0 && reordered == 0, format!("none overtaken, and by {extent_max}"));
+        // Frames that are flooded come out of ports where only some of them come.
+        note(
+            passed && gaps > 0 && reordered == 0 && self.flooded == 0,
+            format!("{gaps} gaps that nobody filled, and nothing lost"),
+        );
+        if self.streams.is_empty() {
+            return;
+        }
+        type Count = (&'static str, u64, fn(&StreamRecord) -> u64);
+        let counts: [Count; 4] = [
+            ("intended", self.intended, |stream| stream.intended),
+            ("received", received, |stream| stream.received),
+            ("duplicate", self.duplicate, |stream| stream.duplicate),
+            ("overtaken", reordered, |stream| stream.reordered),
+        ];
+        for (what, all, of) in counts {
+            let sum: u64 = self.streams.iter().map(of).sum();
+            note(sum != all, format!("{all} {what}, and {sum} of its streams"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procedure::{TrialInput, TrialOutput, Tried};
+    use crate::trial::{Conditions, Counts, Trial};
+    use std::time::Duration;
+    use wire::PacketRate;
+
+    /// A record of a trial with these counts.
+    fn record(counts: Counts) -> TrialRecord {
+        let (load, duration) = (PacketRate(1000.0), Duration::from_secs(1));
+        let trial = Trial::judge(duration, counts, &Conditions::default());
+        let input = TrialInput::Steady { load, duration, tag: None };
+        TrialRecord::of(&Tried { input, output: TrialOutput::of(trial) })
+    }
+
+    const SOUND: Counts = Counts {
+        intended: 1000,
+        sent: 1000,
+        received: 1000,
+        reordered: 4,
+        extent_max: 2,
+        gaps: 3,
+        duplicate: 5,
+        stale: 0,
+        corrupt: 7,
+        wrong_size: 6,
+        foreign: 8,
+        tester_rx_drop: 0,
+    };
+
+    /// Every count of a trial is in its record, and what is zero is not in the file.
+    #[test]
+    fn nothing_counted_is_lost() {
+        let counts = Counts { stale: 9, tester_rx_drop: 10, ..SOUND };
+        let TrialRecord { reordered, extent_max, gaps, duplicate, corrupt, wrong_size, .. } =
+            record(counts);
+        let TrialRecord { stale, foreign, tester_rx_drop, .. } = record(counts);
+        let found = [reordered, extent_max, gaps, duplicate, corrupt, wrong_size];
+        assert_eq!(found, [4, 2, 3, 5, 7, 6]);
+        assert_eq!([stale, foreign, tester_rx_drop], [9, 8, 10]);
+        let json = serde_json::to_string(&record(counts)).unwrap();
+        assert_eq!(serde_json::from_str::<TrialRecord>(&json).unwrap(), record(counts));
+        let few = Counts { intended: 1, sent: 1, received: 1, ..Counts::default() };
+        let json = serde_json::to_string(&record(few)).unwrap();
+        for name in ["gaps", "extent_max", "wrong_size", "stale", "foreign", "tester_rx_drop"] {
+            assert!(!json.contains(name), "{name} in {json}");
+        }
+    }
+
+    #[test]
+    fn sums_that_cannot_be() {
+        let sound = record(SOUND);
+        assert_eq!((sound.outcome.as_str(), sound.faults()), ("pass", vec![]));
+        type Change = fn(&mut TrialRecord);
+        let cases: [(Change, &str); 9] = [
+            (|t| t.wrong_size = 8, ": 8 of 7 damaged in another length"),
+            (|t| t.tester_rx_drop = 2, ": pass of a trial whose tester lost 2 frames"),
+            (|t| t.stale = 1, ": pass of a trial with 1 frames too late to tell"),
+            (|t| t.reordered = 1001, ": 1001 overtaken of 1000"),
+            (|t| (t.reordered, t.gaps) = (0, 0), ": none overtaken, and by 2"),
+            (
+                |t| (t.reordered, t.extent_max) = (0, 0),
+                ": 3 gaps that nobody filled, and nothing lost",
+            ),
+            (|t| t.sent = 1001, ": pass of a trial that lost frames"),
+            (|t| t.received = 1001, ": 1001 received of 1000"),
+            (|t| t.intended = 999, ": 1000 sent of 999"),
+        ];
+        for (change, expected) in cases {
+            let mut trial = sound.clone();
+            change(&mut trial);
+            assert!(trial.faults().iter().any(|why| why == expected), "{:?}", trial.faults());
+        }
+        // What fell short may be short of anything but its sums.
+        let mut invalid = sound;
+        invalid.outcome = "invalid: the tester's own receive ring lost 2 frames".to_string();
+        (invalid.tester_rx_drop, invalid.stale, invalid.received) = (2, 1, 990);
+        assert_eq!(invalid.faults(), [""; 0]);
+        invalid.wrong_size = 8;
+        assert_eq!(invalid.faults().len(), 1);
+    }
+}

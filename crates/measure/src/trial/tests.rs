@@ -1,0 +1,79 @@
+//! Trials that pass, fail or are invalid, each by one difference from a sound one.
+
+use super::*;
+use proptest::prelude::*;
+
+fn judged(change: impl FnOnce(&mut Counts, &mut Conditions)) -> Outcome {
+    let mut counts = Counts { intended: 1000, sent: 1000, received: 1000, ..Counts::default() };
+    let mut conditions = Conditions::default();
+    change(&mut counts, &mut conditions);
+    Trial::judge(Duration::from_secs(1), counts, &conditions).outcome
+}
+
+#[test]
+fn outcomes() {
+    let ms = Duration::from_millis;
+    let invalid = Outcome::Invalid;
+    let disagree = |received, most| invalid(Reason::CountersDisagree { received, most });
+    let below = Reason::OfferedBelowIntended { sent: 1000, intended: 1001 };
+    assert_eq!(judged(|_, _| {}), Outcome::Pass);
+    assert_eq!(judged(|c, _| c.received = 999), Outcome::Fail { lost: 1 });
+    assert_eq!(judged(|c, _| c.received = 0), Outcome::Fail { lost: 1000 });
+    assert_eq!(judged(|c, _| (c.duplicate, c.reordered) = (5, 5)), Outcome::Pass);
+    assert_eq!(judged(|c, _| c.received = 1001), disagree(1001, 1000));
+    assert_eq!(judged(|_, c| c.device_forwarded = Some(990)), disagree(1000, 990));
+    assert_eq!(judged(|c, _| *c = Counts::default()), invalid(Reason::NothingSent));
+    assert_eq!(judged(|c, _| c.stale = 3), invalid(Reason::Stale(3)));
+    assert_eq!(judged(|c, _| c.tester_rx_drop = 1), invalid(Reason::TesterRing(1)));
+    assert_eq!(judged(|c, _| c.intended = 1001), invalid(below));
+    assert_eq!(judged(|_, c| c.overrun = ms(10)), Outcome::Pass);
+    assert_eq!(judged(|_, c| c.overrun = ms(11)), invalid(Reason::Overrun(ms(11))));
+    assert_eq!(judged(|_, c| c.placement_ns = Some((85, 155))), Outcome::Pass);
+    let moved = invalid(Reason::PlacementChanged(500, 90));
+    assert_eq!(judged(|_, c| c.placement_ns = Some((500, 90))), moved);
+    assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(1010)))), Outcome::Pass);
+    assert_eq!(judged(|_, c| c.stolen = ms(20)), Outcome::Pass);
+    let stolen = |c: &mut Counts, o: &mut Conditions| (c.stale, o.stolen) = (1, ms(30));
+    assert_eq!(judged(|c, o| stolen(c, o)), invalid(Reason::Stolen(ms(30))));
+    // 10 ms of 1000 frames a second, and as many that were caught up on.
+    let still = |lost: u64| {
+        move |c: &mut Counts, o: &mut Conditions| {
+            (c.received, o.stood_still) = (1000 - lost, ms(10));
+        }
+    };
+    assert_eq!(judged(still(0)), Outcome::Pass);
+    assert_eq!(judged(still(20)), invalid(Reason::StoodStill(ms(10))));
+    assert_eq!(judged(still(21)), Outcome::Fail { lost: 21 }, "more than that explains");
+    let late = |c: &mut Counts, o: &mut Conditions| {
+        (c.tester_rx_drop, o.overrun, o.stood_still) = (5, ms(30), ms(10));
+    };
+    assert_eq!(judged(late), invalid(Reason::StoodStill(ms(10))));
+    let stepped = invalid(Reason::ClockStepped(ms(100)));
+    assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(900)))), stepped);
+}
+
+#[test]
+fn rfc_2285_example() {
+    // Two inputs of 1 Mfps each, one output of 1.4 Mfps: 30 % lost, 1.4 forwarded in all.
+    let counts =
+        Counts { intended: 2_000_000, sent: 2_000_000, received: 1_400_000, ..Counts::default() };
+    let trial = Trial::judge(Duration::from_secs(1), counts, &Conditions::default());
+    assert_eq!(trial.outcome, Outcome::Fail { lost: 600_000 });
+    assert_eq!((trial.offered_rate().0, trial.forwarding_rate().0), (2e6, 1.4e6));
+}
+
+proptest! {
+    /// Whatever was counted: sent = received + lost unless the trial is invalid.
+    #[test]
+    fn the_sum_holds(intended in 0u64..50, sent in 0u64..50, received in 0u64..50, stale in 0u64..2) {
+        let counts = Counts { intended, sent, received, stale, ..Counts::default() };
+        let trial = Trial::judge(Duration::from_secs(1), counts, &Conditions::default());
+        match trial.outcome {
+            Outcome::Pass => prop_assert_eq!(sent, received),
+            Outcome::Fail { lost } => prop_assert_eq!(sent, received + lost),
+            Outcome::Invalid(_) => prop_assert!(
+                sent == 0 || received > sent || sent < intended || stale > 0
+            ),
+        }
+    }
+}

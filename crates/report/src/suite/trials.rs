@@ -1,0 +1,121 @@
+//! Trials that are not plainly good or bad: frames that came otherwise than once, whole and in their
+//! order, and trials that say nothing.
+//!
+//! ```text
+//!   configuration  byte  procedure   trials  invalid  duplicate  reordered  wrong size
+//!   none             64  throughput      14        2         12   3 (by 2)           0
+//!   none 64 byte, throughput: 2 invalid, the last one: the tester's own receive ring lost 7 frames
+//! ```
+//!
+//! Sums over all trials of a cell. Gaps and foreign frames stand beside the others, and are no reason
+//! for a line of their own: where frames are lost are gaps, and devices send their own.
+
+use measure::suite_result::{Cell, SuiteResults, TrialRecord};
+use std::fmt::Write;
+
+/// What is counted of a trial.
+type Count = (&'static str, fn(&TrialRecord) -> u64);
+
+/// Each is a reason for a line.
+const FAULTS: [Count; 6] = [
+    ("duplicate", |trial| trial.duplicate),
+    ("reordered", |trial| trial.reordered),
+    ("wrong size", |trial| trial.wrong_size),
+    ("bad checksum", |trial| trial.corrupt.saturating_sub(trial.wrong_size)),
+    ("too late", |trial| trial.stale),
+    ("own ring full", |trial| trial.tester_rx_drop),
+];
+
+/// These are not.
+const BESIDE: [Count; 2] = [("gaps", |trial| trial.gaps), ("foreign", |trial| trial.foreign)];
+
+fn sum(cell: &Cell, (_, of): &Count) -> u64 {
+    cell.trials.iter().map(of).sum()
+}
+
+fn invalid(cell: &Cell) -> usize {
+    cell.trials.iter().filter(|trial| !trial.is_valid()).count()
+}
+
+fn is_shown(cell: &&Cell) -> bool {
+    invalid(cell) > 0 || FAULTS.iter().any(|fault| sum(cell, fault) > 0)
+}
+
+/// A title line and a line for each cell with something to say; nothing if none has. Faults that no
+/// frame has have no column.
+pub(crate) fn counted(results: &SuiteResults) -> Vec<Vec<String>> {
+    let cells: Vec<&Cell> = results.cells.iter().filter(is_shown).collect();
+    if cells.is_empty() {
+        return vec![];
+    }
+    let seen = |count: &&Count| cells.iter().any(|cell| sum(cell, count) > 0);
+    let counts: Vec<&Count> = FAULTS.iter().chain(&BESIDE).filter(seen).collect();
+    let heads = ["configuration", "byte", "procedure", "trials", "invalid"].into_iter();
+    let heads = heads.chain(counts.iter().map(|(name, _)| *name));
+    let mut lines: Vec<Vec<String>> = vec![heads.map(str::to_string).collect()];
+    for cell in cells {
+        let mut line = vec![
+            cell.configuration.clone(),
+            cell.frame_size.to_string(),
+            cell.procedure.clone(),
+            cell.trials.len().to_string(),
+            invalid(cell).to_string(),
+        ];
+        let extent = cell.trials.iter().map(|trial| trial.extent_max).max().unwrap_or(0);
+        line.extend(counts.iter().map(|count| match (count.0, sum(cell, count)) {
+            ("reordered", n) if n > 0 && extent > 0 => format!("{n} (by {extent})"),
+            (_, n) => n.to_string(),
+        }));
+        lines.push(line);
+    }
+    lines
+}
+
+/// Why trials are invalid: of each cell how many are, and the last one's reason.
+pub(crate) fn reasons(results: &SuiteResults) -> String {
+    let mut out = String::new();
+    for cell in &results.cells {
+        let Some(last) = cell.trials.iter().rev().find(|trial| !trial.is_valid()) else { continue };
+        let why = last.outcome.strip_prefix("invalid: ").unwrap_or(&last.outcome);
+        let _ = writeln!(
+            out,
+            "  {} {} byte, {}: {} invalid, the last one: {why}",
+            cell.configuration,
+            cell.frame_size,
+            cell.procedure,
+            invalid(cell)
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_trials_saw() {
+        let mut results = crate::suite::read(include_str!("../../data/test-1.json")).unwrap();
+        assert_eq!((counted(&results).len(), reasons(&results).len()), (0, 0), "nothing to say");
+        let cell = &mut results.cells[0];
+        let n = cell.trials.len().to_string();
+        (cell.trials[0].gaps, cell.trials[0].foreign) = (9, 2);
+        assert_eq!(counted(&results).len(), 0, "loss and ARP are nothing special");
+        let cell = &mut results.cells[0];
+        (cell.trials[0].duplicate, cell.trials[1].duplicate) = (3, 4);
+        (cell.trials[1].reordered, cell.trials[1].extent_max) = (5, 2);
+        (cell.trials[1].corrupt, cell.trials[1].wrong_size) = (8, 6);
+        cell.trials[1].outcome = "invalid: the clocks differ by 3s".to_string();
+        let lines = counted(&results);
+        assert_eq!(
+            lines[0][5..].join(","),
+            "duplicate,reordered,wrong size,bad checksum,gaps,foreign"
+        );
+        let expected = ["none", "64", "throughput", &n, "1", "7", "5 (by 2)", "6", "2", "9", "2"];
+        assert_eq!(lines[1], expected);
+        let why = "  none 64 byte, throughput: 1 invalid, the last one: the clocks differ by 3s\n";
+        assert_eq!(reasons(&results), why);
+        let text = crate::suite::render(&results);
+        assert!(text.contains("5 (by 2)") && text.contains(why), "{text}");
+    }
+}
