@@ -216,7 +216,10 @@ fn a_namespace_goes(rig: &Rig, named: Named) -> Named {
     rig.says(&format!("ether2: the network namespace {name} is gone"));
     let named = Named::new(&name);
     // The kernel takes its time over what was in it.
-    sh(&rig.b, "for i in $(seq 600); do ip link show b0 >/dev/null 2>&1 || exit 0; sleep 0.1; done");
+    sh(
+        &rig.b,
+        "for i in $(seq 600); do ip link show b0 >/dev/null 2>&1 || exit 0; sleep 0.1; done",
+    );
     rig.connect_b();
     named.takes(&rig.r, "eth2");
     rig.says("ether2: open again: eth2");
