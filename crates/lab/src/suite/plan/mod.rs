@@ -25,6 +25,8 @@ mod procedure;
 mod tcp;
 // Streams of its own.
 pub mod stream;
+// What a throughput may be asked for, in the plan's own words.
+mod goal;
 // What makes it short.
 mod scaling;
 // What virtual time is like.

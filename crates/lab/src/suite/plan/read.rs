@@ -7,6 +7,7 @@
 //! A key that nothing reads is refused: it would be a wish that nobody grants.
 
 use super::end::{benchmarks, contains};
+use super::goal::{GoalTable, goals};
 use super::reader::{ProcedureTable, Reader};
 use super::stream::{StreamTable, streams};
 use super::value::{Number, Source};
@@ -37,6 +38,8 @@ struct File {
     traffic: TrafficTable,
     #[serde(default)]
     stream: Vec<Spanned<StreamTable>>,
+    #[serde(default)]
+    goal: Vec<Spanned<GoalTable>>,
     procedure: Spanned<Vec<Spanned<ProcedureTable>>>,
     quick: Option<ScalingTable>,
     #[serde(rename = "virtual")]
@@ -123,7 +126,8 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
     let modifiers = modifiers(source, &file.device.modifiers)?;
     let mut procedures = Vec::new();
     let streams = streams(source, &file.stream, (link, MOST_PORTS, file.seed), allowed)?;
-    let reader = Reader { source, link, sizes: &sizes, streams: &streams };
+    let goals = goals(source, &file.goal, &file.procedure)?;
+    let reader = Reader { source, link, sizes: &sizes, streams: &streams, goals: &goals };
     for table in file.procedure.get_ref() {
         let procedure = reader.procedure(table.get_ref())?;
         let kind = &table.get_ref().kind;

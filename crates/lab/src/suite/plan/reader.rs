@@ -55,6 +55,8 @@ pub(super) struct Reader<'a> {
     pub(super) sizes: &'a [FrameLen],
     /// The plan's own.
     pub(super) streams: &'a [Spec],
+    /// The plan's own.
+    pub(super) goals: &'a [Goal],
 }
 
 impl Reader<'_> {
@@ -254,18 +256,7 @@ impl Reader<'_> {
             criteria.push(match name.get_ref().as_str() {
                 "bisection" => Criterion::Bisection,
                 "verified" => Criterion::Verified(verify),
-                preset => match Goal::preset(preset) {
-                    Some(goal) => Criterion::Goal(goal),
-                    None => {
-                        let presets = Goal::presets().map(|goal| goal.preset);
-                        let why = format!(
-                            "{preset:?}: criteria are bisection, verified (by TST 009), and the \
-                             goals {}",
-                            presets.join(", ")
-                        );
-                        return Err(source.bad(name, why));
-                    }
-                },
+                goal => Criterion::Goal(self.goal(goal).map_err(|why| source.bad(name, why))?),
             });
         }
         match &table.criteria {
@@ -318,6 +309,19 @@ impl Reader<'_> {
             search.check().map_err(|bad| source.bad(value, bad.to_string()))?;
         }
         Ok(Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest })
+    }
+
+    /// The goal of this name: the plan's own, or a preset.
+    fn goal(&self, name: &str) -> Result<Goal, String> {
+        let own = self.goals.iter().find(|goal| goal.preset == name).cloned();
+        own.or_else(|| Goal::preset(name)).ok_or_else(|| {
+            let presets = Goal::presets().map(|goal| goal.preset);
+            format!(
+                "{name:?}: criteria are bisection, verified (by TST 009), the goals {}, and the \
+                 plan's own, in [[goal]] tables",
+                presets.join(", ")
+            )
+        })
     }
 
     /// Nothing is set that none of the criteria takes: goals have their own lengths and widths.

@@ -64,6 +64,42 @@ fn a_plan_is_read() {
 }
 
 #[test]
+fn goals_of_ones_own() {
+    let with = |criteria: &str, goals: &str| {
+        let text = GOOD.replace("\"csit-ndr\"", criteria);
+        read(&text.replace("[quick]", &format!("{goals}\n[quick]")), Allowed::default())
+    };
+    let own = "[[goal]]\nname = \"voice\"\nloss-ratio = \"0.1%\"\nexceed-ratio = 0.25\n\
+               final-trial = \"2s\"\nduration-sum = \"40s\"";
+    let plan = with("\"voice\"", own).unwrap();
+    let Procedure::Throughput { criteria, .. } = &plan.procedures[0] else { panic!("{plan:?}") };
+    let Criterion::Goal(goal) = &criteria[2] else { panic!("{criteria:?}") };
+    assert_eq!(goal.name(), "throughput[voice 2s/40s 0.1% exceed 25%]");
+    let least = with("\"none\"", "[[goal]]\nname = \"none\"\nloss-ratio = \"0%\"").unwrap();
+    let Procedure::Throughput { criteria, .. } = &least.procedures[0] else { panic!("{least:?}") };
+    let Criterion::Goal(goal) = &criteria[2] else { panic!("{criteria:?}") };
+    assert_eq!(*goal, Goal { preset: "none".into(), ..Goal::rfc2544() });
+    for (criteria, goals, expected) in [
+        ("\"voice\"", "", "13:38: \"voice\": criteria are bisection, verified (by TST 009), the"),
+        ("\"csit-ndr\"", own, "19:8: no throughput has \"voice\" among its criteria"),
+        ("\"a b\"", "[[goal]]\nname = \"a b\"", "19:8: \"a b\" is no name"),
+        ("\"csit-pdr\"", "[[goal]]\nname = \"csit-pdr\"", "19:8: \"csit-pdr\" has another"),
+        ("\"v\"", "[[goal]]\nname = \"v\"\nwidth = 0", "19:8: the width is above 0 and below 1"),
+        ("\"v\"", "[[goal]]\nname = \"v\"\nloss-ratio = 1.5", "20:14: a ratio is a share"),
+        ("\"v\"", "[[goal]]\nname = \"v\"\nloss-ratio = 1", "19:8: the loss ratio is 0 or more"),
+        (
+            "\"v\"",
+            "[[goal]]\nname = \"v\"\nfinal-trial = \"2m\"",
+            "19:8: trials have a length, the first are not longer than the last",
+        ),
+        ("\"v\"", "[[goal]]\nname = \"v\"\nloss = 1", "20:1: unknown field `loss`"),
+    ] {
+        let bad = with(criteria, goals).unwrap_err().to_string();
+        assert!(bad.starts_with(expected), "{goals}: {bad}");
+    }
+}
+
+#[test]
 fn impossible_plans() {
     let here = Allowed::default();
     let outside = Allowed { external: true, any_address: false };
