@@ -381,7 +381,13 @@ fn of_throughputs(
             finding.figures.extend(rate.map(|rate| Figure::of(name, Some(rate.0), "fps")));
         }
         if !one.regular {
-            let why = "irregular (RFC 9971): the bounds are not as close as was asked for";
+            // A load that the wire, or the plan, does not have cannot be the upper bound.
+            let why = match one.above {
+                None if one.bound == Bound::Highest => {
+                    "irregular (RFC 9971): the highest load met it, no upper bound can be"
+                }
+                _ => "irregular (RFC 9971): the bounds are not as close as was asked for",
+            };
             finding.remarks.push(format!("{}: {why}", one.metric));
         }
     }

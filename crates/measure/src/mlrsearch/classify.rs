@@ -78,10 +78,12 @@ impl Criterion {
         let mut full: Vec<Run> = full.copied().collect();
         full.sort_by(|a, b| a.loss_ratio.total_cmp(&b.loss_ratio));
         let all: Seconds = full.iter().map(|run| run.effective).sum();
-        let mut remaining = all.max(self.sum) * (1.0 - self.exceed_ratio);
+        let whole = all.max(self.sum);
+        let mut remaining = whole * (1.0 - self.exceed_ratio);
         for run in full {
             remaining -= run.effective;
-            if remaining <= 0.0 {
+            // Tenths of seconds have no end in binary: what is left over of their sum is not missing.
+            if remaining <= 1e-9 * whole {
                 return run.loss_ratio;
             }
         }
@@ -137,5 +139,10 @@ mod tests {
         assert_eq!(goal.classify(&trials(10, 1.0, 0.0)), Lower);
         assert_eq!(goal.classify(&trials(1, 1.0, 1e-9)), Upper);
         assert_eq!(goal.conditional_loss_ratio(&trials(9, 1.0, 0.0)), 1.0, "time is missing");
+        // Which does not come to nothing when one is taken away after the other.
+        let tenths = [0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.1].map(|s| trials(1, s, 0.0)).concat();
+        let goal = criterion(0.1, 0.1, 0.0, 0.0);
+        assert_eq!(goal.classify(&tenths), Lower);
+        assert_eq!(goal.conditional_loss_ratio(&tenths), 0.0, "none is");
     }
 }
