@@ -139,6 +139,31 @@ fn rfc_2544_finds_what_is_modelled() {
     let reset = figure(cell(&results, "reset", 64), "reset");
     assert!((30e6..=33e6).contains(&reset), "{reset} ns");
     assert!(!results.cells.iter().any(|c| c.procedure == "reset" && c.frame_size == 512));
+
+    // When it happened: one trial of each has its course, and what is kept is the sum of its trial.
+    for procedure in ["throughput", "latency", "recovery", "reset"] {
+        let cell = cell(&results, procedure, 64);
+        let (trial, course) = cell.course().unwrap_or_else(|| panic!("{cell:?}"));
+        assert_eq!(course.sums(), (trial.sent, trial.received), "{procedure}");
+        assert_eq!(cell.trials.iter().filter(|trial| trial.series.is_some()).count(), 1);
+        let greatest = course.latency_max_ns.iter().max().unwrap();
+        let of_trial = trial.latency.as_ref().map_or(*greatest, |latency| latency.max_ns);
+        // Its histogram has three digits.
+        assert!(greatest.abs_diff(of_trial) <= of_trial / 500, "{greatest} of {of_trial}");
+    }
+    assert_eq!(cell(&results, "throughput", 64).course().unwrap().0.load, rate);
+    assert!(loss.course().is_none() && bursts.course().is_none());
+    // While it starts nothing comes, and what is sent is missing from then on.
+    let course = cell(&results, "reset", 64).course().unwrap().1;
+    let silent = course.received.iter().filter(|n| **n == 0).count() as u64;
+    assert!((28..=32).contains(&(silent * course.interval_ns / 1_000_000)), "{course:?}");
+    assert!(course.received[0] > 0 && *course.received.last().unwrap() > 0, "{course:?}");
+    assert!(*course.missing().last().unwrap() > 5_000, "{course:?}");
+    // From the overload to half of it.
+    let course = cell(&results, "recovery", 64).course().unwrap().1;
+    let (first, last) = (course.sent[1] as f64, course.sent[course.len() - 2] as f64);
+    assert!((last / first - 0.5).abs() < 0.02, "{course:?}");
+    assert!(course.latency_max_ns[1] > 10 * course.latency_max_ns[course.len() - 2]);
 }
 
 #[test]
@@ -270,6 +295,12 @@ fn real_connections_through_nat_and_fasttrack() {
     // go the other way.
     assert!((40.0..96.2).contains(&goodput), "{goodput}");
     assert_eq!(talk.histogram.iter().map(|(_, n)| n).sum::<u64>(), 1000);
+    let (trial, course) = talk.course().unwrap_or_else(|| panic!("{talk:?}"));
+    assert_eq!(course.sums(), (trial.sent, trial.received));
+    let tcp = trial.tcp.unwrap();
+    let sums = [&course.established, &course.transactions, &course.bytes]
+        .map(|all| all.iter().sum::<u64>());
+    assert_eq!(sums, [tcp.established, tcp.transactions, tcp.bytes_received], "{course:?}");
 
     let table = cell(&results, "tcp-concurrent", 1518);
     assert_eq!(figure(table, "concurrent TCP connections"), 2000.0);

@@ -26,6 +26,9 @@ pub struct Delays {
     /// Neighbours with the same latency.
     equal: u64,
     jitter_ns: f64,
+    /// The greatest latency since it was last asked for, the run left out; of that, frames asked for.
+    peak: Option<u64>,
+    peak_run: u64,
 }
 
 /// How much latency varies, all in nanoseconds.
@@ -58,6 +61,8 @@ impl Default for Delays {
             falls: histogram(2),
             equal: 0,
             jitter_ns: 0.0,
+            peak: None,
+            peak_run: 0,
         }
     }
 }
@@ -76,8 +81,10 @@ impl Delays {
     #[inline(never)]
     fn begin_run(&mut self, latency_ns: u64, neighbour: bool) {
         self.end_run();
+        self.note_peak();
         let (before, n) = self.run;
         self.run = (latency_ns, 1);
+        self.peak_run = 0;
         if !neighbour || n == 0 {
             return;
         }
@@ -97,6 +104,20 @@ impl Delays {
             self.latency.saturating_record_n(latency, n);
             self.equal += n - 1;
             self.jitter_ns *= (15.0f64 / 16.0).powf((n - 1) as f64);
+        }
+    }
+
+    /// The greatest latency since this was last asked, in nanoseconds; `None` if nothing came. Costs a
+    /// comparison for each run, none for each frame.
+    pub fn take_peak(&mut self) -> Option<u64> {
+        self.note_peak();
+        self.peak_run = self.run.1;
+        self.peak.take()
+    }
+
+    fn note_peak(&mut self) {
+        if self.run.1 > self.peak_run {
+            self.peak = self.peak.max(Some(self.run.0));
         }
     }
 
@@ -264,6 +285,15 @@ mod tests {
             prop_assert_eq!(both.latency(), delays.latency());
             let lost = u64::from(!front.is_empty() && back[0].1);
             prop_assert_eq!(both.variation().unwrap().pairs + lost, variation.pairs);
+            // The greatest of each part, wherever it is cut.
+            let (mut delays, mut peaks) = (Delays::default(), vec![]);
+            for part in frames.chunks(7) {
+                part.iter().for_each(|&(latency, neighbour)| delays.record(latency, neighbour));
+                peaks.push(delays.take_peak());
+            }
+            let greatest = |part: &[(u64, bool)]| part.iter().map(|(latency, _)| *latency).max();
+            prop_assert_eq!(peaks, frames.chunks(7).map(greatest).collect::<Vec<_>>());
+            prop_assert_eq!(delays.take_peak(), None);
         }
     }
 }

@@ -65,6 +65,9 @@ pub mod survey;
 // Single frames, where a procedure wants more than sums.
 pub mod watch;
 
+// When frames went and came: a trial in equal intervals.
+pub mod series;
+
 // One trial: pass, fail, or invalid because the tester fell short.
 pub mod trial;
 

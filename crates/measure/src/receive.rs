@@ -237,6 +237,11 @@ impl Receiver {
         self.delays().variation()
     }
 
+    /// The greatest latency of any stream since this was last asked, in nanoseconds.
+    pub fn take_peak(&mut self) -> Option<u64> {
+        self.streams.iter_mut().flatten().filter_map(|one| one.delays.take_peak()).max()
+    }
+
     /// How late the frames of all streams were.
     fn delays(&self) -> Delays {
         let mut all = Delays::default();

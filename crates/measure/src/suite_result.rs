@@ -18,6 +18,8 @@
 mod stream;
 // What cannot be of a trial.
 mod fault;
+// Which trial's course is kept.
+mod course;
 
 pub use stream::StreamRecord;
 
@@ -27,6 +29,7 @@ use crate::procedure::tcp::TcpOutput;
 use crate::procedure::{TrialInput, Tried};
 use crate::result::{Environment, Latency, Limit};
 use crate::self_test::HEADROOM;
+use crate::series::Series;
 use crate::trial::Outcome;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -244,6 +247,10 @@ pub struct TrialRecord {
     /// Frames that were none of ours: the device's own, and everybody else's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub foreign: u64,
+    /// When its frames went and came: of the trial a cell's figures stand on
+    /// ([`Cell::keep_one_series`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
 }
 
 /// Connections of a trial.
@@ -369,6 +376,7 @@ impl TrialRecord {
             tcp: output.tcp.as_deref().map(TcpRecord::of),
             streams: output.streams.iter().map(StreamRecord::of).collect(),
             foreign: counts.foreign,
+            series: output.series.clone(),
         }
     }
 }

@@ -115,15 +115,17 @@ pub(super) fn find(
             let plan = DelayVariation { load, duration: *duration, repetitions: *repetitions };
             let found = variation::variation(run, &plan)?;
             let name = |what| format!("{what}[rfc8219 {}s {repetitions}x]", duration.as_secs_f64());
-            Finding::of([
+            let histogram = found.all.as_ref().map_or(vec![], buckets);
+            let finding = Finding::of([
                 Figure::of("load", Some(load.0), "fps"),
                 Figure::spread(name("PDV"), found.pdv, |s| s.median, "ns"),
                 Figure::spread(name("IPDV min"), found.ipdv_min, |s| s.median, "ns"),
                 Figure::spread(name("IPDV median"), found.ipdv_median, |s| s.median, "ns"),
                 Figure::spread(name("IPDV max"), found.ipdv_max, |s| s.median, "ns"),
-            ])
-            .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
-            .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
+            ]);
+            Finding { histogram, ..finding }
+                .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
+                .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
         }
         Procedure::FrameLoss { step, duration } => {
             let plan = FrameLoss { highest: wire, step: *step, duration: *duration };

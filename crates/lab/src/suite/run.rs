@@ -383,7 +383,7 @@ impl Part<'_> {
         };
         found.remarks.extend(told);
         found.remarks.extend(caveat(self.device, procedure.need()).map(str::to_string));
-        let cell = Cell {
+        let mut cell = Cell {
             configuration: configuration.to_string(),
             frame_size: frame.l2(),
             procedure: name.to_string(),
@@ -396,6 +396,7 @@ impl Part<'_> {
             cycles,
             trials,
         };
+        cell.keep_one_series();
         (self.progress)(Progress::Done(&cell));
         self.results.cells.push(cell);
         stop.map_or(Ok(()), Err)

@@ -102,7 +102,7 @@ impl<P: Place> Bench<'_, P> {
         }
         let mut duty = Duty::new(start, senders);
         duty.receivers = receivers;
-        let (duty, mut counts) = self.duty(duty, None)?;
+        let (mut duty, mut counts) = self.duty(duty, None)?;
         let elsewhere = |number: usize| -> u64 {
             duty.receivers.iter().map(|receiver| receiver.strays(number as u8)).sum()
         };
@@ -144,6 +144,7 @@ impl<P: Place> Bench<'_, P> {
                 all
             });
         output.streams = outputs;
+        output.series = duty.series();
         Ok(output)
     }
 }

@@ -21,6 +21,7 @@ use measure::procedure::tcp::{self, ConnectionRate, TcpLoad, TcpOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
 use measure::result::{Latency, Limit};
 use measure::search::Bound;
+use measure::series::Totals;
 use measure::suite_result::{Figure, buckets};
 use measure::tcp::{Endpoint, NextHop, Plan, Role, Transactions};
 use measure::trial::{Conditions, Counts, Outcome, Trial};
@@ -145,6 +146,17 @@ impl Talk {
         opened.since(began + due)
     }
 
+    /// Segments, connections, answers and bytes so far, both ends together.
+    pub fn totals(&self) -> Totals {
+        let (clients, servers) = (self.clients.counts(), self.servers.counts());
+        let sent = clients.segments_sent + servers.segments_sent;
+        let received = clients.segments_received + servers.segments_received;
+        let bytes = clients.bytes_received + servers.bytes_received;
+        let tcp = Some([clients.established, clients.transactions, bytes]);
+        // As the trial counts them: copies that a device makes are none.
+        Totals { sent, received: received.min(sent), tcp }
+    }
+
     fn output(&self) -> TcpOutput {
         let began = self.began.unwrap_or(self.now);
         TcpOutput {
@@ -209,6 +221,7 @@ impl<P: Place> Bench<'_, P> {
         let (stolen, n) = (self.place.stolen(), self.place.tester().wires.len());
         let (mut duty, counts) = self.duty(Duty::talking(self.place.now(), n, talk), None)?;
         let stolen = self.place.stolen().saturating_sub(stolen);
+        let series = duty.series();
         let Some(talk) = duty.talk.take() else { unreachable!("it was put there") };
         let output = talk.output();
         let of =
@@ -238,7 +251,7 @@ impl<P: Place> Bench<'_, P> {
             };
         }
         let tcp = Some(Box::new(output));
-        Ok((TrialOutput { tcp, ..TrialOutput::of(trial) }, *talk))
+        Ok((TrialOutput { tcp, series, ..TrialOutput::of(trial) }, *talk))
     }
 
     /// Every host has spoken to every other: who is where is not what is measured.

@@ -12,6 +12,7 @@
 use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
 use measure::control::Control;
+use measure::series::{Recorder, Series, Totals};
 use measure::stream::BadStream;
 use measure::trial::{Counts, since};
 use measure::watch::Watch;
@@ -54,6 +55,8 @@ pub struct Duty {
     pub talk: Option<Box<Talk>>,
     /// How long, all in all, a thread of the trial stood still.
     pub stood_still: Duration,
+    /// When frames went and came.
+    course: Recorder,
     before: Vec<PortCounters>,
     /// When the first frame came, and the last.
     arrivals: Option<(Moment, Moment)>,
@@ -66,8 +69,19 @@ impl Duty {
         let beside = senders.iter().map(|_| vec![]).collect();
         let (watch, before, stood_still) = (Watch::Nothing, vec![], Duration::ZERO);
         let (receivers, control) = (vec![receiver], vec![]);
-        let (talk, arrivals) = (None, None);
-        Duty { senders, beside, control, receivers, watch, talk, stood_still, before, arrivals }
+        let (talk, arrivals, course) = (None, None, Recorder::beginning(begin));
+        Duty {
+            senders,
+            beside,
+            control,
+            receivers,
+            watch,
+            talk,
+            stood_still,
+            course,
+            before,
+            arrivals,
+        }
     }
 
     /// Hosts on the first two of so many ports that speak TCP, and nothing else.
@@ -137,6 +151,28 @@ impl Duty {
         self.arrivals.map(|(first, last)| last.since(first))
     }
 
+    /// An interval of the time series is over.
+    #[cold]
+    fn cut(&mut self, now: Moment) {
+        let (totals, latency) = self.so_far();
+        self.course.cut(now, totals, latency);
+    }
+
+    /// All there has been, and the greatest latency since this was last asked.
+    fn so_far(&mut self) -> (Totals, Option<u64>) {
+        if let Some(talk) = &self.talk {
+            return (talk.totals(), None);
+        }
+        let latency = self.receivers.iter_mut().filter_map(Receiver::take_peak).max();
+        (Totals { sent: self.sent(), received: self.received(), tcp: None }, latency)
+    }
+
+    /// When frames went and came, when all is over.
+    pub fn series(&mut self) -> Option<Series> {
+        let (totals, latency) = self.so_far();
+        self.course.clone().finish(totals, latency)
+    }
+
     /// What went out and what came back, when all is over.
     pub fn counts<P: Port>(&self, tester: &Tester<P>) -> Counts {
         let ports = self.before.iter().zip(&tester.wires);
@@ -166,6 +202,9 @@ impl<P: Port> Tester<P> {
     /// frames came. In this order, so that no frame comes back at the time it was sent.
     #[inline]
     pub fn tick(&mut self, now: Moment, duty: &mut Duty) -> usize {
+        if duty.course.is_due(now) {
+            duty.cut(now);
+        }
         if let Some(talk) = &mut duty.talk {
             return talk.tick(now, &mut self.pool, &mut self.wires);
         }
@@ -199,6 +238,9 @@ impl<P: Port> Tester<P> {
     /// Receives what has come.
     #[inline]
     pub fn receive(&mut self, now: Moment, duty: &mut Duty) -> usize {
+        if duty.course.is_due(now) {
+            duty.cut(now);
+        }
         let mut received = 0;
         for port in 0..self.wires.len() {
             for _ in 0..4 {

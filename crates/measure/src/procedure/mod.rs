@@ -52,6 +52,7 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 
+use crate::series::Series;
 use crate::trial::{Outcome, Trial};
 use hdrhistogram::Histogram;
 use std::fmt;
@@ -190,6 +191,8 @@ pub struct TrialOutput {
     pub tcp: Option<Box<TcpOutput>>,
     /// [`TrialInput::Streams`]: of each.
     pub streams: Vec<StreamOutput>,
+    /// When frames went and came, of trials that took long enough.
+    pub series: Option<Series>,
 }
 
 impl TrialOutput {
@@ -206,6 +209,7 @@ impl TrialOutput {
             aside: None,
             tcp: None,
             streams: Vec::new(),
+            series: None,
         }
     }
 

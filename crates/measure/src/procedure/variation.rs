@@ -7,8 +7,9 @@
 //! ```
 
 use super::spread::Spread;
-use super::{Run, Stop};
+use super::{Run, Stop, latency};
 use crate::trial::Outcome;
+use hdrhistogram::Histogram;
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -34,6 +35,9 @@ pub struct Variations {
     pub ipdv_median: Option<Spread>,
     /// The highest.
     pub ipdv_max: Option<Spread>,
+    /// Latencies of every frame of every repetition: less the least, they are PDV's distribution
+    /// (RFC 5481 §4.2).
+    pub all: Option<Histogram<u64>>,
     /// Repetitions that stayed invalid.
     pub invalid: u32,
     /// Repetitions in which frames were lost.
@@ -46,7 +50,7 @@ pub struct Variations {
 /// [`Stop`].
 pub fn variation(run: &mut Run<'_>, plan: &DelayVariation) -> Result<Variations, Stop> {
     let (mut pdv, mut ipdv) = (vec![], [vec![], vec![], vec![]]);
-    let (mut invalid, mut lossy) = (0, 0);
+    let (mut invalid, mut lossy, mut every) = (0, 0, None);
     for _ in 0..plan.repetitions {
         let output = run.steady(plan.load, plan.duration)?;
         match output.trial.outcome {
@@ -60,6 +64,7 @@ pub fn variation(run: &mut Run<'_>, plan: &DelayVariation) -> Result<Variations,
         if let Some(all) = output.latency.filter(|all| !all.is_empty()) {
             let high = all.value_at_quantile(0.999).min(all.max());
             pdv.push(high.saturating_sub(all.min()) as f64);
+            latency::add(&mut every, Some(all));
         }
         if let Some(one) = output.ipdv_ns {
             for (all, ns) in ipdv.iter_mut().zip(one) {
@@ -69,5 +74,5 @@ pub fn variation(run: &mut Run<'_>, plan: &DelayVariation) -> Result<Variations,
     }
     let [min, median, max] = ipdv.map(|values| Spread::of(&values));
     let (pdv, ipdv_min, ipdv_median, ipdv_max) = (Spread::of(&pdv), min, median, max);
-    Ok(Variations { pdv, ipdv_min, ipdv_median, ipdv_max, invalid, lossy })
+    Ok(Variations { pdv, ipdv_min, ipdv_median, ipdv_max, all: every, invalid, lossy })
 }

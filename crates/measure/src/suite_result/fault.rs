@@ -9,6 +9,7 @@
 //! Of invalid trials only the sums that hold whatever went wrong.
 
 use super::{StreamRecord, TrialRecord};
+use crate::series::Series;
 
 impl TrialRecord {
     /// Whether it says something about the device.
@@ -19,11 +20,16 @@ impl TrialRecord {
     /// All that cannot be, each to be read after the trial's place.
     pub(super) fn faults(&self) -> Vec<String> {
         let (valid, passed) = (self.is_valid(), self.outcome == "pass");
+        let mut faults = vec![];
+        let sums = self.series.as_ref().map(Series::sums);
+        if sums.is_some_and(|sums| sums != (self.sent, self.received)) {
+            faults.push(": a time series is not the sum of its trial".to_string());
+        }
         if let Some(tcp) = &self.tcp {
             let fault = valid.then(|| tcp.fault(passed)).flatten();
-            return fault.map(|fault| format!(": {fault}: {tcp:?}")).into_iter().collect();
+            faults.extend(fault.map(|fault| format!(": {fault}: {tcp:?}")));
+            return faults;
         }
-        let mut faults = vec![];
         for stream in self.streams.iter().filter(|_| valid) {
             let fault = stream.fault();
             faults.extend(fault.map(|why| format!(", {}: {why}", stream.name)));

@@ -25,9 +25,10 @@ impl<P: Place> Bench<'_, P> {
         let watch = Watch::Delays(Box::new(Delays::new(0, tags)));
         let mut duty = Duty::new(start, senders).watched(watch);
         (duty.beside, duty.control) = (broadcasts, control);
-        let (duty, counts) = self.duty(duty, None)?;
+        let (mut duty, counts) = self.duty(duty, None)?;
         let stolen = self.place.stolen().saturating_sub(stolen);
         let mut output = self.judge(start, duration, &duty, counts, stolen);
+        output.series = self.series(&mut duty);
         let wires = self.place.wire_time(self.frame).as_nanos() as u64;
         let mut all = duty.receivers[0].latency();
         if wires > 0 {
@@ -81,9 +82,10 @@ impl<P: Place> Bench<'_, P> {
         let watch = Watch::Losses(Box::new(Losses::from(LOW)));
         let mut duty = Duty::new(start, senders).watched(watch);
         duty.control = self.control(start, high_for + low_for);
-        let (duty, counts) = self.duty(duty, None)?;
+        let (mut duty, counts) = self.duty(duty, None)?;
         let stolen = self.place.stolen().saturating_sub(stolen);
         let mut output = self.judge(start, high_for + low_for, &duty, counts, stolen);
+        output.series = self.series(&mut duty);
         if let Watch::Losses(losses) = &duty.watch {
             let of_low = duty.senders.iter().flatten().filter(|s| s.stream().id() >= LOW);
             let last = of_low.filter_map(|s| losses.last(s.stream().id(), s.sent().offered)).max();
@@ -105,9 +107,10 @@ impl<P: Place> Bench<'_, P> {
         let watch = Watch::Silence(Silence::ending_after(reset_at));
         let mut duty = Duty::new(start, senders).watched(watch);
         duty.control = self.control(start, before + after);
-        let (duty, counts) = self.duty(duty, Some(reset_at))?;
+        let (mut duty, counts) = self.duty(duty, Some(reset_at))?;
         let stolen = self.place.stolen().saturating_sub(stolen);
         let mut output = self.judge(start, before + after, &duty, counts, stolen);
+        output.series = self.series(&mut duty);
         if let Watch::Silence(silence) = &duty.watch {
             output.time = silence.longest();
         }

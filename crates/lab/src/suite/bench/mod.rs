@@ -27,6 +27,7 @@ use super::plan::{Modifier, Plan, Traffic};
 use super::tester::{Duty, stream, template};
 use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use measure::schedule::{Load, Pace, Schedule};
+use measure::series::Series;
 use measure::trial::{Conditions, Counts, Trial};
 use measure::{Sender, Stream, StreamPlan, Template, Variation};
 use std::net::Ipv4Addr;
@@ -230,6 +231,11 @@ impl<'a, P: Place> Bench<'a, P> {
         let conditions = Conditions { overrun, stolen, stood_still, ..Conditions::default() };
         let trial = Trial::judge(duration, counts, &conditions);
         TrialOutput { arriving: duty.arriving(), ..TrialOutput::of(trial) }
+    }
+
+    /// When a duty's frames went and came, the wires' own time taken off.
+    fn series(&self, duty: &mut Duty) -> Option<Series> {
+        Some(duty.series()?.less_wires(self.place.wire_time(self.frame)))
     }
 
     /// A device that knows nothing but its configuration and the hosts.
