@@ -106,6 +106,8 @@ enum Format {
     Markdown,
     /// A line for each trial of a `test`, nothing rounded: CSV
     Trials,
+    /// A line for each interval of the time series of a `test`: CSV
+    Series,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -189,6 +191,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Csv => report::export::suite_csv(&results),
                 Format::Markdown => report::export::suite_markdown(&results),
                 Format::Trials => report::export::suite_trials(&results),
+                Format::Series => report::export::suite_series(&results),
             }
         }
         Kind::Iperf3 => {
@@ -197,7 +200,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Text => report::iperf3::render(&results),
                 Format::Csv => report::export::iperf3_csv(&results),
                 Format::Markdown => report::export::iperf3_markdown(&results),
-                Format::Trials => return Err(no_trials()),
+                Format::Trials | Format::Series => return Err(no_trials()),
             }
         }
         Kind::Bench => {
@@ -206,7 +209,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Text => report::render(&results),
                 Format::Csv => report::export::csv(&results),
                 Format::Markdown => report::export::markdown(&results),
-                Format::Trials => return Err(no_trials()),
+                Format::Trials | Format::Series => return Err(no_trials()),
             }
         }
     })

@@ -8,10 +8,13 @@
 
 // The same of the iperf3 method.
 mod iperf3;
+// Time series of suites.
+mod series;
 // The same of suites.
 mod suite;
 
 pub use iperf3::{iperf3_csv, iperf3_markdown};
+pub use series::suite_series;
 pub use suite::{suite_csv, suite_markdown, suite_trials};
 
 use crate::number::thousands;
@@ -163,6 +166,35 @@ mod tests {
             }
             assert_eq!(record[column(&csv, "outcome")], trial.outcome);
         }
+    }
+
+    /// A line for each interval; what is read of it adds up to the trial.
+    #[test]
+    fn every_interval_of_a_time_series_is_there() {
+        let mut results = crate::suite::read(include_str!("../data/test-1.json")).unwrap();
+        assert_eq!(suite_series(&results).lines().count(), 1, "an older file has none");
+        let (sent, received) = (vec![5, 5, 0], vec![4, 0, 3]);
+        results.cells[0].trials[0].series = Some(measure::series::Series {
+            interval_ns: 1_000_000,
+            sent,
+            received,
+            latency_max_ns: vec![700, 0, 900],
+            ..Default::default()
+        });
+        let csv = suite_series(&results);
+        let lines = records(&csv);
+        let of = |name: &str| -> Vec<&str> {
+            lines.iter().map(|line| &line[column(&csv, name)]).collect()
+        };
+        assert_eq!(of("begin_ns"), ["0", "1000000", "2000000"]);
+        assert_eq!(of("not_back_frames"), ["1", "6", "3"]);
+        assert_eq!((of("latency_max_ns"), of("data_bytes")), (vec!["700", "", "900"], vec![""; 3]));
+        let markdown = suite_markdown(&results);
+        let sentence =
+            "3 intervals of 1.00 ms: 0 to 4,000 frames received per second, at most 900 ns late";
+        assert!(markdown.contains(sentence), "{markdown}");
+        let faults = results.faults().join("\n");
+        assert!(faults.contains("a time series is not the sum of its trial"), "{faults}");
     }
 
     #[test]

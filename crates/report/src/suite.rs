@@ -264,18 +264,35 @@ pub fn figure(figure: &Figure) -> String {
     let Some(value) = figure.value else { return "-".to_string() };
     match figure.unit.as_str() {
         "ns" => time(value),
-        "%" => format!("{value:.3}%"),
+        "%" => format!("{}%", short(value)),
         "/s" => format!("{}/s", whole(value)),
+        "ratio" => format!("{value:.3}"),
+        // So many connections of TCP.
+        "TCP" => whole(value),
         unit => format!("{} {unit}", whole(value)),
     }
 }
 
-/// Nanoseconds, in the unit that shows three digits and more.
+/// Three decimals, but none that say nothing; and no zero where there is something.
+pub(crate) fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    match (text, value > 0.0) {
+        ("0" | "-0", true) => "<0.001".to_string(),
+        ("-0", false) => "0".to_string(),
+        _ => text.to_string(),
+    }
+}
+
+/// Nanoseconds, in the unit that shows three digits and few more.
 pub(crate) fn time(ns: f64) -> String {
     match ns.abs() {
-        abs if abs < 10_000.0 => format!("{ns:.0} ns"),
-        abs if abs < 1_000_000.0 => format!("{:.1} µs", ns / 1e3),
-        abs if abs < 10_000_000_000.0 => format!("{:.2} ms", ns / 1e6),
+        abs if abs < 1e3 => format!("{ns:.0} ns"),
+        abs if abs < 1e4 => format!("{:.2} µs", ns / 1e3),
+        abs if abs < 1e6 => format!("{:.1} µs", ns / 1e3),
+        abs if abs < 1e8 => format!("{:.2} ms", ns / 1e6),
+        abs if abs < 1e9 => format!("{:.1} ms", ns / 1e6),
+        abs if abs < 1e11 => format!("{:.2} s", ns / 1e9),
         _ => format!("{:.1} s", ns / 1e9),
     }
 }

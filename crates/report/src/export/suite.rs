@@ -174,7 +174,7 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
             out += &streams(trial);
         }
         for cell in &cells {
-            for remark in &cell.remarks {
+            for remark in cell.remarks.iter().chain(&super::series::sentence(cell)) {
                 let place = format!("{} {} byte", cell.configuration, cell.frame_size);
                 let _ = writeln!(out, "\n*{}: {}*", escaped(&place), escaped(remark));
             }
