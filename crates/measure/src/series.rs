@@ -313,7 +313,7 @@ mod tests {
             let mut ns = 0;
             let events: Vec<_> = gaps.iter().map(|&(gap, s, r, l)| { ns += gap; (ns, s, r, l) }).collect();
             let happened = events.iter().filter(|(_, s, r, _)| s + r > 0);
-            let end = happened.clone().map(|event| event.0).last();
+            let end = happened.clone().map(|event| event.0).next_back();
             let Some(series) = record(&events) else {
                 prop_assert!(end.is_none_or(|end| end < LEAST * MS || end >= MS));
                 return Ok(());
