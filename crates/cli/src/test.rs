@@ -30,7 +30,8 @@ Examples:
       --reset-command 'ssh admin@192.0.2.1 \"/ip firewall connection remove [find]\"'
   wirespeed test plans/rfc2544.toml --pcap frames.pcapng --packets 100 --load 50%
 
-Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
+Ctrl-C ends it: what was measured is printed and written, what came of the trial under way included,
+and marked as incomplete.
 
 Exit codes: 0 done, 1 failed or interrupted, 2 usage or an impossible plan, 3 environment")]
 pub(crate) struct Arguments {

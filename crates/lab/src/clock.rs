@@ -2,7 +2,7 @@
 //!
 //! Never read inside `router` or `measure`: they are handed its time.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wire::Moment;
 
 /// A steady clock. Copies tell the same time.
@@ -21,6 +21,23 @@ impl Clock {
     #[allow(clippy::disallowed_methods)]
     pub fn now(&self) -> Moment {
         Moment::from_nanos(Instant::now().duration_since(self.0).as_nanos() as u64)
+    }
+}
+
+impl Clock {
+    /// The time since its start, and the time of day (since 1970) of the same moment: to within what
+    /// reading it takes, some tens of nanoseconds; of several readings the closest.
+    #[allow(clippy::disallowed_methods)]
+    pub fn beside_the_wall(&self) -> (Moment, Duration) {
+        /// A thread may lose its processor between two readings.
+        const TIMES: usize = 4;
+        let read = |_| {
+            let before = self.now();
+            let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            (self.now().since(before), before, wall)
+        };
+        let closest = (0..TIMES).map(read).min_by_key(|(apart, ..)| *apart);
+        closest.map_or((self.now(), Duration::ZERO), |(_, steady, wall)| (steady, wall))
     }
 }
 
@@ -73,6 +90,15 @@ mod tests {
         ] {
             assert_eq!(rfc3339(unix), text);
         }
+    }
+
+    /// Both go on together, as far as nobody sets one of them meanwhile.
+    #[test]
+    fn two_clocks() {
+        let clock = Clock::start();
+        let (steady, wall) = clock.beside_the_wall();
+        assert_eq!(wall.as_secs().abs_diff(unix()) / 60, 0);
+        assert!(clock.beside_the_wall().0 >= steady);
     }
 
     #[test]

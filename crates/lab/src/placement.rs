@@ -112,6 +112,42 @@ pub fn round_trip_ns(pair: Pair) -> io::Result<u64> {
     })
 }
 
+/// The distance of two cores, looked at now and again.
+#[derive(Clone, Copy, Debug)]
+pub struct Distance {
+    pair: Pair,
+    last: Option<u64>,
+}
+
+impl Distance {
+    /// Of these two.
+    pub fn of(pair: Pair) -> Distance {
+        Distance { pair, last: None }
+    }
+
+    /// Now, in nanoseconds, as [`round_trip_ns`] has it; `None` if it cannot be measured. What is
+    /// farther than the last time is looked at again: a busy machine can only add to it.
+    pub fn now_ns(&mut self) -> Option<u64> {
+        let pair = self.pair;
+        let now = settled(self.last, || round_trip_ns(pair).ok());
+        self.last = now.or(self.last);
+        now
+    }
+}
+
+/// The least of a few readings, if the first is not much the same as the last one known.
+fn settled(last: Option<u64>, mut probe: impl FnMut() -> Option<u64>) -> Option<u64> {
+    const MORE: usize = 2;
+    let mut least = probe()?;
+    for _ in 0..MORE {
+        if last.is_none_or(|last| least <= last + last / 2) {
+            break;
+        }
+        least = least.min(probe()?);
+    }
+    Some(least)
+}
+
 /// Spins, but not for as long as the other thread has no processor: on a busy machine the two would
 /// use their turns to wait for each other's.
 fn wait(spins: &mut u32) {
@@ -126,6 +162,27 @@ fn wait(spins: &mut u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_farther_is_looked_at_again() {
+        // The last one known, the readings to come, what it is then and how many were taken.
+        for (last, readings, expected, taken) in [
+            (None, vec![500, 90], Some(500), 1),
+            (Some(90), vec![135, 90], Some(135), 1),
+            (Some(90), vec![500, 95, 90], Some(95), 2),
+            (Some(90), vec![500, 480, 470, 90], Some(470), 3),
+            // Nearer is never noise.
+            (Some(500), vec![90, 500], Some(90), 1),
+            (Some(90), vec![], None, 0),
+        ] {
+            let mut n = 0;
+            let found = settled(last, || {
+                n += 1;
+                readings.get(n - 1).copied()
+            });
+            assert_eq!((found, n.min(readings.len())), (expected, taken), "{last:?} {readings:?}");
+        }
+    }
 
     #[test]
     fn two_cores_are_some_distance_apart() {

@@ -401,6 +401,39 @@ fn an_interrupted_suite_says_so_and_keeps_its_cells() {
     assert!(results.scaling.as_ref().is_some_and(|said| said.contains("divided by 600")));
 }
 
+/// Ctrl-C while a trial runs: its counts are the last trial of the cell under way, and no fault.
+#[test]
+fn an_interrupted_trial_is_the_last_one_kept() {
+    for (procedure, traffic) in [
+        ("kind = \"frame-loss\"", "frame-sizes = [64, 512]\nflows = \"pair\""),
+        ("kind = \"streams\"", "flows = \"pair\""),
+    ] {
+        let streams = match procedure.contains("streams") {
+            true => {
+                "[[stream]]\nname = \"one\"\nstack = \"eth/ipv4/udp\"\nsizes = 64\nrate = \"100kpps\"\nduration = \"60s\"\n"
+            }
+            false => "",
+        };
+        let plan = plan(traffic, &format!("[[procedure]]\n{procedure}\n{streams}"));
+        let options = options(ROUTER);
+        let (plan, scaling) = scaled(&plan, &options);
+        let results = run(&plan, scaling, &options, |progress| {
+            if let lab::suite::Progress::Begin { .. } = progress {
+                options.interrupt.store(true, Ordering::Relaxed);
+            }
+        });
+        let [cell] = results.cells.as_slice() else { panic!("{:?}", results.cells) };
+        let [trial] = cell.trials.as_slice() else { panic!("{cell:?}") };
+        assert!(trial.outcome.starts_with("invalid: interrupted after "), "{trial:?}");
+        assert!(0 < trial.sent && trial.received <= trial.sent, "{trial:?}");
+        let of_streams: u64 = trial.streams.iter().map(|stream| stream.sent).sum();
+        assert_eq!(of_streams, if streams.is_empty() { 0 } else { trial.sent });
+        assert_eq!(cell.remarks, ["interrupted"], "{cell:?}");
+        assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
+        assert_eq!(results.faults(), [""; 0]);
+    }
+}
+
 #[test]
 fn a_device_that_does_not_forward_is_said_not_to() {
     let procedures = "[[procedure]]\nkind = \"throughput\"";

@@ -68,6 +68,9 @@ pub mod watch;
 // When frames went and came: a trial in equal intervals.
 pub mod series;
 
+// How much time the tester's loop had left.
+pub mod busy;
+
 // One trial: pass, fail, or invalid because the tester fell short.
 pub mod trial;
 

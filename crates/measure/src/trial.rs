@@ -17,6 +17,7 @@ mod reason;
 
 pub use reason::Reason;
 
+use crate::busy::Busy;
 use crate::{Receiver, send::Sent};
 use port::PortCounters;
 use std::time::Duration;
@@ -141,6 +142,10 @@ pub struct Conditions {
     /// How long, all in all, a thread of the trial stood still: between two looks at the clock that
     /// its own work does not keep apart.
     pub stood_still: Duration,
+    /// How much time the tester's loop had left, if that was looked at.
+    pub busy: Option<Busy>,
+    /// The user had enough of it after this time: what is counted is what there was by then.
+    pub interrupted: Option<Duration>,
 }
 
 /// What a trial says.

@@ -4,7 +4,8 @@
 //! ```text
 //!  senders, receiver ── tick ─► wires       raised interrupt: nothing more is sent from this tick on
 //!        ▲                │
-//!        └── the clock ◄──┘  two looks at it far apart: this thread stood still
+//!        └── the clock ◄──┘  two looks at it far apart: this thread stood still;
+//!                            ticks that leave work undone: it has no time left
 //! ```
 //!
 //! Missing: **a thread for each direction**.
@@ -48,7 +49,7 @@ impl Drive<'_> {
         let mut now = self.clock.now();
         // It was to begin by now.
         let late = duty.senders.iter().flatten().map(Sender::next_due).min();
-        duty.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
+        duty.conditions.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
         // Nothing to send: a while for what is asked and answered.
         let until = now + self.patience;
         let nothing = duty.senders.is_empty();
@@ -58,7 +59,12 @@ impl Drive<'_> {
                 raised.store(true, Ordering::Relaxed);
                 reset = None;
             }
-            now = self.look(now, duty);
+            let then = self.look(now, duty);
+            if duty.talk.is_none() {
+                let busy = duty.conditions.busy.get_or_insert_default();
+                busy.tick(then.since(now), tester.is_behind());
+            }
+            now = then;
         }
         // What is still under way.
         let (mut last, end) = (now, now);
@@ -81,7 +87,7 @@ impl Drive<'_> {
         let since = now.since(last);
         let gap = if duty.talk.is_some() { self.gap.max(TALK_GAP) } else { self.gap };
         if since > gap {
-            duty.stood_still += since;
+            duty.conditions.stood_still += since;
         }
         now
     }

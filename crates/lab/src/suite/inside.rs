@@ -67,7 +67,11 @@ impl<P: Place> Bench<'_, P> {
         let ran: Result<TrialOutput, Stop> = self.steady(load, PROFILED, None);
         self.asked = asked;
         let cycles = self.place.profile(false).unwrap_or_default();
-        let frames = ran?.trial.counts.received.max(1) as f64;
+        let ran = ran?;
+        if ran.is_interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        let frames = ran.trial.counts.received.max(1) as f64;
         // Neither what was spent on nothing nor on looking.
         let busy = cycles.into_iter().filter(|(name, _)| name != "idle" && name != "profiling");
         Ok(busy

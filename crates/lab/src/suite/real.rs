@@ -15,7 +15,7 @@ use super::plan::End;
 use super::tester::{Duty, Tester};
 use crate::clock::Clock;
 use crate::machine;
-use crate::placement::Pair;
+use crate::placement::{Distance, Pair};
 use crate::two_cores::{Dut, NICE, Patch};
 use measure::procedure::Stop;
 use port::memory::{self, MemoryPort};
@@ -54,6 +54,7 @@ pub struct Real {
     slab: Slab,
     clock: Clock,
     pair: Pair,
+    distance: Distance,
     quiet: Duration,
     interrupt: Arc<AtomicBool>,
     without: bool,
@@ -90,6 +91,7 @@ impl Real {
             slab,
             clock,
             pair,
+            distance: Distance::of(pair),
             quiet,
             interrupt,
             without,
@@ -175,7 +177,7 @@ impl Place for Real {
             });
             match (tester.join(), device.join()) {
                 (Ok((ran, duty)), Ok(worked)) => {
-                    duty.stood_still += worked?;
+                    duty.conditions.stood_still += worked?;
                     ran
                 }
                 _ => Err(Stop::Broken("a thread of the trial panicked".to_string())),
@@ -227,6 +229,14 @@ impl Place for Real {
 
     fn stolen(&self) -> Duration {
         machine::stolen(&[self.pair.tester, self.pair.device])
+    }
+
+    fn clocks(&self) -> Option<(Moment, Duration)> {
+        Some(self.clock.beside_the_wall())
+    }
+
+    fn distance_ns(&mut self) -> Option<u64> {
+        self.distance.now_ns()
     }
 }
 

@@ -79,7 +79,7 @@ impl<P: Place> Bench<'_, P> {
         let ports = self.place.tester().wires.len();
         let built = specs.iter().enumerate().map(|(number, spec)| self.stream_of(number, spec));
         let built = built.collect::<Result<Vec<Stream>, Stop>>()?;
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         // Where the sender of each is: the port, and which of that port's.
         let mut at = vec![];
@@ -102,7 +102,7 @@ impl<P: Place> Bench<'_, P> {
         }
         let mut duty = Duty::new(start, senders);
         duty.receivers = receivers;
-        let (mut duty, mut counts) = self.duty(duty, None)?;
+        let (mut duty, mut counts) = self.measured(duty, None)?;
         let elsewhere = |number: usize| -> u64 {
             duty.receivers.iter().map(|receiver| receiver.strays(number as u8)).sum()
         };
@@ -132,9 +132,7 @@ impl<P: Place> Bench<'_, P> {
         }
         let stray: u64 = outputs.iter().map(|output| output.elsewhere).sum();
         counts.foreign -= stray;
-        let stolen = self.place.stolen().saturating_sub(stolen);
-        let stood_still = duty.stood_still;
-        let conditions = Conditions { overrun: late, stolen, stood_still, ..Conditions::default() };
+        let conditions = Conditions { overrun: late, ..duty.conditions };
         let mut output = TrialOutput::of(Trial::judge(duration, counts, &conditions));
         output.flooded = stray;
         output.latency =

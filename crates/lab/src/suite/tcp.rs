@@ -113,6 +113,11 @@ impl Talk {
         moved
     }
 
+    /// Whether a connection was begun.
+    pub fn has_begun(&self) -> bool {
+        self.began.is_some()
+    }
+
     /// Whether a fault has shown that need not be looked at any longer.
     fn has_failed(&self) -> bool {
         let of = |endpoint: &Endpoint| {
@@ -217,10 +222,9 @@ impl<P: Place> Bench<'_, P> {
     }
 
     fn talk(&mut self, load: TcpLoad, ports: Ports) -> Result<(TrialOutput, Talk), Stop> {
-        let talk = self.hosts(load, ports)?;
-        let (stolen, n) = (self.place.stolen(), self.place.tester().wires.len());
-        let (mut duty, counts) = self.duty(Duty::talking(self.place.now(), n, talk), None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
+        let begin = self.begin();
+        let (talk, n) = (self.hosts(load, ports)?, self.place.tester().wires.len());
+        let (mut duty, counts) = self.measured(Duty::talking(begin, n, talk), None)?;
         let series = duty.series();
         let Some(talk) = duty.talk.take() else { unreachable!("it was put there") };
         let output = talk.output();
@@ -236,9 +240,9 @@ impl<P: Place> Bench<'_, P> {
             ..counts
         };
         // Where nothing may be lost, a thread that stood still explains what was.
-        let stood_still = if load.lossless { duty.stood_still } else { Duration::ZERO };
-        let overrun = talk.late();
-        let conditions = Conditions { overrun, stolen, stood_still, ..Conditions::default() };
+        let stood_still = duty.conditions.stood_still;
+        let stood_still = if load.lossless { stood_still } else { Duration::ZERO };
+        let conditions = Conditions { overrun: talk.late(), stood_still, ..duty.conditions };
         let duration = match load.rate {
             Some(rate) => Duration::from_secs_f64(load.connections as f64 / rate.0),
             None => output.took,
@@ -269,6 +273,9 @@ impl<P: Place> Bench<'_, P> {
         };
         let ports = Ports { clients: (FIRST_PORT, FIRST_PORT), servers };
         let (output, _) = self.talk(load, ports)?;
+        if output.is_interrupted() {
+            return Err(Stop::Interrupted);
+        }
         let closed = output.tcp.map_or(0, |tcp| tcp.clients.closed);
         if closed == connections {
             return Ok(());
@@ -286,9 +293,10 @@ impl<P: Place> Bench<'_, P> {
         let servers = self.used.tcp(self.place.remembers())?;
         self.acquaint(servers)?;
         let (output, talk) = self.talk(load, Ports::of(servers))?;
-        if !(talk.clients.is_done() && talk.servers.is_done()) {
+        let is_done = talk.clients.is_done() && talk.servers.is_done();
+        if !is_done && !output.is_interrupted() {
             // It was given up: what is still under way is taken off the wires.
-            self.duty(Duty::new(self.place.now(), vec![]), None)?;
+            self.duty(Duty::new(self.place.now(), vec![]))?;
         }
         Ok(output)
     }
@@ -315,6 +323,7 @@ impl<P: Place> Bench<'_, P> {
                 lossless: false,
             };
             match self.talk(load, Ports::of(servers)) {
+                Ok((output, _)) if output.is_interrupted() => break Err(Stop::Interrupted),
                 Ok((output, _)) => {
                     let tcp = output.tcp.as_ref();
                     let took = tcp.map_or(Duration::ZERO, |tcp| tcp.took);

@@ -14,7 +14,7 @@ use super::tcp::Talk;
 use measure::control::Control;
 use measure::series::{Recorder, Series, Totals};
 use measure::stream::BadStream;
-use measure::trial::{Counts, since};
+use measure::trial::{Conditions, Counts, since};
 use measure::watch::Watch;
 use measure::{Field, Pick, Receiver, Sender, Stream, StreamPlan, Template, Values, Variation};
 use port::{Batch, Pool, Port, PortCounters, Slab};
@@ -24,6 +24,9 @@ use wire::{FrameLen, Ipv4Prefix, MacAddr, Moment, craft};
 
 /// How often the hosts say that they are there.
 const ANNOUNCE: Duration = Duration::from_secs(5);
+
+/// Batches that a tick takes from a wire at most.
+const TURNS: usize = 4;
 
 /// Our ends of the wires.
 pub struct Tester<P> {
@@ -37,6 +40,8 @@ pub struct Tester<P> {
     announced: Option<Moment>,
     batch: Batch,
     replies: Batch,
+    /// Whether the last tick left work undone.
+    behind: bool,
 }
 
 /// What one trial has the tester do.
@@ -53,8 +58,8 @@ pub struct Duty {
     pub watch: Watch,
     /// Hosts that speak TCP; the tester's own then do nothing.
     pub talk: Option<Box<Talk>>,
-    /// How long, all in all, a thread of the trial stood still.
-    pub stood_still: Duration,
+    /// Under what conditions it ran, as far as whoever ran it looked.
+    pub conditions: Conditions,
     /// When frames went and came.
     course: Recorder,
     before: Vec<PortCounters>,
@@ -67,7 +72,7 @@ impl Duty {
     pub fn new(begin: Moment, senders: Vec<Vec<Sender>>) -> Duty {
         let receiver = Receiver::new(begin, senders.iter().flatten().map(Sender::stream));
         let beside = senders.iter().map(|_| vec![]).collect();
-        let (watch, before, stood_still) = (Watch::Nothing, vec![], Duration::ZERO);
+        let (watch, before, conditions) = (Watch::Nothing, vec![], Conditions::default());
         let (receivers, control) = (vec![receiver], vec![]);
         let (talk, arrivals, course) = (None, None, Recorder::beginning(begin));
         Duty {
@@ -77,7 +82,7 @@ impl Duty {
             receivers,
             watch,
             talk,
-            stood_still,
+            conditions,
             course,
             before,
             arrivals,
@@ -140,6 +145,17 @@ impl Duty {
         self.receivers.iter().map(|receiver| receiver.total().received).sum()
     }
 
+    /// How late the latest frame was sent.
+    pub fn late(&self) -> Duration {
+        let all = self.senders.iter().flatten();
+        Duration::from_nanos(all.map(|sender| sender.sent().late_ns_max).max().unwrap_or(0))
+    }
+
+    /// Whether anything was begun.
+    pub fn has_begun(&self) -> bool {
+        self.sent() > 0 || self.talk.as_ref().is_some_and(|talk| talk.has_begun())
+    }
+
     /// When the last frame was sent.
     pub fn last_sent(&self) -> Moment {
         let all = self.senders.iter().flatten();
@@ -190,7 +206,8 @@ impl<P: Port> Tester<P> {
     pub fn new(wires: Vec<P>, slab: &Slab, ends: Vec<End>) -> Tester<P> {
         let device_macs = wires.iter().map(|_| None).collect();
         let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
-        Tester { wires, pool, ends, device_macs, announced: None, batch, replies }
+        let (announced, behind) = (None, false);
+        Tester { wires, pool, ends, device_macs, announced, batch, replies, behind }
     }
 
     /// A duty is about to begin.
@@ -198,7 +215,7 @@ impl<P: Port> Tester<P> {
         duty.before = self.wires.iter().map(Port::counters).collect();
     }
 
-    /// Receives what has come, at most four batches a wire, and sends what is due; returns how many
+    /// Receives what has come, at most `TURNS` batches a wire, and sends what is due; returns how many
     /// frames came. In this order, so that no frame comes back at the time it was sent.
     #[inline]
     pub fn tick(&mut self, now: Moment, duty: &mut Duty) -> usize {
@@ -213,6 +230,12 @@ impl<P: Port> Tester<P> {
         received
     }
 
+    /// Whether the last tick left work undone: a sender gave a whole batch and owes more, or a wire
+    /// gave as many frames as a tick takes.
+    pub fn is_behind(&self) -> bool {
+        self.behind
+    }
+
     /// Sends what is due.
     #[inline]
     pub fn send(&mut self, now: Moment, duty: &mut Duty) {
@@ -225,7 +248,8 @@ impl<P: Port> Tester<P> {
         }
         for (senders, wire) in duty.senders.iter_mut().zip(&mut self.wires) {
             for sender in senders {
-                sender.poll(now, &mut self.pool, wire);
+                let sent = sender.poll(now, &mut self.pool, wire);
+                self.behind |= sent == Batch::CAPACITY && sender.next_due() <= now;
             }
         }
         for (senders, wire) in duty.beside.iter_mut().zip(&mut self.wires) {
@@ -242,8 +266,9 @@ impl<P: Port> Tester<P> {
             duty.cut(now);
         }
         let mut received = 0;
+        self.behind = false;
         for port in 0..self.wires.len() {
-            for _ in 0..4 {
+            for turn in 1..=TURNS {
                 let n = self.wires[port].receive(now, &mut self.pool, &mut self.batch);
                 received += n;
                 for frame in self.batch.as_slice() {
@@ -269,6 +294,7 @@ impl<P: Port> Tester<P> {
                 if n < Batch::CAPACITY {
                     break;
                 }
+                self.behind |= turn == TURNS;
             }
         }
         received

@@ -53,7 +53,7 @@ mod simulated;
 mod tests;
 
 use crate::series::Series;
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Outcome, Reason, Trial};
 use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
@@ -213,6 +213,11 @@ impl TrialOutput {
         }
     }
 
+    /// Whether the user had enough of it in its midst.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.trial.outcome, Outcome::Invalid(Reason::Interrupted(_)))
+    }
+
     /// The share of the frames sent that did not come back (RFC 2544 §26.3); 0 if none was sent.
     pub fn loss_ratio(&self) -> f64 {
         let counts = &self.trial.counts;
@@ -243,7 +248,8 @@ impl std::error::Error for Stop {}
 
 /// Runs trials: RFC 9971's measurer.
 pub trait Measurer {
-    /// Runs one.
+    /// Runs one. Of a trial that was interrupted in its midst it gives what there is, invalid by
+    /// [`Reason::Interrupted`].
     ///
     /// # Errors
     /// [`Stop`]: not even an invalid trial came of it.
@@ -265,7 +271,7 @@ pub struct Run<'a> {
     /// How often an invalid trial is repeated.
     pub repeats: u32,
     /// How long trials may take, all in all, that repeat disturbed ones
-    /// ([`Reason::is_disturbance`](crate::trial::Reason::is_disturbance)): these are repeated as
+    /// ([`Reason::is_disturbance`]): these are repeated as
     /// often as it takes, as long as this lasts.
     pub patience: Duration,
     /// Every trial in its order, the invalid ones included.
@@ -317,14 +323,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A trial, whatever comes of it.
+    /// A trial, whatever comes of it. One that was interrupted is noted with what there is of it,
+    /// and is the last.
     ///
     /// # Errors
     /// [`Stop`].
     pub fn once(&mut self, input: TrialInput) -> Result<TrialOutput, Stop> {
         let output = self.measurer.trial(&input)?;
         self.journal.push(Tried { input, output: output.clone() });
-        Ok(output)
+        if output.is_interrupted() { Err(Stop::Interrupted) } else { Ok(output) }
     }
 
     /// A trial of a constant load that nobody looks closer at.

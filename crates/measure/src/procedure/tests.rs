@@ -438,6 +438,29 @@ fn an_interrupted_run_keeps_what_it_has() {
     }
 }
 
+/// What there is of the trial that was interrupted is the journal's last.
+#[test]
+fn an_interrupted_trial_is_noted_and_the_last() {
+    struct Cut(Simulated, u64);
+    impl Measurer for Cut {
+        fn trial(&mut self, input: &TrialInput) -> Result<TrialOutput, Stop> {
+            let mut output = self.0.trial(input)?;
+            if self.0.n == self.1 {
+                output.trial.outcome = Outcome::Invalid(Reason::Interrupted(SECOND / 2));
+            }
+            assert!(self.0.n <= self.1, "nothing is run after it");
+            Ok(output)
+        }
+    }
+    for at in 1..12 {
+        let mut device = Cut(STEADY, at);
+        let mut run = Run::new(&mut device);
+        assert_eq!(bisection(&mut run, &RFC_2544), Err(Stop::Interrupted));
+        assert_eq!(run.journal.len() as u64, at);
+        assert!(run.journal.last().is_some_and(|tried| tried.output.is_interrupted()));
+    }
+}
+
 proptest! {
     /// Whatever the device: no rate above what it can do at its best, every invalid trial repeated
     /// a bounded number of times, the same seed the same result.

@@ -2,14 +2,16 @@
 //! of, with the numbers that show it.
 //!
 //! ```text
-//!  more came than there can be ─► the host took processors away ─► a thread stood still
-//!   ─► nothing sent ─► too late to tell ─► own ring full ─► fewer sent than intended ─► sent late
-//!   ─► cores moved ─► clocks differ                       the first that holds is the reason
+//!  interrupted ─► more came than there can be ─► the host took processors away ─► a thread stood
+//!   still ─► the tester's loop had no time left ─► nothing sent ─► too late to tell ─► own ring full
+//!   ─► fewer sent than intended ─► sent late ─► cores moved ─► clocks differ
+//!                           the first that holds is the reason: causes come before what they cause
 //! ```
 //!
 //! Never looks at what the device lost but to see whether something else explains it.
 
 use super::{Conditions, Counts};
+use crate::busy::Busy;
 use std::fmt;
 use std::time::Duration;
 
@@ -49,6 +51,10 @@ pub enum Reason {
     /// A thread of the trial stood still for this long, and what went wrong is no more than that
     /// explains.
     StoodStill(Duration),
+    /// The tester's loop had no time left, and something went wrong: whose fault it was nobody knows.
+    Saturated(Busy),
+    /// The user had enough after this time.
+    Interrupted(Duration),
 }
 
 impl Reason {
@@ -87,6 +93,18 @@ impl fmt::Display for Reason {
             Reason::StoodStill(time) => {
                 write!(f, "a processor of the trial was taken away for {time:?}, which explains it")
             }
+            Reason::Saturated(busy) => {
+                let (percent, late) = (busy.percent(), busy.late);
+                write!(
+                    f,
+                    "the tester had no time left: it was behind for {percent}% of its time, by up to \
+                     {late:?}"
+                )
+            }
+            Reason::Interrupted(after) => {
+                let after = Duration::from_millis(after.as_millis() as u64);
+                write!(f, "interrupted after {after:?}")
+            }
         }
     }
 }
@@ -94,6 +112,9 @@ impl fmt::Display for Reason {
 /// Near or far: cores whose distance changed by more than this factor have moved. (Measured: 85 to
 /// 155 ns near, 420 to 520 ns far; the noise within either is below 2.)
 const PLACEMENT_FACTOR: u64 = 2;
+
+/// Two clocks are not read at the same moment: less is no step.
+const STEP: Duration = Duration::from_millis(1);
 
 /// Linux counts stolen time in ticks of this length: less cannot be told from one tick.
 const STOLEN_TICK: Duration = Duration::from_millis(10);
@@ -108,13 +129,18 @@ pub(super) fn shortcoming(
     let (steady, wall) = conditions.clocks.unwrap_or_default();
     let (before, after) = conditions.placement_ns.unwrap_or_default();
     let moved = before.max(after) > PLACEMENT_FACTOR * before.min(after);
-    if received > most {
+    let stepped = steady.abs_diff(wall);
+    if let Some(after) = conditions.interrupted {
+        Some(Reason::Interrupted(after))
+    } else if received > most {
         Some(Reason::CountersDisagree { received, most })
     } else if conditions.stolen > STOLEN_TICK.max(duration / 50) {
         // Before what follows from it: rings run over while nobody empties them.
         Some(Reason::Stolen(conditions.stolen))
     } else if explained(duration, counts, conditions) {
         Some(Reason::StoodStill(conditions.stood_still))
+    } else if let Some(busy) = saturated(duration, counts, conditions) {
+        Some(Reason::Saturated(busy))
     } else if sent == 0 {
         Some(Reason::NothingSent)
     } else if counts.stale > 0 {
@@ -127,8 +153,8 @@ pub(super) fn shortcoming(
         Some(Reason::Overrun(conditions.overrun))
     } else if moved {
         Some(Reason::PlacementChanged(before, after))
-    } else if steady.abs_diff(wall) > duration / 100 {
-        Some(Reason::ClockStepped(steady.abs_diff(wall)))
+    } else if stepped > STEP.max(duration / 100) {
+        Some(Reason::ClockStepped(stepped))
     } else {
         None
     }
@@ -158,4 +184,15 @@ fn explained(duration: Duration, counts: &Counts, conditions: &Conditions) -> bo
         && received <= sent
         && missing <= at_most
         && conditions.overrun <= on_time(duration) + 2 * still
+}
+
+/// A loop that never got to the end of its work, where anything went wrong: what it sent in a hurry
+/// was no even load, and what it took late may have been lost for that.
+fn saturated(duration: Duration, counts: &Counts, conditions: &Conditions) -> Option<Busy> {
+    let Counts { intended, sent, received, tester_rx_drop, .. } = *counts;
+    let went_wrong = sent < intended
+        || received < sent
+        || tester_rx_drop > 0
+        || conditions.overrun > on_time(duration);
+    conditions.busy.filter(|busy| went_wrong && busy.is_saturated())
 }

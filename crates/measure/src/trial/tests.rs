@@ -48,6 +48,23 @@ fn outcomes() {
         (c.tester_rx_drop, o.overrun, o.stood_still) = (5, ms(30), ms(10));
     };
     assert_eq!(judged(late), invalid(Reason::StoodStill(ms(10))));
+    // Behind all the time: what went wrong meanwhile may be anybody's fault; if nothing did, all is well.
+    let busy = |behind| Some(Busy { watched: ms(1000), behind: ms(behind), late: ms(3) });
+    let worn = invalid(Reason::Saturated(busy(950).unwrap()));
+    assert_eq!(judged(|_, o| o.busy = busy(1000)), Outcome::Pass);
+    assert_eq!(judged(|c, o| (c.received, o.busy) = (999, busy(949))), Outcome::Fail { lost: 1 });
+    assert_eq!(judged(|c, o| (c.received, o.busy) = (999, busy(950))), worn);
+    assert_eq!(judged(|c, o| (c.intended, o.busy) = (1001, busy(950))), worn);
+    assert_eq!(judged(|c, o| (c.tester_rx_drop, o.busy) = (1, busy(950))), worn);
+    assert_eq!(judged(|_, o| (o.overrun, o.busy) = (ms(11), busy(950))), worn);
+    let soon = Busy { watched: Duration::from_micros(999), behind: ms(1), late: ms(1) };
+    let short = |c: &mut Counts, o: &mut Conditions| (c.received, o.busy) = (999, Some(soon));
+    assert_eq!(judged(short), Outcome::Fail { lost: 1 }, "a burst is as fast as may be");
+    // Before all else: what is counted is only what there was by then.
+    let ended = |c: &mut Counts, o: &mut Conditions| {
+        (c.received, o.stolen, o.interrupted) = (500, ms(500), Some(ms(200)));
+    };
+    assert_eq!(judged(ended), invalid(Reason::Interrupted(ms(200))));
     let stepped = invalid(Reason::ClockStepped(ms(100)));
     assert_eq!(judged(|_, c| c.clocks = Some((ms(1000), ms(900)))), stepped);
 }
@@ -76,4 +93,40 @@ proptest! {
             ),
         }
     }
+}
+
+/// A step of the clock is one of a millisecond at least, however short the trial.
+#[test]
+fn clocks_of_a_short_trial() {
+    let us = Duration::from_micros;
+    let counts = Counts { intended: 9, sent: 9, received: 9, ..Counts::default() };
+    for (wall, expected) in
+        [(us(1100), Outcome::Pass), (us(1101), Outcome::Invalid(Reason::ClockStepped(us(1001))))]
+    {
+        let conditions = Conditions { clocks: Some((us(100), wall)), ..Conditions::default() };
+        assert_eq!(Trial::judge(us(100), counts, &conditions).outcome, expected);
+    }
+}
+
+/// The evidence is in the words, numbers and all.
+#[test]
+fn reasons_in_words() {
+    let ms = Duration::from_millis;
+    let busy = Busy { watched: ms(1000), behind: ms(970), late: Duration::from_micros(3200) };
+    for (reason, expected) in [
+        (
+            Reason::Saturated(busy),
+            "the tester had no time left: it was behind for 97% of its time, by up to 3.2ms",
+        ),
+        (Reason::Interrupted(Duration::from_nanos(1_234_567_891)), "interrupted after 1.234s"),
+        (Reason::ClockStepped(ms(3)), "the clocks differ by 3ms"),
+        (
+            Reason::PlacementChanged(90, 480),
+            "the cores moved during the trial: 90 ns apart, then 480 ns",
+        ),
+    ] {
+        assert_eq!(reason.to_string(), expected);
+    }
+    let again = [Reason::Saturated(busy), Reason::Interrupted(ms(1))];
+    assert!(!again.iter().any(Reason::is_disturbance), "neither is better a moment later");
 }

@@ -35,7 +35,7 @@ impl<P: Place> Bench<'_, P> {
                 *sender = Sender::new(sender.stream().clone(), schedule);
             }
         }
-        let (duty, counts) = self.duty(Duty::new(start, senders), None)?;
+        let (duty, counts) = self.duty(Duty::new(start, senders))?;
         let took = duration.max(duty.last_sent().since(start));
         let each = counts.received as f64 / self.plan.traffic.senders() as f64;
         let rate = match duty.arriving().filter(|_| self.place.is_simulated()) {
@@ -62,7 +62,7 @@ impl<P: Place> Bench<'_, P> {
     fn floor(&mut self, load: PacketRate, duration: Duration) -> Result<u64, Stop> {
         let start = self.start();
         let senders = self.senders(load, duration, Duration::ZERO)?;
-        let (duty, _) = self.duty(Duty::new(start, senders), None)?;
+        let (duty, _) = self.duty(Duty::new(start, senders))?;
         Ok(duty.receivers[0].latency().min())
     }
 }

@@ -17,27 +17,26 @@ impl<P: Place> Bench<'_, P> {
         let addresses = || Values::Range(FIRST, FIRST + n - 1);
         let vary = |field| Variation::Fields(vec![(field, addresses(), Pick::InTurn)]);
         let show = self.plain(0, template(self.plan, 1, 0, None), vary(Field::SrcMac))?;
-        let start = self.start();
+        let start = self.begin();
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[1].push(self.sender(show, rate, n, Duration::ZERO)?);
-        let (duty, counts) = self.duty(Duty::new(start, senders), None)?;
+        let (duty, counts) = self.measured(Duty::new(start, senders), None)?;
         let duration = Duration::from_secs_f64(n as f64 / rate.0);
-        let shown = self.judge(start, duration, &duty, counts, Duration::ZERO);
+        let shown = self.judge(start, duration, &duty, counts);
         if matches!(shown.trial.outcome, Outcome::Invalid(_)) {
             return Ok(shown);
         }
         let to_each = self.plain(1, template(self.plan, 0, 1, None), vary(Field::DstMac))?;
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let test = PacketRate(rate.0.min(self.highest().0 / 10.0).min(50_000.0));
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[0].push(self.sender(to_each, test, n, Duration::ZERO)?);
         let duty = Duty::new(start, senders).receiving_on_each_port(start);
-        let (duty, mut counts) = self.duty(duty, None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
+        let (duty, mut counts) = self.measured(duty, None)?;
         let flooded = duty.receivers[2..].iter().map(|r| r.total().received).sum();
         counts.received = duty.receivers[1].total().received;
         let duration = Duration::from_secs_f64(n as f64 / test.0);
-        let output = self.judge(start, duration, &duty, counts, stolen);
+        let output = self.judge(start, duration, &duty, counts);
         Ok(TrialOutput { flooded, ..output })
     }
 
@@ -47,19 +46,18 @@ impl<P: Place> Bench<'_, P> {
         duration: Duration,
     ) -> Result<TrialOutput, Stop> {
         let ports = self.place.tester().wires.len();
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let to_all = Template { dst_mac: MacAddr([0xff; 6]), ..template(self.plan, 0, 1, None) };
         let stream = self.plain(0, to_all, Variation::NONE)?;
         let frames = (load.0 * duration.as_secs_f64()).max(1.0) as u64;
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[0].push(self.sender(stream, load, frames, Duration::ZERO)?);
         let duty = Duty::new(start, senders).receiving_on_each_port(start);
-        let (duty, mut counts) = self.duty(duty, None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
+        let (duty, mut counts) = self.measured(duty, None)?;
         // Each frame is to come out of every other port.
         counts.sent *= ports as u64 - 1;
         counts.intended *= ports as u64 - 1;
-        Ok(self.judge(start, duration, &duty, counts, stolen))
+        Ok(self.judge(start, duration, &duty, counts))
     }
 
     pub(super) fn congestion(
@@ -68,7 +66,7 @@ impl<P: Place> Bench<'_, P> {
         duration: Duration,
     ) -> Result<TrialOutput, Stop> {
         let ports = self.place.tester().wires.len();
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let frames = |load: PacketRate| (load.0 * duration.as_secs_f64()).max(1.0) as u64;
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         for (id, from, to, load) in [(0, 0, 2, load * 0.5), (1, 0, 3, load * 0.5), (2, 1, 3, load)]
@@ -77,9 +75,8 @@ impl<P: Place> Bench<'_, P> {
             let stream = self.plain(id, template, Variation::NONE)?;
             senders[from].push(self.sender(stream, load, frames(load), Duration::ZERO)?);
         }
-        let (duty, counts) = self.duty(Duty::new(start, senders), None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
-        let output = self.judge(start, duration, &duty, counts, stolen);
+        let (duty, counts) = self.measured(Duty::new(start, senders), None)?;
+        let output = self.judge(start, duration, &duty, counts);
         let sent = duty.senders[0].first().map_or(0, |sender| sender.sent().offered);
         Ok(TrialOutput { aside: Some((sent, duty.receivers[0].tally(0).received)), ..output })
     }

@@ -81,14 +81,13 @@ impl<P: Place> Bench<'_, P> {
         ];
         let variation = Variation::Flows { fields, count: n as usize, pick: Pick::InTurn };
         let stream = self.plain(0, template, variation)?;
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let sender = self.sender(stream, rate, n, Duration::ZERO)?;
         let watch = Watch::Tuples(Vec::with_capacity(n as usize));
         let duty = Duty::new(start, vec![vec![sender], vec![]]).watched(watch);
-        let (mut duty, counts) = self.duty(duty, None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
+        let (mut duty, counts) = self.measured(duty, None)?;
         let duration = Duration::from_secs_f64(n as f64 / rate.0);
-        let output = self.judge(start, duration, &duty, counts, stolen);
+        let output = self.judge(start, duration, &duty, counts);
         let Watch::Tuples(seen) = std::mem::take(&mut duty.watch) else { unreachable!() };
         Ok((output, seen))
     }
@@ -110,12 +109,11 @@ impl<P: Place> Bench<'_, P> {
         let fields = fields.map(|(field, of)| (field, list(of), Pick::InTurn)).to_vec();
         let template = template(self.plan, 1, 0, self.device_mac(1));
         let stream = self.plain(1, template, Variation::Fields(fields))?;
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let sender = self.sender(stream, validation, n, Duration::ZERO)?;
-        let (duty, counts) = self.duty(Duty::new(start, vec![vec![], vec![sender]]), None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
+        let (duty, counts) = self.measured(Duty::new(start, vec![vec![], vec![sender]]), None)?;
         let duration = Duration::from_secs_f64(n as f64 / validation.0);
-        let back = self.judge(start, duration, &duty, counts, stolen).trial;
+        let back = self.judge(start, duration, &duty, counts).trial;
         let both = output.trial.counts.and(&back.counts);
         Ok(TrialOutput::of(Trial { counts: both, ..back }))
     }
@@ -124,6 +122,9 @@ impl<P: Place> Bench<'_, P> {
         self.renew()?;
         // Slowly: this is not about how quickly they are established.
         let (mut output, _) = self.open(n, PacketRate(20_000.0))?;
+        if output.is_interrupted() {
+            return Ok(output);
+        }
         let (known, time) = self.place.forget()?;
         output.time = (known >= n).then_some(time);
         Ok(output)

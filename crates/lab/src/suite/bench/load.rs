@@ -17,7 +17,7 @@ impl<P: Place> Bench<'_, P> {
         duration: Duration,
         tag: Option<Tag>,
     ) -> Result<TrialOutput, Stop> {
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let Shares { rest: load, broadcasts, control } = self.share(load, start, duration)?;
         let senders = self.senders(load, duration, Duration::ZERO)?;
         let frames = (load.0 * duration.as_secs_f64()) as u64;
@@ -25,9 +25,8 @@ impl<P: Place> Bench<'_, P> {
         let watch = Watch::Delays(Box::new(Delays::new(0, tags)));
         let mut duty = Duty::new(start, senders).watched(watch);
         (duty.beside, duty.control) = (broadcasts, control);
-        let (mut duty, counts) = self.duty(duty, None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
-        let mut output = self.judge(start, duration, &duty, counts, stolen);
+        let (mut duty, counts) = self.measured(duty, None)?;
+        let mut output = self.judge(start, duration, &duty, counts);
         output.series = self.series(&mut duty);
         let wires = self.place.wire_time(self.frame).as_nanos() as u64;
         let mut all = duty.receivers[0].latency();
@@ -49,7 +48,7 @@ impl<P: Place> Bench<'_, P> {
     }
 
     pub(super) fn burst(&mut self, frames: u64) -> Result<TrialOutput, Stop> {
-        let (start, stolen, highest) = (self.start(), self.place.stolen(), self.highest());
+        let (start, highest) = (self.begin(), self.highest());
         let duration = Duration::from_secs_f64(frames as f64 / highest.0);
         let long = Duration::from_secs(86_400);
         let mut senders = self.senders(highest, long, Duration::ZERO)?;
@@ -61,9 +60,10 @@ impl<P: Place> Bench<'_, P> {
         }
         let mut duty = Duty::new(start, senders);
         duty.control = self.control(start, duration);
-        let (duty, counts) = self.duty(duty, None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
-        Ok(self.judge(start, duration, &duty, counts, stolen))
+        let (mut duty, counts) = self.measured(duty, None)?;
+        // As fast as may be: that no time is left is what is meant.
+        duty.conditions.busy = None;
+        Ok(self.judge(start, duration, &duty, counts))
     }
 
     pub(super) fn step_down(
@@ -73,7 +73,7 @@ impl<P: Place> Bench<'_, P> {
     ) -> Result<TrialOutput, Stop> {
         /// The streams of the second part have numbers from here on.
         const LOW: u8 = 16;
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let mut senders = self.senders(high, high_for, Duration::ZERO)?;
         let after = self.streams_at(LOW, low, low_for, high_for)?;
         for (all, low) in senders.iter_mut().zip(after) {
@@ -82,9 +82,8 @@ impl<P: Place> Bench<'_, P> {
         let watch = Watch::Losses(Box::new(Losses::from(LOW)));
         let mut duty = Duty::new(start, senders).watched(watch);
         duty.control = self.control(start, high_for + low_for);
-        let (mut duty, counts) = self.duty(duty, None)?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
-        let mut output = self.judge(start, high_for + low_for, &duty, counts, stolen);
+        let (mut duty, counts) = self.measured(duty, None)?;
+        let mut output = self.judge(start, high_for + low_for, &duty, counts);
         output.series = self.series(&mut duty);
         if let Watch::Losses(losses) = &duty.watch {
             let of_low = duty.senders.iter().flatten().filter(|s| s.stream().id() >= LOW);
@@ -101,15 +100,14 @@ impl<P: Place> Bench<'_, P> {
         before: Duration,
         after: Duration,
     ) -> Result<TrialOutput, Stop> {
-        let (start, stolen) = (self.start(), self.place.stolen());
+        let start = self.begin();
         let senders = self.senders(load, before + after, Duration::ZERO)?;
         let reset_at = start + before;
         let watch = Watch::Silence(Silence::ending_after(reset_at));
         let mut duty = Duty::new(start, senders).watched(watch);
         duty.control = self.control(start, before + after);
-        let (mut duty, counts) = self.duty(duty, Some(reset_at))?;
-        let stolen = self.place.stolen().saturating_sub(stolen);
-        let mut output = self.judge(start, before + after, &duty, counts, stolen);
+        let (mut duty, counts) = self.measured(duty, Some(reset_at))?;
+        let mut output = self.judge(start, before + after, &duty, counts);
         output.series = self.series(&mut duty);
         if let Watch::Silence(silence) = &duty.watch {
             output.time = silence.longest();

@@ -46,13 +46,24 @@ pub struct Bench<'a, P> {
     pub(super) asked: Asked,
     /// Which connections it has seen.
     pub(super) used: Used,
+    /// How things stood when the trial under way began.
+    before: Surroundings,
+}
+
+/// What may change under a trial, read before it and after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Surroundings {
+    distance_ns: Option<u64>,
+    stolen: Duration,
+    clocks: Option<(Moment, Duration)>,
 }
 
 impl<'a, P: Place> Bench<'a, P> {
     /// A bench in this place, whose wires carry `link`.
     pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
         let (frame, asked, used) = (FrameLen::MIN, Asked::default(), Used::default());
-        Bench { place, plan, modifier, link, frame, asked, used }
+        let before = Surroundings::default();
+        Bench { place, plan, modifier, link, frame, asked, used, before }
     }
 
     /// The wire's highest rate of the frames of now.
@@ -74,7 +85,7 @@ impl<'a, P: Place> Bench<'a, P> {
             // Before the senders are made: what is sent earlier than that is no frame of this trial.
             let start = self.start();
             let senders = self.senders(PacketRate(2000.0), duration, Duration::ZERO)?;
-            let counts = self.duty(Duty::new(start, senders), None)?.1;
+            let counts = self.duty(Duty::new(start, senders))?.1;
             (sent, received) = (counts.sent, counts.received);
             if sent == received {
                 self.frame = frame;
@@ -106,11 +117,11 @@ impl<'a, P: Place> Bench<'a, P> {
                 senders.push(vec![self.sender(stream, PacketRate(1000.0), 3, Duration::ZERO)?]);
             }
             // Twice: the second time everybody is known.
-            self.duty(Duty::new(start, senders), None)?;
+            self.duty(Duty::new(start, senders))?;
             return Ok(());
         }
         for _ in 0..20 {
-            self.duty(Duty::new(self.place.now(), vec![]), None)?;
+            self.duty(Duty::new(self.place.now(), vec![]))?;
             if self.place.tester().device_macs[..2].iter().all(Option::is_some) {
                 return Ok(());
             }
@@ -130,6 +141,18 @@ impl<'a, P: Place> Bench<'a, P> {
     /// When a trial that is made now begins.
     pub(super) fn start(&self) -> Moment {
         self.place.now() + self.place.lead()
+    }
+
+    /// A trial is begun: how things stand is noted first, and it starts then.
+    pub(super) fn begin(&mut self) -> Moment {
+        self.before = self.surroundings();
+        self.start()
+    }
+
+    fn surroundings(&mut self) -> Surroundings {
+        // First what takes a while.
+        let distance_ns = self.place.distance_ns();
+        Surroundings { distance_ns, stolen: self.place.stolen(), clocks: self.place.clocks() }
     }
 
     pub(super) fn device_mac(&mut self, port: usize) -> Option<MacAddr> {
@@ -201,20 +224,61 @@ impl<'a, P: Place> Bench<'a, P> {
         self.streams_at(0, load, duration, later)
     }
 
-    /// Runs a duty and counts.
-    pub(super) fn duty(
+    /// Runs a duty that is no trial, and counts.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub(super) fn duty(&mut self, duty: Duty) -> Result<(Duty, Counts), Stop> {
+        let (duty, counts, ran) = self.ran(duty, None);
+        ran.map(|()| (duty, counts))
+    }
+
+    /// Runs a trial's duty since [`begin`](Self::begin), and counts; one that is interrupted has what
+    /// there is by then.
+    ///
+    /// # Errors
+    /// [`Stop`]: nothing was sent yet.
+    pub(super) fn measured(
+        &mut self,
+        duty: Duty,
+        reset_at: Option<Moment>,
+    ) -> Result<(Duty, Counts), Stop> {
+        let (before, lead, began) = (self.before, self.place.lead(), self.place.now());
+        let (mut duty, counts, ran) = self.ran(duty, reset_at);
+        let late = duty.late();
+        if let Some(busy) = &mut duty.conditions.busy {
+            busy.late = late;
+        }
+        match ran {
+            Err(Stop::Interrupted) if duty.has_begun() => {
+                let after = self.place.now().since(began + lead);
+                duty.conditions.interrupted = Some(after);
+                return Ok((duty, counts));
+            }
+            ran => ran?,
+        }
+        let (after, conditions) = (self.surroundings(), &mut duty.conditions);
+        conditions.stolen = after.stolen.saturating_sub(before.stolen);
+        conditions.placement_ns = before.distance_ns.zip(after.distance_ns);
+        let clocks = before.clocks.zip(after.clocks);
+        conditions.clocks = clocks.map(|((steady, wall), (later, wall_later))| {
+            (later.since(steady), wall_later.saturating_sub(wall))
+        });
+        Ok((duty, counts))
+    }
+
+    fn ran(
         &mut self,
         mut duty: Duty,
         reset_at: Option<Moment>,
-    ) -> Result<(Duty, Counts), Stop> {
+    ) -> (Duty, Counts, Result<(), Stop>) {
         self.place.tester().begin(&mut duty);
         let full = self.place.found_no_room();
         let ran = self.place.run(&mut duty, reset_at);
         self.note(&duty);
-        ran?;
         let mut counts = duty.counts(self.place.tester());
         counts.tester_rx_drop += self.place.found_no_room().saturating_sub(full);
-        Ok((duty, counts))
+        (duty, counts, ran)
     }
 
     /// What came of a duty that was to take so long.
@@ -224,11 +288,9 @@ impl<'a, P: Place> Bench<'a, P> {
         duration: Duration,
         duty: &Duty,
         counts: Counts,
-        stolen: Duration,
     ) -> TrialOutput {
         let overrun = duty.last_sent().since(start + duration);
-        let stood_still = duty.stood_still;
-        let conditions = Conditions { overrun, stolen, stood_still, ..Conditions::default() };
+        let conditions = Conditions { overrun, ..duty.conditions };
         let trial = Trial::judge(duration, counts, &conditions);
         TrialOutput { arriving: duty.arriving(), ..TrialOutput::of(trial) }
     }
@@ -273,3 +335,6 @@ impl<P: Place> Measurer for Bench<'_, P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

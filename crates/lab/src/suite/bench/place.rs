@@ -106,4 +106,16 @@ pub trait Place {
     fn stolen(&self) -> Duration {
         Duration::ZERO
     }
+
+    /// What the steady clock and the wall clock (since 1970) say now; nothing where time is no
+    /// clock's.
+    fn clocks(&self) -> Option<(Moment, Duration)> {
+        None
+    }
+
+    /// How far the tester's processor is from the device's: nanoseconds that a cache line takes there
+    /// and back. Nothing where they have none, or the device's is not known.
+    fn distance_ns(&mut self) -> Option<u64> {
+        None
+    }
 }

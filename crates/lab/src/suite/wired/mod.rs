@@ -36,7 +36,7 @@ use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::clock::Clock;
 use crate::machine;
-use crate::placement::Pair;
+use crate::placement::{Distance, Pair};
 use crate::real::spec::{Backend, Options};
 use crate::real::{Line, PortSpec};
 use crate::two_cores::NICE;
@@ -71,6 +71,8 @@ pub struct Wired {
     ends: Vec<End>,
     clock: Clock,
     pair: Pair,
+    /// Of the processors, where both are this machine's.
+    distance: Option<Distance>,
     quiet: Duration,
     interrupt: Arc<AtomicBool>,
     /// What was typed to set the device up.
@@ -102,6 +104,7 @@ impl Wired {
             ends,
             clock,
             pair,
+            distance: None,
             quiet,
             interrupt,
             commands,
@@ -144,6 +147,7 @@ impl Wired {
             ends,
             clock,
             pair,
+            distance: Some(Distance::of(pair)),
             quiet,
             interrupt,
             commands,
@@ -249,5 +253,13 @@ impl Place for Wired {
 
     fn stolen(&self) -> Duration {
         machine::stolen(&[self.pair.tester, self.pair.device])
+    }
+
+    fn clocks(&self) -> Option<(Moment, Duration)> {
+        Some(self.clock.beside_the_wall())
+    }
+
+    fn distance_ns(&mut self) -> Option<u64> {
+        self.distance.as_mut()?.now_ns()
     }
 }

@@ -1,0 +1,159 @@
+//! Trials in virtual time under conditions that are made up: what a trial says of them.
+
+use super::*;
+use crate::suite::plan::{self, Allowed};
+use crate::suite::simulated::Simulated;
+use crate::suite::tester::Tester;
+use measure::busy::Busy;
+use measure::trial::{Outcome, Reason};
+use port::simulated::SimulatedPort;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const ROUTER: &str = "/ip address add address=198.18.1.1/24 interface=ether1
+/ip address add address=198.19.1.1/24 interface=ether2";
+
+/// A simulated place that says what it is told to say of the surroundings.
+struct Odd {
+    inside: Simulated,
+    /// The distance before, and after.
+    distances: [u64; 2],
+    /// How often it was asked for.
+    n_distances: usize,
+    /// How much further the wall clock goes between two looks.
+    step: Duration,
+    n_clocks: Cell<u32>,
+    busy: Option<Busy>,
+}
+
+impl Place for Odd {
+    type Wire = SimulatedPort;
+
+    fn tester(&mut self) -> &mut Tester<SimulatedPort> {
+        self.inside.tester()
+    }
+
+    fn now(&self) -> Moment {
+        self.inside.now()
+    }
+
+    fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop> {
+        let ran = self.inside.run(duty, reset_at);
+        duty.conditions.busy = self.busy;
+        ran
+    }
+
+    fn renew(&mut self) -> Result<(), Stop> {
+        self.inside.renew()
+    }
+
+    fn bypass(&mut self, without: bool) -> Result<(), Stop> {
+        self.inside.bypass(without)
+    }
+
+    fn is_bypassed(&self) -> bool {
+        self.inside.is_bypassed()
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
+    fn discards(&self) -> String {
+        self.inside.discards()
+    }
+
+    fn clocks(&self) -> Option<(Moment, Duration)> {
+        let n = self.n_clocks.replace(self.n_clocks.get() + 1);
+        let now = self.now();
+        Some((now, now.since(Moment::ZERO) + self.step * n))
+    }
+
+    fn distance_ns(&mut self) -> Option<u64> {
+        self.n_distances += 1;
+        Some(self.distances[(self.n_distances - 1) % 2])
+    }
+}
+
+fn plan() -> Plan {
+    let text = "name = \"x\"\n[device]\n[medium]\nlink = \"10G\"\n[traffic]\n\
+                frame-sizes = [64]\nflows = \"pair\"\n[[procedure]]\nkind = \"throughput\"\n\
+                [virtual]\nlink = \"100M\"\nframe = \"5us\"\n";
+    plan::read(text, Allowed::default()).unwrap()
+}
+
+/// A bench on frames of 64 bytes, ready for trials, whose surroundings are changed so.
+fn bench<'a>(
+    plan: &'a Plan,
+    interrupt: &Arc<AtomicBool>,
+    change: impl FnOnce(&mut Odd),
+) -> Bench<'a, Odd> {
+    let ends = plan.ends.to_vec();
+    let inside = Simulated::new(2, ROUTER, ends, &plan.simulated, interrupt.clone()).unwrap();
+    let (step, n_clocks) = (Duration::ZERO, Cell::new(0));
+    let mut place = Odd { inside, distances: [90, 90], n_distances: 0, step, n_clocks, busy: None };
+    change(&mut place);
+    let mut bench = Bench::new(place, plan, Modifier::None, plan.simulated.link);
+    bench.prepare(FrameLen::MIN).unwrap();
+    bench
+}
+
+/// A tenth of a second at a load: 100,000 a second are the processor's.
+fn steady(load: f64) -> TrialInput {
+    let duration = Duration::from_millis(100);
+    TrialInput::Steady { load: PacketRate(load), duration, tag: None }
+}
+
+#[test]
+fn what_happens_around_a_trial_is_in_its_outcome() {
+    let (plan, never) = (plan(), Arc::new(AtomicBool::new(false)));
+    let ms = Duration::from_millis;
+    let worn = Busy { watched: ms(100), behind: ms(99), late: Duration::ZERO };
+    type Change = Box<dyn FnOnce(&mut Odd)>;
+    let cases: [(Change, f64, Option<Reason>); 8] = [
+        (Box::new(|_| {}), 5e4, None),
+        (Box::new(|odd| odd.distances = [90, 180]), 5e4, None),
+        (Box::new(|odd| odd.distances = [90, 480]), 5e4, Some(Reason::PlacementChanged(90, 480))),
+        (Box::new(move |odd| odd.step = ms(1)), 5e4, None),
+        (Box::new(move |odd| odd.step = ms(3)), 5e4, Some(Reason::ClockStepped(ms(3)))),
+        // All came back: that it had no time left did no harm. At 140,000 a second much is lost.
+        (Box::new(move |odd| odd.busy = Some(worn)), 5e4, None),
+        (Box::new(move |odd| odd.busy = Some(worn)), 14e4, Some(Reason::Saturated(worn))),
+        (Box::new(move |odd| odd.busy = Some(Busy { behind: ms(90), ..worn })), 14e4, None),
+    ];
+    for (n, (change, load, expected)) in cases.into_iter().enumerate() {
+        let output = bench(&plan, &never, change).trial(&steady(load)).unwrap();
+        let found = match output.trial.outcome {
+            Outcome::Invalid(reason) => Some(reason),
+            outcome => {
+                assert_eq!(outcome == Outcome::Pass, load < 1e5, "case {n}: {output:?}");
+                None
+            }
+        };
+        assert_eq!(found, expected, "case {n}");
+    }
+    // A burst at the wire's rate is as fast as may be.
+    let mut busy = bench(&plan, &never, |odd| odd.busy = Some(worn));
+    let burst = busy.trial(&TrialInput::Burst { frames: 5000 }).unwrap();
+    assert!(matches!(burst.trial.outcome, Outcome::Fail { .. }), "{burst:?}");
+}
+
+/// Ctrl-C in the midst of a trial: what was sent and came back by then is there, and it is the last.
+#[test]
+fn an_interrupted_trial_has_what_there_is() {
+    let (plan, interrupt) = (plan(), Arc::new(AtomicBool::new(false)));
+    let mut bench = bench(&plan, &interrupt, |_| {});
+    interrupt.store(true, Ordering::Relaxed);
+    let mut run = measure::procedure::Run::new(&mut bench);
+    assert_eq!(run.once(steady(5e4)), Err(Stop::Interrupted));
+    let [last] = run.journal.as_slice() else { panic!("{:?}", run.journal) };
+    let (counts, outcome) = (last.output.trial.counts, last.output.trial.outcome);
+    let Outcome::Invalid(Reason::Interrupted(after)) = outcome else { panic!("{outcome:?}") };
+    assert!(counts.sent > 0 && counts.sent < 10_000, "{counts:?}");
+    assert!(counts.received > 0 && counts.received <= counts.sent, "{counts:?}");
+    // Both ports have sent their 50,000 a second until then.
+    let due = after.as_secs_f64() * 1e5;
+    assert!((counts.sent as f64 - due).abs() <= 2.0, "{counts:?} in {after:?}");
+    assert_eq!(last.output.latency.as_ref().unwrap().len(), counts.received);
+}
