@@ -9,17 +9,23 @@
 //! ```
 //!
 //! Colours are classes of the page's style sheet, so that the same drawing is read by day, by
-//! night and on paper.
+//! night and on paper; marks differ in shape, too, for paper without colours.
 
+use crate::suite::whole;
 use std::fmt::Write;
 
-/// A chart with named places on its x axis.
+/// A chart, with what it is of above it and how to read it below.
 pub(super) struct Chart<'a> {
     pub(super) title: String,
+    /// How to read it: criteria, what marks mean. Empty for none.
+    pub(super) caption: String,
     /// What is up and what is right, with units.
     pub(super) y_name: &'a str,
     pub(super) x_name: &'a str,
+    /// Places on the x axis, side by side; or, where [`Chart::at`] has numbers, none.
     pub(super) x: Vec<String>,
+    /// Where on a scale from zero the points are, ascending.
+    pub(super) at: Vec<f64>,
     /// Whether each step upwards is ten times the last.
     pub(super) logarithmic: bool,
     pub(super) series: Vec<Series>,
@@ -27,22 +33,59 @@ pub(super) struct Chart<'a> {
     pub(super) show: fn(f64) -> String,
 }
 
+impl Default for Chart<'_> {
+    fn default() -> Self {
+        Chart {
+            title: String::new(),
+            caption: String::new(),
+            y_name: "",
+            x_name: "",
+            x: vec![],
+            at: vec![],
+            logarithmic: false,
+            series: vec![],
+            show: whole,
+        }
+    }
+}
+
 /// A line.
+#[derive(Default)]
 pub(super) struct Series {
     pub(super) name: String,
     /// One for each place on the x axis; `None` where nothing was measured.
     pub(super) points: Vec<Option<f64>>,
+    /// Which of them are not what they seem, and are hollow: the caption says why.
+    pub(super) hollow: Vec<bool>,
     /// Whether it is a limit, not a measurement: drawn dashed.
     pub(super) reference: bool,
+    /// Whether its points are trials one after the other, and no line.
+    pub(super) scattered: bool,
+}
+
+impl Series {
+    /// What was measured.
+    pub(super) fn line(name: impl Into<String>, points: Vec<Option<f64>>) -> Series {
+        Series { name: name.into(), points, ..Series::default() }
+    }
+
+    /// A limit.
+    pub(super) fn limit(name: impl Into<String>, points: Vec<Option<f64>>) -> Series {
+        Series { name: name.into(), points, reference: true, ..Series::default() }
+    }
+
+    fn is_hollow(&self, i: usize) -> bool {
+        self.hollow.get(i).copied().unwrap_or(false)
+    }
 }
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 90.0;
 /// Of the drawing; behind it stand the lines' names.
 const RIGHT: f64 = 610.0;
-const TOP: f64 = 46.0;
-const BOTTOM: f64 = 330.0;
-const HEIGHT: f64 = 386.0;
+const TOP: f64 = 34.0;
+const BOTTOM: f64 = 318.0;
+const HEIGHT: f64 = 372.0;
 /// Between two names.
 const LINE: f64 = 17.0;
 /// How many colours there are.
@@ -67,13 +110,19 @@ impl Chart<'_> {
             BOTTOM - share.clamp(0.0, 1.0) * (BOTTOM - TOP)
         };
         let step = (RIGHT - LEFT) / self.x.len().max(1) as f64;
-        let x = |i: usize| LEFT + (i as f64 + 0.5) * step;
+        let scale = round_steps(&self.at);
+        let widest = scale[scale.len() - 1];
+        let x = |i: usize| match self.at.get(i) {
+            Some(at) => LEFT + (at / widest).clamp(0.0, 1.0) * (RIGHT - LEFT),
+            None => LEFT + (i as f64 + 0.5) * step,
+        };
         let mut svg = format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-             aria-label=\"{title}\">\n<text class=\"title\" x=\"0\" y=\"16\">{title}</text>\n\
-             <text class=\"axis\" x=\"0\" y=\"34\">{}</text>\n",
+            "{}<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">\n<title>{}</title>\
+             <desc>{}</desc>\n<text class=\"axis\" x=\"0\" y=\"14\">{}</text>\n",
+            begin(&self.title),
+            escape(&self.title),
+            escape(&self.in_words()),
             escape(self.y_name),
-            title = escape(&self.title),
         );
         for &tick in &ticks {
             let (y, text) = (y(tick), escape(&(self.show)(tick)));
@@ -85,8 +134,13 @@ impl Chart<'_> {
                 y + 4.0
             );
         }
-        for (i, name) in self.x.iter().enumerate() {
-            let (x, name) = (x(i), escape(name));
+        let on_scale = |tick: &f64| (LEFT + tick / widest * (RIGHT - LEFT), whole(*tick));
+        let places: Vec<(f64, String)> = match self.at.is_empty() {
+            true => self.x.iter().enumerate().map(|(i, name)| (x(i), name.clone())).collect(),
+            false => scale.iter().map(on_scale).collect(),
+        };
+        for (x, name) in places {
+            let name = escape(&name);
             let _ = writeln!(
                 svg,
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{name}</text>",
@@ -101,7 +155,31 @@ impl Chart<'_> {
             escape(self.x_name)
         );
         self.lines(&mut svg, x, y);
-        svg + "</svg>\n"
+        svg + "</svg>\n" + &end(&self.caption)
+    }
+
+    /// What the drawing shows, for who does not see it: each line's first and last point.
+    fn in_words(&self) -> String {
+        let place = |i: usize| match (self.at.get(i), self.x.get(i)) {
+            (Some(at), _) => whole(*at),
+            (_, Some(name)) => name.clone(),
+            _ => String::new(),
+        };
+        let mut out = format!("Up: {}. To the right: {}.", self.y_name, self.x_name);
+        for series in &self.series {
+            let seen = series.points.iter().enumerate();
+            let mut seen = seen.filter_map(|(i, point)| {
+                Some((i, point.filter(|value| self.is_drawable(*value))?))
+            });
+            let Some(first) = seen.next() else { continue };
+            let said = |(i, value): (usize, f64)| format!("{} at {}", (self.show)(value), place(i));
+            let _ = write!(out, " {}: {}", series.name, said(first));
+            let _ = match seen.next_back() {
+                Some(last) => write!(out, " … {}.", said(last)),
+                None => write!(out, "."),
+            };
+        }
+        out
     }
 
     fn lines(&self, svg: &mut String, x: impl Fn(usize) -> f64, y: impl Fn(f64) -> f64) {
@@ -110,7 +188,7 @@ impl Chart<'_> {
             let class = self.class(n);
             let mut path = String::new();
             let mut pen_down = false;
-            let mut last = None;
+            let (mut last, mut marks) = (None, String::new());
             for (i, point) in series.points.iter().enumerate() {
                 let Some(value) = point.filter(|value| self.is_drawable(*value)) else {
                     pen_down = false;
@@ -121,14 +199,19 @@ impl Chart<'_> {
                 (pen_down, last) = (true, Some((x, y)));
                 if !series.reference {
                     let text = escape(&format!("{}: {}", series.name, (self.show)(value)));
+                    let hollow = if series.is_hollow(i) { " hollow" } else { "" };
                     let _ = write!(
-                        svg,
-                        "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\">\
-                         <title>{text}</title></circle>"
+                        marks,
+                        "<path class=\"point {class}{hollow}\" d=\"{}\"><title>{text}</title></path>",
+                        mark(self.number(n), x, y)
                     );
                 }
             }
-            let _ = writeln!(svg, "<path class=\"line {class}\" d=\"{path}\"/>");
+            if !series.scattered {
+                let again = if self.number(n) >= COLOURS { " again" } else { "" };
+                let _ = writeln!(svg, "<path class=\"line {class}{again}\" d=\"{path}\"/>");
+            }
+            let _ = writeln!(svg, "{marks}");
             if let Some((x, y)) = last {
                 names.push((y, (x, y), n));
             }
@@ -146,15 +229,23 @@ impl Chart<'_> {
             most = *at - LINE;
         }
         for (at, (x, end), n) in names {
-            let (class, name) = (self.class(n), escape(&self.series[n].name));
+            let (class, name) = (self.class(n), shortened(&self.series[n].name));
+            let key = match self.series[n].reference {
+                true => String::new(),
+                false => {
+                    let place = mark(self.number(n), RIGHT + 10.0, at);
+                    format!("<path class=\"point {class}\" d=\"{place}\"/>")
+                }
+            };
             let _ = writeln!(
                 svg,
-                "<path class=\"lead {class}\" d=\"M{:.0} {end:.1}L{:.0} {at:.1}\"/>\
-                 <text class=\"name {class}\" x=\"{:.0}\" y=\"{:.1}\">{name}</text>",
+                "<path class=\"lead {class}\" d=\"M{:.0} {end:.1}L{:.0} {at:.1}\"/>{key}\
+                 <text class=\"name {class}\" x=\"{:.0}\" y=\"{:.1}\">{}</text>",
                 x + 7.0,
-                RIGHT - 2.0,
-                RIGHT + 4.0,
-                at + 4.0
+                RIGHT + 2.0,
+                RIGHT + 19.0,
+                at + 4.0,
+                escape(&name)
             );
         }
     }
@@ -169,9 +260,70 @@ impl Chart<'_> {
         if self.series[n].reference {
             return "reference".to_string();
         }
-        let before = self.series[..n].iter().filter(|series| !series.reference).count();
-        format!("c{}", before % COLOURS)
+        format!("c{}", self.number(n) % COLOURS)
     }
+
+    /// A measurement's number among them.
+    fn number(&self, n: usize) -> usize {
+        self.series[..n].iter().filter(|series| !series.reference).count()
+    }
+}
+
+/// Before a drawing: what it is of.
+pub(super) fn begin(title: &str) -> String {
+    format!("<figure>\n<h3>{}</h3>\n", escape(title))
+}
+
+/// Behind it: how to read it.
+pub(super) fn end(caption: &str) -> String {
+    if caption.is_empty() {
+        return "</figure>\n".to_string();
+    }
+    format!("<figcaption>{}</figcaption>\n</figure>\n", escape(caption))
+}
+
+/// A measurement's mark: shapes tell lines apart where colours do not. Later ones are smaller, so that
+/// marks on the same place are all seen.
+fn mark(n: usize, x: f64, y: f64) -> String {
+    let r = 6.0 - 0.5 * (n % COLOURS) as f64;
+    match n % COLOURS {
+        0 => format!(
+            "M{:.1} {y:.1}a{r} {r} 0 1 0 {:.1} 0a{r} {r} 0 1 0 -{:.1} 0z",
+            x - r,
+            2.0 * r,
+            2.0 * r
+        ),
+        1 => {
+            let r = 0.75 * r;
+            format!("M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z", x - r, y - r, 2.0 * r, 2.0 * r, 2.0 * r)
+        }
+        2 => format!("M{x:.1} {:.1}l{r:.1} {r:.1}l-{r:.1} {r:.1}l-{r:.1} -{r:.1}z", y - r),
+        3 => format!("M{x:.1} {:.1}l{r:.1} {:.1}h-{:.1}z", y - r, 1.8 * r, 2.0 * r),
+        4 => format!("M{x:.1} {:.1}l{r:.1} -{:.1}h-{:.1}z", y + r, 1.8 * r, 2.0 * r),
+        5 => format!(
+            "M{:.1} {:.1}l{:.1} {:.1}m0 -{:.1}l-{:.1} {:.1}",
+            x - r,
+            y - r,
+            2.0 * r,
+            2.0 * r,
+            2.0 * r,
+            2.0 * r,
+            2.0 * r
+        ),
+        _ => format!("M{x:.1} {:.1}v{:.1}m-{r:.1} -{r:.1}h{:.1}", y - r, 2.0 * r, 2.0 * r),
+    }
+}
+
+/// As much of a name as there is room for.
+fn shortened(name: &str) -> String {
+    /// Letters.
+    const ROOM: usize = 34;
+    if name.chars().count() <= ROOM {
+        return name.to_string();
+    }
+    let mut short: String = name.chars().take(ROOM - 1).collect();
+    short.push('…');
+    short
 }
 
 /// From the power of ten below the least to the one above the most.
@@ -182,7 +334,7 @@ fn decades(values: &[f64]) -> Vec<f64> {
 }
 
 /// From zero, in at most six steps of 1, 2 or 5 times a power of ten.
-fn round_steps(values: &[f64]) -> Vec<f64> {
+pub(super) fn round_steps(values: &[f64]) -> Vec<f64> {
     let most = values.iter().copied().fold(0.0, f64::max);
     if most < 1e-12 {
         return vec![0.0, 1.0];
@@ -231,8 +383,9 @@ mod tests {
         #[test]
         fn whatever_is_drawn_is_markup(name in ".{0,20}", points in prop::collection::vec(prop::option::of(prop::num::f64::ANY), 0..5), logarithmic: bool) {
             let x = (0..points.len()).map(|i| i.to_string()).collect();
-            let series = vec![Series { name: name.clone(), points, reference: false }];
-            let chart = Chart { title: name, y_name: "<", x_name: "&", x, logarithmic, series, show: |v| v.to_string() };
+            let series = vec![Series::line(name.clone(), points)];
+            let caption = name.clone();
+            let chart = Chart { title: name, caption, y_name: "<", x_name: "&", x, logarithmic, series, show: |v| v.to_string(), ..Chart::default() };
             let svg = chart.svg();
             prop_assert_eq!(svg.matches('<').count(), svg.matches('>').count());
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
@@ -242,15 +395,14 @@ mod tests {
     #[test]
     fn names_do_not_lie_on_each_other() {
         let series =
-            |n: usize| Series { name: n.to_string(), points: vec![Some(5.0)], reference: n == 3 };
+            |n: usize| Series { reference: n == 3, ..Series::line(n.to_string(), vec![Some(5.0)]) };
         let chart = Chart {
             title: "t".into(),
             y_name: "y",
             x_name: "x",
             x: vec!["64".into()],
-            logarithmic: false,
             series: (0..6).map(series).collect(),
-            show: |value| value.to_string(),
+            ..Chart::default()
         };
         let svg = chart.svg();
         let ys = svg.lines().filter(|line| line.contains("class=\"name")).map(|line| {
@@ -260,5 +412,10 @@ mod tests {
         let ys: Vec<f64> = ys.collect();
         assert!(ys.len() == 6 && ys.windows(2).all(|pair| pair[1] - pair[0] >= LINE), "{ys:?}");
         assert!(svg.contains("class=\"line reference\""));
+        // Whoever does not see it is told, and marks differ in shape.
+        assert!(svg.contains("<title>t</title><desc>Up: y. To the right: x. 0: 5 at 64."), "{svg}");
+        let shapes: std::collections::BTreeSet<String> =
+            (0..7).map(|n| mark(n, 0.0, 0.0)).collect();
+        assert_eq!(shapes.len(), 7);
     }
 }

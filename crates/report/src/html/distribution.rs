@@ -9,7 +9,7 @@
 //! Heights are logarithmic: one frame in a million that was late is the one that matters, and on a
 //! linear scale it has no height.
 
-use super::chart::escape;
+use super::chart::{begin, end, escape};
 use crate::suite::{at_quantile, time};
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ const LEFT: f64 = 90.0;
 /// What a letter of a name takes.
 const LETTER: f64 = 7.2;
 const RIGHT: f64 = 610.0;
-const TOP: f64 = 46.0;
+const TOP: f64 = 24.0;
 /// A strip and the room above it.
 const STRIP: f64 = 50.0;
 const HIGH: f64 = 38.0;
@@ -34,7 +34,7 @@ const HIGH: f64 = 38.0;
 const COLUMNS: usize = 133;
 
 /// The drawing; empty if there is nothing to draw.
-pub(super) fn svg(title: &str, strips: &[Strip<'_>]) -> String {
+pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
     let all = strips.iter().flat_map(|strip| strip.buckets.iter().map(|(ns, _)| *ns));
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else { return String::new() };
     let longest = strips.iter().map(|strip| strip.name.chars().count()).max().unwrap_or(0);
@@ -45,11 +45,17 @@ pub(super) fn svg(title: &str, strips: &[Strip<'_>]) -> String {
     let x = |ns: u64| left + at(ns).clamp(0.0, 1.0) * (RIGHT - left);
     let bottom = TOP + STRIP * strips.len() as f64;
     let height = bottom + 56.0;
-    let title = escape(title);
+    let said = |strip: &Strip<'_>| {
+        let quantile = |share| time(at_quantile(strip.buckets, share).unwrap_or(0) as f64);
+        format!("{}: median {}, 99.9 % within {}.", strip.name, quantile(0.5), quantile(0.999))
+    };
+    let words: Vec<String> = strips.iter().map(said).collect();
     let mut out = format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-         aria-label=\"{title}\">\n<text class=\"title\" x=\"0\" y=\"16\">{title}</text>\n\
-         <text class=\"axis\" x=\"0\" y=\"34\">how many, each step of height ten times as many</text>\n"
+        "{}<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<title>{}</title>\
+         <desc>{}</desc>\n<text class=\"axis\" x=\"0\" y=\"14\">how many (logarithmic height)</text>\n",
+        begin(title),
+        escape(title),
+        escape(&words.join(" "))
     );
     for power in low as i32..=high as i32 {
         let ns = 10f64.powi(power);
@@ -105,15 +111,15 @@ pub(super) fn svg(title: &str, strips: &[Strip<'_>]) -> String {
     }
     let _ = writeln!(
         out,
-        "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">latency</text>",
+        "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">time</text>",
         (left + RIGHT) / 2.0,
         bottom + 42.0
     );
-    out + "</svg>\n"
+    out + "</svg>\n" + &end(caption)
 }
 
 /// A power of ten of nanoseconds.
-fn round(ns: f64) -> String {
+pub(super) fn round(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns} ns"),
         ns if ns < 1e6 => format!("{} µs", ns / 1e3),
@@ -135,7 +141,7 @@ mod tests {
         ) {
             let mut buckets = buckets;
             buckets.sort_unstable();
-            let svg = svg(&name, &[Strip { name: name.clone(), buckets: &buckets }]);
+            let svg = svg(&name, &name, &[Strip { name: name.clone(), buckets: &buckets }]);
             prop_assert_eq!(svg.matches('<').count(), svg.matches('>').count());
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         }

@@ -172,9 +172,9 @@ fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
     if packets.len() < 2 && by_turn.is_none() {
         return String::new();
     }
-    let line = |name: &str, points: Vec<Option<f64>>, reference| {
-        let name = name.to_string();
-        Series { name, points, reference }
+    let line = |name: &str, points: Vec<Option<f64>>, reference| Series {
+        reference,
+        ..Series::line(name, points)
     };
     let (title, x_name, x, wire, lines): (_, _, Vec<String>, Vec<_>, Vec<Series>) = match by_turn {
         Some((packet, n)) => (
@@ -215,9 +215,9 @@ fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
         y_name: "Mbps (L3), all pairs together",
         x_name,
         x,
-        logarithmic: false,
         series,
         show: |mbps| thousands(mbps).trim_end_matches(".0").to_string(),
+        ..Chart::default()
     };
     chart.svg()
 }

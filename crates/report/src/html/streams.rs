@@ -1,10 +1,14 @@
 //! Streams of a plan: a table of what came of each, one of what each was, and how late they came.
 
-use super::chart::escape;
+use super::chart::{Chart, Series, escape};
 use super::distribution::{self, Strip};
 use crate::suite::streams::{beside, counted, described, shown};
-use measure::suite_result::Cell;
+use measure::result::Latency;
+use measure::suite_result::{Cell, TrialRecord};
 use std::fmt::Write;
+
+/// As many lines a drawing has room for.
+const MOST: usize = 14;
 
 /// Of each configuration.
 pub(super) fn tables(cells: &[&Cell]) -> String {
@@ -14,7 +18,8 @@ pub(super) fn tables(cells: &[&Cell]) -> String {
         if cells.len() > 1 {
             let _ = writeln!(out, "<h3>{}</h3>", escape(&cell.configuration));
         }
-        out += "<div class=\"wide\"><table>\n";
+        out += &ranges(trial);
+        out += "<div class=\"wide\"><table class=\"num\">\n";
         for (i, line) in counted(trial).into_iter().enumerate() {
             let (tag, head) = if i == 0 { ("th", "Stream") } else { ("td", "") };
             out += if i == 0 { "<thead><tr>" } else { "<tr>" };
@@ -29,7 +34,7 @@ pub(super) fn tables(cells: &[&Cell]) -> String {
             "</tbody>\n</table></div>\n<p class=\"note\">{}</p>",
             escape(&beside(trial))
         );
-        out += "<div class=\"wide\"><table>\n<thead><tr><th>Stream</th><th>Ports</th><th>Headers, lengths, \
+        out += "<div class=\"wide\"><table class=\"said\">\n<thead><tr><th>Stream</th><th>Ports</th><th>Headers, lengths, \
                 load</th></tr></thead>\n<tbody>\n";
         for [name, way, what] in described(trial) {
             let cells = [name, way, what].map(|text| format!("<td>{}</td>", escape(&text)));
@@ -38,9 +43,37 @@ pub(super) fn tables(cells: &[&Cell]) -> String {
         out += "</tbody>\n</table></div>\n";
         if !cell.histogram.is_empty() {
             let strip = Strip { name: "all streams".to_string(), buckets: &cell.histogram };
-            let title = format!("Distribution of latency: {}", cell.configuration);
-            out += &distribution::svg(&title, &[strip]);
+            let title = "Distribution of latency: all streams together";
+            out += &distribution::svg(title, "Every frame counts.", &[strip]);
         }
     }
     out
+}
+
+/// Latencies of each stream, from the fastest frame to the slowest.
+fn ranges(trial: &TrialRecord) -> String {
+    let shares = ["fastest", "50 %", "99 %", "99.9 %", "slowest"];
+    let series = trial.streams.iter().filter_map(|stream| {
+        let Latency { min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = stream.latency?;
+        let points = [min_ns, p50_ns, p99_ns, p999_ns, max_ns];
+        let points = points.map(|ns| Some(ns.max(1) as f64)).to_vec();
+        Some(Series::line(stream.name.clone(), points))
+    });
+    let series: Vec<Series> = series.take(MOST).collect();
+    let caption = match trial.streams.len() {
+        n if n > MOST => format!("The first {MOST} of {n} streams; the table has all."),
+        _ => String::new(),
+    };
+    Chart {
+        title: "Latency of each stream".to_string(),
+        caption,
+        y_name: "latency (logarithmic)",
+        x_name: "share of frames that are not slower",
+        x: shares.map(String::from).to_vec(),
+        logarithmic: true,
+        series,
+        show: distribution::round,
+        ..Chart::default()
+    }
+    .svg()
 }

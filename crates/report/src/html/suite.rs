@@ -1,14 +1,18 @@
 //! The page of a suite: RFC 2544's graphs, every figure in a table, and all one needs to repeat it.
 //!
 //! ```text
-//!  summary ─► rate against size, with the theoretical line ─► loss against load
-//!          ─► latency percentiles, distribution ─► a table for each procedure ─► how, configuration
+//!  summary, all results in one look ─► of each procedure: what it is, its graphs, its time series,
+//!  its table, remarks ─► the tester alone ─► where and how, configuration, plan
 //! ```
 
-use super::chart::{Chart, Series, escape};
-use super::distribution::{self, Strip};
-use super::{STYLE, about_environment};
-use crate::suite::{CYCLES, DROPPED, PROCEDURES, at_quantile, figure, inside, time, whole};
+// What the RFCs want drawn.
+mod graphs;
+// What a procedure is, in a sentence.
+mod words;
+
+use super::chart::escape;
+use super::{STYLE, about_environment, course};
+use crate::suite::{CYCLES, DROPPED, PROCEDURES, figure, inside, time, whole};
 use measure::SuiteResults;
 use measure::result::Limit;
 use measure::suite_result::Cell;
@@ -20,6 +24,7 @@ pub fn page(results: &SuiteResults) -> String {
     let mut body = format!("<h1>{}</h1>\n", escape(&title));
     body += &notice(results);
     body += &summary(results);
+    body += &glance(results);
     for (procedure, heading) in PROCEDURES {
         let cells: Vec<&Cell> =
             results.cells.iter().filter(|cell| cell.procedure == procedure).collect();
@@ -27,17 +32,15 @@ pub fn page(results: &SuiteResults) -> String {
             continue;
         }
         let _ = writeln!(body, "<h2>{}</h2>", escape(heading));
-        body += &match procedure {
-            "throughput" => rates(results, &cells),
-            "frame-loss" => losses(&cells),
-            "latency" => latencies(&cells),
-            "streams" => super::streams::tables(&cells),
-            _ => String::new(),
-        };
-        if procedure != "streams" {
+        let _ = writeln!(body, "<p>{}</p>", escape(words::meaning(procedure)));
+        body += &graphs::of(results, procedure, &cells);
+        if procedure == "streams" {
+            body += &super::streams::tables(&cells);
+        } else {
             body += &table(results, &cells);
         }
         body += &remarks(&cells);
+        body += &courses(results, procedure, &cells);
     }
     body += &how(results);
     format!(
@@ -59,12 +62,12 @@ fn notice(results: &SuiteResults) -> String {
         let _ = writeln!(
             out,
             "<p class=\"notice\"><b>Virtual time.</b> What the device takes for a frame is modelled, \
-             not measured: {}. It does not know what rules cost: with filters it takes as long.</p>",
-            escape(&results.medium)
+             not measured (see <i>Run on</i>). The model does not know what rules cost: with filters it \
+             takes as long.</p>"
         );
     }
     if let Some(scaling) = &results.scaling {
-        let _ = writeln!(out, "<p class=\"notice\"><b>Shortened.</b> {}.</p>", escape(scaling));
+        let _ = writeln!(out, "<p class=\"notice\"><b>Shortened:</b> {}.</p>", escape(scaling));
     }
     out
 }
@@ -79,7 +82,11 @@ fn summary(results: &SuiteResults) -> String {
     let trials: usize = results.cells.iter().map(|cell| cell.trials.len()).sum();
     let invalid = results.cells.iter().flat_map(|cell| &cell.trials);
     let invalid = invalid.filter(|trial| trial.outcome.starts_with("invalid")).count();
-    let trials = format!("{trials}, of which {invalid} were invalid and repeated or marked");
+    let trials = match invalid {
+        0 => format!("{trials}, all of them valid"),
+        n => format!("{trials}, of which {n} were invalid, and were repeated or are marked"),
+    };
+    let when = results.environment.timestamp.replace('T', " ").replace('Z', " UTC");
     let lines = [
         ("Device", results.device.as_str()),
         ("Run on", &results.medium),
@@ -88,7 +95,7 @@ fn summary(results: &SuiteResults) -> String {
         ("Rates", &senders),
         ("Latency", &results.latency_definition),
         ("Trials", &trials),
-        ("When", &results.environment.timestamp),
+        ("When", &when),
     ];
     let mut out = "<dl>\n".to_string();
     for (name, value) in lines {
@@ -124,135 +131,99 @@ fn find<'a>(cells: &[&'a Cell], configuration: &str, size: u32) -> Option<&'a Ce
     cells.iter().find(of).copied()
 }
 
-/// §26.1's graph, in the RFC's words: the x coordinate is the frame size, the y coordinate the frame
-/// rate; one line is the theoretical rate, the others are the device's.
-fn rates(results: &SuiteResults, cells: &[&Cell]) -> String {
-    let sizes = sizes(cells);
-    let mut series = vec![Series {
-        name: "the wire (theoretical)".to_string(),
-        points: sizes.iter().map(|&size| Some(results.wire_rate(size).0)).collect(),
-        reference: true,
-    }];
-    let all = cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.name.as_str());
-    // Not the upper bounds beside them.
-    let metrics = once(all.filter(|name| name.starts_with("throughput")));
-    for configuration in configurations(cells) {
-        for metric in &metrics {
-            let rate = |size| {
-                let cell = find(cells, configuration, size)?;
-                cell.figures.iter().find(|figure| figure.name == *metric)?.value
+/// What a configuration is called: `none` is one without modifiers.
+fn plain(configuration: &str) -> &str {
+    if configuration == "none" { "no modifier" } else { configuration }
+}
+
+/// The first figure of each procedure, all sizes and configurations in one look; nothing of a single
+/// procedure.
+fn glance(results: &SuiteResults) -> String {
+    let all: Vec<&Cell> = results.cells.iter().collect();
+    let known = PROCEDURES.iter().map(|(procedure, _)| *procedure);
+    let shown = known.filter_map(|procedure| Some((procedure, words::short(procedure)?)));
+    let shown: Vec<(&str, &str)> =
+        shown.filter(|(name, _)| all.iter().any(|cell| cell.procedure == *name)).collect();
+    if shown.len() < 2 || all.len() > 150 {
+        return String::new();
+    }
+    let heads: String = shown.iter().map(|(_, head)| format!("<th>{head}</th>")).collect();
+    let mut out = format!(
+        "<h2>In one look</h2>\n<div class=\"wide\"><table class=\"num\">\n<thead><tr><th>Configuration\
+         </th><th>Byte</th>{heads}</tr></thead>\n<tbody>\n"
+    );
+    for configuration in configurations(&all) {
+        for size in sizes(&all) {
+            let of = |procedure: &str| {
+                all.iter().find(|cell| {
+                    (cell.procedure.as_str(), cell.configuration.as_str(), cell.frame_size)
+                        == (procedure, configuration, size)
+                })
             };
-            let short = metric.trim_start_matches("throughput");
-            series.push(Series {
-                name: match (metrics.len(), short.split(' ').next()) {
-                    (1, _) => configuration.to_string(),
-                    (_, Some(short)) => format!("{configuration} {short}]"),
-                    (_, None) => configuration.to_string(),
-                },
-                points: sizes.iter().map(|&size| rate(size)).collect(),
-                reference: false,
-            });
+            let cell = |procedure: &str| match of(procedure).and_then(|cell| words::first(cell)) {
+                Some(one) => format!("<td>{}</td>", escape(&figure(one))),
+                None => "<td>–</td>".to_string(),
+            };
+            let line: String = shown.iter().map(|(procedure, _)| cell(procedure)).collect();
+            if shown.iter().any(|(procedure, _)| of(procedure).is_some()) {
+                let name = escape(plain(configuration));
+                let _ = writeln!(out, "<tr><td>{name}</td><td>{size}</td>{line}</tr>");
+            }
         }
     }
-    let title = match metrics.as_slice() {
-        [one] => format!("Frame rate by frame size: {one}"),
-        _ => "Frame rate by frame size and criterion".to_string(),
-    };
-    let chart = Chart {
-        title,
-        y_name: "frames per second from each port",
-        x_name: "frame size, bytes with FCS",
-        x: sizes.iter().map(u32::to_string).collect(),
-        logarithmic: false,
-        series,
-        show: whole,
-    };
-    chart.svg()
+    out + "</tbody>\n</table></div>\n<p class=\"note\">–: not measured, or no result; the procedure's own part \
+           says why, and under which criterion each figure stands.</p>\n"
 }
 
-/// §26.3's graph: loss against load, both in per cent; a chart for each configuration.
-fn losses(cells: &[&Cell]) -> String {
-    let mut out = String::new();
-    for configuration in configurations(cells) {
-        let of: Vec<&Cell> =
-            cells.iter().copied().filter(|cell| cell.configuration == configuration).collect();
-        let mut loads: Vec<u32> = of
-            .iter()
-            .flat_map(|cell| cell.points.iter().map(|point| point.load_percent.round() as u32))
-            .collect();
-        // The RFC's axis: 0 to 100.
-        loads.extend((0..=10).map(|tenth| tenth * 10));
-        loads.sort_unstable();
-        loads.dedup();
-        let series = of.iter().map(|cell| Series {
-            name: format!("{} byte", cell.frame_size),
-            points: loads
-                .iter()
-                .map(|&load| {
-                    let at = |point: &&measure::procedure::frame_loss::LossPoint| {
-                        point.load_percent.round() as u32 == load && !point.invalid
-                    };
-                    cell.points.iter().find(at).map(|point| point.loss_percent)
-                })
-                .collect(),
-            reference: false,
-        });
-        let chart = Chart {
-            title: format!("Frame loss rate by load: {configuration}"),
-            y_name: "frames lost, per cent of those sent",
-            x_name: "load, per cent of the wire's rate",
-            x: loads.iter().map(u32::to_string).collect(),
-            logarithmic: false,
-            series: series.collect(),
-            show: |percent| {
-                format!("{percent:.3}").trim_end_matches('0').trim_end_matches('.').to_string()
-                    + " %"
-            },
-        };
-        out += &chart.svg();
+/// When frames went and came: the first cell's trial in full, the others as strips.
+fn courses(results: &SuiteResults, procedure: &str, cells: &[&Cell]) -> String {
+    let with: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.course().is_some()).collect();
+    let Some((first, trial)) = with.first().and_then(|cell| Some((cell, cell.course()?))) else {
+        return String::new();
+    };
+    let place = |cell: &Cell| match procedure {
+        "streams" => plain(&cell.configuration).to_string(),
+        _ => format!("{}, {} byte", plain(&cell.configuration), cell.frame_size),
+    };
+    let framed = trial.0.tcp.is_none() && procedure != "streams";
+    let wire = framed.then(|| results.wire_rate(first.frame_size).0 * f64::from(results.senders));
+    let title = format!("Over time: {}, {}", words::trial(procedure), place(first));
+    let mut out = course::detail(&title, trial, wire);
+    out += &by_strips(procedure, &with);
+    // Where nothing is to change it is looked at when asked for.
+    if matches!(procedure, "recovery" | "reset" | "streams" | "tcp-transactions" | "tcp-throughput")
+    {
+        return out;
     }
-    out
+    format!("<details><summary>Over time: {}</summary>\n{out}</details>\n", words::trial(procedure))
 }
 
-/// Percentiles and the whole distribution, a pair of charts for each configuration.
-fn latencies(cells: &[&Cell]) -> String {
-    const SHARES: [(&str, f64); 7] = [
-        ("fastest", 0.0),
-        ("50 %", 0.5),
-        ("90 %", 0.9),
-        ("99 %", 0.99),
-        ("99.9 %", 0.999),
-        ("99.99 %", 0.9999),
-        ("slowest", 1.0),
-    ];
-    let mut out = String::new();
-    for configuration in configurations(cells) {
-        let of = cells.iter().filter(|cell| cell.configuration == configuration);
-        let of: Vec<&Cell> = of.copied().filter(|cell| !cell.histogram.is_empty()).collect();
-        let series = of.iter().map(|cell| {
-            let at = |share| at_quantile(&cell.histogram, share).map(|ns| ns.max(1) as f64);
-            Series {
-                name: format!("{} byte", cell.frame_size),
-                points: SHARES.iter().map(|&(_, share)| at(share)).collect(),
-                reference: false,
-            }
-        });
-        let chart = Chart {
-            title: format!("Latency percentiles at the throughput rate: {configuration}"),
-            y_name: "every frame of every repetition",
-            x_name: "share of frames that are not slower",
-            x: SHARES.iter().map(|(name, _)| (*name).to_string()).collect(),
-            logarithmic: true,
-            series: series.collect(),
-            show: time,
+/// The same of all cells, a strip each: by size, by window, or by configuration.
+fn by_strips(procedure: &str, with: &[&Cell]) -> String {
+    if with.len() < 2 {
+        return String::new();
+    }
+    let strips = |title: &str, name: &dyn Fn(&Cell) -> String, of: &[&Cell]| {
+        let strips: Vec<(String, &Cell)> = of.iter().map(|cell| (name(cell), *cell)).collect();
+        course::strips(title, &strips)
+    };
+    if procedure == "tcp-throughput" {
+        let window = |cell: &Cell| {
+            let of = |at: usize| cell.figures.get(at).map_or(String::new(), figure);
+            format!("{} with {}", of(0), of(1))
         };
-        out += &chart.svg();
-        let strips = of.iter().map(|cell| Strip {
-            name: format!("{} byte", cell.frame_size),
-            buckets: &cell.histogram,
-        });
-        let strips: Vec<Strip<'_>> = strips.collect();
-        out += &distribution::svg(&format!("Distribution of latency: {configuration}"), &strips);
+        return strips("Over time, by connections and windows of all, of the BDP", &window, with);
+    }
+    if sizes(with).len() == 1 {
+        let name = |cell: &Cell| plain(&cell.configuration).to_string();
+        return strips("Over time, by configuration", &name, with);
+    }
+    let mut out = String::new();
+    for configuration in configurations(with) {
+        let of = with.iter().copied().filter(|cell| cell.configuration == configuration);
+        let of: Vec<&Cell> = of.collect();
+        let title = format!("Over time, by frame size: {}", plain(configuration));
+        out += &strips(&title, &|cell| format!("{} byte", cell.frame_size), &of);
     }
     out
 }
@@ -263,18 +234,34 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
     // What is derived of a rate stands beside the first only: a page has a width.
     let throughput = cells.iter().any(|cell| cell.procedure == "throughput");
     let is_rate = |name: &str| throughput && names.first() == Some(&name);
-    let mut out =
-        "<div class=\"wide\"><table>\n<thead><tr><th>Configuration</th><th>Byte</th>".to_string();
+    if names.is_empty() {
+        return String::new();
+    }
+    if names.len() > 8 && cells.len() <= 8 || names.len() > 6 && cells.len() == 1 {
+        return turned(&names, cells);
+    }
+    let tight = if names.len() > 6 { " tight" } else { "" };
+    // A page has a width: what is the same on every line is left out.
+    let named = cells.iter().any(|cell| cell.configuration != "none");
+    let head = if named { "<th>Configuration</th>" } else { "" };
+    let side = if named { "" } else { " sized" };
+    let mut out = format!(
+        "<div class=\"wide\"><table class=\"num{tight}{side}\">\n<thead><tr>{head}<th>Byte</th>"
+    );
     for name in &names {
-        let _ = write!(out, "<th>{}</th>", escape(name));
+        // A name may be broken before its criterion.
+        let _ = write!(out, "<th>{}</th>", escape(name).replace('[', "<wbr>["));
         if is_rate(name) {
             out += "<th>of the wire</th><th>Mbps (L2)</th>";
         }
     }
     out += "</tr></thead>\n<tbody>\n";
     for cell in cells {
-        let _ =
-            write!(out, "<tr><td>{}</td><td>{}</td>", escape(&cell.configuration), cell.frame_size);
+        out += "<tr>";
+        if named {
+            let _ = write!(out, "<td>{}</td>", escape(plain(&cell.configuration)));
+        }
+        let _ = write!(out, "<td>{}</td>", cell.frame_size);
         for (i, name) in names.iter().enumerate() {
             let one = cell.figures.iter().find(|figure| figure.name == *name);
             let Some(one) = one.filter(|one| one.value.is_some()) else {
@@ -282,12 +269,7 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
                     if is_rate(name) { "<td>–</td><td></td><td></td>" } else { "<td>–</td>" };
                 continue;
             };
-            let mark = match (cell.limited_by, i) {
-                (Some(Limit::Wire), 0) => "<sup>w</sup>",
-                (Some(Limit::Tester), 0) => "<sup>t</sup>",
-                (Some(Limit::Plan), 0) => "<sup>p</sup>",
-                _ => "",
-            };
+            let mark = if i == 0 { mark(cell) } else { "" };
             let spread = one.spread.filter(|spread| spread.n > 1).map_or(String::new(), |spread| {
                 format!("<small> ±{}</small>", unit(spread.stddev, &one.unit))
             });
@@ -302,6 +284,38 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
         out += "</tr>\n";
     }
     out + "</tbody>\n</table></div>\n"
+}
+
+/// The same with a line for each figure, where there are more of them than a page is wide.
+fn turned(names: &[&str], cells: &[&Cell]) -> String {
+    let mut out =
+        "<div class=\"wide\"><table class=\"num tight turned\">\n<thead><tr><th></th>".to_string();
+    for cell in cells {
+        let name = escape(plain(&cell.configuration));
+        let _ = write!(out, "<th>{name}, {} byte</th>", cell.frame_size);
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for (i, name) in names.iter().enumerate() {
+        let _ = write!(out, "<tr><td>{}</td>", escape(name));
+        for cell in cells {
+            let one = cell.figures.iter().find(|figure| figure.name == *name);
+            let value = one.filter(|one| one.value.is_some()).map_or("–".to_string(), figure);
+            let mark = if i == 0 { mark(cell) } else { "" };
+            let _ = write!(out, "<td>{}{mark}</td>", escape(&value));
+        }
+        out += "</tr>\n";
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+/// Whose limit a cell's first figure is.
+fn mark(cell: &Cell) -> &'static str {
+    match cell.limited_by {
+        Some(Limit::Wire) => "<sup>w</sup>",
+        Some(Limit::Tester) => "<sup>t</sup>",
+        Some(Limit::Plan) => "<sup>p</sup>",
+        _ => "",
+    }
 }
 
 fn unit(value: f64, unit: &str) -> String {
@@ -324,12 +338,17 @@ fn remarks(cells: &[&Cell]) -> String {
     }
     for remark in once(cells.iter().flat_map(|cell| &cell.remarks).map(String::as_str)) {
         let places = cells.iter().filter(|cell| cell.remarks.iter().any(|one| one == remark));
-        let places: Vec<String> =
-            places.map(|cell| format!("{} {} byte", cell.configuration, cell.frame_size)).collect();
+        let places: Vec<&Cell> = places.copied().collect();
+        let of = |configuration: &&str| {
+            let of = places.iter().filter(|cell| cell.configuration == *configuration);
+            let of: Vec<String> = of.map(|cell| cell.frame_size.to_string()).collect();
+            format!("{}, {} byte", plain(configuration), of.join(", "))
+        };
+        let places: Vec<String> = configurations(&places).iter().map(of).collect();
         let _ = writeln!(
             out,
             "<p class=\"note\">{}: {}</p>",
-            escape(&places.join(", ")),
+            escape(&places.join("; ")),
             escape(remark)
         );
     }
@@ -344,9 +363,9 @@ fn row(tag: &str, values: &[String]) -> String {
 
 /// The tester alone, what our router knows of itself, the machine, the configurations, the plan.
 fn how(results: &SuiteResults) -> String {
-    let mut out = "<h2>The tester alone</h2>\n<p class=\"note\">No device between the wires: what no \
-                   result can exceed, and the latency that is the tester's own.</p>\n<table>\n<thead>\
-                   <tr><th>Byte</th><th>Frames per second from each port (MOL)</th><th>of the wire</th>\
+    let mut out = "<h2>The tester alone</h2>\n<p>No device between the wires: what no \
+                   result can exceed, and the latency that is the tester's own.</p>\n<table class=\"num\">\n<thead>\
+                   <tr><th>Byte</th><th>Frames per second from each port (its maximum offered load)</th><th>of the wire</th>\
                    <th>Latency floor</th></tr></thead>\n<tbody>\n"
         .to_string();
     for alone in &results.self_tests {
@@ -368,7 +387,10 @@ fn how(results: &SuiteResults) -> String {
             "<h2>{title}</h2>\n<div class=\"wide\"><table>\n<thead>{}</thead>\n<tbody>\n",
             row("th", &head)
         );
-        lines.for_each(|line| out += &row("td", &line));
+        for mut line in lines {
+            line[0] = plain(&line[0]).to_string();
+            out += &row("td", &line);
+        }
         out += "</tbody>\n</table></div>\n";
     }
     out += "<h2>Where and how</h2>\n";
@@ -377,7 +399,7 @@ fn how(results: &SuiteResults) -> String {
         let _ = writeln!(
             out,
             "<details><summary>Configuration of the device: {}</summary><pre>{}</pre></details>",
-            escape(&configuration.name),
+            escape(plain(&configuration.name)),
             escape(configuration.script.trim())
         );
     }

@@ -64,7 +64,7 @@ fn tables_and_page() {
         }
     }
     assert!(
-        text.contains("SHORTENED") && page.contains("Shortened.") && page.contains("Virtual time.")
+        text.contains("SHORTENED") && page.contains("Shortened:") && page.contains("Virtual time.")
     );
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     for forbidden in ["http://", "https://", "<script", "NaN", "inf "] {
@@ -85,6 +85,37 @@ fn tables_and_page() {
     results.cells.clear();
     results.self_tests.clear();
     assert!(render(&results).ends_with('\n') && !crate::html::suite_page(&results).is_empty());
+}
+
+/// What each RFC wants drawn, each drawing with words for who does not see it; and a trial over time.
+#[test]
+fn graphs_of_a_page() {
+    let mut results = read(include_str!("../../data/test-2.json")).unwrap();
+    let course = measure::series::Series {
+        interval_ns: 1_000_000,
+        sent: vec![10; 40],
+        received: [vec![10; 20], vec![0; 10], vec![10; 10]].concat(),
+        latency_max_ns: vec![5_000; 40],
+        ..Default::default()
+    };
+    for cell in &mut results.cells {
+        if let Some(trial) = cell.trials.last_mut() {
+            trial.duration = 0.04;
+            trial.series = Some(course.clone());
+        }
+    }
+    let page = crate::html::suite_page(&results);
+    for title in ["In one look", "Frame rate by frame size", "Frame loss rate by load", "Over time"]
+    {
+        assert!(page.contains(title), "{title}");
+    }
+    assert!(page.contains("the wires (theoretical)") && page.contains("40 intervals of 1.00 ms."));
+    let drawings = page.matches("<svg").count();
+    assert!(drawings > 4 && page.matches("<desc>").count() == drawings, "{drawings}");
+    assert_eq!(page.matches("<figure>").count(), page.matches("</figure>").count());
+    for forbidden in ["NaN", "inf ", "<desc></desc>", "<title></title>"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
 }
 
 #[test]

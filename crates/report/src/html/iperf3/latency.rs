@@ -62,6 +62,7 @@ fn picture(title: &str, all: &[&Latency]) -> String {
             logarithmic: true,
             series: series.collect(),
             show: |ns| wire_latency(ns as u64),
+            ..Chart::default()
         }
         .svg();
     }
@@ -78,7 +79,8 @@ fn picture(title: &str, all: &[&Latency]) -> String {
         .zip(&all)
         .map(|(device, buckets)| Strip { name: (*device).to_string(), buckets })
         .collect();
-    distribution::svg(title, &strips)
+    let caption = "The lines across a distribution are its median and its 99.9th percentile.";
+    distribution::svg(title, caption, &strips)
 }
 
 /// A device's line: of each quantile the median of its turns.
@@ -94,7 +96,7 @@ fn quantiles(device: &str, turns: &[&Latency]) -> Series {
         middle(|of| of.p99_ns),
         middle(|of| of.max_ns),
     ];
-    Series { name: device.to_string(), points: points.to_vec(), reference: false }
+    Series::line(device, points.to_vec())
 }
 
 fn table(all: &[Latency]) -> String {

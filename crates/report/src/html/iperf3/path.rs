@@ -100,19 +100,11 @@ fn charts(paths: &[HostPath]) -> String {
     if windows.len() < 2 {
         return String::new();
     }
-    let line = |of: &HostPath, value: &dyn Fn(&HostTransfer) -> Option<f64>| Series {
-        name: of.device.clone(),
-        points: windows
-            .iter()
-            .map(|window| of.transfers.iter().find(|t| t.window == *window).and_then(value))
-            .collect(),
-        reference: false,
+    let line = |of: &HostPath, value: &dyn Fn(&HostTransfer) -> Option<f64>| {
+        let at = |window: &u32| of.transfers.iter().find(|t| t.window == *window).and_then(value);
+        Series::line(of.device.clone(), windows.iter().map(at).collect())
     };
-    let flat = |name: String, value: f64| Series {
-        name,
-        points: vec![Some(value); windows.len()],
-        reference: true,
-    };
+    let flat = |name: String, value: f64| Series::limit(name, vec![Some(value); windows.len()]);
     let x: Vec<String> = windows.iter().map(|window| short(*window)).collect();
     let x_name = "window of each connection";
     let best = |of: &HostPath| of.path().ideal_bps() / 1e6;
@@ -125,9 +117,9 @@ fn charts(paths: &[HostPath]) -> String {
         y_name: "Mbps of TCP payload, all connections together",
         x_name,
         x: x.clone(),
-        logarithmic: false,
         series: rates,
         show: |mbps| thousands(mbps).trim_end_matches(".0").to_string(),
+        ..Chart::default()
     };
     let mut trips: Vec<Series> = paths
         .iter()
@@ -144,6 +136,7 @@ fn charts(paths: &[HostPath]) -> String {
         logarithmic: true,
         series: trips,
         show: |ns| wire_latency(ns as u64),
+        ..Chart::default()
     };
     rates.svg() + &trips.svg()
 }
