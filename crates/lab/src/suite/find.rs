@@ -8,6 +8,7 @@
 
 use super::plan::{Criterion, Procedure};
 use measure::mlrsearch::MlrSearch;
+use measure::procedure::again::{self, Again, Seen};
 use measure::procedure::back_to_back::{self, BackToBack, Bursts};
 use measure::procedure::bridge;
 use measure::procedure::connections::{self, Capacity, Establishment};
@@ -46,14 +47,24 @@ impl Finding {
     }
 }
 
-/// Runs a procedure. `rate` is the throughput found before, for those that want it.
+/// What procedures of one size know of each other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// The throughput found before, for those that want it.
+    pub(super) rate: Option<PacketRate>,
+    /// What frame loss trials saw before, and how long they were.
+    pub(super) seen: (Seen, Duration),
+}
+
+/// Runs a procedure.
 pub(super) fn find(
     run: &mut Run<'_>,
     procedure: &Procedure,
     (wire, simulated): (PacketRate, bool),
     alone: TesterAlone,
-    rate: &mut Option<PacketRate>,
+    known: &mut Known,
 ) -> Result<Finding, Stop> {
+    let Known { rate, seen } = known;
     let mol = PacketRate(alone.rate.min(wire.0));
     let by_search = |bound| match bound {
         Bound::Loss | Bound::TrialsSpent => Some(Limit::Device),
@@ -64,13 +75,20 @@ pub(super) fn find(
     Ok(match procedure {
         Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest } => {
             let bounds = (mol * *lowest, PacketRate((wire.0 * highest).min(mol.0)));
-            let found = throughputs(run, criteria, (*trial, *confirmation), *precision, bounds)?;
+            let lengths = (*trial, *confirmation);
+            let seen = if seen.1 >= *confirmation { seen.0 } else { Seen::default() };
+            let found = throughputs(run, criteria, lengths, *precision, bounds, &seen)?;
+            let (found, again): (Vec<Throughput>, Vec<Option<Again>>) = found.into_iter().unzip();
             // The first criterion's is what the other procedures are run at.
             *rate = found.first().and_then(|first| first.rate);
             // Simulated wires are the limit there is: no tester is.
             let alone = if simulated { f64::INFINITY } else { alone.rate };
             let by_plan = wire.0 * highest < 0.999 * mol.0;
-            of_throughputs(&found, wire, PacketRate(alone), by_plan)
+            let mut finding = of_throughputs(&found, wire, PacketRate(alone), by_plan);
+            for (one, again) in found.iter().zip(again) {
+                finding.remarks.extend(again.map(|again| format!("{}: {again}", one.metric)));
+            }
+            finding
         }
         Procedure::Latency { duration, after, tagged, repetitions } => {
             let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
@@ -130,6 +148,7 @@ pub(super) fn find(
         Procedure::FrameLoss { step, duration } => {
             let plan = FrameLoss { highest: wire, step: *step, duration: *duration };
             let points = frame_loss::frame_loss(run, &plan)?;
+            *seen = (Seen::of(&points), *duration);
             let free = points.iter().filter(|p| p.lost == 0 && !p.invalid);
             let free = free.map(|point| point.load_percent).reduce(f64::max);
             let at_most = points.first().filter(|p| !p.invalid).map(|p| p.loss_percent);
@@ -306,7 +325,8 @@ fn throughputs(
     (trial, confirmation): (Duration, Duration),
     precision: f64,
     (lowest, highest): (PacketRate, PacketRate),
-) -> Result<Vec<Throughput>, Stop> {
+    seen: &Seen,
+) -> Result<Vec<(Throughput, Option<Again>)>, Stop> {
     let goals = criteria.iter().filter_map(|criterion| match criterion {
         Criterion::Goal(goal) => Some(goal.clone()),
         _ => None,
@@ -324,11 +344,12 @@ fn throughputs(
     for criterion in criteria {
         let search = Bisection { lowest, highest, precision, trial, confirmation, verify: 0 };
         found.extend(match criterion {
-            Criterion::Bisection => Some(throughput::bisection(run, &search)?),
+            Criterion::Bisection => Some(again::contradicted(run, &search, seen)?),
             Criterion::Verified(verify) => {
-                Some(throughput::bisection(run, &Bisection { verify: *verify, ..search })?)
+                let search = Bisection { verify: *verify, ..search };
+                Some(again::contradicted(run, &search, seen)?)
             }
-            Criterion::Goal(_) => by_goal.next(),
+            Criterion::Goal(_) => by_goal.next().map(|found| (found, None)),
         });
     }
     Ok(found)

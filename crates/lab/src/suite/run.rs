@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!  modifier ─► a device with its configuration ─► size: introduce, tester alone ─► procedures ─► cells
+//!                                      frame loss before the throughput that it may contradict
 //! ```
 //!
 //! What was measured is never lost: an interrupted or broken run returns all cells so far, the one
 //! under way with the trials it had, and says that it is incomplete and why.
 
 use super::bench::{Bench, Place};
-use super::find::{Finding, find};
+use super::find::{Finding, Known, find};
 use super::fit::{caveat, meets};
 use super::linux;
 use super::plan::{Modifier, Plan, Procedure, Traffic};
@@ -27,7 +28,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{BitRate, FrameLen, PacketRate};
+use wire::{BitRate, FrameLen};
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,6 +272,23 @@ fn patience(plan: &Plan) -> Duration {
     100 * plan.procedures.iter().map(of).max().unwrap_or_default()
 }
 
+/// The order in which procedures are run: frame loss before the throughput that it may contradict,
+/// where its trials are as long as the one that decides; the rest as the plan has them.
+fn order(procedures: &[Procedure]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..procedures.len()).collect();
+    let decides = procedures.iter().position(|one| matches!(one, Procedure::Throughput { .. }));
+    let Some(decides) = decides else { return order };
+    let Procedure::Throughput { confirmation, .. } = procedures[decides] else { return order };
+    let is_as_long = |one: &Procedure| match one {
+        Procedure::FrameLoss { duration, .. } => *duration >= confirmation,
+        _ => false,
+    };
+    if let Some(loss) = procedures.iter().position(is_as_long).filter(|at| *at > decides) {
+        order[decides..=loss].rotate_right(1);
+    }
+    order
+}
+
 /// One configuration's part.
 struct Part<'a> {
     plan: &'a Plan,
@@ -308,15 +326,30 @@ impl Part<'_> {
         for &frame in &self.plan.sizes {
             bench.prepare(frame)?;
             let alone = self.tester_alone(bench, frame)?;
-            let mut rate = None;
+            let mut known = Known::default();
             self.path = None;
-            for procedure in &self.plan.procedures {
+            let first = self.results.cells.len();
+            let mut ran = vec![];
+            let mut stop = Ok(());
+            for at in order(&self.plan.procedures) {
+                let procedure = &self.plan.procedures[at];
                 // RFC 2544 §26.6 and RFC 2889's addresses want the smallest frames only.
                 if procedure.is_of_smallest_frames() && Some(frame) != smallest {
                     continue;
                 }
-                self.cell(bench, procedure, frame, alone, &mut rate)?;
+                let n = self.results.cells.len();
+                stop = self.cell(bench, procedure, frame, alone, &mut known);
+                ran.extend((n..self.results.cells.len()).map(|_| at));
+                if stop.is_err() {
+                    break;
+                }
             }
+            // As the plan has them.
+            let cells = self.results.cells.split_off(first);
+            let mut cells: Vec<(usize, Cell)> = ran.into_iter().zip(cells).collect();
+            cells.sort_by_key(|(at, _)| *at);
+            self.results.cells.extend(cells.into_iter().map(|(_, cell)| cell));
+            stop?;
         }
         Ok(())
     }
@@ -343,7 +376,7 @@ impl Part<'_> {
         procedure: &Procedure,
         frame: FrameLen,
         alone: TesterAlone,
-        rate: &mut Option<PacketRate>,
+        known: &mut Known,
     ) -> Result<(), Stop> {
         let (configuration, name) = (self.modifier.name(), procedure.name());
         (self.progress)(Progress::Begin { configuration, frame, procedure: name });
@@ -364,13 +397,13 @@ impl Part<'_> {
                 super::tcp::find(&mut run, tcp, known)
             }
             (Ok(()), Procedure::Streams(specs)) => super::streams::find(&mut run, specs, self.link),
-            (Ok(()), _) => find(&mut run, procedure, (highest, simulated), alone, rate),
+            (Ok(()), _) => find(&mut run, procedure, (highest, simulated), alone, known),
         };
         self.patience = run.patience;
         let trials: Vec<TrialRecord> = run.journal.iter().map(TrialRecord::of).collect();
         let told = bench.told(trials.len());
         let dropped = bench.dropped().since(&before);
-        let cycles = match (procedure, &found, *rate) {
+        let cycles = match (procedure, &found, known.rate) {
             // Where that trial does not come about the throughput still stands.
             (Procedure::Throughput { .. }, Ok(_), Some(rate)) => {
                 bench.cycles(rate).unwrap_or_default()
@@ -400,5 +433,33 @@ impl Part<'_> {
         (self.progress)(Progress::Done(&cell));
         self.results.cells.push(cell);
         stop.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{self, Allowed};
+    use super::order;
+
+    #[test]
+    fn frame_loss_comes_before_what_it_may_contradict() {
+        for (procedures, expected) in [
+            (&["throughput", "latency", "frame-loss", "back-to-back"][..], &[2, 0, 1, 3][..]),
+            (&["latency", "throughput", "frame-loss"], &[0, 2, 1]),
+            (&["frame-loss", "throughput"], &[0, 1]),
+            // Shorter than what decides: they contradict nothing.
+            (&["throughput", "frame-loss\"\nduration = \"1s"], &[0, 1]),
+            (&["latency", "frame-loss"], &[0, 1]),
+        ] {
+            let kinds = procedures.iter().map(|kind| format!("[[procedure]]\nkind = \"{kind}\"\n"));
+            let text = format!(
+                "name = \"x\"\n[device]\n[medium]\nlink = \"10G\"\n[traffic]\n\
+                 frame-sizes = [64]\nflows = \"pair\"\n{}",
+                kinds.collect::<String>()
+            );
+            let plan = plan::read(&text, Allowed::default());
+            let plan = plan.unwrap_or_else(|bad| panic!("{bad}\n{text}"));
+            assert_eq!(order(&plan.procedures), expected, "{procedures:?}");
+        }
     }
 }

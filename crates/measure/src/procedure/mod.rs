@@ -29,6 +29,8 @@ pub mod latency;
 pub mod variation;
 // RFC 2544 §26.3.
 pub mod frame_loss;
+// A throughput that frame loss contradicts, once more.
+pub mod again;
 // RFC 2544 §26.4 as RFC 9004 updates it.
 pub mod back_to_back;
 // RFC 2544 §26.5 and §26.6.

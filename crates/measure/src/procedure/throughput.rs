@@ -110,7 +110,7 @@ pub fn bisection(run: &mut Run<'_>, search: &Bisection) -> Result<Throughput, St
     })
 }
 
-fn below(load: f64, precision: f64) -> f64 {
+pub(super) fn below(load: f64, precision: f64) -> f64 {
     load * (1.0 - precision)
 }
 

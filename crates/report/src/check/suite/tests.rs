@@ -150,6 +150,31 @@ fn suites() {
     }
 }
 
+/// A load that passed and failed, when it was asked again, is above the throughput and no fault.
+#[test]
+fn a_load_that_failed_when_asked_again() {
+    let found = |outcomes: &[&str]| {
+        let mut results = crate::suite::read(STORED).unwrap();
+        let cell = &mut results.cells[0];
+        let best = cell.figures[0].value.unwrap();
+        let full = cell.trials.iter().map(|trial| trial.duration).fold(0.0, f64::max);
+        let load = best * 1.01;
+        for outcome in outcomes {
+            let mut trial = cell.trials[0].clone();
+            let sent = (load * full * 2.0) as u64;
+            (trial.duration, trial.load, trial.latency) = (full, load, None);
+            (trial.intended, trial.sent, trial.outcome) = (sent, sent, outcome.to_string());
+            trial.received = if *outcome == "pass" { sent } else { sent - 1 };
+            cell.trials.push(trial);
+        }
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        findings.iter().map(|finding| finding.to_string() + "\n").collect::<String>()
+    };
+    assert!(found(&["pass"]).contains("a trial of the same length lost nothing at"));
+    assert_eq!(found(&["pass", "fail"]), "");
+}
+
 /// Numbers below zero: of five equal ones the mean is none of them but for its last bit.
 #[test]
 fn spreads_below_zero() {

@@ -14,10 +14,8 @@
 use super::super::Kind;
 use super::is_valid;
 use measure::SuiteResults;
+use measure::procedure::again::CLOSE;
 use measure::suite_result::Cell;
-
-/// Rates this close are one: searches end at a per cent or two.
-const CLOSE: f64 = 0.03;
 
 /// Checks the cells of each configuration and size.
 pub(super) fn check(results: &SuiteResults, note: &mut impl FnMut(Kind, String)) {
