@@ -149,6 +149,22 @@ fn what_a_veths_other_end_leaves_undone_is_said() {
     rig.says(&format!("ether1: eth1 is a veth; its other end a0 in {} has on: tx", named.name));
     rig.says(&remedy);
     rig.says("ether2: eth2 is a veth whose other end is not seen from here; if programs send");
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    // Where both ends are ports, no program sends.
+    sh(&rig.r, "ip link add p1 type veth peer name p2; ip link set p1 up; ip link set p2 up");
+    let own = "both ends of a veth pair, p1 and p2, are the router's own ports (ether2 is one)";
+    for far in ["xdp:p2", "packet:p2", "xdp:p2@/proc/self/ns/net"] {
+        let ports = ["--port", "xdp:p1", "--port", far];
+        let check = [&["router", config.as_str()][..], &ports, &["--check"]].concat();
+        let (code, text) = rig.wirespeed(&check);
+        let told = text.contains(&format!("WARN    {own}"));
+        assert!(code == 0 && told && !text.contains("TCP"), "{far}: {code}\n{text}");
+        rig.start(&ports);
+        rig.says(&format!("ether1: {own}"));
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    }
 }
 
 /// An MTU that no frame of the router's holds: told when it is made so, and met by a restart.
@@ -162,6 +178,9 @@ fn an_mtu_beyond_the_routers_frames_is_said_and_met_by_a_restart() {
     sh(&rig.r, "ip link set eth1 mtu 4000");
     rig.says("ether1: the mtu of eth1 is 4000, it was 1500");
     rig.says("ether1: the mtu of eth1 is 4000, the router's frames hold ");
+    sh(&rig.r, "ip link set eth1 mtu 1500");
+    rig.says("ether1: the mtu of eth1 is 1500, it was 4000");
+    sh(&rig.r, "ip link set eth1 mtu 4000");
     rig.pings(1);
     rig.signal("TERM");
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());

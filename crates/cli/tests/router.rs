@@ -141,6 +141,8 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
     let Some(mut rig) = Rig::new("refused") else { return };
     let config = rig.file("empty.rsc", "");
     let wrong = rig.file("wrong.rsc", "/ip address\nadd adress=1.1.1.1\n");
+    const SAME: &str = "two ports are the same interface, ether1 is it too; leave out one";
+    sh(&rig.r, "ip link property add dev eth1 altname wan0");
     let port = &["--port", "xdp:eth1"];
     let with = |config: &str, more: &[&str]| -> Vec<String> {
         ["router", config].iter().chain(more).map(|word| (*word).to_string()).collect()
@@ -154,6 +156,14 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
         (with(&config, &["--port", "xdp:lo"]), 3, "it has no MAC address; take an Ethernet"),
         (with(&config, &["--port", "xdp:eth1@nosuch"]), 3, "namespace nosuch: No such file"),
         (with(&config, &["--port", "xdp:eth1", "--port", "xdp:eth1"]), 2, "the same interface"),
+        (with(&config, &["--port", "tap:e%d"]), 2, "say the whole name, as e0"),
+        // The same interface, by another way to its namespace and by its other name.
+        (
+            with(&config, &[port, &["--port", "packet:eth1@/proc/self/ns/net"][..]].concat()),
+            3,
+            SAME,
+        ),
+        (with(&config, &[port, &["--port", "packet:wan0"][..]].concat()), 3, SAME),
         (with(&config, &["--port", "xdp:eth1,queues=7"]), 3, "ethtool -L eth1 combined 7"),
         (with(&config, &["--port", "xdp:eth1", "--cores", "9999"]), 3, "processor 9999"),
         (with(&config, &["--port", "xdp:eth2,copy=no"]), 3, "no zero-copy"),
@@ -166,6 +176,18 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
         // What was said before it is tried is what happens.
         words.push("--check");
         rig.wirespeed_says(&words, code, "");
+    }
+    // Each line says what it is about.
+    for (ports, expected) in [
+        (["xdp:eth9", "xdp:eth2"], "STOP    cannot look at the interface eth9: No such device"),
+        (["xdp:eth1@nosuch", "xdp:eth2"], "STOP    cannot open the network namespace nosuch: No"),
+        (
+            ["xdp:eth1", "packet:wan0"],
+            "ether2   interface      STOP    cannot take the interface wan0",
+        ),
+    ] {
+        let words = ["router", &config, "--check", "--port", ports[0], "--port", ports[1]];
+        rig.wirespeed_says(&words, 3, expected);
     }
     rig.wirespeed_says(&["console", "edge"], 3, "no router edge runs here");
     // Too few descriptors.

@@ -30,7 +30,7 @@ pub struct Wanted<'a> {
     pub ports: &'a [PortSpec],
     /// How many threads it has.
     pub threads: usize,
-    /// The processors they are to run on.
+    /// The processors they are to run on: the router's, then the workers'.
     pub cores: &'a [usize],
     /// What its frames take, in bytes.
     pub memory: u64,
@@ -151,7 +151,8 @@ impl Report {
 
     pub(crate) fn stop(&mut self, of: &str, what: &str, why: &Unavailable, advice: &str) {
         let advice = why.remedy.as_deref().unwrap_or(advice);
-        self.add(of, what, why.error.to_string(), Verdict::Stop, advice);
+        let is = format!("cannot {}: {}", why.tried, why.error);
+        self.add(of, what, is, Verdict::Stop, advice);
     }
 }
 
@@ -160,13 +161,11 @@ pub fn check(wanted: &Wanted<'_>) -> Report {
     let mut report = Report::default();
     machine::look(&mut report, wanted);
     for port in wanted.ports {
-        if let Err(why) = interface::look(&mut report, port, wanted.slots) {
+        if let Err(why) = interface::look(&mut report, port, wanted) {
             report.stop(&port.name, "interface", &why, "");
         }
     }
-    for &core in wanted.cores {
-        processor::look(&mut report, core);
-    }
+    processor::all(&mut report, wanted.cores);
     report
 }
 

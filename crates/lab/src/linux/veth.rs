@@ -9,16 +9,21 @@
 //! other end; AF_XDP takes such frames as they are. Small packets of other protocols pass, so ping
 //! works, and TCP does not.
 //!
-//! Only looks. Missing: **namespaces without a name**, whose ends of pairs are not seen.
+//! Where both ends are ports there are no programs: that is a cable of the router's onto itself.
+//!
+//! Only looks. Missing: **namespaces without a name** in which there is no port, whose ends of pairs
+//! are not seen.
 
 use super::netlink::{Link, Netlink};
+use crate::real::PortSpec;
+use crate::real::identity::Identity;
 use port::linux::Namespace;
 use port::linux::interface::Interface;
 use std::fs::{self, File};
 use std::path::Path;
 
 /// The other end of a veth pair.
-struct OtherEnd {
+pub struct OtherEnd {
     interface: Interface,
     /// Where it is; `None`: where the program is.
     namespace: Option<String>,
@@ -33,11 +38,24 @@ pub fn inside(namespace: Option<&str>) -> String {
     }
 }
 
-/// What is wrong with frames that come by this veth, of the calling thread's namespace, which has
-/// this name if it is not the program's own: what is, and what to do about it. `None`: nothing is.
-pub fn undone(link: &Link, namespace: Option<&str>) -> Option<(String, String)> {
+/// If both ends of a pair are ports: what is, and what to do about it. No program sends by it then.
+pub fn onto_itself(link: &Link, end: &OtherEnd, ports: &[PortSpec]) -> Option<(String, String)> {
+    let there = Identity::numbered(end.namespace.as_deref(), end.interface.index)?;
+    let port = ports.iter().find(|spec| Identity::of(spec).is_some_and(|it| it == there))?;
+    let is = format!(
+        "both ends of a veth pair, {} and {}, are the router's own ports ({} is one): a cable from \
+         the router onto itself",
+        link.name, end.interface.name, port.name
+    );
+    let advice = "take one end for a port, the other for a host, unless this is meant".to_string();
+    Some((is, advice))
+}
+
+/// What is wrong with frames that come by this veth from its other end, if that is seen: what is,
+/// and what to do about it. `None`: nothing is.
+pub fn undone(link: &Link, end: Option<&OtherEnd>) -> Option<(String, String)> {
     let name = &link.name;
-    let Some(OtherEnd { interface: end, namespace: there }) = other_end(link, namespace) else {
+    let Some(OtherEnd { interface: end, namespace: there }) = end else {
         let is = format!("{name} is a veth whose other end is not seen from here");
         let advice = "if programs send from there, type there `ethtool -K PEER tx off tso off gso \
                       off`, or their TCP does not get through: their checksums are left undone";
@@ -50,7 +68,7 @@ pub fn undone(link: &Link, namespace: Option<&str>) -> Option<(String, String)> 
         return None;
     }
     let (inside, peer) = (inside(there.as_deref()), &end.name);
-    let place = there.map_or(String::new(), |there| format!(" in {there}"));
+    let place = there.as_ref().map_or(String::new(), |there| format!(" in {there}"));
     let is = format!("{name} is a veth; its other end {peer}{place} has on: {}", on.join(" "));
     let advice = format!(
         "type `{inside}ethtool -K {peer} tx off tso off gso off`, or TCP of programs there does \
@@ -59,8 +77,9 @@ pub fn undone(link: &Link, namespace: Option<&str>) -> Option<(String, String)> 
     Some((is, advice))
 }
 
-/// Where the other end is; `None` if it is not seen.
-fn other_end(link: &Link, namespace: Option<&str>) -> Option<OtherEnd> {
+/// The other end of a link of the calling thread's namespace, which has this name if it is not the
+/// program's own. It is looked for where there are ports as well; `None` if it is not seen.
+pub fn other_end(link: &Link, namespace: Option<&str>, ports: &[PortSpec]) -> Option<OtherEnd> {
     let (index, mut netlink) = (link.peer?, Netlink::open().ok()?);
     let Some(number) = link.peer_namespace else {
         let interface = numbered(index)?;
@@ -77,9 +96,13 @@ fn other_end(link: &Link, namespace: Option<&str>) -> Option<OtherEnd> {
         return Some(OtherEnd { interface: look_in(own)?, namespace: None });
     }
     let named = fs::read_dir("/run/netns").into_iter().flatten().flatten();
-    let path = named.map(|entry| entry.path()).find(|path| is_it(path))?;
-    let namespace = path.file_name().and_then(|name| name.to_str()).map(str::to_string);
-    Some(OtherEnd { interface: look_in(&path)?, namespace })
+    if let Some(path) = named.map(|entry| entry.path()).find(|path| is_it(path)) {
+        let namespace = path.file_name().and_then(|name| name.to_str()).map(str::to_string);
+        return Some(OtherEnd { interface: look_in(&path)?, namespace });
+    }
+    let paths = ports.iter().filter_map(|spec| spec.namespace.as_deref());
+    let path = paths.filter(|name| name.contains('/')).find(|path| is_it(Path::new(path)))?;
+    Some(OtherEnd { interface: look_in(Path::new(path))?, namespace: Some(path.to_string()) })
 }
 
 /// The interface of this number in the calling thread's namespace.

@@ -3,7 +3,7 @@
 //! ```text
 //!  config.rsc ─► taken over by a router without cables ──────► Report
 //!  PortSpec … ─► linux::check (interfaces, rights, cores) ───►
-//!             ─► is an interface somebody else's? ──────────►
+//!             ─► are two the same interface? is one somebody else's? ►
 //! ```
 //!
 //! The configuration is rehearsed: all its commands run, on a router that is thrown away, with ports
@@ -11,7 +11,7 @@
 
 use super::claim::Claim;
 use super::spec::PortSpec;
-use super::{Plan, StartError, kernel, open, running};
+use super::{Plan, StartError, identity, kernel, open, running};
 use crate::clock::{self, Clock};
 use crate::linux::check::{self, Finding, Report, Verdict, Wanted};
 use crate::live::Live;
@@ -57,6 +57,9 @@ pub fn check(plan: &Plan, file: &Path, cores: &[usize], language: &Arc<Language>
         Ok(None) => {}
         Ok(Some(_)) => report.good("machine", "kernel routes", "there to be followed"),
         Err(why) => report.stop("machine", "kernel routes", &why, ""),
+    }
+    if let Err((spec, why)) = identity::distinct(&plan.ports) {
+        report.stop(&spec.name, "interface", &why, "");
     }
     for spec in &plan.ports {
         if let Err(why) = free(spec) {

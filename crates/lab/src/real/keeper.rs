@@ -51,7 +51,8 @@ pub(super) struct Kept {
 enum Standing {
     There {
         opened: Owned,
-        link: Option<router::Link>,
+        /// What the router was told of it, and the MTU it has itself.
+        link: Option<(router::Link, u32)>,
     },
     Missing {
         tries: u32,
@@ -255,10 +256,11 @@ impl Keeper {
             mac: heard.mac.filter(|_| port.spec.backend != Backend::Tap),
             ..router::Link::default()
         };
-        let old = link.replace(new);
-        if old == Some(new) {
+        let before = link.replace((new, heard.mtu));
+        if before == Some((new, heard.mtu)) {
             return;
         }
+        let (old, old_mtu) = before.unzip();
         let (name, interface) = (port.spec.name.clone(), port.spec.interface.clone());
         if old.is_none_or(|old| old.running) && !new.running {
             let why = if heard.up { "its wire does not carry" } else { "it is switched off" };
@@ -266,11 +268,11 @@ impl Keeper {
         } else if new.running && old.is_some_and(|old| !old.running) {
             self.say(&format!("{name}: the link of {interface} is up"));
         }
-        if let Some(old) = old.filter(|old| old.mtu != new.mtu) {
-            let (old, mtu) = (old.mtu.unwrap_or_default(), heard.mtu);
+        if let Some(old) = old_mtu.filter(|old| *old != heard.mtu) {
+            let mtu = heard.mtu;
             self.say(&format!("{name}: the mtu of {interface} is {mtu}, it was {old}"));
         }
-        if heard.mtu > most && old.is_none_or(|old| old.mtu != new.mtu) {
+        if heard.mtu > most && old_mtu != Some(heard.mtu) {
             self.say(&format!(
                 "{name}: the mtu of {interface} is {}, the router's frames hold {most} bytes: longer \
                  ones are lost until it is restarted, or `ip link set {interface} mtu {most}`",
@@ -356,7 +358,7 @@ impl Keeper {
 
     /// Puts what was opened into a port's place and follows its link; says what it became.
     pub(super) fn put_in(&mut self, at: usize, opened: Opened) -> String {
-        let Opened { lines, facts, index, claim, kernels, promiscuous, queues, warning } = opened;
+        let Opened { lines, facts, index, claim, kernels, promiscuous, queues } = opened;
         let workers = self.ports[at].jacks.len();
         let mut shares: Vec<Vec<Line>> = (0..workers).map(|_| Vec::new()).collect();
         for (queue, line) in lines.into_iter().enumerate() {
@@ -367,7 +369,8 @@ impl Keeper {
         }
         let opened = Owned { index, kernels, queues, _claim: claim, _promiscuous: promiscuous };
         self.ports[at].standing = Standing::There { opened, link: None };
-        if let Some(warning) = warning {
+        let all: Vec<_> = self.ports.iter().map(|port| port.spec.clone()).collect();
+        if let Some(warning) = open::warning(&all[at], &all) {
             self.say(&format!("{}: {warning}", self.ports[at].spec.name));
         }
         self.ask_link(at);

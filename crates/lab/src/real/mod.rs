@@ -22,6 +22,8 @@ mod check;
 pub(crate) mod claim;
 // From what `--port` says to a way to the interface.
 pub mod open;
+// Which interface a port is, whatever it was called by.
+pub(crate) mod identity;
 // A port whose interface comes and goes.
 mod plug;
 // Several queues as one line.

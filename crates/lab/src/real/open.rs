@@ -42,15 +42,13 @@ pub struct Opened {
     pub(super) promiscuous: Option<Promiscuous>,
     /// Whether it has other queues by now.
     pub(super) queues: Option<QueueWatch>,
-    /// What will not work, though it is open, and what to do about it.
-    pub(super) warning: Option<String>,
 }
 
 impl Opened {
     /// With nothing besides.
     fn of(lines: Vec<Line>, facts: String, index: u32, claim: Claim) -> Opened {
-        let (kernels, promiscuous, queues, warning) = (None, None, None, None);
-        Opened { lines, facts, index, claim, kernels, promiscuous, queues, warning }
+        let (kernels, promiscuous, queues) = (None, None, None);
+        Opened { lines, facts, index, claim, kernels, promiscuous, queues }
     }
 }
 
@@ -195,9 +193,8 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     })?;
     let (facts, kernels) = (port.facts().to_string(), port.kernels());
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    let warning = (interface.driver == "veth").then(|| undone(spec)).flatten();
     let opened = Opened::of(lines, facts, interface.index, claim);
-    Ok(Opened { kernels, promiscuous, queues: Some(queues), warning, ..opened })
+    Ok(Opened { kernels, promiscuous, queues: Some(queues), ..opened })
 }
 
 /// What speaks of an interface by its number, or of any, in the words of who has typed its name.
@@ -211,10 +208,20 @@ fn named(why: Unavailable, interface: &Interface) -> Unavailable {
     Unavailable { tried, error, remedy: remedy.map(|remedy| remedy.replace("INTERFACE", name)) }
 }
 
-/// What a veth's other end leaves undone, and the remedy.
-fn undone(spec: &PortSpec) -> Option<String> {
-    let link = Netlink::open().and_then(|mut netlink| netlink.link(&spec.interface)).ok()?;
-    let (is, advice) = veth::undone(&link, spec.namespace.as_deref())?;
+/// What will not work at one of these ports, though it is open, and what to do about it.
+pub(super) fn warning(spec: &PortSpec, ports: &[PortSpec]) -> Option<String> {
+    let look = || {
+        let link = Netlink::open()?.link(&spec.interface)?;
+        let end = veth::other_end(&link, spec.namespace.as_deref(), ports);
+        Ok((link, end))
+    };
+    let (link, end) = inside(spec, look).ok().filter(|(link, _)| link.kind == "veth")?;
+    let onto_itself = end.as_ref().and_then(|end| veth::onto_itself(&link, end, ports));
+    let (is, advice) = match (onto_itself, spec.backend) {
+        (Some(itself), _) => itself,
+        (None, Backend::Xdp) => veth::undone(&link, end.as_ref())?,
+        (None, _) => return None,
+    };
     Some(format!("{is}; {advice}"))
 }
 

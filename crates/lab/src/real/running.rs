@@ -11,7 +11,7 @@ use super::place::Place;
 use super::plug::{Jack, Plug};
 use super::spec::Backend;
 use super::worker::{self, Trunk, Work, Worker};
-use super::{KernelRoutes, Plan, PortSpec, StartError, Tell};
+use super::{KernelRoutes, Plan, PortSpec, StartError, Tell, identity};
 use crate::alarm::Alarm;
 use crate::clock::{self, Clock};
 use crate::live::{Door, Interrupt, Live};
@@ -86,6 +86,7 @@ pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Runnin
     let plan = &Plan { ports: with_kernel(plan), ..plan.clone() };
     let looks = plan.ports.iter().map(|spec| open::look(spec).map_err(wrong(spec)));
     let looks = looks.collect::<Result<Vec<_>, _>>()?;
+    identity::distinct(&plan.ports).map_err(|(spec, why)| wrong(spec)(why))?;
     let slab = slab(plan, &looks).map_err(StartError::Slab)?;
     let namespace = routes_of(plan).map_err(StartError::Routes)?;
     let mut running = assemble(plan, &looks, &slab).map_err(StartError::System)?;

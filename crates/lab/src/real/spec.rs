@@ -114,19 +114,48 @@ impl FromStr for PortSpec {
             Some((interface, namespace)) => (interface, Some(namespace.to_string())),
             None => (after, None),
         };
-        let legal = (1..=LONGEST).contains(&interface.len())
-            && !interface.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control());
-        if !legal {
-            let why = format!("an interface's name has 1 to {LONGEST} letters, as eth1 has");
-            return Err(wrong(why));
-        }
+        legal(interface).map_err(wrong)?;
         let mut options = Options::default();
         for part in parts {
-            options.set(backend, part).map_err(wrong)?;
+            options.set(backend, part).map_err(|why| wrong(why + &comma(backend, text, part)))?;
         }
         let (name, interface) = (name.to_string(), interface.to_string());
         Ok(PortSpec { name, backend, interface, namespace, options })
     }
+}
+
+/// Whether an interface can be called so.
+fn legal(interface: &str) -> Result<(), String> {
+    if !(1..=LONGEST).contains(&interface.len()) {
+        return Err(format!("an interface's name has 1 to {LONGEST} letters, as eth1 has"));
+    }
+    let illegal = |c: char| "%/:".contains(c) || c.is_whitespace() || c.is_control();
+    match interface.chars().find(|c| illegal(*c)) {
+        None => Ok(()),
+        Some('%') => Err(format!(
+            "{interface} is a pattern, and % is in no interface's name: say the whole name, as {}",
+            interface.replace("%d", "0").replace('%', "")
+        )),
+        Some(c) => Err(format!(
+            "no interface's name has {c:?} in it: `ip -br link` shows the names there are, and a \
+             network namespace stands behind @"
+        )),
+    }
+}
+
+/// What to do if what should be an option is the rest of an interface's name, as the kernel allows.
+fn comma(backend: Backend, text: &str, part: &str) -> String {
+    if part.is_empty() || part.contains('=') || backend.options().contains(&part) {
+        return String::new();
+    }
+    let (_, name) = text.split_once(':').unwrap_or(("", text));
+    let (name, _) = name.split_once('@').unwrap_or((name, ""));
+    let name: Vec<_> = name.split(',').take_while(|part| !part.contains('=')).collect();
+    let (name, new) = (name.join(","), name.join("-"));
+    format!(
+        "; options are parted by commas, so an interface called {name:?} cannot be a port: rename it, \
+         `ip link set dev '{name}' name {new}`"
+    )
 }
 
 impl Options {
@@ -248,6 +277,19 @@ mod tests {
             ("a b=xdp:eth1", "\"a b\" is no name of a port"),
             ("ether1=xdp:", "an interface's name has 1 to 15 letters"),
             ("ether1=xdp:sixteen-letters-", "1 to 15 letters"),
+            (
+                "tap:e%d",
+                "e%d is a pattern, and % is in no interface's name: say the whole name, as e0",
+            ),
+            ("xdp:/dev/eth1", "no interface's name has '/' in it: `ip -br link` shows"),
+            ("xdp:eth 1", "no interface's name has ' ' in it"),
+            ("xdp:eth1:0", "no interface's name has ':' in it"),
+            (
+                "xdp:a,b",
+                "called \"a,b\" cannot be a port: rename it, `ip link set dev 'a,b' name a-b`",
+            ),
+            ("packet:a,b,c@red,ring=64", "`ip link set dev 'a,b,c' name a-b-c`"),
+            ("xdp:a,b,ring=64", "`ip link set dev 'a,b' name a-b`"),
             ("ether1=xdp:eth1@", "behind @ stands a network namespace"),
             (
                 "ether1=xdp:eth1,",

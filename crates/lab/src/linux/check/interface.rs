@@ -5,10 +5,10 @@
 //!                   ─► queues, driver, XDP, MTU against options ─► FastPath ─► offloads
 //! ```
 
-use super::{Report, Verdict};
+use super::{Report, Verdict, Wanted};
 use crate::linux::netlink::route::MAIN;
 use crate::linux::netlink::{Address, Link, Netlink, device};
-use crate::linux::veth::{self, inside};
+use crate::linux::veth::{self, OtherEnd, inside};
 use crate::real::open;
 use crate::real::spec::{Backend, PortSpec};
 use port::linux::interface::Interface;
@@ -27,17 +27,22 @@ struct Found {
     addresses: Vec<Address>,
     /// Whether the kernel's default route leads by it.
     default_route: bool,
-    /// What its peer leaves undone, and the remedy.
-    undone: Option<(String, String)>,
+    /// The other end of a veth, if it is seen.
+    end: Option<OtherEnd>,
 }
 
-pub(super) fn look(report: &mut Report, spec: &PortSpec, slots: Slots) -> Result<(), Unavailable> {
+pub(super) fn look(
+    report: &mut Report,
+    spec: &PortSpec,
+    wanted: &Wanted<'_>,
+) -> Result<(), Unavailable> {
+    let slots = wanted.slots;
     let looked = match &spec.namespace {
         // To be entered takes more rights than to be in.
-        None => find(spec),
-        Some(name) => Namespace::open(name)?
-            .run(|| find(spec))
-            .map_err(|error| Unavailable::because("enter the namespace", error))?,
+        None => find(spec, wanted.ports),
+        Some(name) => Namespace::open(name)?.run(|| find(spec, wanted.ports)).map_err(|error| {
+            Unavailable::because(format!("enter the network namespace {name}"), error)
+        })?,
     };
     let (of, name) = (spec.name.as_str(), &spec.interface);
     let found = match looked {
@@ -69,12 +74,17 @@ pub(super) fn look(report: &mut Report, spec: &PortSpec, slots: Slots) -> Result
         Backend::Tap => tap(report, spec, &found, driver),
     }
     fast_path(report, spec, slots);
-    offloads(report, spec, &found, &inside);
+    let itself =
+        found.end.as_ref().and_then(|end| veth::onto_itself(&found.link, end, wanted.ports));
+    match itself {
+        Some((is, advice)) => report.add(of, "cable", is, Verdict::Warn, &advice),
+        None => offloads(report, spec, &found, &inside),
+    }
     Ok(())
 }
 
 /// In the interface's namespace.
-fn find(spec: &PortSpec) -> Result<Found, Unavailable> {
+fn find(spec: &PortSpec, ports: &[PortSpec]) -> Result<Found, Unavailable> {
     let interface = Interface::of(&spec.interface)?;
     let index = interface.index;
     let mut netlink = Netlink::open()?;
@@ -87,7 +97,7 @@ fn find(spec: &PortSpec) -> Result<Found, Unavailable> {
     let mut addresses = netlink.addresses()?;
     addresses.retain(|address| address.interface == index);
     let routes = netlink.routes(MAIN)?;
-    let is_veth = interface.driver == "veth" && spec.backend == Backend::Xdp;
+    let is_veth = interface.driver == "veth";
     Ok(Found {
         xdp: device::xdp_features(index)?,
         master,
@@ -96,7 +106,7 @@ fn find(spec: &PortSpec) -> Result<Found, Unavailable> {
             let by_it = route.next_hops.iter().any(|hop| hop.interface == index);
             route.destination.len() == 0 && by_it
         }),
-        undone: is_veth.then(|| veth::undone(&link, spec.namespace.as_deref())).flatten(),
+        end: is_veth.then(|| veth::other_end(&link, spec.namespace.as_deref(), ports)).flatten(),
         link,
         interface,
     })
@@ -264,8 +274,8 @@ fn offloads(report: &mut Report, spec: &PortSpec, found: &Found, inside: &str) {
     let (of, interface) = (spec.name.as_str(), &found.interface);
     let on = interface.offloads.on();
     if spec.backend == Backend::Xdp && interface.driver == "veth" {
-        return match &found.undone {
-            Some((is, advice)) => report.add(of, "offloads", is, Verdict::Warn, advice),
+        return match veth::undone(&found.link, found.end.as_ref()) {
+            Some((is, advice)) => report.add(of, "offloads", is, Verdict::Warn, &advice),
             None => report.good(of, "offloads", "off at the other end"),
         };
     }

@@ -3,8 +3,30 @@
 use super::{Report, Verdict, line};
 use std::fs;
 
+/// Those of the router's thread and the workers', each once.
+pub(super) fn all(report: &mut Report, cores: &[usize]) {
+    let thread = |at: usize| match at {
+        0 => "the router's thread".to_string(),
+        at => format!("worker {}", at - 1),
+    };
+    for (at, &core) in cores.iter().enumerate() {
+        if cores[..at].contains(&core) {
+            continue;
+        }
+        look(report, core);
+        let on_it = cores.iter().enumerate().filter(|(_, other)| **other == core);
+        let threads: Vec<_> = on_it.map(|(at, _)| thread(at)).collect();
+        if threads.len() > 1 {
+            let is = format!("{} share it", threads.join(" and "));
+            let advice = "give each a processor of its own (--cores), or take fewer --workers: they \
+                          take turns, and what waits meanwhile may be lost";
+            report.add(&format!("core {core}"), "threads", is, Verdict::Warn, advice);
+        }
+    }
+}
+
 /// A processor one of the router's threads is to have.
-pub(super) fn look(report: &mut Report, core: usize) {
+fn look(report: &mut Report, core: usize) {
     let of = format!("core {core}");
     let cpus = "/sys/devices/system/cpu";
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_string());

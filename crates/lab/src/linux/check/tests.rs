@@ -42,7 +42,7 @@ fn what_is_there_is_told_and_nothing_is_changed() {
         port("ether4=packet:no-such-if", &namespace),
         port("ether5=xdp:lo", &namespace),
     ];
-    let report = looked(&ports, &[0, 4000]);
+    let report = looked(&ports, &[0, 4000, 0]);
     let text = report.table();
     let driver = find(&report, "ether1", "driver");
     assert!(driver.is.starts_with("veth"), "{text}");
@@ -54,20 +54,33 @@ fn what_is_there_is_told_and_nothing_is_changed() {
     );
     assert_eq!(find(&report, "ether2", "link").is, "no carrier");
     // It is the other end that leaves checksums undone.
-    let offloads = find(&report, "ether1", "offloads");
+    let alone = looked(&ports[..1], &[]);
+    let offloads = find(&alone, "ether1", "offloads");
     assert_eq!(offloads.verdict, Verdict::Warn);
     let there = ["nsenter --net=/proc/", "ethtool -K vb tx off tso off gso off"];
     assert!(there.iter().all(|words| offloads.advice.contains(words)), "{text}");
+    // Where that is a port too, nobody does.
+    for (of, other) in [("ether1", "ether2"), ("ether2", "ether1")] {
+        let cable = find(&report, of, "cable");
+        assert!(cable.verdict == Verdict::Warn && cable.is.contains(other), "{text}");
+    }
     assert_eq!(find(&report, "ether1", "FastPath").is, "both ways");
     let threads = find(&report, "machine", "threads");
     assert_eq!(threads.verdict, Verdict::Better);
     assert!(find(&report, "ether3", "interface").is.contains("made by TAP"), "{text}");
     let missing = find(&report, "ether4", "interface");
     assert_eq!(missing.verdict, Verdict::Stop);
-    assert!(missing.is.contains("No such device") && missing.advice.contains("ip link"), "{text}");
+    let says = "cannot look at the interface no-such-if: No such device";
+    assert!(missing.is.contains(says) && missing.advice.contains("ip link"), "{text}");
     assert_eq!(find(&report, "ether5", "interface").verdict, Verdict::Stop);
     assert_eq!(find(&report, "core 4000", "processor").verdict, Verdict::Stop);
     assert!(find(&report, "core 0", "steal").is.contains('%'), "{text}");
+    // The router's thread and the second worker are asked for on one processor.
+    let shared = find(&report, "core 0", "threads");
+    assert_eq!(shared.verdict, Verdict::Warn);
+    assert_eq!(shared.is, "the router's thread and worker 1 share it");
+    let of_core = report.findings.iter().filter(|f| f.of == "core 0" && f.what == "steal");
+    assert_eq!(of_core.count(), 1, "{text}");
     assert!(report.stops());
     assert_eq!(report.json()["stops"], true);
     let after = (netlink.links().unwrap(), namespace.run(|| Interface::of("va").unwrap()).unwrap());
