@@ -21,6 +21,8 @@
 mod program;
 // The same looked at when it comes back.
 mod shape;
+// The plain UDP frames of a template as such a plan.
+mod plain;
 
 pub(crate) use program::{Program, check_is_right};
 pub(crate) use shape::{Look, Shape};

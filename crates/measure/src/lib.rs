@@ -35,6 +35,9 @@ pub mod stack;
 // Mixes of frame lengths, and how they are written down.
 pub mod mix;
 
+// One length or a mix: what size a trial's frames are, and what a wire carries of them.
+pub mod size;
+
 // Streams: a template, and what changes from frame to frame.
 pub mod stream;
 
@@ -120,6 +123,7 @@ pub use schedule::{Load, Pace, Rate, Schedule};
 pub use search::Search;
 pub use self_test::SelfTest;
 pub use send::Sender;
+pub use size::FrameSize;
 pub use stack::Stack;
 pub use stream::{Field, Pick, Stream, StreamPlan, Values, Variation};
 pub use suite_result::SuiteResults;

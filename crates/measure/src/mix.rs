@@ -13,6 +13,7 @@
 //! packets, and says so.
 
 use crate::Prng;
+use crate::size::Cycle;
 use std::fmt;
 use wire::FrameLen;
 
@@ -53,6 +54,8 @@ pub enum BadMix {
     Length(usize),
     /// A weight of 0.
     Weight,
+    /// So many lengths that RFC 6985 has no letter for: it leaves 26 to whoever needs them.
+    Letters(usize),
 }
 
 impl fmt::Display for BadMix {
@@ -66,6 +69,10 @@ impl fmt::Display for BadMix {
             BadMix::NoMtu => f.write_str("z stands for the MTU, which is not known here"),
             BadMix::Length(n) => write!(f, "a mix of {n} frames: use 1 to {MOST}"),
             BadMix::Weight => f.write_str("a weight of 0: leave the length out instead"),
+            BadMix::Letters(n) => write!(
+                f,
+                "{n} lengths that a genome has no letter for: it has A to Z for others than its own"
+            ),
         }
     }
 }
@@ -74,6 +81,11 @@ impl std::error::Error for BadMix {}
 
 /// The longest sequence.
 const MOST: usize = 10_000;
+
+/// RFC 6985's letter for a length.
+fn letter_of(frame: FrameLen) -> Option<char> {
+    LETTERS.iter().find(|(_, bytes)| *bytes == frame.l2()).map(|(letter, _)| *letter)
+}
 
 impl Mix {
     /// A mix by its name (`simple`, `csit`, `trex`) or its genome (`aaafg`, RFC 6985), whose own
@@ -152,6 +164,11 @@ impl Mix {
         if !(1..=MOST).contains(&sequence.len()) {
             return Err(BadMix::Length(sequence.len()));
         }
+        let unnamed = |(frame, _): &&(FrameLen, u32)| letter_of(*frame).is_none();
+        let own = shares.iter().filter(unnamed).count();
+        if own > 26 {
+            return Err(BadMix::Letters(own));
+        }
         shares.sort_unstable();
         Ok(Mix { name: name.to_string(), shares, sequence, layer, seed: None })
     }
@@ -167,6 +184,42 @@ impl Mix {
         self
     }
 
+    /// What tables and results call it, as one would write it in a plan: `imix`, `csit`,
+    /// `64:7,570:4,1518:1`, `aaafg`, `trex shuffled 7`. Of long ones the beginning.
+    pub fn label(&self) -> String {
+        /// A column of a table holds so many letters.
+        const WIDTH: usize = 32;
+        let mut label = match self.name.as_str() {
+            "simple" => "imix".to_string(),
+            name @ ("csit" | "trex") => name.to_string(),
+            "weighted" => {
+                let share = |(frame, n): &(FrameLen, u32)| format!("{}:{n}", frame.l2());
+                self.shares.iter().map(share).collect::<Vec<_>>().join(",")
+            }
+            genome => {
+                let (_, own) = self.genome_of_sequence();
+                let own: Vec<_> = own.iter().map(|(c, frame)| format!("{c}={frame}")).collect();
+                let own =
+                    if own.is_empty() { String::new() } else { format!(" ({})", own.join(" ")) };
+                genome.to_string() + &own
+            }
+        };
+        if label.chars().count() > WIDTH {
+            label = label.chars().take(WIDTH - 1).collect::<String>() + "…";
+        }
+        self.seed.map_or(label.clone(), |seed| format!("{label} shuffled {seed}"))
+    }
+
+    /// In which layer its author counts: `L2`, or `L3` for the IP packets.
+    pub fn layer(&self) -> &'static str {
+        self.layer
+    }
+
+    /// What its order was drawn with, if it was.
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
     /// The lengths, in the order they are sent, over and over.
     pub fn sequence(&self) -> &[FrameLen] {
         &self.sequence
@@ -177,23 +230,28 @@ impl Mix {
         &self.shares
     }
 
+    /// The frames of one cycle of it, and their bytes, L2 with FCS: the mean, exactly.
+    pub fn cycle(&self) -> Cycle {
+        let l2_bytes = self.sequence.iter().map(|frame| u64::from(frame.l2())).sum();
+        Cycle { frames: self.sequence.len() as u64, l2_bytes }
+    }
+
     /// Mean length in bytes, L2 with FCS.
     pub fn mean(&self) -> f64 {
-        let bytes: u64 = self.sequence.iter().map(|frame| u64::from(frame.l2())).sum();
-        bytes as f64 / self.sequence.len() as f64
+        self.cycle().mean_l2()
     }
 
     /// Its genome, with the letters of its own that it needs.
     pub fn genome_of_sequence(&self) -> (String, Vec<(char, FrameLen)>) {
         let mut own = Vec::new();
         let genome = self.sequence.iter().map(|&frame| {
-            if let Some((letter, _)) = LETTERS.iter().find(|(_, bytes)| *bytes == frame.l2()) {
-                return *letter;
+            if let Some(letter) = letter_of(frame) {
+                return letter;
             }
             match own.iter().find(|(_, known)| *known == frame) {
                 Some((letter, _)) => *letter,
                 None => {
-                    let letter = char::from(b'A' + (own.len() % 26) as u8);
+                    let letter = char::from(b'A' + own.len() as u8);
                     own.push((letter, frame));
                     letter
                 }
@@ -253,6 +311,18 @@ mod tests {
         ] {
             assert_eq!(Mix::of(text, &own).unwrap().to_string(), expected);
         }
+        let weighted = [64, 100].map(|l2| (FrameLen::with_fcs(l2), 2));
+        for (mix, label) in [
+            (Mix::of("simple", &[]), "imix"),
+            (Mix::of("csit", &[]), "csit"),
+            (Mix::of("trex", &[]).map(|mix| mix.shuffled(7)), "trex shuffled 7"),
+            (Mix::weighted("weighted", "L2", &weighted), "64:2,100:2"),
+            (Mix::of("aaafg", &[]), "aaafg"),
+            (Mix::of("aA", &own), "aA (A=100)"),
+            (Mix::of(&"ag".repeat(20), &[]), "agagagagagagagagagagagagagagaga…"),
+        ] {
+            assert_eq!(mix.unwrap().label(), label);
+        }
         let shuffled = Mix::of("trex", &[]).unwrap().shuffled(7);
         assert!(shuffled.to_string().ends_with("; order shuffled by seed 7"), "{shuffled}");
         assert_ne!(shuffled.sequence(), Mix::of("trex", &[]).unwrap().sequence());
@@ -267,6 +337,9 @@ mod tests {
         let frame = FrameLen::with_fcs(64);
         assert_eq!(Mix::weighted("x", "L2", &[(frame, 0)]), Err(BadMix::Weight));
         assert_eq!(Mix::weighted("x", "L2", &[(frame, 10_001)]), Err(BadMix::Length(10_001)));
+        let many: Vec<_> = (65..92).map(|l2| (FrameLen::with_fcs(l2), 1)).collect();
+        assert_eq!(Mix::weighted("x", "L2", &many), Err(BadMix::Letters(27)));
+        assert!(Mix::weighted("x", "L2", &many[1..]).is_ok());
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 //! ```text
 //! Paced     │ │ │ │ │ │ │ │ │ │        frame k at k · ns / frames, in whole numbers: no drift
 //! Bursts    ││││      ││││             the same mean rate, `burst` frames at a time
+//! turns     │ │   │ │       │ │       the same of frames whose lengths differ: wire and gap in step
 //! several   │ │ │ │      │ │ │ │      so many bursts, the rate within each, and then no more
 //! Poisson   │  ││    │ │ │││  │        each gap by itself, exponential, from a seed
 //! Ramp      │    │   │  │  │ │ │││     from one rate to another over the duration
@@ -15,10 +16,14 @@
 
 // So many bursts, and the time between them.
 mod several;
+// Frames of different lengths, each as long apart as it is long.
+mod turns;
 
 pub use several::Several;
+pub(crate) use turns::Turns;
 
 use crate::Prng;
+use crate::size::Cycle;
 use std::fmt;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, Moment, PacketRate};
@@ -41,10 +46,16 @@ impl Pace {
     /// What a wire of `bits_per_second` (L1) carries, exactly: 64-byte frames at 10¹⁰ bit/s are
     /// 14,880,952.38… a second. `None` if the wire carries nothing, or more than 10¹⁵ bit/s.
     pub fn of_wire(bits_per_second: u64, frame: FrameLen) -> Option<Pace> {
-        let ns = SECOND * 8 * u64::from(frame.l1());
-        (1..=1_000_000_000_000_000)
-            .contains(&bits_per_second)
-            .then_some(Pace { frames: bits_per_second, ns })
+        Pace::of_cycle(bits_per_second, frame.into())
+    }
+
+    /// The same of frames whose lengths differ: so many in the mean as make the wire full.
+    pub(crate) fn of_cycle(bits_per_second: u64, cycle: Cycle) -> Option<Pace> {
+        if !(1..=1_000_000_000_000_000).contains(&bits_per_second) {
+            return None;
+        }
+        let ns = (SECOND * 8).checked_mul(cycle.l1_bytes())?;
+        Some(Pace { frames: bits_per_second.checked_mul(cycle.frames)?, ns })
     }
 
     /// So many frames in so many nanoseconds.
@@ -249,6 +260,7 @@ impl Schedule {
 pub(crate) enum Timetable {
     FullSpeed,
     Paced(Pace),
+    Turns(Box<Turns>),
     Bursts(Pace, u64),
     Several(Several),
     Poisson(Box<Poisson>),
@@ -262,6 +274,7 @@ impl Timetable {
         match self {
             Timetable::FullSpeed => u64::MAX,
             Timetable::Paced(pace) => pace.by(time),
+            Timetable::Turns(turns) => turns.by(time),
             Timetable::Bursts(pace, burst) => pace.by(time).div_ceil(*burst).saturating_mul(*burst),
             Timetable::Several(several) => several.by(time),
             Timetable::Poisson(poisson) => poisson.due_by(time, end),
@@ -275,6 +288,7 @@ impl Timetable {
         Some(match self {
             Timetable::FullSpeed => Duration::ZERO,
             Timetable::Paced(pace) => pace.time_of(k),
+            Timetable::Turns(turns) => turns.time_of(k),
             Timetable::Bursts(pace, burst) => pace.time_of(k / burst * burst),
             Timetable::Several(several) => several.time_of(k),
             Timetable::Poisson(poisson) if k < poisson.due => return None,

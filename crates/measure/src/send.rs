@@ -11,7 +11,7 @@
 //! Never reads a clock, never sleeps. Several streams are as many senders, each with its schedule.
 
 use crate::Stream;
-use crate::schedule::{Load, Schedule, Timetable};
+use crate::schedule::{Load, Schedule, Timetable, Turns};
 use port::{Batch, Pool, Port};
 use wire::Moment;
 
@@ -51,6 +51,27 @@ impl Sender {
         let (frames, timetable, next) = (schedule.frames(), schedule.timetable(), schedule.start);
         let (ends_by_time, sent, batch) = (frames.is_none(), Sent::default(), Batch::new());
         Sender { stream, schedule, timetable, frames, ends_by_time, next, sent, batch }
+    }
+
+    /// The same, but where a constant rate is of frames whose lengths go by turns, each is as long
+    /// apart from the next as it is long: the wire is as full at every moment, and none waits in
+    /// the tester for the one before it.
+    pub fn by_length(stream: Stream, schedule: Schedule) -> Sender {
+        let turns = match schedule.load {
+            Load::Paced(pace) => stream.turns().and_then(|lengths| Turns::new(pace, &lengths)),
+            _ => None,
+        };
+        let mut sender = Sender::new(stream, schedule);
+        if let Some(turns) = turns {
+            sender.frames = Some(turns.before(schedule.duration));
+            sender.timetable = Timetable::Turns(Box::new(turns));
+        }
+        sender
+    }
+
+    /// When frame `k` is due, after the schedule's start; `None` if that has been and is forgotten.
+    pub fn time_of(&self, k: u64) -> Option<std::time::Duration> {
+        self.timetable.time_of(k)
     }
 
     /// Sends no more than `most` frames in all.
@@ -182,7 +203,7 @@ const NEVER: Moment = Moment::from_nanos(u64::MAX);
 mod tests {
     use super::*;
     use crate::schedule::Several;
-    use crate::{Pace, StreamPlan, Template, Variation};
+    use crate::{FramePlan, Pace, StreamPlan, Template, Variation};
     use port::{Slab, memory};
     use proptest::prelude::*;
     use std::time::Duration;
@@ -287,6 +308,35 @@ mod tests {
         let sent = sender.sent();
         assert_eq!((sent.intended, sent.offered, sent.starved), (50, 10, 1));
         batch.free_all(&mut pool);
+    }
+
+    /// Of a mix all frames are sent, at 100 % of a wire one right behind the other.
+    #[test]
+    fn a_mix_fills_the_wire() {
+        let size = crate::FrameSize::Mix(std::sync::Arc::new(crate::Mix::of("csit", &[]).unwrap()));
+        let plan = FramePlan::of_template(&Template::default(), &[], size.lengths());
+        let stream = plan.build(1, 0, 1).unwrap();
+        let pace = size.pace_of_wire(1_000_000_000).unwrap();
+        let (load, start) = (Load::Paced(pace), at(7));
+        // Two cycles of 12 frames and 4,486 bytes of wire each.
+        let duration = Duration::from_nanos(2 * 4486 * 8);
+        let mut sender = Sender::by_length(stream, Schedule { load, start, duration });
+        let slab = Slab::new(256).unwrap();
+        let mut pool = slab.pool();
+        let (mut out, mut other) = memory::wire(128);
+        let (mut batch, mut begins) = (Batch::new(), 7);
+        while sender.next_due() < NEVER {
+            let now = sender.next_due();
+            assert_eq!(now, at(begins));
+            assert_eq!(sender.poll(now, &mut pool, &mut out), 1);
+            other.receive(now, &mut pool, &mut batch);
+            for frame in batch.drain() {
+                begins += 8 * u64::from(FrameLen::without_fcs(frame.len() as u32).l1());
+                pool.free(frame);
+            }
+        }
+        assert_eq!((sender.sent().offered, sender.is_done(at(begins))), (24, true));
+        assert_eq!(begins, 7 + 2 * 4486 * 8);
     }
 
     proptest! {

@@ -227,6 +227,11 @@ impl Stream {
         }
     }
 
+    /// The lengths that its frames have by turns, if they do.
+    pub(crate) fn turns(&self) -> Option<Vec<FrameLen>> {
+        self.shape.as_ref()?.turns()
+    }
+
     /// What frames of any headers look like.
     pub(crate) fn shape(&self) -> Option<&Arc<Shape>> {
         self.shape.as_ref()

@@ -14,7 +14,7 @@ use crate::delay;
 use crate::template::{IPV4, UDP};
 use crate::trailer::{Found, Trailer};
 use std::time::Duration;
-use wire::Moment;
+use wire::{FrameLen, Moment};
 
 /// What is looked at.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Watch {
         let Some(Found::Good(trailer)) = Trailer::read(bytes) else { return };
         match self {
             Watch::Nothing => {}
-            Watch::Delays(delays) => delays.frame(now, trailer),
+            Watch::Delays(delays) => delays.frame(now, trailer, bytes.len()),
             Watch::Losses(losses) => losses.frame(trailer),
             Watch::Silence(silence) => silence.frame(now),
             Watch::Tuples(tuples) => tuples.extend(tuple(bytes)),
@@ -72,22 +72,40 @@ pub struct Delays {
     tagged_ns: Vec<u64>,
     /// The number of the frame that came last.
     last: Option<u64>,
+    /// What of a latency is the wires' own, by the frame's length in memory.
+    wires_ns: Vec<u64>,
     all: delay::Delays,
 }
 
 impl Delays {
     /// Of this stream, with these frames tagged (ascending).
     pub fn new(stream: u8, tags: Vec<u64>) -> Delays {
-        let all = delay::Delays::default();
-        Delays { stream, tags, next: 0, tagged_ns: vec![], last: None, all }
+        let (all, wires_ns) = (delay::Delays::default(), vec![]);
+        Delays { stream, tags, next: 0, tagged_ns: vec![], last: None, wires_ns, all }
+    }
+
+    /// Takes from every delay what of it is the wires' own, of frames up to `longest`: neighbours of
+    /// different lengths would differ by that.
+    #[must_use]
+    pub fn less_wires(
+        mut self,
+        longest: FrameLen,
+        wire_time: impl Fn(FrameLen) -> Duration,
+    ) -> Delays {
+        let of = |len| wire_time(FrameLen::without_fcs(len)).as_nanos() as u64;
+        self.wires_ns = (0..=longest.in_memory()).map(of).collect();
+        self
     }
 
     #[inline]
-    fn frame(&mut self, now: Moment, trailer: Trailer) {
+    fn frame(&mut self, now: Moment, trailer: Trailer, len: usize) {
         if trailer.stream != self.stream {
             return;
         }
-        let delay = now.since(trailer.time).as_nanos() as u64;
+        let mut delay = now.since(trailer.time).as_nanos() as u64;
+        if let Some(wires_ns) = self.wires_ns.get(len) {
+            delay = delay.saturating_sub(*wires_ns);
+        }
         while let Some(&tag) = self.tags.get(self.next)
             && tag <= trailer.sequence
         {

@@ -61,6 +61,12 @@ impl Shape {
         (self.shortest, self.longest)
     }
 
+    /// The lengths that go by turns, if they do.
+    pub(crate) fn turns(&self) -> Option<Vec<FrameLen>> {
+        let of = |len: &u16| FrameLen::without_fcs(u32::from(*len));
+        (!self.turns.is_empty()).then(|| self.turns.iter().map(of).collect())
+    }
+
     /// Looks at the frame with this number.
     pub(crate) fn look(&self, frame: &[u8], number: u64) -> Look {
         let len = frame.len();
