@@ -181,7 +181,7 @@ impl Shown {
     fn show(&mut self, progress: &Progress<'_>) {
         match (progress, &self.bar) {
             (Progress::Begin { configuration, frame, procedure }, Some(bar)) => {
-                bar.set_message(format!("{configuration}, {frame} byte, {procedure}"));
+                bar.set_message(format!("{configuration}, {}, {procedure}", frame.words()));
             }
             (Progress::Begin { .. }, None) => {}
             (Progress::Done(_), Some(bar)) => bar.inc(1),
@@ -189,11 +189,11 @@ impl Shown {
                 self.done += 1;
                 let first = cell.figures.first().map_or(String::new(), report::suite::figure);
                 say!(
-                    "[{}/{}] {}, {} byte, {}: {first}",
+                    "[{}/{}] {}, {}, {}: {first}",
                     self.done,
                     self.n,
                     cell.configuration,
-                    cell.frame_size,
+                    cell.size().words(),
                     cell.procedure
                 );
             }

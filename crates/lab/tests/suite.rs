@@ -71,6 +71,66 @@ fn measure(plan: &Plan, script: &str) -> SuiteResults {
     results
 }
 
+/// RFC 2544 of a mix, beside 64 bytes: a size of its own, whose 100 % is the wire.
+#[test]
+fn rfc_2544_of_a_mix() {
+    let kinds = ["throughput", "latency", "frame-loss", "back-to-back", "recovery", "reset"];
+    let procedures: Vec<String> =
+        kinds.iter().map(|kind| format!("[[procedure]]\nkind = \"{kind}\"\n")).collect();
+    let delays = "[[procedure]]\nkind = \"delay-variation\"\n";
+    let procedures = procedures.concat() + delays;
+    let plan = plan("frame-sizes = [\"64\", \"imix\"]\nflows = \"pair\"", &procedures);
+    let results = measure(&plan, ROUTER);
+
+    // 12 frames of 4,342 bytes are 4,582 on the wire: 100 Mbit/s carry 32,736 a second.
+    let wire = 1e8 / 8.0 * 12.0 / 4_582.0;
+    let [mix] = results.mixes.as_slice() else { panic!("{:?}", results.mixes) };
+    assert_eq!((mix.name.as_str(), mix.frames, mix.l2_bytes), ("imix", 12, 4_342));
+    assert_eq!(mix.genome, "aAaaAagaAaAa");
+    let of_mix = |procedure: &str| {
+        let cell = cell(&results, procedure, 362);
+        assert_eq!(cell.mix.as_deref(), Some("imix"));
+        cell
+    };
+    assert!((results.wire_rate(of_mix("latency").size()).0 / wire - 1.0).abs() < 1e-12);
+    let alone = results.self_tests.iter().find(|alone| alone.mix.is_some()).unwrap();
+    assert_eq!((alone.frame_size, alone.latency_floor_ns), (362, 0), "no frame waits for another");
+    assert!((alone.rate / wire - 1.0).abs() < 1e-3, "{alone:?}");
+    assert_eq!(results.self_tests.len(), 2);
+
+    // 5 µs a frame are 200,000 both ways: it is the wire that ends it, exactly.
+    let throughput = of_mix("throughput");
+    assert_eq!(throughput.limited_by, Some(Limit::Wire));
+    let rate = figure(throughput, "throughput");
+    assert!((rate / wire - 1.0).abs() < 1e-9, "{rate}");
+    let best = throughput.trials.iter().find(|trial| trial.load == rate).unwrap();
+    // Every frame is accounted for, and each of its length: others would be damaged.
+    for trial in results.cells.iter().filter(|cell| cell.mix.is_some()).flat_map(|c| &c.trials) {
+        assert_eq!((trial.corrupt, trial.duplicate, trial.reordered), (0, 0, 0), "{trial:?}");
+        assert_eq!(trial.sent, trial.intended, "{trial:?}");
+        if trial.kind == "steady" && trial.duration * trial.load > 12.0 {
+            let expected = trial.load * trial.duration * 2.0;
+            assert!((trial.sent as f64 - expected).abs() <= 4.0, "{expected}: {trial:?}");
+        }
+    }
+    assert_eq!((best.sent, best.received), (best.intended, best.intended));
+
+    // A frame that finds nobody takes its 5 µs and a billionth for each byte, whatever its length.
+    let latency = of_mix("latency");
+    assert!((5_000..=5_100).contains(&latency.histogram[0].0), "{:?}", latency.histogram);
+    let total: u64 = latency.histogram.iter().map(|(_, n)| n).sum();
+    let received: u64 = latency.trials.iter().map(|trial| trial.received).sum();
+    assert_eq!(total, received);
+    let loss = of_mix("frame-loss");
+    assert_eq!(figure(loss, "loss at 100%"), 0.0);
+    // Where the wire is the limit there is nothing to be found by bursts.
+    assert!(of_mix("back-to-back").remarks[0].starts_with("not applicable"));
+    // The smallest frames only.
+    assert!(!results.cells.iter().any(|cell| cell.procedure == "reset" && cell.mix.is_some()));
+    let again = measure(&plan, ROUTER);
+    assert_eq!(again.cells, results.cells, "bit for bit");
+}
+
 fn cell<'a>(results: &'a SuiteResults, procedure: &str, size: u32) -> &'a Cell {
     let found = results.cells.iter().find(|c| c.procedure == procedure && c.frame_size == size);
     found.unwrap_or_else(|| panic!("no {procedure} of {size} bytes"))

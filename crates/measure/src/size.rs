@@ -114,6 +114,14 @@ impl FrameSize {
         }
     }
 
+    /// In a sentence: `64 bytes`, `imix`.
+    pub fn words(&self) -> String {
+        match self {
+            FrameSize::One(frame) => format!("{frame} bytes"),
+            FrameSize::Mix(mix) => mix.label(),
+        }
+    }
+
     /// The mean length, L2 with FCS, rounded: what results have as the frame size.
     pub fn rounded(&self) -> u32 {
         self.cycle().mean_l2().round() as u32

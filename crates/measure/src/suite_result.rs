@@ -14,6 +14,8 @@
 //!
 //! Never reads or writes a file; never rounds.
 
+// Mixes of lengths.
+mod mix;
 // Streams of their own.
 mod stream;
 // What cannot be of a trial.
@@ -21,6 +23,7 @@ mod fault;
 // Which trial's course is kept.
 mod course;
 
+pub use mix::{MixRecord, Size};
 pub use stream::StreamRecord;
 
 use crate::procedure::frame_loss::LossPoint;
@@ -35,7 +38,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wire::{BitRate, FrameLen, PacketRate};
+use wire::PacketRate;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "wirespeed-test/2";
@@ -81,6 +84,9 @@ pub struct SuiteResults {
     pub environment: Environment,
     /// The device's configurations, complete.
     pub configurations: Vec<Configuration>,
+    /// The mixes of lengths that cells and self-tests name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixes: Vec<MixRecord>,
     /// The tester alone.
     pub self_tests: Vec<TesterAlone>,
     /// What was measured.
@@ -107,10 +113,13 @@ pub struct Configuration {
 }
 
 /// The tester without a device: its maximum offered load, its latency floor.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TesterAlone {
-    /// L2 bytes with FCS.
+    /// L2 bytes with FCS; of a mix the mean, rounded.
     pub frame_size: u32,
+    /// The mix, by its name in [`SuiteResults::mixes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<String>,
     /// MOL: frames per second from each sending port.
     pub rate: f64,
     /// The lowest latency it sees, in nanoseconds.
@@ -124,8 +133,11 @@ pub struct TesterAlone {
 pub struct Cell {
     /// See [`Configuration::name`].
     pub configuration: String,
-    /// L2 bytes with FCS.
+    /// L2 bytes with FCS; of a mix the mean, rounded.
     pub frame_size: u32,
+    /// The mix, by its name in [`SuiteResults::mixes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<String>,
     /// `throughput`, `latency`, …
     pub procedure: String,
     /// What it found.
@@ -152,6 +164,20 @@ pub struct Cell {
     pub cycles: BTreeMap<String, f64>,
     /// Every trial in its order.
     pub trials: Vec<TrialRecord>,
+}
+
+impl Cell {
+    /// What its frames are.
+    pub fn size(&self) -> Size<'_> {
+        Size { mix: self.mix.as_deref(), l2: self.frame_size }
+    }
+}
+
+impl TesterAlone {
+    /// What its frames are.
+    pub fn size(&self) -> Size<'_> {
+        Size { mix: self.mix.as_deref(), l2: self.frame_size }
+    }
 }
 
 /// A number with its name, which carries its criterion.
@@ -402,23 +428,13 @@ pub fn limit(rate: PacketRate, wire: PacketRate, mol: PacketRate, by_tester: boo
 }
 
 impl SuiteResults {
-    /// The wire's highest rate of frames of a size, from each port.
-    pub fn wire_rate(&self, frame_size: u32) -> PacketRate {
-        BitRate::mbps(self.wire_mbps).max_frames(FrameLen::with_fcs(frame_size))
-    }
-
-    /// A rate of frames of a size in 10⁶ bit/s of L2, FCS included.
-    pub fn l2_mbps(rate: f64, frame_size: u32) -> f64 {
-        PacketRate(rate).l2(FrameLen::with_fcs(frame_size)).as_mbps()
-    }
-
     /// All that cannot be: trials that received more than was sent, rates above the wire.
     pub fn faults(&self) -> Vec<String> {
-        let mut faults = vec![];
+        let mut faults = self.faults_of_mixes();
         for cell in &self.cells {
-            let place =
-                format!("{}, {} byte, {}", cell.configuration, cell.frame_size, cell.procedure);
-            let wire = self.wire_rate(cell.frame_size).0;
+            let size = cell.size();
+            let place = format!("{}, {}, {}", cell.configuration, size.words(), cell.procedure);
+            let wire = self.wire_rate(size).0;
             for figure in &cell.figures {
                 let value = figure.value.unwrap_or(0.0);
                 // Goals that allow loss may be met a little above what comes through.

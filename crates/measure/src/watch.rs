@@ -86,15 +86,9 @@ impl Delays {
 
     /// Takes from every delay what of it is the wires' own, of frames up to `longest`: neighbours of
     /// different lengths would differ by that.
-    #[must_use]
-    pub fn less_wires(
-        mut self,
-        longest: FrameLen,
-        wire_time: impl Fn(FrameLen) -> Duration,
-    ) -> Delays {
+    pub fn less_wires(&mut self, longest: FrameLen, wire_time: impl Fn(FrameLen) -> Duration) {
         let of = |len| wire_time(FrameLen::without_fcs(len)).as_nanos() as u64;
         self.wires_ns = (0..=longest.in_memory()).map(of).collect();
-        self
     }
 
     #[inline]

@@ -102,6 +102,9 @@ fn head(results: &SuiteResults) -> String {
         results.wire_mbps,
         results.senders,
     );
+    for mix in &results.mixes {
+        let _ = writeln!(out, "{mix}");
+    }
     if let Some(scaling) = &results.scaling {
         let _ = writeln!(out, "SHORTENED: {scaling}");
     }
@@ -132,7 +135,7 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
         }
     }
     for cell in cells {
-        let mut line = vec![cell.configuration.clone(), cell.frame_size.to_string()];
+        let mut line = vec![cell.configuration.clone(), cell.size().to_string()];
         for (i, name) in names.iter().enumerate() {
             let one = cell.figures.iter().find(|figure| figure.name == *name);
             line.push(one.map_or("-".to_string(), |one| figure(one) + mark(cell, i)));
@@ -154,8 +157,8 @@ fn shares(results: &SuiteResults, cell: &Cell, figure: Option<&Figure>) -> [Stri
     let Some(rate) = figure.and_then(|figure| figure.value) else {
         return ["-".to_string(), "-".to_string()];
     };
-    let share = rate / results.wire_rate(cell.frame_size).0 * 100.0;
-    [format!("{share:.1}%"), thousands(SuiteResults::l2_mbps(rate, cell.frame_size))]
+    let share = rate / results.wire_rate(cell.size()).0 * 100.0;
+    [format!("{share:.1}%"), thousands(results.l2_mbps(rate, cell.size()))]
 }
 
 /// Whose the first figure's limit is.
@@ -201,9 +204,9 @@ fn losses(cells: &[&Cell]) -> String {
         });
         let points: Vec<String> = points.collect();
         lines.push(format!(
-            "  {}, {} byte, loss by load: {}\n",
+            "  {}, {}, loss by load: {}\n",
             cell.configuration,
-            cell.frame_size,
+            cell.size().words(),
             points.join("  ")
         ));
     }
@@ -214,7 +217,7 @@ fn losses(cells: &[&Cell]) -> String {
 fn remarks(cells: &[&Cell]) -> String {
     let mut all: Vec<(&str, Vec<String>)> = vec![];
     for cell in cells {
-        let place = format!("{} {} byte", cell.configuration, cell.frame_size);
+        let place = format!("{} {}", cell.configuration, cell.size().words());
         for remark in &cell.remarks {
             match all.iter_mut().find(|(text, _)| text == remark) {
                 Some((_, places)) => places.push(place.clone()),
@@ -247,7 +250,7 @@ fn alone(results: &SuiteResults) -> String {
         let lossy = if alone.lossy { " lossy" } else { "" };
         lines.push(vec![
             String::new(),
-            alone.frame_size.to_string(),
+            alone.size().to_string(),
             format!("{} fps{lossy}", whole(alone.rate)),
             time(alone.latency_floor_ns as f64),
         ]);

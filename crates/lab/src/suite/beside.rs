@@ -79,7 +79,7 @@ impl<P: Place> Bench<'_, P> {
                 };
                 let stream = self.plain(0xf0 + port as u8, to_all, Variation::NONE)?;
                 let (load, start) = (Load::Paced(self.pace(load * 0.01)?), self.start());
-                senders.push(Sender::new(stream, Schedule { load, start, duration }));
+                senders.push(Sender::by_length(stream, Schedule { load, start, duration }));
             }
             beside.push(senders);
         }

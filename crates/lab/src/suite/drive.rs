@@ -167,7 +167,7 @@ mod tests {
         let (start, duration) = (clock.now(), Duration::from_secs(3600));
         let load = Load::Paced(Pace::of(PacketRate(1e6)).unwrap());
         let sender = |port: usize| {
-            let stream = stream(&plan, port as u8, port, FrameLen::MIN, None).unwrap();
+            let stream = stream(&plan, port as u8, port, &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
         let mut duty = Duty::new(start, vec![sender(0), sender(1)]);

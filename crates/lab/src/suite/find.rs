@@ -61,7 +61,7 @@ pub(super) fn find(
     run: &mut Run<'_>,
     procedure: &Procedure,
     (wire, simulated): (PacketRate, bool),
-    alone: TesterAlone,
+    alone: &TesterAlone,
     known: &mut Known,
 ) -> Result<Finding, Stop> {
     let Known { rate, seen } = known;

@@ -6,6 +6,7 @@ use super::plan::{Need, Plan, Spec};
 use super::run::Device;
 use super::wired;
 use crate::real::open;
+use measure::FrameSize;
 use port::linux::Unavailable;
 use std::fmt;
 use wire::BitRate;
@@ -75,7 +76,7 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
     for spec in &external.ports {
         let mtu = open::look(spec)?.mtu;
         // The header and the FCS are not in it.
-        let sizes = plan.sizes.iter().chain(&plan.quick.sizes).copied();
+        let sizes = plan.sizes.iter().chain(&plan.quick.sizes).map(FrameSize::longest);
         let sizes = sizes.chain(plan.streams().iter().map(Spec::longest));
         if let Some(size) = sizes.max().filter(|size| size.l2() > mtu + 18) {
             return impossible(format!(

@@ -18,17 +18,17 @@ use super::simulated::Simulated;
 use super::wired::{EXTERNAL, Wired};
 use crate::placement::Pair;
 use crate::real::PortSpec;
-use measure::Environment;
 use measure::procedure::rfc6349::Path;
 use measure::procedure::{Run, Stop};
 use measure::suite_result::{
-    Cell, Configuration, Patience, SCHEMA, SuiteResults, TesterAlone, TrialRecord,
+    Cell, Configuration, MixRecord, Patience, SCHEMA, Size, SuiteResults, TesterAlone, TrialRecord,
 };
+use measure::{Environment, FrameSize, Mix};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{BitRate, FrameLen};
+use wire::BitRate;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +79,8 @@ pub enum Progress<'a> {
     Begin {
         /// The modifier.
         configuration: &'a str,
-        /// The length.
-        frame: FrameLen,
+        /// The length, or the mix.
+        frame: &'a FrameSize,
         /// The procedure.
         procedure: &'a str,
     },
@@ -159,6 +159,7 @@ pub fn run(
         patience: None,
         environment: options.environment.clone(),
         configurations: vec![],
+        mixes: plan.sizes.iter().filter_map(FrameSize::mix).map(MixRecord::of).collect(),
         self_tests: vec![],
         cells: vec![],
     };
@@ -322,8 +323,8 @@ impl Part<'_> {
     }
 
     fn sizes<P: Place>(&mut self, bench: &mut Bench<'_, P>) -> Result<(), Stop> {
-        let smallest = self.plan.sizes.first().copied();
-        for &frame in &self.plan.sizes {
+        let smallest = self.plan.sizes.first();
+        for frame in &self.plan.sizes {
             bench.prepare(frame)?;
             let alone = self.tester_alone(bench, frame)?;
             let mut known = Known::default();
@@ -338,7 +339,7 @@ impl Part<'_> {
                     continue;
                 }
                 let n = self.results.cells.len();
-                stop = self.cell(bench, procedure, frame, alone, &mut known);
+                stop = self.cell(bench, procedure, frame, &alone, &mut known);
                 ran.extend((n..self.results.cells.len()).map(|_| at));
                 if stop.is_err() {
                     break;
@@ -359,14 +360,16 @@ impl Part<'_> {
     fn tester_alone<P: Place>(
         &mut self,
         bench: &mut Bench<'_, P>,
-        frame: FrameLen,
+        frame: &FrameSize,
     ) -> Result<TesterAlone, Stop> {
-        let known = self.results.self_tests.iter().find(|one| one.frame_size == frame.l2());
-        if let Some(&known) = known {
-            return Ok(known);
+        let label = frame.mix().map(Mix::label);
+        let size = Size { mix: label.as_deref(), l2: frame.rounded() };
+        let known = self.results.self_tests.iter().find(|one| one.size() == size);
+        if let Some(known) = known {
+            return Ok(known.clone());
         }
         let alone = bench.self_test(Duration::from_millis(100))?;
-        self.results.self_tests.push(alone);
+        self.results.self_tests.push(alone.clone());
         Ok(alone)
     }
 
@@ -374,8 +377,8 @@ impl Part<'_> {
         &mut self,
         bench: &mut Bench<'_, P>,
         procedure: &Procedure,
-        frame: FrameLen,
-        alone: TesterAlone,
+        frame: &FrameSize,
+        alone: &TesterAlone,
         known: &mut Known,
     ) -> Result<(), Stop> {
         let (configuration, name) = (self.modifier.name(), procedure.name());
@@ -392,7 +395,7 @@ impl Part<'_> {
         let found = match (met, procedure) {
             (Err(why), _) => Ok(Finding::default().remark(true, format!("not run: {why}"))),
             (Ok(()), Procedure::Tcp(tcp)) => {
-                let (path, frames) = (&mut self.path, (frame, self.link));
+                let (path, frames) = (&mut self.path, (frame.longest(), self.link));
                 let known = super::tcp::Known { alone: hosts_alone, simulated, frames, path };
                 super::tcp::find(&mut run, tcp, known)
             }
@@ -418,7 +421,8 @@ impl Part<'_> {
         found.remarks.extend(caveat(self.device, procedure.need()).map(str::to_string));
         let mut cell = Cell {
             configuration: configuration.to_string(),
-            frame_size: frame.l2(),
+            frame_size: frame.rounded(),
+            mix: frame.mix().map(Mix::label),
             procedure: name.to_string(),
             figures: found.figures,
             points: found.points,

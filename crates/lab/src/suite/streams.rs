@@ -23,7 +23,7 @@ use measure::suite_result::{Figure, buckets};
 use measure::trial::{Conditions, Outcome, Trial};
 use measure::{Receiver, Sender, Stream};
 use std::time::Duration;
-use wire::BitRate;
+use wire::{BitRate, FrameLen};
 
 /// What is sent, for results.
 pub(super) const TRAFFIC: &str = "the plan's own streams";
@@ -96,7 +96,7 @@ impl<P: Place> Bench<'_, P> {
             Receiver::new(start, here.map(|(_, stream)| stream))
         };
         let mut receivers: Vec<Receiver> = (0..ports).map(expected).collect();
-        if !self.place.wire_time(self.frame).is_zero() {
+        if !self.place.wire_time(FrameLen::MIN).is_zero() {
             let less = |receiver: Receiver| receiver.less_wires(|len| self.place.wire_time(len));
             receivers = receivers.into_iter().map(less).collect();
         }

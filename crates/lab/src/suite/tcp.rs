@@ -186,7 +186,7 @@ impl<P: Place> Bench<'_, P> {
         let (Some(here), Some(there)) = (range(0), range(1)) else {
             return Err(Stop::Broken("the plan's networks have no room for hosts".to_string()));
         };
-        let no_mss = || Stop::Broken(format!("no TCP with frames of {} bytes", self.frame));
+        let no_mss = || Stop::Broken(format!("no TCP with frames of {}", self.frame.words()));
         let plan = |port: usize, role, addresses, ports| Plan {
             role,
             mac: mac(port),
@@ -212,7 +212,7 @@ impl<P: Place> Bench<'_, P> {
             total: Some(load.connections),
             hold: load.hold.map_or(Duration::ZERO, |_| Duration::MAX),
         };
-        let mss = load.mss.or_else(|| mss(self.frame)).ok_or_else(no_mss)?;
+        let mss = load.mss.or_else(|| mss(self.frame.longest())).ok_or_else(no_mss)?;
         let end = |plan: Plan| {
             Endpoint::new(Plan { mss, ..plan }).map_err(|bad| Stop::Broken(bad.to_string()))
         };

@@ -13,14 +13,14 @@ use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
 use measure::control::Control;
 use measure::series::{Recorder, Series, Totals};
-use measure::stream::BadStream;
 use measure::trial::{Conditions, Counts, since};
 use measure::watch::Watch;
 use measure::{Field, Pick, Receiver, Sender, Stream, StreamPlan, Template, Values, Variation};
+use measure::{FramePlan, FrameSize};
 use port::{Batch, Pool, Port, PortCounters, Slab};
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
-use wire::{FrameLen, Ipv4Prefix, MacAddr, Moment, craft};
+use wire::{Ipv4Prefix, MacAddr, Moment, craft};
 
 /// How often the hosts say that they are there.
 const ANNOUNCE: Duration = Duration::from_secs(5);
@@ -395,9 +395,9 @@ pub fn stream(
     plan: &Plan,
     id: u8,
     from: usize,
-    frame: FrameLen,
+    size: &FrameSize,
     device_mac: Option<MacAddr>,
-) -> Result<Stream, BadStream> {
+) -> Result<Stream, String> {
     let to = 1 - from;
     let variation = match plan.traffic {
         Traffic::Pair { .. } | Traffic::Hosts { .. } => Variation::NONE,
@@ -410,5 +410,31 @@ pub fn stream(
     };
     let template = template(plan, from, to, device_mac);
     let seed = plan.seed ^ u64::from(id) << 32;
-    StreamPlan { id, template, frame, variation, seed }.build()
+    built(id, template, size, variation, seed)
+}
+
+/// A stream of frames of this size.
+///
+/// # Errors
+/// Why there is none, in a sentence.
+pub(super) fn built(
+    id: u8,
+    template: Template,
+    size: &FrameSize,
+    variation: Variation,
+    seed: u64,
+) -> Result<Stream, String> {
+    match (size, variation) {
+        (FrameSize::One(frame), variation) => {
+            let plan = StreamPlan { id, template, frame: *frame, variation, seed };
+            plan.build().map_err(|bad| bad.to_string())
+        }
+        (FrameSize::Mix(_), Variation::Fields(fields)) => {
+            let plan = FramePlan::of_template(&template, &fields, size.lengths());
+            plan.build(id, 0, seed).map_err(|bad| bad.to_string())
+        }
+        (FrameSize::Mix(mix), Variation::Flows { .. }) => {
+            Err(format!("connections are opened by frames of one length, not of {}", mix.label()))
+        }
+    }
 }

@@ -20,6 +20,7 @@ use super::fit::Unfit;
 use super::plan::{End, Modifier, Plan, Procedure, Traffic};
 use super::run::{Device, scaled_for};
 use super::tester::{Duty, Tester};
+use measure::FrameSize;
 use measure::procedure::{Measurer, Stop, TrialInput};
 use port::capture::{CapturePort, Sink};
 use port::record::{Direction, Record};
@@ -30,7 +31,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
-use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate, craft};
+use wire::{BitRate, MacAddr, Moment, PacketRate, craft};
 
 /// Takes the frames, in the order of their times: the port that sends it, counted from 0, and it.
 pub type Take<'a> = dyn FnMut(usize, &Record<'_>) -> io::Result<()> + 'a;
@@ -62,8 +63,8 @@ pub enum Offer {
 pub struct Written {
     /// The configuration.
     pub configuration: &'static str,
-    /// The length of its frames.
-    pub frame: FrameLen,
+    /// The length of its frames, or the mix.
+    pub frame: FrameSize,
     /// What kind of trial.
     pub kind: &'static str,
     /// Frames a second, from each port that sends.
@@ -88,7 +89,7 @@ impl fmt::Display for Written {
         };
         let what = match *kind {
             STREAMS => "streams, each at its own load".to_string(),
-            kind => format!("{} byte, {kind} at {:.1} frames/s", frame.l2(), load.0),
+            kind => format!("{}, {kind} at {:.1} frames/s", frame.words(), load.0),
         };
         write!(
             f,
@@ -165,16 +166,18 @@ fn sizes(
 ) -> Result<Vec<Written>, Unwritten> {
     let impossible = |why: String| Unwritten::Unfit(Unfit::Impossible(why));
     let mut written = vec![];
-    for &frame in &plan.sizes {
-        let highest = link.max_frames(frame);
+    for frame in &plan.sizes {
+        let highest = frame.max_frames(link);
         let load = match excerpt.load {
             Offer::Share(share) => highest * share,
             Offer::Rate(rate) => rate,
         };
         if load.0 > highest.0 {
             return Err(impossible(format!(
-                "a rate above the wire: {} frames a second, and {link:#} carry {:.1} of {frame} bytes",
-                load.0, highest.0
+                "a rate above the wire: {} frames a second, and {link:#} carry {:.1} of {}",
+                load.0,
+                highest.0,
+                frame.words()
             )));
         }
         for (kind, input) in trials(plan, frame, load, excerpt.frames) {
@@ -188,7 +191,7 @@ fn sizes(
             let configuration = modifier.name();
             written.push(Written {
                 configuration,
-                frame,
+                frame: frame.clone(),
                 kind,
                 load,
                 introduction,
@@ -207,16 +210,18 @@ const STREAMS: &str = "streams";
 /// One trial of each kind that the plan has, of so many frames.
 fn trials(
     plan: &Plan,
-    frame: FrameLen,
+    frame: &FrameSize,
     load: PacketRate,
     frames: u64,
 ) -> Vec<(&'static str, TrialInput)> {
-    // A schedule has a frame due at its beginning, and none at its end; counts are cut off.
-    let [duration, counted] =
-        [-0.5, 0.25].map(|more| Duration::from_secs_f64((frames as f64 + more) / load.0));
+    // A schedule has a frame due at its beginning, and none at its end: it ends between the last one
+    // and the next. Counts are cut off.
+    let until = |n| frame.wire_time(n, frame.cycle().l1(load));
+    let duration = (until(frames.saturating_sub(1)) + until(frames)) / 2;
+    let counted = Duration::from_secs_f64((frames as f64 + 0.25) / load.0);
     let mut all = vec![];
     for procedure in &plan.procedures {
-        if procedure.is_of_smallest_frames() && plan.sizes.first() != Some(&frame) {
+        if procedure.is_of_smallest_frames() && plan.sizes.first() != Some(frame) {
             continue;
         }
         let (rate, validation) = (load, load);

@@ -27,7 +27,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         note(Kind::Ambiguous, format!("the run is incomplete: {why}"));
     }
     for cell in &results.cells {
-        let place = format!("{}, {} byte, {}", cell.configuration, cell.frame_size, cell.procedure);
+        let place = format!("{}, {}, {}", cell.configuration, cell.size().words(), cell.procedure);
         let mut note = |kind, text: String| note(kind, format!("{place}: {text}"));
         limited(results, cell, &mut note);
         points(results, cell, &mut note);
@@ -53,7 +53,7 @@ fn testers(results: &SuiteResults, note: &mut impl FnMut(Kind, String)) {
     // Memory and the kernel's veths are as fast as who uses them: what is 100 % is only agreed on.
     let nominal = ["memory", "veth"].iter().any(|name| results.medium.contains(name));
     for alone in &results.self_tests {
-        let wire = results.wire_rate(alone.frame_size).0;
+        let wire = results.wire_rate(alone.size()).0;
         // A tester is tried for a tenth of a second, and a frame more or less is ten a second.
         let most = if results.virtual_time || !nominal { wire * 1.001 + 20.0 } else { FASTEST };
         if alone.rate > most || !alone.rate.is_finite() {
@@ -62,8 +62,8 @@ fn testers(results: &SuiteResults, note: &mut impl FnMut(Kind, String)) {
             } else {
                 format!("more than the wire's {wire:.0}")
             };
-            let (size, rate) = (alone.frame_size, alone.rate);
-            note(Kind::Impossible, format!("the tester alone, {size} byte: {rate:.0} fps, {what}"));
+            let (size, rate) = (alone.size().words(), alone.rate);
+            note(Kind::Impossible, format!("the tester alone, {size}: {rate:.0} fps, {what}"));
         }
     }
 }
@@ -89,8 +89,9 @@ fn loads(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String
             continue;
         }
         let expected = load * duration * senders;
-        // Each port begins with a frame and may end with one.
-        if (sent as f64 - expected).abs() > 2.0 * senders + expected * 1e-3 {
+        // Each port begins with a frame and may end with one; of a mix, amidst a cycle.
+        let cycle = results.cycle(cell.size()).frames as f64;
+        if (sent as f64 - expected).abs() > (1.0 + cycle) * senders + expected * 1e-3 {
             let text = format!(
                 "{load:.0} fps for {duration} s from each of {senders} ports are {expected:.0} \
                  frames, and {sent} were sent"
@@ -164,7 +165,7 @@ fn histogram(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
 fn limited(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
     let Some(rate) = cell.figures.first().filter(|figure| figure.unit == "fps") else { return };
     let (Some(rate), Some(Limit::Device)) = (rate.value, cell.limited_by) else { return };
-    let alone = results.self_tests.iter().find(|alone| alone.frame_size == cell.frame_size);
+    let alone = results.self_tests.iter().find(|alone| alone.size() == cell.size());
     if let Some(alone) = alone.filter(|alone| alone.rate < HEADROOM * rate && !results.virtual_time)
     {
         let times = alone.rate / rate;
@@ -180,7 +181,7 @@ fn limited(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, Stri
 
 /// Loss against load: per cent are of the frames beside them.
 fn points(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
-    let wire = results.wire_rate(cell.frame_size).0;
+    let wire = results.wire_rate(cell.size()).0;
     for point in &cell.points {
         let load = point.load_percent;
         if point.lost > point.sent {

@@ -16,7 +16,7 @@
 use super::differences;
 use crate::suite::figure as shown;
 use measure::compare::Ahead;
-use measure::suite_result::{Figure, SuiteResults};
+use measure::suite_result::{Cell, Figure, SuiteResults};
 use measure::{Environment, Unpaired, iperf3};
 use std::fmt::Write;
 
@@ -93,7 +93,7 @@ fn of_suites(results: &[SuiteResults]) -> Samples {
             for figure in &cell.figures {
                 let Some(value) = figure.value.filter(|value| value.is_finite()) else { continue };
                 let title = format!("{}, {}: {}", run.name, cell.procedure, figure.name);
-                let row = [cell.configuration.clone(), cell.frame_size.to_string()];
+                let row = [cell.configuration.clone(), size_of(run, cell)];
                 let spread = figure.spread.map(|spread| (spread.min, spread.max, spread.n));
                 let key = Key { title, unit: figure.unit.clone(), row };
                 samples.push((key, Sample { value, spread }));
@@ -101,6 +101,16 @@ fn of_suites(results: &[SuiteResults]) -> Samples {
         }
     }
     samples
+}
+
+/// What two runs have in common: of a mix its lengths, too, where one calls by a name what the other
+/// calls by it otherwise.
+fn size_of(run: &SuiteResults, cell: &Cell) -> String {
+    let size = cell.size();
+    match size.mix.and_then(|name| run.mix(name)) {
+        Some(mix) => format!("{size} ({}/{})", mix.l2_bytes, mix.frames),
+        None => size.to_string(),
+    }
 }
 
 fn of_iperf3(results: &[iperf3::Results]) -> Samples {

@@ -10,7 +10,7 @@ use measure::SuiteResults;
 use measure::suite_result::Cell;
 
 /// The columns of the time series.
-const COURSE: [&str; 14] = [
+const COURSE: [&str; 15] = [
     "configuration",
     "frame_size_l2_with_fcs",
     "procedure",
@@ -25,6 +25,7 @@ const COURSE: [&str; 14] = [
     "established_connections",
     "transactions",
     "data_bytes",
+    "mix",
 ];
 
 /// The time series as CSV (RFC 4180): a line for each interval of each trial that has one.
@@ -44,7 +45,7 @@ pub fn suite_series(results: &SuiteResults) -> String {
             let latency = if came { counted(&series.latency_max_ns) } else { String::new() };
             let _ = writer.write_record([
                 cell.configuration.clone(),
-                cell.frame_size.to_string(),
+                results.cycle(cell.size()).mean_l2().to_string(),
                 cell.procedure.clone(),
                 trial.load.to_string(),
                 trial.outcome.clone(),
@@ -57,6 +58,7 @@ pub fn suite_series(results: &SuiteResults) -> String {
                 counted(&series.established),
                 counted(&series.transactions),
                 counted(&series.bytes),
+                cell.mix.clone().unwrap_or_default(),
             ]);
         }
     }

@@ -9,7 +9,7 @@ use measure::suite_result::{Cell, TrialRecord};
 use std::fmt::Write;
 
 /// The columns of the CSV.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "configuration",
     "frame_size_l2_with_fcs",
     "procedure",
@@ -24,6 +24,7 @@ const COLUMNS: [&str; 14] = [
     "max",
     "stddev",
     "limited_by",
+    "mix",
 ];
 
 /// All figures as CSV (RFC 4180), nothing rounded; loss by load as figures of their own.
@@ -32,6 +33,8 @@ pub fn suite_csv(results: &SuiteResults) -> String {
     // Into memory nothing fails.
     let _ = writer.write_record(COLUMNS);
     for cell in &results.cells {
+        // Of a mix the mean as it is.
+        let mean = results.cycle(cell.size()).mean_l2();
         for (i, one) in cell.figures.iter().enumerate() {
             let rate = one.value.filter(|_| one.unit == "fps");
             let optional = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
@@ -41,33 +44,35 @@ pub fn suite_csv(results: &SuiteResults) -> String {
             let limit = cell.limited_by.filter(|_| i == 0);
             let _ = writer.write_record([
                 cell.configuration.clone(),
-                cell.frame_size.to_string(),
+                mean.to_string(),
                 cell.procedure.clone(),
                 one.name.clone(),
                 optional(one.value),
                 one.unit.clone(),
-                optional(rate.map(|rate| SuiteResults::l2_mbps(rate, cell.frame_size))),
-                optional(rate.map(|rate| rate / results.wire_rate(cell.frame_size).0 * 100.0)),
+                optional(rate.map(|rate| results.l2_mbps(rate, cell.size()))),
+                optional(rate.map(|rate| rate / results.wire_rate(cell.size()).0 * 100.0)),
                 one.spread.map_or(String::new(), |spread| spread.n.to_string()),
                 spread(|spread| spread.mean),
                 spread(|spread| spread.min),
                 spread(|spread| spread.max),
                 spread(|spread| spread.stddev),
                 limit.map_or(String::new(), |limit| format!("{limit:?}").to_lowercase()),
+                cell.mix.clone().unwrap_or_default(),
             ]);
         }
         for point in cell.points.iter().filter(|point| !point.invalid) {
             let mut record = vec![
                 cell.configuration.clone(),
-                cell.frame_size.to_string(),
+                mean.to_string(),
                 cell.procedure.clone(),
                 format!("loss at {} fps", point.load),
                 point.loss_percent.to_string(),
                 "%".to_string(),
-                SuiteResults::l2_mbps(point.load, cell.frame_size).to_string(),
+                results.l2_mbps(point.load, cell.size()).to_string(),
                 point.load_percent.to_string(),
             ];
-            record.resize(COLUMNS.len(), String::new());
+            record.resize(COLUMNS.len() - 1, String::new());
+            record.push(cell.mix.clone().unwrap_or_default());
             let _ = writer.write_record(&record);
         }
     }
@@ -112,14 +117,16 @@ pub fn suite_trials(results: &SuiteResults) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let place = ["configuration", "frame_size_l2_with_fcs", "procedure", "trial"];
     // Into memory nothing fails.
-    let _ = writer.write_record(place.into_iter().chain(TRIAL.iter().map(|(name, _)| *name)));
+    let _ = writer
+        .write_record(place.into_iter().chain(TRIAL.iter().map(|(name, _)| *name)).chain(["mix"]));
     for cell in &results.cells {
         for (i, trial) in cell.trials.iter().enumerate() {
-            let size = cell.frame_size.to_string();
+            let size = results.cycle(cell.size()).mean_l2().to_string();
+            let mix = cell.mix.clone().unwrap_or_default();
             let place =
                 [cell.configuration.clone(), size, cell.procedure.clone(), (i + 1).to_string()];
             let of_trial = TRIAL.iter().map(|(_, of)| of(trial));
-            let _ = writer.write_record(place.into_iter().chain(of_trial));
+            let _ = writer.write_record(place.into_iter().chain(of_trial).chain([mix]));
         }
     }
     String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
@@ -135,6 +142,9 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
         whole(results.wire_mbps),
         results.senders
     );
+    for mix in &results.mixes {
+        let _ = writeln!(out, "\n{}.", escaped(&mix.to_string()));
+    }
     if let Some(scaling) = &results.scaling {
         let _ = writeln!(out, "\n**Shortened:** {}.", escaped(scaling));
     }
@@ -156,13 +166,13 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
         for cell in &cells {
             for (i, one) in cell.figures.iter().enumerate() {
                 let rate = one.value.filter(|_| one.unit == "fps");
-                let mbps = rate.map(|rate| whole(SuiteResults::l2_mbps(rate, cell.frame_size)));
+                let mbps = rate.map(|rate| whole(results.l2_mbps(rate, cell.size())));
                 let limit = cell.limited_by.filter(|_| i == 0);
                 let _ = writeln!(
                     out,
                     "| {} | {} | {} | {} | {} | {} |",
                     escaped(&cell.configuration),
-                    cell.frame_size,
+                    escaped(&cell.size().to_string()),
                     escaped(&one.name),
                     figure(one),
                     mbps.unwrap_or_default(),
@@ -175,7 +185,7 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
         }
         for cell in &cells {
             for remark in cell.remarks.iter().chain(&super::series::sentence(cell)) {
-                let place = format!("{} {} byte", cell.configuration, cell.frame_size);
+                let place = format!("{} {}", cell.configuration, cell.size().words());
                 let _ = writeln!(out, "\n*{}: {}*", escaped(&place), escaped(remark));
             }
         }

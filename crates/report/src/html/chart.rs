@@ -88,6 +88,8 @@ const BOTTOM: f64 = 318.0;
 const HEIGHT: f64 = 372.0;
 /// Between two names.
 const LINE: f64 = 17.0;
+/// A limit at a place by itself.
+const DASH: f64 = 28.0;
 /// How many colours there are.
 const COLOURS: usize = 7;
 
@@ -195,7 +197,13 @@ impl Chart<'_> {
                     continue;
                 };
                 let (x, y) = (x(i), y(value));
-                let _ = write!(path, "{}{x:.1} {y:.1}", if pen_down { "L" } else { "M" });
+                let is_alone = !pen_down && series.points.get(i + 1).is_none_or(Option::is_none);
+                if series.reference && is_alone {
+                    // A line of one place is none: a dash.
+                    let _ = write!(path, "M{:.1} {y:.1}h{:.0}", x - DASH / 2.0, DASH);
+                } else {
+                    let _ = write!(path, "{}{x:.1} {y:.1}", if pen_down { "L" } else { "M" });
+                }
                 (pen_down, last) = (true, Some((x, y)));
                 if !series.reference {
                     let text = escape(&format!("{}: {}", series.name, (self.show)(value)));

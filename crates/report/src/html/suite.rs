@@ -15,7 +15,7 @@ use super::{STYLE, about_environment, course};
 use crate::suite::{CYCLES, DROPPED, PROCEDURES, figure, inside, time, whole};
 use measure::SuiteResults;
 use measure::result::Limit;
-use measure::suite_result::Cell;
+use measure::suite_result::{Cell, Size};
 use std::fmt::Write;
 
 /// The page, a whole HTML document.
@@ -101,14 +101,29 @@ fn summary(results: &SuiteResults) -> String {
     for (name, value) in lines {
         let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", escape(value));
     }
+    for mix in &results.mixes {
+        let _ = writeln!(out, "<dt>Mix</dt><dd>{}</dd>", escape(&mix.to_string()));
+    }
     out + "</dl>\n"
 }
 
-fn sizes(cells: &[&Cell]) -> Vec<u32> {
-    let mut sizes: Vec<u32> = cells.iter().map(|cell| cell.frame_size).collect();
+fn sizes<'a>(cells: &[&'a Cell]) -> Vec<Size<'a>> {
+    let mut sizes: Vec<Size<'_>> = cells.iter().map(|cell| cell.size()).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes
+}
+
+/// Places on an axis: a mix is no length, so that no line leads to it, and a place is free between.
+fn places<'a>(sizes: &[Size<'a>]) -> Vec<Option<Size<'a>>> {
+    let mut places: Vec<Option<Size<'a>>> = vec![];
+    for &size in sizes {
+        if size.mix.is_some() && !places.is_empty() {
+            places.push(None);
+        }
+        places.push(Some(size));
+    }
+    places
 }
 
 /// Without a repetition, in their order.
@@ -126,8 +141,8 @@ fn configurations<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
     once(cells.iter().map(|cell| cell.configuration.as_str()))
 }
 
-fn find<'a>(cells: &[&'a Cell], configuration: &str, size: u32) -> Option<&'a Cell> {
-    let of = |cell: &&&Cell| cell.configuration == configuration && cell.frame_size == size;
+fn find<'a>(cells: &[&'a Cell], configuration: &str, size: Size<'_>) -> Option<&'a Cell> {
+    let of = |cell: &&&Cell| cell.configuration == configuration && cell.size() == size;
     cells.iter().find(of).copied()
 }
 
@@ -156,7 +171,7 @@ fn glance(results: &SuiteResults) -> String {
         for size in sizes(&all) {
             let of = |procedure: &str| {
                 all.iter().find(|cell| {
-                    (cell.procedure.as_str(), cell.configuration.as_str(), cell.frame_size)
+                    (cell.procedure.as_str(), cell.configuration.as_str(), cell.size())
                         == (procedure, configuration, size)
                 })
             };
@@ -167,6 +182,7 @@ fn glance(results: &SuiteResults) -> String {
             let line: String = shown.iter().map(|(procedure, _)| cell(procedure)).collect();
             if shown.iter().any(|(procedure, _)| of(procedure).is_some()) {
                 let name = escape(plain(configuration));
+                let size = escape(&size.to_string());
                 let _ = writeln!(out, "<tr><td>{name}</td><td>{size}</td>{line}</tr>");
             }
         }
@@ -183,10 +199,10 @@ fn courses(results: &SuiteResults, procedure: &str, cells: &[&Cell]) -> String {
     };
     let place = |cell: &Cell| match procedure {
         "streams" => plain(&cell.configuration).to_string(),
-        _ => format!("{}, {} byte", plain(&cell.configuration), cell.frame_size),
+        _ => format!("{}, {}", plain(&cell.configuration), cell.size().words()),
     };
     let framed = trial.0.tcp.is_none() && procedure != "streams";
-    let wire = framed.then(|| results.wire_rate(first.frame_size).0 * f64::from(results.senders));
+    let wire = framed.then(|| results.wire_rate(first.size()).0 * f64::from(results.senders));
     let title = format!("Over time: {}, {}", words::trial(procedure), place(first));
     let mut out = course::detail(&title, trial, wire);
     out += &by_strips(procedure, &with);
@@ -223,7 +239,7 @@ fn by_strips(procedure: &str, with: &[&Cell]) -> String {
         let of = with.iter().copied().filter(|cell| cell.configuration == configuration);
         let of: Vec<&Cell> = of.collect();
         let title = format!("Over time, by frame size: {}", plain(configuration));
-        out += &strips(&title, &|cell| format!("{} byte", cell.frame_size), &of);
+        out += &strips(&title, &|cell| cell.size().words(), &of);
     }
     out
 }
@@ -261,7 +277,7 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
         if named {
             let _ = write!(out, "<td>{}</td>", escape(plain(&cell.configuration)));
         }
-        let _ = write!(out, "<td>{}</td>", cell.frame_size);
+        let _ = write!(out, "<td>{}</td>", escape(&cell.size().to_string()));
         for (i, name) in names.iter().enumerate() {
             let one = cell.figures.iter().find(|figure| figure.name == *name);
             let Some(one) = one.filter(|one| one.value.is_some()) else {
@@ -276,8 +292,8 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
             let _ = write!(out, "<td>{}{mark}{spread}</td>", escape(&figure(one)));
             if is_rate(name) {
                 let rate = one.value.unwrap_or(0.0);
-                let share = rate / results.wire_rate(cell.frame_size).0 * 100.0;
-                let mbps = whole(SuiteResults::l2_mbps(rate, cell.frame_size));
+                let share = rate / results.wire_rate(cell.size()).0 * 100.0;
+                let mbps = whole(results.l2_mbps(rate, cell.size()));
                 let _ = write!(out, "<td>{share:.1} %</td><td>{mbps}</td>");
             }
         }
@@ -292,7 +308,7 @@ fn turned(names: &[&str], cells: &[&Cell]) -> String {
         "<div class=\"wide\"><table class=\"num tight turned\">\n<thead><tr><th></th>".to_string();
     for cell in cells {
         let name = escape(plain(&cell.configuration));
-        let _ = write!(out, "<th>{name}, {} byte</th>", cell.frame_size);
+        let _ = write!(out, "<th>{name}, {}</th>", escape(&cell.size().words()));
     }
     out += "</tr></thead>\n<tbody>\n";
     for (i, name) in names.iter().enumerate() {
@@ -341,8 +357,14 @@ fn remarks(cells: &[&Cell]) -> String {
         let places: Vec<&Cell> = places.copied().collect();
         let of = |configuration: &&str| {
             let of = places.iter().filter(|cell| cell.configuration == *configuration);
-            let of: Vec<String> = of.map(|cell| cell.frame_size.to_string()).collect();
-            format!("{}, {} byte", plain(configuration), of.join(", "))
+            let of: Vec<Size<'_>> = of.map(|cell| cell.size()).collect();
+            let (mixes, lengths): (Vec<_>, Vec<_>) = of.iter().partition(|size| size.mix.is_some());
+            let text = |of: Vec<Size<'_>>, end: &str| {
+                let all: Vec<String> = of.iter().map(ToString::to_string).collect();
+                (!all.is_empty()).then(|| format!(", {}{end}", all.join(", ")))
+            };
+            let sizes = [text(lengths, " byte"), text(mixes, "")];
+            plain(configuration).to_string() + &sizes.into_iter().flatten().collect::<String>()
         };
         let places: Vec<String> = configurations(&places).iter().map(of).collect();
         let _ = writeln!(
@@ -369,11 +391,11 @@ fn how(results: &SuiteResults) -> String {
                    <th>Latency floor</th></tr></thead>\n<tbody>\n"
         .to_string();
     for alone in &results.self_tests {
-        let share = alone.rate / results.wire_rate(alone.frame_size).0 * 100.0;
+        let share = alone.rate / results.wire_rate(alone.size()).0 * 100.0;
         let _ = writeln!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{share:.1} %</td><td>{}</td></tr>",
-            alone.frame_size,
+            escape(&alone.size().to_string()),
             whole(alone.rate),
             time(alone.latency_floor_ns as f64)
         );

@@ -51,5 +51,5 @@ pub(crate) fn dropped(results: &SuiteResults) -> Vec<Vec<String>> {
 }
 
 fn place(cell: &Cell) -> Vec<String> {
-    vec![cell.configuration.clone(), cell.frame_size.to_string()]
+    vec![cell.configuration.clone(), cell.size().to_string()]
 }

@@ -56,7 +56,7 @@ pub(crate) fn counted(results: &SuiteResults) -> Vec<Vec<String>> {
     for cell in cells {
         let mut line = vec![
             cell.configuration.clone(),
-            cell.frame_size.to_string(),
+            cell.size().to_string(),
             cell.procedure.clone(),
             cell.trials.len().to_string(),
             invalid(cell).to_string(),
@@ -79,9 +79,9 @@ pub(crate) fn reasons(results: &SuiteResults) -> String {
         let why = last.outcome.strip_prefix("invalid: ").unwrap_or(&last.outcome);
         let _ = writeln!(
             out,
-            "  {} {} byte, {}: {} invalid, the last one: {why}",
+            "  {} {}, {}: {} invalid, the last one: {why}",
             cell.configuration,
-            cell.frame_size,
+            cell.size().words(),
             cell.procedure,
             invalid(cell)
         );

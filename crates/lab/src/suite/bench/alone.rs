@@ -2,10 +2,10 @@
 
 use super::{Bench, Place};
 use crate::suite::tester::Duty;
-use measure::Sender;
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
 use measure::suite_result::TesterAlone;
+use measure::{Mix, Sender};
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -41,20 +41,33 @@ impl<P: Place> Bench<'_, P> {
         let rate = match duty.arriving().filter(|_| self.place.is_simulated()) {
             // Of a wire: between the first frame and the last, and so not what a queue on the way held
             // when the sending ended, nor the frame that a time has more than gaps.
-            Some(arriving) if each > 1.0 => (each - 1.0) / arriving.as_secs_f64(),
+            Some(arriving) if each > 1.0 => self.wired_rate(each, arriving),
             _ => each / took.as_secs_f64(),
         };
         let floor = match self.place.is_simulated() {
             true => duty.receivers[0].latency().min(),
             false => self.floor(PacketRate((rate / 100.0).max(100.0)), duration)?,
         };
-        let wires = self.place.wire_time(self.frame).as_nanos() as u64;
         Ok(TesterAlone {
-            frame_size: self.frame.l2(),
+            frame_size: self.frame.rounded(),
+            mix: self.frame.mix().map(Mix::label),
             rate,
-            latency_floor_ns: floor.saturating_sub(wires),
+            latency_floor_ns: floor.saturating_sub(self.wire_ns()),
             lossy: counts.received != counts.sent,
         })
+    }
+
+    /// What wires carried, of which so many frames took so long from the first one's arrival to the
+    /// last one's. Of a mix the last may have waited, where a wire follows a wire, for a longest one
+    /// that was before it, once and for all: no more than the wire is made of that.
+    fn wired_rate(&self, frames: f64, arriving: Duration) -> f64 {
+        if self.frame.mix().is_none() {
+            return (frames - 1.0) / arriving.as_secs_f64();
+        }
+        let sending = self.frame.wire_time(frames as u64 - 1, self.link).as_secs_f64();
+        let waited = self.place.wire_time(self.frame.longest());
+        let arriving = arriving.saturating_sub(waited).as_secs_f64();
+        self.highest().0 * (sending / arriving.max(1e-9)).min(1.0)
     }
 
     /// The shortest way of a frame from the tester to itself, in nanoseconds: at a load so low that

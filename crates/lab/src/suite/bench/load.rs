@@ -28,7 +28,7 @@ impl<P: Place> Bench<'_, P> {
         let (mut duty, counts) = self.measured(duty, None)?;
         let mut output = self.judge(start, duration, &duty, counts);
         output.series = self.series(&mut duty);
-        let wires = self.place.wire_time(self.frame).as_nanos() as u64;
+        let wires = self.wire_ns();
         let mut all = duty.receivers[0].latency();
         if wires > 0 {
             let whole = all.clone();
@@ -49,14 +49,14 @@ impl<P: Place> Bench<'_, P> {
 
     pub(super) fn burst(&mut self, frames: u64) -> Result<TrialOutput, Stop> {
         let (start, highest) = (self.begin(), self.highest());
-        let duration = Duration::from_secs_f64(frames as f64 / highest.0);
+        let duration = self.frame.wire_time(frames, self.link);
         let long = Duration::from_secs(86_400);
         let mut senders = self.senders(highest, long, Duration::ZERO)?;
         for sender in senders.iter_mut().flatten() {
             let (load, start) = (Load::Paced(self.pace(highest)?), start);
             let schedule = Schedule { load, start, duration: long };
             let stream = sender.stream().clone();
-            *sender = Sender::new(stream, schedule).at_most(frames);
+            *sender = Sender::by_length(stream, schedule).at_most(frames);
         }
         let mut duty = Duty::new(start, senders);
         duty.control = self.control(start, duration);
@@ -87,9 +87,12 @@ impl<P: Place> Bench<'_, P> {
         output.series = self.series(&mut duty);
         if let Watch::Losses(losses) = &duty.watch {
             let of_low = duty.senders.iter().flatten().filter(|s| s.stream().id() >= LOW);
-            let last = of_low.filter_map(|s| losses.last(s.stream().id(), s.sent().offered)).max();
             // When that frame was due is when it was sent: the trial is invalid otherwise.
-            output.time = last.map(|n| Duration::from_secs_f64((n + 1) as f64 / low.0));
+            let over = of_low.filter_map(|sender| {
+                let last = losses.last(sender.stream().id(), sender.sent().offered)?;
+                sender.time_of(last + 1)
+            });
+            output.time = over.max();
         }
         Ok(output)
     }

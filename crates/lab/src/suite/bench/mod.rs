@@ -24,12 +24,13 @@ pub use place::Place;
 
 use super::beside::Asked;
 use super::plan::{Modifier, Plan, Traffic};
-use super::tester::{Duty, stream, template};
+use super::tester::{Duty, built, stream, template};
 use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use measure::schedule::{Load, Pace, Schedule};
 use measure::series::Series;
 use measure::trial::{Conditions, Counts, Trial};
-use measure::{Sender, Stream, StreamPlan, Template, Variation};
+use measure::watch::Watch;
+use measure::{FrameSize, Receiver, Sender, Stream, Template, Variation};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate};
@@ -41,7 +42,7 @@ pub struct Bench<'a, P> {
     pub(super) plan: &'a Plan,
     pub(super) modifier: Modifier,
     pub(super) link: BitRate,
-    pub(super) frame: FrameLen,
+    pub(super) frame: FrameSize,
     /// What the device was asked and told meanwhile.
     pub(super) asked: Asked,
     /// Which connections it has seen.
@@ -61,14 +62,14 @@ struct Surroundings {
 impl<'a, P: Place> Bench<'a, P> {
     /// A bench in this place, whose wires carry `link`.
     pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
-        let (frame, asked, used) = (FrameLen::MIN, Asked::default(), Used::default());
+        let (frame, asked, used) = (FrameLen::MIN.into(), Asked::default(), Used::default());
         let before = Surroundings::default();
         Bench { place, plan, modifier, link, frame, asked, used, before }
     }
 
     /// The wire's highest rate of the frames of now.
     pub fn highest(&self) -> PacketRate {
-        self.link.max_frames(self.frame)
+        self.frame.max_frames(self.link)
     }
 
     /// Goes on to frames of another length: introduces tester and device to each other, and sees
@@ -76,32 +77,36 @@ impl<'a, P: Place> Bench<'a, P> {
     ///
     /// # Errors
     /// [`Stop::Broken`]: they do not.
-    pub fn prepare(&mut self, frame: FrameLen) -> Result<(), Stop> {
+    pub fn prepare(&mut self, frame: &FrameSize) -> Result<(), Stop> {
         // The largest that come through are what TCP is to find out.
-        self.meet(if self.plan.is_all_tcp() { FrameLen::MIN } else { frame })?;
+        let smallest = FrameLen::MIN.into();
+        self.meet(if self.plan.is_all_tcp() { &smallest } else { frame })?;
         let (mut sent, mut received) = (0, 0);
+        // Of a mix every length.
+        let cycle = Duration::from_micros(500 * frame.cycle().frames);
         for _ in 0..5 {
-            let duration = Duration::from_millis(20);
+            let duration = Duration::from_millis(20).max(cycle);
             // Before the senders are made: what is sent earlier than that is no frame of this trial.
             let start = self.start();
             let senders = self.senders(PacketRate(2000.0), duration, Duration::ZERO)?;
             let counts = self.duty(Duty::new(start, senders))?.1;
             (sent, received) = (counts.sent, counts.received);
             if sent == received {
-                self.frame = frame;
+                self.frame = frame.clone();
                 return Ok(());
             }
         }
         Err(Stop::Broken(format!(
-            "the device does not forward: of {sent} frames of {frame} bytes at 2000 a second \
+            "the device does not forward: of {sent} frames of {} at 2000 a second \
              {received} came back; it dropped {}",
+            frame.words(),
             self.place.discards()
         )))
     }
 
     /// Goes on to frames of another length, and introduces tester and device to each other.
-    pub(super) fn meet(&mut self, frame: FrameLen) -> Result<(), Stop> {
-        self.frame = frame;
+    pub(super) fn meet(&mut self, frame: &FrameSize) -> Result<(), Stop> {
+        self.frame = frame.clone();
         self.place.tester().introduce_again();
         self.introduce()
     }
@@ -168,14 +173,13 @@ impl<'a, P: Place> Bench<'a, P> {
         template: Template,
         variation: Variation,
     ) -> Result<Stream, Stop> {
-        let (frame, seed) = (self.frame, self.plan.seed ^ u64::from(id));
-        let plan = StreamPlan { id, template, frame, variation, seed };
-        plan.build().map_err(|bad| Stop::Broken(bad.to_string()))
+        let seed = self.plan.seed ^ u64::from(id);
+        built(id, template, &self.frame, variation, seed).map_err(Stop::Broken)
     }
 
     pub(super) fn pace(&self, rate: PacketRate) -> Result<Pace, Stop> {
         let pace = if (rate.0 / self.highest().0 - 1.0).abs() < 1e-9 {
-            Pace::of_wire(self.link.0 as u64, self.frame)
+            self.frame.pace_of_wire(self.link.0 as u64)
         } else {
             Pace::of(rate)
         };
@@ -192,7 +196,7 @@ impl<'a, P: Place> Bench<'a, P> {
     ) -> Result<Sender, Stop> {
         let (load, start) = (Load::Paced(self.pace(rate)?), self.start() + later);
         let duration = Duration::from_secs(86_400);
-        Ok(Sender::new(stream, Schedule { load, start, duration }).at_most(frames))
+        Ok(Sender::by_length(stream, Schedule { load, start, duration }).at_most(frames))
     }
 
     /// The plan's streams at a load from each sending port; numbers from `first` on.
@@ -208,9 +212,9 @@ impl<'a, P: Place> Bench<'a, P> {
         let (load, start) = (Load::Paced(self.pace(load)?), self.start() + later);
         for (port, senders) in all.iter_mut().enumerate().take(self.plan.traffic.senders()) {
             let device_mac = self.device_mac(port);
-            let stream = stream(self.plan, first + port as u8, port, self.frame, device_mac);
-            let stream = stream.map_err(|bad| Stop::Broken(bad.to_string()))?;
-            senders.push(Sender::new(stream, Schedule { load, start, duration }));
+            let stream = stream(self.plan, first + port as u8, port, &self.frame, device_mac);
+            let stream = stream.map_err(Stop::Broken)?;
+            senders.push(Sender::by_length(stream, Schedule { load, start, duration }));
         }
         Ok(all)
     }
@@ -222,6 +226,28 @@ impl<'a, P: Place> Bench<'a, P> {
         later: Duration,
     ) -> Result<Vec<Vec<Sender>>, Stop> {
         self.streams_at(0, load, duration, later)
+    }
+
+    /// What of every latency is the wires' own, where all frames take as long; of a mix it is taken
+    /// off by length ([`less_wires`](Self::less_wires)), and nothing is left.
+    pub(super) fn wire_ns(&self) -> u64 {
+        match self.frame {
+            FrameSize::One(frame) => self.place.wire_time(frame).as_nanos() as u64,
+            FrameSize::Mix(_) => 0,
+        }
+    }
+
+    /// Takes from the latencies of a mix what is the wires' own, each frame's by its length.
+    fn less_wires(&self, duty: &mut Duty) {
+        if self.frame.mix().is_none() || self.place.wire_time(FrameLen::MIN).is_zero() {
+            return;
+        }
+        let wire_time = |len| self.place.wire_time(len);
+        let less = |receiver: Receiver| receiver.less_wires(wire_time);
+        duty.receivers = std::mem::take(&mut duty.receivers).into_iter().map(less).collect();
+        if let Watch::Delays(delays) = &mut duty.watch {
+            delays.less_wires(self.frame.longest(), wire_time);
+        }
     }
 
     /// Runs a duty that is no trial, and counts.
@@ -272,6 +298,7 @@ impl<'a, P: Place> Bench<'a, P> {
         mut duty: Duty,
         reset_at: Option<Moment>,
     ) -> (Duty, Counts, Result<(), Stop>) {
+        self.less_wires(&mut duty);
         self.place.tester().begin(&mut duty);
         let full = self.place.found_no_room();
         let ran = self.place.run(&mut duty, reset_at);
@@ -297,7 +324,7 @@ impl<'a, P: Place> Bench<'a, P> {
 
     /// When a duty's frames went and came, the wires' own time taken off.
     fn series(&self, duty: &mut Duty) -> Option<Series> {
-        Some(duty.series()?.less_wires(self.place.wire_time(self.frame)))
+        Some(duty.series()?.less_wires(Duration::from_nanos(self.wire_ns())))
     }
 
     /// A device that knows nothing but its configuration and the hosts.
@@ -325,7 +352,7 @@ impl<P: Place> Measurer for Bench<'_, P> {
             TrialInput::Broadcast { load, duration } => self.broadcast(load, duration),
             TrialInput::Congestion { load, duration } => self.congestion(load, duration),
             TrialInput::Flood { frame, load, duration } => {
-                let frame = std::mem::replace(&mut self.frame, frame);
+                let frame = std::mem::replace(&mut self.frame, frame.into());
                 let output = self.steady(load, duration, None);
                 self.frame = frame;
                 output

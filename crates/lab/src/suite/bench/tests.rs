@@ -95,7 +95,7 @@ fn bench<'a>(
     let mut place = Odd { inside, distances: [90, 90], n_distances: 0, step, n_clocks, busy: None };
     change(&mut place);
     let mut bench = Bench::new(place, plan, Modifier::None, plan.simulated.link);
-    bench.prepare(FrameLen::MIN).unwrap();
+    bench.prepare(&FrameLen::MIN.into()).unwrap();
     bench
 }
 

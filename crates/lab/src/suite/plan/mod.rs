@@ -27,6 +27,8 @@ mod tcp;
 pub mod stream;
 // What a throughput may be asked for, in the plan's own words.
 mod goal;
+// How long frames are: lengths and mixes.
+mod frame_sizes;
 // What makes it short.
 mod scaling;
 // What virtual time is like.
@@ -51,8 +53,9 @@ pub use tcp::{Talk, Tcp};
 pub use traffic::Traffic;
 pub use value::At;
 
+use measure::FrameSize;
 use std::fmt;
-use wire::{BitRate, FrameLen};
+use wire::BitRate;
 
 /// A plan that can be carried out.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +70,8 @@ pub struct Plan {
     pub modifiers: Vec<Modifier>,
     /// L1 rate of every wire: what 100 % is.
     pub link: BitRate,
-    /// Frame lengths.
-    pub sizes: Vec<FrameLen>,
+    /// Frame lengths, ascending, and then mixes of them.
+    pub sizes: Vec<FrameSize>,
     /// Where frames go.
     pub traffic: Traffic,
     /// Who is on the first and on the second port.

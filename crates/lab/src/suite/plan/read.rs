@@ -11,8 +11,7 @@ use super::goal::{GoalTable, goals};
 use super::reader::{ProcedureTable, Reader};
 use super::stream::{StreamTable, streams};
 use super::value::{Number, Source};
-use super::{BadPlan, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic};
-use measure::template::FRAME_LENGTHS;
+use super::{BadPlan, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic, frame_sizes};
 use serde::Deserialize;
 use std::time::Duration;
 use toml::Spanned;
@@ -71,7 +70,7 @@ struct Medium {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct TrafficTable {
-    frame_sizes: Option<Spanned<Vec<Spanned<i64>>>>,
+    frame_sizes: Option<frame_sizes::Table>,
     flows: Spanned<String>,
     bidirectional: Option<bool>,
     networks: Option<Spanned<Vec<Spanned<String>>>>,
@@ -83,7 +82,7 @@ struct ScalingTable {
     divide_durations_by: Option<Spanned<f64>>,
     shortest: Option<Spanned<String>>,
     repetitions_at_most: Option<Spanned<i64>>,
-    frame_sizes: Option<Spanned<Vec<Spanned<i64>>>>,
+    frame_sizes: Option<frame_sizes::Table>,
     modifiers: Option<Vec<Spanned<String>>>,
     precision: Option<Spanned<Number>>,
     counts_at_most: Option<Spanned<i64>>,
@@ -117,9 +116,9 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
     })?;
     let link = BitRate(source.bits(&file.medium.link)?);
     let sizes = match &file.traffic.frame_sizes {
-        Some(list) => sizes(source, list)?,
+        Some(list) => frame_sizes::read(source, list)?,
         // Streams have their own; with these they are introduced.
-        None => vec![FrameLen::MIN],
+        None => vec![FrameLen::MIN.into()],
     };
     let traffic = traffic(source, &file.traffic)?;
     let networks = networks(source, &file.traffic, allowed)?;
@@ -184,6 +183,11 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
     };
     let quick = scaling(source, file.quick.as_ref().unwrap_or(&none))?;
     let simulated = simulated(source, file.simulated.as_ref(), &quick)?;
+    for (table, procedure) in file.procedure.get_ref().iter().zip(&procedures) {
+        for sizes in [&sizes, &quick.sizes, &simulated.scaling.sizes] {
+            frame_sizes::suit(source, &table.get_ref().kind, procedure, sizes)?;
+        }
+    }
     Ok(Plan {
         name: file.name,
         configuration: file.device.configuration,
@@ -231,31 +235,6 @@ fn fits(
         }
         _ => Ok(()),
     }
-}
-
-fn sizes(source: Source<'_>, list: &Spanned<Vec<Spanned<i64>>>) -> Result<Vec<FrameLen>, BadPlan> {
-    let (least, most) = (FRAME_LENGTHS.0.l2(), FRAME_LENGTHS.1.l2());
-    let mut sizes = Vec::new();
-    for size in list.get_ref() {
-        let bytes = *size.get_ref();
-        if bytes < i64::from(least) {
-            let why = format!(
-                "frames of {bytes} bytes: the smallest Ethernet frame has {least}, its FCS counted"
-            );
-            return Err(source.bad(size, why));
-        }
-        if bytes > i64::from(most) {
-            let why = format!("frames of {bytes} bytes: at most {most}, their FCS counted");
-            return Err(source.bad(size, why));
-        }
-        sizes.push(FrameLen::with_fcs(bytes as u32));
-    }
-    sizes.sort_unstable();
-    sizes.dedup();
-    if sizes.is_empty() {
-        return Err(source.bad(list, "at least one frame size"));
-    }
-    Ok(sizes)
 }
 
 fn traffic(source: Source<'_>, table: &TrafficTable) -> Result<Traffic, BadPlan> {
@@ -342,7 +321,7 @@ fn scaling(source: Source<'_>, table: &ScalingTable) -> Result<Scaling, BadPlan>
         scaling.counts_at_most = count(source, n, 1 << 22)?;
     }
     if let Some(list) = &table.frame_sizes {
-        scaling.sizes = sizes(source, list)?;
+        scaling.sizes = frame_sizes::read(source, list)?;
     }
     if let Some(names) = &table.modifiers {
         scaling.modifiers = modifiers(source, names)?;

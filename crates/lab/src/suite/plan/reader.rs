@@ -7,6 +7,7 @@
 use super::read::count;
 use super::value::{Number, Rate, Source};
 use super::{BadPlan, Criterion, Procedure, Spec, Tcp};
+use measure::FrameSize;
 use measure::mlrsearch::{Goal, MlrSearch};
 use serde::Deserialize;
 use std::time::Duration;
@@ -52,7 +53,7 @@ pub(super) struct ProcedureTable {
 pub(super) struct Reader<'a> {
     pub(super) source: Source<'a>,
     pub(super) link: BitRate,
-    pub(super) sizes: &'a [FrameLen],
+    pub(super) sizes: &'a [FrameSize],
     /// The plan's own.
     pub(super) streams: &'a [Spec],
     /// The plan's own.
@@ -378,17 +379,21 @@ impl Reader<'_> {
         if rate.0 > most.0 * 1.000_001 { Err(self.above_the_wire(value)) } else { Ok(rate) }
     }
 
-    /// The longest frames, and how many of them the wire carries.
-    fn fewest(&self) -> (FrameLen, PacketRate) {
-        let longest = self.sizes.last().copied().unwrap_or(FrameLen::MAX);
-        (longest, self.link.max_frames(longest))
+    /// The longest frames, of a mix in the mean, and how many of them the wire carries.
+    fn fewest(&self) -> (FrameSize, PacketRate) {
+        let rate = |size: &FrameSize| size.max_frames(self.link).0;
+        let longest = self.sizes.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
+        let longest = longest.cloned().unwrap_or(FrameLen::MAX.into());
+        let most = longest.max_frames(self.link);
+        (longest, most)
     }
 
     fn above_the_wire(&self, value: &Spanned<Number>) -> BadPlan {
         let (longest, most) = self.fewest();
         let why = format!(
-            "a rate above the wire: {:#} carries {most} of {longest} bytes at most",
-            self.link
+            "a rate above the wire: {:#} carries {most} of {} at most",
+            self.link,
+            longest.words()
         );
         self.source.bad(value, why)
     }

@@ -5,8 +5,8 @@
 //! ```
 
 use super::{Criterion, Modifier, Plan, Procedure};
+use measure::FrameSize;
 use std::time::Duration;
-use wire::FrameLen;
 
 /// What makes a plan short: it is said in the result.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +17,8 @@ pub struct Scaling {
     pub shortest: Duration,
     /// No more repetitions than this.
     pub repetitions_at_most: u32,
-    /// Other frame lengths; the plan's if empty.
-    pub sizes: Vec<FrameLen>,
+    /// Other frame sizes; the plan's if empty.
+    pub sizes: Vec<FrameSize>,
     /// Other modifiers; the plan's if empty.
     pub modifiers: Vec<Modifier>,
     /// How close searches get at best.

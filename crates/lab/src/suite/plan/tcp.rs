@@ -178,7 +178,7 @@ impl Reader<'_> {
 
     /// A procedure of TCP, of whose table nothing is set that it does not take.
     pub(super) fn tcp(&self, table: &ProcedureTable) -> Result<Tcp, BadPlan> {
-        if let Some(bad) = self.sizes.iter().find(|size| mss(**size).is_none()) {
+        if let Some(bad) = self.sizes.iter().find(|size| mss(size.longest()).is_none()) {
             let why = format!(
                 "{} and frames of {bad} bytes: TCP takes frames of {} to {} (an MSS of {} to {}, and \
                  58 bytes of headers)",

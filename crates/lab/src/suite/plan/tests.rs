@@ -3,6 +3,7 @@
 use super::*;
 use measure::mlrsearch::Goal;
 use std::time::Duration;
+use wire::FrameLen;
 
 const GOOD: &str = r#"
 name = "a test"
@@ -33,7 +34,7 @@ fn refused(change: impl FnOnce(&str) -> String, allowed: Allowed) -> String {
 #[test]
 fn a_plan_is_read() {
     let plan = read(GOOD, Allowed::default()).unwrap();
-    assert_eq!(plan.sizes, [64, 512].map(FrameLen::with_fcs));
+    assert_eq!(plan.sizes, [64, 512].map(|l2| FrameSize::One(FrameLen::with_fcs(l2))));
     assert_eq!(plan.modifiers, [Modifier::None, Modifier::FiltersMiddle]);
     assert_eq!((plan.link, plan.ports), (BitRate::gbps(1.0), 2));
     let Procedure::Throughput { criteria, confirmation, lowest, precision, .. } =
@@ -111,7 +112,7 @@ fn impossible_plans() {
     };
     for (from, to, allowed, expected) in [
         ("[512, 64]", "[512, 63]", here, "8:21: frames of 63 bytes: the smallest Ethernet frame"),
-        ("[512, 64]", "[9000]", here, "8:16: frames of 9000 bytes: at most 1924"),
+        ("[512, 64]", "[9000]", here, "8:16: frames of 9000 bytes: 64 to 1924"),
         ("[512, 64]", "[]", here, "8:15: at least one frame size"),
         (
             "\"1%\"",
@@ -119,6 +120,12 @@ fn impossible_plans() {
             here,
             "14:10: a rate above the wire: 1000.0 Mbps carries 234 962 pps of 512",
         ),
+        ("[512, 64]", "[64, \"imux\"]", here, "8:20: m stands for no length"),
+        ("[512, 64]", "[64, \"64-512\"]", here, "8:20: random lengths, of which it is not known"),
+        ("[512, 64]", "[\"64:7,9000:1\"]", here, "8:16: frames of 9000 bytes: 64 to 1924"),
+        ("[512, 64]", "[\"64 shuffled 7\"]", here, "8:16: 64 is no mix that could be shuffled"),
+        ("[512, 64]", "[\"imix shuffled x\"]", here, "8:16: imix shuffled by a number"),
+        ("[512, 64]", "[1.5]", here, "8:16: a length is a whole number of bytes"),
         ("\"1%\"", "\"101%\"", here, "14:10: a rate above the wire"),
         ("\"1%\"", "\"100%\"", here, "14:10: the bounds of the search cross"),
         ("\"1%\"", "-5", here, "14:10: a rate is frames per second"),
@@ -170,6 +177,51 @@ fn impossible_plans() {
     let anywhere = Allowed { external: true, any_address: true };
     let other = GOOD.replace("198.19.1.0/24", "10.0.0.0/24");
     assert!(read(&other, anywhere).is_ok() && read(&other, here).is_ok());
+}
+
+/// Mixes are sizes like lengths, in the plan and in what makes it short; not for what is of one
+/// length.
+#[test]
+fn sizes_are_lengths_and_mixes() {
+    let plan = |sizes: &str, kind: &str| {
+        let text = GOOD.replace("[512, 64]", sizes).replace("\"latency\"", &format!("{kind:?}"));
+        read(&text, Allowed::default())
+    };
+    for (sizes, expected) in [
+        ("[512, 64, 512, \"64\"]", "64 512"),
+        ("[\"imix\", 1518, \"csit\", 64, \"imix\"]", "64 1518 imix csit"),
+        ("[\"64:7,570:4,1518:1\"]", "64:7,570:4,1518:1"),
+        (
+            "[\"IMIX - aaafg\", \"trex shuffled 7\", \"aA (A=100)\"]",
+            "aaafg trex shuffled 7 aA (A=100)",
+        ),
+    ] {
+        let plan = plan(sizes, "latency").unwrap();
+        let found: Vec<String> = plan.sizes.iter().map(ToString::to_string).collect();
+        assert_eq!(found.join(" "), expected, "{sizes}");
+    }
+    let short = format!("{GOOD}frame-sizes = [64, \"imix\"]\n");
+    let short = read(&short, Allowed::default()).unwrap();
+    assert_eq!(short.quick.sizes[1].rounded(), 362);
+    for (sizes, kind, expected) in [
+        ("[64, \"imix\"]", "establishment", "17:8: establishment opens each connection by one"),
+        ("[64, \"imix\"]", "tear-down", "17:8: tear-down opens"),
+        ("[64, \"csit\"]", "capacity", "17:8: capacity opens"),
+        ("[1518, \"imix\"]", "tcp-connections", "17:8: tcp-connections: TCP makes segments"),
+        ("[1518, \"imix\"]", "tcp-throughput", "17:8: tcp-throughput: TCP makes segments"),
+        ("[\"imix\"]", "reset", "17:8: reset is of the smallest frames: name a length, too"),
+        ("[\"aA (A=100)\", \"aB (B=100)\"]", "reset", "17:8: reset is"),
+    ] {
+        let why = plan(sizes, kind).unwrap_err().to_string();
+        assert!(why.starts_with(expected), "{sizes}, {kind}: {why}");
+    }
+    for kind in ["reset", "recovery", "back-to-back", "frame-loss", "delay-variation", "forwarding"]
+    {
+        assert!(plan("[64, \"imix\"]", kind).is_ok(), "{kind}");
+    }
+    let twice = format!("[\"{0}a\", \"{0}b\"]", "ag".repeat(20));
+    let why = plan(&twice, "latency").unwrap_err().to_string();
+    assert!(why.contains("two mixes that tables would call agagag"), "{why}");
 }
 
 #[test]

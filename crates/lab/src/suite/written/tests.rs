@@ -19,7 +19,7 @@ const FRAMES: u64 = 200;
 fn plan(flows: &str, modifiers: &str) -> Plan {
     let text = format!(
         "name = \"x\"\nseed = 7\n[device]\nmodifiers = [{modifiers}]\n[medium]\nlink = \"1G\"\n\
-         [traffic]\nframe-sizes = [64, 301]\nflows = \"{flows}\"\n\
+         [traffic]\nframe-sizes = [64, \"imix\"]\nflows = \"{flows}\"\n\
          [[procedure]]\nkind = \"throughput\"\n[[procedure]]\nkind = \"latency\"\n"
     );
     plan::read(&text, Allowed::default()).unwrap()
@@ -164,9 +164,9 @@ fn sent(plan: &Plan, load: Offer, clock: Option<Clock>) -> Vec<Vec<Sent>> {
     let mut all = vec![];
     for &modifier in &plan.modifiers {
         let mut bench = Bench::new(Kept::new(plan, clock), plan, modifier, plan.link);
-        for &frame in &plan.sizes {
+        for frame in &plan.sizes {
             let Offer::Share(share) = load else { unreachable!() };
-            let load = plan.link.max_frames(frame) * share;
+            let load = frame.max_frames(plan.link) * share;
             bench.meet(frame).unwrap();
             for (_, input) in trials(plan, frame, load, FRAMES) {
                 let n = bench.place.n();
@@ -216,7 +216,8 @@ fn what_is_written_is_what_is_sent() {
         assert_eq!((trials.len(), ours.len()), (8, theirs.len()));
         for ((trial, ours), theirs) in trials.iter().zip(by_port(&ours)).zip(by_port(&theirs)) {
             assert_eq!(ours.len() as u64, trial.frames.iter().sum::<u64>(), "{trial}");
-            assert!(ours.len().abs_diff(2 * FRAMES as usize) <= 2, "{trial}");
+            // Where broadcasts are beside them, both may have one more on each port.
+            assert!(ours.len().abs_diff(2 * FRAMES as usize) <= 4, "{trial}");
             for (ours, theirs) in ours.iter().zip(&theirs) {
                 assert_eq!(ours, theirs, "{trial}");
             }

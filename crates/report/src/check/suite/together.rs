@@ -23,11 +23,11 @@ pub(super) fn check(results: &SuiteResults, note: &mut impl FnMut(Kind, String))
         let Some(rate) = cell.figures.first().and_then(|figure| figure.value) else { continue };
         let length = cell.trials.iter().map(|trial| trial.duration).fold(0.0, f64::max);
         let of = |other: &&Cell| {
-            (&other.configuration, other.frame_size) == (&cell.configuration, cell.frame_size)
+            (&other.configuration, other.size()) == (&cell.configuration, cell.size())
         };
         for other in results.cells.iter().filter(of) {
             let place =
-                format!("{}, {} byte, {}", cell.configuration, cell.frame_size, other.procedure);
+                format!("{}, {}, {}", cell.configuration, cell.size().words(), other.procedure);
             let mut note = |kind, text: String| note(kind, format!("{place}: {text}"));
             match other.procedure.as_str() {
                 "latency" | "delay-variation" => at_throughput(other, rate, &mut note),
@@ -76,7 +76,7 @@ fn losses(cell: &Cell, (rate, length): (f64, f64), note: &mut impl FnMut(Kind, S
 fn bursts(results: &SuiteResults, cell: &Cell, rate: f64, note: &mut impl FnMut(Kind, String)) {
     let Some(longest) = cell.figures.iter().find(|figure| figure.unit == "frames") else { return };
     let Some(frames) = longest.value else { return };
-    let wire = results.wire_rate(cell.frame_size).0;
+    let wire = results.wire_rate(cell.size()).0;
     if rate >= wire * 0.999 {
         let text = format!(
             "bursts of more than {frames:.0} frames are lost, and the throughput is the wire's {wire:.0} fps"
@@ -85,7 +85,7 @@ fn bursts(results: &SuiteResults, cell: &Cell, rate: f64, note: &mut impl FnMut(
     }
     let is_partner = |other: &&Cell| {
         other.procedure == "frame-loss"
-            && (&other.configuration, other.frame_size) == (&cell.configuration, cell.frame_size)
+            && (&other.configuration, other.size()) == (&cell.configuration, cell.size())
     };
     let Some(losses) = results.cells.iter().find(is_partner) else { return };
     let full = losses.points.iter().find(|point| !point.invalid && point.load >= wire * 0.9999);

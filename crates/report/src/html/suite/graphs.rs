@@ -12,11 +12,11 @@
 
 use super::super::chart::{Chart, Series};
 use super::super::distribution::{self, Strip};
-use super::{configurations, find, once, plain, sizes};
+use super::{configurations, find, once, places, plain, sizes};
 use crate::suite::{at_quantile, short, time, whole};
 use measure::SuiteResults;
 use measure::result::Limit;
-use measure::suite_result::{Cell, Figure, TrialRecord};
+use measure::suite_result::{Cell, Figure, Size, TrialRecord};
 
 const HOLLOW: &str = "Hollow marks: the tester's limit; the device may be faster.";
 
@@ -158,23 +158,23 @@ fn rates_of(
     metrics: &[&str],
     y_name: &str,
 ) -> String {
-    let sizes = sizes(cells);
-    let wire = sizes.iter().map(|&size| Some(results.wire_rate(size).0 * ports)).collect();
+    let places = places(&sizes(cells));
+    let wire = places.iter().map(|&size| Some(results.wire_rate(size?).0 * ports)).collect();
     let mut series = vec![Series::limit("the wire (theoretical)", wire)];
     let mut limited = false;
     for configuration in configurations(cells) {
         for metric in metrics {
-            let cell = |size: &u32| find(cells, configuration, *size);
+            let cell = |size: &Place<'_>| find(cells, configuration, (*size)?);
             let rate = |size| figure(cell(size)?, metric)?.value;
             let hollow =
                 |size| cell(size).is_some_and(|cell| cell.limited_by == Some(Limit::Tester));
-            let hollow: Vec<bool> = sizes.iter().map(hollow).collect();
+            let hollow: Vec<bool> = places.iter().map(hollow).collect();
             limited |= hollow.contains(&true);
             let name = match metrics {
                 [_] => plain(configuration).to_string(),
                 _ => criterion(metric, metrics),
             };
-            let points = sizes.iter().map(rate).collect();
+            let points = places.iter().map(rate).collect();
             series.push(Series { hollow, ..Series::line(name, points) });
         }
     }
@@ -186,12 +186,26 @@ fn rates_of(
         title: title.to_string(),
         caption,
         y_name,
-        x_name: "frame size, bytes with FCS",
-        x: sizes.iter().map(u32::to_string).collect(),
+        x_name: of_sizes(&places),
+        x: names_of(&places),
         series,
         ..Chart::default()
     }
     .svg()
+}
+
+/// On an axis of frame sizes; free between lengths and mixes.
+type Place<'a> = Option<Size<'a>>;
+
+fn of_sizes(places: &[Place<'_>]) -> &'static str {
+    match places.iter().flatten().any(|size| size.mix.is_some()) {
+        false => "frame size, bytes with FCS",
+        true => "frame size, bytes with FCS; mixes of lengths apart, by their names",
+    }
+}
+
+fn names_of(places: &[Place<'_>]) -> Vec<String> {
+    places.iter().map(|size| size.map_or(String::new(), |size| size.to_string())).collect()
 }
 
 fn figure<'a>(cell: &'a Cell, name: &str) -> Option<&'a Figure> {
@@ -206,12 +220,13 @@ fn by_size(
     names: &[&str],
     (show, logarithmic): (fn(f64) -> String, bool),
 ) -> String {
-    let sizes = sizes(cells);
+    let places = places(&sizes(cells));
     let mut series = vec![];
     for configuration in configurations(cells) {
         for name in names {
-            let value = |size: &u32| figure(find(cells, configuration, *size)?, name)?.value;
-            let points: Vec<Option<f64>> = sizes.iter().map(value).collect();
+            let value =
+                |size: &Place<'_>| figure(find(cells, configuration, (*size)?)?, name)?.value;
+            let points: Vec<Option<f64>> = places.iter().map(value).collect();
             let name = match names {
                 [_] => plain(configuration).to_string(),
                 _ => by(name, configuration, cells),
@@ -219,7 +234,7 @@ fn by_size(
             series.push(Series::line(name, points));
         }
     }
-    if sizes.len() < 2 && series.len() < 2 {
+    if places.len() < 2 && series.len() < 2 {
         return String::new();
     }
     let all = cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.name.as_str());
@@ -238,8 +253,8 @@ fn by_size(
             Some("frames") => "frames",
             _ => "per cent of the frames sent",
         },
-        x_name: "frame size, bytes with FCS",
-        x: sizes.iter().map(u32::to_string).collect(),
+        x_name: of_sizes(&places),
+        x: names_of(&places),
         logarithmic,
         series,
         show,
@@ -274,7 +289,7 @@ fn losses(cells: &[&Cell]) -> String {
                     .map(|load| at(load).is_some_and(|point| point.invalid))
                     .collect(),
                 ..Series::line(
-                    format!("{} byte", cell.frame_size),
+                    cell.size().words(),
                     loads.iter().map(|load| at(load).map(|point| point.loss_percent)).collect(),
                 )
             }
@@ -319,7 +334,7 @@ fn latencies(cells: &[&Cell]) -> String {
         let series = of.iter().map(|cell| {
             let at = |share| at_quantile(&cell.histogram, share).map(|ns| ns.max(1) as f64);
             let points = SHARES.iter().map(|&(_, share)| at(share)).collect();
-            Series::line(format!("{} byte", cell.frame_size), points)
+            Series::line(cell.size().words(), points)
         });
         out += &Chart {
             title: format!("Latency percentiles at the throughput rate: {}", plain(configuration)),
@@ -333,10 +348,8 @@ fn latencies(cells: &[&Cell]) -> String {
             ..Chart::default()
         }
         .svg();
-        let strips = of.iter().map(|cell| Strip {
-            name: format!("{} byte", cell.frame_size),
-            buckets: &cell.histogram,
-        });
+        let strips =
+            of.iter().map(|cell| Strip { name: cell.size().words(), buckets: &cell.histogram });
         let strips: Vec<Strip<'_>> = strips.collect();
         let title = format!("Distribution of latency: {}", plain(configuration));
         out += &distribution::svg(&title, QUANTILES, &strips);
@@ -352,7 +365,7 @@ fn variations(cells: &[&Cell]) -> String {
         let shifted = of.filter_map(|cell| {
             let least = cell.histogram.first()?.0;
             let less = cell.histogram.iter().map(|(ns, n)| (ns - least, *n)).collect();
-            Some((format!("{} byte", cell.frame_size), less))
+            Some((cell.size().words(), less))
         });
         let shifted: Vec<(String, Vec<(u64, u64)>)> = shifted.collect();
         let strips = shifted.iter().map(|(name, buckets)| Strip { name: name.clone(), buckets });
@@ -438,7 +451,7 @@ fn scatter(
                 .collect(),
             scattered: true,
             ..Series::line(
-                format!("{}, {} byte", plain(&cell.configuration), cell.frame_size),
+                format!("{}, {}", plain(&cell.configuration), cell.size().words()),
                 at.iter().map(|place| trial(place).map(|(_, y, _)| *y)).collect(),
             )
         }

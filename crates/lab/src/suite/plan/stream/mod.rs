@@ -17,7 +17,7 @@ mod field;
 // Rates, shapes, when it ends.
 mod load;
 // Lengths, by number, range, weight, name or genome.
-mod sizes;
+pub(super) mod sizes;
 #[cfg(test)]
 mod tests;
 

@@ -4,6 +4,7 @@
 //!  64                    "64-1518"        "64:7,570:4,1518:1"
 //!  "imix" (simple: IP 40 × 7, 576 × 4, 1500 × 1)   "csit"   "trex"
 //!  "IMIX - aaafg" (RFC 6985), with letters of one's own: "IMIX - aA (A=100)"
+//!  "imix shuffled 7": in an order that is drawn with this seed
 //! ```
 //!
 //! All in bytes, L2 with FCS; the simple mix counts IP packets and says so.
@@ -32,6 +33,13 @@ pub(in crate::suite::plan) fn read(
 }
 
 fn of(text: &str) -> Result<(Lengths, Option<Mix>), String> {
+    if let Some((text, seed)) = text.rsplit_once(" shuffled ") {
+        let seed = seed.trim().parse::<u64>();
+        let seed = seed.map_err(|_| format!("{text} shuffled by a number: {text} shuffled 7"))?;
+        let (_, mix) = of(text.trim())?;
+        let mix = mix.ok_or_else(|| format!("{text} is no mix that could be shuffled"))?;
+        return Ok(mixed(mix.shuffled(seed)));
+    }
     if text.starts_with(|first: char| first.is_ascii_digit()) {
         if text.contains(':') {
             return weighted(text).map(mixed);
