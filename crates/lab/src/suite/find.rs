@@ -54,6 +54,8 @@ pub(super) struct Known {
     pub(super) rate: Option<PacketRate>,
     /// What frame loss trials saw before, and how long they were.
     pub(super) seen: (Seen, Duration),
+    /// Whether the procedure under way comes before its turn in the plan.
+    pub(super) is_early: bool,
 }
 
 /// Runs a procedure.
@@ -64,7 +66,7 @@ pub(super) fn find(
     alone: &TesterAlone,
     known: &mut Known,
 ) -> Result<Finding, Stop> {
-    let Known { rate, seen } = known;
+    let Known { rate, seen, .. } = known;
     let mol = PacketRate(alone.rate.min(wire.0));
     let by_search = |bound| match bound {
         Bound::Loss | Bound::TrialsSpent => Some(Limit::Device),

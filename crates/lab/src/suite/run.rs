@@ -332,13 +332,14 @@ impl Part<'_> {
             let first = self.results.cells.len();
             let mut ran = vec![];
             let mut stop = Ok(());
-            for at in order(&self.plan.procedures) {
+            for (turn, at) in order(&self.plan.procedures).into_iter().enumerate() {
                 let procedure = &self.plan.procedures[at];
                 // RFC 2544 §26.6 and RFC 2889's addresses want the smallest frames only.
                 if procedure.is_of_smallest_frames() && Some(frame) != smallest {
                     continue;
                 }
                 let n = self.results.cells.len();
+                known.is_early = at > turn;
                 stop = self.cell(bench, procedure, frame, &alone, &mut known);
                 ran.extend((n..self.results.cells.len()).map(|_| at));
                 if stop.is_err() {
@@ -391,7 +392,9 @@ impl Part<'_> {
         };
         let before = bench.dropped();
         let mut run = Run::new(bench);
-        run.patience = self.patience;
+        // What comes early leaves patience for the throughput that it is run for.
+        let kept = if known.is_early { self.patience / 2 } else { Duration::ZERO };
+        run.patience = self.patience - kept;
         let found = match (met, procedure) {
             (Err(why), _) => Ok(Finding::default().remark(true, format!("not run: {why}"))),
             (Ok(()), Procedure::Tcp(tcp)) => {
@@ -402,7 +405,7 @@ impl Part<'_> {
             (Ok(()), Procedure::Streams(specs)) => super::streams::find(&mut run, specs, self.link),
             (Ok(()), _) => find(&mut run, procedure, (highest, simulated), alone, known),
         };
-        self.patience = run.patience;
+        self.patience = run.patience + kept;
         let trials: Vec<TrialRecord> = run.journal.iter().map(TrialRecord::of).collect();
         let told = bench.told(trials.len());
         let dropped = bench.dropped().since(&before);
