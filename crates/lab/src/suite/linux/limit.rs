@@ -3,12 +3,16 @@
 //!
 //! ```text
 //!  262144 ── raised for a run ─► 4195328 ── the last of those who wanted it is gone ─► 262144
+//!                                   │
+//!                a shell that waits for the end of a pipe, of this process, however it ends
 //! ```
 //!
-//! The one thing that a suite sets outside its own namespaces: it is put back, but not by a run that
-//! is killed. Who may not set it measures with what there is, and the result says so.
+//! The one thing that a suite sets outside its own namespaces. Who may not set it measures with what
+//! there is, and the result says so.
 
 use std::fs;
+use std::io::{self, Read};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// As many as a plan can ask for, and who is introduced besides.
@@ -16,8 +20,19 @@ const MOST: u64 = (1 << 22) + (1 << 10);
 
 const FILE: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 
-/// How many want it raised, and what it was before.
-static RAISED: Mutex<(usize, u64)> = Mutex::new((0, 0));
+/// Puts `$2` back into `$1` when standard input ends, unless somebody has made something else of `$3`
+/// meanwhile. What ends the run does not end this.
+const KEEPER: &str =
+    "trap '' INT HUP TERM QUIT; echo; cat; [ \"$(cat \"$1\")\" != \"$3\" ] || echo \"$2\" >\"$1\"";
+
+/// Raised for so many, and who puts it back.
+static RAISED: Mutex<Option<Raised>> = Mutex::new(None);
+
+struct Raised {
+    wanted_by: usize,
+    was: u64,
+    keeper: Child,
+}
 
 /// The limit is high as long as this lives.
 pub(super) struct Limit(());
@@ -26,21 +41,30 @@ impl Limit {
     /// Raises it, if it is lower and that is allowed; what is to be kept of that for the result.
     pub(super) fn raise() -> (Option<Limit>, String) {
         let mut raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(now) = read() else {
-            return (None, format!("# {FILE} cannot be read"));
-        };
-        if raised.0 == 0 && now >= MOST {
-            return (None, format!("# nf_conntrack_max is {now} on this machine"));
-        }
-        if raised.0 == 0 {
-            if let Err(error) = fs::write(FILE, MOST.to_string()) {
-                let what = format!("# nf_conntrack_max stays {now}: it cannot be raised ({error})");
-                return (None, what);
+        let was = match raised.as_mut() {
+            Some(raised) => {
+                raised.wanted_by += 1;
+                raised.was
             }
-            raised.1 = now;
-        }
-        raised.0 += 1;
-        let was = raised.1;
+            None => {
+                let Some(was) = read() else {
+                    return (None, format!("# {FILE} cannot be read"));
+                };
+                if was >= MOST {
+                    return (None, format!("# nf_conntrack_max is {was} on this machine"));
+                }
+                let keeper = keeper(FILE, was, MOST)
+                    .and_then(|keeper| fs::write(FILE, MOST.to_string()).map(|()| keeper));
+                match keeper {
+                    Ok(keeper) => *raised = Some(Raised { wanted_by: 1, was, keeper }),
+                    Err(error) => {
+                        let what = "it cannot be raised";
+                        return (None, format!("# nf_conntrack_max stays {was}: {what} ({error})"));
+                    }
+                }
+                was
+            }
+        };
         let what = format!(
             "sysctl -qw net.netfilter.nf_conntrack_max={MOST}  (the machine's; {was} before and after)"
         );
@@ -51,14 +75,56 @@ impl Limit {
 impl Drop for Limit {
     fn drop(&mut self) {
         let mut raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
-        raised.0 -= 1;
-        // Somebody may have set it meanwhile: that stays.
-        if raised.0 == 0 && read() == Some(MOST) {
-            let _ = fs::write(FILE, raised.1.to_string());
+        if let Some(one) = raised.as_mut() {
+            one.wanted_by -= 1;
         }
+        if let Some(mut last) = raised.take_if(|raised| raised.wanted_by == 0) {
+            // Its pipe is closed first.
+            let _ = last.keeper.wait();
+        }
+    }
+}
+
+/// Who puts `was` back into `file` when this process is gone, or the child is waited for, if there
+/// still is `ours`.
+fn keeper(file: &str, was: u64, ours: u64) -> io::Result<Child> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", KEEPER, "sh", file, &was.to_string(), &ours.to_string()]);
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = shell.spawn()?;
+    // It says a line when it no longer minds signals.
+    match child.stdout.take() {
+        Some(mut out) => out.read_exact(&mut [0]).map(|()| child),
+        None => Ok(child),
     }
 }
 
 fn read() -> Option<u64> {
     fs::read_to_string(FILE).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_put_back_unless_somebody_has_set_it() {
+        let file = std::env::temp_dir().join(format!("ws limit {}", std::process::id()));
+        let name = file.to_str().unwrap();
+        for (meanwhile, after) in [("9000", "400"), ("77", "77")] {
+            fs::write(&file, "400\n").unwrap();
+            let mut keeper = keeper(name, 400, 9000).unwrap();
+            fs::write(&file, format!("{meanwhile}\n")).unwrap();
+            for signal in ["INT", "TERM", "HUP"] {
+                let pid = keeper.id().to_string();
+                assert!(
+                    Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success()
+                );
+            }
+            assert!(keeper.try_wait().unwrap().is_none(), "it waits");
+            assert!(keeper.wait().unwrap().success());
+            assert_eq!(fs::read_to_string(&file).unwrap().trim(), after);
+        }
+        fs::remove_file(&file).unwrap();
+    }
 }
