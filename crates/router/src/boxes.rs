@@ -298,6 +298,9 @@ impl Router {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
         let link = self.program.ways_out[interface.index()];
+        if frame.len() > usize::from(link.longest) && self.is_too_long(&frame, link.longest) {
+            return self.discard_frame(frame, Discard::TooLong);
+        }
         let Some(outbox) = self.outboxes.get_mut(usize::from(link.port)) else {
             return self.discard_frame(frame, Discard::InterfaceDown);
         };
@@ -305,5 +308,14 @@ impl Router {
             outbox.fast.add(frame.len() as u64);
         }
         outbox.push(frame);
+    }
+
+    /// Whether a frame that is longer than the interface takes without a tag has none, and is none of
+    /// those that the port parts.
+    #[cold]
+    fn is_too_long(&self, frame: &Frame, longest: u16) -> bool {
+        let is_tagged = matches!(self.slab.bytes(frame)[12..14], [0x81, 0x00] | [0x88, 0xa8]);
+        let tag = if is_tagged { 4 } else { 0 };
+        !frame.has_offload() && frame.len() > usize::from(longest) + tag
     }
 }

@@ -75,6 +75,8 @@ reasons! {
     BadFragment = "bad-fragment",
     /// More datagrams in pieces than the router keeps.
     ReassemblyFull = "reassembly-full",
+    /// A bridge's frame, longer than the out-interface's link takes.
+    TooLong = "too-long",
     /// The neighbour did not answer ARP.
     NeighbourUnreachable = "neighbour-unreachable",
     /// Too many packets wait for the neighbour's answer.

@@ -43,6 +43,8 @@ pub struct PortInfo {
 pub(crate) struct WayOut {
     /// The port's place; none of the ports' if the interface does not run or has no port of its own.
     pub(crate) port: u16,
+    /// The longest frame without a tag that the interface takes, FCS not counted.
+    pub(crate) longest: u16,
     /// Frames can be sent in FastPath.
     pub(crate) fast_tx: bool,
     /// What is left to do to a frame, and the port does.

@@ -55,6 +55,9 @@ pub(crate) struct Interfaces {
     pub(crate) bridges: Vec<Bridge>,
 }
 
+/// An Ethernet header and two tags, which are before an IP packet in a port's frames.
+const HEADERS: u16 = 14 + 8;
+
 impl Interfaces {
     /// Compiles `/interface ethernet`, `/interface bridge` and its ports, which have these links. What
     /// refers to nothing is left out.
@@ -78,12 +81,14 @@ impl Interfaces {
                 _ => links[at].mac.unwrap_or(ports[at].mac),
             };
             let (mtu, enabled) = (item.number("mtu") as u16, !item.bool("disabled"));
+            let held = ports[at].capabilities.max_frame.saturating_sub(HEADERS);
+            let most = links[at].mtu.map_or(held, |mtu| mtu.min(held));
             interfaces.push(Interface {
                 id,
                 name: item.name().to_owned(),
                 kind: Kind::Ethernet { port: at },
                 mac,
-                mtu: links[at].mtu.map_or(mtu, |most| mtu.min(most)),
+                mtu: mtu.min(most),
                 configured_mtu: mtu,
                 enabled,
                 running: enabled && links[at].running,
@@ -143,8 +148,16 @@ impl Interfaces {
             Kind::Ethernet { port } if interface.running => port as u16,
             _ => u16::MAX,
         };
-        let way_out =
-            |i: &Interface| WayOut { port: port(i), fast_tx: i.fast_tx, offload: i.offload };
+        let longest = |interface: &Interface| match interface.kind {
+            Kind::Ethernet { port } => links.get(port).and_then(|link| link.mtu),
+            Kind::Bridge(_) => None,
+        };
+        let way_out = |i: &Interface| WayOut {
+            port: port(i),
+            longest: longest(i).map_or(u16::MAX, |mtu| mtu.saturating_add(14)),
+            fast_tx: i.fast_tx,
+            offload: i.offload,
+        };
         let ways_out = by_id.iter().map(way_out).collect();
         Interfaces { by_id, ways_out, ports: ports_of, names, bridges }
     }

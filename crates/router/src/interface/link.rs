@@ -24,8 +24,8 @@ use wire::{MacAddr, Moment};
 pub struct Link {
     /// Whether frames pass.
     pub running: bool,
-    /// The longest IP packet the interface takes; `None` if it takes what is configured. A
-    /// configured `mtu` above it does not count.
+    /// The longest IP packet the interface takes; `None` if it takes what its frames hold. A
+    /// configured `mtu` above it does not count, and what is bridged may not be longer either.
     pub mtu: Option<u16>,
     /// The interface's own address, if it is not the one the port began with.
     pub mac: Option<MacAddr>,

@@ -65,7 +65,7 @@ pub const ETHERNET: Menu = Menu {
         Property::flag("slave", 'S', "It is a port of a bridge."),
         Property::new("name", Type::Text, "What the port is called.").required().column(),
         Property::new("default-name", Type::Text, "What it was called first.").read_only(),
-        Property::new("mtu", Type::Number(68, 1886), "The longest IP packet, bytes.")
+        Property::new("mtu", Type::Number(68, 65535), "The longest IP packet, bytes.")
             .default("1500")
             .column(),
         Property::new("mac-address", Type::Mac, "The port's MAC address.").column(),
