@@ -317,6 +317,53 @@ fn an_mtu_that_is_not_the_configurations_is_followed_from_the_start() {
     sh(&rig.b, "ip route flush cache; ping -q -c 1 -w 30 -s 1472 -M do 10.0.1.2");
 }
 
+/// Jumbo frames are routed where the configuration says so; what a bridge has for a shorter interface
+/// is dropped, and counted once.
+#[test]
+fn jumbo_frames_are_routed_and_what_is_too_long_is_counted() {
+    for far in ["xdp", "packet"] {
+        let Some(mut rig) = Rig::new(&format!("jumbo-{far}")) else { return };
+        sh(&rig.a, "ip link set a0 mtu 9000");
+        sh(&rig.b, "ip link set b0 mtu 9000");
+        sh(&rig.r, "ip link set eth1 mtu 9000; ip link set eth2 mtu 9000");
+        rig.start(&["--port", "ether1=xdp:eth1", "--port", &format!("ether2={far}:eth2")]);
+        rig.says("ether1: eth1 carries packets of 9000 bytes; 1500 are routed");
+        rig.console("/interface ethernet set [find] mtu=9000");
+        assert_eq!(rig.console(":put [/interface get ether1 actual-mtu]").trim(), "9000");
+        sh(&rig.a, "ping -q -c 3 -i 0.05 -w 30 -M do -s 8972 10.0.2.2");
+        // A bridge of both, and host b's cable is a short one.
+        sh(&rig.r, "ip link set eth2 mtu 1500");
+        rig.says("ether2: the mtu of eth2 is 1500");
+        rig.console(
+            "/interface bridge add name=lan
+             /interface bridge port add bridge=lan interface=ether1
+             /interface bridge port add bridge=lan interface=ether2",
+        );
+        sh(&rig.b, "ip address add 10.0.1.3/24 dev b0");
+        sh(&rig.a, "ping -q -c 1 -w 30 -M do -s 1472 10.0.1.3");
+        sh(&rig.a, "ping -q -c 2 -i 0.05 -W 1 -M do -s 4000 10.0.1.3 || true");
+        let told = rig.console(":put [/tool discard get too-long packets]");
+        assert_eq!(told.trim(), "2", "{}", rig.all());
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        assert_eq!((rig.discarded("too-long"), rig.counter("ether2", "tx-drop")), (2, 0));
+    }
+}
+
+/// Frames that there is no memory for: a sentence, and nothing is touched.
+#[test]
+fn too_little_memory_is_said() {
+    let Some(rig) = Rig::new("memory") else { return };
+    let limited = ["sh", "-c", "ulimit -v 600000; exec \"$@\"", "sh"];
+    let config = rig.config();
+    for more in [&[][..], &["--check"]] {
+        let port = ["--port", "xdp:eth1,ring=65536", "--port", "packet:eth2,offload=yes"];
+        let words = [&["router", config.as_str()][..], &port, more].concat();
+        rig.wrapped_says(&limited, &words, 3, "MiB of memory for frames");
+        rig.nothing_is_attached();
+    }
+}
+
 /// A tap of its own, and an interface in a namespace with a name, which goes and comes back.
 #[test]
 fn taps_and_named_namespaces_are_ports() {
@@ -594,17 +641,30 @@ protocol bgp outer {
 /// there goes to it, and what it learns leads through the router.
 #[test]
 fn a_routing_daemon_has_neighbours_behind_a_port() {
-    let Some(mut rig) = Rig::new("ospf") else { return };
+    for backend in ["xdp", "packet"] {
+        let Some(rig) = Rig::new(&format!("ospf-{backend}")) else { return };
+        has_neighbours(rig, backend);
+    }
+}
+
+fn has_neighbours(mut rig: Rig, backend: &str) {
     sh(&rig.r, "ip address add 10.0.1.9/24 dev eth1; ip address add 10.0.2.9/24 dev eth2");
+    // What is not the kernel's it cannot forward once more.
+    sh(&rig.r, "sysctl -qw net.ipv4.ip_forward=1");
+    let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n}"));
+    let ports = ["--port", &ports[0], "--port", &ports[1], "--kernel-routes"];
     sh(&rig.a, "ip link set lo up; ip route del default");
     sh(&rig.a, "for n in 7 8; do ip address add 172.16.$n.1/32 dev lo; done");
-    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    rig.start(&ports);
     assert!(rig.out().contains("the kernel's addresses left to it"), "{}", rig.out());
     rig.says("ether1: to the kernel goes what is for its addresses at eth1: 10.0.1.9");
     // Each address has its owner, who answers for it.
-    for address in ["10.0.1.1", "10.0.1.9"] {
-        sh(&rig.a, &format!("ping -q -c 1 -w 30 {address}"));
+    sh(&rig.a, "ip route add 10.0.2.0/24 via 10.0.1.1");
+    for address in ["10.0.1.1", "10.0.1.9", "10.0.2.2"] {
+        let said = sh(&rig.a, &format!("ping -q -c 3 -i 0.05 -w 30 {address}"));
+        assert!(said.contains(" received") && !said.contains("duplicates"), "{address}\n{said}");
     }
+    sh(&rig.a, "ip route del 10.0.2.0/24 via 10.0.1.1");
     let here = Bird::start(&rig.r, rig.home(), "here", ROUTER);
     let there = Bird::start(&rig.a, rig.home(), "there", HOST);
     for (prefix, protocol) in [("172.16.7.1/32", "OSPF"), ("172.16.8.1/32", "BGP")] {

@@ -28,7 +28,6 @@
 mod offload;
 
 use crate::mapping::Mapping;
-use std::alloc::{Layout, handle_alloc_error};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -175,6 +174,8 @@ pub enum SlabError {
     TooManySlabs,
     /// A slab holds 1 to 2²³ − 1 frames; this many were asked for.
     BadCount(usize),
+    /// The system has not so many bytes, or does not allow them.
+    NoMemory(usize),
 }
 
 impl std::fmt::Display for SlabError {
@@ -183,6 +184,13 @@ impl std::fmt::Display for SlabError {
             SlabError::TooManySlabs => f.write_str("256 frame slabs live already; drop one first"),
             SlabError::BadCount(n) => {
                 write!(f, "a frame slab holds 1 to {SLOT_MASK} frames, not {n}")
+            }
+            SlabError::NoMemory(bytes) => {
+                let mega = bytes.div_ceil(1 << 20);
+                write!(
+                    f,
+                    "there are no {mega} MiB of memory for frames: a limit (`ulimit -v`), or too little of it"
+                )
             }
         }
     }
@@ -194,7 +202,7 @@ impl Slab {
     /// A slab of `frames` frames in ordinary slots.
     ///
     /// # Errors
-    /// [`SlabError`]; running out of memory aborts, as everywhere in Rust.
+    /// [`SlabError`].
     pub fn new(frames: usize) -> Result<Slab, SlabError> {
         Slab::with(frames, Slots::STANDARD)
     }
@@ -212,10 +220,8 @@ impl Slab {
         // Huge pages are 2 MiB, and only whole ones can be had.
         let size = frames.checked_mul(stride).ok_or(SlabError::BadCount(frames))?;
         let align = if size >= HUGE { HUGE } else { 4096 };
-        let layout =
-            Layout::from_size_align(size, align).map_err(|_| SlabError::BadCount(frames))?;
+        let mapping = Mapping::anonymous(size, align).map_err(|_| SlabError::NoMemory(size))?;
         let tag = take_tag().ok_or(SlabError::TooManySlabs)?;
-        let Ok(mapping) = Mapping::anonymous(size, align) else { handle_alloc_error(layout) };
         // The first touch decides what pages there are, so the advice comes before it.
         #[cfg(all(target_os = "linux", not(miri)))]
         if align == HUGE {

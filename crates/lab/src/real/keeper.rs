@@ -26,8 +26,9 @@ use crate::clock::Clock;
 use crate::linux::netlink::{Event, Link};
 use crate::live::Door;
 use port::Slab;
+use port::linux::Kernels;
 use port::linux::promiscuous::Promiscuous;
-use port::linux::xdp::{Kernels, QueueWatch};
+use port::linux::xdp::QueueWatch;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
@@ -281,7 +282,7 @@ impl Keeper {
         }
         self.set_link(at, new);
         if old.is_none() {
-            self.compare_mtu(at, &interface);
+            self.compare_mtu(at, &interface, heard.mtu.min(most));
         }
     }
 
@@ -291,19 +292,23 @@ impl Keeper {
         most.min(usize::from(u16::MAX)) as u32
     }
 
-    /// Says when an interface carries less than the configuration wants; the router's log has it
-    /// from the router.
-    fn compare_mtu(&self, at: usize, interface: &str) {
+    /// Says when an interface carries less than the configuration wants, or more; the router's log has
+    /// the former from the router.
+    fn compare_mtu(&self, at: usize, interface: &str, carries: u32) {
         let mtus = self.door.with(|node, _| {
             let program = node.router().program();
             let port = program.interface(program.ports[at]);
             (port.mtu, port.configured_mtu)
         });
-        if let Ok((mtu, configured)) = mtus
-            && mtu < configured
-        {
-            let name = &self.ports[at].spec.name;
+        let Ok((mtu, configured)) = mtus else { return };
+        let name = &self.ports[at].spec.name;
+        if mtu < configured {
             (self.tell)(&format!("{name}: the mtu of {interface} is {mtu}, not {configured}"));
+        } else if u32::from(configured) < carries {
+            (self.tell)(&format!(
+                "{name}: {interface} carries packets of {carries} bytes; {configured} are routed: \
+                 `/interface ethernet set {name} mtu={carries}` for longer ones"
+            ));
         }
     }
 

@@ -9,6 +9,7 @@
 
 use super::claim::Claim;
 use super::plug::Line;
+use super::running::SUPER_FRAME;
 use super::spec::{Backend, PortSpec};
 use crate::linux::netlink::Netlink;
 use crate::linux::veth;
@@ -17,8 +18,8 @@ use port::linux::interface::Interface;
 use port::linux::packet::{self, PacketPort};
 use port::linux::promiscuous::Promiscuous;
 use port::linux::tap::{self, TapPort};
-use port::linux::xdp::{self, Kernels, QueueWatch, XdpPort};
-use port::linux::{Namespace, Unavailable};
+use port::linux::xdp::{self, QueueWatch, XdpPort};
+use port::linux::{Kernels, Namespace, Unavailable};
 use port::slab::Slots;
 use port::{Capabilities, Offloads, Slab};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -111,6 +112,11 @@ pub fn open(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     })
 }
 
+/// How many of such frames a ring of AF_XDP has without being told: of 64 KiB each not as many as of 2.
+pub(super) fn ring(slots: Slots) -> u32 {
+    if slots.max_frame() < SUPER_FRAME { xdp::Options::default().ring } else { 512 }
+}
+
 /// What ports of this kind can do, at least.
 pub fn capabilities(spec: &PortSpec, slots: Slots) -> Capabilities {
     let max_frame = slots.max_frame() as u16;
@@ -147,24 +153,29 @@ fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
         queues: spec.options.queues.unwrap_or(default.queues),
         ring: spec.options.ring.unwrap_or(default.ring),
         offload: spec.options.offload == Some(true),
-        alone: spec.options.kernel != Some(true),
+        alone: true,
+        kernel: spec.options.kernel == Some(true),
     };
     let port = PacketPort::open(&interface.name, slab, &options)?;
     let offload = if options.offload { "offload" } else { "no offload" };
     let alone = match port.alone() {
-        Ok(true) => "past the kernel's stack".to_string(),
-        Ok(false) => "the kernel's stack has the frames too".to_string(),
+        Ok(_) if options.kernel => "the kernel's addresses left to it".to_string(),
+        Ok(_) => "past the kernel's stack".to_string(),
         Err(why) if spec.options.kernel == Some(false) => {
             let tried = format!("keep the frames of {} from the kernel's stack", interface.name);
             let why = Unavailable::because(tried, io::Error::other(why.to_string()));
             return Err(why.remedy("leave out kernel=no, and give the interface no addresses"));
         }
-        Err(why) => format!("the kernel's stack has the frames too: {why}"),
+        Err(why) => format!(
+            "the kernel's stack has the frames too, and with net.ipv4.ip_forward forwards them once \
+             more: {why}"
+        ),
     };
     let (name, sockets) = (&interface.name, options.queues);
     let facts = format!("{name} (packet): sockets {sockets}, {offload}, {alone}");
+    let kernels = port.kernels();
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
-    Ok(Opened::of(lines, facts, interface.index, claim))
+    Ok(Opened { kernels, ..Opened::of(lines, facts, interface.index, claim) })
 }
 
 fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
@@ -181,7 +192,7 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let options = xdp::Options {
         mode: spec.options.native.map(|is| if is { Mode::Native } else { Mode::Generic }),
         zero_copy: spec.options.copy.map(|copy| !copy),
-        ring: spec.options.ring.unwrap_or(default.ring),
+        ring: spec.options.ring.unwrap_or(ring(slab.slots())),
         kernel: spec.options.kernel == Some(true),
         ..default
     };

@@ -65,8 +65,10 @@ enum RealPort {
     Trunk(Trunk),
 }
 
-/// Frames that a router holds beside those on rings: queues, pools, packets that wait.
+/// Frames that a router holds beside those on rings: queues, pools, packets that wait. Of super-frames
+/// fewer: each has 64 KiB, which AF_XDP has the kernel pin.
 const HELD: usize = 1 << 14;
+const SUPER_HELD: usize = 1 << 12;
 /// The most frames there are; memory is taken as they are used.
 const MOST_FRAMES: usize = 1 << 19;
 /// How long what is queued may take to go out at the end.
@@ -154,7 +156,6 @@ pub(super) fn with_kernel(plan: &Plan) -> Vec<PortSpec> {
 
 /// The frames of a router with these interfaces.
 pub(super) fn slab(plan: &Plan, looks: &[Look]) -> Result<Slab, SlabError> {
-    let frames = frames(&plan.ports, plan.workers, |at| looks[at].queues as usize);
     let longest = looks.iter().map(|look| look.mtu as usize + open::HEADER).max().unwrap_or(0);
     let super_frames = plan.ports.iter().any(|spec| spec.options.offload == Some(true));
     let slots = match longest {
@@ -163,21 +164,29 @@ pub(super) fn slab(plan: &Plan, looks: &[Look]) -> Result<Slab, SlabError> {
         longest => Slots::holding(longest),
     };
     // An interface with a longer MTU says so itself when it is opened.
-    Slab::with(frames, slots.unwrap_or(Slots::STANDARD))
+    let slots = slots.unwrap_or(Slots::STANDARD);
+    let frames = frames(&plan.ports, plan.workers, slots, |at| looks[at].queues as usize);
+    Slab::with(frames, slots)
 }
 
 /// How many frames a router with these ports and workers needs; `queues` says how many a port has.
-fn frames(ports: &[PortSpec], workers: usize, queues: impl Fn(usize) -> usize) -> usize {
-    let ring = |spec: &PortSpec| spec.options.ring.unwrap_or(2048) as usize;
+fn frames(
+    ports: &[PortSpec],
+    workers: usize,
+    slots: Slots,
+    queues: impl Fn(usize) -> usize,
+) -> usize {
+    let ring = |spec: &PortSpec| spec.options.ring.unwrap_or(open::ring(slots)) as usize;
+    let held = if slots.max_frame() < SUPER_FRAME { HELD } else { SUPER_HELD };
     // To be received into, received, on the way out and not yet reported as sent.
     let on_rings = |(at, spec): (usize, &PortSpec)| queues(at) * 4 * ring(spec);
     let on_rings: usize = ports.iter().enumerate().map(on_rings).sum();
     let on_cables = ports.len() * workers * 2 * worker::RING;
-    (on_rings + on_cables + HELD).clamp(HELD, MOST_FRAMES)
+    (on_rings + on_cables + held).clamp(held, MOST_FRAMES)
 }
 
 /// The longest there are: 64 KiB less what a slot keeps for itself.
-const SUPER_FRAME: usize = 65_152;
+pub(super) const SUPER_FRAME: usize = 65_152;
 
 /// The router and its workers, the interfaces not put in yet.
 fn assemble(plan: &Plan, looks: &[Look], slab: &Slab) -> std::io::Result<Running> {

@@ -22,6 +22,8 @@ pub mod promiscuous;
 // What netlink sockets need beyond safe crates.
 pub mod netlink;
 
+// What of an interface's frames is the kernel's, and goes past the port.
+mod kernels;
 // Ports by AF_XDP: the driver's frames in our memory.
 pub mod xdp;
 
@@ -34,6 +36,7 @@ pub mod packet;
 // TAP: an interface of our own, whose other end is the kernel.
 pub mod tap;
 
+pub use kernels::Kernels;
 pub use namespace::Namespace;
 
 use std::fmt;

@@ -20,6 +20,8 @@ pub mod map;
 pub mod program;
 // The program that hands frames to AF_XDP sockets.
 pub mod redirect;
+// Of a packet port: what the kernel's stack is to have.
+pub mod end;
 // Frames made in the kernel, by a plan and at a rate.
 pub mod generator;
 // Test frames known, counted and dropped where they are received.
@@ -29,6 +31,7 @@ mod syscall;
 
 pub use assembler::Assembler;
 pub use counter::Counter;
+pub use end::end;
 pub use generator::Generator;
 pub use map::{Map, SharedArray};
 pub use program::{Link, Mode, Program};
@@ -54,6 +57,8 @@ pub mod action {
 
 /// What an ingress program's return value makes of the packet (`enum tcx_action_base`).
 pub mod ingress {
+    /// On to the kernel's network stack.
+    pub const PASS: i32 = 0;
     /// Freed.
     pub const DROP: i32 = 2;
 }
@@ -66,6 +71,8 @@ pub mod helper {
     pub const KTIME_GET_NS: i32 = 5;
     /// `bpf_get_smp_processor_id`: the processor it runs on.
     pub const GET_SMP_PROCESSOR_ID: i32 = 8;
+    /// `bpf_skb_pull_data`: has the first bytes of a packet where a program can read them.
+    pub const SKB_PULL_DATA: i32 = 39;
     /// `bpf_redirect_map`: to the socket or device of this key.
     pub const REDIRECT_MAP: i32 = 51;
     /// `bpf_xdp_adjust_tail`: makes the frame longer or shorter at its end.

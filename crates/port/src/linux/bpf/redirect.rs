@@ -18,9 +18,15 @@ use super::map::Kind;
 use super::{Map, Program, SharedArray, action, helper};
 use crate::linux::Unavailable;
 
-/// Fields of an XDP program's context (`struct xdp_md`).
-const DATA: i16 = 0;
-const DATA_END: i16 = 4;
+/// Where a program finds the frame (fields of its context), and what it answers for the kernel's stack.
+pub(super) struct Context {
+    pub(super) data: i16,
+    pub(super) data_end: i16,
+    pub(super) pass: i32,
+}
+
+/// `struct xdp_md`.
+const XDP: Context = Context { data: 0, data_end: 4, pass: action::PASS };
 const RX_QUEUE_INDEX: i16 = 16;
 
 /// Where the frame's type stands, an IPv4 packet's destination, and whom an ARP packet asks or
@@ -58,7 +64,7 @@ pub fn redirect(
     let mut a = Assembler::new();
     a.set(R6, R1);
     if let Some(kernels) = kernels {
-        pass_to_kernel(&mut a, kernels);
+        pass_to_kernel(&mut a, kernels, &XDP);
     }
     a.load(Size::U32, R2, R6, RX_QUEUE_INDEX);
     a.map(R1, sockets);
@@ -76,10 +82,10 @@ pub fn redirect(
 }
 
 /// Ends here for what is the kernel's, and goes on for what is not; R6 is the context.
-fn pass_to_kernel(a: &mut Assembler, kernels: &Map) {
+pub(super) fn pass_to_kernel(a: &mut Assembler, kernels: &Map, context: &Context) {
     let (arp, look, ours) = (a.label(), a.label(), a.label());
-    a.load(Size::U32, R2, R6, DATA);
-    a.load(Size::U32, R3, R6, DATA_END);
+    a.load(Size::U32, R2, R6, context.data);
+    a.load(Size::U32, R3, R6, context.data_end);
     a.set(R4, R2);
     a.alu(Alu::Add, R4, IPV4_END);
     a.jump_if(R4, If::Greater, R3, ours);
@@ -101,7 +107,7 @@ fn pass_to_kernel(a: &mut Assembler, kernels: &Map) {
     a.alu(Alu::Add, R2, -4);
     a.call(helper::MAP_LOOKUP_ELEM);
     a.jump_if(R0, If::Equal, 0, ours);
-    a.set(R0, action::PASS);
+    a.set(R0, context.pass);
     a.exit();
     a.bind(ours);
 }

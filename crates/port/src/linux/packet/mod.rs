@@ -9,7 +9,8 @@
 //! Frames are **copied** to us, and would go on to the kernel's own stack, which may answer or
 //! forward them once more, and takes half a microsecond to find out that it need not. With
 //! [`Options::alone`] a BPF program at the interface's ingress ends them there, as long as the port
-//! lives (Linux 6.6); without it, or where [`alone`](PacketPort::alone) says that it cannot be, give
+//! lives (Linux 6.6), with [`Options::kernel`] all but those for the kernel's own addresses, which the
+//! port then leaves to it; without it, or where [`alone`](PacketPort::alone) says that it cannot be, give
 //! the interface no addresses (`ip address flush dev eth1`, `sysctl net.ipv6.conf.eth1.disable_ipv6=1`)
 //! and put it into no bridge. Nothing has to be taken away after a crash. ([XDP](super::xdp) takes
 //! frames before the kernel makes packets of them.)
@@ -57,10 +58,9 @@ mod ring;
 // System calls.
 mod socket;
 
-use super::Unavailable;
 use super::bpf;
-use super::bpf::assembler::{Assembler, Register::R0};
 use super::interface::Interface;
+use super::{Kernels, Unavailable};
 use crate::queues::Turns;
 use crate::{Batch, Capabilities, Offloads, Pool, Port, PortCounters, Slab};
 use queue::Queue;
@@ -81,12 +81,14 @@ pub struct Options {
     pub offload: bool,
     /// The kernel's own stack is to have none of them, if that is possible.
     pub alone: bool,
+    /// But what is for its own addresses ([`Kernels`]) it is to have alone.
+    pub kernel: bool,
 }
 
 impl Default for Options {
     /// One socket, 4096 frames, frames that are what they seem, and ours alone.
     fn default() -> Options {
-        Options { queues: 1, ring: 4096, offload: false, alone: true }
+        Options { queues: 1, ring: 4096, offload: false, alone: true, kernel: false }
     }
 }
 
@@ -105,6 +107,7 @@ struct About {
     interface: Interface,
     /// What keeps frames from the kernel's stack; why nothing does, if it was wanted.
     alone: Option<Result<bpf::Link, Unavailable>>,
+    kernels: Option<Kernels>,
 }
 
 /// The most sockets: those the kernel lets into a group.
@@ -146,6 +149,12 @@ impl PacketPort {
         }
         // A tag is put in again beside the place, in the slot.
         let longest = (facts.mtu as usize + 14).min(super::vnet::LONGEST);
+        let ends = options.alone.then(|| end_at_ingress(facts.index, options.kernel));
+        let (alone, kernels) = match ends {
+            None => (None, None),
+            Some(Ok((link, kernels))) => (Some(Ok(link)), kernels),
+            Some(Err(why)) => (Some(Err(why)), None),
+        };
         let mut queues: Vec<Queue> = Vec::new();
         let mut group = None;
         for _ in 0..options.queues {
@@ -166,7 +175,7 @@ impl PacketPort {
                     }
                 }
             }
-            queues.push(Queue::new(socket, ring, options.offload));
+            queues.push(Queue::new(socket, ring, options.offload, kernels.clone()));
         }
         let all = Offloads { checksum: true, tcp: true, udp: true };
         let capabilities = Capabilities {
@@ -175,8 +184,7 @@ impl PacketPort {
             max_frame: slab.slots().max_frame() as u16,
             offload: if options.offload { all } else { Offloads::NONE },
         };
-        let alone = options.alone.then(|| end_at_ingress(facts.index));
-        let about = Arc::new(About { interface: facts, alone });
+        let about = Arc::new(About { interface: facts, alone, kernels });
         Ok(PacketPort { queues, turns: Turns::default(), capabilities, about })
     }
 
@@ -208,18 +216,25 @@ impl PacketPort {
         }
     }
 
+    /// The kernel's addresses, which the port leaves to it, if it was opened so and that can be.
+    pub fn kernels(&self) -> Option<Kernels> {
+        self.about.kernels.clone()
+    }
+
     /// Whether the interface was deleted, and the port is of no use any more.
     pub fn is_gone(&self) -> bool {
         self.queues[0].socket().is_gone()
     }
 }
 
-/// Ends what comes to an interface behind its packet sockets.
-fn end_at_ingress(interface: u32) -> Result<bpf::Link, Unavailable> {
-    let mut code = Assembler::new();
-    code.set(R0, bpf::ingress::DROP);
-    code.exit();
-    bpf::Program::ingress("wirespeed_alone", &code.finish())?.attach_ingress(interface)
+/// Ends what comes to an interface behind its packet sockets; with `kernel`, what is not the kernel's.
+fn end_at_ingress(
+    interface: u32,
+    kernel: bool,
+) -> Result<(bpf::Link, Option<Kernels>), Unavailable> {
+    let kernels = if kernel { Some(Kernels::new()?) } else { None };
+    let program = bpf::end(kernels.as_ref().map(Kernels::map))?;
+    Ok((program.attach_ingress(interface)?, kernels))
 }
 
 impl Port for PacketPort {

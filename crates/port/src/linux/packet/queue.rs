@@ -2,6 +2,7 @@
 
 use super::ring::Ring;
 use super::socket::{BURST, Socket};
+use crate::linux::Kernels;
 use crate::linux::vnet::{self, Header, Taken};
 use crate::{Batch, Frame, Pool, PortCounters};
 use std::cell::Cell;
@@ -14,6 +15,8 @@ pub(super) struct Queue {
     ring: Ring,
     /// Notes are handed on; else what they say is done at once.
     offload: bool,
+    /// Whose frames are not ours.
+    kernels: Option<Kernels>,
     /// Segments that found no room in a batch.
     waiting: VecDeque<Frame>,
     /// A frame too long for a slot.
@@ -24,10 +27,15 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(socket: Socket, ring: Ring, offload: bool) -> Queue {
+    pub(super) fn new(
+        socket: Socket,
+        ring: Ring,
+        offload: bool,
+        kernels: Option<Kernels>,
+    ) -> Queue {
         let (waiting, counters) = (VecDeque::new(), PortCounters::default());
         let (long, dropped) = (vec![0; vnet::LONGEST], Cell::new(0));
-        Queue { socket, ring, offload, waiting, long, counters, dropped }
+        Queue { socket, ring, offload, kernels, waiting, long, counters, dropped }
     }
 
     pub(super) fn socket(&self) -> &Socket {
@@ -52,7 +60,9 @@ impl Queue {
     #[inline]
     fn take(&mut self, pool: &mut Pool) -> Taken {
         let Some(received) = self.ring.peek() else { return Taken::Nothing };
-        if received.outgoing {
+        let of_kernel =
+            |kernels: &Kernels| received.tag.is_none() && kernels.are_meant_by(received.bytes);
+        if received.outgoing || self.kernels.as_ref().is_some_and(of_kernel) {
             self.ring.done();
             return Taken::Lost(0);
         }

@@ -17,7 +17,7 @@ pub struct Options {
     /// How many frames it sends at once in copy mode, where it can be told (Linux 6.17): fewer
     /// system calls.
     pub budget: u32,
-    /// What is for the kernel's own addresses ([`Kernels`](super::Kernels)) goes to it.
+    /// What is for the kernel's own addresses ([`Kernels`](crate::linux::Kernels)) goes to it.
     pub kernel: bool,
 }
 

@@ -58,8 +58,6 @@
 
 // What is asked for, what it became, and what was lost.
 mod facts;
-// What is the kernel's, and passes by.
-mod kernel;
 // From an interface's name to a port.
 mod open;
 // Which slots the kernel has.
@@ -76,11 +74,10 @@ mod socket;
 mod umem;
 
 pub use facts::{Drops, Facts, Options};
-pub use kernel::Kernels;
 pub use link::{Link, QueueWatch};
 
-use super::Unavailable;
 use super::bpf;
+use super::{Kernels, Unavailable};
 use crate::queues::{Spread, Turns};
 use crate::{Batch, Capabilities, Pool, Port, PortCounters, Slab};
 use queue::Queue;

@@ -9,13 +9,13 @@
 //! said with its remedy.
 
 use super::facts::{Facts, Options};
-use super::kernel::Kernels;
 use super::link::Watch;
 use super::queue::Queue;
 use super::socket::Manner;
 use super::umem::{Bound, Failure, Step};
 use super::{Attached, Unavailable};
 use crate::Slab;
+use crate::linux::Kernels;
 use crate::linux::bpf::{self, Mode};
 use crate::linux::interface::Interface;
 use std::io;

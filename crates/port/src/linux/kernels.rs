@@ -1,7 +1,7 @@
 //! What of an interface's frames is the kernel's, and goes past the port.
 //!
 //! ```text
-//!  set(10.0.0.9 …) ─► map ◄── asked by the XDP program for each frame
+//!  set(10.0.0.9 …) ─► map ◄── asked for each frame by the program at the interface (XDP, or ingress)
 //!                      └── 224.0.0.5, 224.0.0.6 (OSPF), 224.0.0.9 (RIP): always
 //! ```
 //!
@@ -13,7 +13,8 @@ use crate::linux::Unavailable;
 use crate::linux::bpf::{self, redirect};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wire::layers::{ETHERTYPE_ARP, ETHERTYPE_IPV4};
 
 /// The groups of routing protocols, which a port's owner has no use for.
 const GROUPS: [Ipv4Addr; 3] =
@@ -48,7 +49,7 @@ impl Kernels {
     /// # Errors
     /// [`Unavailable`]: they are more than a thousand; those there was room for are the kernel's.
     pub fn set(&self, addresses: &BTreeSet<Ipv4Addr>) -> Result<bool, Unavailable> {
-        let mut held = self.0.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held();
         if *held == *addresses {
             return Ok(false);
         }
@@ -59,5 +60,22 @@ impl Kernels {
         held.clone_from(addresses);
         new.iter().try_for_each(|new| self.0.map.update(&new.octets(), &[0; 4]))?;
         Ok(true)
+    }
+
+    /// Whether a frame without a tag is for one of them: the question that the program asks, too, for a
+    /// port that gets a copy of what the kernel gets.
+    pub(super) fn are_meant_by(&self, frame: &[u8]) -> bool {
+        let at = match frame.get(12..14).map(|kind| u16::from_be_bytes([kind[0], kind[1]])) {
+            Some(ETHERTYPE_IPV4) => 30,
+            Some(ETHERTYPE_ARP) => 38,
+            _ => return false,
+        };
+        let Some(&[a, b, c, d]) = frame.get(at..at + 4) else { return false };
+        let address = Ipv4Addr::new(a, b, c, d);
+        GROUPS.contains(&address) || self.held().contains(&address)
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeSet<Ipv4Addr>> {
+        self.0.addresses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
