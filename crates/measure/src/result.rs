@@ -59,7 +59,7 @@ pub struct Setup {
     /// tracked, classes passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witness: Vec<String>,
-    /// Why there are no rows, if the device cannot do this.
+    /// Why there are no rows, if the device cannot do this; or none of some sizes, which it names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<String>,
     /// How long pings through the device take, if it was asked.

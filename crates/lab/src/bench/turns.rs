@@ -51,10 +51,17 @@ fn cell(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
     let n_turns = job.plan.turns.unwrap_or(1).max(1);
-    for stand in stands.iter_mut() {
+    // One that loses frames before it is measured takes no part; without the first there is nothing
+    // to compare with.
+    let (mut there, mut has_base) = (Vec::new(), true);
+    for (i, stand) in stands.iter_mut().enumerate() {
         progress(Progress::Begin(stand.name(), job.configuration, frame));
-        stand.prepare(job, frame)?;
+        match stand.is_ready(job, frame, progress)? {
+            true => there.push(stand),
+            false => has_base &= i > 0,
+        }
     }
+    let mut stands = there;
     let mut turns: Vec<Vec<Turn>> = stands.iter().map(|_| Vec::new()).collect();
     for turn in 0..n_turns {
         let mut order: Vec<usize> = (0..stands.len()).collect();
@@ -67,7 +74,7 @@ fn cell(
     }
     let trials: Vec<Vec<&Trial>> =
         turns.iter().map(|turns| turns.iter().map(|turn| &turn.ran.trial).collect()).collect();
-    for (i, stand) in stands.iter().enumerate().skip(1) {
+    for (i, stand) in stands.iter().enumerate().skip(1).filter(|_| has_base) {
         let pairs = trials[0].iter().copied().zip(trials[i].iter().copied());
         results.comparisons.push(Compared {
             mode: job.configuration.mode,

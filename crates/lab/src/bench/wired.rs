@@ -232,6 +232,29 @@ impl Stand {
         ends.prepare(rig, &mut side, job, frame)
     }
 
+    /// Makes it ready as [`prepare`](Self::prepare) does. If it forwards, and loses frames before it
+    /// is measured, there is no row of this size: that is noted, and `false`.
+    ///
+    /// # Errors
+    /// As of `prepare`, of a device that does not forward at all.
+    pub(super) fn is_ready(
+        &mut self,
+        job: &Job<'_>,
+        frame: FrameLen,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<bool, BenchError> {
+        let why = match self.prepare(job, frame) {
+            Ok(()) => return Ok(true),
+            Err(BenchError::Unfit(_, unfit)) if unfit.forwards() => unfit,
+            Err(error) => return Err(error),
+        };
+        let why = format!("{} byte: {why}", frame.l2());
+        progress(Progress::Omitted(&Setup { omitted: Some(why.clone()), ..self.setup.clone() }));
+        let before = self.setup.omitted.take().map(|before| before + "; ");
+        self.setup.omitted = Some(before.unwrap_or_default() + &why);
+        Ok(false)
+    }
+
     /// Runs a trial.
     ///
     /// # Errors
@@ -401,7 +424,9 @@ pub(super) fn measure(
     for &frame in &job.plan.sizes {
         progress(Progress::Begin(stand.name(), job.configuration, frame));
         let alone = limits.of(job, frame)?;
-        stand.prepare(job, frame)?;
+        if !stand.is_ready(job, frame, progress)? {
+            continue;
+        }
         let highest = stand.highest()?;
         let rate = highest.ran.trial.forwarding_rate();
         let alone = PacketRate(alone.0.max(rate.0));
