@@ -233,6 +233,35 @@ fn some_capabilities_are_enough() {
         rig.signal("TERM");
         assert_eq!(rig.ended(), Some(0), "{}", rig.all());
     }
+    // Who owns a TAP needs nothing; of another's it is said whose it is, and what helps.
+    sh(
+        &rig.r,
+        "for name in one two; do ip tuntap add dev $name mode tap user 0; done
+         ip tuntap add dev his mode tap user 1234",
+    );
+    let none = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
+    let own = ["--port", "tap:one", "--port", "tap:two"];
+    rig.wrapped_says(
+        &none,
+        &[&["router", &config][..], &own, &["--check"]].concat(),
+        0,
+        "is there",
+    );
+    rig.start_by(&none, &own, &[]);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    let anew = "`ip tuntap del dev his mode tap && ip tuntap add dev his mode tap user 0`";
+    let his = format!(
+        "his is user 1234's: run it as that, or have root make it anew for this user: {anew}"
+    );
+    for (port, says) in [
+        ("tap:his", his.as_str()),
+        ("tap:new", "have root make it for this user: `ip tuntap add dev new mode tap user 0`"),
+    ] {
+        let words = ["router", config.as_str(), "--port", "tap:one", "--port", port];
+        rig.wrapped_says(&none, &words, 3, says);
+        rig.wrapped_says(&none, &[&words[..], &["--check"]].concat(), 3, says);
+    }
     // Namespaces take more to be entered.
     let named = Named::new(&format!("ws-capable-{}", std::process::id()));
     named.takes(&rig.r, "eth1");

@@ -10,5 +10,7 @@
 pub mod check;
 // Links, addresses, routes and neighbours: read, made, changed, watched.
 pub mod netlink;
+// Whose a TAP interface is.
+pub mod tap;
 // The other end of a veth pair, and what its kernel leaves undone.
 pub mod veth;

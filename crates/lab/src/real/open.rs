@@ -11,7 +11,8 @@ use super::claim::Claim;
 use super::plug::Line;
 use super::running::SUPER_FRAME;
 use super::spec::{Backend, PortSpec};
-use crate::linux::netlink::Netlink;
+use crate::linux::netlink::{Netlink, Tun};
+use crate::linux::tap::User;
 use crate::linux::veth;
 use port::linux::bpf::Mode;
 use port::linux::interface::Interface;
@@ -135,7 +136,7 @@ fn open_tap(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
         offload: spec.options.offload == Some(true),
         ..tap::Options::default()
     };
-    let port = TapPort::open(&spec.interface, slab, &options)?;
+    let port = TapPort::open(&spec.interface, slab, &options).map_err(|why| owned(why, spec))?;
     let tap::Facts { name, index, queues, offload, made, .. } = port.facts().clone();
     let made = if made { "made" } else { "found" };
     let offload = if offload { "offload" } else { "no offload" };
@@ -143,6 +144,24 @@ fn open_tap(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let claim = Claim::take(&spec.interface, index)?;
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
     Ok(Opened::of(lines, facts, index, claim))
+}
+
+/// The TAP interface of this name as the system knows it, if it is there.
+pub fn tun(spec: &PortSpec) -> Option<Tun> {
+    inside(spec, || Netlink::open()?.link(&spec.interface)).ok()?.tun
+}
+
+/// Who lacks the rights for a TAP interface is told whose it is.
+fn owned(why: Unavailable, spec: &PortSpec) -> Unavailable {
+    if why.error.kind() != io::ErrorKind::PermissionDenied {
+        return why;
+    }
+    // In its namespace already.
+    let link = Netlink::open().and_then(|mut netlink| netlink.link(&spec.interface));
+    let tun = link.ok().and_then(|link| link.tun);
+    let also = User::ours().remedy(&spec.interface, tun.as_ref());
+    let rights = why.remedy.as_deref().unwrap_or("run as root").to_string();
+    why.remedy(format!("{also}; or {rights}"))
 }
 
 fn open_packet(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {

@@ -5,6 +5,7 @@
 //!                   ─► queues, driver, XDP, MTU against options ─► FastPath ─► offloads
 //! ```
 
+use super::machine::not_ours;
 use super::{Report, Verdict, Wanted};
 use crate::linux::netlink::route::MAIN;
 use crate::linux::netlink::{Address, Link, Netlink, device};
@@ -50,6 +51,10 @@ pub(super) fn look(
         // A TAP that is not there yet is made.
         Err(why) if spec.backend == Backend::Tap && is_missing(&why) => {
             report.good(of, "interface", format!("{name}, which is made by TAP"));
+            if let Some(advice) = not_ours(spec) {
+                let is = "without CAP_NET_ADMIN it is not made";
+                report.add(of, "TAP", is, Verdict::Stop, &advice);
+            }
             fast_path(report, spec, slots);
             return Ok(());
         }
@@ -238,6 +243,10 @@ fn tap(report: &mut Report, spec: &PortSpec, found: &Found, driver: &str) {
         let is = format!("{name} is there, and no TAP ({driver})");
         return report.add(of, "TAP", is, Verdict::Stop, "take another name: the router makes it");
     };
+    if let Some(advice) = not_ours(spec) {
+        let is = format!("{name} is there, and not this user's");
+        return report.add(of, "TAP", is, Verdict::Stop, &advice);
+    }
     let used = match tun.multi_queue {
         true => tun.queues.unwrap_or(0),
         // A program's end is what makes it carry.

@@ -2,6 +2,8 @@
 //! processors.
 
 use super::{Report, Verdict, Wanted, line};
+use crate::linux::tap::User;
+use crate::real::open;
 use crate::real::spec::{Backend, PortSpec};
 use port::linux::Unavailable;
 use port::linux::bpf::Map;
@@ -18,10 +20,7 @@ const BPF: u32 = 39;
 pub(super) fn look(report: &mut Report, wanted: &Wanted<'_>) {
     report.good("machine", "kernel", crate::machine::kernel());
     let has = |backend| wanted.ports.iter().any(|port| port.backend == backend);
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = line(&status, "CapEff:").and_then(|bits| u64::from_str_radix(bits, 16).ok());
-    let may = |number: u32| effective.unwrap_or(0) >> number & 1 == 1;
-    rights(report, wanted.ports, may);
+    rights(report, wanted.ports);
     if has(Backend::Xdp) {
         memory_lock(report, wanted.memory, may(IPC_LOCK));
     }
@@ -59,14 +58,32 @@ pub(super) fn look(report: &mut Report, wanted: &Wanted<'_>) {
     }
 }
 
+/// Whether this process has a capability.
+fn may(number: u32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = line(&status, "CapEff:").and_then(|bits| u64::from_str_radix(bits, 16).ok());
+    effective.unwrap_or(0) >> number & 1 == 1
+}
+
+/// Why this user cannot have a port's TAP interface, and what lets it; `None` if it can.
+pub(super) fn not_ours(port: &PortSpec) -> Option<String> {
+    if port.backend != Backend::Tap || may(NET_ADMIN) {
+        return None;
+    }
+    let (tun, user) = (open::tun(port), User::ours());
+    let may_have = tun.as_ref().is_some_and(|tun| user.may_have(tun));
+    (!may_have).then(|| user.remedy(&port.interface, tun.as_ref()))
+}
+
 /// What this process may do, and what its ports take.
-fn rights(report: &mut Report, ports: &[PortSpec], may: impl Fn(u32) -> bool) {
+fn rights(report: &mut Report, ports: &[PortSpec]) {
     let any = |is: fn(&PortSpec) -> bool| ports.iter().any(is);
     let elsewhere = any(|port| port.namespace.is_some());
     let [xdp, packet, tap] = [
         any(|port| port.backend == Backend::Xdp),
         any(|port| port.backend == Backend::Packet),
-        any(|port| port.backend == Backend::Tap),
+        // Who owns one needs no right to have it.
+        any(|port| not_ours(port).is_some()),
     ];
     // A program keeps its frames from the kernel; without kernel=no it may be missing.
     let alone = any(|port| port.backend == Backend::Packet && port.options.kernel == Some(false));
@@ -78,8 +95,9 @@ fn rights(report: &mut Report, ports: &[PortSpec], may: impl Fn(u32) -> bool) {
         )
     };
     let unlucky = "a port by packet shares its frames with the kernel otherwise: ";
+    let administers = xdp || packet || tap || may(NET_ADMIN);
     for (name, wanted, needed, granted) in [
-        ("CAP_NET_ADMIN", true, xdp || tap || alone, may(NET_ADMIN)),
+        ("CAP_NET_ADMIN", administers, xdp || tap || alone, may(NET_ADMIN)),
         ("CAP_NET_RAW", xdp || packet, true, may(NET_RAW)),
         // Who may administer the system may load programs.
         ("CAP_BPF", xdp || packet, xdp || alone, may(BPF) || may(SYS_ADMIN)),

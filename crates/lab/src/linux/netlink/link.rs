@@ -53,6 +53,10 @@ pub struct Tun {
     pub multi_queue: bool,
     /// How many queues programs have of it; `None` if the kernel does not say.
     pub queues: Option<u32>,
+    /// The user who may have it without being an administrator; nobody in particular if `None`.
+    pub owner: Option<u32>,
+    /// The group, likewise.
+    pub group: Option<u32>,
 }
 
 /// One end of a veth pair to be made.
@@ -87,6 +91,8 @@ const VETH_PEER: u16 = 1;
 const FAMILIES: u16 = 26;
 pub(super) const NAMESPACE_FD: u16 = 28;
 const PEER_NAMESPACE: u16 = 37;
+const TUN_OWNER: u16 = 1;
+const TUN_GROUP: u16 = 2;
 const TUN_TYPE: u16 = 3;
 const TUN_MULTI_QUEUE: u16 = 7;
 const TUN_QUEUES: u16 = 8;
@@ -153,10 +159,13 @@ impl Tun {
         attribute(info, INFO_KIND).filter(|kind| text(kind) == "tun")?;
         let data = attribute(info, INFO_DATA).unwrap_or_default();
         let byte = |kind| attribute(data, kind).and_then(|value| value.first()).copied();
+        let number = |kind| attribute(data, kind).and_then(|value| u32_at(value, 0));
         Some(Tun {
             tap: byte(TUN_TYPE) == Some(TAP),
             multi_queue: byte(TUN_MULTI_QUEUE) == Some(1),
-            queues: attribute(data, TUN_QUEUES).and_then(|value| u32_at(value, 0)),
+            queues: number(TUN_QUEUES),
+            owner: number(TUN_OWNER),
+            group: number(TUN_GROUP),
         })
     }
 }

@@ -41,7 +41,7 @@ pub mod watch;
 
 pub use address::Address;
 pub use connection::Connections;
-pub use link::{End, Link};
+pub use link::{End, Link, Tun};
 pub use neighbour::Neighbour;
 pub use route::{NextHop, Route, RouteKind};
 pub use socket::Netlink;
