@@ -8,6 +8,7 @@
 use crate::failure::Failure;
 use crate::served::Served;
 use clap::Args;
+use lab::linux::check::{Finding, Verdict};
 use lab::live::Interrupt;
 use lab::outlet::Outlet;
 use lab::real::{self, Final, KernelRoutes, Plan, PortSpec, Running, StartError, Tell, spec};
@@ -50,7 +51,7 @@ SIGHUP or `lab down` with its last counters. When it forwards it writes `ready` 
 to --ready-fd, and to systemd (NOTIFY_SOCKET).
 
 Exit codes, with --check the same: 0 ended as asked, 1 failed or the configuration has an error,
-2 usage, 3 environment (no permission, no such interface, an interface in use)")]
+2 usage, 3 environment (no permission, no such interface, an interface or the router's name in use)")]
 pub(crate) struct Arguments {
     /// The configuration; with an error in it nothing is touched
     #[arg(value_name = "FILE.rsc")]
@@ -98,18 +99,19 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let plan = plan(&arguments)?;
     let environment = |error: std::io::Error| Failure::Environment(error.to_string());
     let told = arguments.ready_fd.map(descriptor).transpose()?;
-    let labs = Labs::ours();
-    let labs = labs.map_err(|e| Failure::Environment(format!("where routers are found: {e}")))?;
-    let socket = labs.socket(&plan.name, &plan.name).map_err(environment)?;
+    let place = place(&plan.name);
     if arguments.check {
-        return check(&plan, &labs, &arguments.config, arguments.json);
+        return check(&plan, place, &arguments.config, arguments.json);
     }
+    let (labs, socket) = place.map_err(|error| nowhere(&error))?;
     let interrupt = Interrupt::default();
     crate::labs::on_signals(&interrupt)?;
     let asked = interrupt.clone();
-    let standing = labs.stand(&plan.name, move || asked.raise()).map_err(environment)?;
+    let standing =
+        labs.stand(&plan.name, move || asked.raise()).map_err(|error| nowhere(&error))?;
     let Some(standing) = standing else {
-        return Err(Failure::Failed(up_already(&plan.name)));
+        let name = &plan.name;
+        return Err(Failure::Environment(format!("{name} is up already; {}", end_it(name))));
     };
     let standing = Arc::new(standing);
     // Nobody need read what it says, or go on reading.
@@ -125,8 +127,15 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         })
     };
     let language = Arc::new(lab::node::language(serve::MENUS));
-    let running = real::start(&plan, &language, tell);
-    let running = running.map_err(|error| failed(&arguments.config, &error))?;
+    let running = match real::start(&plan, &language, tell, &interrupt) {
+        Err(StartError::Interrupted) => {
+            notify("STOPPING=1");
+            err.say(&format!("wirespeed: {}", StartError::Interrupted));
+            err.finish(LAST_WORDS);
+            return Ok(());
+        }
+        started => started.map_err(|error| failed(&arguments.config, &error))?,
+    };
     let device = Served::new(running.door(), plan.files.clone(), language);
     let mut server = Server::new(Arc::new(device)).map_err(Failure::Environment)?;
     server.unix(&socket).map_err(environment)?;
@@ -134,7 +143,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         out.say(&format!("{name}: {facts}"));
     }
     standing.announce(&info(&plan, &arguments.config, socket)).map_err(environment)?;
-    ready(&out, told)?;
+    // Who was told to end meanwhile only lets go.
+    if !interrupt.is_raised() {
+        ready(&out, told)?;
+    }
     let failure = watch(&running, &interrupt);
     notify("STOPPING=1");
     drop(server);
@@ -146,19 +158,60 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     failure.map_or(Ok(()), |why| Err(Failure::Failed(why)))
 }
 
-fn up_already(name: &str) -> String {
-    format!("{name} is up already; end it (wirespeed lab down {name}) or use --name")
+/// Where routers are found, and the console of the one of this name there.
+fn place(name: &str) -> std::io::Result<(Labs, PathBuf)> {
+    let labs = Labs::ours()?;
+    let socket = labs.socket(name, name)?;
+    Ok((labs, socket))
+}
+
+fn nowhere(error: &std::io::Error) -> Failure {
+    Failure::Environment(format!("no place where the router is found: {error}"))
+}
+
+fn end_it(name: &str) -> String {
+    format!("end it (wirespeed lab down {name}) or use --name")
+}
+
+/// Whether the router could be found, and none of its name is there.
+fn found(place: std::io::Result<(Labs, PathBuf)>, name: &str) -> Finding {
+    let place = place.and_then(|(labs, _)| labs.probe().map(|()| labs));
+    let (what, is, verdict, advice) = match place {
+        Ok(labs) => match labs.find(name) {
+            None => ("name", format!("{name} is free"), Verdict::Good, String::new()),
+            Some(info) => {
+                let is = format!("{name} is up already, process {}", info.pid);
+                ("name", is, Verdict::Stop, end_it(name))
+            }
+        },
+        // What to do about it stands behind the last semicolon.
+        Err(error) => {
+            let text = error.to_string();
+            let (is, advice) = text.rsplit_once("; ").unwrap_or((&text, ""));
+            ("state directory", is.to_string(), Verdict::Stop, advice.to_string())
+        }
+    };
+    Finding { of: "machine".to_string(), what: what.to_string(), is, verdict, advice }
 }
 
 /// What the machine allows; the router's own exit code if it would not start.
-fn check(plan: &Plan, labs: &Labs, config: &Path, json: bool) -> Result<(), Failure> {
+fn check(
+    plan: &Plan,
+    place: std::io::Result<(Labs, PathBuf)>,
+    config: &Path,
+    json: bool,
+) -> Result<(), Failure> {
     let allowed = port::affinity::allowed();
     let cores = match &plan.cores[..] {
         [] => &allowed[..allowed.len().min(plan.workers + 1)],
         cores => cores,
     };
     let language = Arc::new(lab::node::language(serve::MENUS));
-    let report = real::check(plan, config, cores, &language);
+    let mut report = real::check(plan, config, cores, &language);
+    let found = found(place, &plan.name);
+    let has_place = found.verdict != Verdict::Stop;
+    // Behind the configuration, which is the router's own.
+    report.findings.insert(1, found);
     let text = if json { format!("{:#}\n", report.json()) } else { report.table() };
     match std::io::stdout().write_all(text.as_bytes()) {
         // Who has read enough knows the verdict by the exit code.
@@ -169,9 +222,9 @@ fn check(plan: &Plan, labs: &Labs, config: &Path, json: bool) -> Result<(), Fail
     }
     let why = || "the router would not start: see STOP above".to_string();
     match report.stops() {
-        _ if labs.find(&plan.name).is_some() => Err(Failure::Failed(up_already(&plan.name))),
         false => Ok(()),
-        true if report.stops_at("router") => Err(Failure::Failed(why())),
+        // Without a place the router does not come to its configuration.
+        true if has_place && report.stops_at("router") => Err(Failure::Failed(why())),
         true => Err(Failure::Environment(why())),
     }
 }

@@ -33,7 +33,7 @@ fn it_forwards_is_reached_and_ends_when_asked() {
         assert!(listed.1.contains("router edge is up since"), "{}", listed.1);
         rig.wirespeed_says(
             &["router", &rig.config(), "--port", "xdp:eth1"],
-            1,
+            3,
             "edge is up already",
         );
         rig.signal("TERM");
@@ -190,6 +190,14 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
         rig.wirespeed_says(&words, 3, expected);
     }
     rig.wirespeed_says(&["console", "edge"], 3, "no router edge runs here");
+    // No place where it would be found: one line among the others.
+    let nowhere = ["env", "XDG_RUNTIME_DIR=/nonexistent/x"];
+    let words = ["router", &config, "--port", "xdp:eth1"];
+    let says = "cannot make /nonexistent/x/wirespeed: No such file or directory (os error 2)";
+    rig.wrapped_says(&nowhere, &words, 3, &format!("{says}; set XDG_RUNTIME_DIR"));
+    let (code, text) = rig.wrapped(&nowhere, &[&words[..], &["--check"]].concat());
+    let told = text.contains(&format!("STOP    {says}\n")) && text.contains("native XDP");
+    assert!(code == 3 && told && text.contains("  set XDG_RUNTIME_DIR"), "{text}");
     // Too few descriptors.
     let words = [&["router", &config][..], XDP].concat();
     rig.wrapped_says(&["prlimit", "--nofile=24"], &words, 3, "`ulimit -n 1024` or more");
@@ -437,6 +445,20 @@ fn taps_and_named_namespaces_are_ports() {
     assert!(!links.contains("lan:"), "{links}");
 }
 
+/// Told to end while it starts, it does not say that it is ready.
+#[test]
+fn a_start_is_ended_as_well() {
+    let Some(rig) = Rig::new("slow") else { return };
+    let config = rig.file("slow.rsc", ":delay 1h");
+    let by = "\"$@\" & router=$!
+        until [ -e \"$XDG_RUNTIME_DIR/wirespeed/slow/control\" ]; do sleep 0.05; done
+        kill $router; wait $router";
+    let words = [&["router", config.as_str()][..], XDP].concat();
+    let (code, text) = rig.wrapped(&["sh", "-c", by, "sh"], &words);
+    assert_eq!((code, text.as_str()), (0, "wirespeed: told to end before it was ready\n"));
+    rig.nothing_is_attached();
+}
+
 /// Whoever started it is told when it forwards, and when it ends.
 #[test]
 fn whoever_waits_is_told() {
@@ -486,9 +508,10 @@ fn a_check_tells_and_touches_nothing() {
     // While a router has the interfaces, they are not to be had.
     rig.start(XDP);
     let (code, text) = check(&rig, &[]);
-    assert!(code == 1 && text.contains("has it") && text.contains("attached already"), "{text}");
-    let (code, _) = check(&rig, &["--name", "other"]);
-    assert_eq!(code, 3, "what it would be under another name");
+    assert!(code == 3 && text.contains("has it") && text.contains("attached already"), "{text}");
+    assert!(text.contains("STOP    edge is up already, process "), "{text}");
+    let (code, text) = check(&rig, &["--name", "other"]);
+    assert!(code == 3 && text.contains("other is free"), "{text}");
     rig.pings(2);
 }
 

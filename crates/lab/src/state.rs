@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A lab is there if its lock is held; what a process that was killed has left behind is cleared
-//! away by the next `up` or `down` of that name. The directory is our user's alone.
+//! away by the next lab or router that comes up, and by `lab list`. The directory is our user's alone.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -72,6 +72,12 @@ pub struct Standing {
     control: Option<JoinHandle<()>>,
 }
 
+/// What helps if there is no such directory.
+const REMEDY: &str = "set XDG_RUNTIME_DIR to a directory of yours that can be written to";
+/// How often, and after which pause, a lock is asked for that nobody seems to stand behind: whoever
+/// clears a dead one's place away has it for a moment.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(5);
 /// The longest path a Unix socket can have.
 const LONGEST: usize = 107;
 /// How long whoever connects may take to say what it wants.
@@ -96,16 +102,24 @@ impl Labs {
     /// # Errors
     /// It belongs to somebody else, or others may go in.
     pub fn within(path: &Path) -> io::Result<Labs> {
-        match DirBuilder::new().mode(0o700).create(path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
+        make(path)?;
         let (meta, uid) = (fs::symlink_metadata(path)?, fs::metadata("/proc/self")?.uid());
         if !meta.is_dir() || meta.uid() != uid || meta.mode() & 0o077 != 0 {
-            let why = format!("{} is no directory of ours alone (mode 700)", path.display());
+            let why =
+                format!("{} is no directory of ours alone (mode 700); {REMEDY}", path.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         Ok(Labs(path.to_path_buf()))
+    }
+
+    /// Whether a lab could be put here: a directory is made and taken away again.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn probe(&self) -> io::Result<()> {
+        let path = self.0.join(format!(".{}", std::process::id()));
+        make(&path)?;
+        fs::remove_dir(path)
     }
 
     /// Where a lab's files are, if it is there.
@@ -138,7 +152,8 @@ impl Labs {
         down: impl Fn() + Send + 'static,
     ) -> io::Result<Option<Standing>> {
         let directory = self.directory(name);
-        let Some(lock) = self.lock(name, true)? else { return Ok(None) };
+        let Some(lock) = self.take(name)? else { return Ok(None) };
+        self.sweep();
         // What a process that was killed has left here.
         for entry in fs::read_dir(&directory)? {
             let path = entry?.path();
@@ -164,18 +179,47 @@ impl Labs {
         Ok(Some(Standing { directory, _lock: lock, over, control: Some(control) }))
     }
 
+    /// The lock of this name, made if need be; `None` if a lab has it.
+    fn take(&self, name: &str) -> io::Result<Option<File>> {
+        for _ in 0..TRIES {
+            if let Some(lock) = self.lock(name, true)? {
+                return Ok(Some(lock));
+            }
+            if self.find(name).is_some() {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(None)
+    }
+
+    /// Clears away what killed ones have left: places whose lock nobody holds.
+    fn sweep(&self) {
+        for name in self.names() {
+            let directory = self.directory(&name);
+            match self.lock(&name, false) {
+                Ok(Some(_lock)) => drop(fs::remove_dir_all(directory)),
+                // Of one that was killed before it had a lock; one that is there is not empty, and
+                // one that is being made is made again.
+                _ => drop(fs::remove_dir(directory)),
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        // What begins with a dot is a probe.
+        names.filter(|name| !name.starts_with('.')).collect()
+    }
+
     /// The lock of this name; `None` if another process holds it, or, unless it is to be made, if
     /// there is none.
     fn lock(&self, name: &str, make: bool) -> io::Result<Option<File>> {
         let directory = self.directory(name);
         loop {
             if make {
-                match DirBuilder::new().mode(0o700).create(&directory) {
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                        return Err(error);
-                    }
-                    _ => {}
-                }
+                self::make(&directory)?;
             }
             let path = directory.join("lock");
             let mut options = OpenOptions::new();
@@ -208,11 +252,10 @@ impl Labs {
         }
     }
 
-    /// All labs there are, by name.
+    /// All labs there are, by name. Clears away what killed ones have left.
     pub fn list(&self) -> Vec<Info> {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut infos: Vec<Info> = names.filter_map(|name| self.find(&name)).collect();
+        self.sweep();
+        let mut infos: Vec<Info> = self.names().iter().filter_map(|name| self.find(name)).collect();
         infos.sort_by(|a, b| a.name.cmp(&b.name));
         infos
     }
@@ -280,6 +323,17 @@ impl Drop for Standing {
     }
 }
 
+/// Makes a directory that is ours alone, unless it is there.
+fn make(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            let why = format!("cannot make {}: {error}; {REMEDY}", path.display());
+            Err(io::Error::new(error.kind(), why))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether whoever connected wants it to end.
 fn says_down(stream: UnixStream) -> bool {
     let _ = stream.set_read_timeout(Some(PATIENCE));
@@ -329,7 +383,7 @@ mod tests {
     #[test]
     fn what_a_killed_one_left_is_cleared_away() {
         let labs = labs("killed");
-        for end in ["up", "down"] {
+        for end in ["up", "down", "another's up", "list"] {
             let directory = labs.directory("a");
             fs::create_dir(&directory).unwrap();
             fs::write(directory.join("lock"), "").unwrap();
@@ -339,6 +393,16 @@ mod tests {
             assert_eq!(labs.find("a"), None, "nobody holds its lock");
             match end {
                 "up" => drop(labs.stand("a", || {}).unwrap().expect("the place is free")),
+                "another's up" => drop(labs.stand("b", || {}).unwrap().expect("a place")),
+                "list" => {
+                    // One that lives, and has not said so yet, stays.
+                    let standing = labs.stand("b", || {}).unwrap().unwrap();
+                    fs::create_dir(labs.directory("c")).unwrap();
+                    assert_eq!(labs.list(), []);
+                    assert!(labs.directory("b").join("lock").exists());
+                    assert!(!labs.directory("c").exists(), "killed before it had a lock");
+                    drop(standing);
+                }
                 _ => assert!(!labs.down("a", Duration::ZERO).unwrap()),
             }
             assert!(!directory.exists(), "{end}");
@@ -353,6 +417,10 @@ mod tests {
         fs::set_permissions(&labs.0, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(Labs::within(&labs.0).is_err());
         fs::remove_dir(&labs.0).unwrap();
+        let nowhere = Labs::within(Path::new("/nonexistent/x/wirespeed")).unwrap_err().to_string();
+        let says =
+            "cannot make /nonexistent/x/wirespeed: No such file or directory (os error 2); set";
+        assert!(nowhere.starts_with(says), "{nowhere}");
         let long = labs.socket("a", &"x".repeat(90)).unwrap_err();
         assert!(long.to_string().contains("shorten the names"), "{long}");
     }

@@ -215,8 +215,14 @@ impl Maker {
                 files: Files::none(),
                 kernel_routes: None,
             };
-            let begin =
-                || real::start(&plan, &Arc::new(crate::node::language(&[])), Arc::new(|_| {}));
+            let begin = || {
+                real::start(
+                    &plan,
+                    &Arc::new(crate::node::language(&[])),
+                    Arc::new(|_| {}),
+                    &crate::live::Interrupt::default(),
+                )
+            };
             // Threads inherit their class from the one that starts them.
             match place.gives_way {
                 true => apart(|| {

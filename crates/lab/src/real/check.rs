@@ -14,7 +14,7 @@ use super::spec::PortSpec;
 use super::{Plan, StartError, identity, kernel, open, running};
 use crate::clock::{self, Clock};
 use crate::linux::check::{self, Finding, Report, Verdict, Wanted};
-use crate::live::Live;
+use crate::live::{Interrupt, Live};
 use crate::machine;
 use crate::node::{Node, Socket};
 use config::Language;
@@ -98,7 +98,7 @@ fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
     let (clock, environment) = (Clock::start(), machine::environment(clock::unix()));
     let node = Node::with_ports(&plan.name, infos, &slab, environment, clock.now());
     let live = Live::start(node, sockets, clock, None).map_err(StartError::System)?;
-    running::import(&live.door(), &plan.startup, plan.files.rehearsed(), language)
+    running::import(&live.door(), plan, plan.files.rehearsed(), language, &Interrupt::default())
 }
 
 /// Whether no other router has the interface: its lock is taken and given back.

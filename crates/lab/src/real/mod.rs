@@ -86,6 +86,8 @@ pub enum KernelRoutes {
 /// Why it does not run.
 #[derive(Debug)]
 pub enum StartError {
+    /// It was told to end before it ran.
+    Interrupted,
     /// The configuration has an error. Nothing was touched.
     Startup(Box<config::Error>),
     /// An interface cannot be had.
@@ -101,6 +103,7 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            StartError::Interrupted => f.write_str("told to end before it was ready"),
             StartError::Startup(error) => {
                 let config::At { line, column } = error.at;
                 write!(f, "{line}:{column}: {error}")

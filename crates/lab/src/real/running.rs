@@ -76,11 +76,17 @@ const WIND_DOWN: Duration = Duration::from_secs(1);
 /// By then everything has been counted: a router asks its ports each millisecond.
 const COUNTED: Duration = Duration::from_millis(5);
 
-/// Starts a router. `tell` gets what happens to its interfaces, in lines.
+/// Starts a router. `tell` gets what happens to its interfaces, in lines. If `interrupt` is raised
+/// meanwhile it goes no further.
 ///
 /// # Errors
 /// [`StartError`]; nothing is left running or attached then.
-pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Running, StartError> {
+pub fn start(
+    plan: &Plan,
+    language: &Arc<Language>,
+    tell: Tell,
+    interrupt: &Interrupt,
+) -> Result<Running, StartError> {
     let wrong = |spec: &PortSpec| {
         let name = spec.name.clone();
         move |unavailable| StartError::Port(name, unavailable)
@@ -92,14 +98,18 @@ pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Runnin
     let slab = slab(plan, &looks).map_err(StartError::Slab)?;
     let namespace = routes_of(plan).map_err(StartError::Routes)?;
     let mut running = assemble(plan, &looks, &slab).map_err(StartError::System)?;
-    import(&running.door, &plan.startup, plan.files.clone(), language)?;
+    import(&running.door, plan, plan.files.clone(), language, interrupt)?;
     let mut places: Vec<Place> = Vec::new();
     for spec in &plan.ports {
         if !places.iter().any(|place| place.is_of(spec)) {
             places.push(Place::watch(spec.namespace.as_deref()).map_err(wrong(spec))?);
         }
     }
-    let opened = plan.ports.iter().map(|spec| open::open(spec, &slab).map_err(wrong(spec)));
+    let opened = plan.ports.iter().map(|spec| {
+        // A driver may take seconds for it.
+        proceed(interrupt)?;
+        open::open(spec, &slab).map_err(wrong(spec))
+    });
     let opened = opened.collect::<Result<Vec<_>, _>>()?;
     let ports = plan.ports.iter().zip(&running.jacks);
     let ports = ports.map(|(spec, jacks)| Kept::new(spec.clone(), jacks.clone())).collect();
@@ -108,6 +118,7 @@ pub fn start(plan: &Plan, language: &Arc<Language>, tell: Tell) -> Result<Runnin
     let told = Arc::clone(&tell);
     let mut keeper = Keeper { ports, places, slab, door, clock, tell, alarms, own };
     for (at, opened) in opened.into_iter().enumerate() {
+        proceed(interrupt)?;
         let facts = keeper.put_in(at, opened);
         running.facts.push((plan.ports[at].name.clone(), facts));
     }
@@ -241,14 +252,21 @@ fn assemble(plan: &Plan, looks: &[Look], slab: &Slab) -> std::io::Result<Running
 /// Takes a configuration over, all or nothing.
 pub(super) fn import(
     door: &Door,
-    startup: &str,
+    plan: &Plan,
     files: Files,
     language: &Arc<Language>,
+    interrupt: &Interrupt,
 ) -> Result<(), StartError> {
-    let mut host = door.host(files, Interrupt::default());
+    let mut host = door.host(files, interrupt.clone());
     let mut session = Session::new(Arc::clone(language));
-    let done = session.run(startup, How::Import, &mut host, &mut |_| {});
+    let done = session.run(&plan.startup, How::Import, &mut host, &mut |_| {});
+    proceed(interrupt)?;
     done.map(drop).map_err(|error| StartError::Startup(Box::new(error)))
+}
+
+/// Whether nobody wants it to end.
+fn proceed(interrupt: &Interrupt) -> Result<(), StartError> {
+    if interrupt.is_raised() { Err(StartError::Interrupted) } else { Ok(()) }
 }
 
 impl Running {
@@ -399,7 +417,12 @@ mod tests {
         };
         let language = Arc::new(node::language(&[]));
         let tell: Tell = Arc::new(|line| assert!(!line.contains("is switched off"), "{line}"));
-        let running = start(&plan, &language, tell).unwrap();
+        // What was told to end meanwhile does not begin.
+        let interrupt = Interrupt::default();
+        interrupt.raise();
+        let ended = start(&plan, &language, Arc::clone(&tell), &interrupt).err();
+        assert!(matches!(ended, Some(StartError::Interrupted)), "{ended:?}");
+        let running = start(&plan, &language, tell, &Interrupt::default()).unwrap();
         assert_eq!(running.failure(), None);
         let mut ip = Command::new("ip");
         ip.args(["link", "set", "lan", "down"]);
