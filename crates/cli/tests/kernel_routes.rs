@@ -1,0 +1,236 @@
+//! `wirespeed router --kernel-routes`: the kernel's routes and neighbours are the router's, and a
+//! routing daemon beside it drives it.
+#![cfg(target_os = "linux")]
+
+// The namespaces, the hosts, the router's process.
+mod rig;
+
+use port::linux::Namespace;
+use rig::bird::Bird;
+use rig::{Rig, sh};
+
+/// Two ports by AF_XDP.
+const XDP: &[&str] = &["--port", "ether1=xdp:eth1", "--port", "ether2=xdp:eth2"];
+
+/// The kernel's neighbours behind the ports stand in the router's table as long as it has them.
+#[test]
+fn the_kernels_neighbours_are_the_routers() {
+    let Some(mut rig) = Rig::new("neighbours") else { return };
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    rig.pings(1);
+    let count = |last: &str| format!("/ip arp print count-only where dynamic address=10.0.{last}");
+    let mac = |last: &str| format!(":put [/ip arp get [find address=10.0.{last}] mac-address]");
+    let kernel = |rig: &Rig, words: &str| sh(&rig.r, &format!("ip neighbour {words}"));
+    let own = sh(&rig.b, "ip -br link show b0");
+    let own = own.split_whitespace().nth(2).expect("a MAC address").to_uppercase();
+
+    // What the kernel is not sure of is no news, and does not take the place of what is known.
+    kernel(&rig, "replace 10.0.1.79 lladdr 02:00:00:00:00:79 dev eth1 nud stale");
+    kernel(&rig, "replace 10.0.2.2 lladdr 02:00:00:00:00:99 dev eth2 nud stale");
+    kernel(&rig, "replace 10.0.1.77 lladdr 02:00:00:00:00:77 dev eth1 nud permanent");
+    kernel(&rig, "replace 10.0.1.78 lladdr 02:00:00:00:00:78 dev eth1 nud reachable");
+    kernel(&rig, "replace 10.0.1.1 lladdr 02:00:00:00:00:01 dev eth1 nud permanent");
+    rig.console_comes_to(&count("1.77"), "1");
+    rig.console_comes_to(&count("1.78"), "1");
+    assert_eq!(rig.console(&mac("1.77")).trim(), "02:00:00:00:00:77");
+    assert_eq!(rig.console(&count("1.79")).trim(), "0", "stale");
+    assert_eq!(rig.console(&count("1.1")).trim(), "0", "the router's own address");
+    assert_eq!(rig.console(&mac("2.2")).trim(), own);
+    rig.pings(1);
+
+    // They change and go with the kernel's.
+    kernel(&rig, "replace 10.0.1.78 lladdr 02:00:00:00:00:aa dev eth1 nud permanent");
+    rig.console_comes_to(&mac("1.78"), "02:00:00:00:00:AA");
+    kernel(&rig, "del 10.0.1.77 dev eth1");
+    rig.console_comes_to(&count("1.77"), "0");
+    // A link takes them along, and they are back with it.
+    sh(&rig.a, "ip link set a0 down");
+    rig.console_comes_to(&count("1.78"), "0");
+    sh(&rig.a, "ip link set a0 up; ip route replace default via 10.0.1.1");
+    rig.console_comes_to(&count("1.78"), "1");
+    rig.pings(1);
+}
+
+/// Where bird's routes lead, in the kernel's table; the sessions are on a cable of their own.
+const MANAGEMENT: &str = "
+ip link set lo up
+ip address add 10.0.1.1/24 dev eth1
+ip address add 10.0.2.1/24 dev eth2
+ip link add name mgmt type veth peer name mgmt netns PEER
+ip address add 192.168.9.1/30 dev mgmt
+ip link set mgmt up
+";
+const NEAR: &str = "
+router id 192.168.9.1;
+protocol device { scan time 1; }
+protocol direct { ipv4; }
+protocol kernel {
+    ipv4 { import none; export filter { if source = RTS_BGP then accept; reject; }; };
+}
+protocol bgp peer {
+    local 192.168.9.1 as 65000;
+    neighbor 192.168.9.2 as 65000;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import all; export none; };
+}
+";
+const FAR: &str = "
+router id 192.168.9.2;
+protocol device { scan time 1; }
+protocol static learnt { ipv4; ROUTES }
+protocol bgp peer {
+    local 192.168.9.2 as 65000;
+    neighbor 192.168.9.1 as 65000;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import none; export filter { bgp_next_hop = 10.0.2.2; accept; }; };
+}
+";
+
+#[test]
+fn a_routing_daemon_drives_the_fib() {
+    const ROUTES: usize = 300;
+    let Some(mut rig) = Rig::new("bird") else { return };
+    let far = Namespace::new().unwrap();
+    sh(&rig.r, &MANAGEMENT.replace("PEER", &far.path().display().to_string()));
+    sh(&far, "ip address add 192.168.9.2/30 dev mgmt; ip link set mgmt up");
+    sh(&rig.b, "ip link set lo up; ip address add 172.16.7.1/32 dev lo");
+    sh(&rig.r, "ip route add 10.66.0.0/16 via 10.0.1.2; ip route add 10.65.0.0/16 via 192.168.9.2");
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    rig.says("1 of the kernel's routes leads by no port of the router: left out");
+    rig.pings(1);
+    let routes =
+        (0..ROUTES).map(|n| format!("route 172.{}.{}.0/24 blackhole;", 16 + n / 256, n % 256));
+    let routes: String = routes.collect();
+    let there = Bird::start(&far, rig.home(), "far", &FAR.replace("ROUTES", &routes));
+    let here = Bird::start(&rig.r, rig.home(), "near", NEAR);
+    let active = "/ip route print count-only where dynamic active !connect distance=20";
+    let all = "/ip route print count-only where dynamic !connect distance=20";
+    let n = ROUTES.to_string();
+    rig.console_comes_to(active, &n);
+    assert!(here.says("show protocols peer").contains("Established"));
+    let ping = "ping -q -c 3 -i 0.05 -w 10 172.16.7.1";
+    sh(&rig.a, ping);
+
+    // What the kernel has besides.
+    sh(
+        &rig.r,
+        "ip route add blackhole 10.67.0.0/16
+         ip route add 10.68.0.0/16 nexthop via 10.0.1.2 weight 2 nexthop via 10.0.2.2",
+    );
+    rig.console_comes_to("/ip route print count-only where dynamic static", "3");
+    let text = rig.console("/ip route print where dynamic static");
+    let mut rows: Vec<String> = text
+        .lines()
+        .skip(3)
+        .map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+        .collect();
+    rows.sort();
+    let expected = [
+        "ADS 10.66.0.0/16 10.0.1.2 1",
+        "ADS 10.68.0.0/16 10.0.1.2,10.0.1.2,10.0.2.2 1",
+        "ADSB 10.67.0.0/16 1",
+    ];
+    assert_eq!(rows, expected, "{text}");
+
+    // A link takes its routes out of use, and gives them back.
+    sh(&rig.b, "ip link set b0 down");
+    rig.console_comes_to(active, "0");
+    assert_eq!(rig.console(all).trim(), n);
+    sh(&rig.b, "ip link set b0 up; ip route replace default via 10.0.2.1");
+    rig.console_comes_to(active, &n);
+    sh(&rig.a, ping);
+
+    there.says("disable learnt");
+    rig.console_comes_to(all, "0");
+    let refused = sh(&rig.a, "ping -c 1 -w 5 172.16.7.1 || true");
+    assert!(refused.contains("Net Unreachable"), "{refused}");
+    there.says("enable learnt");
+    rig.console_comes_to(active, &n);
+    sh(&rig.a, ping);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
+/// Bird's own part on a port: the kernel has an address there that is not the router's.
+const ROUTER: &str = "
+router id 10.0.1.9;
+protocol device { scan time 1; }
+protocol direct { ipv4; interface \"eth2\"; }
+protocol kernel { ipv4 { import none; export filter { if source != RTS_DEVICE then accept; reject; }; }; }
+protocol ospf v2 inner {
+    ipv4 { import all; export where source = RTS_DEVICE; };
+    area 0 { interface \"eth1\" { type broadcast; hello 1; dead 60; }; };
+}
+protocol bgp outer {
+    local 10.0.1.9 as 65000;
+    neighbor 10.0.1.2 as 65001;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import all; export none; };
+}
+";
+const HOST: &str = "
+router id 10.0.1.2;
+protocol device { scan time 1; }
+protocol static near { ipv4; route 172.16.7.1/32 via \"lo\"; }
+protocol static far { ipv4; route 172.16.8.1/32 via \"lo\"; }
+protocol kernel { ipv4 { import none; export where source = RTS_OSPF || source = RTS_OSPF_EXT1 || source = RTS_OSPF_EXT2; }; }
+protocol ospf v2 inner {
+    ipv4 { import all; export where proto = \"near\"; };
+    area 0 { interface \"a0\" { type broadcast; hello 1; dead 60; }; };
+}
+protocol bgp outer {
+    local 10.0.1.2 as 65001;
+    neighbor 10.0.1.9 as 65000;
+    connect delay time 1; connect retry time 1; error wait time 1, 2;
+    ipv4 { import none; export where proto = \"far\"; };
+}
+";
+
+/// OSPF and BGP sessions with a neighbour behind a port by AF_XDP: what is for the kernel's address
+/// there goes to it, and what it learns leads through the router.
+#[test]
+fn a_routing_daemon_has_neighbours_behind_a_port() {
+    for backend in ["xdp", "packet"] {
+        let Some(rig) = Rig::new(&format!("ospf-{backend}")) else { return };
+        has_neighbours(rig, backend);
+    }
+}
+
+fn has_neighbours(mut rig: Rig, backend: &str) {
+    sh(&rig.r, "ip address add 10.0.1.9/24 dev eth1; ip address add 10.0.2.9/24 dev eth2");
+    // What is not the kernel's it cannot forward once more.
+    sh(&rig.r, "sysctl -qw net.ipv4.ip_forward=1");
+    let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n}"));
+    let ports = ["--port", &ports[0], "--port", &ports[1], "--kernel-routes"];
+    sh(&rig.a, "ip link set lo up; ip route del default");
+    sh(&rig.a, "for n in 7 8; do ip address add 172.16.$n.1/32 dev lo; done");
+    rig.start(&ports);
+    assert!(rig.out().contains("the kernel's addresses left to it"), "{}", rig.out());
+    rig.says("ether1: to the kernel goes what is for its addresses at eth1: 10.0.1.9");
+    // Each address has its owner, who answers for it.
+    sh(&rig.a, "ip route add 10.0.2.0/24 via 10.0.1.1");
+    for address in ["10.0.1.1", "10.0.1.9", "10.0.2.2"] {
+        let said = sh(&rig.a, &format!("ping -q -c 3 -i 0.05 -w 30 {address}"));
+        assert!(said.contains(" received") && !said.contains("duplicates"), "{address}\n{said}");
+    }
+    sh(&rig.a, "ip route del 10.0.2.0/24 via 10.0.1.1");
+    let here = Bird::start(&rig.r, rig.home(), "here", ROUTER);
+    let there = Bird::start(&rig.a, rig.home(), "there", HOST);
+    for (prefix, protocol) in [("172.16.7.1/32", "OSPF"), ("172.16.8.1/32", "BGP")] {
+        let line = format!("/ip route print count-only where dynamic active dst-address={prefix}");
+        rig.console_comes_to_or(&line, "1", || {
+            format!("{protocol}\n{}\n{}", here.says("show protocols"), there.says("show protocols"))
+        });
+    }
+    // Host b reaches what OSPF and BGP have told of, and host a has its way there by OSPF.
+    for address in ["172.16.7.1", "172.16.8.1"] {
+        sh(&rig.b, &format!("ping -q -c 3 -i 0.05 -w 60 {address}"));
+    }
+    let forwarded = rig.console(":put [/interface get ether1 tx-packet]");
+    assert!(forwarded.trim().replace(' ', "").parse::<u64>().is_ok_and(|n| n >= 6), "{forwarded}");
+    there.says("disable near");
+    let line = "/ip route print count-only where dynamic dst-address=172.16.7.1/32";
+    rig.console_comes_to(line, "0");
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
