@@ -125,6 +125,7 @@ impl<R: Read> Reader<R> {
             // Some writers leave the original length 0.
             original_len: original.max(captured),
             link_type: self.link_type,
+            interface: 0,
             direction: None,
             bytes: &self.buffer,
         };

@@ -68,6 +68,7 @@ struct Interface {
 
 /// A packet in the buffer.
 struct Packet {
+    id: u32,
     interface: Interface,
     bytes: Range<usize>,
     original_len: u32,
@@ -138,6 +139,7 @@ impl<R: Read> Reader<R> {
             timestamp_ns: self.timestamp_ns,
             original_len: packet.original_len,
             link_type: packet.interface.link_type,
+            interface: packet.id,
             direction: packet.direction,
             bytes: &self.buffer[packet.bytes],
         };
@@ -241,7 +243,7 @@ impl<R: Read> Reader<R> {
             }
         })?;
         self.timestamp_ns = interface.nanoseconds(ticks);
-        Ok(Packet { interface, bytes, original_len: original.max(captured), direction })
+        Ok(Packet { id, interface, bytes, original_len: original.max(captured), direction })
     }
 
     /// The simple packet in the buffer: one of the first interface, without a time.
@@ -254,7 +256,7 @@ impl<R: Read> Reader<R> {
             snaplen => original_len.min(snaplen),
         };
         let bytes = self.captured(at, 4, captured)?;
-        Ok(Packet { interface, bytes, original_len, direction: None })
+        Ok(Packet { id: 0, interface, bytes, original_len, direction: None })
     }
 
     /// The block's body, if it has `least` bytes.

@@ -31,6 +31,8 @@ pub struct Record<'a> {
     pub original_len: u32,
     /// What the frame begins with: 1 is [`ETHERNET`].
     pub link_type: u16,
+    /// Which of its section's interfaces it was captured at, from 0; a pcap file has one.
+    pub interface: u32,
     /// Which way it went, where that is known (pcapng alone can tell).
     pub direction: Option<Direction>,
     /// What was captured.
@@ -41,7 +43,8 @@ impl<'a> Record<'a> {
     /// A whole Ethernet frame.
     pub fn ethernet(timestamp_ns: u64, bytes: &'a [u8]) -> Record<'a> {
         let original_len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        Record { timestamp_ns, original_len, link_type: ETHERNET, direction: None, bytes }
+        let (link_type, interface, direction) = (ETHERNET, 0, None);
+        Record { timestamp_ns, original_len, link_type, interface, direction, bytes }
     }
 
     /// How many bytes there are, if a writer can take them.

@@ -82,6 +82,12 @@ fn every_format_is_read_as_tshark_reads_it() {
         assert_eq!(cut > 0, name == "tiny-snap96.pcap", "{name}: {cut} frames are cut short");
         let lo = got.iter().filter(|(.., rest)| rest.starts_with("127.0.0.1,")).count();
         assert_eq!(lo > 0, name.contains("two"), "{name}: {lo} frames of the second interface");
+        let mut reader = Reader::new(File::open(captures(name)).unwrap()).unwrap();
+        let mut of_second = 0;
+        while let Some(record) = reader.read().unwrap() {
+            of_second += usize::from(record.interface == 1);
+        }
+        assert_eq!(of_second, lo, "{name}");
     }
 }
 
