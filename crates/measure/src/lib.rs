@@ -59,6 +59,9 @@ pub mod delay;
 // What came back, counted exactly.
 pub mod receive;
 
+// The frames of a capture, sent again and known again.
+pub mod replay;
+
 // The same of the kernel's packet generator.
 pub mod pktgen;
 
