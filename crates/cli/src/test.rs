@@ -24,6 +24,7 @@ Examples:
   wirespeed test plans/rfc8219.toml --virtual
   wirespeed test plans/mikrotik.toml --json results.json
   wirespeed test plans/streams.toml --virtual --html streams.html
+  wirespeed test plans/replay.toml --virtual
   wirespeed test plans/rfc2544.toml --device linux --quick
   wirespeed test plans/rfc2544.toml --device external --port a=xdp:eth1 --port b=packet:eth2
   wirespeed test plans/rfc9693.toml --device external --port a=xdp:eth1 --port b=xdp:eth2 \\
@@ -78,7 +79,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Usage(why.to_string()));
     }
     let allowed = Allowed { any_address: outside.any_address(), external: outside.is_external() };
-    let plan = plan::read(&text, allowed);
+    // Beside the plan, as its configuration.
+    let capture = |file: &str| {
+        let file = path.with_file_name(file);
+        std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+    };
+    let plan = plan::read_with(&text, allowed, &capture);
     let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
     // Whom frames could reach comes before all: no interface is looked at until that is settled.
     outside.place(&mut plan)?;

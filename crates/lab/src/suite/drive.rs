@@ -14,6 +14,7 @@ use super::tester::{Duty, Tester};
 use crate::clock::Clock;
 use measure::Sender;
 use measure::procedure::Stop;
+use measure::replay::Player;
 use port::Port;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -48,7 +49,8 @@ impl Drive<'_> {
         let mut reset = self.reset;
         let mut now = self.clock.now();
         // It was to begin by now.
-        let late = duty.senders.iter().flatten().map(Sender::next_due).min();
+        let played = duty.players.iter().map(Player::next_due);
+        let late = duty.senders.iter().flatten().map(Sender::next_due).chain(played).min();
         duty.conditions.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
         // Nothing to send: a while for what is asked and answered.
         let until = now + self.patience;

@@ -2,7 +2,7 @@
 //!
 //! Never opens an interface; it looks at what the system says of it.
 
-use super::plan::{Need, Plan, Spec};
+use super::plan::{Need, Plan, Replay, Spec, Traffic};
 use super::run::Device;
 use super::wired;
 use crate::real::open;
@@ -60,6 +60,13 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
         return impossible(format!("no procedure of the plan can be run: {why}"));
     }
     let Device::External(external) = device else { return Ok(plan) };
+    // It may be elsewhere than the plan has it.
+    let routed = !matches!(plan.traffic, Traffic::Hosts { .. });
+    let ends = plan.ends.iter().filter(|_| routed);
+    let hosts = ends.flat_map(|end| plan.replays.iter().map(move |replay| replay.hosts_in(end)));
+    if let Some(why) = hosts.filter_map(Result::err).next() {
+        return impossible(why);
+    }
     let speed = wired::speed(&external.ports)?;
     match (link, speed) {
         (Some(link), Some(speed)) if link.0 > speed.0 => {
@@ -78,6 +85,7 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
         // The header and the FCS are not in it.
         let sizes = plan.sizes.iter().chain(&plan.quick.sizes).map(FrameSize::longest);
         let sizes = sizes.chain(plan.streams().iter().map(Spec::longest));
+        let sizes = sizes.chain(plan.replays.iter().map(Replay::longest));
         if let Some(size) = sizes.max().filter(|size| size.l2() > mtu + 18) {
             return impossible(format!(
                 "frames of {size} bytes do not leave by {}, whose MTU is {mtu}",

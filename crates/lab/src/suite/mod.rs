@@ -24,6 +24,8 @@ mod beside;
 pub mod tcp;
 // The plan's own streams.
 mod streams;
+// Captures that it replays.
+mod replays;
 // The built-in router, made and made anew.
 mod device;
 // What it knows of itself meanwhile.

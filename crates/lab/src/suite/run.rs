@@ -267,7 +267,7 @@ fn patience(plan: &Plan) -> Duration {
         | Procedure::Recovery { overload: duration, .. }
         | Procedure::Reset { before: duration, .. } => *duration,
         Procedure::BackToBack { longest, .. } => *longest,
-        Procedure::Streams(specs) => super::streams::duration(specs, plan.link),
+        Procedure::Streams(_) => super::streams::duration(plan, plan.link),
         _ => Duration::from_millis(200),
     };
     100 * plan.procedures.iter().map(of).max().unwrap_or_default()
@@ -402,7 +402,7 @@ impl Part<'_> {
                 let known = super::tcp::Known { alone: hosts_alone, simulated, frames, path };
                 super::tcp::find(&mut run, tcp, known)
             }
-            (Ok(()), Procedure::Streams(specs)) => super::streams::find(&mut run, specs, self.link),
+            (Ok(()), Procedure::Streams(_)) => super::streams::find(&mut run, self.plan, self.link),
             (Ok(()), _) => find(&mut run, procedure, (highest, simulated), alone, known),
         };
         self.patience = run.patience + kept;

@@ -15,6 +15,7 @@ use super::bench::{Bench, Place};
 use super::find::Finding;
 use super::plan::stream::{above_the_wire, ipv6_host};
 use super::plan::{Plan, Procedure, Spec};
+use super::replays;
 use super::tester::{Duty, mac};
 use measure::procedure::streams::{self, StreamOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
@@ -29,13 +30,15 @@ use wire::{BitRate, FrameLen};
 pub(super) const TRAFFIC: &str = "the plan's own streams";
 
 /// How long they take on wires of this rate.
-pub(super) fn duration(specs: &[Spec], link: BitRate) -> Duration {
-    specs.iter().filter_map(|spec| spec.until(link).ok()).max().unwrap_or_default()
+pub(super) fn duration(plan: &Plan, link: BitRate) -> Duration {
+    let streams = plan.streams().iter().filter_map(|spec| spec.until(link).ok());
+    streams.max().unwrap_or_default().max(replays::duration(&plan.replays, link))
 }
 
 /// How many ports send.
 pub(super) fn senders(plan: &Plan) -> usize {
-    let mut ports: Vec<usize> = plan.streams().iter().map(|spec| spec.from).collect();
+    let streams = plan.streams().iter().map(|spec| spec.from);
+    let mut ports: Vec<usize> = streams.chain(replays::senders(&plan.replays)).collect();
     ports.sort_unstable();
     ports.dedup();
     ports.len()
@@ -73,12 +76,15 @@ impl<P: Place> Bench<'_, P> {
         let specs = self.plan.streams();
         let link = self.link;
         // The plan was read for its own wires; simulated ones may carry less.
-        if let Some((_, why)) = above_the_wire(specs, link) {
+        if let Some((_, why)) = above_the_wire(specs, &self.plan.replays, link) {
             return Err(Stop::Broken(why));
         }
         let ports = self.place.tester().wires.len();
         let built = specs.iter().enumerate().map(|(number, spec)| self.stream_of(number, spec));
         let built = built.collect::<Result<Vec<Stream>, Stop>>()?;
+        if !self.plan.replays.is_empty() {
+            self.settle_hosts()?;
+        }
         let start = self.begin();
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         // Where the sender of each is: the port, and which of that port's.
@@ -102,6 +108,9 @@ impl<P: Place> Bench<'_, P> {
         }
         let mut duty = Duty::new(start, senders);
         duty.receivers = receivers;
+        if !self.plan.replays.is_empty() {
+            self.replay(&mut duty, start, most)?;
+        }
         let (mut duty, mut counts) = self.measured(duty, None)?;
         let elsewhere = |number: usize| -> u64 {
             duty.receivers.iter().map(|receiver| receiver.strays(number as u8)).sum()
@@ -128,10 +137,15 @@ impl<P: Place> Bench<'_, P> {
                 elsewhere: elsewhere(number),
                 latency: receiver.latency_of(number as u8).filter(|all| !all.is_empty()),
                 variation: receiver.variation_of(number as u8),
+                capture: None,
             });
         }
         let stray: u64 = outputs.iter().map(|output| output.elsewhere).sum();
         counts.foreign -= stray;
+        let (replayed, behind) = self.replayed(&duty);
+        late = late.max(behind);
+        let stray = stray + replayed.iter().map(|output| output.elsewhere).sum::<u64>();
+        outputs.extend(replayed);
         let conditions = Conditions { overrun: late, ..duty.conditions };
         let mut output = TrialOutput::of(Trial::judge(duration, counts, &conditions));
         output.flooded = stray;
@@ -148,8 +162,8 @@ impl<P: Place> Bench<'_, P> {
 }
 
 /// Runs the streams of a plan, and what was found of all of them together.
-pub(super) fn find(run: &mut Run<'_>, specs: &[Spec], link: BitRate) -> Result<Finding, Stop> {
-    let output = streams::streams(run, duration(specs, link))?;
+pub(super) fn find(run: &mut Run<'_>, plan: &Plan, link: BitRate) -> Result<Finding, Stop> {
+    let output = streams::streams(run, duration(plan, link))?;
     let counts = output.trial.counts;
     let sum = |of: fn(&StreamOutput) -> u64| output.streams.iter().map(of).sum::<u64>() as f64;
     let figures = [

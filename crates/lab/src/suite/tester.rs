@@ -12,6 +12,7 @@
 use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
 use measure::control::Control;
+use measure::replay::{Player, Returned};
 use measure::series::{Recorder, Series, Totals};
 use measure::trial::{Conditions, Counts, since};
 use measure::watch::Watch;
@@ -35,6 +36,8 @@ pub struct Tester<P> {
     pool: Pool,
     /// Who is on each port; nobody on bridges.
     ends: Vec<End>,
+    /// Hosts of captures on each port, in order.
+    guests: Vec<Vec<u32>>,
     /// The device's address on each port, as ARP told.
     pub device_macs: Vec<Option<MacAddr>>,
     announced: Option<Moment>,
@@ -54,6 +57,10 @@ pub struct Duty {
     pub control: Vec<(usize, Control)>,
     /// One for all ports, or one for each.
     pub receivers: Vec<Receiver>,
+    /// Replays, and what of them is to come back: looked at before the receivers are.
+    pub players: Vec<Player>,
+    /// See `players`.
+    pub returned: Option<Box<Returned>>,
     /// What is looked at besides.
     pub watch: Watch,
     /// Hosts that speak TCP; the tester's own then do nothing.
@@ -73,13 +80,16 @@ impl Duty {
         let receiver = Receiver::new(begin, senders.iter().flatten().map(Sender::stream));
         let beside = senders.iter().map(|_| vec![]).collect();
         let (watch, before, conditions) = (Watch::Nothing, vec![], Conditions::default());
-        let (receivers, control) = (vec![receiver], vec![]);
-        let (talk, arrivals, course) = (None, None, Recorder::beginning(begin));
+        let (receivers, control, players) = (vec![receiver], vec![], vec![]);
+        let (talk, arrivals, returned) = (None, None, None);
+        let course = Recorder::beginning(begin);
         Duty {
             senders,
             beside,
             control,
             receivers,
+            players,
+            returned,
             watch,
             talk,
             conditions,
@@ -114,6 +124,7 @@ impl Duty {
     /// Whether everything was sent.
     pub fn is_done(&self, now: Moment) -> bool {
         self.senders.iter().flatten().all(|sender| sender.is_done(now))
+            && self.is_played()
             && self.talk.as_ref().is_none_or(|talk| talk.is_done())
     }
 
@@ -129,6 +140,7 @@ impl Duty {
         let talk = self.talk.iter().map(|talk| talk.next_due());
         let control = self.control.iter().map(|(_, control)| control.next_due());
         all.map(Sender::next_due)
+            .chain(self.players.iter().map(Player::next_due))
             .chain(talk)
             .chain(control)
             .min()
@@ -137,18 +149,21 @@ impl Duty {
 
     /// Frames sent so far.
     pub fn sent(&self) -> u64 {
-        self.senders.iter().flatten().map(|sender| sender.sent().offered).sum()
+        let streams = self.senders.iter().flatten().map(|sender| sender.sent().offered);
+        streams.sum::<u64>() + self.played()
     }
 
     /// Frames received so far, on all ports.
     pub fn received(&self) -> u64 {
-        self.receivers.iter().map(|receiver| receiver.total().received).sum()
+        let streams = self.receivers.iter().map(|receiver| receiver.total().received);
+        streams.sum::<u64>() + self.returned.as_ref().map_or(0, |returned| returned.received())
     }
 
     /// How late the latest frame was sent.
     pub fn late(&self) -> Duration {
-        let all = self.senders.iter().flatten();
-        Duration::from_nanos(all.map(|sender| sender.sent().late_ns_max).max().unwrap_or(0))
+        let played = self.players.iter().flat_map(Player::both);
+        let all = self.senders.iter().flatten().map(Sender::sent).chain(played);
+        Duration::from_nanos(all.map(|sent| sent.late_ns_max).max().unwrap_or(0))
     }
 
     /// Whether anything was begun.
@@ -193,10 +208,18 @@ impl Duty {
     pub fn counts<P: Port>(&self, tester: &Tester<P>) -> Counts {
         let ports = self.before.iter().zip(&tester.wires);
         let ports: Vec<_> = ports.map(|(before, wire)| since(*before, wire.counters())).collect();
-        let sent = || self.senders.iter().flatten().map(Sender::sent);
+        let played = self.players.iter().flat_map(Player::both);
+        let sent = self.senders.iter().flatten().map(Sender::sent).chain(played);
         let Some((first, others)) = self.receivers.split_first() else { return Counts::default() };
-        let mut all = Counts::gather(sent(), first, ports);
+        let mut all = Counts::gather(sent, first, ports);
         others.iter().for_each(|receiver| all.came(receiver));
+        if let Some(returned) = &self.returned {
+            let replays = returned.total();
+            all.received += replays.received;
+            all.reordered += replays.reordered;
+            all.duplicate += replays.duplicate;
+            all.corrupt += replays.corrupt;
+        }
         all
     }
 }
@@ -206,8 +229,18 @@ impl<P: Port> Tester<P> {
     pub fn new(wires: Vec<P>, slab: &Slab, ends: Vec<End>) -> Tester<P> {
         let device_macs = wires.iter().map(|_| None).collect();
         let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
-        let (announced, behind) = (None, false);
-        Tester { wires, pool, ends, device_macs, announced, batch, replies, behind }
+        let (guests, announced, behind) = (vec![], None, false);
+        Tester { wires, pool, ends, guests, device_macs, announced, batch, replies, behind }
+    }
+
+    /// Who is on the ports.
+    pub(super) fn ends(&self) -> &[End] {
+        &self.ends
+    }
+
+    /// Hosts of captures are on the ports from now on, in order on each.
+    pub(super) fn settle(&mut self, guests: Vec<Vec<u32>>) {
+        self.guests = guests;
     }
 
     /// A duty is about to begin.
@@ -252,6 +285,7 @@ impl<P: Port> Tester<P> {
                 self.behind |= sent == Batch::CAPACITY && sender.next_due() <= now;
             }
         }
+        self.behind |= duty.play(now, &mut self.pool, &mut self.wires);
         for (senders, wire) in duty.beside.iter_mut().zip(&mut self.wires) {
             for sender in senders {
                 sender.poll(now, &mut self.pool, wire);
@@ -290,6 +324,9 @@ impl<P: Port> Tester<P> {
                     let first = duty.arrivals.map_or(now, |(first, _)| first);
                     duty.arrivals = Some((first, now));
                 }
+                if let Some(returned) = &mut duty.returned {
+                    returned.take(now, port, &mut self.pool, &mut self.batch);
+                }
                 duty.receivers[which].take(now, &mut self.pool, &mut self.batch);
                 if n < Batch::CAPACITY {
                     break;
@@ -318,7 +355,9 @@ impl<P: Port> Tester<P> {
             if message.sender_ip == end.device {
                 self.device_macs[port] = Some(message.sender_mac);
             }
-            let ours = [end.host, end.router].contains(&message.target_ip);
+            let guests = self.guests.get(port);
+            let ours = [end.host, end.router].contains(&message.target_ip)
+                || guests.is_some_and(|all| all.binary_search(&message.target_ip).is_ok());
             if message.operation == Operation::Request && ours {
                 answers.push(ArpMessage {
                     operation: Operation::Reply,
@@ -356,7 +395,7 @@ impl<P: Port> Tester<P> {
         self.announced = None;
     }
 
-    fn send_arp(&mut self, now: Moment, port: usize, message: ArpMessage) {
+    pub(super) fn send_arp(&mut self, now: Moment, port: usize, message: ArpMessage) {
         let bytes = craft::arp(message).build();
         if let Some(mut frame) = self.pool.alloc(bytes.len()) {
             self.pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);

@@ -42,6 +42,18 @@ pub struct StreamOutput {
     pub latency: Option<Histogram<u64>>,
     /// How much they vary.
     pub variation: Option<Variation>,
+    /// If it is no stream, but one way of a replay.
+    pub capture: Option<CaptureOutput>,
+}
+
+/// What a replay has beyond a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureOutput {
+    /// The file.
+    pub file: String,
+    /// Frames of its conversations that are like none of its frames
+    /// ([`Returned`](crate::replay::Returned)).
+    pub altered: u64,
 }
 
 /// Runs the streams once, `duration` being how long they take, and gives what came of the last

@@ -56,7 +56,10 @@ pub struct StreamRecord {
     /// Frames that came out of other ports.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub elsewhere: u64,
-    /// Latencies of all received.
+    /// If it is one way of a replay; headers above are then what was done to the capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureRecord>,
+    /// Latencies of all received; of a replay, of those that could be told from frames like them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
     /// RFC 3550's jitter at the end, in nanoseconds.
@@ -67,7 +70,23 @@ pub struct StreamRecord {
     pub pdv_ns: Option<u64>,
 }
 
+/// What one way of a replay has beyond a stream. Gaps, other lengths and wrong checksums are not told
+/// apart there: such frames are altered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureRecord {
+    /// The file, as the plan names it.
+    pub file: String,
+    /// Frames of the capture's conversations that came, and are like none of its frames.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub altered: u64,
+}
+
 impl StreamRecord {
+    /// Frames of a replay that came changed.
+    pub fn altered(&self) -> u64 {
+        self.capture.as_ref().map_or(0, |capture| capture.altered)
+    }
+
     /// Of a stream of a trial.
     pub(super) fn of(output: &StreamOutput) -> StreamRecord {
         let tally = &output.tally;
@@ -89,9 +108,16 @@ impl StreamRecord {
             duplicate: tally.duplicate,
             gaps: tally.gaps,
             wrong_size: tally.wrong_size,
-            bad_checksum: tally.corrupt - tally.wrong_size,
+            bad_checksum: match &output.capture {
+                Some(_) => 0,
+                None => tally.corrupt - tally.wrong_size,
+            },
             stale: tally.stale,
             elsewhere: output.elsewhere,
+            capture: output.capture.as_ref().map(|capture| CaptureRecord {
+                file: capture.file.clone(),
+                altered: capture.altered,
+            }),
             latency: output.latency.as_ref().and_then(Latency::of),
             jitter_ns: output.variation.map(|variation| variation.jitter_ns),
             pdv_ns: output.variation.map(|variation| variation.pdv_ns),

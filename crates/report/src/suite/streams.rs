@@ -17,7 +17,7 @@ use std::fmt::Write;
 /// What may go wrong with a frame, and how many of a stream's it did with.
 type Fault = (&'static str, fn(&StreamRecord) -> u64);
 
-const FAULTS: [Fault; 7] = [
+const FAULTS: [Fault; 8] = [
     ("duplicate", |stream| stream.duplicate),
     ("reordered", |stream| stream.reordered),
     ("gaps", |stream| stream.gaps),
@@ -25,6 +25,7 @@ const FAULTS: [Fault; 7] = [
     ("bad checksum", |stream| stream.bad_checksum),
     ("too late", |stream| stream.stale),
     ("elsewhere", |stream| stream.elsewhere),
+    ("altered", |stream| stream.altered()),
 ];
 
 /// The trial whose streams are shown.
@@ -35,9 +36,10 @@ pub(crate) fn shown(cell: &Cell) -> Option<&TrialRecord> {
 /// What each stream was: name, way, and the rest in words.
 pub(crate) fn described(trial: &TrialRecord) -> Vec<[String; 3]> {
     let one = |stream: &StreamRecord| {
-        let StreamRecord { name, from, to, stack, sizes, load, seed, .. } = stream;
+        let StreamRecord { name, from, to, stack, sizes, load, seed, capture, .. } = stream;
         let unit = if sizes.parse::<u32>().is_ok() { " byte" } else { "" };
-        let what = format!("{stack}, {sizes}{unit}, {load}, seed {seed}");
+        let seed = if capture.is_some() { String::new() } else { format!(", seed {seed}") };
+        let what = format!("{stack}, {sizes}{unit}, {load}{seed}");
         [name.clone(), format!("{from} ► {to}"), what]
     };
     trial.streams.iter().map(one).collect()
@@ -70,7 +72,11 @@ pub(crate) fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
 
 /// Which faults no frame of any stream has, and what came besides.
 pub(crate) fn beside(trial: &TrialRecord) -> String {
-    let none = |fault: &&Fault| trial.streams.iter().all(|stream| fault.1(stream) == 0);
+    let none = |fault: &&Fault| {
+        let mut looked_at =
+            trial.streams.iter().filter(|stream| is_told(fault.0, stream)).peekable();
+        looked_at.peek().is_some() && looked_at.all(|stream| fault.1(stream) == 0)
+    };
     let none: Vec<&str> = FAULTS.iter().filter(none).map(|(name, _)| *name).collect();
     let none = if none.is_empty() {
         String::new()
@@ -78,6 +84,15 @@ pub(crate) fn beside(trial: &TrialRecord) -> String {
         format!("no frame of any stream: {}; ", none.join(", "))
     };
     format!("{none}{} foreign frames; {}", trial.foreign, trial.outcome)
+}
+
+/// Whether a fault is told apart of a stream: replays have one for what was changed, however it was.
+fn is_told(fault: &str, stream: &StreamRecord) -> bool {
+    match fault {
+        "altered" => stream.capture.is_some(),
+        "gaps" | "wrong size" | "bad checksum" | "too late" => stream.capture.is_none(),
+        _ => true,
+    }
 }
 
 /// All of the cells.

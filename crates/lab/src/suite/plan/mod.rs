@@ -9,7 +9,7 @@
 //! searches whose bounds cross, addresses that belong to other people (RFC 6815), streams that cannot
 //! be built.
 //!
-//! Never opens the configurations' files: the caller does.
+//! Never opens a file: the caller does, captures ([`read_with`]) and configurations.
 
 // Values that TOML has no words for: times, rates, their places.
 mod value;
@@ -29,6 +29,8 @@ pub mod stream;
 mod goal;
 // How long frames are: lengths and mixes.
 mod frame_sizes;
+// Captures that it replays.
+pub mod replay;
 // What makes it short.
 mod scaling;
 // What virtual time is like.
@@ -44,7 +46,8 @@ pub(super) use end::TCP_HOSTS;
 pub use end::{End, Said, moved};
 pub use modifier::{Modifier, Rule};
 pub use procedure::{Criterion, Need, Procedure};
-pub use read::{Allowed, read};
+pub use read::{Allowed, read, read_with};
+pub use replay::Replay;
 pub use scaling::Scaling;
 pub use simulated::Simulated;
 pub use stream::Spec;
@@ -76,6 +79,8 @@ pub struct Plan {
     pub traffic: Traffic,
     /// Who is on the first and on the second port.
     pub ends: [End; 2],
+    /// Captures that are replayed together with its streams.
+    pub replays: Vec<Replay>,
     /// What is run, in this order.
     pub procedures: Vec<Procedure>,
     /// Where random choices start from.

@@ -9,6 +9,7 @@
 use super::end::{benchmarks, contains};
 use super::goal::{GoalTable, goals};
 use super::reader::{ProcedureTable, Reader};
+use super::replay::{Common, Open, ReplayTable, replays};
 use super::stream::{StreamTable, streams};
 use super::value::{Number, Source};
 use super::{BadPlan, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic, frame_sizes};
@@ -39,6 +40,8 @@ struct File {
     stream: Vec<Spanned<StreamTable>>,
     #[serde(default)]
     goal: Vec<Spanned<GoalTable>>,
+    #[serde(default)]
+    replay: Vec<Spanned<ReplayTable>>,
     procedure: Spanned<Vec<Spanned<ProcedureTable>>>,
     quick: Option<ScalingTable>,
     #[serde(rename = "virtual")]
@@ -104,11 +107,19 @@ struct SimulatedTable {
     scaling: Option<ScalingTable>,
 }
 
-/// Reads a plan.
+/// Reads a plan that names no captures.
 ///
 /// # Errors
 /// [`BadPlan`]: what cannot be, where it stands, and what could be.
 pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
+    read_with(text, allowed, &|file| Err(format!("{file}: nobody is here to read it")))
+}
+
+/// Reads a plan, and the captures that it names by `open`.
+///
+/// # Errors
+/// [`BadPlan`]: what cannot be, where it stands, and what could be.
+pub fn read_with(text: &str, allowed: Allowed, open: &Open<'_>) -> Result<Plan, BadPlan> {
     let source = Source(text);
     let file: File = toml::from_str(text).map_err(|error| BadPlan {
         at: error.span().map(|span| source.at(span.start)),
@@ -124,9 +135,15 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
     let networks = networks(source, &file.traffic, allowed)?;
     let modifiers = modifiers(source, &file.device.modifiers)?;
     let mut procedures = Vec::new();
-    let streams = streams(source, &file.stream, (link, MOST_PORTS, file.seed), allowed)?;
+    let routed = !matches!(traffic, Traffic::Hosts { .. });
+    let ends = routed.then(|| networks.map(End::of));
+    let common = Common { source, link, ports: MOST_PORTS, ends, allowed, open };
+    let replays = replays(common, &file.replay)?;
+    let common = (link, MOST_PORTS, file.seed);
+    let streams = streams(source, &file.stream, &replays, common, allowed)?;
+    let nothing = streams.is_empty() && replays.is_empty();
     let goals = goals(source, &file.goal, &file.procedure)?;
-    let reader = Reader { source, link, sizes: &sizes, streams: &streams, goals: &goals };
+    let reader = Reader { source, link, sizes: &sizes, streams: &streams, goals: &goals, nothing };
     for table in file.procedure.get_ref() {
         let procedure = reader.procedure(table.get_ref())?;
         let kind = &table.get_ref().kind;
@@ -143,11 +160,13 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
     if procedures.is_empty() {
         return Err(source.bad(&file.procedure, "a plan has at least one procedure"));
     }
+    let replayed = replays.iter().flat_map(|replay| replay.ports).max().map_or(0, |port| port + 1);
     let ports = match &file.device.ports {
-        None => procedures.iter().map(Procedure::ports).max().unwrap_or(2),
+        None => procedures.iter().map(Procedure::ports).max().unwrap_or(2).max(replayed),
         Some(ports) => {
             let least = procedures.iter().max_by_key(|procedure| procedure.ports());
             let least = least.map_or((2, ""), |p| (p.ports(), p.name()));
+            let least = if replayed > least.0 { (replayed, "replay") } else { least };
             match usize::try_from(*ports.get_ref()) {
                 Ok(n) if (least.0..=MOST_PORTS).contains(&n) => n,
                 _ => {
@@ -159,8 +178,11 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
         }
     };
     fits(source, &file, traffic, &modifiers)?;
-    let routed = !matches!(traffic, Traffic::Hosts { .. });
     let run = procedures.iter().any(|procedure| matches!(procedure, Procedure::Streams(_)));
+    if let Some(table) = file.replay.first().filter(|_| !run) {
+        let why = "a replay is run by [[procedure]] kind = \"streams\"";
+        return Err(source.bad(table, why));
+    }
     for (table, stream) in file.stream.iter().zip(&streams) {
         if !run {
             let why = "a stream is run by [[procedure]] kind = \"streams\"";
@@ -197,6 +219,7 @@ pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
         sizes,
         traffic,
         ends: networks.map(End::of),
+        replays,
         procedures,
         seed: file.seed,
         quick,

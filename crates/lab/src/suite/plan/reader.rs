@@ -58,6 +58,8 @@ pub(super) struct Reader<'a> {
     pub(super) streams: &'a [Spec],
     /// The plan's own.
     pub(super) goals: &'a [Goal],
+    /// Whether there are neither such nor replays.
+    pub(super) nothing: bool,
 }
 
 impl Reader<'_> {
@@ -167,8 +169,9 @@ impl Reader<'_> {
                 duration: time(&table.duration, 30)?,
                 precision: precision(0.01)?,
             },
-            "streams" if self.streams.is_empty() => {
-                let why = "streams runs the plan's [[stream]] tables, and there is none";
+            "streams" if self.nothing => {
+                let why =
+                    "streams runs the plan's [[stream]] and [[replay]] tables, and there is none";
                 return Err(self.source.bad(&table.kind, why));
             }
             "streams" => Procedure::Streams(self.streams.to_vec()),

@@ -104,6 +104,7 @@ impl Plan {
         if !scaling.modifiers.is_empty() {
             self.modifiers.clone_from(&scaling.modifiers);
         }
+        self.replays.iter_mut().for_each(|replay| replay.scale(scaling));
         for procedure in &mut self.procedures {
             match procedure {
                 Procedure::Throughput { criteria, trial, confirmation, precision, .. } => {

@@ -255,7 +255,11 @@ fn committed_plans() {
                 crate::iperf3::plan::read(&text).unwrap_or_else(|bad| panic!("{bad}"));
                 continue;
             }
-            let plan = read(&text, Allowed { external: true, any_address: false });
+            let outside = Allowed { external: true, any_address: false };
+            let open = |file: &str| {
+                std::fs::read(path.with_file_name(file)).map_err(|error| error.to_string())
+            };
+            let plan = read_with(&text, outside, &open);
             let plan = plan.unwrap_or_else(|bad| panic!("{}:{bad}", path.display()));
             if let Some(file) = &plan.configuration {
                 assert!(path.with_file_name(file).is_file(), "{file} of {}", path.display());

@@ -10,8 +10,9 @@
 //! layer they are: L1 with preamble and gap, L2 with FCS, L3 the IP packet.
 
 use super::Spec;
-use crate::suite::plan::BadPlan;
 use crate::suite::plan::value::{Number, Source, quantity};
+use crate::suite::plan::{BadPlan, Replay};
+use measure::replay::Side;
 use measure::schedule::{Load, Rate, Schedule, Several};
 use measure::{Lengths, Pace};
 use std::fmt;
@@ -49,7 +50,7 @@ impl fmt::Display for Shape {
 }
 
 /// A rate as one would write it.
-pub(super) fn words(rate: Rate) -> String {
+pub(in crate::suite::plan) fn words(rate: Rate) -> String {
     let bits = |bits: BitRate, layer| format!("{} Mbps({layer})", bits.as_mbps());
     match rate {
         Rate::Frames(rate) => format!("{} pps", rate.0),
@@ -72,20 +73,23 @@ pub(super) fn read(
     rate: &Spanned<Number>,
     shape: Option<&Spanned<String>>,
 ) -> Result<(Rate, Shape), BadPlan> {
-    let bad_rate = |why| source.bad(rate, why);
-    let rate = match rate.get_ref() {
-        Number::Whole(frames) => above_zero(Rate::Frames(PacketRate(*frames as f64))),
-        Number::Float(frames) => above_zero(Rate::Frames(PacketRate(*frames))),
-        Number::Text(text) => a_rate(text),
-    };
-    let rate = rate.map_err(bad_rate)?;
+    let rate = number_or_text(rate.get_ref()).map_err(|why| source.bad(rate, why))?;
     let Some(text) = shape else { return Ok((rate, Shape::Constant)) };
     let shape = a_shape(source, text)?;
     Ok((rate, shape))
 }
 
+/// A rate as it stands in a plan.
+pub(in crate::suite::plan) fn number_or_text(value: &Number) -> Result<Rate, String> {
+    match value {
+        Number::Whole(frames) => above_zero(Rate::Frames(PacketRate(*frames as f64))),
+        Number::Float(frames) => above_zero(Rate::Frames(PacketRate(*frames))),
+        Number::Text(text) => a_rate(text),
+    }
+}
+
 /// When a stream begins; at once, if it is not said.
-pub(super) fn start(
+pub(in crate::suite::plan) fn start(
     source: Source<'_>,
     value: Option<&Spanned<String>>,
 ) -> Result<Duration, BadPlan> {
@@ -287,10 +291,22 @@ impl Spec {
     }
 }
 
-/// The first stream that is too much for its port's wire, with those that are sent at the same
-/// time, and why.
-pub(in crate::suite) fn above_the_wire(streams: &[Spec], link: BitRate) -> Option<(usize, String)> {
+/// The first stream that is too much for its port's wire, with those and the replays that are sent at
+/// the same time, and why.
+pub(in crate::suite) fn above_the_wire(
+    streams: &[Spec],
+    replays: &[Replay],
+    link: BitRate,
+) -> Option<(usize, String)> {
     let mut known: Vec<(usize, Duration, Duration, f64)> = vec![];
+    for replay in replays {
+        // One by itself was looked at before.
+        let Ok(until) = replay.until(link) else { continue };
+        for (port, side) in replay.ports.into_iter().zip([Side::First, Side::Second]) {
+            let mean = replay.plan.mean(side, link).map_or(0.0, |mean| mean.0);
+            known.push((port, replay.start, until, mean));
+        }
+    }
     for (index, spec) in streams.iter().enumerate() {
         let (peak, until) = match (spec.peak(link), spec.until(link)) {
             (Ok(peak), Ok(until)) => (peak, until),

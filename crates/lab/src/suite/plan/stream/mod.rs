@@ -23,10 +23,11 @@ mod tests;
 
 pub use load::Shape;
 pub(in crate::suite) use load::above_the_wire;
+pub(super) use load::{number_or_text, start, words};
 
 use super::read::Allowed;
 use super::value::{Number, Source};
-use super::{BadPlan, Scaling};
+use super::{BadPlan, Replay, Scaling};
 use field::{FieldTable, Setting, TupleTable};
 use measure::frame::{BadFrame, FramePlan, Link, Varying};
 use measure::schedule::Rate;
@@ -155,6 +156,7 @@ impl Spec {
 pub(super) fn streams(
     source: Source<'_>,
     tables: &[Spanned<StreamTable>],
+    replays: &[Replay],
     (link, ports, seed): (BitRate, usize, u64),
     allowed: Allowed,
 ) -> Result<Vec<Spec>, BadPlan> {
@@ -175,7 +177,7 @@ pub(super) fn streams(
         }
         all.push(spec);
     }
-    match above_the_wire(&all, link) {
+    match above_the_wire(&all, replays, link) {
         Some((index, why)) => Err(source.bad(&tables[index].get_ref().rate, why)),
         None => Ok(all),
     }
@@ -210,7 +212,7 @@ fn stream(
     let (rate, shape) = load::read(source, &table.rate, table.shape.as_ref())?;
     let time =
         |value: &Option<Spanned<String>>| value.as_ref().map(|text| source.time(text)).transpose();
-    let (duration, start) = (time(&table.duration)?, load::start(source, table.start.as_ref())?);
+    let (duration, start) = (time(&table.duration)?, start(source, table.start.as_ref())?);
     let most = 1_000_000_000_000;
     let packets =
         table.packets.as_ref().map(|n| super::read::count(source, n, most)).transpose()?;

@@ -1,0 +1,290 @@
+//! Captures replayed by a plan: each frame known again when it comes back; written, as Wireshark reads
+//! them and as tcprewrite writes them.
+//!
+//! ```text
+//!  capture ─► [[replay]] ─┬─► router in virtual time ─► so many sent, received, lost: of each way
+//!                         └─► --pcap ─► tshark: right checksums    tcprewrite: the same bytes
+//! ```
+
+mod folder;
+#[path = "../../port/tests/left_out/mod.rs"]
+mod left_out;
+
+use folder::{Folder, text, wirespeed};
+use measure::SuiteResults;
+use measure::suite_result::StreamRecord;
+use port::pcap;
+use port::record::Reader;
+use std::path::Path;
+use std::process::Command;
+
+fn committed(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name).display().to_string()
+}
+
+/// Runs a plan in virtual time: the result, what was printed, the page.
+fn run(plan: &str, folder: &Folder) -> (SuiteResults, String, String) {
+    let (json, html) = (folder.path("a.json"), folder.path("a.html"));
+    let out = wirespeed(&["test", plan, "--virtual", "--json", &json, "--html", &html]);
+    let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success(), "{stdout}{stderr}");
+    let read = |file: &str| std::fs::read_to_string(file).unwrap();
+    let results = report::suite::read(&read(&json)).unwrap();
+    assert_eq!(results.faults(), [""; 0], "{stdout}");
+    (results, stdout, read(&html))
+}
+
+fn streams(results: &SuiteResults) -> &[StreamRecord] {
+    &results.cells[0].trials.last().unwrap().streams
+}
+
+#[test]
+fn the_plan_that_comes_with_the_program() {
+    let folder = Folder::with("replay", "");
+    let (results, printed, page) = run(&committed("plans/replay.toml"), &folder);
+    let all = streams(&results);
+    let expected = [
+        ("page 1 ► 2", (1, 2), 8),
+        ("page 2 ► 1", (2, 1), 6),
+        ("ten clients 1 ► 2", (1, 2), 80),
+        ("ten clients 2 ► 1", (2, 1), 70),
+        ("one way", (2, 1), 40),
+    ];
+    let seen: Vec<_> = all.iter().map(|s| (s.name.as_str(), (s.from, s.to), s.sent)).collect();
+    assert_eq!(seen, expected);
+    for stream in all {
+        let StreamRecord { sent, intended, received, lost, .. } = *stream;
+        assert_eq!((intended, received, lost), (sent, sent, 0), "{stream:?}");
+        let wrong = stream.duplicate + stream.reordered + stream.elsewhere + stream.altered();
+        assert_eq!(wrong + stream.gaps + stream.bad_checksum + stream.wrong_size, 0, "{stream:?}");
+        let count = stream.latency.as_ref().map(|latency| latency.count);
+        assert_eq!(count, Some(received), "{}", stream.name);
+        assert!(stream.capture.as_ref().is_some_and(|capture| capture.file.contains("tiny")));
+        assert!(printed.contains(&stream.name) && page.contains(&stream.name), "{printed}");
+    }
+    let trial = results.cells[0].trials.last().unwrap();
+    assert_eq!((trial.sent, trial.received, trial.foreign), (204, 204, 0));
+    assert!(printed.contains("duplicate, reordered, elsewhere, altered; 0 foreign"), "{printed}");
+    let again = run(&committed("plans/replay.toml"), &folder).0;
+    assert_eq!(streams(&again), all, "the same seed, the same run");
+}
+
+const HEAD: &str = "name = \"x\"\n[device]\nconfiguration = \"other.rsc\"\n[medium]\nlink = \"1G\"\n\
+                    [traffic]\nflows = \"pair\"\n[[procedure]]\nkind = \"streams\"\n[[replay]]\n";
+
+const VIRTUAL: &str = "[virtual]\nlink = \"1G\"\nframe = \"1us\"\n[virtual.scaling]\n\
+                       divide-durations-by = 1.0\n";
+
+const ROUTER: &str = "/ip address add address=198.18.1.1/24 interface=ether1\n\
+                      /ip address add address=198.19.1.1/24 interface=ether2\n";
+
+const HOSTS: &str = "map = { \"192.168.88.0/24\" = \"198.18.1.0/24\", \"203.0.113.1/32\" = \
+                     \"198.19.1.101/32\", \"203.0.113.2/32\" = \"198.19.1.102/32\" }\n";
+
+/// 14,000 frames of a home: pages, DNS, fragments, traceroutes, ICMP errors, two ways. All that is not
+/// back the router says that it dropped, and why.
+#[test]
+fn a_whole_home() {
+    let unpacked = Command::new("gzip").arg("-dc").arg(committed("captures/home.pcap.gz")).output();
+    let Ok(unpacked) = unpacked else { return left_out::left_out("no gzip here") };
+    let text = format!("{HEAD}file = \"home.pcap\"\nspeed = 10\n{HOSTS}{VIRTUAL}");
+    let folder = Folder::with("replay-home", &text);
+    folder.write("home.pcap", &unpacked.stdout);
+    folder.write("other.rsc", ROUTER);
+    let (results, printed, _) = run(&folder.path("plan.toml"), &folder);
+    let [to, back] = streams(&results) else { panic!("{printed}") };
+    assert_eq!((to.sent, back.sent), (7508, 6452), "10 frames are not IP: {printed}");
+    // Traceroute's, and what IPv6 says when an interface comes up.
+    let dropped = &results.cells[0].dropped;
+    let of = |reason: &str| dropped.get(reason).copied().unwrap_or_default();
+    assert_eq!((of("ttl-exceeded"), of("unknown-protocol")), (9, 6), "{dropped:?}");
+    assert_eq!(to.lost + back.lost, dropped.values().sum::<u64>(), "{dropped:?}");
+    for way in [to, back] {
+        let wrong = way.duplicate + way.reordered + way.elsewhere + way.altered();
+        assert_eq!((wrong, way.received + way.lost), (0, way.sent), "{way:?}");
+    }
+}
+
+/// A device that drops, one that translates, one that is too slow, one that answers itself.
+#[test]
+fn each_frame_is_accounted_for() {
+    let all = std::fs::read(committed("captures/tiny.pcap")).unwrap();
+    let check = |capture: &[u8], more: &str, device: &str, virtual_time: &str| {
+        let text = format!("{HEAD}file = \"tiny.pcap\"\nloop = 20\n{HOSTS}{more}{virtual_time}");
+        let folder = Folder::with("replay-each", &text);
+        folder.write("tiny.pcap", capture);
+        folder.write("other.rsc", format!("{ROUTER}{device}"));
+        let (results, printed, _) = run(&folder.path("plan.toml"), &folder);
+        let trial = results.cells[0].trials.last().unwrap().clone();
+        for way in &trial.streams {
+            assert_eq!(way.altered() + way.elsewhere + way.duplicate, 0, "{printed}");
+            assert_eq!((way.sent, way.sent), (way.intended, way.received + way.lost), "{printed}");
+        }
+        let received: Vec<u64> = trial.streams.iter().map(|way| way.received).collect();
+        (received, trial.foreign, printed)
+    };
+    assert_eq!(check(&all, "", "", VIRTUAL).0, [160, 140]);
+    let drops = "/ip firewall filter add chain=forward protocol=tcp action=drop\n";
+    assert_eq!(check(&all, "", drops, VIRTUAL).0, [20, 20], "a query and its answer");
+    // A query, with another source address: nobody's frame, unless it is known by its payload. (TCP of
+    // which only one side is heard is invalid, and no NAT translates that.)
+    let nat = "/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade\n";
+    for (recognise, received, foreign) in [("packets", 0, 20), ("payloads", 20, 0)] {
+        let recognise = format!("rate = 1000\nrecognise = \"{recognise}\"\n");
+        let seen = check(&queries(&all), &recognise, nat, VIRTUAL);
+        assert_eq!((seen.0, seen.1), (vec![received], foreign), "{}", seen.2);
+    }
+    // Ten frames a second and a hundred waiting at each port, of a thousand a second.
+    let slow = VIRTUAL.replace("\"1us\"", "\"100ms\"\nring = 100");
+    let (received, _, printed) = check(&all, "rate = 1000\n", "", &slow);
+    assert!(received.iter().all(|n| (1..140).contains(n)), "{printed}");
+}
+
+/// What 192.168.88.0/24 sent by UDP.
+fn queries(capture: &[u8]) -> Vec<u8> {
+    let mut reader = Reader::new(capture).unwrap();
+    let mut writer = pcap::Writer::new(vec![]).unwrap();
+    while let Some(record) = reader.read().unwrap() {
+        if record.bytes[23] == 17 && record.bytes[26..29] == [192, 168, 88] {
+            writer.write(&record).unwrap();
+        }
+    }
+    writer.finish().unwrap()
+}
+
+/// The frames of a written capture from an address of ours, or to one: interface, time, bytes.
+fn written(file: &str) -> Vec<(u32, u64, Vec<u8>)> {
+    let bytes = std::fs::read(file).unwrap();
+    let mut reader = Reader::new(bytes.as_slice()).unwrap();
+    let mut all = vec![];
+    while let Some(record) = reader.read().unwrap() {
+        if record.bytes[12..14] == [8, 0] && record.bytes[23] != 253 {
+            all.push((record.interface, record.timestamp_ns, record.bytes.to_vec()));
+        }
+    }
+    all
+}
+
+fn write(name: &str, plan: &str) -> (Folder, String) {
+    let folder = Folder::with(name, plan);
+    folder.write("tiny.pcap", std::fs::read(committed("captures/tiny.pcap")).unwrap());
+    let file = folder.path("out.pcapng");
+    let out = wirespeed(&["test", &folder.path("plan.toml"), "--pcap", &file]);
+    assert!(out.status.success(), "{}{}", text(&out.stdout), text(&out.stderr));
+    (folder, file)
+}
+
+/// Twice as fast is half as long, three loops are three times as many, checksums are right.
+#[test]
+fn frames_as_wireshark_reads_them() {
+    let plan = |more: &str| format!("{HEAD}file = \"tiny.pcap\"\n{HOSTS}{more}");
+    let times = |file: &str| {
+        let all: Vec<u64> = written(file).iter().map(|(_, ns, _)| *ns).collect();
+        all.iter().map(|ns| ns - all[0]).collect::<Vec<_>>()
+    };
+    let (_folder, plain) = write("replay-plain", &plan(""));
+    let (_folder, fast) = write("replay-fast", &plan("speed = 2\n"));
+    let (_folder, loops) = write(
+        "replay-loops",
+        &plan("loop = 3\neach-loop = { \"198.18.1.0/24\" = 1, \"198.19.1.0/24\" = 5 }\n"),
+    );
+    let halves: Vec<u64> = times(&plain).iter().map(|ns| ns.div_ceil(2)).collect();
+    assert_eq!((halves.len(), times(&fast)), (15, halves));
+    assert_eq!(times(&loops).len(), 45);
+    assert_eq!(times(&loops)[..15], times(&plain));
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return left_out::left_out("no tshark here");
+    }
+    let count = |file: &str, filter: &str| {
+        let mut words = vec!["-n", "-r", file, "-Y", filter];
+        for check in
+            ["ip.check_checksum:TRUE", "udp.check_checksum:TRUE", "tcp.check_checksum:TRUE"]
+        {
+            words.extend(["-o", check]);
+        }
+        let out = Command::new("tshark").args(&words).output().unwrap();
+        assert!(out.status.success(), "{filter}: {}", text(&out.stderr));
+        text(&out.stdout).lines().count()
+    };
+    for (filter, n) in [
+        ("ip.checksum.status == 1", 45),
+        ("tcp.checksum.status == 1 || udp.checksum.status == 1", 45),
+        ("_ws.malformed", 0),
+        ("ip.src == 198.18.1.11 && ip.dst == 198.19.1.101", 8),
+        ("ip.src == 198.18.1.13 && ip.dst == 198.19.1.111", 8),
+        ("ip.dst == 198.18.1.12 && ip.src == 198.19.1.106", 7),
+        ("http.request && frame.interface_name == \"port 1\"", 3),
+        ("dns.flags.response == 1 && frame.interface_name == \"port 2\"", 3),
+        // To the device, from hosts whom it was told of by ARP.
+        ("ip && eth.dst != 02:00:00:00:00:01 && eth.dst != 02:00:00:00:00:02", 0),
+        ("arp.src.proto_ipv4 == 198.18.1.13 && arp.opcode == 1", 1),
+    ] {
+        assert_eq!(count(&loops, filter), n, "{filter}");
+    }
+}
+
+/// The other tool for this has the same frames.
+#[test]
+fn frames_as_tcprewrite_writes_them() {
+    let bridge = HEAD.replace("pair", "hosts");
+    let plan = format!(
+        "{bridge}file = \"tiny.pcap\"\nsplit = \"none\"\nmacs = \"keep\"\nmap = {{ \"192.168.88.0/24\" = \
+         \"10.5.0.0/16\", \"203.0.113.0/24\" = \"172.16.0.0/12\" }}\n"
+    );
+    let (folder, ours) = write("replay-rewrite", &plan);
+    let theirs = folder.path("theirs.pcap");
+    let pnat = "--pnat=192.168.88.0/24:10.5.0.0/16,203.0.113.0/24:172.16.0.0/12";
+    let files =
+        [format!("--infile={}", committed("captures/tiny.pcap")), format!("--outfile={theirs}")];
+    let Ok(out) = Command::new("tcprewrite").arg(pnat).args(&files).output() else {
+        return left_out::left_out("no tcprewrite here");
+    };
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    // The bridge's hosts introduce themselves by frames of their own.
+    let is_theirs = |bytes: &[u8]| bytes[26] == 10 || bytes[26] == 172;
+    let ours = written(&ours);
+    let ours: Vec<_> = ours.iter().map(|(.., bytes)| bytes).filter(|b| is_theirs(b)).collect();
+    let theirs = written(&theirs);
+    assert_eq!((ours.len(), theirs.len()), (15, 15));
+    for (n, (ours, (.., theirs))) in ours.into_iter().zip(&theirs).enumerate() {
+        assert_eq!(ours, theirs, "frame {}", n + 1);
+    }
+}
+
+/// What was written by one plan is sent again by another, by the ports it was written for.
+#[test]
+fn what_was_written_is_replayed() {
+    let stream = "[[stream]]\nstack = \"eth/ipv4/udp\"\nsizes = \"64-1518\"\nrate = \"10kpps\"\n\
+                  packets = 100\n";
+    let head = HEAD.replace("[[replay]]\n", "");
+    let back = format!("{stream}from = 2\nto = 1\n");
+    let (written, file) = write("replay-written", &format!("{head}{stream}{back}"));
+    let text = format!("{HEAD}file = \"out.pcapng\"\nsplit = \"interface 0\"\n{VIRTUAL}");
+    let folder = Folder::with("replay-again", &text);
+    std::fs::copy(&file, folder.path("out.pcapng")).unwrap();
+    drop(written);
+    folder.write("other.rsc", ROUTER);
+    let (results, printed, _) = run(&folder.path("plan.toml"), &folder);
+    // ARP, by which hosts are introduced, is left out.
+    assert!(printed.contains("4 frames left out that are not IP"), "{printed}");
+    let counted = streams(&results).iter().map(|s| (s.sent, s.received, s.lost));
+    assert_eq!(counted.collect::<Vec<_>>(), [(100, 100, 0); 2], "{printed}");
+}
+
+#[test]
+fn refused_before_anything_is_sent() {
+    let folder = Folder::with("replay-bad", &format!("{HEAD}file = \"tiny.pcap\"\n"));
+    let plan = folder.path("plan.toml");
+    let check = |arguments: &[&str], code, expected: &str| {
+        let out = wirespeed(&[&["test", plan.as_str()], arguments].concat());
+        let stderr = text(&out.stderr);
+        assert_eq!((out.status.code(), stderr.contains(expected)), (Some(code), true), "{stderr}");
+        assert!(out.stdout.is_empty(), "{arguments:?}");
+    };
+    check(&["--virtual"], 2, "plan.toml:11:8: cannot read");
+    folder.write("tiny.pcap", std::fs::read(committed("captures/tiny-snap96.pcap")).unwrap());
+    check(&["--virtual"], 2, "tiny.pcap: frame 4 was captured in part, 96 of 144 bytes");
+    folder.write("tiny.pcap", std::fs::read(committed("captures/tiny.pcap")).unwrap());
+    let outside = ["--device", "external", "--port", "a=xdp:none0", "--port", "b=xdp:none1"];
+    check(&outside, 2, "192.168.88.11, in frame 1, is not in 198.18.0.0/15");
+}
