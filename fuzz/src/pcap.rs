@@ -24,6 +24,8 @@ pub fn run(input: &[u8]) {
         }
         survey.frame(record.timestamp_ns, record.bytes, record.original_len);
         in_pcapng.write(record).expect("an Ethernet record can be written");
+        // What is written so has one interface.
+        let record = &Record { interface: 0, ..*record };
         of_pcapng.push(format!("{record:?}"));
         if record.timestamp_ns < PCAP_END_NS {
             in_pcap.write(record).expect("an Ethernet record can be written");
