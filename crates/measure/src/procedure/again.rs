@@ -64,8 +64,10 @@ pub enum Again {
         /// The lower load of which frames were lost.
         lossy: PacketRate,
     },
-    /// It was asked at this load, and nothing came of it.
+    /// It was asked at this load, and the answer was the search's.
     Stands(PacketRate),
+    /// It was asked at this load, and there was no answer: the tester fell short, or was disturbed.
+    Unknown(PacketRate),
 }
 
 impl fmt::Display for Again {
@@ -92,6 +94,22 @@ impl fmt::Display for Again {
                 "asked again at {:.0} fps, since frame loss trials say otherwise: it stands",
                 at.0
             ),
+            Again::Unknown(at) => write!(
+                f,
+                "asked again at {:.0} fps, since frame loss trials say otherwise: no answer, that \
+                 trial was invalid; which of them is right is not known",
+                at.0
+            ),
+        }
+    }
+}
+
+impl Again {
+    /// What a trial at a load that changes nothing says.
+    fn kept(outcome: Outcome, at: PacketRate) -> Again {
+        match outcome {
+            Outcome::Invalid(_) => Again::Unknown(at),
+            Outcome::Pass | Outcome::Fail { .. } => Again::Stands(at),
         }
     }
 }
@@ -111,8 +129,9 @@ pub fn contradicted(
     let free = seen.free.map(|free| free.0.min(search.highest.0));
     if let Some(free) = free.filter(|free| *free > rate * (1.0 + CLOSE)) {
         let free = PacketRate(free);
-        if ask(run, search, free)? != Outcome::Pass {
-            return Ok((found, Some(Again::Stands(free))));
+        let outcome = ask(run, search, free)?;
+        if outcome != Outcome::Pass {
+            return Ok((found, Some(Again::kept(outcome, free))));
         }
         let above = bisection(run, &Bisection { lowest: free, ..*search })?;
         // It passed twice in full length, whatever a short trial says of it now.
@@ -121,8 +140,9 @@ pub fn contradicted(
     }
     let lossy = seen.lossy.filter(|lossy| lossy.0 < rate * (1.0 - CLOSE));
     let Some((first, lossy)) = first.zip(lossy) else { return Ok((found, None)) };
-    if !matches!(ask(run, search, first)?, Outcome::Fail { .. }) {
-        return Ok((found, Some(Again::Stands(first))));
+    let outcome = ask(run, search, first)?;
+    if !matches!(outcome, Outcome::Fail { .. }) {
+        return Ok((found, Some(Again::kept(outcome, first))));
     }
     let highest = PacketRate(below(rate, search.precision));
     let mut lower = bisection(run, &Bisection { highest, ..*search })?;
@@ -234,6 +254,16 @@ mod tests {
         // It is as good as it was found to be: that loss was somebody else's.
         let (found, again, asked) = run(seen(9e5, 1.05e6), |_| (1.2e6, false));
         assert_eq!((found, again, asked), (high, Some(Again::Stands(first)), n + 1));
+    }
+
+    #[test]
+    fn no_answer_confirms_nothing() {
+        // The tester sends no more than that: what is above stays invalid.
+        let mut device = Simulated { tester: 8e5, ..STEADY };
+        let mut run = Run::new(&mut device);
+        let (found, again) = contradicted(&mut run, &SEARCH, &seen(9e5, 1.1e6)).unwrap();
+        assert_eq!(found.bound, Bound::Tester, "{found:?}");
+        assert_eq!(again, Some(Again::Unknown(PacketRate(9e5))));
     }
 
     #[test]
