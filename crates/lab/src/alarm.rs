@@ -89,9 +89,12 @@ impl Alarm {
             }
             wait(&mut fds[..1], at_most.min(BESIDE_ERRORS));
         }
+        let rung = fds[0].revents().contains(PollFlags::IN);
         self.unset();
-        let mut count = [0; 8];
-        let _ = rustix::io::read(&self.0.event, &mut count);
+        if rung {
+            let mut count = [0; 8];
+            let _ = rustix::io::read(&self.0.event, &mut count);
+        }
     }
 }
 
