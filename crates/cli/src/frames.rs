@@ -3,7 +3,8 @@
 use crate::arguments::quantity;
 use crate::failure::Failure;
 use lab::suite::fit::Unfit;
-use lab::suite::written::{Excerpt, Offer, Unwritten, write};
+use lab::suite::plan::Offer;
+use lab::suite::written::{Excerpt, Unwritten, write};
 use lab::suite::{Device, Plan};
 use port::record::Record;
 use port::{pcap, pcapng};

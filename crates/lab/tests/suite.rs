@@ -226,6 +226,24 @@ fn rfc_2544_finds_what_is_modelled() {
     assert!(course.latency_max_ns[1] > 10 * course.latency_max_ns[course.len() - 2]);
 }
 
+/// Frames a second are that of every length; of the longest the wire is the bound.
+#[test]
+fn bounds_of_a_search_in_frames() {
+    let traffic = "flows = \"pair\"\nframe-sizes = [64, 512, 1518]";
+    let search = "[[procedure]]\nkind = \"throughput\"\nhighest = \"10k\"";
+    let results = measure(&plan(traffic, search), ROUTER);
+    let found = [64, 512, 1518].map(|size| {
+        let cell = cell(&results, "throughput", size);
+        (cell.figures[0].value.map(f64::round), cell.limited_by)
+    });
+    let expected = [
+        (Some(10_000.0), Some(Limit::Plan)),
+        (Some(10_000.0), Some(Limit::Plan)),
+        (Some(8127.0), Some(Limit::Wire)),
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn the_same_numbers_twice() {
     let procedures = "[[procedure]]\nkind = \"throughput\"\ncriteria = [\"mikrotik\", \"verified\"]\n\

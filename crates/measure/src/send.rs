@@ -140,6 +140,13 @@ impl Sender {
         }
     }
 
+    /// When the last frame is due, as far as that is known before; else when its time is over.
+    pub fn ends(&self) -> Moment {
+        let end = self.schedule.duration;
+        let last = self.frames.and_then(|frames| self.time_of(frames.checked_sub(1)?));
+        self.schedule.start + last.map_or(end, |last| last.min(end))
+    }
+
     /// When the next frame is due; at full speed always.
     pub fn next_due(&self) -> Moment {
         self.next

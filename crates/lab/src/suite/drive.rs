@@ -8,6 +8,9 @@
 //!                            ticks that leave work undone: it has no time left
 //! ```
 //!
+//! A trial whose load is beyond the tester is invalid long before its last frame is sent, at a tenth of
+//! the rate after ten times as long: what is left of it then is not sent.
+//!
 //! Missing: **a thread for each direction**.
 
 use super::tester::{Duty, Tester};
@@ -22,6 +25,9 @@ use wire::Moment;
 
 /// Thousands of hosts that speak TCP may keep two looks at the clock so far apart.
 const TALK_GAP: Duration = Duration::from_millis(2);
+
+/// Sending may take this much longer than the schedule, or a tenth of it: ten times what is too late.
+const BEHIND: Duration = Duration::from_millis(100);
 
 /// What a tester goes by.
 pub(super) struct Drive<'a> {
@@ -52,10 +58,15 @@ impl Drive<'_> {
         let played = duty.players.iter().map(Player::next_due);
         let late = duty.senders.iter().flatten().map(Sender::next_due).chain(played).min();
         duty.conditions.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
+        let ends = duty.senders.iter().flatten().map(Sender::ends).max().unwrap_or(now);
+        let hopeless = match duty.talk {
+            None => ends + BEHIND.max(ends.since(now) / 10),
+            Some(_) => Moment::from_nanos(u64::MAX), // connections last as long as they do
+        };
         // Nothing to send: a while for what is asked and answered.
         let until = now + self.patience;
         let nothing = duty.senders.is_empty();
-        while if nothing { now < until } else { !duty.is_done(now) } {
+        while if nothing { now < until } else { !duty.is_done(now) && now < hopeless } {
             self.tick(now, tester, duty)?;
             if let Some((raised, _)) = reset.filter(|(_, at)| now >= *at) {
                 raised.store(true, Ordering::Relaxed);
@@ -154,40 +165,63 @@ mod tests {
         }
     }
 
-    /// An hour's load is over with the tick that is under way: what other ports had due in it, a
-    /// batch each at most, and nothing else.
-    #[test]
-    fn ctrl_c_ends_the_sending_with_the_tick() {
+    fn plan() -> plan::Plan {
         let text = "name = \"x\"\n[device]\n[medium]\nlink = \"10G\"\n[traffic]\n\
                     frame-sizes = [64]\nflows = \"pair\"\n[[procedure]]\nkind = \"throughput\"\n";
-        let plan = plan::read(text, Allowed::default()).unwrap();
+        plan::read(text, Allowed::default()).unwrap()
+    }
+
+    /// Both ports of a tester at this rate for so long, and how that ends.
+    fn run(
+        wires: Vec<Pressing>,
+        interrupt: &AtomicBool,
+        (rate, duration): (f64, Duration),
+    ) -> (Result<(), Stop>, Tester<Pressing>, Duty) {
+        let plan = plan();
         let slab = Slab::new(1024).unwrap();
-        let interrupt = Arc::new(AtomicBool::new(false));
-        let wire = || Pressing { sent: 0, at: 5000, after: 0, interrupt: interrupt.clone() };
-        let mut tester = Tester::new(vec![wire(), wire()], &slab, vec![]);
+        let mut tester = Tester::new(wires, &slab, vec![]);
         let clock = Clock::start();
-        let (start, duration) = (clock.now(), Duration::from_secs(3600));
-        let load = Load::Paced(Pace::of(PacketRate(1e6)).unwrap());
+        let (start, load) = (clock.now(), Load::Paced(Pace::of(PacketRate(rate)).unwrap()));
         let sender = |port: usize| {
             let stream = stream(&plan, port as u8, port, &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
         let mut duty = Duty::new(start, vec![sender(0), sender(1)]);
         tester.begin(&mut duty);
-        let drive = Drive {
-            clock,
-            quiet: duration,
-            interrupt: &interrupt,
-            reset: None,
-            patience: Duration::ZERO,
-            yields: false,
-            gap: Duration::from_secs(1),
-        };
-        assert_eq!(drive.run(&mut tester, &mut duty), Err(Stop::Interrupted));
+        let quiet = Duration::from_millis(1);
+        let (patience, gap) = (Duration::ZERO, Duration::from_secs(1));
+        let drive = Drive { clock, quiet, interrupt, reset: None, patience, yields: false, gap };
+        (drive.run(&mut tester, &mut duty), tester, duty)
+    }
+
+    /// An hour's load is over with the tick that is under way: what other ports had due in it, a
+    /// batch each at most, and nothing else.
+    #[test]
+    fn ctrl_c_ends_the_sending_with_the_tick() {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let wire = || Pressing { sent: 0, at: 5000, after: 0, interrupt: interrupt.clone() };
+        let load = (1e6, Duration::from_secs(3600));
+        let (ended, tester, duty) = run(vec![wire(), wire()], &interrupt, load);
+        assert_eq!(ended, Err(Stop::Interrupted));
         let sent: Vec<u64> = tester.wires.iter().map(|wire| wire.sent).collect();
         let after: u64 = tester.wires.iter().map(|wire| wire.after).sum();
         assert!(sent.iter().any(|&sent| (5000..5064).contains(&sent)), "{sent:?}");
         assert!(after <= 64, "{after} frames after ctrl-C");
         assert_eq!(duty.sent(), sent.iter().sum::<u64>());
+    }
+
+    /// A hundred times what any tester sends: nearly all of it is not sent, and counted as intended.
+    #[test]
+    fn what_is_beyond_the_tester_is_not_sent_to_the_end() {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let wire = || Pressing { sent: 0, at: u64::MAX, after: 0, interrupt: interrupt.clone() };
+        let load = (1e10, Duration::from_millis(10));
+        let (ended, _, duty) = run(vec![wire(), wire()], &interrupt, load);
+        assert_eq!(ended, Ok(()));
+        let sent = duty.senders.iter().flatten().map(|sender| sender.sent());
+        let (intended, offered) =
+            sent.fold((0, 0), |(a, b), sent| (a + sent.intended, b + sent.offered));
+        assert_eq!(intended, 200_000_000);
+        assert!(offered < intended, "{offered}");
     }
 }

@@ -76,7 +76,15 @@ pub(super) fn find(
     let no_rate = "no throughput was found that this could be measured at";
     Ok(match procedure {
         Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest } => {
-            let bounds = (mol * *lowest, PacketRate((wire.0 * highest).min(mol.0)));
+            let (lowest, highest) = (lowest.of(wire), highest.of(wire));
+            let bounds = (lowest, PacketRate(highest.0.min(mol.0)));
+            if bounds.0.0 >= bounds.1.0 {
+                let why = format!(
+                    "not searched: the plan tries nothing below {lowest} (`lowest`), and {mol} is \
+                     all that can be sent"
+                );
+                return Ok(Finding::default().remark(true, why));
+            }
             let lengths = (*trial, *confirmation);
             let seen = if seen.1 >= *confirmation { seen.0 } else { Seen::default() };
             let found = throughputs(run, criteria, lengths, *precision, bounds, &seen)?;
@@ -85,8 +93,11 @@ pub(super) fn find(
             *rate = found.first().and_then(|first| first.rate);
             // Simulated wires are the limit there is: no tester is.
             let alone = if simulated { f64::INFINITY } else { alone.rate };
-            let by_plan = wire.0 * highest < 0.999 * mol.0;
+            let by_plan = highest.0 < 0.999 * mol.0;
             let mut finding = of_throughputs(&found, wire, PacketRate(alone), by_plan);
+            for one in found.iter().filter(|one| one.rate.is_none() && !one.disturbed) {
+                finding.remarks.push(format!("{}: nothing below {lowest} was tried", one.metric));
+            }
             for (one, again) in found.iter().zip(again) {
                 finding.remarks.extend(again.map(|again| format!("{}: {again}", one.metric)));
             }

@@ -17,7 +17,7 @@
 use super::bench::{Bench, Place};
 use super::device;
 use super::fit::Unfit;
-use super::plan::{End, Modifier, Plan, Procedure, Traffic};
+use super::plan::{End, Modifier, Offer, Plan, Procedure, Traffic};
 use super::run::{Device, scaled_for};
 use super::tester::{Duty, Tester};
 use measure::FrameSize;
@@ -47,15 +47,6 @@ pub struct Excerpt {
     pub frames: u64,
     /// How fast.
     pub load: Offer,
-}
-
-/// A load from each port.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Offer {
-    /// A share of what the wire carries of the trial's frames.
-    Share(f64),
-    /// Frames a second.
-    Rate(PacketRate),
 }
 
 /// A trial that was written.
@@ -168,10 +159,7 @@ fn sizes(
     let mut written = vec![];
     for frame in &plan.sizes {
         let highest = frame.max_frames(link);
-        let load = match excerpt.load {
-            Offer::Share(share) => highest * share,
-            Offer::Rate(rate) => rate,
-        };
+        let load = excerpt.load.of(highest);
         if load.0 > highest.0 {
             return Err(impossible(format!(
                 "a rate above the wire: {} frames a second, and {link:#} carry {:.1} of {}",

@@ -45,7 +45,7 @@ mod tests;
 pub(super) use end::TCP_HOSTS;
 pub use end::{End, Said, moved};
 pub use modifier::{Modifier, Rule};
-pub use procedure::{Criterion, Need, Procedure};
+pub use procedure::{Criterion, Need, Offer, Procedure};
 pub use read::{Allowed, read, read_with};
 pub use replay::Replay;
 pub use scaling::Scaling;

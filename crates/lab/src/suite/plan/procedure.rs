@@ -20,6 +20,25 @@ pub enum Need {
     Restart,
 }
 
+/// A load from each port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Offer {
+    /// A share of what the wire carries of the trial's frames.
+    Share(f64),
+    /// Frames a second, whatever their length.
+    Rate(PacketRate),
+}
+
+impl Offer {
+    /// In frames a second, where the wire carries so many at most.
+    pub fn of(self, wire: PacketRate) -> PacketRate {
+        match self {
+            Offer::Share(share) => wire * share,
+            Offer::Rate(rate) => rate,
+        }
+    }
+}
+
 /// What is run. Rates are from each port; see [`measure::procedure`] for the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Procedure {
@@ -33,10 +52,10 @@ pub enum Procedure {
         confirmation: Duration,
         /// How close.
         precision: f64,
-        /// The lowest load, as a share of the highest.
-        lowest: f64,
-        /// The highest load, as a share of the wire.
-        highest: f64,
+        /// The lowest load that is tried.
+        lowest: Offer,
+        /// The highest load that is tried, if the wire carries it.
+        highest: Offer,
     },
     /// RFC 2544 §26.2; with hundreds of tagged frames RFC 8219 §7.2.
     Latency {

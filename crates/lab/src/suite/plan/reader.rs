@@ -6,7 +6,7 @@
 
 use super::read::count;
 use super::value::{Number, Rate, Source};
-use super::{BadPlan, Criterion, Procedure, Spec, Tcp};
+use super::{BadPlan, Criterion, Offer, Procedure, Spec, Tcp};
 use measure::FrameSize;
 use measure::mlrsearch::{Goal, MlrSearch};
 use serde::Deserialize;
@@ -256,7 +256,12 @@ impl Reader<'_> {
             None => 2,
         };
         let mut criteria = Vec::new();
-        for name in table.criteria.as_ref().map_or(&[][..], |list| list.get_ref()) {
+        let names = table.criteria.as_ref().map_or(&[][..], |list| list.get_ref());
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].iter().any(|before| before.get_ref() == name.get_ref()) {
+                let why = format!("{:?} is asked for already", name.get_ref());
+                return Err(source.bad(name, why));
+            }
             criteria.push(match name.get_ref().as_str() {
                 "bisection" => Criterion::Bisection,
                 "verified" => Criterion::Verified(verify),
@@ -287,13 +292,21 @@ impl Reader<'_> {
         }
         let lowest = self.bound(table.lowest.as_ref(), 0.001)?;
         let highest = self.bound(table.highest.as_ref(), 1.0)?;
-        if let Some(value) =
-            table.lowest.as_ref().or(table.highest.as_ref()).filter(|_| lowest >= highest)
+        let crosses = |size: &&FrameSize| {
+            let wire = size.max_frames(self.link);
+            lowest.of(wire).0 >= highest.of(wire).0.min(wire.0)
+        };
+        if let Some(value) = table.lowest.as_ref().or(table.highest.as_ref())
+            && let Some(size) = self.sizes.iter().find(crosses)
         {
+            let wire = size.max_frames(self.link);
+            let share = |offer: Offer| 100.0 * offer.of(wire).0.min(wire.0) / wire.0;
             let why = format!(
-                "the bounds of the search cross: the lowest load is {}% of the wire, the highest {}%",
-                lowest * 100.0,
-                highest * 100.0
+                "the bounds of the search cross: of {} the lowest load is {:.4}% of the wire, the \
+                 highest {:.4}%",
+                size.words(),
+                share(lowest),
+                share(highest)
             );
             return Err(source.bad(value, why));
         }
@@ -354,18 +367,17 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A bound of a search as a share of the wire's rate.
-    fn bound(&self, value: Option<&Spanned<Number>>, default: f64) -> Result<f64, BadPlan> {
-        let Some(value) = value else { return Ok(default) };
-        let share = match self.source.rate(value)? {
-            Rate::Share(share) => share,
-            // Of the longest frames, of which the wire carries the fewest.
-            Rate::Frames(rate) => rate / self.fewest().1.0,
-        };
-        if share > 1.0 {
-            return Err(self.above_the_wire(value));
+    /// A bound of a search: not above what the wire carries of the shortest frames. (Of longer ones
+    /// the wire is the bound then.)
+    fn bound(&self, value: Option<&Spanned<Number>>, default: f64) -> Result<Offer, BadPlan> {
+        let Some(value) = value else { return Ok(Offer::Share(default)) };
+        let offer = self.offer(value)?;
+        let rate = |size: &&FrameSize| size.max_frames(self.link).0;
+        let shortest = self.sizes.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+        match shortest {
+            Some(size) if self.is_above(offer, size) => Err(self.above_the_wire(value, size)),
+            _ => Ok(offer),
         }
-        Ok(share)
     }
 
     pub(super) fn rate(
@@ -373,31 +385,39 @@ impl Reader<'_> {
         value: Option<&Spanned<Number>>,
         default: f64,
     ) -> Result<PacketRate, BadPlan> {
-        let (_, most) = self.fewest();
+        let longest = self.longest();
+        let most = longest.max_frames(self.link);
         let Some(value) = value else { return Ok(PacketRate(default.min(most.0))) };
-        let rate = match self.source.rate(value)? {
-            Rate::Share(share) => most * share,
-            Rate::Frames(rate) => PacketRate(rate),
-        };
-        if rate.0 > most.0 * 1.000_001 { Err(self.above_the_wire(value)) } else { Ok(rate) }
+        let offer = self.offer(value)?;
+        if self.is_above(offer, &longest) {
+            return Err(self.above_the_wire(value, &longest));
+        }
+        Ok(offer.of(most))
     }
 
-    /// The longest frames, of a mix in the mean, and how many of them the wire carries.
-    fn fewest(&self) -> (FrameSize, PacketRate) {
+    fn offer(&self, value: &Spanned<Number>) -> Result<Offer, BadPlan> {
+        Ok(match self.source.rate(value)? {
+            Rate::Share(share) => Offer::Share(share),
+            Rate::Frames(rate) => Offer::Rate(PacketRate(rate)),
+        })
+    }
+
+    /// The longest frames, of a mix in the mean: of which the wire carries the fewest.
+    fn longest(&self) -> FrameSize {
         let rate = |size: &FrameSize| size.max_frames(self.link).0;
         let longest = self.sizes.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
-        let longest = longest.cloned().unwrap_or(FrameLen::MAX.into());
-        let most = longest.max_frames(self.link);
-        (longest, most)
+        longest.cloned().unwrap_or(FrameLen::MAX.into())
     }
 
-    fn above_the_wire(&self, value: &Spanned<Number>) -> BadPlan {
-        let (longest, most) = self.fewest();
-        let why = format!(
-            "a rate above the wire: {:#} carries {most} of {} at most",
-            self.link,
-            longest.words()
-        );
+    fn is_above(&self, offer: Offer, size: &FrameSize) -> bool {
+        let most = size.max_frames(self.link);
+        offer.of(most).0 > most.0 * 1.000_001
+    }
+
+    fn above_the_wire(&self, value: &Spanned<Number>, size: &FrameSize) -> BadPlan {
+        let (most, words) = (size.max_frames(self.link), size.words());
+        let why =
+            format!("a rate above the wire: {:#} carries {most} of {words} at most", self.link);
         self.source.bad(value, why)
     }
 }

@@ -42,7 +42,8 @@ fn a_plan_is_read() {
     else {
         panic!("{plan:?}")
     };
-    assert_eq!((*confirmation, *lowest, *precision), (Duration::from_secs(60), 0.01, 0.005));
+    let expected = (Duration::from_secs(60), Offer::Share(0.01), 0.005);
+    assert_eq!((*confirmation, *lowest, *precision), expected);
     assert_eq!(criteria[1], Criterion::Verified(2));
     assert_eq!(criteria[3], Criterion::Goal(Goal::mikrotik()));
     let latency = Procedure::Latency {
@@ -118,7 +119,7 @@ fn impossible_plans() {
             "\"1%\"",
             "2000000",
             here,
-            "14:10: a rate above the wire: 1000.0 Mbps carries 234 962 pps of 512",
+            "14:10: a rate above the wire: 1000.0 Mbps carries 1 488 095 pps of 64",
         ),
         ("[512, 64]", "[64, \"imux\"]", here, "8:20: m stands for no length"),
         ("[512, 64]", "[64, \"64-512\"]", here, "8:20: random lengths, of which it is not known"),
@@ -127,6 +128,8 @@ fn impossible_plans() {
         ("[512, 64]", "[\"imix shuffled x\"]", here, "8:16: imix shuffled by a number"),
         ("[512, 64]", "[1.5]", here, "8:16: a length is a whole number of bytes"),
         ("\"1%\"", "\"101%\"", here, "14:10: a rate above the wire"),
+        ("\"1%\"", "300000", here, "14:10: the bounds of the search cross: of 512 byte"),
+        ("\"csit-ndr\"", "\"verified\"", here, "13:38: \"verified\" is asked for already"),
         ("\"1%\"", "\"100%\"", here, "14:10: the bounds of the search cross"),
         ("\"1%\"", "-5", here, "14:10: a rate is frames per second"),
         ("198.19.1.0/24", "10.0.0.0/24", outside, "10:30: 10.0.0.0/24 is not in 198.18.0.0/15"),
