@@ -4,18 +4,22 @@ use crate::arguments;
 use crate::external;
 use crate::failure::Failure;
 use crate::keep;
+use crate::labs;
 use crate::progress::Shown;
 use clap::Args;
 use flate2::bufread::MultiGzDecoder;
-use lab::bench::{BenchError, Generator, Kind, Plan, veth};
+use lab::bench::{BenchError, Generator, Kept, Kind, Plan, Progress, veth};
 use lab::configuration::ALL;
+use lab::live::Interrupt;
 use lab::placement::{self, Pair};
 use lab::routes::Table;
 use lab::{clock, machine};
-use measure::{Environment, Mode};
+use measure::mlrsearch::Goal;
+use measure::{Environment, Mode, Results};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use wire::FrameLen;
 
@@ -28,7 +32,7 @@ Examples:
   wirespeed bench --device linux,wirespeed --compare --quick
   wirespeed bench --device external --port a=xdp:eth1 --port b=packet:eth2
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 environment")]
+Exit codes: 0 done, 1 failed or interrupted, 2 usage, 3 environment")]
 pub(crate) struct Arguments {
     /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, between two
     /// veths), wirespeed-veth (the built-in router in the kernel's place), testpmd and testpmd-packet
@@ -81,6 +85,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
     duration: Option<Duration>,
 
+    /// By which criterion the highest load is searched, beside the rate at the highest load: rfc2544,
+    /// tst009, csit-ndr, csit-pdr, mikrotik (RFC 9971's goals, in their own lengths: minutes a row;
+    /// with --duration or --quick in trials of that length) [default: no loss, in trials of a fifth of
+    /// the duration]
+    #[arg(long, value_name = "NAME", value_parser = goal, conflicts_with = "compare")]
+    criterion: Option<Goal>,
+
     /// Where random choices start from
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -116,22 +127,65 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.json {
         keep::check(path).map_err(|error| cannot("write the results to", path, &error))?;
     }
+    let (results, ended) = measure(arguments, plan)?;
+    let kept = finish(arguments, &results);
+    ended.and(kept)
+}
+
+/// Measures until all is done, or ctrl-C: then what is running ends with the process, and what has
+/// been measured is there.
+fn measure(arguments: &Arguments, plan: Plan) -> Result<(Results, Result<(), Failure>), Failure> {
+    let interrupt = Interrupt::default();
+    labs::on_signals(&interrupt)?;
     let n = plan.devices.len() * plan.configurations.len() * plan.sizes.len();
-    let mut shown = Shown::new(n, !arguments.no_color);
-    let environment = environment(arguments.seed, &plan);
-    let results = lab::bench::run(&plan, &environment, |progress| shown.show(&progress));
-    drop(shown);
-    let results = results.map_err(|error| match error {
+    let shown = Arc::new(Mutex::new(Some(Shown::new(n, !arguments.no_color))));
+    let kept = Arc::new(Kept::new(environment(arguments.seed, &plan)));
+    let run = std::thread::spawn({
+        let (shown, kept) = (shown.clone(), kept.clone());
+        let show = move |progress: Progress<'_>| {
+            if let Some(shown) = &mut *lock(&shown) {
+                shown.show(&progress);
+            }
+        };
+        move || lab::bench::run(&plan, &kept, show)
+    });
+    while !run.is_finished() && !interrupt.wait(Duration::from_millis(20)) {}
+    *lock(&shown) = None; // the bar goes before the tables come
+    let mut results = kept.so_far();
+    let ended = match run.is_finished() {
+        false => Err(Failure::Failed("interrupted".to_string())),
+        true => run
+            .join()
+            .map_err(|_| Failure::Failed("a thread of the run panicked".to_string()))
+            .and_then(|ended| ended.map_err(failure)),
+    };
+    results.incomplete_because = ended.as_ref().err().map(ToString::to_string);
+    Ok((results, ended))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn failure(error: BenchError) -> Failure {
+    match error {
         BenchError::Unavailable(_) => Failure::Environment(error.to_string()),
         _ => Failure::Failed(error.to_string()),
-    })?;
-    let tables = report::render(&results);
+    }
+}
+
+/// Prints first, then writes: whatever a disk does, the figures are there.
+fn finish(arguments: &Arguments, results: &Results) -> Result<(), Failure> {
+    if results.rows.is_empty() && results.incomplete_because.is_some() {
+        return Ok(()); // nothing to keep; the reason is told
+    }
+    let tables = report::render(results);
     match arguments.json.as_deref().is_some_and(keep::is_stdout) {
         true => crate::out::stderr(&tables),
         false => out!("{tables}"),
     }
     if let Some(path) = &arguments.json {
-        let text = report::write(&results).map_err(|error| Failure::Failed(error.to_string()))?;
+        let text = report::write(results).map_err(|error| Failure::Failed(error.to_string()))?;
         keep::keep(path, "results", &text, true)
             .map_err(|why| Failure::Environment(format!("{why}; the figures are printed above")))?;
     }
@@ -177,9 +231,15 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         (false, _) => 1000,
     };
     let turns = arguments.turns.unwrap_or(if quick { 6 } else { 9 });
+    let pair = pair(arguments.cores)?;
+    if arguments.criterion.is_some() && pair.is_none() && devices.contains(&Kind::Memory) {
+        let text = "--criterion searches for a load, and a router that is fed from memory on one core \
+                    has none: --cores 2, or another device";
+        return Err(Failure::Usage(text.to_string()));
+    }
     Ok(Plan {
         devices,
-        pair: pair(arguments.cores)?,
+        pair,
         sizes,
         configurations,
         duration: arguments.duration.unwrap_or(Duration::from_millis(default)),
@@ -187,8 +247,30 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         table: arguments.routes.as_deref().map(read_routes).transpose()?,
         turns: compare.then_some(turns),
         external,
+        criterion: arguments.criterion.clone().map(|goal| {
+            let quick = quick.then_some(Duration::from_millis(default));
+            lasting(goal, arguments.duration.or(quick))
+        }),
         generator: arguments.generator,
     })
+}
+
+/// A goal by its preset's name.
+fn goal(name: &str) -> Result<Goal, String> {
+    let all = Goal::presets().map(|goal| goal.preset).join(", ");
+    Goal::preset(name).ok_or_else(|| format!("no such criterion: {all}"))
+}
+
+/// The goal in trials of this length, all else in proportion; as it is where none is asked for.
+fn lasting(goal: Goal, trial: Option<Duration>) -> Goal {
+    let Some(trial) = trial else { return goal };
+    let times = trial.as_secs_f64() / goal.final_trial.as_secs_f64();
+    Goal {
+        initial_trial: goal.initial_trial.min(trial),
+        final_trial: trial,
+        duration_sum: goal.duration_sum.mul_f64(times),
+        ..goal
+    }
 }
 
 fn is_between_veths(kind: &Kind) -> bool {

@@ -1,7 +1,8 @@
 //! `wirespeed bench` as its user meets it: what it refuses and how, and what it writes.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn wirespeed(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wirespeed")).args(arguments).output().unwrap()
@@ -39,6 +40,21 @@ fn refusals() {
         ),
         (&["bench", "--duration", "5"], 2, &["a time has a unit"]),
         (&["bench", "--duration", "5h"], 2, &["a time has a unit"]),
+        (
+            &["bench", "--criterion", "ndr"],
+            2,
+            &["no such criterion: rfc2544, tst009, csit-ndr, csit-pdr, mikrotik"],
+        ),
+        (
+            &["bench", "--criterion", "mikrotik", "--cores", "1"],
+            2,
+            &["a router that is fed from memory on one core has none: --cores 2"],
+        ),
+        (
+            &["bench", "--criterion", "mikrotik", "--compare", "--device", "linux,wirespeed"],
+            2,
+            &["cannot be used with"],
+        ),
         (&["bench", "--cores", "3"], 2, &["'3'", "1..=2"]),
         (&["bench", "--seed", "-1"], 2, &["'-1'"]),
         (
@@ -125,4 +141,28 @@ fn a_table_a_file_and_progress() {
         assert_eq!((row.cores, row.frame_size, row.lost), (1, 128, 0));
         assert_eq!(row.environment, results.environment);
     }
+}
+
+/// What has been measured by then is printed and written, and says that it is not all.
+#[test]
+fn ctrl_c_keeps_the_rows_there_are() {
+    let json = scratch("interrupted.json");
+    let json = json.to_str().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+    command.args(["bench", "--cores", "1", "--duration", "300ms", "--json", json]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = said.next().unwrap().unwrap();
+    assert!(first.starts_with("[1/24] wirespeed router: Bridging, none, 64 byte"), "{first}");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = said.map(Result::unwrap).collect();
+    let output = child.wait_with_output().unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{rest:?}");
+    assert_eq!(rest.last().map(String::as_str), Some("wirespeed: interrupted"));
+    assert!(out.contains("INCOMPLETE: interrupted\n"), "{out}");
+    let results = report::read(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert!((1..24).contains(&results.rows.len()), "{out}");
+    assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
 }

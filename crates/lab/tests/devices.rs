@@ -10,11 +10,11 @@ use lab::bench::commands::ask;
 use lab::bench::linux::{classes, witness};
 use lab::bench::testpmd::Driver;
 use lab::bench::wired::{Cannot, Job, Stand};
-use lab::bench::{self, BenchError, Generator, Kind, Plan};
+use lab::bench::{self, BenchError, Generator, Kept, Kind, Plan};
 use lab::configuration::ALL;
 use lab::placement;
 use measure::trial::{Counts, Outcome};
-use measure::{Comparison, Environment, Mode};
+use measure::{Comparison, Environment, Mode, Results};
 use port::linux::Namespace;
 use std::time::Duration;
 use wire::{FrameLen, PacketRate};
@@ -36,8 +36,15 @@ fn plan(devices: &[Kind], mode: Mode, name: &str) -> Plan {
         table: None,
         turns: None,
         external: None,
+        criterion: None,
         generator: None,
     }
+}
+
+fn measured(plan: &Plan) -> Results {
+    let kept = Kept::new(Environment::default());
+    bench::run(plan, &kept, |_| {}).unwrap();
+    kept.so_far()
 }
 
 /// A device that does a row, introduced and warmed up.
@@ -195,12 +202,14 @@ fn by_turns() {
     let mut plan = Plan { turns: Some(2), ..plan(&devices, Mode::Routing, "conntrack") };
     plan.duration = Duration::from_millis(200);
     let mut begun = Vec::new();
-    let results = bench::run(&plan, &Environment::default(), |progress| {
+    let kept = Kept::new(Environment::default());
+    let ended = bench::run(&plan, &kept, |progress| {
         if let bench::Progress::Begin(device, ..) = progress {
             begun.push(device.to_string());
         }
     });
-    let results = results.unwrap();
+    ended.unwrap();
+    let results = kept.so_far();
     assert_eq!(begun, ["linux kernel", "wirespeed on veth"]);
     assert_eq!((results.rows.len(), results.setups.len()), (2, 2), "{results:?}");
     let [compared] = results.comparisons.as_slice() else { panic!("{results:?}") };
@@ -225,7 +234,7 @@ fn both_generators_and_a_row_says_which() {
     for (generator, name) in [(Generator::Kernel, "kernel, BPF"), (Generator::User, "user space")] {
         let mut plan = plan(&[Kind::Linux], Mode::Routing, "none");
         (plan.generator, plan.duration) = (Some(generator), Duration::from_millis(200));
-        let results = bench::run(&plan, &Environment::default(), |_| {}).unwrap();
+        let results = measured(&plan);
         let [row] = results.rows.as_slice() else { panic!("{results:?}") };
         for said in [&row.medium.generator, &row.medium.receiver] {
             let name = if said.contains("XDP counter") { "kernel, XDP" } else { name };
@@ -261,7 +270,7 @@ fn testpmd_forwards_and_does_nothing_else() {
         assert!(stand.setup.commands.iter().any(|line| line.starts_with("dpdk-testpmd ")));
     }
     let plan = plan(&[Kind::Testpmd(Driver::Xdp)], Mode::Routing, "conntrack");
-    let results = bench::run(&plan, &Environment::default(), |_| {}).unwrap();
+    let results = measured(&plan);
     let reason = results.setups[0].omitted.as_deref();
     assert!(results.rows.is_empty() && reason.is_some_and(|why| why.contains("only forwards")));
 }
@@ -272,7 +281,7 @@ fn what_the_kernel_cannot_do_is_said() {
         return;
     }
     let plan = plan(&[Kind::Linux], Mode::Routing, "fasttrack");
-    let results = bench::run(&plan, &Environment::default(), |_| {}).unwrap();
+    let results = measured(&plan);
     let [setup] = results.setups.as_slice() else { panic!("{results:?}") };
     match &setup.omitted {
         Some(reason) => assert!(reason.contains("flow table"), "{reason}"),

@@ -10,7 +10,7 @@ use lab::bench::commands::ask;
 use lab::bench::external::{DEVICE, External, PATCH};
 use lab::bench::patch::Patch;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
-use lab::bench::{self, BenchError, Kind, Plan};
+use lab::bench::{self, BenchError, Kept, Kind, Plan};
 use lab::configuration::ALL;
 use lab::net::Net;
 use lab::placement;
@@ -59,9 +59,11 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
         table: None,
         turns: None,
         external: Some(External { ports, net, patch }),
+        criterion: None,
         generator: None,
     };
-    bench::run(&plan, &Environment::default(), |_| {})
+    let kept = Kept::new(Environment::default());
+    bench::run(&plan, &kept, |_| {}).map(|()| kept.so_far())
 }
 
 #[test]

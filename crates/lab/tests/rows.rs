@@ -2,12 +2,13 @@
 //! device's counters agree with the tester's.
 
 use config::Tree;
-use lab::bench::{self, Kind, Plan};
+use lab::bench::{self, Kept, Kind, Plan};
 use lab::configuration::{ALL, Configuration};
 use lab::device::{Device, fast_path_packets};
 use lab::routes::Table;
 use lab::tester::Tester;
 use lab::{one_core, placement};
+use measure::mlrsearch::Goal;
 use measure::trial::Outcome;
 use measure::{Environment, Mode, Verdict};
 use std::time::Duration;
@@ -129,6 +130,7 @@ fn a_plan_on_one_core_and_on_two() {
             devices: vec![Kind::Memory],
             turns: None,
             external: None,
+            criterion: None,
             generator: None,
             pair,
             sizes: vec![FrameLen::MIN, FrameLen::MAX],
@@ -138,7 +140,9 @@ fn a_plan_on_one_core_and_on_two() {
             table: None,
         };
         let mut shown = 0;
-        let results = bench::run(&plan, &Environment::default(), |_| shown += 1).unwrap();
+        let kept = Kept::new(Environment::default());
+        bench::run(&plan, &kept, |_| shown += 1).unwrap();
+        let results = kept.so_far();
         assert_eq!((results.rows.len(), shown), (4, 8));
         for row in &results.rows {
             assert_eq!(row.faults(), [], "{row:?}");
@@ -148,5 +152,41 @@ fn a_plan_on_one_core_and_on_two() {
             assert!(pair.is_some() || row.verdict == Verdict::Pass, "{row:?}");
             assert_eq!(row.tester_pps.is_some(), pair.is_some());
         }
+    }
+}
+
+/// A rate by a goal of RFC 9971, named with its lengths, beside the one at the highest load.
+#[test]
+fn a_plan_with_a_criterion() {
+    let Some(pair) = placement::pair() else { return eprintln!("skipped: one processor only") };
+    let goal = Goal {
+        initial_trial: Duration::from_millis(2),
+        final_trial: Duration::from_millis(5),
+        duration_sum: Duration::from_millis(5),
+        ..Goal::mikrotik()
+    };
+    let plan = Plan {
+        devices: vec![Kind::Memory],
+        turns: None,
+        external: None,
+        criterion: Some(goal),
+        generator: None,
+        pair: Some(pair),
+        sizes: vec![FrameLen::MIN],
+        configurations: ALL.iter().filter(|c| c.name == "none").collect(),
+        duration: Duration::from_millis(100),
+        seed: 1,
+        table: None,
+    };
+    let kept = Kept::new(Environment::default());
+    bench::run(&plan, &kept, |_| {}).unwrap();
+    // A machine may be so busy that nothing comes through in time: then nothing is searched.
+    for row in kept.so_far().rows.iter().filter(|row| row.forwarded > 0) {
+        let name = "throughput[mikrotik 0.005s/0.005s 0.01% exceed 0%]";
+        assert_eq!(row.criterion.as_deref(), Some(name), "{row:?}");
+        assert_eq!(row.faults(), [], "{row:?}");
+        // On a busy machine no load may have met it.
+        let most = row.tester_pps.unwrap();
+        assert!(row.no_drop.is_none_or(|pps| pps <= most), "{row:?}");
     }
 }

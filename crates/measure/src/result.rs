@@ -42,6 +42,9 @@ pub struct Results {
     /// Devices measured by turns, against each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Compared>,
+    /// Why rows are missing that were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete_because: Option<String>,
 }
 
 /// How a device was set up for the rows of one configuration.
@@ -290,9 +293,14 @@ pub struct Row {
     /// Rate of the wire in 10⁶ bit/s (L1), if it has one: a memory wire has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_mbps: Option<f64>,
-    /// The highest load without loss in frames per second, if it was searched for.
+    /// The highest load by [`criterion`](Self::criterion) in frames per second, if one was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_drop: Option<f64>,
+    /// What `no_drop` had to meet, if it was searched for: `throughput[0.2s 0 loss, within 2%]`, or a
+    /// goal's name (RFC 9971). Files that do not say it have no loss in trials of a fifth of the
+    /// row's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<String>,
     /// The highest rate of the tester alone in frames per second, if it tested itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_pps: Option<f64>,
@@ -301,6 +309,15 @@ pub struct Row {
     pub latency: Option<Latency>,
     /// Where and how.
     pub environment: Environment,
+}
+
+/// The highest load that meets a criterion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Met {
+    /// Its name, with lengths and loss.
+    pub criterion: String,
+    /// Frames per second; none where no load met it.
+    pub pps: Option<f64>,
 }
 
 /// What was measured, before anything is derived. See [`Row`] for the fields.
@@ -325,7 +342,7 @@ pub struct Measured {
     /// The wire's L1 rate.
     pub wire: Option<BitRate>,
     /// From a search.
-    pub no_drop: Option<PacketRate>,
+    pub met: Option<Met>,
     /// From the tester's self-test.
     pub tester: Option<PacketRate>,
     /// From the receiver.
@@ -377,7 +394,8 @@ impl Measured {
                 self.router_time,
             ),
             wire_mbps: self.wire.map(BitRate::as_mbps),
-            no_drop: self.no_drop.map(|rate| rate.0),
+            no_drop: self.met.as_ref().and_then(|met| met.pps),
+            criterion: self.met.map(|met| met.criterion),
             tester_pps: self.tester.map(|rate| rate.0),
             latency: self.latency,
             medium: self.medium,
@@ -502,7 +520,8 @@ impl Results {
     /// Of rows, with nothing said of the devices yet.
     pub fn of(environment: Environment, rows: Vec<Row>) -> Results {
         let schema = SCHEMA.to_string();
-        Results { schema, environment, rows, setups: vec![], comparisons: vec![] }
+        let (setups, comparisons) = (vec![], vec![]);
+        Results { schema, environment, rows, setups, comparisons, incomplete_because: None }
     }
 
     /// The functionality tax of a configuration: how many times slower routing (or bridging) is

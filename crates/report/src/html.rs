@@ -27,6 +27,9 @@ use std::fmt::Write;
 pub fn page(results: &Results) -> String {
     let title = results.rows.first().map_or("no results", |row| row.device.as_str());
     let mut body = format!("<h1>{}</h1>\n", escape(title));
+    if let Some(why) = &results.incomplete_because {
+        let _ = writeln!(body, "<p><strong>Incomplete:</strong> {}</p>", escape(why));
+    }
     body += &about(results);
     for (device, cores) in parts(results) {
         let rows = results.rows.iter();

@@ -46,36 +46,58 @@ pub fn render(results: &Results) -> String {
             out += &table(results, &rows);
         }
     }
+    if let Some(why) = &results.incomplete_because {
+        let _ = writeln!(out, "{}INCOMPLETE: {why}", if out.is_empty() { "" } else { "\n" });
+    }
     out + &crate::turns::render(results)
 }
 
 /// A column of a frame size.
-struct Column {
-    name: &'static str,
+struct Column<'a> {
+    name: &'a str,
     cell: fn(&Row) -> Option<String>,
 }
 
 /// The documents' columns. The place behind a rate is its mark's.
-const RATES: [Column; 2] = [
+const RATES: [Column<'_>; 2] = [
     Column { name: "kpps ", cell: |row| Some(thousands(row.kpps) + mark(row)) },
     Column { name: "Mbps(L2)", cell: |row| Some(thousands(row.l2_mbps)) },
 ];
 
 /// Ours, in a table of their own below, where they are known.
-const DETAILS: [Column; 3] = [
-    Column { name: "ns/packet", cell: |row| row.router_ns_per_packet.map(thousands) },
-    Column { name: "kpps(0 loss)", cell: |row| row.no_drop.map(|pps| thousands(pps / 1e3)) },
-    Column {
-        name: "fast path",
-        cell: |row| row.fast_path_share.map(|share| format!("{}%", thousands(100.0 * share))),
-    },
-];
+fn details(by_criterion: &str) -> [Column<'_>; 3] {
+    [
+        Column { name: "ns/packet", cell: |row| row.router_ns_per_packet.map(thousands) },
+        Column { name: by_criterion, cell: |row| row.no_drop.map(|pps| thousands(pps / 1e3)) },
+        Column {
+            name: "fast path",
+            cell: |row| row.fast_path_share.map(|share| format!("{}%", thousands(100.0 * share))),
+        },
+    ]
+}
+
+/// What the highest load by a criterion is called in a table, and what that is.
+fn criterion(rows: &[&Row]) -> (String, String) {
+    let name = rows.iter().find_map(|row| row.criterion.as_deref()).unwrap_or_default();
+    // A goal's name begins with its preset.
+    let goal = name.strip_prefix("throughput[").filter(|_| name.contains(" exceed "));
+    match goal.and_then(|rest| rest.split_once(' ')) {
+        Some((preset, _)) => (format!("kpps({preset})"), format!("the highest load by {name}")),
+        None => {
+            let by = if name.is_empty() { String::new() } else { format!(" ({name})") };
+            let what = format!("the highest load of which nothing was lost{by}");
+            ("kpps(0 loss)".to_string(), what)
+        }
+    }
+}
 
 fn table(results: &Results, rows: &[&Row]) -> String {
     let mut sizes: Vec<u32> = rows.iter().map(|row| row.frame_size).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let details: Vec<&Column> = DETAILS
+    let (by_criterion, what) = criterion(rows);
+    let details = details(&by_criterion);
+    let details: Vec<&Column<'_>> = details
         .iter()
         .filter(|column| rows.iter().any(|row| (column.cell)(row).is_some()))
         .collect();
@@ -83,14 +105,17 @@ fn table(results: &Results, rows: &[&Row]) -> String {
     if !details.is_empty() {
         out.push('\n');
         out += &grid(rows, &sizes, &details);
-        out += "\nns/packet: the device's own time for each; kpps(0 loss): the highest load of which \
-                nothing was lost;\nfast path: the share of frames that took it\n";
+        let _ = write!(
+            out,
+            "\nns/packet: the device's own time for each; fast path: the share of frames that took it;\
+             \n{by_criterion}: {what}\n"
+        );
     }
     out + &tax(results, rows, &sizes)
 }
 
 /// Rows by columns: two lines of header, a line for each mode and configuration.
-fn grid(rows: &[&Row], sizes: &[u32], columns: &[&Column]) -> String {
+fn grid(rows: &[&Row], sizes: &[u32], columns: &[&Column<'_>]) -> String {
     let mut lines = vec![vec!["Mode".to_string(), "Configuration".to_string()]];
     for _ in sizes {
         lines[0].extend(columns.iter().map(|column| column.name.to_string()));

@@ -19,7 +19,7 @@
 use super::patch::Patch;
 use super::veth::Rig;
 use super::wired::{Job, RealPort, no_setup};
-use super::{BenchError, Progress, REPEATS, no_drop};
+use super::{BenchError, Kept, Progress, REPEATS, criterion};
 use crate::clock::Clock;
 use crate::net::Net;
 use crate::real::open::{self, Opened};
@@ -30,7 +30,7 @@ use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
 use measure::result::Medium;
 use measure::trial::Outcome;
-use measure::{Measured, Mode, Results};
+use measure::{Measured, Mode};
 use port::linux::Unavailable;
 use port::linux::interface::Interface;
 use port::{Batch, Pool, Port, PortCounters, Slab};
@@ -71,7 +71,7 @@ const FRAMES: usize = 1 << 13;
 pub(super) fn measure(
     external: &External,
     job: &Job<'_>,
-    results: &mut Results,
+    kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
     let name = if external.patch { PATCH } else { DEVICE };
@@ -85,8 +85,8 @@ pub(super) fn measure(
         let highest = ends.highest(job)?;
         let rate = highest.trial.forwarding_rate();
         let most = PacketRate(alone.unwrap_or(rate).0.max(rate.0));
-        let no_drop = no_drop(rate, most, highest.trial, |load| {
-            Ok(ends.trial(job, Some(load), job.plan.short())?.trial)
+        let met = criterion::search(job.plan, (rate, most), highest.trial, |load, duration| {
+            Ok(ends.trial(job, Some(load), duration)?.trial)
         })?;
         let row = Measured {
             device: name.to_string(),
@@ -98,7 +98,7 @@ pub(super) fn measure(
             router_time: None,
             fast_path_share: None,
             wire: ends.wire,
-            no_drop,
+            met,
             tester: Some(most),
             latency: highest.latency,
             medium: medium(external, job),
@@ -106,10 +106,10 @@ pub(super) fn measure(
         }
         .row();
         progress(Progress::Done(&row));
-        results.rows.push(row);
+        kept.row(row);
         setup.witness = witness(external, &ends, gateways);
     }
-    results.setups.push(setup);
+    kept.setup(setup);
     Ok(())
 }
 

@@ -4,7 +4,8 @@
 //! script, routes ─► Device ══ memory ══ Tester ─► one core, or two ─► Row
 //! ```
 
-use super::{BenchError, Plan, Progress, REPEATS, share};
+use super::wired::Job;
+use super::{BenchError, Kept, Plan, Progress, REPEATS, criterion, share};
 use crate::configuration::Configuration;
 use crate::device::{Device, fast_path_packets};
 use crate::one_core;
@@ -12,8 +13,9 @@ use crate::placement::{self, Pair};
 use crate::routes::Table;
 use crate::tester::Tester;
 use crate::two_cores::{Bench, Patch, Routed};
+use measure::result::Met;
 use measure::trial::Outcome;
-use measure::{Environment, Latency, Measured, Medium, Row, Trial};
+use measure::{Latency, Measured, Medium, Trial};
 use router::Router;
 use std::time::Duration;
 use wire::PacketRate;
@@ -25,15 +27,13 @@ pub const DEVICE: &str = "wirespeed router";
 ///
 /// # Errors
 /// [`BenchError`].
-pub(super) fn rows(
-    plan: &Plan,
-    configuration: &'static Configuration,
-    table: Option<&Table>,
-    environment: &Environment,
+pub(super) fn measure(
+    job: &Job<'_>,
+    kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Vec<Row>, BenchError> {
+) -> Result<(), BenchError> {
+    let Job { plan, configuration, table, environment } = *job;
     let (mut device, mut tester, remark) = set_up(configuration, table)?;
-    let mut rows = Vec::new();
     for &frame in &plan.sizes {
         progress(Progress::Begin(DEVICE, configuration, frame));
         tester
@@ -53,7 +53,7 @@ pub(super) fn rows(
             router_time: Some(cell.worked),
             fast_path_share: cell.fast_path_share,
             wire: None,
-            no_drop: cell.no_drop,
+            met: cell.met,
             tester: cell.tester,
             latency: cell.latency,
             medium: Medium::default(),
@@ -62,9 +62,9 @@ pub(super) fn rows(
         .row();
         row.remark = row.remark.or_else(|| remark.clone());
         progress(Progress::Done(&row));
-        rows.push(row);
+        kept.row(row);
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// What was measured of one cell.
@@ -72,7 +72,7 @@ struct Cell {
     trial: Trial,
     worked: Duration,
     fast_path_share: Option<f64>,
-    no_drop: Option<PacketRate>,
+    met: Option<Met>,
     tester: Option<PacketRate>,
     latency: Option<Latency>,
 }
@@ -86,7 +86,7 @@ fn on_one_core(plan: &Plan, device: &mut Device, tester: &mut Tester) -> Cell {
         trial,
         worked: trial.duration,
         fast_path_share: share(fast, trial.counts.received),
-        no_drop: None,
+        met: None,
         tester: None,
         latency: None,
     }
@@ -128,13 +128,14 @@ fn on_two_cores(
     let rate = ran.trial.forwarding_rate();
     // What it did with a device it can do alone, however busy the machine was meanwhile.
     let alone = PacketRate(alone.highest.0.max(rate.0));
-    let no_drop =
-        super::no_drop(rate, alone, ran.trial, |load| Ok(trial(router, Some(load), short)?.trial))?;
+    let met = criterion::search(plan, (rate, alone), ran.trial, |load, duration| {
+        Ok(trial(router, Some(load), duration)?.trial)
+    })?;
     Ok(Cell {
         trial: ran.trial,
         worked: ran.worked,
         fast_path_share: share(fast, ran.trial.counts.received),
-        no_drop,
+        met,
         tester: Some(alone),
         latency: ran.latency,
     })

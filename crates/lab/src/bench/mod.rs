@@ -41,6 +41,10 @@ pub mod ping;
 pub mod external;
 // Devices by turns.
 pub mod turns;
+// What has been measured so far.
+pub mod kept;
+// The highest load by a criterion.
+mod criterion;
 
 use crate::configuration::{Configuration, Traffic};
 use crate::device::LoadError;
@@ -49,14 +53,16 @@ use crate::routes::Table;
 use crate::tester::Unfit;
 pub use ends::Generator;
 use external::External;
+pub use kept::Kept;
+use measure::Row;
+use measure::mlrsearch::Goal;
 use measure::result::Setup;
-use measure::{Environment, Results, Row, Search, Trial};
 use port::linux::Unavailable;
 use port::slab::SlabError;
 use router::ip::route::TooManyTargets;
 use std::fmt;
 use std::time::Duration;
-use wire::{FrameLen, PacketRate};
+use wire::FrameLen;
 
 /// A kind of device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +114,8 @@ pub struct Plan {
     pub turns: Option<u32>,
     /// What is connected, if it is to be measured.
     pub external: Option<External>,
+    /// By which criterion the highest load is searched; if none, no loss in short trials.
+    pub criterion: Option<Goal>,
     /// Who sends between veths; if nobody is named, the kernel where it can.
     pub generator: Option<Generator>,
 }
@@ -179,16 +187,16 @@ pub enum Progress<'a> {
     Omitted(&'a Setup),
 }
 
-/// Runs everything and returns all rows.
+/// Runs everything; what is measured goes to `kept`.
 ///
 /// # Errors
-/// [`BenchError`]; the rows measured so far are lost.
+/// [`BenchError`]: what was measured before is kept.
 pub fn run(
     plan: &Plan,
-    environment: &Environment,
+    kept: &Kept,
     mut progress: impl FnMut(Progress<'_>),
-) -> Result<Results, BenchError> {
-    let mut results = Results::of(environment.clone(), Vec::new());
+) -> Result<(), BenchError> {
+    let environment = &kept.so_far().environment;
     let mut made_up = None;
     let mut limits = wired::Limits::default();
     for &configuration in &plan.configurations {
@@ -202,58 +210,25 @@ pub fn run(
         };
         let row = wired::Job { plan, configuration, table, environment };
         if plan.turns.is_some() {
-            turns::measure(&row, &mut limits, &mut results, &mut progress)?;
+            turns::measure(&row, &mut limits, kept, &mut progress)?;
             continue;
         }
         for kind in &plan.devices {
             match kind {
-                Kind::Memory => {
-                    let rows =
-                        memory::rows(plan, configuration, table, environment, &mut progress)?;
-                    results.rows.extend(rows);
-                }
+                Kind::Memory => memory::measure(&row, kept, &mut progress)?,
                 Kind::External => {
                     let external = plan.external.as_ref().ok_or(BenchError::NoPorts)?;
-                    external::measure(external, &row, &mut results, &mut progress)?;
+                    external::measure(external, &row, kept, &mut progress)?;
                 }
-                kind => wired::measure(kind, &row, &mut limits, &mut results, &mut progress)?,
+                kind => wired::measure(kind, &row, &mut limits, kept, &mut progress)?,
             }
         }
     }
-    Ok(results)
+    Ok(())
 }
 
 /// How often a trial is repeated that says nothing about the device.
 const REPEATS: u32 = 1;
-
-/// The highest load without loss, searched for below what the device forwarded at the highest load.
-fn no_drop(
-    rate: PacketRate,
-    alone: PacketRate,
-    highest: Trial,
-    mut run: impl FnMut(PacketRate) -> Result<Trial, BenchError>,
-) -> Result<Option<PacketRate>, BenchError> {
-    if rate.0 <= 0.0 {
-        return Ok(None);
-    }
-    let search = Search {
-        lowest: rate * 0.05,
-        highest: PacketRate(alone.0.min(rate.0 * 1.25)),
-        precision: 0.02,
-        confirmations: 1,
-        repeats: 1,
-        trials_max: 14,
-    };
-    let mut broken = None;
-    let found = search.run(|load| match run(load) {
-        Ok(trial) => trial,
-        Err(error) => {
-            broken = Some(error);
-            highest
-        }
-    });
-    broken.map_or(Ok(found.rate), Err)
-}
 
 fn share(fast: u64, received: u64) -> Option<f64> {
     (received > 0).then(|| (fast as f64 / received as f64).min(1.0))

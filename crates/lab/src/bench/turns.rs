@@ -11,10 +11,10 @@
 //! [`measure::compare`]'s.
 
 use super::wired::{Job, Limits, Stand, Turn, set_up};
-use super::{BenchError, Progress};
+use super::{BenchError, Kept, Progress};
 use measure::result::Compared;
 use measure::trial::Outcome;
-use measure::{Comparison, Results, Trial};
+use measure::{Comparison, Trial};
 use wire::{FrameLen, PacketRate};
 
 /// Measures one configuration of all devices by turns.
@@ -24,21 +24,21 @@ use wire::{FrameLen, PacketRate};
 pub(super) fn measure(
     job: &Job<'_>,
     limits: &mut Limits,
-    results: &mut Results,
+    kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
     let mut stands = Vec::new();
     for kind in &job.plan.devices {
-        stands.extend(set_up(kind, job, results, progress)?);
+        stands.extend(set_up(kind, job, kept, progress)?);
     }
     for &frame in &job.plan.sizes {
         if stands.is_empty() {
             break;
         }
         let alone = limits.of(job, frame)?;
-        cell(job, frame, alone, &mut stands, results, progress)?;
+        cell(job, frame, alone, &mut stands, kept, progress)?;
     }
-    results.setups.extend(stands.into_iter().map(Stand::finish));
+    stands.into_iter().for_each(|stand| kept.setup(stand.finish()));
     Ok(())
 }
 
@@ -47,7 +47,7 @@ fn cell(
     frame: FrameLen,
     alone: PacketRate,
     stands: &mut [Stand],
-    results: &mut Results,
+    kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
     let n_turns = job.plan.turns.unwrap_or(1).max(1);
@@ -76,7 +76,7 @@ fn cell(
         turns.iter().map(|turns| turns.iter().map(|turn| &turn.ran.trial).collect()).collect();
     for (i, stand) in stands.iter().enumerate().skip(1).filter(|_| has_base) {
         let pairs = trials[0].iter().copied().zip(trials[i].iter().copied());
-        results.comparisons.push(Compared {
+        kept.compared(Compared {
             mode: job.configuration.mode,
             configuration: job.configuration.name.to_string(),
             frame_size: frame.l2(),
@@ -96,7 +96,7 @@ fn cell(
         let alone = PacketRate(alone.0.max(rate(turn)));
         let row = stand.row(job, frame, turn, alone, None);
         progress(Progress::Done(&row));
-        results.rows.push(row);
+        kept.row(row);
     }
     Ok(())
 }

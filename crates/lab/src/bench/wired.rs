@@ -17,15 +17,17 @@ use super::ends::{Cost, Ends};
 use super::patch::Patch;
 use super::ping;
 use super::veth::Rig;
-use super::{BenchError, Kind, Plan, Progress, REPEATS, linux, ours, share, testpmd};
+use super::{
+    BenchError, Kept, Kind, Plan, Progress, REPEATS, criterion, linux, ours, share, testpmd,
+};
 use crate::clock::Clock;
 use crate::configuration::{Configuration, Traffic};
 use crate::routes::Table;
 use crate::tester::Behind;
 use crate::two_cores::{Dut, Ran};
-use measure::result::{Medium, Setup};
+use measure::result::{Medium, Met, Setup};
 use measure::trial::Outcome;
-use measure::{Environment, Measured, Results, Row};
+use measure::{Environment, Measured, Row};
 use port::linux::xdp::{Options, XdpPort};
 
 use port::linux::{Namespace, Unavailable};
@@ -302,7 +304,7 @@ impl Stand {
         frame: FrameLen,
         turn: &Turn,
         alone: PacketRate,
-        no_drop: Option<PacketRate>,
+        met: Option<Met>,
     ) -> Row {
         let [generator, receiver] = self.ends.names(&turn.cost);
         Measured {
@@ -315,7 +317,7 @@ impl Stand {
             router_time: Some(turn.ran.worked),
             fast_path_share: turn.fast_path_share,
             wire: None,
-            no_drop,
+            met,
             tester: Some(alone),
             latency: turn.ran.latency,
             medium: Medium {
@@ -417,10 +419,10 @@ pub(super) fn measure(
     kind: &Kind,
     job: &Job<'_>,
     limits: &mut Limits,
-    results: &mut Results,
+    kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
-    let Some(mut stand) = set_up(kind, job, results, progress)? else { return Ok(()) };
+    let Some(mut stand) = set_up(kind, job, kept, progress)? else { return Ok(()) };
     for &frame in &job.plan.sizes {
         progress(Progress::Begin(stand.name(), job.configuration, frame));
         let alone = limits.of(job, frame)?;
@@ -430,14 +432,15 @@ pub(super) fn measure(
         let highest = stand.highest()?;
         let rate = highest.ran.trial.forwarding_rate();
         let alone = PacketRate(alone.0.max(rate.0));
-        let no_drop = super::no_drop(rate, alone, highest.ran.trial, |load| {
-            Ok(stand.trial(Some(load), job.plan.short())?.ran.trial)
+        let trial = highest.ran.trial;
+        let met = criterion::search(job.plan, (rate, alone), trial, |load, duration| {
+            Ok(stand.trial(Some(load), duration)?.ran.trial)
         })?;
-        let row = stand.row(job, frame, &highest, alone, no_drop);
+        let row = stand.row(job, frame, &highest, alone, met);
         progress(Progress::Done(&row));
-        results.rows.push(row);
+        kept.row(row);
     }
-    results.setups.push(stand.finish());
+    kept.setup(stand.finish());
     Ok(())
 }
 
@@ -448,7 +451,7 @@ pub(super) fn measure(
 pub(super) fn set_up(
     kind: &Kind,
     job: &Job<'_>,
-    results: &mut Results,
+    kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Option<Stand>, BenchError> {
     match Stand::new(kind, job) {
@@ -458,7 +461,7 @@ pub(super) fn set_up(
             let omitted = Some(reason);
             let setup = Setup { omitted, ..no_setup(kind.name(), job.configuration) };
             progress(Progress::Omitted(&setup));
-            results.setups.push(setup);
+            kept.setup(setup);
             Ok(None)
         }
     }

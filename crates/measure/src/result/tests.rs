@@ -16,7 +16,7 @@ fn measured(sent: u64, received: u64) -> Measured {
         router_time: Some(Duration::from_secs(2)),
         fast_path_share: Some(0.5),
         wire: None,
-        no_drop: None,
+        met: None,
         tester: None,
         latency: None,
         medium: Medium::default(),
@@ -85,8 +85,8 @@ fn names() {
     let mut row = measured(1000, 900);
     row.latency =
         Some(Latency { count: 900, min_ns: 1, p50_ns: 2, p99_ns: 3, p999_ns: 4, max_ns: 5 });
-    (row.no_drop, row.wire, row.tester) =
-        (Some(PacketRate(1.0)), Some(BitRate::gbps(1.0)), Some(PacketRate(1e6)));
+    row.met = Some(Met { criterion: "throughput[…]".into(), pps: Some(1.0) });
+    (row.wire, row.tester) = (Some(BitRate::gbps(1.0)), Some(PacketRate(1e6)));
     let row = serde_json::to_value(row.row()).unwrap();
     for name in [
         "device",
@@ -110,6 +110,7 @@ fn names() {
         "limited_by",
         "wire_mbps",
         "no_drop",
+        "criterion",
         "tester_pps",
         "latency",
         "environment",

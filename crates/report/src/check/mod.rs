@@ -231,6 +231,9 @@ fn json_file(
         suite::check(&results, note);
     } else {
         let results = json::read(text).map_err(|error| error.to_string())?;
+        if let Some(why) = &results.incomplete_because {
+            note(None, Kind::Ambiguous, format!("the run is incomplete: {why}"));
+        }
         for row in &results.rows {
             for fault in row.faults() {
                 let name = format!("{} {}", row.configuration, row.frame_size);

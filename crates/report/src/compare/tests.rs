@@ -22,7 +22,7 @@ fn run(cpu: &str, configuration: &str, kpps: f64) -> Results {
         router_time: None,
         fast_path_share: None,
         wire: None,
-        no_drop: None,
+        met: None,
         tester: None,
         latency: None,
         medium: Default::default(),

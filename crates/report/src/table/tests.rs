@@ -1,6 +1,7 @@
 //! Tables as they are printed: cells, marks, notes and the tax.
 
 use super::*;
+use measure::result::Met;
 use measure::{Conditions, Counts, Environment, Measured, Trial};
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
@@ -30,7 +31,7 @@ fn measured(mode: Mode, configuration: &str, size: u32, kpps: f64) -> Measured {
         router_time: None,
         fast_path_share: None,
         wire: Some(BitRate::gbps(80.0)),
-        no_drop: None,
+        met: None,
         tester: None,
         latency: None,
         medium: Default::default(),
@@ -97,7 +98,10 @@ fn everything_else() {
     let rows = [
         routing("none", 64, 50_000.0),
         Measured { tester: Some(PacketRate(51e6)), ..routing("none", 128, 50_000.0) },
-        Measured { no_drop: Some(PacketRate(9.5e6)), ..routing("conntrack", 64, 10_000.0) },
+        Measured {
+            met: Some(Met { criterion: String::new(), pps: Some(9.5e6) }),
+            ..routing("conntrack", 64, 10_000.0)
+        },
         Measured { trial: invalid(&Conditions::default()), ..routing("bgp-table", 64, 0.0) },
         Measured {
             trial: Trial::judge(Duration::from_secs(1), Counts { sent: 9, ..counts }, &moved),
