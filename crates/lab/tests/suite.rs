@@ -244,6 +244,18 @@ fn bounds_of_a_search_in_frames() {
     assert_eq!(found, expected);
 }
 
+/// RFC 9971 wants all attributes of a goal told.
+#[test]
+fn goals_are_told_with_all_attributes() {
+    let search = "[[procedure]]\nkind = \"throughput\"\ncriteria = [\"bisection\", \"mikrotik\"]";
+    let plan = plan("flows = \"pair\"\nframe-sizes = [1518]", search);
+    let [goal] = &*plan.procedures[0].goals() else { panic!("{plan:?}") };
+    let expected = "mikrotik: goal loss ratio 0.01%, goal exceed ratio 0%, goal initial trial duration \
+                    1s, goal final trial duration 10s, goal duration sum 10s, goal width 0.5%, min load \
+                    0.1% of the wire, max load 100% of the wire (if the tester sends so many)";
+    assert_eq!(goal, expected);
+}
+
 #[test]
 fn the_same_numbers_twice() {
     let procedures = "[[procedure]]\nkind = \"throughput\"\ncriteria = [\"mikrotik\", \"verified\"]\n\

@@ -84,6 +84,9 @@ pub struct SuiteResults {
     pub environment: Environment,
     /// The device's configurations, complete.
     pub configurations: Vec<Configuration>,
+    /// All attributes of the goals by which throughput was searched (RFC 9971), and between which loads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<String>,
     /// The mixes of lengths that cells and self-tests name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<MixRecord>,

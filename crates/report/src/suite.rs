@@ -102,6 +102,9 @@ fn head(results: &SuiteResults) -> String {
         results.wire_mbps,
         results.senders,
     );
+    for line in &results.goals {
+        let _ = writeln!(out, "{line}");
+    }
     for mix in &results.mixes {
         let _ = writeln!(out, "{mix}");
     }

@@ -159,6 +159,7 @@ pub fn run(
         patience: None,
         environment: options.environment.clone(),
         configurations: vec![],
+        goals: plan.procedures.iter().flat_map(Procedure::goals).collect(),
         mixes: plan.sizes.iter().filter_map(FrameSize::mix).map(MixRecord::of).collect(),
         self_tests: vec![],
         cells: vec![],

@@ -128,6 +128,21 @@ impl Goal {
         format!("throughput[{preset} {trial}s/{sum}s {loss}% exceed {exceed}%]")
     }
 
+    /// All of it, in the words of RFC 9971, which wants all attributes told, defaults too.
+    pub fn describe(&self) -> String {
+        let percent = |ratio: f64| (ratio * 1e9).round() / 1e7;
+        let Goal { initial_trial, final_trial, duration_sum, .. } = self;
+        format!(
+            "{}: goal loss ratio {}%, goal exceed ratio {}%, goal initial trial duration \
+             {initial_trial:?}, goal final trial duration {final_trial:?}, goal duration sum \
+             {duration_sum:?}, goal width {}%",
+            self.preset,
+            percent(self.loss_ratio),
+            percent(self.exceed_ratio),
+            percent(self.width),
+        )
+    }
+
     /// What it asks of a load.
     pub fn criterion(&self) -> Criterion {
         Criterion {

@@ -142,8 +142,8 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
         whole(results.wire_mbps),
         results.senders
     );
-    for mix in &results.mixes {
-        let _ = writeln!(out, "\n{}.", escaped(&mix.to_string()));
+    for line in results.goals.iter().cloned().chain(results.mixes.iter().map(ToString::to_string)) {
+        let _ = writeln!(out, "\n{}.", escaped(&line));
     }
     if let Some(scaling) = &results.scaling {
         let _ = writeln!(out, "\n**Shortened:** {}.", escaped(scaling));

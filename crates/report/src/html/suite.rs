@@ -415,6 +415,13 @@ fn how(results: &SuiteResults) -> String {
         }
         out += "</tbody>\n</table></div>\n";
     }
+    if !results.goals.is_empty() {
+        out += "<h2>The goals of the searches</h2>\n<p>By RFC 9971, each with all its attributes.</p>\n<ul>\n";
+        for goal in &results.goals {
+            let _ = writeln!(out, "<li>{}</li>", escape(goal));
+        }
+        out += "</ul>\n";
+    }
     out += "<h2>Where and how</h2>\n";
     out += &about_environment(&results.environment);
     for configuration in &results.configurations {

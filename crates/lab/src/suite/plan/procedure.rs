@@ -29,6 +29,15 @@ pub enum Offer {
     Rate(PacketRate),
 }
 
+impl std::fmt::Display for Offer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Offer::Share(share) => write!(f, "{}% of the wire", (share * 1e9).round() / 1e7),
+            Offer::Rate(rate) => rate.fmt(f),
+        }
+    }
+}
+
 impl Offer {
     /// In frames a second, where the wire carries so many at most.
     pub fn of(self, wire: PacketRate) -> PacketRate {
@@ -197,6 +206,21 @@ impl Procedure {
             Procedure::Tcp(tcp) => tcp.name(),
             Procedure::Streams(_) => "streams",
         }
+    }
+
+    /// All of the goals that it searches by (RFC 9971), and between which loads.
+    pub fn goals(&self) -> Vec<String> {
+        let Procedure::Throughput { criteria, lowest, highest, .. } = self else { return vec![] };
+        let goal = |criterion: &Criterion| match criterion {
+            Criterion::Goal(goal) => {
+                let all = goal.describe();
+                Some(format!(
+                    "{all}, min load {lowest}, max load {highest} (if the tester sends so many)"
+                ))
+            }
+            _ => None,
+        };
+        criteria.iter().filter_map(goal).collect()
     }
 
     /// How many ports the device needs for it.
