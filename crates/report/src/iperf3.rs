@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! node to node, TCP, one way, 1 pair of 8 streams, wire 1,000 Mbps(L1)
-//!   byte(L3)  Mbps(payload)  Mbps(L3)  Mbps(L2 -FCS)  Mbps(L2)   kpps  of wire   sent again  data sheet
-//!        128          449.9     757.7          840.6     864.3  740.0    98.3%            0     1,515.4
+//!   byte(L3)  Mbps(payload)  Mbps(L3)  Mbps(L2 -FCS)  Mbps(L2)   kpps  of wire  limit   sent again  data sheet
+//!        128          449.9     757.7          840.6     864.3  740.0    98.3%  hosts            0     1,515.4
 //! ```
 //!
 //! Behind them stand how long packets took, and our router beside the kernel where both were measured.
@@ -19,6 +19,7 @@ mod path;
 
 use crate::json::ReadError;
 use crate::number::thousands;
+use measure::Limit;
 use measure::iperf3::{Protocol, Results, Row, SCHEMA, Setting, mixed};
 use std::fmt::Write;
 
@@ -36,7 +37,7 @@ pub fn render(results: &Results) -> String {
         let rows: Vec<&Row> = results.rows.iter().filter(alike).collect();
         let is_new = results.rows.iter().find(alike).is_some_and(|row| std::ptr::eq(row, first));
         if is_new {
-            table(&mut out, &first.setting, &rows);
+            table(&mut out, results, &rows);
         }
         rest = &rest[1..];
     }
@@ -47,6 +48,7 @@ pub fn render(results: &Results) -> String {
         out += "\nMbps: 10^6 bit/s, all pairs together, by the receivers' bytes and seconds. L3: IP \
                 packets; L2 -FCS: frames as the source counts them; L2: with FCS. Data sheet: L3 \
                 twice, in and out.\n";
+        let _ = writeln!(out, "{LIMITS}");
     }
     for (at, setup) in results.setups.iter().enumerate() {
         if results.setups[..at].contains(setup) {
@@ -73,7 +75,23 @@ fn group(setting: &Setting) -> (&str, Protocol, measure::iperf3::Direction) {
     (&setting.device, setting.protocol, setting.direction)
 }
 
-fn table(out: &mut String, of: &Setting, rows: &[&Row]) {
+/// What kept a row from being higher, in a word.
+pub(crate) fn limit(results: &Results, row: &Row) -> &'static str {
+    match results.limit(row) {
+        Some(Limit::Wire) => "wire",
+        Some(Limit::Tester) => "hosts",
+        Some(_) => "device",
+        None => "-",
+    }
+}
+
+/// What these words mean.
+pub(crate) const LIMITS: &str = "Limit: the wire (99 % of it and more), the hosts (alone, node to \
+                                 node, they do less than 1.2 times that), else the device; - where \
+                                 the hosts were not measured alone.";
+
+fn table(out: &mut String, results: &Results, rows: &[&Row]) {
+    let Some(Row { setting: of, .. }) = rows.first() else { return };
     let each = if of.pairs == 1 { "pair" } else { "pairs" };
     let wire = match of.link_mbps {
         Some(mbps) => format!("wire {} Mbps(L1)", thousands(mbps)),
@@ -90,7 +108,7 @@ fn table(out: &mut String, of: &Setting, rows: &[&Row]) {
     };
     let _ = writeln!(
         out,
-        "{:>10}{:>15}{:>11}{:>15}{:>11}{:>10}{:>9}{gone:>13}{:>13}",
+        "{:>10}{:>15}{:>11}{:>15}{:>11}{:>10}{:>9}{:>8}{gone:>13}{:>13}",
         "byte(L3)",
         "Mbps(payload)",
         "Mbps(L3)",
@@ -98,6 +116,7 @@ fn table(out: &mut String, of: &Setting, rows: &[&Row]) {
         "Mbps(L2)",
         "kpps",
         "of wire",
+        "limit",
         "data sheet"
     );
     for row in rows {
@@ -109,7 +128,7 @@ fn table(out: &mut String, of: &Setting, rows: &[&Row]) {
         let mark = if row.faults().is_empty() { "" } else { "  !" };
         let _ = writeln!(
             out,
-            "{:>10}{:>15}{:>11}{:>15}{:>11}{:>10}{:>9}{:>13}{:>13}{mark}",
+            "{:>10}{:>15}{:>11}{:>15}{:>11}{:>10}{:>9}{:>8}{:>13}{:>13}{mark}",
             row.setting.packet,
             thousands(row.payload_mbps),
             thousands(row.l3_mbps),
@@ -117,6 +136,7 @@ fn table(out: &mut String, of: &Setting, rows: &[&Row]) {
             thousands(row.l2_mbps),
             thousands(row.kpps),
             share.unwrap_or("-".to_string()),
+            limit(results, row),
             gone.unwrap_or("-".to_string()),
             thousands(row.data_sheet_mbps),
         );

@@ -26,7 +26,7 @@ impl Device {
     /// What it is called in results.
     pub fn name(self) -> &'static str {
         match self {
-            Device::Direct => "node to node",
+            Device::Direct => measure::iperf3::DIRECT,
             Device::Linux => "linux kernel",
             Device::Wirespeed => "wirespeed router",
             Device::External => "external",

@@ -16,6 +16,8 @@
 
 // How long packets take, by ping and irtt.
 mod latency;
+// What kept a rate from being higher.
+mod limit;
 // What iperf3 wrote.
 mod output;
 // What TCP makes of the path (RFC 6349).
@@ -33,6 +35,9 @@ use wire::throughput::tcp::{Headers, iperf3_with};
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "wirespeed-iperf3/1";
+
+/// What the hosts without a device are called, as if they were one.
+pub const DIRECT: &str = "node to node";
 
 /// A run: the whole of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

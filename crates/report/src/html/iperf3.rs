@@ -9,7 +9,7 @@ mod path;
 
 use super::chart::{Chart, Series, escape};
 use super::{STYLE, about_environment};
-use crate::iperf3::beside;
+use crate::iperf3::{LIMITS, beside, limit};
 use crate::number::thousands;
 use crate::suite::whole;
 use measure::compare::median;
@@ -30,12 +30,13 @@ pub fn page(results: &Results) -> String {
             .collect();
         let _ = writeln!(body, "<h2>{protocol}, {direction}</h2>");
         body += &chart(protocol, direction, &rows);
-        body += &table(protocol, &rows);
+        body += &table(protocol, results, &rows);
     }
     if !results.rows.is_empty() {
         body += "<p class=\"note\">Mbps: 10<sup>6</sup> bit/s, all pairs together, by the receivers' \
                  bytes and seconds. L3: IP packets; L2: frames with FCS. Data sheet: L3 twice, in and \
                  out; to compare data sheets with, and nothing else.</p>\n";
+        let _ = writeln!(body, "<p class=\"note\">{LIMITS}</p>");
     }
     body += &latency::part(results);
     body += &path::part(results);
@@ -222,14 +223,14 @@ fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
     chart.svg()
 }
 
-fn table(protocol: Protocol, rows: &[&Row]) -> String {
+fn table(protocol: Protocol, results: &Results, rows: &[&Row]) -> String {
     let gone = match protocol {
         Protocol::Tcp => "Sent again",
         Protocol::Udp => "Lost",
     };
     let mut out = format!(
         "<div class=\"wide\"><table class=\"num\">\n<thead><tr><th>Device</th><th>Byte (L3)</th><th>Mbps (payload)</th>\
-         <th>Mbps (L3)</th><th>Mbps (L2)</th><th>kpps</th><th>of the wire</th><th>{gone}</th>\
+         <th>Mbps (L3)</th><th>Mbps (L2)</th><th>kpps</th><th>of the wire</th><th>Limit</th><th>{gone}</th>\
          <th>Data sheet</th></tr></thead>\n<tbody>\n"
     );
     for row in rows {
@@ -242,7 +243,7 @@ fn table(protocol: Protocol, rows: &[&Row]) -> String {
         let _ = writeln!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{mark}</td><td>{}</td><td>{}</td>\
-             <td>{}</td><td>{}</td><td>{}</td></tr>",
+             <td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&row.setting.device),
             row.setting.packet,
             thousands(row.payload_mbps),
@@ -250,6 +251,7 @@ fn table(protocol: Protocol, rows: &[&Row]) -> String {
             thousands(row.l2_mbps),
             thousands(row.kpps),
             share.unwrap_or("–".to_string()),
+            limit(results, row).replace('-', "–"),
             gone.unwrap_or("–".to_string()),
             thousands(row.data_sheet_mbps),
         );
