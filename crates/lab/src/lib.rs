@@ -68,6 +68,9 @@ pub mod net;
 // The tester's hosts, and the streams between them.
 pub mod traffic;
 
+// What frames above an MTU of 1500 take: slots, MTUs.
+pub mod jumbo;
+
 // The router fed from memory, only its own time counted.
 pub mod one_core;
 // Which cores, and how far they are apart.

@@ -12,6 +12,7 @@
 //! resolved by ARP (`ip-gateway`): give the MAC address.
 
 use crate::trailer;
+use port::slab::Slots;
 use std::fmt;
 use wire::checksum;
 use wire::{FrameLen, MacAddr};
@@ -74,10 +75,10 @@ pub struct BadLength(
     pub FrameLen,
 );
 
-/// The shortest and longest frames a stream can have: Ethernet's 64 bytes, and what a frame slot
-/// holds (1,920 bytes and the FCS).
+/// The shortest and longest frames a stream can have: Ethernet's 64 bytes, and what a slot for jumbo
+/// frames holds (9,856 bytes and the FCS). Whoever sends them has a slab of slots that are as long.
 pub const FRAME_LENGTHS: (FrameLen, FrameLen) =
-    (FrameLen::with_fcs(64), FrameLen::without_fcs(port::slab::MAX_FRAME as u32));
+    (FrameLen::with_fcs(64), FrameLen::without_fcs(Slots::JUMBO.max_frame() as u32));
 
 impl fmt::Display for BadLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,7 +151,9 @@ mod tests {
     #[test]
     fn lengths() {
         let (least, most) = FRAME_LENGTHS;
-        for (l2, expected) in [(0, false), (63, false), (64, true), (1518, true), (9000, false)] {
+        for (l2, expected) in
+            [(0, false), (63, false), (64, true), (1518, true), (9018, true), (9861, false)]
+        {
             let image = Template::default().image(FrameLen::with_fcs(l2));
             assert_eq!(image.is_ok(), expected, "{l2}");
         }
@@ -158,6 +161,6 @@ mod tests {
             assert_eq!(Template::default().image(len).unwrap().len(), len.in_memory() as usize);
         }
         let error = BadLength(FrameLen::with_fcs(20)).to_string();
-        assert_eq!(error, "a frame of 20 bytes (with FCS): use 64 to 1924");
+        assert_eq!(error, "a frame of 20 bytes (with FCS): use 64 to 9860");
     }
 }

@@ -127,7 +127,7 @@ impl Slots {
     }
 
     /// The most bytes a frame can hold when it is made, and when AF_XDP receives it.
-    pub fn max_frame(self) -> usize {
+    pub const fn max_frame(self) -> usize {
         self.stride - RESERVED
     }
 

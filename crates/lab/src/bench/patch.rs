@@ -11,6 +11,7 @@
 
 use super::veth::Rig;
 use super::wired::Wired;
+use crate::jumbo;
 use crate::traffic::tester_mac;
 use port::linux::Unavailable;
 use port::linux::bpf::assembler::Register;
@@ -35,10 +36,10 @@ impl Patch {
     /// [`Unavailable`]: no rights for BPF.
     pub fn new(rig: &Rig) -> Result<Patch, Unavailable> {
         let attach = || -> Result<Patch, Unavailable> {
-            let mut links = vec![];
+            let (mut links, long) = (vec![], jumbo::mtu(rig.longest()).is_some());
             for pair in rig.inner().chunks_exact(2) {
                 let (a, b) = (interface_index(pair[0])?, interface_index(pair[1])?);
-                links.extend([link(a, b)?, link(b, a)?]);
+                links.extend([link(a, b, long)?, link(b, a, long)?]);
             }
             Ok(Patch { _links: links })
         };
@@ -47,14 +48,14 @@ impl Patch {
     }
 }
 
-/// Whatever comes in by one interface goes out by the other.
-fn link(from: u32, to: u32) -> Result<Link, Unavailable> {
+/// Whatever comes in by one interface goes out by the other: if it is `long`, in several buffers.
+fn link(from: u32, to: u32, long: bool) -> Result<Link, Unavailable> {
     let mut code = Assembler::new();
     code.set(Register::R1, to as i32);
     code.set(Register::R2, 0);
     code.call(REDIRECT);
     code.exit();
-    Program::xdp("patch", &code.finish(), false)?.attach(from, Mode::Native)
+    Program::xdp("patch", &code.finish(), long)?.attach(from, Mode::Native)
 }
 
 impl Wired for Patch {

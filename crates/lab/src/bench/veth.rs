@@ -20,6 +20,7 @@
 
 use super::BenchError;
 use super::commands::ask;
+use crate::jumbo;
 use crate::machine;
 use crate::placement::Pair;
 use crate::traffic::tester_mac;
@@ -29,7 +30,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
-use wire::MacAddr;
+use wire::{FrameLen, MacAddr};
 
 /// The device's first two ends, in its namespace.
 pub const DEVICE_ENDS: [&str; 2] = ["d0", "d1"];
@@ -66,6 +67,8 @@ pub struct Rig {
     /// The kernel's threads that work for the device, and those that do for the tester.
     threads: [Vec<u32>; 2],
     pair: Option<Pair>,
+    /// Of frames, that they carry.
+    longest: FrameLen,
 }
 
 /// Kernel threads are named after interfaces, which are called the same in every rig: so one rig at
@@ -89,17 +92,35 @@ impl Rig {
     /// # Panics
     /// Of less than two ports, or more than 16.
     pub fn with_ports(ports: usize, pair: Option<Pair>) -> Result<Rig, BenchError> {
+        Rig::for_frames(FrameLen::MAX, ports, pair)
+    }
+
+    /// The same for frames of up to this length: the cables' MTU is 1500, or what these take.
+    ///
+    /// # Errors
+    /// [`BenchError`].
+    ///
+    /// # Panics
+    /// As of [`with_ports`](Self::with_ports).
+    pub fn for_frames(
+        longest: FrameLen,
+        ports: usize,
+        pair: Option<Pair>,
+    ) -> Result<Rig, BenchError> {
         assert!((2..=ENDS[0].len()).contains(&ports), "a device of {ports} ports");
         let testers: Result<Vec<_>, _> = (0..ports).map(|_| Namespace::new()).collect();
         let (testers, device) = (testers?, Namespace::new()?);
-        let mut rig = Rig { testers, device, threads: [vec![], vec![]], pair };
+        let mut rig = Rig { testers, device, threads: [vec![], vec![]], pair, longest };
         for namespace in rig.testers.iter().chain([&rig.device]) {
             // Nobody is to announce himself on the wires. Without IPv6 nobody can.
             let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
             let _ = namespace.run(quiet);
             ask(namespace, "ip link set lo up")?;
         }
-        let queues = "numrxqueues 1 numtxqueues 1";
+        let mut queues = "numrxqueues 1 numtxqueues 1".to_string();
+        if let Some(mtu) = jumbo::mtu(longest) {
+            queues += &format!(" mtu {mtu}");
+        }
         for (i, (here, (namespace, there))) in rig.inner().iter().zip(rig.outer()).enumerate() {
             let (mac, peer, path) = (device_mac(i), tester_mac(i), namespace.path());
             let pair = format!(
@@ -145,6 +166,11 @@ impl Rig {
         }
         rig.threads = [threads, of_tester];
         Ok(rig)
+    }
+
+    /// The longest frames that they are made for.
+    pub fn longest(&self) -> FrameLen {
+        self.longest
     }
 
     /// The tester's first two ends and where they are.

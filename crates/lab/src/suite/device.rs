@@ -1,7 +1,7 @@
 //! The built-in router as a suite's device: made of a script, and made to forget.
 
 use config::Interpreter;
-use port::Slab;
+use port::{Capabilities, Slab};
 use router::{MENUS, PortInfo, Router};
 use wire::{MacAddr, Moment};
 
@@ -18,10 +18,11 @@ pub(super) fn mac(port: usize) -> MacAddr {
 /// # Errors
 /// The script was refused: where, and why.
 pub(super) fn router(n: usize, slab: &Slab, script: &str) -> Result<Router, String> {
+    let max_frame = slab.slots().max_frame() as u16;
     let infos = (1..=n).map(|i| PortInfo {
         name: format!("ether{i}"),
         mac: mac(i - 1),
-        capabilities: Default::default(),
+        capabilities: Capabilities { max_frame, ..Capabilities::default() },
     });
     let mut router = Router::new(infos.collect(), slab);
     let mut console = Interpreter::new(MENUS.to_vec());

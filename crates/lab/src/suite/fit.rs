@@ -2,9 +2,11 @@
 //!
 //! Never opens an interface; it looks at what the system says of it.
 
-use super::plan::{Need, Plan, Replay, Spec, Traffic};
+use super::plan::{Need, Plan, Traffic};
 use super::run::Device;
 use super::wired;
+use crate::jumbo;
+use crate::linux::veth::inside;
 use crate::real::open;
 use measure::FrameSize;
 use port::linux::Unavailable;
@@ -80,16 +82,18 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
         (None, Some(speed)) => plan.link = speed,
         _ => {}
     }
+    let longest = plan.quick.sizes.iter().map(FrameSize::longest).max();
+    let longest = longest.map_or(plan.longest(), |quick| quick.max(plan.longest()));
     for spec in &external.ports {
         let mtu = open::look(spec)?.mtu;
-        // The header and the FCS are not in it.
-        let sizes = plan.sizes.iter().chain(&plan.quick.sizes).map(FrameSize::longest);
-        let sizes = sizes.chain(plan.streams().iter().map(Spec::longest));
-        let sizes = sizes.chain(plan.replays.iter().map(Replay::longest));
-        if let Some(size) = sizes.max().filter(|size| size.l2() > mtu + 18) {
+        if longest > jumbo::carried(mtu) {
+            let (name, most) = (&spec.interface, jumbo::carried(mtu));
+            let wanted = jumbo::mtu(longest).unwrap_or(1500);
+            let inside = inside(spec.namespace.as_deref());
             return impossible(format!(
-                "frames of {size} bytes do not leave by {}, whose MTU is {mtu}",
-                spec.interface
+                "frames of {longest} bytes do not leave by {name}, whose MTU is {mtu} (frames of \
+                 {most}): type `{inside}ip link set {name} mtu {wanted}`, and give the device's \
+                 interfaces the same"
             ));
         }
     }

@@ -19,6 +19,7 @@ use crate::placement::{Distance, Pair};
 use crate::two_cores::{Dut, NICE, Patch};
 use measure::procedure::Stop;
 use port::memory::{self, MemoryPort};
+use port::slab::Slots;
 use port::{Port, Slab, affinity};
 use router::Router;
 use std::collections::BTreeMap;
@@ -63,20 +64,20 @@ pub struct Real {
 }
 
 impl Real {
-    /// A device with `n` ports and this configuration; trials end when nothing has come for
-    /// `quiet` after the last frame sent.
+    /// A device with `n` ports and this configuration, and such slots for frames; trials end when
+    /// nothing has come for `quiet` after the last frame sent.
     ///
     /// # Errors
     /// No frames, or the script was refused.
     pub fn new(
-        n: usize,
+        (n, slots): (usize, Slots),
         script: &str,
         ends: Vec<End>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Real, Stop> {
-        let slab = Slab::new((n * (RING + OURS) + 4096).min(1 << 16))
+        let slab = Slab::with((n * (RING + OURS) + 4096).min(1 << 16), slots)
             .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
         let (ports, wires) = (0..n).map(|_| memory::wire_between(RING, OURS)).unzip();
         let router = device::router(n, &slab, script).map_err(Stop::Broken)?;

@@ -16,6 +16,7 @@ use super::plan::{Modifier, Plan, Procedure, Traffic};
 use super::real::Real;
 use super::simulated::Simulated;
 use super::wired::{EXTERNAL, Wired};
+use crate::jumbo;
 use crate::placement::Pair;
 use crate::real::PortSpec;
 use measure::procedure::rfc6349::Path;
@@ -214,7 +215,9 @@ fn all(
     let allowed = patience;
     for &modifier in &plan.modifiers {
         let script = options.script.clone() + "\n" + &modifier.commands(plan.ends);
-        let (n, ends, interrupt) = (plan.ports, ends.clone(), options.interrupt.clone());
+        let script = script + &jumbo::command(plan.longest());
+        let n = (plan.ports, jumbo::slots(plan.longest()));
+        let (ends, interrupt) = (ends.clone(), options.interrupt.clone());
         let device = &options.device;
         let mut part =
             Part { plan, device, modifier, patience, results, progress, path: None, link };
@@ -240,7 +243,7 @@ fn all(
             }
             (Device::External(external), Some(pair)) => {
                 part.configured("set up by its owner".to_string());
-                Wired::external(external, ends, pair, quiet, interrupt)
+                Wired::external(external, plan.longest(), ends, pair, quiet, interrupt)
                     .and_then(|place| part.run(Bench::new(place, plan, modifier, plan.link)))
             }
         };

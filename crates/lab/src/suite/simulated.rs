@@ -18,6 +18,7 @@ use super::plan;
 use super::tester::{Duty, Tester};
 use measure::procedure::Stop;
 use port::simulated::{self, Link, SimulatedPort};
+use port::slab::Slots;
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab};
 use router::Router;
 use std::collections::VecDeque;
@@ -101,18 +102,18 @@ const ENDS: usize = 1 << 13;
 const NEVER: Moment = Moment::from_nanos(u64::MAX);
 
 impl Simulated {
-    /// A device with `n` ports and this configuration.
+    /// A device with `n` ports and this configuration, and such slots for frames.
     ///
     /// # Errors
     /// No frames, no such wires, or the script was refused.
     pub fn new(
-        n: usize,
+        (n, slots): (usize, Slots),
         script: &str,
         ends: Vec<plan::End>,
         model: &plan::Simulated,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Simulated, Stop> {
-        let slab = Slab::new(1 << 16)
+        let slab = Slab::with(1 << 16, slots)
             .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
         let link = Link { delay: model.delay, rx_ring: ENDS, ..Link::new(model.link) };
         let (mut wires, mut ports) = (vec![], vec![]);

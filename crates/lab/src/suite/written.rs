@@ -20,6 +20,7 @@ use super::fit::Unfit;
 use super::plan::{End, Modifier, Offer, Plan, Procedure, Traffic};
 use super::run::{Device, scaled_for};
 use super::tester::{Duty, Tester};
+use crate::jumbo;
 use measure::FrameSize;
 use measure::procedure::{Measurer, Stop, TrialInput};
 use port::capture::{CapturePort, Sink};
@@ -331,7 +332,7 @@ struct Quiet<'a> {
 
 impl<'a> Quiet<'a> {
     fn new(plan: &Plan, shared: &Rc<RefCell<Shared<'a>>>, now: Moment) -> Result<Quiet<'a>, Stop> {
-        let slab = Slab::new(1 << 10)
+        let slab = Slab::with(1 << 10, jumbo::slots(plan.longest()))
             .map_err(|error| Stop::Broken(format!("no room for frames: {error}")))?;
         let ends: Vec<End> = match plan.traffic {
             Traffic::Hosts { .. } => vec![],

@@ -160,9 +160,9 @@ fn refused() {
         &|plan| plan.lengths = lengths(60, 60),
         "packet-size 60 is too small: headers and footer take 92",
     );
-    check(&|plan| plan.lengths = lengths(59, 60), "packet-size 59-60: use 60 to 1920");
-    check(&|plan| plan.lengths = lengths(100, 99), "packet-size 100-99: use 60 to 1920");
-    check(&|plan| plan.lengths = lengths(100, 9000), "packet-size 100-9000: use 60 to 1920");
+    check(&|plan| plan.lengths = lengths(59, 60), "packet-size 59-60: use 60 to 9856");
+    check(&|plan| plan.lengths = lengths(100, 99), "packet-size 100-99: use 60 to 9856");
+    check(&|plan| plan.lengths = lengths(100, 9900), "packet-size 100-9900: use 60 to 9856");
     check(&|plan| plan.ipv4.push(60), "3 ip headers, at most 2");
     check(&|plan| plan.ipv4[1] = 70, "the ip header at 70 does not fit into the header bytes");
     check(&|plan| plan.header[14] = 0x4f, "two headers share the bytes at 34");

@@ -13,8 +13,10 @@ use super::catalogue::{Headers, StreamItem, Template};
 use super::stack::{Field, Header};
 use super::test::{LanePlan, Plan};
 use crate::frame::Lengths;
+use crate::template::FRAME_LENGTHS;
 use config::{Call, Value};
-use wire::PacketRate;
+use port::slab::MAX_FRAME;
+use wire::{FrameLen, PacketRate};
 
 /// RouterOS's most.
 const MOST_STREAMS: usize = 16;
@@ -149,6 +151,11 @@ impl Generator {
             return Err(fault(&lacks).into());
         }
         let (least, most) = stream.lengths();
+        let (low, high) = (FRAME_LENGTHS.0, FrameLen::without_fcs(MAX_FRAME as u32));
+        if least < low || most > high || least > most {
+            let [least, most, low, high] = [least, most, low, high].map(FrameLen::in_memory);
+            return Err(fault(&format!("packet-size {least}-{most}: use {low} to {high}")).into());
+        }
         let plan = template.plan(found, Lengths::Even(least, most));
         let seed = self.tests << 8 | u64::from(stream.num);
         let built = plan.build(stream.num, test_id, seed).map_err(|bad| fault(&bad.to_string()))?;

@@ -120,7 +120,7 @@ fn refused() {
         assert_eq!(error.to_string(), message);
     }
     let error = plan(60, Variation::NONE).build().map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "a frame of 60 bytes (with FCS): use 64 to 1924");
+    assert_eq!(error.to_string(), "a frame of 60 bytes (with FCS): use 64 to 9860");
 }
 
 fn variations() -> impl Strategy<Value = Variation> {

@@ -7,6 +7,7 @@ use crate::suite::tester::Tester;
 use measure::busy::Busy;
 use measure::trial::{Outcome, Reason};
 use port::simulated::SimulatedPort;
+use port::slab::Slots;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +91,9 @@ fn bench<'a>(
     change: impl FnOnce(&mut Odd),
 ) -> Bench<'a, Odd> {
     let ends = plan.ends.to_vec();
-    let inside = Simulated::new(2, ROUTER, ends, &plan.simulated, interrupt.clone()).unwrap();
+    let inside =
+        Simulated::new((2, Slots::STANDARD), ROUTER, ends, &plan.simulated, interrupt.clone())
+            .unwrap();
     let (step, n_clocks) = (Duration::ZERO, Cell::new(0));
     let mut place = Odd { inside, distances: [90, 90], n_distances: 0, step, n_clocks, busy: None };
     change(&mut place);

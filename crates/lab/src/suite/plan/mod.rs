@@ -58,7 +58,7 @@ pub use value::At;
 
 use measure::FrameSize;
 use std::fmt;
-use wire::BitRate;
+use wire::{BitRate, FrameLen};
 
 /// A plan that can be carried out.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +119,14 @@ impl Plan {
             _ => None,
         });
         streams.unwrap_or_default()
+    }
+
+    /// The longest frame that is sent: of its sizes, its streams and what it replays.
+    pub fn longest(&self) -> FrameLen {
+        let sizes = self.sizes.iter().map(FrameSize::longest);
+        let streams = self.streams().iter().map(Spec::longest);
+        let replays = self.replays.iter().map(Replay::longest);
+        sizes.chain(streams).chain(replays).max().unwrap_or(FrameLen::MAX)
     }
 
     /// Whether nothing but TCP is run.

@@ -48,7 +48,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::Moment;
+use wire::{FrameLen, Moment};
 
 /// What an external device is called in results.
 pub const EXTERNAL: &str = "external device";
@@ -68,6 +68,8 @@ pub struct Wired {
     bypassed: bool,
     clearing: Clearing,
     specs: Vec<PortSpec>,
+    /// The longest frames there are.
+    longest: FrameLen,
     ends: Vec<End>,
     clock: Clock,
     pair: Pair,
@@ -80,19 +82,20 @@ pub struct Wired {
 }
 
 impl Wired {
-    /// What is connected to these interfaces.
+    /// What is connected to these interfaces, for frames of up to `longest`.
     ///
     /// # Errors
     /// [`Stop::Broken`]: they cannot be had.
     pub fn external(
         external: &External,
+        longest: FrameLen,
         ends: Vec<End>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Wired, Stop> {
         let specs = external.ports.clone();
-        let device = Stand::open(&specs, &ends, None, None)?;
+        let device = Stand::open(&specs, longest, &ends, None, None)?;
         let clearing = external.reset.clone().map_or(Clearing::Nobody, Clearing::Command);
         let (clock, alone, bypassed, commands) = (Clock::start(), None, false, vec![]);
         Ok(Wired {
@@ -101,6 +104,7 @@ impl Wired {
             bypassed,
             clearing,
             specs,
+            longest,
             ends,
             clock,
             pair,
@@ -124,7 +128,9 @@ impl Wired {
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Wired, Stop> {
-        let rig = Rig::with_ports(plan.ports, Some(pair)).map_err(|error| broken(&error))?;
+        let longest = plan.longest();
+        let rig = Rig::for_frames(longest, plan.ports, Some(pair));
+        let rig = rig.map_err(|error| broken(&error))?;
         let mut kernel =
             Kernel::set_up(&rig, plan, modifier, script).map_err(|error| broken(&error))?;
         let commands = std::mem::take(&mut kernel.commands);
@@ -135,7 +141,7 @@ impl Wired {
         };
         let specs: Vec<PortSpec> = ('a'..='p').take(plan.ports).map(port).collect();
         let specs = at(&rig, &specs);
-        let device = Stand::open(&specs, &ends, Some(rig), None)?;
+        let device = Stand::open(&specs, longest, &ends, Some(rig), None)?;
         let (clock, alone, bypassed) = (Clock::start(), None, false);
         let clearing = Clearing::Kernel(kernel);
         Ok(Wired {
@@ -144,6 +150,7 @@ impl Wired {
             bypassed,
             clearing,
             specs,
+            longest,
             ends,
             clock,
             pair,
@@ -210,11 +217,13 @@ impl Place for Wired {
 
     fn bypass(&mut self, without: bool) -> Result<(), Stop> {
         if without && self.alone.is_none() {
-            let rig = Rig::with_ports(self.specs.len().next_multiple_of(2), Some(self.pair));
+            let ports = self.specs.len().next_multiple_of(2);
+            let rig = Rig::for_frames(self.longest, ports, Some(self.pair));
             let rig = rig.map_err(|error| broken(&error))?;
             let patch = Patch::new(&rig).map_err(|error| broken(&error))?;
             let specs = at(&rig, &self.specs);
-            self.alone = Some(Stand::open(&specs, &self.ends, Some(rig), Some(patch))?);
+            self.alone =
+                Some(Stand::open(&specs, self.longest, &self.ends, Some(rig), Some(patch))?);
         }
         self.bypassed = without;
         Ok(())

@@ -9,8 +9,9 @@ use crate::bench::BenchError;
 use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::clock::Clock;
+use crate::jumbo;
 use crate::real::open::{self, Opened};
-use crate::real::spec::Options;
+use crate::real::spec::{Backend, Options};
 use crate::real::{Line, PortSpec, several};
 use crate::suite::plan::End;
 use crate::suite::tester::Tester;
@@ -18,14 +19,18 @@ use measure::procedure::Stop;
 use port::Slab;
 use port::linux::Unavailable;
 use port::linux::interface::Interface;
+use port::slab::Slots;
 use std::time::Duration;
-use wire::{BitRate, Moment};
+use wire::{BitRate, FrameLen, Moment};
 
 /// How long an interface may take to find its cable's other end, once it is opened.
 const LINK: Duration = Duration::from_secs(10);
 
 /// Frames for each queue: its rings, and what is under way.
 const FRAMES: usize = 1 << 14;
+
+/// And of long ones, which AF_XDP keeps in memory all the time: the rings alone.
+const LONG_FRAMES: usize = 1 << 13;
 
 /// A tester at interfaces.
 pub(super) struct Stand {
@@ -39,16 +44,25 @@ pub(super) struct Stand {
 impl Stand {
     pub(super) fn open(
         specs: &[PortSpec],
+        longest: FrameLen,
         ends: &[End],
         rig: Option<Rig>,
         patch: Option<Patch>,
     ) -> Result<Stand, Stop> {
         let opening = || -> Result<(Vec<Line>, Slab, Vec<Opened>), BenchError> {
-            let mut queues = 0;
+            let (mut queues, mut longest) = (0, longest);
             for spec in specs {
-                queues += open::look(spec)?.queues.max(1) as usize;
+                let look = open::look(spec)?;
+                queues += look.queues.max(1) as usize;
+                if spec.backend == Backend::Xdp {
+                    // What comes is received whole: the kernel wants slots for what the interface
+                    // carries, not for what is sent.
+                    longest = longest.max(jumbo::carried(look.mtu));
+                }
             }
-            let slab = Slab::new((queues * FRAMES).min(1 << 18)).map_err(BenchError::Slab)?;
+            let slots = jumbo::slots(longest);
+            let frames = queues * if slots == Slots::STANDARD { FRAMES } else { LONG_FRAMES };
+            let slab = Slab::with(frames.min(1 << 18), slots).map_err(BenchError::Slab)?;
             let (mut wires, mut opened) = (vec![], vec![]);
             for spec in specs {
                 let mut interface = open::open(spec, &slab)?;

@@ -17,9 +17,13 @@ const ROUTER: &str = "/ip address add address=198.18.1.1/24 interface=ether1
 const FRAMES: u64 = 200;
 
 fn plan(flows: &str, modifiers: &str) -> Plan {
+    plan_of("64, \"imix\"", flows, modifiers)
+}
+
+fn plan_of(sizes: &str, flows: &str, modifiers: &str) -> Plan {
     let text = format!(
         "name = \"x\"\nseed = 7\n[device]\nmodifiers = [{modifiers}]\n[medium]\nlink = \"1G\"\n\
-         [traffic]\nframe-sizes = [64, \"imix\"]\nflows = \"{flows}\"\n\
+         [traffic]\nframe-sizes = [{sizes}]\nflows = \"{flows}\"\n\
          [[procedure]]\nkind = \"throughput\"\n[[procedure]]\nkind = \"latency\"\n"
     );
     plan::read(&text, Allowed::default()).unwrap()
@@ -55,13 +59,14 @@ struct Kept {
 
 impl Kept {
     fn new(plan: &Plan, clock: Option<Clock>) -> Kept {
-        let slab = Slab::new(1 << 13).unwrap();
+        let slab = Slab::with(1 << 13, jumbo::slots(plan.longest())).unwrap();
+        let script = format!("{ROUTER}\n{}", jumbo::command(plan.longest()));
         let (wires, ports): (Vec<_>, Vec<_>) = (0..2).map(|_| memory::wire(1024)).unzip();
         let keep = |port| CapturePort::new(port, vec![]);
         Kept {
             tester: Tester::new(wires, &slab, plan.ends.to_vec()),
             ports: ports.into_iter().map(keep).collect(),
-            router: device::router(2, &slab, ROUTER).unwrap(),
+            router: device::router(2, &slab, &script).unwrap(),
             clock,
             now: Moment::from_nanos(17),
         }
@@ -209,8 +214,14 @@ const MODIFIERS: &str =
 /// In virtual time all is equal: ports, bytes, times to the nanosecond, order.
 #[test]
 fn what_is_written_is_what_is_sent() {
-    for (flows, load) in [("pair", 1.0), ("pair", 0.07), ("networks", 0.5)] {
-        let plan = plan(flows, MODIFIERS);
+    let sizes = ["64, \"imix\"", "9018, 9860"];
+    for (flows, load, sizes) in [
+        ("pair", 1.0, sizes[0]),
+        ("pair", 0.07, sizes[0]),
+        ("networks", 0.5, sizes[0]),
+        ("pair", 0.5, sizes[1]),
+    ] {
+        let plan = plan_of(sizes, flows, MODIFIERS);
         let (trials, ours) = written(&plan, Offer::Share(load));
         let theirs = sent(&plan, Offer::Share(load), None);
         assert_eq!((trials.len(), ours.len()), (8, theirs.len()));
