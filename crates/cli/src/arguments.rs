@@ -3,19 +3,20 @@
 use lab::bench::testpmd::Driver;
 use lab::bench::{Generator, Kind};
 use measure::Mode;
+use measure::template::FRAME_LENGTHS;
 use std::time::Duration;
 use wire::FrameLen;
 
-/// A frame size: bytes with FCS.
+/// A frame size of what is sent: bytes with FCS, as far as a slot holds.
 pub(crate) fn frame_len(text: &str) -> Result<FrameLen, String> {
-    let (least, most) = (FrameLen::MIN.l2(), FrameLen::MAX.l2());
+    let (least, most) = (FRAME_LENGTHS.0.l2(), FRAME_LENGTHS.1.l2());
     match text.parse() {
         Ok(bytes) if bytes < least => Err(format!(
             "the smallest Ethernet frame has {least} bytes, its FCS counted; use {least} to {most}"
         )),
         Ok(bytes) if bytes > most => Err(format!(
-            "the largest frame that fits an MTU of 1500 has {most} bytes, its FCS counted; \
-             use {least} to {most}"
+            "the largest frame that is sent here has {most} bytes, its FCS counted; use {least} to \
+             {most}"
         )),
         Ok(bytes) => Ok(FrameLen::with_fcs(bytes)),
         Err(_) => Err(format!("a frame size is a number of bytes, {least} to {most}")),
@@ -140,7 +141,8 @@ mod tests {
             ("64", Ok(FrameLen::MIN)),
             ("1518", Ok(FrameLen::MAX)),
             ("63", Err("smallest Ethernet frame has 64 bytes")),
-            ("1519", Err("fits an MTU of 1500 has 1518 bytes")),
+            ("9860", Ok(FRAME_LENGTHS.1)),
+            ("9861", Err("the largest frame that is sent here has 9860 bytes")),
             ("-1", Err("a number of bytes")),
             ("", Err("a number of bytes")),
         ] {

@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2))]
     cores: Option<u32>,
 
-    /// Frame sizes in bytes, FCS included [default: 64,512,1518]
+    /// Frame sizes in bytes, FCS included; jumbo frames up to 9860 [default: 64,512,1518]
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',',
           value_parser = arguments::frame_len)]
     sizes: Vec<FrameLen>,

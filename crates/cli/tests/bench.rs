@@ -25,8 +25,8 @@ fn refusals() {
         (&[], 2, &["Usage: wirespeed <COMMAND>"]),
         (&["frobnicate"], 2, &["unrecognized subcommand 'frobnicate'"]),
         (&["bench", "--sizes", "20"], 2, &["'20'", "smallest Ethernet frame has 64 bytes"]),
-        (&["bench", "--sizes", "64,9000"], 2, &["'9000'", "MTU of 1500 has 1518 bytes"]),
-        (&["bench", "--sizes", "big"], 2, &["'big'", "a number of bytes, 64 to 1518"]),
+        (&["bench", "--sizes", "64,9861"], 2, &["'9861'", "that is sent here has 9860 bytes"]),
+        (&["bench", "--sizes", "big"], 2, &["'big'", "a number of bytes, 64 to 9860"]),
         (&["bench", "--modes", "switching"], 2, &["the modes are: bridging, routing"]),
         (
             &["bench", "--configurations", "nat"],

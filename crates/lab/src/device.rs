@@ -9,8 +9,8 @@
 use crate::clock::Clock;
 use config::{Interpreter, Tree};
 use port::memory::{self, MemoryPort};
-use port::slab::SlabError;
-use port::{Port, Slab};
+use port::slab::{SlabError, Slots};
+use port::{Capabilities, Port, Slab};
 use router::{MENUS, PortInfo, Router};
 use std::fmt;
 use wire::MacAddr;
@@ -62,8 +62,16 @@ impl Device {
     /// # Errors
     /// No slab could be made.
     pub fn new(n: usize) -> Result<(Device, Vec<MemoryPort>), SlabError> {
+        Device::with_slots(n, Slots::STANDARD)
+    }
+
+    /// The same with other slots for frames.
+    ///
+    /// # Errors
+    /// No slab could be made.
+    pub fn with_slots(n: usize, slots: Slots) -> Result<(Device, Vec<MemoryPort>), SlabError> {
         // Full rings in both directions, and what pools, batches and queues hold.
-        let slab = Slab::new((n * (RING + tester_ring(n)) + 2048).min(1 << 16))?;
+        let slab = Slab::with((n * (RING + tester_ring(n)) + 2048).min(1 << 16), slots)?;
         let (ports, wires): (Vec<_>, _) =
             (0..n).map(|_| memory::wire_between(RING, tester_ring(n))).unzip();
         let ports = ports.into_iter().enumerate().map(|(i, port)| (port_mac(i + 1), port));
@@ -79,11 +87,13 @@ impl<P: Port> Device<P> {
         slab: Slab,
         clock: Clock,
     ) -> Device<P> {
+        let max_frame = slab.slots().max_frame() as u16;
         let (infos, ports): (Vec<_>, Vec<_>) = ports
             .into_iter()
             .enumerate()
             .map(|(i, (mac, port))| {
-                let (name, capabilities) = (format!("ether{}", i + 1), port.capabilities());
+                let name = format!("ether{}", i + 1);
+                let capabilities = Capabilities { max_frame, ..port.capabilities() };
                 (PortInfo { name, mac, capabilities }, port)
             })
             .unzip();

@@ -21,6 +21,8 @@ use super::veth::Rig;
 use super::wired::{Job, RealPort, no_setup};
 use super::{BenchError, Kept, Progress, REPEATS, criterion};
 use crate::clock::Clock;
+use crate::jumbo;
+use crate::linux::veth::inside;
 use crate::net::Net;
 use crate::real::open::{self, Opened};
 use crate::real::spec::{Backend, Options};
@@ -74,12 +76,15 @@ pub(super) fn measure(
     kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
+    for spec in &external.ports {
+        fits(spec, job.plan.longest())?;
+    }
     let name = if external.patch { PATCH } else { DEVICE };
     let mut setup = no_setup(name, job.configuration);
     for &frame in &job.plan.sizes {
         progress(Progress::Begin(name, job.configuration, frame));
         let alone = if external.patch { None } else { Some(alone(external, job, frame)?) };
-        let mut ends = Ends::open(&external.ports, external.net)?;
+        let mut ends = Ends::open(&external.ports, job.plan.longest(), external.net)?;
         let told = external.patch.then(|| [tester_mac(1), tester_mac(0)]);
         let gateways = ends.prepare(job, frame, told)?;
         let highest = ends.highest(job)?;
@@ -151,7 +156,7 @@ fn medium(external: &External, job: &Job<'_>) -> Medium {
 
 /// What the tester does by itself, by the same backends: through two veths and nothing between.
 fn alone(external: &External, job: &Job<'_>, frame: FrameLen) -> Result<PacketRate, BenchError> {
-    let rig = Rig::new(job.plan.pair)?;
+    let rig = Rig::for_frames(job.plan.longest(), 2, job.plan.pair)?;
     let _patch = Patch::new(&rig)?;
     let paths = rig.tester_ends().map(|(namespace, end)| (namespace.path(), end));
     let mut ports = external.ports.clone();
@@ -161,7 +166,7 @@ fn alone(external: &External, job: &Job<'_>, frame: FrameLen) -> Result<PacketRa
         // A veth here has one queue, and no way without a copy.
         spec.options = Options { queues: None, copy: None, ..spec.options };
     }
-    let mut ends = Ends::open(&ports, external.net)?;
+    let mut ends = Ends::open(&ports, job.plan.longest(), external.net)?;
     ends.prepare(job, frame, Some([tester_mac(1), tester_mac(0)]))?;
     let mut rate = 0.0f64;
     // What it did once it can do, however busy the machine was the other times.
@@ -183,12 +188,17 @@ struct Ends {
 }
 
 impl Ends {
-    fn open(specs: &[PortSpec; 2], net: Net) -> Result<Ends, BenchError> {
-        let mut queues = 0;
+    fn open(specs: &[PortSpec; 2], longest: FrameLen, net: Net) -> Result<Ends, BenchError> {
+        let (mut queues, mut longest) = (0, longest);
         for spec in specs {
-            queues += open::look(spec)?.queues.max(1) as usize;
+            let look = open::look(spec)?;
+            queues += look.queues.max(1) as usize;
+            if spec.backend == Backend::Xdp {
+                longest = longest.max(jumbo::carried(look.mtu));
+            }
         }
-        let slab = Slab::new((queues * FRAMES).min(1 << 18)).map_err(BenchError::Slab)?;
+        let slab = Slab::with((queues * FRAMES).min(1 << 18), jumbo::slots(longest));
+        let slab = slab.map_err(BenchError::Slab)?;
         let (mut opened, mut wires, mut slowest) = (Vec::new(), Vec::new(), Some(u32::MAX));
         for (port, spec) in specs.iter().enumerate() {
             let mut interface = open::open(spec, &slab)?;
@@ -247,6 +257,24 @@ impl Ends {
             repeats += 1;
         }
     }
+}
+
+/// Whether an interface carries such frames.
+///
+/// # Errors
+/// [`Unavailable`]: its MTU is too small, and what helps.
+fn fits(spec: &PortSpec, longest: FrameLen) -> Result<(), Unavailable> {
+    let (mtu, name) = (open::look(spec)?.mtu, &spec.interface);
+    if longest <= jumbo::carried(mtu) {
+        return Ok(());
+    }
+    let tried = format!("send frames of {longest} bytes by {name}");
+    let why = format!("its MTU is {mtu}, which carries {}", jumbo::carried(mtu));
+    let (inside, wanted) = (inside(spec.namespace.as_deref()), jumbo::mtu(longest).unwrap_or(1500));
+    let remedy = format!(
+        "`{inside}ip link set {name} mtu {wanted}`, and give the device's interfaces the same"
+    );
+    Err(Unavailable::because(tried, std::io::Error::other(why)).remedy(remedy))
 }
 
 /// Waits for an interface's link: opening one may make its card start anew.

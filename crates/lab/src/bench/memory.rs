@@ -8,6 +8,7 @@ use super::wired::Job;
 use super::{BenchError, Kept, Plan, Progress, REPEATS, criterion, share};
 use crate::configuration::Configuration;
 use crate::device::{Device, fast_path_packets};
+use crate::jumbo;
 use crate::one_core;
 use crate::placement::{self, Pair};
 use crate::routes::Table;
@@ -18,7 +19,7 @@ use measure::trial::Outcome;
 use measure::{Latency, Measured, Medium, Trial};
 use router::Router;
 use std::time::Duration;
-use wire::PacketRate;
+use wire::{FrameLen, PacketRate};
 
 /// What it is called in results.
 pub const DEVICE: &str = "wirespeed router";
@@ -33,7 +34,7 @@ pub(super) fn measure(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
     let Job { plan, configuration, table, environment } = *job;
-    let (mut device, mut tester, remark) = set_up(configuration, table)?;
+    let (mut device, mut tester, remark) = set_up(configuration, table, plan.longest())?;
     for &frame in &plan.sizes {
         progress(Progress::Begin(DEVICE, configuration, frame));
         tester
@@ -145,11 +146,14 @@ fn on_two_cores(
 fn set_up(
     configuration: &Configuration,
     table: Option<&Table>,
+    longest: FrameLen,
 ) -> Result<(Device, Tester, Option<String>), BenchError> {
-    let (mut device, wires) = Device::new(2).map_err(BenchError::Slab)?;
+    let device = Device::with_slots(2, jumbo::slots(longest));
+    let (mut device, wires) = device.map_err(BenchError::Slab)?;
     let Ok(wires) = <[_; 2]>::try_from(wires) else { unreachable!("two ports have two wires") };
     let tester = Tester::new(wires, device.slab());
     device.load(configuration.file, configuration.script).map_err(BenchError::Load)?;
+    device.load(configuration.file, &jumbo::command(longest)).map_err(BenchError::Load)?;
     let Some(table) = table else { return Ok((device, tester, None)) };
     let ports = ["ether1", "ether2"].map(|name| device.router.program().names.find(name));
     let [Some(a), Some(b)] = ports else { unreachable!("the device has two ports") };

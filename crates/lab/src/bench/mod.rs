@@ -121,6 +121,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The longest frames of it.
+    pub fn longest(&self) -> FrameLen {
+        self.sizes.iter().copied().max().unwrap_or(FrameLen::MAX)
+    }
+
     /// How long a trial of a search, or of a self-test, takes.
     pub fn short(&self) -> Duration {
         (self.duration / 5).clamp(Duration::from_millis(5), Duration::from_secs(1))

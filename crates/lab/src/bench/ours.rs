@@ -25,6 +25,7 @@ use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::configuration::Configuration;
 use crate::device::{Device, fast_path_packets};
+use crate::jumbo;
 use crate::routes::Table;
 use crate::tester::discarded;
 use crate::two_cores::Dut;
@@ -74,19 +75,22 @@ pub fn set_up(
     row: &Configuration,
     table: Option<&Table>,
 ) -> Result<(Ours, Vec<String>), Cannot> {
-    let slab = Slab::new(FRAMES).map_err(BenchError::Slab)?;
+    let slab = Slab::with(FRAMES, jumbo::slots(rig.longest())).map_err(BenchError::Slab)?;
     let (options, mut ports) = (Options::default(), Vec::new());
     for (i, end) in DEVICE_ENDS.iter().enumerate() {
         ports.push((device_mac(i), open(&rig.device, end, &slab, &options)?));
     }
     let mut device = Device::with(ports, slab, clock);
     device.load(row.file, row.script).map_err(BenchError::Load)?;
+    let longer = jumbo::command(rig.longest());
+    device.load(row.file, &longer).map_err(BenchError::Load)?;
     if let Some(table) = table {
         let ports = ["ether1", "ether2"].map(|name| device.router.program().names.find(name));
         let [Some(a), Some(b)] = ports else { unreachable!("the device has two ports") };
         table.feed(&mut device.router, [a, b]).map_err(BenchError::Routes)?;
     }
-    let script = row.script.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let script = row.script.lines().chain(longer.lines());
+    let script = script.filter(|line| !line.starts_with('#') && !line.is_empty());
     let cannot = |error| Unavailable::because("make an event to wait for", error);
     let alarm = Alarm::new().map_err(cannot)?;
     let worked = Worked { device, alarm, done: 0 };

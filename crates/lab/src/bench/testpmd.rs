@@ -14,11 +14,13 @@
 //! the device's processor by turns, which costs it more than a router that sleeps.
 //!
 //! Its memory is the process's own (`--no-huge`), it takes no card, and ends with the stand. Never
-//! writes outside the namespace. Missing: **its other modes**, **several queues**.
+//! writes outside the namespace. Missing: **its other modes**, **several queues**, **frames above 1518
+//! bytes**.
 
 use super::veth::{DEVICE_ENDS, Rig, device_mac};
 use super::wired::{Cannot, Wired};
 use crate::configuration::{Configuration, Traffic};
+use crate::jumbo;
 use crate::machine;
 use crate::placement::Pair;
 use crate::traffic::tester_mac;
@@ -115,6 +117,11 @@ pub fn set_up(
     row: &Configuration,
     pair: Option<Pair>,
 ) -> Result<(Testpmd, Vec<String>), Cannot> {
+    if jumbo::mtu(rig.longest()).is_some() {
+        let why =
+            "testpmd is not told here how to take frames above 1518 bytes: --sizes up to that";
+        return Err(Cannot::Omitted(why.to_string()));
+    }
     let words = words(driver, row, pair).map_err(Cannot::Omitted)?;
     let child = start(&rig.device, &words)?;
     let lcore = lcore(child.id());

@@ -167,7 +167,7 @@ impl Stand {
     /// [`Cannot`].
     pub fn new(kind: &Kind, job: &Job<'_>) -> Result<Stand, Cannot> {
         let Job { plan, configuration, table, .. } = *job;
-        let rig = Arc::new(Rig::new(plan.pair)?);
+        let rig = Arc::new(Rig::for_frames(plan.longest(), 2, plan.pair)?);
         let clock = Clock::start();
         let (mut device, commands): (Box<dyn Wired>, Vec<String>) = match kind {
             Kind::Linux => {
@@ -197,7 +197,7 @@ impl Stand {
 
     /// Without a device.
     fn patched(job: &Job<'_>) -> Result<Stand, BenchError> {
-        let rig = Arc::new(Rig::new(job.plan.pair)?);
+        let rig = Arc::new(Rig::for_frames(job.plan.longest(), 2, job.plan.pair)?);
         let patch = Box::new(Patch::new(&rig)?);
         let setup = no_setup(patch.name(), job.configuration);
         Stand::with(rig, patch, Clock::start(), job.plan, setup)
