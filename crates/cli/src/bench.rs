@@ -157,7 +157,7 @@ fn measure(arguments: &Arguments, plan: Plan) -> Result<(Results, Result<(), Fai
         true => run
             .join()
             .map_err(|_| Failure::Failed("a thread of the run panicked".to_string()))
-            .and_then(|ended| ended.map_err(failure)),
+            .and_then(|ended| ended.map_err(|error| failure(&error))),
     };
     results.incomplete_because = ended.as_ref().err().map(ToString::to_string);
     Ok((results, ended))
@@ -167,7 +167,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn failure(error: BenchError) -> Failure {
+fn failure(error: &BenchError) -> Failure {
     match error {
         BenchError::Unavailable(_) => Failure::Environment(error.to_string()),
         _ => Failure::Failed(error.to_string()),

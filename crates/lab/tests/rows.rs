@@ -1,6 +1,9 @@
 //! Every row of the table is what it says: all its traffic passes, its rules match nothing, the
 //! device's counters agree with the tester's.
 
+#[path = "../../port/tests/left_out/mod.rs"]
+mod left_out;
+
 use config::Tree;
 use lab::bench::{self, Kept, Kind, Plan};
 use lab::configuration::{ALL, Configuration};
@@ -158,7 +161,7 @@ fn a_plan_on_one_core_and_on_two() {
 /// A rate by a goal of RFC 9971, named with its lengths, beside the one at the highest load.
 #[test]
 fn a_plan_with_a_criterion() {
-    let Some(pair) = placement::pair() else { return eprintln!("skipped: one processor only") };
+    let Some(pair) = placement::pair() else { return left_out::left_out("one processor") };
     let goal = Goal {
         initial_trial: Duration::from_millis(2),
         final_trial: Duration::from_millis(5),

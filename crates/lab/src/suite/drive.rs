@@ -218,7 +218,7 @@ mod tests {
         let load = (1e10, Duration::from_millis(10));
         let (ended, _, duty) = run(vec![wire(), wire()], &interrupt, load);
         assert_eq!(ended, Ok(()));
-        let sent = duty.senders.iter().flatten().map(|sender| sender.sent());
+        let sent = duty.senders.iter().flatten().map(Sender::sent);
         let (intended, offered) =
             sent.fold((0, 0), |(a, b), sent| (a + sent.intended, b + sent.offered));
         assert_eq!(intended, 200_000_000);
