@@ -1,4 +1,13 @@
 //! What `iperf3 --json` writes, as versions 3.0 to 3.17 do.
+//!
+//! ```text
+//!  end ─┬─ sum_sent                sum_received                sum                 one way
+//!       ├─ sum_sent_bidir_reverse  sum_received_bidir_reverse  sum_bidir_reverse   --bidir: back
+//!       └─ streams[].{sender, receiver | udp}: each with `sender`, which way it goes
+//! ```
+//!
+//! The client is told what the server counted; the server is told nothing, and writes 0 for the
+//! other side. `sum` of UDP has the sender's bytes and rate, and the receiver's seconds.
 
 use super::{Kind, L1, L2, Note, above};
 use serde_json::Value;
@@ -28,18 +37,23 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
         );
         note(Kind::Ambiguous, text);
     }
-    for name in ["sum_sent", "sum_received", "sum"] {
-        rate(&end[name], name, &mut note);
+    let is_server = value["start"]["accepted_connection"].is_object();
+    for way in WAYS {
+        let sum = |name: &str| &end[format!("{name}{way}")];
+        for name in ["sum_sent", "sum_received", "sum"] {
+            rate(end, (name, way), &mut note);
+        }
+        let bytes = |name: &str| sum(name)["bytes"].as_u64();
+        // What the other side has sent, or received, a server does not know, and writes 0.
+        if let (Some(sent), Some(received)) = (bytes("sum_sent"), bytes("sum_received"))
+            && received > sent
+            && !(is_server && sent == 0)
+        {
+            note(Kind::Impossible, format!("{received} bytes received of {sent} sent"));
+        }
+        streams(end, way, &mut note);
+        losses(sum("sum"), &mut note);
     }
-    let (sent, received) =
-        (end["sum_sent"]["bytes"].as_u64(), end["sum_received"]["bytes"].as_u64());
-    if let (Some(sent), Some(received)) = (sent, received)
-        && received > sent
-    {
-        note(Kind::Impossible, format!("{received} bytes received of {sent} sent"));
-    }
-    streams(end, &mut note);
-    losses(&end["sum"], &mut note);
     wire(value, link, &mut note);
     for (side, name) in [("this host", "host_total"), ("the other host", "remote_total")] {
         let load = end["cpu_utilization_percent"][name].as_f64();
@@ -50,34 +64,52 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
     }
 }
 
+/// What the names of sums end with: those of `--bidir` have a second set, of the way back.
+const WAYS: [&str; 2] = ["", "_bidir_reverse"];
+
 /// Bits per second are bytes by seconds.
-fn rate(sum: &Value, name: &str, note: &mut impl FnMut(Kind, String)) {
+fn rate(end: &Value, (name, way): (&str, &str), note: &mut impl FnMut(Kind, String)) {
+    let sum = &end[format!("{name}{way}")];
     let number = |field: &str| sum[field].as_f64();
     let (Some(bytes), Some(seconds), Some(rate)) =
         (number("bytes"), number("seconds"), number("bits_per_second"))
     else {
         return;
     };
-    let exact = bytes * 8.0 / seconds;
-    // The time they were divided by may be another clock's, a few milliseconds off.
-    if seconds > 0.0 && (rate / exact - 1.0).abs() > 0.005 {
+    let fits = |seconds: f64| {
+        // The time they were divided by may be another clock's, a few milliseconds off.
+        let exact = bytes * 8.0 / seconds;
+        seconds <= 0.0 || (rate - exact).abs() <= exact.abs() * 0.005
+    };
+    // `sum` of UDP has the seconds of one side, and the rate of the other.
+    let other = |name: &str| end[format!("{name}{way}")]["seconds"].as_f64();
+    let others = ["sum_sent", "sum_received"].into_iter().filter_map(other);
+    let mut others = others.filter(|_| name == "sum");
+    if !fits(seconds) && !others.any(fits) {
         let text = format!(
-            "{name}: {bytes} bytes in {seconds} s are {:.1} Mbps, not {:.1}",
-            exact / 1e6,
+            "{name}{way}: {bytes} bytes in {seconds} s are {:.1} Mbps, not {:.1}",
+            bytes * 8.0 / seconds / 1e6,
             rate / 1e6
         );
         note(Kind::Inconsistent, text);
     }
 }
 
-/// The streams add up.
-fn streams(end: &Value, note: &mut impl FnMut(Kind, String)) {
+/// The streams of one direction add up.
+fn streams(end: &Value, way: &str, note: &mut impl FnMut(Kind, String)) {
     let Some(streams) = end["streams"].as_array() else { return };
-    for (part, sum) in [("sender", "sum_sent"), ("receiver", "sum_received"), ("udp", "sum")] {
-        let bytes: Option<u64> = streams.iter().map(|stream| stream[part]["bytes"].as_u64()).sum();
-        let (Some(bytes), Some(sum_bytes)) = (bytes, end[sum]["bytes"].as_u64()) else { continue };
-        if bytes != sum_bytes && !streams.is_empty() {
-            let text = format!("{sum}: {sum_bytes} bytes, but its streams add up to {bytes}");
+    let is_bidir = end.as_object().is_some_and(|end| end.keys().any(|key| key.ends_with(WAYS[1])));
+    for (part, name) in [("sender", "sum_sent"), ("receiver", "sum_received"), ("udp", "sum")] {
+        let sum = &end[format!("{name}{way}")];
+        // Of --bidir, those that this side sends, or those that it receives, as the sum says.
+        let is_of = |part: &Value| !is_bidir || part["sender"] == sum["sender"];
+        let parts = || streams.iter().map(|stream| &stream[part]).filter(|part| is_of(part));
+        let bytes = parts()
+            .map(|part| part["bytes"].as_u64())
+            .try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
+        let (Some(bytes), Some(sum_bytes)) = (bytes, sum["bytes"].as_u64()) else { continue };
+        if bytes != sum_bytes && parts().next().is_some() {
+            let text = format!("{name}{way}: {sum_bytes} bytes, but its streams add up to {bytes}");
             note(Kind::Inconsistent, text);
         }
     }
@@ -118,7 +150,10 @@ fn wire(value: &Value, link: Option<f64>, note: &mut impl FnMut(Kind, String)) {
     let header = if udp { UDP } else { TCP - 12.0 };
     let most = link * payload / (payload + header + L2 + L1);
     let sum = if end["sum_received"].is_object() { "sum_received" } else { "sum" };
-    if let Some(rate) = end[sum]["bits_per_second"].as_f64().filter(|&rate| rate > most) {
+    for sum in WAYS.map(|way| format!("{sum}{way}")) {
+        let Some(rate) = end[&sum]["bits_per_second"].as_f64().filter(|&rate| rate > most) else {
+            continue;
+        };
         let text = format!(
             "{sum}: {:.1} Mbps of payload in packets of {} bytes are {} what the wire carries, \
              {:.1}",

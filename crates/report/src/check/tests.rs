@@ -240,6 +240,66 @@ fn iperf3_runs() {
     }
 }
 
+/// Real runs of 3.12 over loopback, each as its client and as its server tell it: sound, all.
+#[test]
+fn iperf3_runs_of_both_sides() {
+    let ways = ["tcp-bidir", "tcp-parallel", "tcp-reverse", "udp-bidir", "udp-loss", "udp-reverse"];
+    for way in ways {
+        for side in ["client", "server"] {
+            finds(&[&format!("iperf3-3.12-{way}-{side}.json")], &[], &[]);
+        }
+    }
+    for way in ["tcp", "udp"] {
+        for side in ["client", "server"] {
+            let file = format!("../../../measure/data/iperf3-3.12-{way}-{side}.json");
+            finds(&[&file], &[], &[]);
+        }
+    }
+    type Change<'a> = &'a dyn Fn(&mut serde_json::Value);
+    let cases: [(&str, Change, &str); 7] = [
+        (
+            "tcp-bidir-client",
+            &|v| v["end"]["streams"][2]["sender"]["bytes"] = 1.into(),
+            "sum_sent_bidir_reverse: 1582039040 bytes, but its streams add up to",
+        ),
+        (
+            "udp-bidir-client",
+            &|v| v["end"]["streams"][0]["udp"]["bytes"] = 1.into(),
+            "sum: 5046272 bytes, but its streams add up to",
+        ),
+        (
+            "tcp-bidir-client",
+            &|v| v["end"]["sum_received_bidir_reverse"]["bits_per_second"] = 1e6.into(),
+            "sum_received_bidir_reverse: ",
+        ),
+        // What a client has not sent, its server has not received.
+        (
+            "tcp-parallel-client",
+            &|v| v["end"]["sum_sent"]["bytes"] = 0.into(),
+            "bytes received of 0 sent",
+        ),
+        (
+            "tcp-reverse-server",
+            &|v| v["end"]["sum_received"]["bytes"] = u64::MAX.into(),
+            "bytes received of ",
+        ),
+        ("udp-loss-client", &|v| v["end"]["sum"]["bits_per_second"] = 1e6.into(), "sum: "),
+        (
+            "udp-bidir-server",
+            &|v| v["end"]["sum_bidir_reverse"]["lost_packets"] = 199.into(),
+            "199 packets lost of 154",
+        ),
+    ];
+    for (file, change, expected) in cases {
+        let text = read(&[&format!("iperf3-3.12-{file}.json")]).remove(0).1;
+        let mut value = serde_json::from_str(&text).unwrap();
+        change(&mut value);
+        let findings = check(&[("x".into(), value.to_string())], &Known::default()).findings;
+        let found: String = findings.iter().map(|finding| format!("{finding}\n")).collect();
+        assert!(found.contains(expected), "{file}, {expected}: {found}");
+    }
+}
+
 #[test]
 fn files_that_cannot_be_checked() {
     let why = |text: &str| {
