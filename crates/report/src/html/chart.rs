@@ -28,6 +28,8 @@ pub(super) struct Chart<'a> {
     pub(super) at: Vec<f64>,
     /// Whether each step upwards is ten times the last.
     pub(super) logarithmic: bool,
+    /// Where the y axis ends at least, though all points lie lower; zero where they say.
+    pub(super) up_to: f64,
     pub(super) series: Vec<Series>,
     /// A number on the y axis.
     pub(super) show: fn(f64) -> String,
@@ -43,6 +45,7 @@ impl Default for Chart<'_> {
             x: vec![],
             at: vec![],
             logarithmic: false,
+            up_to: 0.0,
             series: vec![],
             show: whole,
         }
@@ -101,7 +104,10 @@ impl Chart<'_> {
         if values.is_empty() {
             return String::new();
         }
-        let ticks = if self.logarithmic { decades(&values) } else { round_steps(&values) };
+        let ticks = match self.logarithmic {
+            true => decades(&values),
+            false => round_steps(&[&values[..], &[self.up_to]].concat()),
+        };
         let (low, high) = (ticks[0], ticks[ticks.len() - 1]);
         let y = |value: f64| {
             let share = if self.logarithmic {

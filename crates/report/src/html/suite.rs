@@ -439,3 +439,6 @@ fn how(results: &SuiteResults) -> String {
     );
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -263,8 +263,15 @@ fn by_size(
     .svg()
 }
 
-/// §26.3's graph: loss against load, both in per cent; a chart for each configuration.
+/// §26.3's graph: loss against load, both in per cent; a chart for each configuration. Where all loss
+/// is low, the same once more, drawn large.
+///
+/// > The X axis MUST be the input frame rate […] The Y axis MUST be the percent loss […]. The left
+/// > end of the X axis and the bottom of the Y axis MUST be 0 percent; the right end of the X axis and
+/// > the top of the Y axis MUST be 100 percent.
 fn losses(cells: &[&Cell]) -> String {
+    /// Per cent of loss below which points are hardly told from zero, on an axis to 100.
+    const LOW: f64 = 10.0;
     let mut out = String::new();
     for configuration in configurations(cells) {
         let of: Vec<&Cell> =
@@ -279,7 +286,7 @@ fn losses(cells: &[&Cell]) -> String {
         loads.extend([0, 100]);
         loads.sort_unstable();
         loads.dedup();
-        let series = of.iter().map(|cell| {
+        let series = |cell: &&Cell| {
             let at = |load: &u32| {
                 cell.points.iter().find(|point| whole_percent(point.load_percent) == *load)
             };
@@ -293,25 +300,33 @@ fn losses(cells: &[&Cell]) -> String {
                     loads.iter().map(|load| at(load).map(|point| point.loss_percent)).collect(),
                 )
             }
-        });
+        };
         let invalid = of.iter().flat_map(|cell| &cell.points).any(|point| point.invalid);
         let mut caption =
             "From the wire's highest rate down, until two loads in a row lose nothing.".to_string();
         if invalid {
             caption += " Hollow marks are invalid: the tester fell short, and they say nothing about the device.";
         }
-        let series = series.collect();
-        out += &Chart {
-            title: format!("Frame loss rate by load: {}", plain(configuration)),
-            caption,
-            y_name: "frames lost, per cent of those sent",
-            x_name: "load, per cent of the wire's rate",
-            at: loads.iter().map(|load| f64::from(*load)).collect(),
-            series,
-            show: |percent| format!("{} %", short(percent)),
-            ..Chart::default()
+        let chart = |title: &str, up_to: f64, caption: &str| {
+            Chart {
+                title: format!("{title}: {}", plain(configuration)),
+                caption: caption.to_string(),
+                y_name: "frames lost, per cent of those sent",
+                x_name: "load, per cent of the wire's rate",
+                at: loads.iter().map(|load| f64::from(*load)).collect(),
+                up_to,
+                series: of.iter().map(series).collect(),
+                show: |percent| format!("{} %", short(percent)),
+                ..Chart::default()
+            }
+            .svg()
+        };
+        out += &chart("Frame loss rate by load", 100.0, &caption);
+        let points = of.iter().flat_map(|cell| &cell.points).map(|point| point.loss_percent);
+        let most = points.fold(0.0, f64::max);
+        if most > 0.0 && most < LOW {
+            out += &chart("Frame loss rate by load, drawn large", 0.0, "The same points.");
         }
-        .svg();
     }
     out
 }

@@ -1,0 +1,43 @@
+//! Pages of the stored suites, with a thing changed: what must be on them, and what must not.
+
+use measure::SuiteResults;
+
+const STORED: &str = include_str!("../../../data/test-1.json");
+
+/// The stored results, after a change.
+fn changed(change: impl FnOnce(&mut SuiteResults)) -> String {
+    let mut results = crate::suite::read(STORED).unwrap();
+    change(&mut results);
+    super::page(&results)
+}
+
+/// The figures whose headings begin so.
+fn figures<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
+    let begin = format!("<figure>\n<h3>{heading}");
+    page.match_indices(&begin)
+        .map(|(at, _)| page[at..].split("</figure>").next().unwrap())
+        .collect()
+}
+
+/// RFC 2544 §26.3: both axes from 0 to 100 per cent, however little is lost.
+#[test]
+fn the_loss_graph_ends_at_a_hundred_per_cent() {
+    let with_loss = |percent: f64| {
+        changed(|results| {
+            let points = results.cells.iter_mut().flat_map(|cell| &mut cell.points);
+            points.for_each(|point| point.loss_percent = percent);
+        })
+    };
+    for (percent, drawn_large) in [(0.0, 0), (0.3, 1), (9.0, 1), (40.0, 0), (100.0, 0)] {
+        let page = with_loss(percent);
+        let graphs = figures(&page, "Frame loss rate by load: ");
+        assert!(!graphs.is_empty(), "{percent}");
+        for graph in &graphs {
+            for end in [">0 %</text>", ">100 %</text>", ">0</text>", ">100</text>"] {
+                assert_eq!(graph.matches(end).count(), 1, "{percent}: {end} in {graph}");
+            }
+        }
+        let large = figures(&page, "Frame loss rate by load, drawn large: ").len();
+        assert_eq!(large, drawn_large * graphs.len(), "{percent}");
+    }
+}
