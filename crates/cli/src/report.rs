@@ -84,7 +84,9 @@ enum What {
     /// Compares runs cell by cell: medians, spread, and a verdict where there is one
     ///
     /// Runs of `bench`, of `test` or of `iperf3`, all of one of them. Cells that only one side has
-    /// are named. Four runs of each are the least that can say anything. To compare two devices on one
+    /// are named. Four runs of each are the least that can say anything; copies of one run count once.
+    /// Chances are those of all cells together (Benjamini and Hochberg). What was measured with other
+    /// traffic, over other wires, by another plan or device script is named, and has no verdict. To compare two devices on one
     /// machine, let `bench --compare` measure them by turns instead.
     Compare {
         /// The runs to compare with

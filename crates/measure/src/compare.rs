@@ -185,6 +185,28 @@ fn rank_test(n: usize, m: usize, extreme: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
+/// The least that [`Unpaired::chance`] can be with so many runs of each: all of one are ahead of all of
+/// the other. Where that is not below [`SIGNIFICANT`], no verdict is possible.
+pub fn least_chance((n, m): (usize, usize)) -> f64 {
+    rank_test(n, m, n * m)
+}
+
+/// Chances of several comparisons together (Benjamini and Hochberg 1995): of all that are then below
+/// [`SIGNIFICANT`] so small a share is to be wrong by chance. Twenty comparisons of equal devices have
+/// one below it on the average, each by itself.
+pub fn together(chances: &[f64]) -> Vec<f64> {
+    let n = chances.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|a, b| chances[*b].total_cmp(&chances[*a]));
+    let (mut adjusted, mut least) = (vec![1.0; n], 1.0f64);
+    for (behind, &i) in order.iter().enumerate() {
+        let rank = n - behind;
+        least = least.min(chances[i] * n as f64 / rank as f64);
+        adjusted[i] = least;
+    }
+    adjusted
+}
+
 /// The middle of values in order, or the mean of the two in the middle.
 pub fn median(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
@@ -213,6 +235,23 @@ mod tests {
     use super::*;
     use crate::trial::{Conditions, Counts};
     use std::time::Duration;
+
+    #[test]
+    fn many_comparisons_together() {
+        for (chances, expected) in [
+            (&[][..], &[][..]),
+            (&[0.03], &[0.03]),
+            (&[0.03, 0.03, 0.03], &[0.03, 0.03, 0.03]),
+            (&[0.01, 0.04, 0.03, 0.5], &[0.04, 0.16 / 3.0, 0.16 / 3.0, 0.5]),
+            (&[1.0, 0.04], &[1.0, 0.08]),
+        ] {
+            let got = together(chances);
+            let near = got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+            assert!(near && got.len() == expected.len(), "{chances:?}: {got:?}");
+        }
+        assert!(least_chance((3, 4)) > SIGNIFICANT && least_chance((4, 4)) < SIGNIFICANT);
+        assert!(least_chance((1, 100)) < SIGNIFICANT, "one that is ahead of a hundred");
+    }
 
     #[test]
     fn the_sign_test_of_the_tables() {

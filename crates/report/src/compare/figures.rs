@@ -13,9 +13,10 @@
 //!
 //! Never pools different figures; never says that two are equal.
 
-use super::differences;
+use super::conditions::{self, Incomparable, once, shared};
+use super::{Verdicts, differences};
 use crate::suite::figure as shown;
-use measure::compare::Ahead;
+use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, SuiteResults};
 use measure::{Environment, Unpaired, iperf3};
 use std::fmt::Write;
@@ -25,6 +26,7 @@ use std::fmt::Write;
 struct Key {
     title: String,
     unit: String,
+    procedure: String,
     row: [String; 2],
 }
 
@@ -33,6 +35,8 @@ struct Key {
 struct Sample {
     value: f64,
     spread: Option<(f64, f64, u32)>,
+    /// Whether the tester kept it from being higher.
+    by_tester: bool,
 }
 
 type Samples = Vec<(Key, Sample)>;
@@ -40,8 +44,13 @@ type Samples = Vec<(Key, Sample)>;
 /// Results of `wirespeed test` as text: `base` and `device` are all runs of each. Ends with a
 /// newline.
 pub fn suites(base: &[SuiteResults], device: &[SuiteResults]) -> String {
-    let mut out = tables(&of_suites(base), &of_suites(device));
-    let how = |results: &[SuiteResults]| {
+    let (is_copy, mut said) = (conditions::is_copy_of_suite, String::new());
+    let base = &once("the base", base, is_copy, &mut said)[..];
+    let device = &once("what is compared", device, is_copy, &mut said)[..];
+    said += &shared(base, device, is_copy);
+    let incomparable = conditions::of_suites(base, device, &mut said);
+    let mut out = tables(&of_suites(base), &of_suites(device), &incomparable) + &said;
+    let how = |results: &[&SuiteResults]| {
         let mut all: Vec<String> = results
             .iter()
             .map(|r| {
@@ -57,6 +66,18 @@ pub fn suites(base: &[SuiteResults], device: &[SuiteResults]) -> String {
     if here != there {
         let _ = writeln!(out, "measured differently: {here}; and {there}");
     }
+    let limited = |results: &[&SuiteResults]| {
+        let cells = results.iter().flat_map(|run| &run.cells);
+        cells.filter(|cell| cell.limited_by == Some(Limit::Tester)).count()
+    };
+    if limited(base) + limited(device) > 0 {
+        let _ = writeln!(
+            out,
+            "tester-limited (t): {} and {} rates; their ratio is the testers' as much as the devices'",
+            limited(base),
+            limited(device)
+        );
+    }
     for results in base.iter().chain(device).filter(|results| !results.complete) {
         let why = results.incomplete_because.as_deref().unwrap_or("it is not known why");
         let _ = writeln!(out, "incomplete: a run of {}: {why}", results.name);
@@ -70,7 +91,12 @@ pub fn suites(base: &[SuiteResults], device: &[SuiteResults]) -> String {
 /// Results of `wirespeed iperf3` as text. Turns of one run are rows of their own, and count as
 /// runs: each had its hosts made anew.
 pub fn iperf3(base: &[iperf3::Results], device: &[iperf3::Results]) -> String {
-    let mut out = tables(&of_iperf3(base), &of_iperf3(device));
+    let (is_copy, mut said) = (conditions::is_copy_of_iperf3, String::new());
+    let base = &once("the base", base, is_copy, &mut said)[..];
+    let device = &once("what is compared", device, is_copy, &mut said)[..];
+    said += &shared(base, device, is_copy);
+    let incomparable = conditions::of_iperf3(base, device, &mut said);
+    let mut out = tables(&of_iperf3(base), &of_iperf3(device), &incomparable) + &said;
     for results in base.iter().chain(device) {
         if let Some(why) = &results.incomplete_because {
             let _ = writeln!(out, "incomplete: a run of {}: {why}", results.name);
@@ -82,21 +108,23 @@ pub fn iperf3(base: &[iperf3::Results], device: &[iperf3::Results]) -> String {
     )
 }
 
-fn environments<T>(results: &[T], of: fn(&T) -> &Environment) -> Vec<&Environment> {
-    results.iter().map(of).collect()
+fn environments<'a, T>(results: &[&'a T], of: fn(&T) -> &Environment) -> Vec<&'a Environment> {
+    results.iter().map(|run| of(run)).collect()
 }
 
-fn of_suites(results: &[SuiteResults]) -> Samples {
+fn of_suites(results: &[&SuiteResults]) -> Samples {
     let mut samples = Samples::new();
     for run in results {
         for cell in &run.cells {
-            for figure in &cell.figures {
+            for (i, figure) in cell.figures.iter().enumerate() {
                 let Some(value) = figure.value.filter(|value| value.is_finite()) else { continue };
                 let title = format!("{}, {}: {}", run.name, cell.procedure, figure.name);
                 let row = [cell.configuration.clone(), size_of(run, cell)];
                 let spread = figure.spread.map(|spread| (spread.min, spread.max, spread.n));
-                let key = Key { title, unit: figure.unit.clone(), row };
-                samples.push((key, Sample { value, spread }));
+                let (unit, procedure) = (figure.unit.clone(), cell.procedure.clone());
+                let by_tester = i == 0 && cell.limited_by == Some(Limit::Tester);
+                let key = Key { title, unit, procedure, row };
+                samples.push((key, Sample { value, spread, by_tester }));
             }
         }
     }
@@ -113,14 +141,14 @@ fn size_of(run: &SuiteResults, cell: &Cell) -> String {
     }
 }
 
-fn of_iperf3(results: &[iperf3::Results]) -> Samples {
+fn of_iperf3(results: &[&iperf3::Results]) -> Samples {
     let mut samples = Samples::new();
     for run in results {
         let quick = if run.quick { " (quick)" } else { "" };
         let mut add = |title: String, unit: &str, row: [String; 2], value: f64| {
             let title = format!("{}{quick}, {title}", run.name);
-            let key = Key { title, unit: unit.to_string(), row };
-            samples.push((key, Sample { value, spread: None }));
+            let key = Key { title, unit: unit.to_string(), procedure: String::new(), row };
+            samples.push((key, Sample { value, spread: None, by_tester: false }));
         };
         for row in &run.rows {
             let of = &row.setting;
@@ -141,49 +169,65 @@ fn of_iperf3(results: &[iperf3::Results]) -> Samples {
     samples
 }
 
+/// A figure that both have: of each its samples, and what follows.
+struct Line<'a> {
+    key: &'a Key,
+    base: Vec<Sample>,
+    device: Vec<Sample>,
+    compared: Option<Unpaired>,
+}
+
 /// A table for each figure that both have, and then what only one has.
-fn tables(base: &Samples, device: &Samples) -> String {
+fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> String {
     let mut out = String::new();
-    let mut titles: Vec<(&str, &str)> = Vec::new();
-    let mut needs_runs = false;
+    let mut lines: Vec<Line<'_>> = Vec::new();
     for (key, _) in base {
+        let [ours, theirs] = [base, device].map(|samples| of(samples, key));
+        if theirs.is_empty() || lines.iter().any(|line| line.key == key) {
+            continue;
+        }
+        let compared = unpaired(&ours, &theirs);
+        lines.push(Line { key, base: ours, device: theirs, compared });
+    }
+    let is_other = |key: &Key| incomparable.has(&key.procedure, &key.row[0]);
+    let told = lines.iter().map(|line| line.compared.as_ref().filter(|_| !is_other(line.key)));
+    let verdicts = Verdicts::of(told);
+    let mut titles: Vec<(&str, &str)> = Vec::new();
+    for Line { key, .. } in &lines {
         let title = (key.title.as_str(), key.unit.as_str());
         if !titles.contains(&title) {
             titles.push(title);
         }
     }
     for title in titles {
-        let mut lines: Vec<[String; 7]> = Vec::new();
-        let mut seen: Vec<&Key> = Vec::new();
-        for (key, _) in
-            base.iter().filter(|(key, _)| (key.title.as_str(), key.unit.as_str()) == title)
-        {
-            let [ours, theirs] = [base, device].map(|samples| of(samples, key));
-            if seen.contains(&key) || theirs.is_empty() {
+        let head = ["configuration", "byte", "base", "compared", "ratio", "runs", "verdict"];
+        let mut rows = vec![head.map(String::from)];
+        for (i, line) in lines.iter().enumerate() {
+            let Line { key, base, device, compared } = line;
+            if (key.title.as_str(), key.unit.as_str()) != title {
                 continue;
             }
-            seen.push(key);
-            let (ratio, verdict) = verdict(&ours, &theirs);
-            needs_runs |= ours.len().min(theirs.len()) < 4;
             let [row, size] = key.row.clone();
-            let runs = format!("{}:{}", ours.len(), theirs.len());
+            let runs = format!("{}:{}", base.len(), device.len());
             let cell = |samples: &[Sample]| cell(samples, &key.unit);
-            lines.push([row, size, cell(&ours), cell(&theirs), ratio, runs, verdict]);
+            // Ranks are of numbers above zero: of others (a time of zero) there is no ratio.
+            let (ratio, verdict) = match compared {
+                None => ("-".to_string(), "-".to_string()),
+                Some(of) => (format!("{:.3}", of.ratio), verdicts.text(i, ["higher", "lower"])),
+            };
+            rows.push([row, size, cell(base), cell(device), ratio, runs, verdict]);
         }
-        if !lines.is_empty() {
-            let head = ["configuration", "byte", "base", "compared", "ratio", "runs", "verdict"];
-            lines.insert(0, head.map(String::from));
-            let _ = writeln!(out, "{}", title.0);
-            draw(&mut out, &lines);
-            out.push('\n');
-        }
+        let _ = writeln!(out, "{}", title.0);
+        draw(&mut out, &rows);
+        out.push('\n');
     }
     if out.is_empty() {
         out += "nothing to compare: no figure of one is a figure of the other\n\n";
     }
-    if needs_runs {
+    if lines.iter().any(|line| line.base.len().min(line.device.len()) < 4) {
         out += "unclear: fewer than four runs of each can say nothing; the ratio is of medians\n";
     }
+    out += &verdicts.note();
     out += &alone("the base", base, device);
     out += &alone("what is compared", device, base);
     out
@@ -206,23 +250,12 @@ fn alone(whose: &str, samples: &Samples, others: &Samples) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// The ratio of the medians, and what may be said.
-fn verdict(base: &[Sample], device: &[Sample]) -> (String, String) {
+/// What follows of samples, if all are above zero.
+fn unpaired(base: &[Sample], device: &[Sample]) -> Option<Unpaired> {
     let values = |samples: &[Sample]| samples.iter().map(|s| s.value).collect::<Vec<f64>>();
     let (base, device) = (values(base), values(device));
-    // Ranks are of numbers above zero: of others (a time of zero) there is no ratio.
-    if base.iter().chain(&device).any(|value| *value <= 0.0) {
-        return ("-".to_string(), "-".to_string());
-    }
-    let Some(compared) = Unpaired::of(&base, &device) else {
-        return ("-".to_string(), "-".to_string());
-    };
-    let verdict = match compared.verdict {
-        Ahead::Unclear => "unclear".to_string(),
-        Ahead::Device => format!("higher (p {:.3})", compared.chance),
-        Ahead::Base => format!("lower (p {:.3})", compared.chance),
-    };
-    (format!("{:.3}", compared.ratio), verdict)
+    let have_ratios = base.iter().chain(&device).all(|value| *value > 0.0);
+    Unpaired::of(&base, &device).filter(|_| have_ratios)
 }
 
 /// The median and, of several runs, the least and the greatest; of one run's repetitions theirs.
@@ -230,7 +263,8 @@ fn cell(samples: &[Sample], unit: &str) -> String {
     let show = |value: f64| shown(&Figure::of("", Some(value), unit));
     let mut values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     values.sort_by(f64::total_cmp);
-    let median = measure::compare::median(&values).map_or("-".to_string(), show);
+    let by_tester = if samples.iter().any(|sample| sample.by_tester) { " t" } else { "" };
+    let median = measure::compare::median(&values).map_or("-".to_string(), show) + by_tester;
     match (samples, values.as_slice()) {
         ([Sample { spread: Some((min, max, n)), .. }], _) if *n > 1 => {
             format!("{median} ({}..{} of {n})", show(*min), show(*max))
@@ -257,82 +291,4 @@ fn draw(out: &mut String, lines: &[[String; 7]]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STORED: &str = include_str!("../../data/test-2.json");
-    const IPERF3: &str = include_str!("../../data/iperf3-1.json");
-
-    fn runs(rates: &[f64]) -> Vec<SuiteResults> {
-        let stored = crate::suite::read(STORED).unwrap();
-        let with = |rate: &f64| {
-            let mut results = stored.clone();
-            results.cells.truncate(2);
-            results.cells[0].figures[0].value = Some(*rate);
-            results
-        };
-        rates.iter().map(with).collect()
-    }
-
-    #[test]
-    fn suites_figure_by_figure() {
-        let four = runs(&[1000.0, 1010.0, 1020.0, 1030.0]);
-        let more = runs(&[1100.0, 1110.0, 1120.0, 1130.0]);
-        let text = suites(&four, &more);
-        for line in [
-            "A little of everything, throughput: throughput[rfc2544 0.02s 0 loss]",
-            "  configuration  byte                         base                     compared  ratio  runs  verdict",
-            "  none             64  1,015 fps (1,000 fps..1,030 fps)  1,115 fps (1,100 fps..1,130 fps)  1.099   4:4  higher (p 0.029)",
-        ] {
-            let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(text.lines().any(|found| squeezed(found) == squeezed(line)), "{line}\n{text}");
-        }
-        assert!(suites(&more, &four).contains("lower (p 0.029)"));
-        // Equal latencies are no verdict, and nobody is alone.
-        assert!(text.contains("unclear") && !text.contains("only "), "{text}");
-    }
-
-    #[test]
-    fn one_run_of_each_says_nothing() {
-        let (one, mut other) = (runs(&[1000.0]), runs(&[2000.0]));
-        other[0].cells[1].figures[0].name = "another".to_string();
-        other[0].scaling = None;
-        other[0].environment.cpu = "B".to_string();
-        other[0].complete = false;
-        let text = suites(&one, &other);
-        for part in [
-            "2.000   1:1  unclear",
-            " of 3)",
-            "unclear: fewer than four runs",
-            "only the base has: A little of everything, latency: load: none, 64 byte",
-            "only what is compared has: A little of everything, latency: another: none, 64 byte",
-            "measured differently: ",
-            "incomplete: a run of A little of everything: it is not known why",
-            "different processors: ",
-        ] {
-            assert!(text.contains(part), "{part}\n{text}");
-        }
-        other[0].name = "another plan".to_string();
-        assert!(suites(&one, &other).starts_with("nothing to compare: "));
-    }
-
-    #[test]
-    fn iperf3_rows() {
-        let one = crate::iperf3::read(IPERF3).unwrap();
-        let mut other = one.clone();
-        for row in &mut other.rows {
-            row.l3_mbps *= 2.0;
-        }
-        let text = iperf3(std::slice::from_ref(&one), &[other]);
-        assert!(
-            text.contains("2.000") && text.contains(": L3\n") && !text.contains("only "),
-            "{text}"
-        );
-        let rows = text.lines().filter(|line| line.contains("unclear") && line.contains("2.000"));
-        let mut settings: Vec<_> =
-            one.rows.iter().map(|row| format!("{:?}", row.setting)).collect();
-        settings.sort();
-        settings.dedup();
-        assert_eq!(rows.count(), settings.len());
-    }
-}
+mod tests;

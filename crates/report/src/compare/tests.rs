@@ -77,4 +77,31 @@ left out: 2 cells that only one side has, or has valid
     }
     let slower = render(&faster, &four);
     assert!(slower.contains("0.910   4:4  slower (p 0.029)"), "{slower}");
+    // The same run twice is one; over another wire it is none to compare with.
+    let text = render(&four, &[faster[0].clone(), faster[0].clone()]);
+    assert!(text.contains("4:1") && text.contains("are of 1 run: "), "{text}");
+    let mut veth = faster.clone();
+    veth.iter_mut().for_each(|run| run.rows[0].medium.wire = "veth".to_string());
+    let text = render(&four, &veth);
+    for part in ["4:4  not comparable", "Routing, conntrack: different wires: memory, sent by"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+/// Of many comparisons of equal devices some are below a twentieth by chance.
+#[test]
+fn many_cells() {
+    let run = |n: usize, ahead: f64| {
+        let rows = (0..20).flat_map(|i| {
+            // Only the first cell differs; in the others who is ahead goes by turns.
+            let kpps = if i == 0 { 1000.0 + ahead } else { 1000.0 + ((n * 7 + i) % 20) as f64 };
+            run("A", &format!("c{i}"), kpps).rows
+        });
+        Results::of(Environment { seed: n as u64, ..Environment::default() }, rows.collect())
+    };
+    let base: Vec<Results> = (0..4).map(|n| run(n, n as f64)).collect();
+    let device: Vec<Results> = (4..8).map(|n| run(n, 100.0 + n as f64)).collect();
+    let text = render(&base, &device);
+    assert!(text.contains("unclear (p 0.029 alone)") && !text.contains("faster"), "{text}");
+    assert!(text.contains("p: of 20 comparisons together"), "{text}");
 }
