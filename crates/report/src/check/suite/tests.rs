@@ -181,7 +181,9 @@ fn spreads_below_zero() {
     let found = |mean: f64| {
         let mut results = crate::suite::read(STORED).unwrap();
         let figures = results.cells.iter_mut().flat_map(|cell| &mut cell.figures);
-        let figure = figures.into_iter().find(|figure| figure.spread.is_some()).unwrap();
+        let figure =
+            figures.into_iter().find(|figure| figure.name.starts_with("IPDV min")).unwrap();
+        figure.value = Some(mean);
         let spread = figure.spread.as_mut().unwrap();
         (spread.min, spread.max, spread.median, spread.mean) = (-141.0, -141.0, -141.0, mean);
         let text = crate::suite::write(&results).unwrap();
@@ -219,4 +221,95 @@ fn bursts_and_losses() {
         "{none}"
     );
     assert!(none.contains("nothing is lost at 148810 fps, and the throughput is 51832"), "{none}");
+}
+
+/// A committed run, altered in one place: each is told.
+#[test]
+fn altered_copies() {
+    type Change = fn(&mut measure::SuiteResults);
+    fn cell<'a>(r: &'a mut measure::SuiteResults, procedure: &str) -> &'a mut Cell {
+        let is_it = |cell: &&mut Cell| cell.procedure == procedure && cell.frame_size == 64;
+        r.cells.iter_mut().find(is_it).unwrap()
+    }
+    fn figure<'a>(r: &'a mut measure::SuiteResults, procedure: &str, start: &str) -> &'a mut f64 {
+        let mut figures = cell(r, procedure).figures.iter_mut();
+        let figure = figures.find(|figure| figure.name.starts_with(start)).unwrap();
+        figure.value.as_mut().unwrap()
+    }
+    const RUN: &str = include_str!("../../../../../results/2026-11-22-rfc2544-virtual.json");
+    let cases: [(Change, &str); 21] = [
+        (|_| {}, ""),
+        (
+            |r| cell(r, "throughput").figures[0].name = "throughput[rfc2544 60s 0 loss]".into(),
+            "throughput[rfc2544 60s 0 loss]: no trial took so long; the longest took 0.2 s",
+        ),
+        (
+            |r| cell(r, "latency").figures[1].name = "latency[rfc2544 120s 20x]".into(),
+            "latency[rfc2544 120s 20x]: no trial took so long",
+        ),
+        (|r| *figure(r, "frame-loss", "loss at 100%") = 1.0, "loss at 100% of the wire: 1 %, and"),
+        (
+            |r| *figure(r, "frame-loss", "highest load") = 90.0,
+            "highest load without loss: 90 %, and",
+        ),
+        (
+            |r| {
+                let point = &mut cell(r, "frame-loss").points[0];
+                point.lost /= 2;
+                point.loss_percent = point.lost as f64 / point.sent as f64 * 100.0;
+            },
+            "at 100 %, no trial lost ",
+        ),
+        (|r| *figure(r, "latency", "latency[") *= 1.01, "is neither the mean "),
+        (|r| *figure(r, "latency", "all frames p50") *= 0.5, "all frames p50: "),
+        (|r| *figure(r, "latency", "all frames p99") *= 1.01, "all frames p99: "),
+        (
+            |r| {
+                let figure = &mut cell(r, "latency").figures[1];
+                let spread = figure.spread.as_mut().unwrap();
+                (spread.mean, spread.median, spread.min, spread.max) = (7.0, 7.0, 7.0, 7.0);
+                figure.value = Some(7.0);
+            },
+            ": 7 ns, and its trials' latencies are ",
+        ),
+        (|r| *figure(r, "back-to-back", "back-to-back") *= 2.0, "is neither the mean "),
+        (|r| *figure(r, "back-to-back", "implied") *= 1.01, "implied buffer time: "),
+        (|r| *figure(r, "back-to-back", "corrected") *= 1.01, "corrected buffer time: "),
+        (
+            |r| cell(r, "back-to-back").figures[0].spread.as_mut().unwrap().max += 5.0,
+            "frames passed",
+        ),
+        (|r| *figure(r, "recovery", "recovery[") += 1000.0, "is neither the mean "),
+        (
+            |r| cell(r, "recovery").trials.iter_mut().for_each(|trial| trial.time_ns = Some(5)),
+            "no trial recovered in ",
+        ),
+        (|r| *figure(r, "recovery", "overload") *= 1.2, "an overload of "),
+        (
+            |r| *cell(r, "throughput").dropped.values_mut().next().unwrap() *= 2,
+            "were dropped, and its trials lost ",
+        ),
+        (
+            |r| cell(r, "throughput").limited_by = Some(measure::result::Limit::Wire),
+            "the wire is said to be the limit, and it is ",
+        ),
+        (
+            |r| {
+                let again = cell(r, "latency").clone();
+                r.cells.push(again);
+            },
+            "latency: it is there twice",
+        ),
+        (|r| cell(r, "throughput").trials.clear(), "it has figures, and no trials"),
+    ];
+    for (change, expected) in cases {
+        let mut results = crate::suite::read(RUN).unwrap();
+        change(&mut results);
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        let faults = findings.iter().filter(|finding| finding.kind.is_fault());
+        let found = faults.map(|finding| finding.to_string() + "\n").collect::<String>();
+        assert!(found.contains(expected), "{expected}: {found}");
+        assert_eq!(found.is_empty(), expected.is_empty(), "{expected}: {found}");
+    }
 }

@@ -1,0 +1,278 @@
+//! Each figure against what its own cell says it is made of.
+//!
+//! ```text
+//!  name [rfc2544 60s 2x] ◄─► seconds and number of the trials
+//!  value ◄─► mean or median of its spread ◄─► times, bursts, latencies of the trials
+//!  loss ◄─► points ◄─► trials         buffer times ◄─► burst, wire, throughput (RFC 9004 §6.3)
+//! ```
+//!
+//! Missing: **delay variation and RFC 9971's goals**, which no single trial has.
+
+use super::super::Kind;
+use super::is_valid;
+use crate::suite::at_quantile;
+use measure::SuiteResults;
+use measure::result::Limit;
+use measure::suite_result::{Cell, Figure, TrialRecord};
+
+/// Checks a cell.
+pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let mut wrong = |text: String| note(Kind::Inconsistent, text);
+    for figure in &cell.figures {
+        of_spread(figure, &mut wrong);
+    }
+    without_trials(cell, &mut wrong);
+    lengths(cell, &mut wrong);
+    at_the_wire(results, cell, &mut wrong);
+    dropped(results, cell, &mut wrong);
+    match cell.procedure.as_str() {
+        "frame-loss" => losses(cell, &mut wrong),
+        "latency" => latencies(cell, &mut wrong),
+        "back-to-back" => bursts(results, cell, &mut wrong),
+        "recovery" => recovery(results, cell, &mut wrong),
+        _ => {}
+    }
+}
+
+/// A cell stands once: two of one name are one too many.
+pub(super) fn twice(results: &SuiteResults, note: &mut impl FnMut(Kind, String)) {
+    let names = |cell: &Cell| cell.figures.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
+    for (i, cell) in results.cells.iter().enumerate() {
+        let same = |other: &&Cell| {
+            (&other.configuration, other.size(), &other.procedure)
+                == (&cell.configuration, cell.size(), &cell.procedure)
+                && names(other) == names(cell)
+                // Of TCP there is a cell for each window and number of connections.
+                && (!cell.procedure.starts_with("tcp-") || other.figures == cell.figures)
+        };
+        if results.cells[..i].iter().any(|other| same(&other)) {
+            let (of, size, procedure) = (&cell.configuration, cell.size(), &cell.procedure);
+            note(
+                Kind::Inconsistent,
+                format!("{of}, {}, {procedure}: it is there twice", size.words()),
+            );
+        }
+    }
+}
+
+fn value(cell: &Cell, start: &str) -> Option<f64> {
+    cell.figures.iter().find(|figure| figure.name.starts_with(start))?.value
+}
+
+/// Equal to a millionth, or to a digit behind the point.
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * a.abs().max(b.abs()) + 1e-6
+}
+
+/// Of repetitions a figure is the mean or the median.
+fn of_spread(figure: &Figure, wrong: &mut impl FnMut(String)) {
+    let (Some(value), Some(spread)) = (figure.value, figure.spread) else { return };
+    if !close(value, spread.mean) && !close(value, spread.median) {
+        wrong(format!(
+            "{}: {value} is neither the mean {} nor the median {} of its repetitions",
+            figure.name, spread.mean, spread.median
+        ));
+    }
+}
+
+/// What is measured is measured in trials; the path of TCP is found otherwise.
+fn without_trials(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    let has_figure = cell.figures.iter().any(|figure| figure.value.is_some());
+    if has_figure && cell.trials.is_empty() && !cell.procedure.starts_with("tcp-") {
+        wrong("it has figures, and no trials".to_string());
+    }
+    // Each repetition is a trial at least.
+    if !matches!(
+        cell.procedure.as_str(),
+        "latency" | "delay-variation" | "recovery" | "back-to-back"
+    ) {
+        return;
+    }
+    let valid = cell.trials.iter().filter(is_valid).count();
+    let most = cell.figures.iter().filter_map(|figure| Some((figure, figure.spread?)));
+    if let Some((figure, spread)) = most.max_by_key(|(_, spread)| spread.n)
+        && spread.n as usize > valid
+    {
+        wrong(format!(
+            "{}: of {} repetitions, and {valid} trials are valid",
+            figure.name, spread.n
+        ));
+    }
+}
+
+/// `throughput[rfc2544 60s 0 loss]`: so long a trial took. Of a recovery it is the overload, which is
+/// watched for some time more.
+fn lengths(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    const NAMED: [&str; 5] =
+        ["throughput[rfc2544", "latency[rfc2544", "TL[rfc8219", "PDV[rfc8219", "recovery[rfc2544"];
+    for figure in cell.figures.iter().filter(|figure| figure.value.is_some()) {
+        let Some((_, inside)) = figure.name.split_once('[') else { continue };
+        let is_named = NAMED.iter().any(|start| figure.name.starts_with(start));
+        let seconds = |word: &str| word.strip_suffix('s')?.parse::<f64>().ok();
+        let Some(named) = inside.split([' ', ']']).find_map(seconds).filter(|_| is_named) else {
+            continue;
+        };
+        let lasted = |trial: &TrialRecord| match cell.procedure.as_str() {
+            "recovery" => trial.duration > named,
+            _ => (trial.duration - named).abs() <= named * 1e-3,
+        };
+        let longest = cell.trials.iter().map(|trial| trial.duration).fold(0.0, f64::max);
+        if !cell.trials.is_empty() && !cell.trials.iter().any(lasted) {
+            wrong(format!("{}: no trial took so long; the longest took {longest} s", figure.name));
+        }
+    }
+}
+
+/// Limited by the wire is what reaches it.
+fn at_the_wire(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) {
+    let Some(figure) = cell.figures.first().filter(|figure| figure.unit == "fps") else { return };
+    let wire = results.wire_rate(cell.size()).0;
+    let share = figure.value.unwrap_or(0.0) / wire * 100.0;
+    if cell.limited_by == Some(Limit::Wire) && share < 99.85 {
+        let name = &figure.name;
+        wrong(format!("{name}: the wire is said to be the limit, and it is {share:.1} % of it"));
+    }
+}
+
+/// In virtual time what is lost is what the device says that it dropped, but for what no trial counts:
+/// a modifier's frames (RFC 2544 §11), at most one in a hundred.
+fn dropped(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) {
+    if !results.virtual_time || cell.dropped.is_empty() {
+        return;
+    }
+    let add = |a: u64, b: u64| a.saturating_add(b);
+    let said = cell.dropped.values().copied().fold(0, add);
+    let lost = cell.trials.iter().map(|t| t.sent.saturating_sub(t.received)).fold(0, add);
+    let broadcasts = if cell.configuration.contains("broadcast") { 50 } else { u64::MAX };
+    let others = cell.trials.iter().map(|t| t.foreign + t.sent / broadcasts).fold(0, add);
+    if said < lost || said > add(lost, others) {
+        wrong(format!(
+            "the device says that {said} frames were dropped, and its trials lost {lost}"
+        ));
+    }
+}
+
+/// The figures are the points', and the points are trials.
+fn losses(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    let valid = || cell.points.iter().filter(|point| !point.invalid);
+    let at_most = cell.points.first().filter(|point| !point.invalid).map(|p| p.loss_percent);
+    let free = valid().filter(|point| point.lost == 0).map(|point| point.load_percent);
+    for (name, exact) in [
+        ("loss at 100% of the wire", at_most),
+        ("highest load without loss", free.reduce(f64::max)),
+    ] {
+        let said = cell.figures.iter().find(|figure| figure.name == name);
+        let Some(said) = said.filter(|_| !cell.points.is_empty()).map(|figure| figure.value) else {
+            continue;
+        };
+        let same = match (said, exact) {
+            (Some(a), Some(b)) => close(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        if !same {
+            let show = |value: Option<f64>| value.map_or("none".to_string(), |n| format!("{n} %"));
+            wrong(format!("{name}: {}, and its points say {}", show(said), show(exact)));
+        }
+    }
+    for point in valid() {
+        let is_it = |trial: &&TrialRecord| {
+            close(trial.load, point.load)
+                && (trial.sent, trial.sent.checked_sub(trial.received))
+                    == (point.sent, Some(point.lost))
+        };
+        if cell.trials.iter().filter(is_valid).all(|trial| !is_it(&trial)) {
+            let (load, lost, sent) = (point.load_percent, point.lost, point.sent);
+            wrong(format!("at {load:.0} %, no trial lost {lost} of {sent} frames"));
+        }
+    }
+}
+
+/// Percentiles are the histogram's; tagged frames are among all.
+fn latencies(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    // Three digits are kept.
+    let near = |a: f64, b: f64| (a - b).abs() <= b * 2e-3 + 1.0;
+    for (name, share) in [
+        ("all frames p50", 0.5),
+        ("all frames p99", 0.99),
+        ("all frames p99.9", 0.999),
+        ("all frames max", 1.0),
+    ] {
+        let said = cell.figures.iter().find(|figure| figure.name == name);
+        let said = said.and_then(|figure| figure.value);
+        let exact = at_quantile(&cell.histogram, share).map(|ns| ns as f64);
+        if let (Some(said), Some(exact)) = (said, exact)
+            && !near(said, exact)
+        {
+            wrong(format!("{name}: {said:.0} ns, and the histogram says {exact:.0}"));
+        }
+    }
+    let all = || cell.trials.iter().filter(is_valid).filter_map(|trial| trial.latency);
+    let (Some(least), Some(most)) =
+        (all().map(|of| of.min_ns).min(), all().map(|of| of.max_ns).max())
+    else {
+        return;
+    };
+    for figure in cell.figures.iter().filter(|figure| figure.unit == "ns") {
+        let Some(value) = figure.value else { continue };
+        if value < least as f64 * 0.998 - 1.0 || value > most as f64 * 1.002 + 1.0 {
+            let name = &figure.name;
+            wrong(format!(
+                "{name}: {value:.0} ns, and its trials' latencies are {least} to {most}"
+            ));
+        }
+    }
+}
+
+/// The shortest and the longest burst came through whole in a trial; times follow from the mean.
+fn bursts(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) {
+    let Some(figure) = cell.figures.first() else { return };
+    let (Some(mean), Some(spread)) = (figure.value, figure.spread) else { return };
+    let passed = |frames: f64| {
+        let all = frames * f64::from(results.senders.max(1));
+        cell.trials.iter().any(|t| t.outcome == "pass" && close(t.intended as f64, all))
+    };
+    for frames in [spread.min, spread.max].into_iter().filter(|frames| !passed(*frames)) {
+        wrong(format!("{}: no burst of {frames:.0} frames passed", figure.name));
+    }
+    let of = |other: &&Cell| {
+        other.procedure == "throughput"
+            && (&other.configuration, other.size()) == (&cell.configuration, cell.size())
+    };
+    let throughput = results.cells.iter().find(of).and_then(|other| other.figures.first()?.value);
+    let wire = results.wire_rate(cell.size()).0;
+    let implied = mean / wire;
+    let corrected = throughput.map(|rate| implied - implied * rate / wire);
+    for (name, exact) in
+        [("implied buffer time", Some(implied)), ("corrected buffer time", corrected)]
+    {
+        if let (Some(said), Some(exact)) = (value(cell, name), exact.map(|seconds| seconds * 1e9))
+            && (said - exact).abs() > exact * 1e-6 + 1.0
+        {
+            wrong(format!("{name}: {said:.0} ns, and RFC 9004 makes {exact:.0} of the burst"));
+        }
+    }
+}
+
+/// Times are trials', and the overload is at most 110 % of the throughput.
+fn recovery(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) {
+    let Some(figure) = cell.figures.first() else { return };
+    let times = || cell.trials.iter().filter(is_valid).map(|t| t.time_ns.unwrap_or(0) as f64);
+    let spread = figure.spread.filter(|_| !cell.trials.is_empty());
+    for ns in spread.into_iter().flat_map(|spread| [spread.min, spread.max]) {
+        if times().all(|time| !close(time, ns)) {
+            wrong(format!("{}: no trial recovered in {ns:.0} ns", figure.name));
+        }
+    }
+    let Some(overload) = value(cell, "overload") else { return };
+    if let Some(trial) = cell.trials.iter().find(|trial| !close(trial.load, overload)) {
+        wrong(format!("an overload of {overload:.0} fps, and a trial of {:.0}", trial.load));
+    }
+    let of = |other: &&Cell| {
+        other.procedure == "throughput"
+            && (&other.configuration, other.size()) == (&cell.configuration, cell.size())
+    };
+    let throughput = results.cells.iter().find(of).and_then(|other| other.figures.first()?.value);
+    if let Some(rate) = throughput.filter(|rate| overload > rate * 1.1 * (1.0 + 1e-6)) {
+        wrong(format!("an overload of {overload:.0} fps, more than 110 % of {rate:.0}"));
+    }
+}
