@@ -122,6 +122,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         );
         return Err(Failure::Environment(text));
     }
+    let routes = arguments.routes.iter().map(|file| ("the table of routes", file.clone()));
+    keep::apart(&routes.collect::<Vec<_>>(), &[("--json", arguments.json.as_deref())])?;
     let plan = plan(arguments)?;
     // Before anything is measured: a result that cannot be written is a result lost.
     if let Some(path) = &arguments.json {

@@ -85,6 +85,11 @@ impl Frames {
         self.pcap.is_some()
     }
 
+    /// Where they are written to.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.pcap.as_deref()
+    }
+
     /// Writes the plan's frames, and says which.
     ///
     /// # Errors

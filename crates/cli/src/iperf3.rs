@@ -55,6 +55,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(file) => read(&path.with_file_name(file), "the router's configuration")?,
         None => String::new(),
     };
+    let beside = |file: &String| ("the router's configuration", path.with_file_name(file));
+    let mut read = vec![("the plan", path.clone())];
+    read.extend(plan.configuration.iter().map(beside));
+    let written = [("--json", arguments.json.as_deref()), ("--html", arguments.html.as_deref())];
+    keep::apart(&read, &written)?;
     for file in arguments.json.iter().chain(&arguments.html) {
         // Before anything is measured: a result that cannot be written is a result lost.
         keep::check(file).map_err(|error| {

@@ -21,6 +21,68 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Sees that no file is to be written that is read, and none twice, by whatever names: the later one
+/// would be all there is. What is no file (`/dev/null`) may be named as often as one likes.
+///
+/// # Errors
+/// [`Failure::Usage`]: one is; which, and by which names.
+pub(crate) fn apart(
+    read: &[(&str, PathBuf)],
+    written: &[(&str, Option<&Path>)],
+) -> Result<(), Failure> {
+    let mut known: Vec<(&str, Identity)> = vec![];
+    for (what, path) in read {
+        known.extend(Identity::of(path).map(|identity| (*what, identity)));
+    }
+    let n_read = known.len();
+    for (option, path) in written {
+        let Some(path) = path else { continue };
+        let Some(identity) = Identity::of(path) else { continue };
+        let other = known.iter().position(|(_, other)| *other == identity);
+        if let Some(other) = other {
+            let (what, name) = (known[other].0, path.display());
+            return Err(Failure::Usage(match other < n_read {
+                true => format!("{option} {name}: that is {what}, which would be lost"),
+                false => format!("{option} {name}: {what} is written there, too; a file for each"),
+            }));
+        }
+        known.push((option, identity));
+    }
+    Ok(())
+}
+
+/// Which file a name stands for, however it is spelt.
+#[derive(PartialEq, Eq)]
+enum Identity {
+    Stdout,
+    /// Device and number, where there is one.
+    #[cfg(unix)]
+    There(u64, u64),
+    Named(PathBuf),
+}
+
+impl Identity {
+    /// `None` of what is no file.
+    fn of(path: &Path) -> Option<Identity> {
+        if is_stdout(path) {
+            return Some(Identity::Stdout);
+        }
+        match fs::metadata(path) {
+            Ok(there) if !there.is_file() => None,
+            #[cfg(unix)]
+            Ok(there) => {
+                use std::os::unix::fs::MetadataExt;
+                Some(Identity::There(there.dev(), there.ino()))
+            }
+            _ => {
+                let folder = folder(path);
+                let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+                Some(Identity::Named(folder.join(path.file_name()?)))
+            }
+        }
+    }
+}
+
 /// Looks whether a file can be written, before it takes an hour to have something to write. What
 /// is there stays as it is.
 ///

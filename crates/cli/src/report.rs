@@ -125,6 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(())
         }
         What::Html { file, output } => {
+            keep::apart(&[("the results", file.clone())], &[("--output", Some(output))])?;
             let (name, text) = read(file)?;
             let page = match Kind::of(&text) {
                 Kind::Suite => report::html::suite_page(&suite(&name, &text)?),

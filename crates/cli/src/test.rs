@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::suite::fit::Unfit;
 use lab::suite::plan::{self, Allowed};
-use lab::suite::{self, Device, Options, Progress};
+use lab::suite::{self, Device, Options, Plan, Progress};
 use lab::{machine, placement};
 use measure::SuiteResults;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -57,7 +57,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Where random choices start from [default: the plan's]
+    /// Where random choices start from; what has a seed of its own in the plan keeps it
+    /// [default: the plan's]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
@@ -66,6 +67,26 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     frames: Frames,
+}
+
+impl Arguments {
+    /// No file is written that is read, and none twice.
+    fn apart(&self, plan: &Plan) -> Result<(), Failure> {
+        let beside = |file: &String| self.plan.with_file_name(file);
+        let mut read = vec![("the plan", self.plan.clone())];
+        read.extend(
+            plan.configuration.iter().map(|file| ("the device's configuration", beside(file))),
+        );
+        read.extend(
+            plan.replays.iter().map(|replay| ("a capture of the plan", beside(&replay.file))),
+        );
+        let written = [
+            ("--json", self.json.as_deref()),
+            ("--html", self.html.as_deref()),
+            ("--pcap", self.frames.file()),
+        ];
+        keep::apart(&read, &written)
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -84,16 +105,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let file = path.with_file_name(file);
         std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
     };
-    let plan = plan::read_with(&text, allowed, &capture);
+    let plan = plan::read_with(&text, allowed, arguments.seed, &capture);
     let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
+    arguments.apart(&plan)?;
     // Whom frames could reach comes before all: no interface is looked at until that is settled.
     outside.place(&mut plan)?;
     let plan = suite::fit(&plan, &device, outside.link());
-    let mut plan = plan.map_err(|unfit| match unfit {
+    let plan = plan.map_err(|unfit| match unfit {
         Unfit::Impossible(why) => Failure::Usage(format!("{}: {why}", path.display())),
         Unfit::Unavailable(unavailable) => Failure::Environment(unavailable.to_string()),
     })?;
-    plan.seed = arguments.seed.unwrap_or(plan.seed);
     if arguments.frames.is_asked_for() {
         return arguments.frames.write(&plan, &device, (arguments.simulated, arguments.quick));
     }

@@ -68,6 +68,47 @@ fn figures_survive_a_full_disk() {
     }
 }
 
+/// What is read is not written over, and no file is written twice, however it is spelt: refused before
+/// anything is run.
+#[test]
+fn a_file_for_each() {
+    let folder = Folder::with("apart", SMALL);
+    let plan = folder.path("plan.toml");
+    let (a, again) = (folder.path("a"), folder.path("./a"));
+    let page = folder.write("same.json", include_str!("../../report/data/test-1.json"));
+    let device = folder.path("./device.rsc");
+    std::fs::hard_link(&plan, folder.path("hard.pcap")).unwrap();
+    std::os::unix::fs::symlink("plan.toml", folder.path("soft.json")).unwrap();
+    let files = || {
+        let of = |entry: std::io::Result<std::fs::DirEntry>| {
+            let path = entry.unwrap().path();
+            (path.clone(), std::fs::read(path).unwrap())
+        };
+        let mut all: Vec<_> = std::fs::read_dir(folder.path(".")).unwrap().map(of).collect();
+        all.sort();
+        all
+    };
+    let before = files();
+    for (line, expected) in [
+        (
+            format!("test {plan} --virtual --json {a} --html {again}"),
+            "--json is written there, too",
+        ),
+        (format!("test {plan} --virtual --json - --html -"), "--json is written there, too"),
+        (format!("test {plan} --virtual --json {plan}"), "that is the plan"),
+        (format!("test {plan} --virtual --html {}", folder.path("soft.json")), "that is the plan"),
+        (format!("test {plan} --pcap {}", folder.path("hard.pcap")), "that is the plan"),
+        (format!("test {plan} --virtual --json {device}"), "that is the device's configuration"),
+        (format!("report html {page} --output {page}"), "that is the results"),
+        (format!("bench --routes {page} --json {page}"), "that is the table of routes"),
+    ] {
+        let (code, out, err) = wirespeed(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{line}: {err}");
+        assert!(err.contains(expected) && err.lines().count() == 1, "{line}: {err}");
+        assert!(files() == before, "{line}");
+    }
+}
+
 /// By the clock and in virtual time: nothing more is sent (`lab::suite`'s tests count that), what
 /// there is is printed and written, and the file is read again.
 #[test]

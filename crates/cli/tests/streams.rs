@@ -85,6 +85,29 @@ fn the_plans_that_come_with_the_program() {
     }
 }
 
+/// Where random choices start from is the command line's to say: of streams without a seed of their own.
+#[test]
+fn seeds_of_the_command_line() {
+    let base = "stack = \"eth/ipv4/udp\"\nsizes = \"64-1518\"\nrate = \"1kpps\"";
+    let random = "field = [{ name = \"udp.src\", random = \"1024-65535\" }]";
+    let of_the_plan = stream("random", &format!("{base}\n{random}"));
+    let of_its_own = stream("random", &format!("{base}\nseed = 7\n{random}"));
+    let folder = Folder::with("seeds", "");
+    let written = |stream: &str, seed: &[&str]| {
+        let plan = folder.write("plan.toml", format!("name = \"x\"\nseed = 3\n{DEVICE}{stream}"));
+        let file = folder.path("a.pcap");
+        let out = wirespeed(&[&["test", &plan, "--pcap", &file][..], seed].concat());
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        (std::fs::read(file).unwrap(), text(&out.stdout))
+    };
+    let (five, said) = written(&of_the_plan, &["--seed", "5"]);
+    assert!(said.contains("seed 5"), "{said}");
+    assert!(five == written(&of_the_plan, &["--seed", "5"]).0, "the same seed, the same frames");
+    assert!(five != written(&of_the_plan, &["--seed", "1"]).0, "another seed, other frames");
+    assert!(written(&of_the_plan, &[]).0 == written(&of_the_plan, &["--seed", "3"]).0);
+    assert!(written(&of_its_own, &[]).0 == written(&of_its_own, &["--seed", "5"]).0);
+}
+
 const DEVICE: &str = "[device]\nconfiguration = \"other.rsc\"\n[medium]\nlink = \"1G\"\n[traffic]\n\
                       flows = \"pair\"\n[[procedure]]\nkind = \"streams\"\n";
 

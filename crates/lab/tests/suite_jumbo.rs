@@ -51,7 +51,7 @@ fn read(traffic: &str, more: &str) -> Plan {
     );
     let open = |_: &str| Ok(capture());
     let allowed = Allowed { external: true, any_address: false };
-    plan::read_with(&text, allowed, &open).unwrap_or_else(|bad| panic!("{bad}\n{text}"))
+    plan::read_with(&text, allowed, None, &open).unwrap_or_else(|bad| panic!("{bad}\n{text}"))
 }
 
 /// Frames of two hosts, the longest there are among them.

@@ -43,6 +43,8 @@ enum TimeArgument {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let lab = [("the lab", arguments.file.clone())];
+    crate::keep::apart(&lab, &[("--json", arguments.json.as_deref())])?;
     let (topology, scripts) = super::read(&arguments.file)?;
     let time = match arguments.time {
         None => topology.time,

@@ -112,19 +112,26 @@ struct SimulatedTable {
 /// # Errors
 /// [`BadPlan`]: what cannot be, where it stands, and what could be.
 pub fn read(text: &str, allowed: Allowed) -> Result<Plan, BadPlan> {
-    read_with(text, allowed, &|file| Err(format!("{file}: nobody is here to read it")))
+    read_with(text, allowed, None, &|file| Err(format!("{file}: nobody is here to read it")))
 }
 
-/// Reads a plan, and the captures that it names by `open`.
+/// Reads a plan, and the captures that it names by `open`. Random choices start from `seed`, if there
+/// is one, instead of the plan's own; what has a seed to itself in the plan keeps that.
 ///
 /// # Errors
 /// [`BadPlan`]: what cannot be, where it stands, and what could be.
-pub fn read_with(text: &str, allowed: Allowed, open: &Open<'_>) -> Result<Plan, BadPlan> {
+pub fn read_with(
+    text: &str,
+    allowed: Allowed,
+    seed: Option<u64>,
+    open: &Open<'_>,
+) -> Result<Plan, BadPlan> {
     let source = Source(text);
     let file: File = toml::from_str(text).map_err(|error| BadPlan {
         at: error.span().map(|span| source.at(span.start)),
         why: error.message().to_string(),
     })?;
+    let seed = seed.unwrap_or(file.seed);
     let link = BitRate(source.bits(&file.medium.link)?);
     let sizes = match &file.traffic.frame_sizes {
         Some(list) => frame_sizes::read(source, list)?,
@@ -139,7 +146,7 @@ pub fn read_with(text: &str, allowed: Allowed, open: &Open<'_>) -> Result<Plan, 
     let ends = routed.then(|| networks.map(End::of));
     let common = Common { source, link, ports: MOST_PORTS, ends, allowed, open };
     let replays = replays(common, &file.replay)?;
-    let common = (link, MOST_PORTS, file.seed);
+    let common = (link, MOST_PORTS, seed);
     let streams = streams(source, &file.stream, &replays, common, allowed)?;
     let nothing = streams.is_empty() && replays.is_empty();
     let goals = goals(source, &file.goal, &file.procedure)?;
@@ -221,7 +228,7 @@ pub fn read_with(text: &str, allowed: Allowed, open: &Open<'_>) -> Result<Plan, 
         ends: networks.map(End::of),
         replays,
         procedures,
-        seed: file.seed,
+        seed,
         quick,
         simulated,
     })

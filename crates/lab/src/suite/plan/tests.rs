@@ -262,7 +262,7 @@ fn committed_plans() {
             let open = |file: &str| {
                 std::fs::read(path.with_file_name(file)).map_err(|error| error.to_string())
             };
-            let plan = read_with(&text, outside, &open);
+            let plan = read_with(&text, outside, None, &open);
             let plan = plan.unwrap_or_else(|bad| panic!("{}:{bad}", path.display()));
             if let Some(file) = &plan.configuration {
                 assert!(path.with_file_name(file).is_file(), "{file} of {}", path.display());

@@ -35,7 +35,7 @@ fn open(file: &str) -> Result<Vec<u8>, String> {
 }
 
 fn plan_for(text: &str, allowed: Allowed) -> Result<Plan, String> {
-    read_with(text, allowed, &open).map_err(|bad| bad.to_string())
+    read_with(text, allowed, None, &open).map_err(|bad| bad.to_string())
 }
 
 fn replay(more: &str) -> Replay {
