@@ -12,7 +12,7 @@
 //! (Threads of equal standing starve the router: they fill its receive rings, and go on throwing away
 //! what they have paid for, two thirds of the time.)
 //!
-//! While many frames come it does not wait for the first of them but [a while](GATHER), as a card
+//! While many frames come it does not wait for the first of them but a while (`GATHER`), as a card
 //! gathers frames before it interrupts: woken by each poll of a NAPI thread it had 27 at a time, and
 //! a frame cost it a third more (25 filter rules, 64 bytes, 2-core Intel VM, medians: 1223 ns with
 //! each poll, 1001 with 60 µs in between, 832 with 150; with 20 µs 1396). A lone ping, which the
