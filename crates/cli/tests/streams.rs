@@ -160,6 +160,59 @@ fn each_stream_by_itself() {
     assert!(printed.contains("gaps") && page.contains("<th>gaps</th>"), "{printed}");
 }
 
+/// Latency is the device's, whatever shape a load has: a frame's time is when its bits are on the wire,
+/// and not when it was put before others that were due as well. Nor is any lost that was due while the
+/// wire was not free.
+#[test]
+fn no_latency_is_the_testers_own() {
+    let fast = "[virtual]\nlink = \"1G\"\nframe = \"1ns\"\nbyte-ps = 1\npause-every = \"100s\"\n\
+                pause = \"1ns\"\n[virtual.scaling]\ndivide-durations-by = 1.0\n";
+    let udp = "stack = \"eth/ipv4/udp\"";
+    let folder = Folder::with("streams-latency", "");
+    folder.write(
+        "other.rsc",
+        "/ip address add address=198.18.1.1/24 interface=ether1\n\
+         /ip address add address=198.19.1.1/24 interface=ether2\n",
+    );
+    let check = |most_ns: u64, all: &[&str]| {
+        let streams: Vec<String> = (all.iter().enumerate())
+            .map(|(n, rest)| format!("[[stream]]\nname = \"{n}\"\n{udp}\n{rest}\n"))
+            .collect();
+        let plan = format!("name = \"x\"\n{DEVICE}{}{fast}", streams.concat());
+        let (results, printed, _) = run(&folder.write("plan.toml", plan), &folder);
+        let trial = results.cells[0].trials.last().unwrap();
+        assert_eq!(trial.outcome, "pass", "{all:?}: {printed}");
+        assert_eq!(trial.sent, trial.streams.iter().map(|stream| stream.sent).sum::<u64>());
+        for stream in &trial.streams {
+            let latency = stream.latency.as_ref().unwrap();
+            assert_eq!((stream.sent, stream.lost), (stream.intended, 0), "{all:?}: {stream:?}");
+            assert!(latency.max_ns <= most_ns, "{all:?}: {stream:?}");
+        }
+    };
+    // A nanosecond the device's, two of rounding: to whole ones, on two wires.
+    let alike = 3;
+    // Whatever stores and forwards still sends a long frame when a short one behind it has come
+    // (and histograms round up, by less than a hundredth).
+    let mixed = 8 * (1518 - 64) * 101 / 100;
+    check(alike, &["sizes = 64\nrate = \"95%\"\nduration = \"10ms\""]);
+    check(mixed, &["sizes = \"imix\"\nrate = \"95%\"\nduration = \"10ms\""]);
+    check(alike, &["sizes = \"imix\"\nrate = \"1%\"\npackets = 20"]);
+    check(mixed, &["sizes = \"64-1518\"\nrate = \"100%\"\nduration = \"10ms\""]);
+    check(alike, &["sizes = 64\nrate = \"50%\"\nshape = \"burst 100\"\nduration = \"10ms\""]);
+    // More than any queue holds.
+    check(alike, &["sizes = 64\nrate = \"100kpps\"\nshape = \"burst 20000\"\npackets = 20000"]);
+    check(alike, &["sizes = 300\nrate = \"50%\"\nshape = \"poisson\"\nduration = \"10ms\""]);
+    check(
+        mixed,
+        &[
+            "sizes = 64\nrate = \"100kpps\"\nshape = \"multi-burst 3 x 4000, 1ms apart\"",
+            "sizes = 1518\nrate = \"20%\"\nduration = \"10ms\"",
+            "sizes = \"imix\"\nrate = \"20%\"\nduration = \"10ms\"",
+            "from = 2\nto = 1\nsizes = 64\nrate = \"20%\"\nduration = \"10ms\"",
+        ],
+    );
+}
+
 /// Every header that the bridge's plan has, and all that the router's varies.
 #[test]
 fn frames_as_wireshark_reads_them() {

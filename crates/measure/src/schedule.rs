@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Paced     │ │ │ │ │ │ │ │ │ │        frame k at k · ns / frames, in whole numbers: no drift
-//! Bursts    ││││      ││││             the same mean rate, `burst` frames at a time
+//! Bursts    ││││      ││││             the same mean rate, `burst` frames back to back
 //! turns     │ │   │ │       │ │       the same of frames whose lengths differ: wire and gap in step
 //! several   │ │ │ │      │ │ │ │      so many bursts, the rate within each, and then no more
 //! Poisson   │  ││    │ │ │││  │        each gap by itself, exponential, from a seed
@@ -14,11 +14,14 @@
 //!
 //! Never reads a clock.
 
+// Bursts without end.
+mod bursts;
 // So many bursts, and the time between them.
 mod several;
 // Frames of different lengths, each as long apart as it is long.
 mod turns;
 
+pub use bursts::Bursts;
 pub use several::Several;
 pub(crate) use turns::Turns;
 
@@ -182,13 +185,8 @@ pub enum Load {
     FullSpeed,
     /// A constant rate.
     Paced(Pace),
-    /// So many frames at once, at this rate in the mean (RFC 2544 §21; 0 frames are taken as 1).
-    Bursts {
-        /// Of all frames.
-        pace: Pace,
-        /// Frames due at the same time.
-        burst: u32,
-    },
+    /// So many frames back to back, at a rate in the mean (RFC 2544 §21).
+    Bursts(Bursts),
     /// So many bursts, each at a rate, some time apart; then nothing.
     Several(Several),
     /// Random gaps with an exponential distribution, at this rate in the mean.
@@ -225,11 +223,7 @@ impl Schedule {
         match self.load {
             Load::FullSpeed | Load::Poisson { .. } => None,
             Load::Paced(pace) => Some(pace.before(self.duration)),
-            Load::Bursts { pace, burst } => {
-                let burst = u64::from(burst.max(1));
-                let bursts = pace.before(self.duration).div_ceil(burst);
-                Some(bursts.saturating_mul(burst))
-            }
+            Load::Bursts(bursts) => Some(bursts.before(self.duration)),
             Load::Several(several) => Some(several.before(self.duration)),
             Load::Ramp { from, to } => {
                 Some(Ramp::new(from, to, self.duration).before(self.duration.as_nanos() as u64))
@@ -241,7 +235,7 @@ impl Schedule {
         match self.load {
             Load::FullSpeed => Timetable::FullSpeed,
             Load::Paced(pace) => Timetable::Paced(pace),
-            Load::Bursts { pace, burst } => Timetable::Bursts(pace, u64::from(burst.max(1))),
+            Load::Bursts(bursts) => Timetable::Bursts(bursts),
             Load::Several(several) => Timetable::Several(several),
             Load::Poisson { pace, seed } => Timetable::Poisson(Box::new(Poisson {
                 gap_ns: 1e9 / pace.rate().0,
@@ -261,7 +255,7 @@ pub(crate) enum Timetable {
     FullSpeed,
     Paced(Pace),
     Turns(Box<Turns>),
-    Bursts(Pace, u64),
+    Bursts(Bursts),
     Several(Several),
     Poisson(Box<Poisson>),
     Ramp(Box<Ramp>),
@@ -275,7 +269,7 @@ impl Timetable {
             Timetable::FullSpeed => u64::MAX,
             Timetable::Paced(pace) => pace.by(time),
             Timetable::Turns(turns) => turns.by(time),
-            Timetable::Bursts(pace, burst) => pace.by(time).div_ceil(*burst).saturating_mul(*burst),
+            Timetable::Bursts(bursts) => bursts.by(time),
             Timetable::Several(several) => several.by(time),
             Timetable::Poisson(poisson) => poisson.due_by(time, end),
             Timetable::Ramp(ramp) => ramp.by(time.min(end).as_nanos() as u64),
@@ -289,7 +283,7 @@ impl Timetable {
             Timetable::FullSpeed => Duration::ZERO,
             Timetable::Paced(pace) => pace.time_of(k),
             Timetable::Turns(turns) => turns.time_of(k),
-            Timetable::Bursts(pace, burst) => pace.time_of(k / burst * burst),
+            Timetable::Bursts(bursts) => bursts.time_of(k),
             Timetable::Several(several) => several.time_of(k),
             Timetable::Poisson(poisson) if k < poisson.due => return None,
             Timetable::Poisson(poisson) => Duration::from_nanos(poisson.next_ns.ceil() as u64),
@@ -401,7 +395,8 @@ mod tests {
         let mut times = Vec::new();
         loop {
             let next = timetable.time_of(times.len() as u64).unwrap();
-            if next >= duration {
+            let is_burst = matches!(load, Load::Bursts(_));
+            if schedule.frames() == Some(times.len() as u64) || (next >= duration && !is_burst) {
                 break;
             }
             let due = timetable.due_by(next, duration).min(schedule.frames().unwrap_or(u64::MAX));
@@ -414,10 +409,16 @@ mod tests {
 
     #[test]
     fn bursts_have_the_same_mean_rate() {
-        let bursts = times(Load::Bursts { pace: pace(1e6), burst: 4 }, ns(10_000));
-        assert_eq!(bursts, [0, 0, 0, 0, 4000, 4000, 4000, 4000, 8000, 8000, 8000, 8000]);
-        let single = times(Load::Bursts { pace: pace(1e6), burst: 0 }, ns(3000));
-        assert_eq!(single, [0, 1000, 2000]);
+        let bursts =
+            |burst, within| Load::Bursts(Bursts { pace: pace(1e6), burst, within: pace(within) });
+        let four = times(bursts(4, 1e8), ns(10_000));
+        assert_eq!(four, [0, 10, 20, 30, 4000, 4010, 4020, 4030, 8000, 8010, 8020, 8030]);
+        let cut = times(bursts(4, 1e8), ns(4011));
+        assert_eq!(cut, four[..8], "one that has begun is sent whole");
+        assert_eq!(times(bursts(3, 1e6), ns(6000)), [0, 1000, 2000, 3000, 4000, 5000]);
+        // Above the wire there is no burst: each begins behind the last one.
+        assert_eq!(times(bursts(2, 1e5), ns(4000)), [0, 2000, 2000, 4000]);
+        let single = times(bursts(0, 1e8), ns(3000));
         assert_eq!(single, times(Load::Paced(pace(1e6)), ns(3000)));
     }
 

@@ -8,6 +8,10 @@
 //! frames whose times have come; it pays at most one batch a poll, so a late poll is followed by
 //! bursts and never by fewer frames: offered load equals intended load, or the trial is invalid.
 //!
+//! A port in virtual time knows when its wire is free ([`Port::next_start`]): a frame that is due waits
+//! for that here, not in the port's queue, so that its time is the one at which its bits begin, and
+//! whatever is due, none is lost for want of room.
+//!
 //! Never reads a clock, never sleeps. Several streams are as many senders, each with its schedule.
 
 use crate::Stream;
@@ -20,14 +24,24 @@ use wire::Moment;
 pub struct Sent {
     /// Frames that should have been offered by the last poll (at full speed: those that were).
     pub intended: u64,
-    /// Frames given to the port (RFC 2285's offered load, less what the port says it dropped).
+    /// Frames given to the port.
     pub offered: u64,
+    /// Of these, frames that the port dropped, as far as it says so at once
+    /// ([`Port::refused`]). RFC 2285's offered load is `offered` less these.
+    pub refused: u64,
     /// Polls at which frames were due and the pool had none left.
     pub starved: u64,
     /// How late the latest poll was, behind the first frame it had to send, in nanoseconds.
     pub late_ns_max: u64,
     /// When the last frame was sent.
     pub last: Moment,
+}
+
+impl Sent {
+    /// Frames that went out.
+    pub fn went_out(&self) -> u64 {
+        self.offered.saturating_sub(self.refused)
+    }
 }
 
 /// Sends one stream by a schedule.
@@ -39,8 +53,11 @@ pub struct Sender {
     frames: Option<u64>,
     /// Whether only the end of its time shows how many there are: the schedule does not say.
     ends_by_time: bool,
-    /// When the next frame is due: what a poll with nothing to do looks at, and no more.
+    /// When the next frame is due, or the wire free for it: what a poll with nothing to do looks at, and
+    /// no more.
     next: Moment,
+    /// When it is due.
+    due: Moment,
     sent: Sent,
     batch: Batch,
 }
@@ -50,7 +67,8 @@ impl Sender {
     pub fn new(stream: Stream, schedule: Schedule) -> Sender {
         let (frames, timetable, next) = (schedule.frames(), schedule.timetable(), schedule.start);
         let (ends_by_time, sent, batch) = (frames.is_none(), Sent::default(), Batch::new());
-        Sender { stream, schedule, timetable, frames, ends_by_time, next, sent, batch }
+        let due = next;
+        Sender { stream, schedule, timetable, frames, ends_by_time, next, due, sent, batch }
     }
 
     /// The same, but where a constant rate is of frames whose lengths go by turns, each is as long
@@ -79,7 +97,7 @@ impl Sender {
     pub fn at_most(mut self, most: u64) -> Sender {
         self.frames = Some(self.frames.map_or(most, |frames| frames.min(most)));
         if most == 0 {
-            self.next = NEVER;
+            (self.next, self.due) = (NEVER, NEVER);
         }
         self
     }
@@ -90,12 +108,24 @@ impl Sender {
         if now < self.next {
             return 0;
         }
+        let start = port.next_start();
+        if let Some(start) = start.filter(|start| *start > now) {
+            self.next = start;
+            return 0;
+        }
         let mut batch = std::mem::take(&mut self.batch);
-        let n = self.fill(now, pool, &mut batch);
+        // The next one begins when this one is over.
+        let room = if start.is_some() { 1 } else { batch.room() };
+        let n = self.fill_with(now, pool, &mut batch, room);
         if n > 0 {
+            let refused = port.refused();
             port.send(now, pool, &mut batch);
+            self.sent.refused += port.refused() - refused;
         }
         self.batch = batch;
+        if let Some(start) = start.and_then(|_| port.next_start()) {
+            self.next = self.next.max(start);
+        }
         n
     }
 
@@ -106,7 +136,13 @@ impl Sender {
         if now < self.next {
             return 0;
         }
-        let due = self.due(now).min(batch.room() as u64);
+        let room = batch.room();
+        self.fill_with(now, pool, batch, room)
+    }
+
+    #[inline]
+    fn fill_with(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch, room: usize) -> usize {
+        let due = self.due(now).min(room as u64);
         let fixed = self.stream.fixed_len();
         let mut n = 0;
         while n < due {
@@ -144,12 +180,17 @@ impl Sender {
     pub fn ends(&self) -> Moment {
         let end = self.schedule.duration;
         let last = self.frames.and_then(|frames| self.time_of(frames.checked_sub(1)?));
-        self.schedule.start + last.map_or(end, |last| last.min(end))
+        self.schedule.start + last.unwrap_or(end)
     }
 
-    /// When the next frame is due; at full speed always.
+    /// When the next frame is due, or the wire free for it; at full speed always.
     pub fn next_due(&self) -> Moment {
         self.next
+    }
+
+    /// When the next frame is due, whether the wire is free or not.
+    pub fn owes_since(&self) -> Moment {
+        self.due
     }
 
     /// Whether it sends at a rate, not as fast as it can.
@@ -194,12 +235,13 @@ impl Sender {
             return;
         }
         if self.frames == Some(self.sent.offered) {
-            self.next = NEVER;
+            (self.next, self.due) = (NEVER, NEVER);
             return;
         }
         let Some(time) = self.timetable.time_of(self.sent.offered) else { return };
         let over = self.ends_by_time && time >= self.schedule.duration;
-        self.next = if over { NEVER } else { self.schedule.start + time };
+        self.due = if over { NEVER } else { self.schedule.start + time };
+        self.next = self.due;
     }
 }
 
@@ -209,7 +251,7 @@ const NEVER: Moment = Moment::from_nanos(u64::MAX);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Several;
+    use crate::schedule::{Bursts, Several};
     use crate::{FramePlan, Pace, StreamPlan, Template, Variation};
     use port::{Slab, memory};
     use proptest::prelude::*;
@@ -317,6 +359,49 @@ mod tests {
         batch.free_all(&mut pool);
     }
 
+    /// Where the port knows when its wire is free, a frame begins when it is given; and what a port
+    /// drops at once did not go out.
+    #[test]
+    fn frames_wait_for_the_wire_and_not_in_it() {
+        let slab = Slab::new(256).unwrap();
+        let mut pool = slab.pool();
+        let link = port::simulated::Link::new(wire::BitRate::gbps(1.0));
+        let (mut out, mut other) = port::simulated::wire(link).unwrap();
+        // All due at once, but for a part of a nanosecond.
+        let mut sender = Sender::new(stream(), paced(1e12, 5, 1_000_000)).at_most(2000);
+        let (mut batch, mut n) = (Batch::new(), 0);
+        while sender.next_due() < NEVER {
+            let now = sender.next_due();
+            let sent = sender.poll(now, &mut pool, &mut out) as u64;
+            // 84 bytes of wire each.
+            assert!(sent == 0 || now == at(5 + n * 672), "frame {n} at {now:?}");
+            n += sent;
+            other.receive(now, &mut pool, &mut batch);
+            batch.free_all(&mut pool);
+        }
+        assert_eq!((n, sender.sent().went_out(), out.counters().tx_drop), (2000, 2000, 0));
+
+        struct Full(u64);
+        impl Port for Full {
+            fn receive(&mut self, _: Moment, _: &mut Pool, _: &mut Batch) -> usize {
+                0
+            }
+            fn send(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) {
+                self.0 += batch.len() as u64 - 1;
+                batch.free_all(pool);
+            }
+            fn counters(&self) -> port::PortCounters {
+                port::PortCounters::default()
+            }
+            fn refused(&self) -> u64 {
+                self.0
+            }
+        }
+        let mut sender = Sender::new(stream(), paced(1e9, 0, 10));
+        assert_eq!(sender.poll(at(9), &mut pool, &mut Full(7)), 10);
+        assert_eq!((sender.sent().offered, sender.sent().went_out()), (10, 1));
+    }
+
     /// Of a mix all frames are sent, at 100 % of a wire one right behind the other.
     #[test]
     fn a_mix_fills_the_wire() {
@@ -358,8 +443,9 @@ mod tests {
             gaps in prop::collection::vec(0u64..300, 1..200),
         ) {
             let [pace, to] = [pps, other].map(|pps| Pace::of(PacketRate(pps)).unwrap());
+            let within = Pace::of(PacketRate(1e10)).unwrap();
             for load in [
-                Load::Bursts { pace, burst },
+                Load::Bursts(Bursts { pace, burst, within }),
                 Load::Several(Several {
                     pace,
                     burst,
@@ -378,8 +464,8 @@ mod tests {
                 prop_assert_eq!(sent.offered, often.1.offered, "{:?}", load);
                 prop_assert_eq!(sent.intended, sent.offered, "{:?}", load);
                 prop_assert_eq!(Some(sent.offered), schedule.frames().or(Some(often.1.offered)));
-                // A time just before the end is rounded up to it.
-                prop_assert!(often.1.last <= at(20_007), "{:?}", often.1);
+                // A time just before the end is rounded up to it, and a burst sent to its end.
+                prop_assert!(often.1.last <= at(20_007 + 10), "{:?}", often.1);
                 let late = times.iter().zip(&often.0).all(|(late, due)| late >= due);
                 prop_assert!(late, "{:?}", load);
             }

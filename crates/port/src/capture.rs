@@ -125,6 +125,14 @@ impl<P: Port, S: Sink> Port for CapturePort<P, S> {
         self.inner.counters()
     }
 
+    fn next_start(&self) -> Option<Moment> {
+        self.inner.next_start()
+    }
+
+    fn refused(&self) -> u64 {
+        self.inner.refused()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }

@@ -153,6 +153,14 @@ impl<P: Port> Port for FaultyPort<P> {
         PortCounters { rx_packet, rx_byte, ..self.inner.counters() }
     }
 
+    fn next_start(&self) -> Option<Moment> {
+        self.inner.next_start()
+    }
+
+    fn refused(&self) -> u64 {
+        self.inner.refused()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }

@@ -19,6 +19,19 @@ pub trait Port {
     /// What has passed so far.
     fn counters(&self) -> PortCounters;
 
+    /// When the first bit of a frame that is sent now would go, of ports that know: those in virtual
+    /// time. What is sent before that waits in the port. To the nanosecond below: so much of the wait
+    /// is none.
+    fn next_start(&self) -> Option<Moment> {
+        None
+    }
+
+    /// The port's `tx_drop`, as far as it is known without asking anybody: it is read before and after
+    /// a batch, to know whose frames were dropped.
+    fn refused(&self) -> u64 {
+        0
+    }
+
     /// What the port's driver is able to do.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
@@ -126,6 +139,14 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn counters(&self) -> PortCounters {
         (**self).counters()
+    }
+
+    fn next_start(&self) -> Option<Moment> {
+        (**self).next_start()
+    }
+
+    fn refused(&self) -> u64 {
+        (**self).refused()
     }
 
     fn capabilities(&self) -> Capabilities {

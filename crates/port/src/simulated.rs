@@ -155,6 +155,15 @@ impl Port for SimulatedPort {
     fn counters(&self) -> PortCounters {
         PortCounters { rx_drop: lock(&self.rx).rx_drop, ..self.counters }
     }
+
+    fn next_start(&self) -> Option<Moment> {
+        // Rounded up, every frame of a full wire would begin a part of a nanosecond later than it can.
+        Some(Moment::from_nanos(lock(&self.tx).line_free.ns))
+    }
+
+    fn refused(&self) -> u64 {
+        self.counters.tx_drop
+    }
 }
 
 /// One direction of the cable, from transmit buffer to receive ring.

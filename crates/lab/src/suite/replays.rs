@@ -118,7 +118,7 @@ impl<P: Place> Bench<'_, P> {
                     load: replay.load(),
                     seed: 0,
                     intended: sent.intended,
-                    sent: sent.offered,
+                    sent: sent.went_out(),
                     tally: back.tally,
                     elsewhere: back.elsewhere,
                     latency: Some(back.latency).filter(|all| !all.is_empty()),
@@ -152,6 +152,19 @@ impl Duty {
             behind |= sent == Batch::CAPACITY && player.next_due() <= now;
         }
         behind
+    }
+
+    /// The same of one of them.
+    pub(super) fn play_one<P: Port>(
+        &mut self,
+        n: usize,
+        now: Moment,
+        pool: &mut Pool,
+        wires: &mut [P],
+    ) {
+        if let (Some(player), Some(returned)) = (self.players.get_mut(n), &mut self.returned) {
+            player.poll(now, pool, wires, returned);
+        }
     }
 }
 

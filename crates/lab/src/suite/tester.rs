@@ -45,6 +45,16 @@ pub struct Tester<P> {
     replies: Batch,
     /// Whether the last tick left work undone.
     behind: bool,
+    /// Who has a frame due, and since when: see `send_in_turn`.
+    waiting: Vec<(Moment, Turn)>,
+}
+
+/// Somebody who sends: the port and which of its senders, or which replay.
+#[derive(Clone, Copy)]
+enum Turn {
+    Sender(usize, usize),
+    Beside(usize, usize),
+    Player(usize),
 }
 
 /// What one trial has the tester do.
@@ -229,8 +239,19 @@ impl<P: Port> Tester<P> {
     pub fn new(wires: Vec<P>, slab: &Slab, ends: Vec<End>) -> Tester<P> {
         let device_macs = wires.iter().map(|_| None).collect();
         let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
-        let (guests, announced, behind) = (vec![], None, false);
-        Tester { wires, pool, ends, guests, device_macs, announced, batch, replies, behind }
+        let (guests, announced, behind, waiting) = (vec![], None, false, vec![]);
+        Tester {
+            wires,
+            pool,
+            ends,
+            guests,
+            device_macs,
+            announced,
+            batch,
+            replies,
+            behind,
+            waiting,
+        }
     }
 
     /// Who is on the ports.
@@ -279,6 +300,9 @@ impl<P: Port> Tester<P> {
         for (port, control) in &mut duty.control {
             control.poll(now, &mut self.pool, &mut self.wires[*port]);
         }
+        if self.wires.iter().any(|wire| wire.next_start().is_some()) {
+            return self.send_in_turn(now, duty);
+        }
         for (senders, wire) in duty.senders.iter_mut().zip(&mut self.wires) {
             for sender in senders {
                 let sent = sender.poll(now, &mut self.pool, wire);
@@ -291,6 +315,37 @@ impl<P: Port> Tester<P> {
                 sender.poll(now, &mut self.pool, wire);
             }
         }
+    }
+
+    /// Sends what is due by wires that say when they are free: a frame of whoever has owed it longest.
+    /// The others on its wire are told how long it takes, and wait as they would in the wire's queue.
+    fn send_in_turn(&mut self, now: Moment, duty: &mut Duty) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let is_due = |sender: &Sender| sender.next_due() <= now;
+        for (all, turn) in [
+            (&duty.senders, Turn::Sender as fn(usize, usize) -> Turn),
+            (&duty.beside, Turn::Beside),
+        ] {
+            for (port, senders) in all.iter().enumerate() {
+                let due = senders.iter().enumerate().filter(|(_, sender)| is_due(sender));
+                waiting.extend(due.map(|(n, sender)| (sender.owes_since(), turn(port, n))));
+            }
+        }
+        let players = duty.players.iter().enumerate().filter(|(_, one)| one.next_due() <= now);
+        waiting.extend(players.map(|(n, player)| (player.owes_since(), Turn::Player(n))));
+        waiting.sort_by_key(|(since, _)| *since);
+        for (_, turn) in waiting.drain(..) {
+            match turn {
+                Turn::Sender(port, n) => {
+                    duty.senders[port][n].poll(now, &mut self.pool, &mut self.wires[port]);
+                }
+                Turn::Beside(port, n) => {
+                    duty.beside[port][n].poll(now, &mut self.pool, &mut self.wires[port]);
+                }
+                Turn::Player(n) => duty.play_one(n, now, &mut self.pool, &mut self.wires),
+            }
+        }
+        self.waiting = waiting;
     }
 
     /// Receives what has come.

@@ -5,7 +5,8 @@
 //!                             └─► batch of its port ─► port
 //! ```
 //!
-//! As a sender of a stream: whatever is late is made up for, and nothing is left out.
+//! As a sender of a stream: whatever is late is made up for, and nothing is left out; in virtual time a
+//! frame waits until its wire is free.
 
 use super::returned::Returned;
 use super::script::Script;
@@ -31,7 +32,10 @@ pub struct Player {
     /// How many frames are sent, and how many will be.
     n: u64,
     most: u64,
+    /// When the next frame is due, or the wire free for it.
     next: Moment,
+    /// When it is due.
+    due: Moment,
     batches: [Batch; 2],
 }
 
@@ -55,7 +59,8 @@ impl Player {
         };
         let outlets = [Side::First, Side::Second].map(outlet);
         let (most, batches) = (script.total.min(most), [Batch::new(), Batch::new()]);
-        let mut player = Player { script, start, outlets, n: 0, most, next: NEVER, batches };
+        let mut player =
+            Player { script, start, outlets, n: 0, most, next: NEVER, due: NEVER, batches };
         player.plan_next();
         player
     }
@@ -65,9 +70,14 @@ impl Player {
         self.n == self.most
     }
 
-    /// When the next frame is due.
+    /// When the next frame is due, or the wire free for it.
     pub fn next_due(&self) -> Moment {
         self.next
+    }
+
+    /// When the next frame is due, whether the wire is free or not.
+    pub fn owes_since(&self) -> Moment {
+        self.due
     }
 
     /// What a side did so far.
@@ -90,7 +100,8 @@ impl Player {
     }
 
     fn plan_next(&mut self) {
-        self.next = if self.is_done() { NEVER } else { self.start + self.after(self.n) };
+        self.due = if self.is_done() { NEVER } else { self.start + self.after(self.n) };
+        self.next = self.due;
     }
 
     /// Sends what is due, a batch at most, and says how many frames that were.
@@ -113,6 +124,11 @@ impl Player {
             let turn = self.n / self.script.cues.len() as u64;
             let cue = &self.script.cues[(self.n % self.script.cues.len() as u64) as usize];
             let outlet = &mut self.outlets[cue.side.index()];
+            let start = ports[outlet.port].next_start();
+            if let Some(start) = start.filter(|start| *start > now) {
+                self.next = start;
+                break;
+            }
             let Some(mut frame) = pool.alloc(cue.bytes.len()) else {
                 outlet.sent.starved += 1;
                 break;
@@ -130,10 +146,17 @@ impl Player {
             self.n += 1;
             sent += 1;
             self.plan_next();
+            if start.is_some() {
+                // The next one begins when this one is over.
+                break;
+            }
         }
-        for (outlet, batch) in self.outlets.iter().zip(&mut self.batches) {
+        for (outlet, batch) in self.outlets.iter_mut().zip(&mut self.batches) {
             if !batch.is_empty() {
-                ports[outlet.port].send(now, pool, batch);
+                let port = &mut ports[outlet.port];
+                let refused = port.refused();
+                port.send(now, pool, batch);
+                outlet.sent.refused += port.refused() - refused;
             }
         }
         sent

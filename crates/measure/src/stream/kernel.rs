@@ -104,6 +104,7 @@ pub fn sent(sent: &generator::Sent, zero_ns: u64) -> Sent {
     Sent {
         intended: sent.intended.max(sent.made()),
         offered: sent.accepted,
+        refused: 0,
         starved: 0,
         late_ns_max: sent.late_ns_max,
         last: Moment::from_nanos(sent.last_ns.saturating_sub(zero_ns)),

@@ -252,6 +252,10 @@ impl Port for PacketPort {
         self.queues.iter().map(Queue::counters).sum()
     }
 
+    fn refused(&self) -> u64 {
+        self.queues.iter().map(Queue::refused).sum()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.capabilities
     }

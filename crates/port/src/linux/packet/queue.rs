@@ -42,6 +42,11 @@ impl Queue {
         &self.socket
     }
 
+    /// Frames that were to be sent and were not.
+    pub(super) fn refused(&self) -> u64 {
+        self.counters.tx_drop
+    }
+
     pub(super) fn counters(&self) -> PortCounters {
         self.dropped.set(self.dropped.get() + self.socket.dropped());
         PortCounters { rx_drop: self.counters.rx_drop + self.dropped.get(), ..self.counters }

@@ -179,6 +179,10 @@ impl Port for TapPort {
         sum
     }
 
+    fn refused(&self) -> u64 {
+        self.queues.iter().map(Queue::refused).sum()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.capabilities
     }

@@ -47,6 +47,11 @@ impl Queue {
         self.file.as_raw_fd()
     }
 
+    /// Frames that were to be sent and were not.
+    pub(super) fn refused(&self) -> u64 {
+        self.counters.tx_drop
+    }
+
     pub(super) fn counters(&self) -> PortCounters {
         self.counters
     }

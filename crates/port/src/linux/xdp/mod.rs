@@ -203,6 +203,10 @@ impl Port for XdpPort {
         PortCounters { rx_drop: counters.rx_drop + self.lost_outside(), ..counters }
     }
 
+    fn refused(&self) -> u64 {
+        self.queues.iter().map(Queue::refused).sum()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.capabilities
     }

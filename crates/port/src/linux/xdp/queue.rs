@@ -336,6 +336,11 @@ impl Queue {
         PortCounters { rx_drop: drops.rx(), tx_drop: drops.tx(), ..self.counters }
     }
 
+    /// Frames to be sent that were not, of those that we dropped.
+    pub(super) fn refused(&self) -> u64 {
+        self.drops.tx()
+    }
+
     /// What was lost, ours and the kernel's.
     pub(super) fn drops(&self) -> Drops {
         let kernel = self.bound.socket().statistics();

@@ -13,7 +13,7 @@ use super::Spec;
 use crate::suite::plan::value::{Number, Source, quantity};
 use crate::suite::plan::{BadPlan, Replay};
 use measure::replay::Side;
-use measure::schedule::{Load, Rate, Schedule, Several};
+use measure::schedule::{Bursts, Load, Rate, Schedule, Several};
 use measure::{Lengths, Pace};
 use std::fmt;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use wire::{BitRate, Moment, PacketRate};
 pub enum Shape {
     /// Each frame at its time.
     Constant,
-    /// So many at once.
+    /// So many back to back.
     Burst(u32),
     /// So many bursts of so many frames, so far apart.
     MultiBurst(u32, u32, Duration),
@@ -231,7 +231,9 @@ impl Spec {
         let from = pace(self.rate)?;
         let load = match self.shape {
             Shape::Constant => Load::Paced(from),
-            Shape::Burst(burst) => Load::Bursts { pace: from, burst },
+            Shape::Burst(burst) => {
+                Load::Bursts(Bursts { pace: from, burst, within: pace(Rate::Percent(100.0))? })
+            }
             Shape::MultiBurst(bursts, burst, apart) => {
                 Load::Several(Several { pace: from, burst, apart, bursts })
             }
@@ -251,7 +253,7 @@ impl Spec {
         let by_time = self.duration.unwrap_or(DAY);
         let of = |frames: u64| match schedule.load {
             Load::Several(several) => several.time_of(frames - 1),
-            Load::Paced(pace) | Load::Poisson { pace, .. } | Load::Bursts { pace, .. } => {
+            Load::Paced(pace) | Load::Poisson { pace, .. } | Load::Bursts(Bursts { pace, .. }) => {
                 pace.time_of(frames - 1)
             }
             _ => by_time,
@@ -261,15 +263,15 @@ impl Spec {
             _ => None,
         };
         let frames = most.into_iter().chain(all).min().filter(|n| *n > 0);
-        Ok(self.start + by_time.min(frames.map_or(by_time, of)))
-    }
-
-    /// When the last frame is due, if that can be said beforehand: not of random gaps.
-    pub fn last_due(&self, link: BitRate) -> Option<Duration> {
-        if self.shape == Shape::Poisson && self.packets.is_some() {
-            return None;
-        }
-        self.until(link).ok()
+        let until = by_time.min(frames.map_or(by_time, of));
+        // A burst that has begun is sent to its end.
+        let last = match (schedule.load, schedule.frames()) {
+            (Load::Bursts(bursts), Some(n)) => {
+                bursts.time_of(n.min(most.unwrap_or(n)).saturating_sub(1))
+            }
+            _ => Duration::ZERO,
+        };
+        Ok(self.start + until.max(last))
     }
 
     /// Rate and shape and end in words.
