@@ -56,6 +56,9 @@ pub mod sequence;
 // How late frames are, and how much that varies.
 pub mod delay;
 
+// What devices say of themselves, which is no test frame.
+mod message;
+
 // What came back, counted exactly.
 pub mod receive;
 

@@ -1,8 +1,9 @@
 //! What came back, counted exactly: per stream and frame by frame, at full rate.
 //!
 //! ```text
-//!             ┌ no trailer, unknown stream, another trial's ──► foreign
-//! frame ─► trailer                                                  (see `classify`)
+//!             ┌ no trailer, another trial's; ARP, ICMP errors ─► foreign
+//!             ├ a stream that is not expected here ────────────► foreign, stray
+//! frame ─► trailer
 //!             ├ damaged trailer, length, checksum ────────────► corrupt
 //!             └ good ─► Sequence ─┬ first copy, in order ─────► received
 //!                                 ├ first copy, overtaken ────► received, reordered
@@ -12,13 +13,16 @@
 //!
 //! Every frame is counted under exactly one of received, duplicate, stale, corrupt and foreign
 //! (reordered ones are among the received). Lost is what was sent and not received, and is known
-//! only when all is over. Latencies of *all* received frames count ([`delay`](crate::delay)).
+//! only when all is over. What a device says of itself may end as a test frame ends, an ICMP error about
+//! one that is short even in its trailer: it is looked for where a frame is not what was expected,
+//! before it is called a stray or damaged. Latencies of *all* received frames count ([`delay`](crate::delay)).
 //!
 //! Never touches the frames' bytes; frees them all.
 
 use crate::Stream;
 use crate::delay::{Delays, Variation};
 use crate::frame::{Look, Shape};
+use crate::message::{Kind, is_message};
 use crate::sequence::{Arrival, Sequence};
 use crate::template::{IPV4, UDP};
 use crate::trailer::{Found, Trailer};
@@ -81,6 +85,7 @@ pub struct Receiver {
 
 struct Expected {
     frame: FrameLen,
+    kind: Kind,
     udp_checksum: bool,
     /// Of frames of any headers; then the two above are not looked at.
     shape: Option<Arc<Shape>>,
@@ -108,6 +113,7 @@ impl Receiver {
             assert!(slot.is_none(), "two streams have the number {}", stream.id());
             *slot = Some(Box::new(Expected {
                 frame: stream.frame(),
+                kind: stream.kind(),
                 udp_checksum: stream.udp_checksum(),
                 shape: stream.shape().cloned(),
                 wires_ns: Vec::new(),
@@ -124,9 +130,7 @@ impl Receiver {
     #[must_use]
     pub fn less_wires(mut self, wire_time: impl Fn(FrameLen) -> Duration) -> Receiver {
         for expected in self.streams.iter_mut().flatten() {
-            let len = expected.frame.in_memory() as usize;
-            let (shortest, longest) =
-                expected.shape.as_ref().map_or((len, len), |shape| shape.extremes());
+            let (shortest, longest) = expected.lengths();
             let of = |len| wire_time(FrameLen::without_fcs(len as u32)).as_nanos() as u64;
             expected.wires_ns = (shortest..=longest).map(of).collect();
         }
@@ -161,14 +165,14 @@ impl Receiver {
     pub fn count(&mut self, now: Moment, frame: &[u8]) {
         let trailer = match Trailer::read(frame) {
             Some(Found::Good(trailer)) if self.is_of_this_trial(now, trailer) => trailer,
-            found => return self.count_other(now, found),
+            found => return self.count_other(now, frame, found),
         };
         let Some(expected) = &mut self.streams[usize::from(trailer.stream)] else {
-            self.foreign += 1;
-            self.strays[usize::from(trailer.stream)] += 1;
-            return;
+            return self.count_stray(frame, trailer.stream);
         };
-        expected.count(now, frame, trailer);
+        if !expected.count(now, frame, trailer) {
+            self.foreign += 1;
+        }
     }
 
     /// The streams' numbers, in order.
@@ -256,38 +260,51 @@ impl Receiver {
             && trailer.time.as_nanos() <= now.as_nanos() + SKEW_NS
     }
 
-    /// A frame without a good trailer of this trial. One whose check byte is wrong, but that names
-    /// a stream of ours and a time within the trial, is ours and damaged.
+    /// A frame of this trial whose stream is not expected here, unless it is about such a frame.
     #[cold]
-    fn count_other(&mut self, now: Moment, found: Option<Found>) {
-        match found {
-            Some(Found::Bad(trailer))
-                if self.is_of_this_trial(now, trailer)
-                    && self.streams[usize::from(trailer.stream)].is_some() =>
-            {
-                self.corrupt += 1;
+    fn count_stray(&mut self, frame: &[u8], stream: u8) {
+        self.foreign += 1;
+        self.strays[usize::from(stream)] += u64::from(!is_message(frame));
+    }
+
+    /// A frame without a good trailer of this trial. One whose check byte is wrong, but that names
+    /// a stream of ours and a time within the trial, and is as long and of the kind as that stream's
+    /// frames, is ours and damaged.
+    #[cold]
+    fn count_other(&mut self, now: Moment, frame: &[u8], found: Option<Found>) {
+        let expected = match found {
+            Some(Found::Bad(trailer)) if self.is_of_this_trial(now, trailer) => {
+                self.streams[usize::from(trailer.stream)].as_ref()
             }
-            _ => self.foreign += 1,
-        }
+            _ => None,
+        };
+        let is_ours = expected.is_some_and(|expected| {
+            let (shortest, longest) = expected.lengths();
+            (shortest..=longest).contains(&frame.len()) && Kind::of(frame) == expected.kind
+        });
+        *if is_ours { &mut self.corrupt } else { &mut self.foreign } += 1;
     }
 }
 
 impl Expected {
+    /// The lengths in memory of the shortest and the longest frames.
+    fn lengths(&self) -> (usize, usize) {
+        let len = self.frame.in_memory() as usize;
+        self.shape.as_ref().map_or((len, len), |shape| shape.extremes())
+    }
+
+    /// Counts a frame that ends as one of the stream; whether it is one.
     #[inline]
-    fn count(&mut self, now: Moment, frame: &[u8], trailer: Trailer) {
-        let tally = &mut self.tally;
+    fn count(&mut self, now: Moment, frame: &[u8], trailer: Trailer) -> bool {
         if let Some(shape) = &self.shape {
             let look = shape.look(frame, trailer.sequence);
             if look != Look::Intact {
-                tally.corrupt += 1;
-                tally.wrong_size += u64::from(look == Look::WrongSize);
-                return;
+                return self.count_damaged(frame, look == Look::WrongSize);
             }
         } else if !is_intact(frame, self.frame, self.udp_checksum) {
-            tally.corrupt += 1;
-            tally.wrong_size += u64::from(frame.len() != self.frame.in_memory() as usize);
-            return;
+            return self.count_damaged(frame, frame.len() != self.frame.in_memory() as usize);
         }
+        let tally = &mut self.tally;
         let arrival = self.sequence.arrive(trailer.sequence);
         match arrival {
             Arrival::InOrder => {}
@@ -298,15 +315,15 @@ impl Expected {
             }
             Arrival::Duplicate => {
                 tally.duplicate += 1;
-                return;
+                return true;
             }
             Arrival::Stale => {
                 tally.stale += 1;
-                return;
+                return true;
             }
             Arrival::Absurd => {
                 tally.corrupt += 1;
-                return;
+                return true;
             }
         }
         tally.received += 1;
@@ -319,6 +336,18 @@ impl Expected {
             latency = latency.saturating_sub(self.wires_ns[frame.len() - shortest]);
         }
         self.delays.record(latency, arrival == Arrival::InOrder);
+        true
+    }
+
+    /// A frame that is not intact: damaged, unless it is about one of the stream.
+    #[cold]
+    fn count_damaged(&mut self, frame: &[u8], wrong_size: bool) -> bool {
+        if is_message(frame) {
+            return false;
+        }
+        self.tally.corrupt += 1;
+        self.tally.wrong_size += u64::from(wrong_size);
+        true
     }
 }
 

@@ -19,6 +19,7 @@
 pub mod kernel;
 
 use crate::frame::{BadFrame, FramePlan, Program, Shape};
+use crate::message::Kind;
 use crate::template::{BadLength, IPV4, UDP};
 use crate::trailer::{self, Trailer};
 use crate::vary::{self, Ahead, Source};
@@ -235,6 +236,11 @@ impl Stream {
     /// What frames of any headers look like.
     pub(crate) fn shape(&self) -> Option<&Arc<Shape>> {
         self.shape.as_ref()
+    }
+
+    /// What its frames are by their headers.
+    pub(crate) fn kind(&self) -> Kind {
+        Kind::of(&self.image)
     }
 
     /// Whether its frames carry a UDP checksum.

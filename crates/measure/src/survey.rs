@@ -3,7 +3,7 @@
 //! ```text
 //! frame, its time ─┬ our trailer ────────────► stream n   ─┬ a higher number, or a late one ─► this run
 //!                  ├ the kernel's generator ─► pktgen      └ a lower one, made later ───────► the next run
-//!                  └ anything else ──────────► foreign
+//!                  └ anything else ──────────► foreign: ICMP errors about a test frame, too
 //! ```
 //!
 //! A trial begins its streams anew, so a capture has several runs of one: a number that is not above
@@ -22,6 +22,7 @@ mod pktgen;
 
 pub use pktgen::Thread;
 
+use crate::message::is_message;
 use crate::pktgen::{Fields, Header};
 use crate::sequence::{Arrival, Sequence};
 use crate::trailer::{Found, Trailer};
@@ -171,7 +172,7 @@ impl Survey {
         if let (Some(header), Some(fields)) = (Header::read(bytes), Fields::read(bytes)) {
             return self.pktgen.push(header, fields, timestamp_ns, l2);
         }
-        match Trailer::read(bytes).filter(|_| is_whole) {
+        match Trailer::read(bytes).filter(|_| is_whole && !is_message(bytes)) {
             Some(Found::Good(of)) if of.sequence < NUMBERS => {
                 let sender = Sender::Stream { stream: of.stream, test: of.test };
                 self.count(sender, of.sequence, Some(of.time.as_nanos()), timestamp_ns, l2);

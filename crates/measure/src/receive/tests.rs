@@ -1,9 +1,12 @@
 //! What is received is counted exactly, whatever comes in whatever order.
 
 use super::*;
-use crate::{Field, Pick, Prng, StreamPlan, Template, Values, Variation};
+use crate::message::error_about;
+use crate::{Field, FramePlan, Lengths, Pick, Prng, StreamPlan, Template, Values, Variation};
 use port::Slab;
 use proptest::prelude::*;
+use wire::MacAddr;
+use wire::arp::{ArpMessage, Operation};
 
 const BEGIN: Moment = Moment::from_nanos(1_000_000);
 
@@ -73,6 +76,9 @@ fn every_frame_is_counted_as_what_it_is() {
     check("UDP checksum taken out", |f| f[9][UDP + 6..UDP + 8].fill(0), (199, 0, 0, 1, 0));
     check("zeros", |f| f[9].fill(0), (199, 0, 0, 0, 1));
     check("an ARP request", |f| f[9][12..14].copy_from_slice(&[8, 6]), (199, 0, 0, 1, 0));
+    check("an error about one", |f| f[9] = error_about(&f[9], 11), (199, 0, 0, 0, 1));
+    let ends_as_one = |f: &mut Vec<Vec<u8>>| f[9] = arp_that_ends_as(7);
+    check("an ARP reply that ends as a damaged one", ends_as_one, (199, 0, 0, 0, 1));
     let other = |f: &mut Vec<Vec<u8>>| f.append(&mut frames(&mut stream(8, 128, true), 3));
     check("another stream's", other, (200, 0, 0, 0, 3));
     let earlier = |f: &mut Vec<Vec<u8>>| {
@@ -83,6 +89,42 @@ fn every_frame_is_counted_as_what_it_is() {
         stream(7, 128, true).write(at(1001 + SKEW_NS), &mut f[9]);
     };
     check("the future's", future, (199, 0, 0, 0, 1));
+}
+
+/// An ARP reply, not padded, whose last bytes name this stream and a time within the trial: MAC
+/// addresses of a kind that virtual machines have.
+fn arp_that_ends_as(stream: u8) -> Vec<u8> {
+    let sender_mac = MacAddr([2, 0, 0, stream, 0, 9]);
+    let (operation, target_mac) = (Operation::Reply, MacAddr([6, 0, 0, 0, 0, 0]));
+    let (sender_ip, target_ip) = (0x0a00_0001, BEGIN.as_nanos() as u32 + 500);
+    let message = ArpMessage { operation, sender_mac, sender_ip, target_mac, target_ip };
+    let mut bytes = wire::craft::arp(message).build();
+    bytes.truncate(42);
+    assert!(matches!(Trailer::read(&bytes), Some(Found::Bad(trailer)) if trailer.stream == stream));
+    bytes
+}
+
+/// Errors about frames of streams of many lengths, and about those that are expected elsewhere.
+#[test]
+fn errors_about_frames_are_none() {
+    let plan = |lengths| FramePlan::of_template(&Template::default(), &[], lengths);
+    let mix = Lengths::InTurn([60, 88, 116].map(FrameLen::without_fcs).to_vec());
+    for lengths in [Lengths::Even(FrameLen::MIN, FrameLen::with_fcs(256)), mix] {
+        let mut streams = [1, 2].map(|id| plan(lengths.clone()).build(id, 0, 1).unwrap());
+        let mut receiver = Receiver::new(BEGIN, [&streams[0]]);
+        for n in 0..100 {
+            for sender in &mut streams {
+                let mut bytes = vec![0; sender.next_len()];
+                sender.write(at(n), &mut bytes);
+                receiver.count(at(1000), &bytes);
+                receiver.count(at(1000), &error_about(&bytes, 3));
+            }
+        }
+        let all = receiver.total();
+        assert_eq!((all.received, all.corrupt, all.wrong_size), (100, 0, 0), "{lengths:?}");
+        // Frames of the other stream are strays; errors about them, and about ours, are not.
+        assert_eq!((receiver.foreign(), receiver.strays(2)), (300, 100), "{lengths:?}");
+    }
 }
 
 /// A NAT that forgets the UDP checksum.

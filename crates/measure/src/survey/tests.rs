@@ -1,6 +1,7 @@
 //! Captures of known frames, and what is counted of them.
 
 use super::*;
+use crate::message::error_about;
 use wire::{Moment, craft};
 
 /// A frame of ours: its number, and when it was made.
@@ -81,6 +82,20 @@ fn a_trial_begins_its_streams_anew() {
     }
     assert_eq!(told, expected);
     assert_eq!(seen[0].span_ns, (100, 104));
+}
+
+/// A router whose port is not there, or whose TTL is at its end, quotes the frame: that is no copy.
+#[test]
+fn errors_about_frames_are_foreign() {
+    let frame = |n| ours(7, n, n * 10);
+    let frames: Vec<_> = (0..4)
+        .flat_map(|n| [(n * 10 + 3, frame(n)), (n * 10 + 5, error_about(&frame(n), 11))])
+        .chain([(99, error_about(&ours(8, 0, 1), 3))])
+        .collect();
+    let survey = survey(&frames);
+    assert_eq!((survey.frames, survey.foreign, survey.cut), (9, 5, 0));
+    let seen = survey.finish();
+    assert_eq!((seen.len(), counts(&seen[0]), seen[0].bytes), (1, [4, 0, 0, 0], (64, 64)));
 }
 
 #[test]
