@@ -58,7 +58,7 @@ impl Worked {
 pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Trial {
     let clock = device.clock;
     let start = clock.now();
-    let (mut senders, mut receiver) = tester.begin(start, Duration::MAX, Load::FullSpeed);
+    let (mut senders, mut receivers) = tester.begin(start, Duration::MAX, Load::FullSpeed);
     let mut worked = Worked::default();
     let mut batch = Batch::new();
     let (mut now, mut turn) = (start, 0);
@@ -81,16 +81,16 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
         }
         now = clock.now();
         worked.add(now.since(before), interruptions != affinity::interruptions());
-        tester.receive(now, &mut receiver);
+        tester.receive(now, &mut receivers);
     }
     // What a queue still holds comes out in its time.
     for _ in 0..10 {
         device.breathe();
-        tester.receive(clock.now(), &mut receiver);
+        tester.receive(clock.now(), &mut receivers);
     }
     let sent: Vec<_> = senders.iter().flatten().map(Sender::sent).collect();
     tester.end(senders);
-    Trial::judge(worked.total(), Counts::gather(sent, &receiver, []), &Conditions::default())
+    Trial::judge(worked.total(), Counts::gather(sent, &receivers, []), &Conditions::default())
 }
 
 #[cfg(test)]

@@ -200,18 +200,19 @@ impl<P: Port> Tester<P> {
         }
     }
 
-    /// The next senders and a receiver for them, from `now` on.
+    /// The next senders, and on each port a receiver for what the other sends, from `now` on: what comes
+    /// back by the port it was sent from was not forwarded.
     pub fn begin(
         &mut self,
         now: Moment,
         duration: Duration,
         load: Load,
-    ) -> ([Vec<Sender>; 2], Receiver) {
-        let receiver = Receiver::new(now, self.streams.iter().flatten());
+    ) -> ([Vec<Sender>; 2], [Receiver; 2]) {
+        let receivers = [1, 0].map(|from: usize| Receiver::new(now, &self.streams[from]));
         let schedule = Schedule { load, start: now, duration };
         let senders = std::mem::take(&mut self.streams)
             .map(|streams| streams.into_iter().map(|s| Sender::new(s, schedule)).collect());
-        (senders, receiver)
+        (senders, receivers)
     }
 
     /// Takes the streams back after a trial.
@@ -323,7 +324,7 @@ impl<P: Port> Tester<P> {
         let clock = device.clock();
         // Behind a device that loses frames, each batch would be waited for in vain.
         let end = clock.now() + 20 * patience;
-        let (mut senders, mut receiver) = self.begin(clock.now(), Duration::MAX, Load::FullSpeed);
+        let (mut senders, mut receivers) = self.begin(clock.now(), Duration::MAX, Load::FullSpeed);
         let mut batch = Batch::new();
         // What has not come of the batches before is not waited for with each one after.
         let (mut sent, mut missing) = (0, 0);
@@ -336,32 +337,37 @@ impl<P: Port> Tester<P> {
                     loop {
                         device.settle();
                         let then = clock.now();
-                        self.receive(then, &mut receiver);
-                        let all = receiver.total().received + missing >= sent;
+                        self.receive(then, &mut receivers);
+                        let all = received(&receivers) + missing >= sent;
                         if all || then.since(now) >= patience || then >= end {
                             break;
                         }
                     }
-                    missing = sent.saturating_sub(receiver.total().received);
+                    missing = sent.saturating_sub(received(&receivers));
                 }
             }
         }
         // What was late, batch by batch, may come yet.
         let last = clock.now();
-        while receiver.total().received < sent && clock.now().since(last) < patience {
+        while received(&receivers) < sent && clock.now().since(last) < patience {
             device.settle();
-            self.receive(clock.now(), &mut receiver);
+            self.receive(clock.now(), &mut receivers);
         }
         self.end(senders);
-        (sent, receiver.total().received)
+        (sent, received(&receivers))
     }
 
     /// Receives all that waits.
-    pub fn receive(&mut self, now: Moment, receiver: &mut Receiver) {
-        for wire in &mut self.wires {
+    pub fn receive(&mut self, now: Moment, receivers: &mut [Receiver; 2]) {
+        for (wire, receiver) in self.wires.iter_mut().zip(receivers) {
             while receiver.poll(now, &mut self.pool, wire) > 0 {}
         }
     }
+}
+
+/// Frames that came where they were to come, so far.
+pub fn received(receivers: &[Receiver; 2]) -> u64 {
+    receivers.iter().map(|receiver| receiver.total().received).sum()
 }
 
 #[cfg(test)]

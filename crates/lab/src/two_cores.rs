@@ -16,9 +16,9 @@
 use crate::clock::Clock;
 use crate::machine;
 use crate::placement::Pair;
-use crate::tester::Tester;
+use crate::tester::{Tester, received};
 use measure::trial::{Conditions, Counts, since};
-use measure::{Latency, Load, Pace, SelfTest, Sender, Trial};
+use measure::{Latency, Load, Pace, Receiver, SelfTest, Sender, Trial};
 use port::{Batch, MemoryPort, Pool, Port, Slab, affinity};
 use router::Router;
 use std::io;
@@ -275,7 +275,7 @@ fn drive<P: Port>(
     let load = pace.map_or(Load::FullSpeed, Load::Paced);
     let before = tester.wires.each_ref().map(Port::counters);
     let start = clock.now();
-    let (mut senders, mut receiver) = tester.begin(start, duration, load);
+    let (mut senders, mut receivers) = tester.begin(start, duration, load);
     let (mut now, mut turn) = (start, 0);
     while !senders.iter().flatten().all(|sender| sender.is_done(now)) {
         tester.announce(now);
@@ -295,15 +295,14 @@ fn drive<P: Port>(
         if yields {
             std::thread::yield_now();
         }
-        receive(tester, clock.now(), &mut receiver);
+        receive(tester, clock.now(), &mut receivers);
         now = clock.now();
     }
     let end = now;
     let offered: u64 = senders.iter().flatten().map(|sender| sender.sent().offered).sum();
     let mut last = end;
-    while receiver.total().received < offered && now.since(last) < QUIET && now.since(end) < LISTEN
-    {
-        if receive(tester, now, &mut receiver) > 0 {
+    while received(&receivers) < offered && now.since(last) < QUIET && now.since(end) < LISTEN {
+        if receive(tester, now, &mut receivers) > 0 {
             last = now;
         }
         if yields {
@@ -316,12 +315,12 @@ fn drive<P: Port>(
     let last_sent = sent.iter().map(|sent| sent.last).max().unwrap_or(start);
     let after = tester.wires.each_ref().map(Port::counters);
     let ports = before.into_iter().zip(after).map(|(before, after)| since(before, after));
-    let mut counts = Counts::gather(sent, &receiver, ports);
+    let mut counts = Counts::gather(sent, &receivers, ports);
     if pace.is_none() {
         // As fast as it can: what its ports had no room for was not to be sent.
         counts.intended = counts.sent;
     }
-    let histogram = receiver.latency();
+    let histogram = measure::receive::latency(&receivers);
     let overrun = last_sent.since(start + duration);
     let conditions = Conditions { overrun, ..Conditions::default() };
     // At a pace, the schedule's time counts: its last frame left earlier by the gap behind it.
@@ -338,20 +337,16 @@ fn drive<P: Port>(
 
 /// Receives what waits, at most four batches a wire, so that sending goes on.
 #[inline]
-fn receive<P: Port>(
-    tester: &mut Tester<P>,
-    now: Moment,
-    receiver: &mut measure::Receiver,
-) -> usize {
-    let mut received = 0;
-    for wire in &mut tester.wires {
+fn receive<P: Port>(tester: &mut Tester<P>, now: Moment, receivers: &mut [Receiver; 2]) -> usize {
+    let mut n_received = 0;
+    for (wire, receiver) in tester.wires.iter_mut().zip(receivers) {
         for _ in 0..4 {
             let n = receiver.poll(now, &mut tester.pool, wire);
-            received += n;
+            n_received += n;
             if n < Batch::CAPACITY {
                 break;
             }
         }
     }
-    received
+    n_received
 }

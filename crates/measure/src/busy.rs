@@ -99,7 +99,7 @@ mod tests {
         }
         busy.late = Duration::from_nanos(sender.sent().late_ns_max);
         let ports = [since(before, out.counters())];
-        let counts = Counts::gather([sender.sent()], &receiver, ports);
+        let counts = Counts::gather([sender.sent()], [&receiver], ports);
         let overrun = sender.sent().last.since(start + duration);
         let conditions = Conditions { overrun, busy: Some(busy), ..Conditions::default() };
         (Trial::judge(duration, counts, &conditions), busy)

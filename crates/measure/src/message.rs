@@ -122,8 +122,9 @@ mod tests {
         let mut arp = craft::arp(ArpMessage::request(MacAddr([2; 6]), 1, 2)).build();
         arp.truncate(14 + ARP_LEN);
         let padded = |bytes: &[u8], with: u8| [bytes, &[with; 18]].concat();
-        let tagged =
-            |bytes: &[u8]| [&bytes[..12], &[0x81, 0, 0, 7, 0x88, 0xa8, 0, 9], &bytes[12..]].concat();
+        let tagged = |bytes: &[u8]| {
+            [&bytes[..12], &[0x81, 0, 0, 7, 0x88, 0xa8, 0, 9], &bytes[12..]].concat()
+        };
         let cases = [
             ("port unreachable", error_about(&udp, 3), true),
             ("time exceeded", error_about(&udp, 11), true),
@@ -143,7 +144,8 @@ mod tests {
         for (what, frame, expected) in cases {
             assert_eq!(is_message(&frame), expected, "{what}: {frame:02x?}");
             // However much of it there is.
-            (0..frame.len()).for_each(|len| _ = (is_message(&frame[..len]), Kind::of(&frame[..len])));
+            (0..frame.len())
+                .for_each(|len| _ = (is_message(&frame[..len]), Kind::of(&frame[..len])));
         }
     }
 }

@@ -175,6 +175,12 @@ impl Receiver {
         }
     }
 
+    /// Whether frames of the stream with this number are expected here.
+    #[inline]
+    pub fn expects(&self, stream: u8) -> bool {
+        self.streams[usize::from(stream)].is_some()
+    }
+
     /// The streams' numbers, in order.
     pub fn streams(&self) -> impl Iterator<Item = u8> + '_ {
         (0..=255).filter(|&id| self.streams[usize::from(id)].is_some())
@@ -249,8 +255,12 @@ impl Receiver {
     /// How late the frames of all streams were.
     fn delays(&self) -> Delays {
         let mut all = Delays::default();
-        self.streams.iter().flatten().for_each(|expected| all.add(&expected.delays));
+        self.add_delays(&mut all);
         all
+    }
+
+    fn add_delays(&self, all: &mut Delays) {
+        self.streams.iter().flatten().for_each(|expected| all.add(&expected.delays));
     }
 
     #[inline]
@@ -349,6 +359,13 @@ impl Expected {
         self.tally.wrong_size += u64::from(wrong_size);
         true
     }
+}
+
+/// Latencies of all frames that these received, in nanoseconds.
+pub fn latency<'a>(receivers: impl IntoIterator<Item = &'a Receiver>) -> Histogram<u64> {
+    let mut all = Delays::default();
+    receivers.into_iter().for_each(|receiver| receiver.add_delays(&mut all));
+    all.latency()
 }
 
 /// Whether length and checksums are right. A frame that is no IPv4 any more has lost its checksum:

@@ -76,7 +76,7 @@ pub fn one_core<A: Port + ?Sized, B: Port + ?Sized>(
         empty = if receiver.poll(clock(), pool, b) == 0 { empty + 1 } else { 0 };
     }
     let sent = sender.sent();
-    let mut counts = Counts::gather([sent], &receiver, []);
+    let mut counts = Counts::gather([sent], [&receiver], []);
     counts.tester_rx_drop = b.counters().rx_drop - before;
     let trial = Trial::judge(now.since(start), counts, &Conditions::default());
     SelfTest::of(frame, trial, &receiver)

@@ -53,11 +53,11 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Gathers what senders, receiver and the tester's ports say. `ports` are the counters of all
+    /// Gathers what senders, receivers and the tester's ports say. `ports` are the counters of all
     /// ports of the tester that took part, over the time of the trial (see [`since`]).
-    pub fn gather(
+    pub fn gather<'a>(
         senders: impl IntoIterator<Item = Sent>,
-        receiver: &Receiver,
+        receivers: impl IntoIterator<Item = &'a Receiver>,
         ports: impl IntoIterator<Item = PortCounters>,
     ) -> Counts {
         let mut counts = Counts::default();
@@ -69,12 +69,12 @@ impl Counts {
             counts.sent = counts.sent.saturating_sub(port.tx_drop);
             counts.tester_rx_drop += port.rx_drop;
         }
-        counts.came(receiver);
+        receivers.into_iter().for_each(|receiver| counts.came(receiver));
         counts
     }
 
     /// Adds what one more receiver saw.
-    pub fn came(&mut self, receiver: &Receiver) {
+    fn came(&mut self, receiver: &Receiver) {
         let all = receiver.total();
         self.received += all.received;
         self.reordered += all.reordered;

@@ -11,6 +11,7 @@
 //! there. Never frees a frame.
 
 use crate::delay;
+use crate::message::is_message;
 use crate::template::{IPV4, UDP};
 use crate::trailer::{Found, Trailer};
 use std::time::Duration;
@@ -36,13 +37,16 @@ pub enum Watch {
 pub type Tuple = [u32; 4];
 
 impl Watch {
-    /// A frame that came.
+    /// A frame that came where streams with these numbers are expected.
     #[inline]
-    pub fn frame(&mut self, now: Moment, bytes: &[u8]) {
+    pub fn frame(&mut self, now: Moment, bytes: &[u8], expected: impl Fn(u8) -> bool) {
         if matches!(self, Watch::Nothing) {
             return;
         }
         let Some(Found::Good(trailer)) = Trailer::read(bytes) else { return };
+        if !expected(trailer.stream) || is_message(bytes) {
+            return;
+        }
         match self {
             Watch::Nothing => {}
             Watch::Delays(delays) => delays.frame(now, trailer, bytes.len()),
@@ -191,7 +195,9 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::error_about;
     use proptest::prelude::*;
+    use wire::craft;
 
     fn at(ns: u64) -> Moment {
         Moment::from_nanos(ns)
@@ -203,7 +209,7 @@ mod tests {
             let trailer = Trailer { stream, test: 0, sequence, time: at(sent) };
             let mut bytes = vec![0; 60];
             bytes[42..].copy_from_slice(&trailer.to_bytes());
-            watch.frame(at(came), &bytes);
+            watch.frame(at(came), &bytes, |stream| stream < 100);
         }
     }
 
@@ -216,6 +222,20 @@ mod tests {
         assert_eq!(delays.tagged_ns(), [15, 20], "frame 3 did not come, 2 is no substitute");
         assert_eq!(delays.ipdv_ns(), Some([-3, -3, 5]), "none between 2 and 4");
         assert_eq!(Delays::new(0, vec![]).ipdv_ns(), None);
+    }
+
+    /// What came elsewhere, and errors about frames, are neither delays nor an end of silence.
+    #[test]
+    fn only_what_is_expected_and_a_test_frame() {
+        let mut watch = Watch::Silence(Silence::ending_after(at(10)));
+        run(&mut watch, 0, &[(0, 0, 5)]);
+        run(&mut watch, 100, &[(0, 0, 20)]);
+        let trailer = Trailer { stream: 0, test: 0, sequence: 1, time: at(1) }.to_bytes();
+        let frame = craft::Frame { payload: &trailer, ..craft::udp(1, 2, 3, 4) }.build();
+        watch.frame(at(30), &error_about(&frame, 3), |_| true);
+        watch.frame(at(40), &frame, |_| true);
+        let Watch::Silence(silence) = watch else { unreachable!() };
+        assert_eq!(silence.longest(), Some(Duration::from_nanos(35)));
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn run(
         now = now + Duration::from_nanos(10);
     }
     let sent = sender.sent();
-    let counts = Counts::gather([sent], &receiver, [out.counters(), back.counters()]);
+    let counts = Counts::gather([sent], [&receiver], [out.counters(), back.counters()]);
     let overrun = sent.last.since(schedule.start + schedule.duration);
     let conditions = Conditions { overrun, ..Conditions::default() };
     (Trial::judge(schedule.duration, counts, &conditions), receiver)

@@ -1,9 +1,12 @@
 //! The tester of a suite: hosts on the device's ports, and what one trial has them do.
 //!
 //! ```text
-//!  Duty: senders of each port, a receiver, a watch ─► tick, tick … ─► counts
+//!  Duty: senders and a receiver of each port, a watch ─► tick, tick … ─► counts
 //!  hosts: .2 (and routers .10) on each port, who answer ARP and say that they are there
 //! ```
+//!
+//! A frame is received where it was to come. Out of any other port, that by which it was sent among them,
+//! it came elsewhere: to the stream it is lost.
 //!
 //! The same in real and in virtual time: whoever has the time calls [`Tester::tick`].
 //!
@@ -65,7 +68,7 @@ pub struct Duty {
     pub beside: Vec<Vec<Sender>>,
     /// What the device is asked and told meanwhile, and by which port.
     pub control: Vec<(usize, Control)>,
-    /// One for all ports, or one for each.
+    /// Of each port, for the streams that are to come there; none where only ARP is answered.
     pub receivers: Vec<Receiver>,
     /// Replays, and what of them is to come back: looked at before the receivers are.
     pub players: Vec<Player>,
@@ -85,12 +88,13 @@ pub struct Duty {
 }
 
 impl Duty {
-    /// Senders of each port, and one receiver for all their streams.
+    /// Senders of each port, whose frames are to come by the other port of its pair: the first and the
+    /// second are one.
     pub fn new(begin: Moment, senders: Vec<Vec<Sender>>) -> Duty {
-        let receiver = Receiver::new(begin, senders.iter().flatten().map(Sender::stream));
+        let receivers = receivers(begin, &senders, |from, _, at| at == from ^ 1);
         let beside = senders.iter().map(|_| vec![]).collect();
         let (watch, before, conditions) = (Watch::Nothing, vec![], Conditions::default());
-        let (receivers, control, players) = (vec![receiver], vec![], vec![]);
+        let (control, players) = (vec![], vec![]);
         let (talk, arrivals, returned) = (None, None, None);
         let course = Recorder::beginning(begin);
         Duty {
@@ -116,11 +120,11 @@ impl Duty {
         duty
     }
 
-    /// A receiver on each port, for frames that are to come out of several.
+    /// Frames from a port, of a stream by its number, are to come where `comes` says of the port: there,
+    /// or at several.
     #[must_use]
-    pub fn receiving_on_each_port(mut self, begin: Moment) -> Duty {
-        let streams = || self.senders.iter().flatten().map(Sender::stream);
-        self.receivers = self.senders.iter().map(|_| Receiver::new(begin, streams())).collect();
+    pub fn expecting(mut self, begin: Moment, comes: impl Fn(usize, u8, usize) -> bool) -> Duty {
+        self.receivers = receivers(begin, &self.senders, comes);
         self
     }
 
@@ -208,6 +212,13 @@ impl Duty {
         (Totals { sent: self.sent(), received: self.received(), tcp: None }, latency)
     }
 
+    /// Frames that came out of ports they were not to come out of: in [`counts`](Self::counts) they are
+    /// among the foreign.
+    pub fn elsewhere(&self) -> u64 {
+        let ids = || self.senders.iter().flatten().map(|sender| sender.stream().id());
+        self.receivers.iter().map(|at| ids().map(|id| at.strays(id)).sum::<u64>()).sum()
+    }
+
     /// When frames went and came, when all is over.
     pub fn series(&mut self) -> Option<Series> {
         let (totals, latency) = self.so_far();
@@ -220,9 +231,7 @@ impl Duty {
         let ports: Vec<_> = ports.map(|(before, wire)| since(*before, wire.counters())).collect();
         let played = self.players.iter().flat_map(Player::both);
         let sent = self.senders.iter().flatten().map(Sender::sent).chain(played);
-        let Some((first, others)) = self.receivers.split_first() else { return Counts::default() };
-        let mut all = Counts::gather(sent, first, ports);
-        others.iter().for_each(|receiver| all.came(receiver));
+        let mut all = Counts::gather(sent, &self.receivers, ports);
         if let Some(returned) = &self.returned {
             let replays = returned.total();
             all.received += replays.received;
@@ -364,9 +373,11 @@ impl<P: Port> Tester<P> {
                     self.pool.slab().prefetch(frame);
                 }
                 self.answer(now, port);
+                let receiver = duty.receivers.get_mut(port);
                 if !matches!(duty.watch, Watch::Nothing) {
+                    let expects = |id| receiver.as_ref().is_some_and(|here| here.expects(id));
                     for frame in self.batch.as_slice() {
-                        duty.watch.frame(now, self.pool.slab().bytes(frame));
+                        duty.watch.frame(now, self.pool.slab().bytes(frame), expects);
                     }
                 }
                 for (_, control) in &mut duty.control {
@@ -374,7 +385,6 @@ impl<P: Port> Tester<P> {
                         control.frame(self.pool.slab().bytes(frame));
                     }
                 }
-                let which = if duty.receivers.len() == 1 { 0 } else { port };
                 if !self.batch.is_empty() {
                     let first = duty.arrivals.map_or(now, |(first, _)| first);
                     duty.arrivals = Some((first, now));
@@ -382,7 +392,10 @@ impl<P: Port> Tester<P> {
                 if let Some(returned) = &mut duty.returned {
                     returned.take(now, port, &mut self.pool, &mut self.batch);
                 }
-                duty.receivers[which].take(now, &mut self.pool, &mut self.batch);
+                match receiver {
+                    Some(receiver) => receiver.take(now, &mut self.pool, &mut self.batch),
+                    None => self.batch.free_all(&mut self.pool),
+                }
                 if n < Batch::CAPACITY {
                     break;
                 }
@@ -458,6 +471,21 @@ impl<P: Port> Tester<P> {
             self.wires[port].send(now, &mut self.pool, &mut self.replies);
         }
     }
+}
+
+/// A receiver on each port, for the streams of which `comes` says from where, which, and whether there.
+fn receivers(
+    begin: Moment,
+    senders: &[Vec<Sender>],
+    comes: impl Fn(usize, u8, usize) -> bool,
+) -> Vec<Receiver> {
+    let at = |port: usize| {
+        let all = senders.iter().enumerate();
+        let streams = all.flat_map(|(from, all)| all.iter().map(move |one| (from, one.stream())));
+        let here = streams.filter(|(from, stream)| comes(*from, stream.id(), port));
+        Receiver::new(begin, here.map(|(_, stream)| stream))
+    };
+    (0..senders.len()).map(at).collect()
 }
 
 /// The tester's own MAC address on a port.

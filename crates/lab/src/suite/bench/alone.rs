@@ -5,7 +5,7 @@ use crate::suite::tester::Duty;
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
 use measure::suite_result::TesterAlone;
-use measure::{Mix, Sender};
+use measure::{Mix, Sender, receive};
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -45,7 +45,7 @@ impl<P: Place> Bench<'_, P> {
             _ => each / took.as_secs_f64(),
         };
         let floor = match self.place.is_simulated() {
-            true => duty.receivers[0].latency().min(),
+            true => receive::latency(&duty.receivers).min(),
             false => self.floor(PacketRate((rate / 100.0).max(100.0)), duration)?,
         };
         Ok(TesterAlone {
@@ -76,6 +76,6 @@ impl<P: Place> Bench<'_, P> {
         let start = self.start();
         let senders = self.senders(load, duration, Duration::ZERO)?;
         let (duty, _) = self.duty(Duty::new(start, senders))?;
-        Ok(duty.receivers[0].latency().min())
+        Ok(receive::latency(&duty.receivers).min())
     }
 }

@@ -3,10 +3,10 @@
 use super::{Bench, Place};
 use crate::suite::beside::Shares;
 use crate::suite::tester::Duty;
-use measure::Sender;
 use measure::procedure::{Stop, Tag, TrialOutput};
 use measure::schedule::{Load, Schedule};
 use measure::watch::{Delays, Losses, Silence, Watch};
+use measure::{Sender, receive};
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -29,7 +29,7 @@ impl<P: Place> Bench<'_, P> {
         let mut output = self.judge(start, duration, &duty, counts);
         output.series = self.series(&mut duty);
         let wires = self.wire_ns();
-        let mut all = duty.receivers[0].latency();
+        let mut all = receive::latency(&duty.receivers);
         if wires > 0 {
             let whole = all.clone();
             all.reset();

@@ -81,7 +81,7 @@ impl<'a, P: Place> Bench<'a, P> {
         // The largest that come through are what TCP is to find out.
         let smallest = FrameLen::MIN.into();
         self.meet(if self.plan.is_all_tcp() { &smallest } else { frame })?;
-        let (mut sent, mut received) = (0, 0);
+        let (mut sent, mut received, mut elsewhere) = (0, 0, 0);
         // Of a mix every length.
         let cycle = Duration::from_micros(500 * frame.cycle().frames);
         for _ in 0..5 {
@@ -89,16 +89,20 @@ impl<'a, P: Place> Bench<'a, P> {
             // Before the senders are made: what is sent earlier than that is no frame of this trial.
             let start = self.start();
             let senders = self.senders(PacketRate(2000.0), duration, Duration::ZERO)?;
-            let counts = self.duty(Duty::new(start, senders))?.1;
-            (sent, received) = (counts.sent, counts.received);
+            let (duty, counts) = self.duty(Duty::new(start, senders))?;
+            (sent, received, elsewhere) = (counts.sent, counts.received, duty.elsewhere());
             if sent == received {
                 self.frame = frame.clone();
                 return Ok(());
             }
         }
+        let elsewhere = match elsewhere {
+            0 => String::new(),
+            n => format!(", and {n} out of a port they were not sent to"),
+        };
         Err(Stop::Broken(format!(
             "the device does not forward: of {sent} frames of {} at 2000 a second \
-             {received} came back; it dropped {}",
+             {received} came back{elsewhere}; it dropped {}",
             frame.words(),
             self.place.discards()
         )))
@@ -122,7 +126,8 @@ impl<'a, P: Place> Bench<'a, P> {
                 senders.push(vec![self.sender(stream, PacketRate(1000.0), 3, Duration::ZERO)?]);
             }
             // Twice: the second time everybody is known.
-            self.duty(Duty::new(start, senders))?;
+            let next = |from, _, at| at == (from + 1) % ports;
+            self.duty(Duty::new(start, senders).expecting(start, next))?;
             return Ok(());
         }
         for _ in 0..20 {
@@ -314,12 +319,14 @@ impl<'a, P: Place> Bench<'a, P> {
         start: Moment,
         duration: Duration,
         duty: &Duty,
-        counts: Counts,
+        mut counts: Counts,
     ) -> TrialOutput {
+        let flooded = duty.elsewhere();
+        counts.foreign = counts.foreign.saturating_sub(flooded);
         let overrun = duty.last_sent().since(start + duration);
         let conditions = Conditions { overrun, ..duty.conditions };
         let trial = Trial::judge(duration, counts, &conditions);
-        TrialOutput { arriving: duty.arriving(), ..TrialOutput::of(trial) }
+        TrialOutput { arriving: duty.arriving(), flooded, ..TrialOutput::of(trial) }
     }
 
     /// When a duty's frames went and came, the wires' own time taken off.

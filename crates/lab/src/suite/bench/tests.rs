@@ -160,3 +160,45 @@ fn an_interrupted_trial_has_what_there_is() {
     assert!((counts.sent as f64 - due).abs() <= 2.0, "{counts:?} in {after:?}");
     assert_eq!(last.output.latency.as_ref().unwrap().len(), counts.received);
 }
+
+/// Devices that do not do what they are to do: lost are all frames that do not come where they were to
+/// come, and what the device says of them is nobody's.
+#[test]
+fn received_is_what_comes_where_it_was_to_come() {
+    let there = "/ip route add dst-address=198.19.1.2/32 gateway=198.18.1.10";
+    let back = "/ip route add dst-address=198.18.1.2/32 gateway=198.19.1.10";
+    let reject = "/ip firewall filter add chain=forward action=reject \
+                  reject-with=icmp-network-unreachable in-interface=ether1";
+    // Of a thousand frames each way: received, elsewhere, whether the device said something.
+    for (added, received, flooded, speaks) in [
+        (vec![], 2000, 0, false),
+        (vec![there], 1000, 1000, false),
+        (vec![there, back], 0, 2000, false),
+        (vec![reject], 1000, 0, true),
+    ] {
+        let (plan, never) = (plan(), Arc::new(AtomicBool::new(false)));
+        let script = [&[ROUTER], added.as_slice()].concat().join("\n");
+        let ends = plan.ends.to_vec();
+        let place =
+            Simulated::new((2, Slots::STANDARD), &script, ends, &plan.simulated, never).unwrap();
+        let mut bench = Bench::new(place, &plan, Modifier::None, plan.simulated.link);
+        bench.meet(&FrameLen::MIN.into()).unwrap();
+        let output = bench.trial(&steady(1e4)).unwrap();
+        let counts = output.trial.counts;
+        let case = format!("{added:?}: {:?}", output.trial);
+        assert_eq!(
+            (counts.sent, counts.received, output.flooded),
+            (2000, received, flooded),
+            "{case}"
+        );
+        assert_eq!((counts.corrupt, counts.duplicate, counts.gaps), (0, 0, 0), "{case}");
+        assert_eq!(counts.foreign > 0, speaks, "{case}");
+        assert_eq!(output.latency.unwrap().len(), received, "{case}");
+        // Nobody measures a device of which nothing comes.
+        let prepared = bench.prepare(&FrameLen::MIN.into());
+        assert_eq!(prepared.is_ok(), received == 2000, "{added:?}: {prepared:?}");
+        let said = prepared.err().map_or(String::new(), |stop| stop.to_string());
+        let says = said.contains("out of a port they were not sent to");
+        assert_eq!(says, flooded > 0, "{said}");
+    }
+}
