@@ -21,7 +21,7 @@ use crate::routes::Table;
 use crate::traffic::{self, HOSTS, tester_mac};
 use measure::stream::BadStream;
 use measure::{Load, Receiver, Schedule, Sender, Stream};
-use port::{Batch, MemoryPort, Pool, Port, Slab};
+use port::{Batch, MemoryPort, Pool, Port, PortCounters, Slab};
 use router::Router;
 use std::fmt;
 use std::time::Duration;
@@ -92,6 +92,8 @@ pub struct Tester<P = MemoryPort> {
     /// Whether it has hosts that speak ARP.
     speaks_arp: bool,
     announced: Moment,
+    /// ARP of each port that found no room on the wire.
+    refused_arp: [u64; 2],
 }
 
 /// The device cannot be measured.
@@ -149,7 +151,8 @@ impl<P: Port> Tester<P> {
         let (pool, announced) = (slab.pool(), Moment::ZERO);
         let (streams, net) = ([vec![], vec![]], Net::default());
         let gateway_macs = [MacAddr::default(); 2];
-        Tester { wires, pool, streams, net, gateway_macs, speaks_arp: false, announced }
+        let (speaks_arp, refused_arp) = (false, [0; 2]);
+        Tester { wires, pool, streams, net, gateway_macs, speaks_arp, announced, refused_arp }
     }
 
     /// Makes the streams of a row, and everything known that they need.
@@ -242,7 +245,8 @@ impl<P: Port> Tester<P> {
                     batch.push(frame);
                 }
             }
-            self.wires[port].send(now, &mut self.pool, &mut batch);
+            let send = |wire: &mut P| wire.send(now, &mut self.pool, &mut batch);
+            self.refused_arp[port] += refused(&mut self.wires[port], send).1;
         }
     }
 
@@ -357,12 +361,29 @@ impl<P: Port> Tester<P> {
         (sent, received(&receivers))
     }
 
+    /// What the wires count, but that of frames which found no room only test frames are told.
+    pub fn counters(&self) -> [PortCounters; 2] {
+        [0, 1].map(|port| less_refused(self.wires[port].counters(), self.refused_arp[port]))
+    }
+
     /// Receives all that waits.
     pub fn receive(&mut self, now: Moment, receivers: &mut [Receiver; 2]) {
         for (wire, receiver) in self.wires.iter_mut().zip(receivers) {
             while receiver.poll(now, &mut self.pool, wire) > 0 {}
         }
     }
+}
+
+/// Sends something, and how many frames of it found no room on the wire.
+pub fn refused<P: Port, T>(wire: &mut P, send: impl FnOnce(&mut P) -> T) -> (T, u64) {
+    let before = wire.counters().tx_drop;
+    let sent = send(wire);
+    (sent, wire.counters().tx_drop.saturating_sub(before))
+}
+
+/// What a wire counted, without these frames that found no room on it.
+pub fn less_refused(counters: PortCounters, refused: u64) -> PortCounters {
+    PortCounters { tx_drop: counters.tx_drop.saturating_sub(refused), ..counters }
 }
 
 /// Frames that came where they were to come, so far.

@@ -273,7 +273,7 @@ fn drive<P: Port>(
     let n = tester.streams.iter().flatten().count().max(1);
     let pace = rate.and_then(|rate| Pace::of(PacketRate(rate.0 / n as f64)));
     let load = pace.map_or(Load::FullSpeed, Load::Paced);
-    let before = tester.wires.each_ref().map(Port::counters);
+    let before = tester.counters();
     let start = clock.now();
     let (mut senders, mut receivers) = tester.begin(start, duration, load);
     let (mut now, mut turn) = (start, 0);
@@ -313,7 +313,7 @@ fn drive<P: Port>(
     let sent: Vec<_> = senders.iter().flatten().map(Sender::sent).collect();
     tester.end(senders);
     let last_sent = sent.iter().map(|sent| sent.last).max().unwrap_or(start);
-    let after = tester.wires.each_ref().map(Port::counters);
+    let after = tester.counters();
     let ports = before.into_iter().zip(after).map(|(before, after)| since(before, after));
     let mut counts = Counts::gather(sent, &receivers, ports);
     if pace.is_none() {

@@ -54,7 +54,8 @@ pub struct Counts {
 
 impl Counts {
     /// Gathers what senders, receivers and the tester's ports say. `ports` are the counters of all
-    /// ports of the tester that took part, over the time of the trial (see [`since`]).
+    /// ports of the tester that took part, over the time of the trial (see [`since`]); frames that found
+    /// no room there are taken for test frames, so whoever sends others leaves theirs out.
     pub fn gather<'a>(
         senders: impl IntoIterator<Item = Sent>,
         receivers: impl IntoIterator<Item = &'a Receiver>,

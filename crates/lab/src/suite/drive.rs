@@ -165,6 +165,57 @@ mod tests {
         }
     }
 
+    /// A wire that has no room for ARP, and brings nothing.
+    #[derive(Default)]
+    struct Narrow {
+        counters: PortCounters,
+    }
+
+    impl Port for Narrow {
+        fn receive(&mut self, _: Moment, _: &mut Pool, _: &mut Batch) -> usize {
+            0
+        }
+
+        fn send(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) {
+            let is_arp = |bytes: &[u8]| bytes[12..14] == [8, 6];
+            let frames = batch.as_slice().iter();
+            let arp = frames.filter(|frame| is_arp(pool.slab().bytes(frame))).count() as u64;
+            self.counters.tx_drop += arp;
+            self.counters.tx_packet += batch.len() as u64 - arp;
+            batch.free_all(pool);
+        }
+
+        fn counters(&self) -> PortCounters {
+            self.counters
+        }
+    }
+
+    /// ARP that found no room on the wire is not taken from the test frames that were sent.
+    #[test]
+    fn only_test_frames_that_were_refused_were_not_sent() {
+        let plan = plan();
+        let slab = Slab::new(1024).unwrap();
+        let wires = vec![Narrow::default(), Narrow::default()];
+        let mut tester = Tester::new(wires, &slab, plan.ends.to_vec());
+        let (start, duration) = (Moment::from_nanos(1000), Duration::from_millis(1));
+        let load = Load::Paced(Pace::of(PacketRate(1e5)).unwrap());
+        let sender = |port: usize| {
+            let stream = stream(&plan, port as u8, port, &FrameLen::MIN.into(), None).unwrap();
+            vec![Sender::new(stream, Schedule { load, start, duration })]
+        };
+        let mut duty = Duty::new(start, vec![sender(0), sender(1)]);
+        tester.begin(&mut duty);
+        for us in 0..1000 {
+            tester.tick(start + Duration::from_micros(us), &mut duty);
+        }
+        let counts = duty.counts(&tester);
+        assert_eq!((counts.intended, counts.sent), (200, 200), "{counts:?}");
+        assert!(tester.wires.iter().all(|wire| wire.counters.tx_drop == 2));
+        // Those that were refused were not sent.
+        tester.wires[0].counters.tx_drop += 5;
+        assert_eq!(duty.counts(&tester).sent, 195);
+    }
+
     fn plan() -> plan::Plan {
         let text = "name = \"x\"\n[device]\n[medium]\nlink = \"10G\"\n[traffic]\n\
                     frame-sizes = [64]\nflows = \"pair\"\n[[procedure]]\nkind = \"throughput\"\n";

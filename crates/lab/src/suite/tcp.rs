@@ -15,7 +15,7 @@ use super::find::Finding;
 use super::plan::{TCP_HOSTS as HOSTS, Tcp, Traffic, mss};
 use super::tester::{Duty, mac};
 use measure::procedure::connections::Capacity;
-use measure::procedure::rfc6349::{self, Path, Transfer};
+use measure::procedure::rfc6349::{self, Found, Path, Transfer};
 use measure::procedure::spread::Spread;
 use measure::procedure::tcp::{self, ConnectionRate, TcpLoad, TcpOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
@@ -453,11 +453,18 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
         }
         Tcp::Path { duration } => {
             let most = mss(frames.0).unwrap_or(MSS_LEAST);
-            *path = rfc6349::path(run, most, (frames.1, duration))?;
-            Ok(path.as_ref().map_or_else(Finding::default, of_path).remark(
-                path.is_none(),
-                "no path: not even small segments, or no full frames, came through",
-            ))
+            let found = rfc6349::path(run, most, (frames.1, duration))?;
+            let nothing = "no path: not even small segments, or no full frames, came through";
+            let (known, why) = match found {
+                Found::Path(path) => (Some(path), String::new()),
+                Found::Nothing => (None, nothing.to_string()),
+                Found::Invalid(reason) => {
+                    (None, format!("no path: a trial of it stayed invalid: {reason}"))
+                }
+            };
+            *path = known;
+            let finding = known.as_ref().map_or_else(Finding::default, of_path);
+            Ok(finding.remark(known.is_none(), why))
         }
         Tcp::Throughput { connections, share, duration } => {
             let Some(path) = path else {

@@ -14,6 +14,7 @@
 
 use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
+use crate::tester::{less_refused, refused};
 use measure::control::Control;
 use measure::replay::{Player, Returned};
 use measure::series::{Recorder, Series, Totals};
@@ -44,6 +45,9 @@ pub struct Tester<P> {
     /// The device's address on each port, as ARP told.
     pub device_macs: Vec<Option<MacAddr>>,
     announced: Option<Moment>,
+    /// Frames of each port that are no test frames (ARP, what a modifier sends beside) and found no room
+    /// on the wire.
+    refused_beside: Vec<u64>,
     batch: Batch,
     replies: Batch,
     /// Whether the last tick left work undone.
@@ -227,8 +231,8 @@ impl Duty {
 
     /// What went out and what came back, when all is over.
     pub fn counts<P: Port>(&self, tester: &Tester<P>) -> Counts {
-        let ports = self.before.iter().zip(&tester.wires);
-        let ports: Vec<_> = ports.map(|(before, wire)| since(*before, wire.counters())).collect();
+        let ports = self.before.iter().zip(tester.counters());
+        let ports: Vec<_> = ports.map(|(before, after)| since(*before, after)).collect();
         let played = self.players.iter().flat_map(Player::both);
         let sent = self.senders.iter().flatten().map(Sender::sent).chain(played);
         let mut all = Counts::gather(sent, &self.receivers, ports);
@@ -249,6 +253,7 @@ impl<P: Port> Tester<P> {
         let device_macs = wires.iter().map(|_| None).collect();
         let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
         let (guests, announced, behind, waiting) = (vec![], None, false, vec![]);
+        let refused_beside = vec![0; wires.len()];
         Tester {
             wires,
             pool,
@@ -256,6 +261,7 @@ impl<P: Port> Tester<P> {
             guests,
             device_macs,
             announced,
+            refused_beside,
             batch,
             replies,
             behind,
@@ -275,7 +281,13 @@ impl<P: Port> Tester<P> {
 
     /// A duty is about to begin.
     pub fn begin(&self, duty: &mut Duty) {
-        duty.before = self.wires.iter().map(Port::counters).collect();
+        duty.before = self.counters();
+    }
+
+    /// What the wires count, but that of frames which found no room only test frames are told.
+    fn counters(&self) -> Vec<PortCounters> {
+        let each = self.wires.iter().zip(&self.refused_beside);
+        each.map(|(wire, beside)| less_refused(wire.counters(), *beside)).collect()
     }
 
     /// Receives what has come, at most `TURNS` batches a wire, and sends what is due; returns how many
@@ -307,7 +319,11 @@ impl<P: Port> Tester<P> {
         }
         // First of their second (RFC 2544 §11.2).
         for (port, control) in &mut duty.control {
-            control.poll(now, &mut self.pool, &mut self.wires[*port]);
+            if control.next_due() <= now {
+                let wire = &mut self.wires[*port];
+                let (_, refused) = refused(wire, |wire| control.poll(now, &mut self.pool, wire));
+                self.refused_beside[*port] += refused;
+            }
         }
         if self.wires.iter().any(|wire| wire.next_start().is_some()) {
             return self.send_in_turn(now, duty);
@@ -319,9 +335,11 @@ impl<P: Port> Tester<P> {
             }
         }
         self.behind |= duty.play(now, &mut self.pool, &mut self.wires);
-        for (senders, wire) in duty.beside.iter_mut().zip(&mut self.wires) {
-            for sender in senders {
-                sender.poll(now, &mut self.pool, wire);
+        for (port, senders) in duty.beside.iter_mut().enumerate() {
+            for sender in senders.iter_mut().filter(|sender| sender.next_due() <= now) {
+                let wire = &mut self.wires[port];
+                let (_, refused) = refused(wire, |wire| sender.poll(now, &mut self.pool, wire));
+                self.refused_beside[port] += refused;
             }
         }
     }
@@ -468,7 +486,9 @@ impl<P: Port> Tester<P> {
         if let Some(mut frame) = self.pool.alloc(bytes.len()) {
             self.pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
             self.replies.push(frame);
-            self.wires[port].send(now, &mut self.pool, &mut self.replies);
+            let wire = &mut self.wires[port];
+            let send = |wire: &mut P| wire.send(now, &mut self.pool, &mut self.replies);
+            self.refused_beside[port] += refused(wire, send).1;
         }
     }
 }

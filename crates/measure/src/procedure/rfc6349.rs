@@ -22,6 +22,7 @@ use super::tcp::{TcpLoad, TcpOutput};
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput};
 use crate::tcp::Transactions;
+use crate::trial::{Outcome, Reason, Trial};
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
 
@@ -87,6 +88,17 @@ pub fn buffer_delay_percent(mean: Duration, baseline: Duration) -> f64 {
     100.0 * (mean.as_secs_f64() - baseline.as_secs_f64()) / baseline.as_secs_f64()
 }
 
+/// What was found of a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Found {
+    /// This.
+    Path(Path),
+    /// Nothing, or no handshake, came through.
+    Nothing,
+    /// The tester fell short, again and again: what its trials counted says nothing of the path.
+    Invalid(Reason),
+}
+
 /// What carries the transfers: nothing is asked but that the answer comes.
 fn transfer(mss: u16, connections: u64, window: u32, bytes: u32) -> TcpLoad {
     let transactions =
@@ -103,7 +115,7 @@ fn transfer(mss: u16, connections: u64, window: u32, bytes: u32) -> TcpLoad {
     }
 }
 
-/// What the path is; none if nothing, or no handshake, came through. `most` is the largest MSS the
+/// What the path is. `most` is the largest MSS the
 /// hosts have; `link` is the wire they are on, filled for so long, and for twice that.
 ///
 /// # Errors
@@ -112,28 +124,12 @@ pub fn path(
     run: &mut Run<'_>,
     most: u16,
     (link, duration): (BitRate, Duration),
-) -> Result<Option<Path>, Stop> {
-    let mut comes_through = |mss: u16| -> Result<bool, Stop> {
-        // One segment, which is not to be sent again: a larger one would never come.
-        let load = TcpLoad { lossless: true, ..transfer(mss, 1, u32::from(mss), u32::from(mss)) };
-        Ok(answer(&run.trial(TrialInput::Tcp(load))?) == Answer::Pass)
+) -> Result<Found, Stop> {
+    let largest = match largest(run, most)? {
+        Ok(largest) => largest,
+        Err(reason) => return Ok(Found::Invalid(reason)),
     };
-    let least = MSS_LEAST.min(most);
-    if !comes_through(least)? {
-        return Ok(None);
-    }
-    let (mut good, mut bad) = (least, most + 1);
-    if least < most && comes_through(most)? {
-        good = most;
-    }
-    while bad - good > 1 {
-        let middle = good.midpoint(bad);
-        if comes_through(middle)? {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
+    let Some(good) = largest else { return Ok(Found::Nothing) };
     let handshakes = TcpLoad {
         connections: HANDSHAKES,
         concurrent: 1,
@@ -141,23 +137,76 @@ pub fn path(
         ..transfer(good, 1, u32::from(good), 0)
     };
     let output = run.trial(TrialInput::Tcp(handshakes))?;
+    if let Outcome::Invalid(reason) = output.trial.outcome {
+        return Ok(Found::Invalid(reason));
+    }
     let times = output.tcp.map(|tcp| tcp.clients.connect_ns).filter(|times| !times.is_empty());
-    let Some(times) = times else { return Ok(None) };
+    let Some(times) = times else { return Ok(Found::Nothing) };
     // What buffers hold when sending ends comes once in both: the difference is free of it.
     let mut received = [0, 0];
     for (times, received) in [1, 2].into_iter().zip(&mut received) {
         let frame = FrameLen::with_fcs(u32::from(good) + AROUND.0 + AROUND.1);
         let load = link.max_frames(frame);
         let input = TrialInput::Flood { frame, load, duration: duration * times };
-        *received = run.trial(input)?.trial.counts.received;
+        let trial = run.trial(input)?.trial;
+        if let Some(reason) = unfilled(&trial) {
+            return Ok(Found::Invalid(reason));
+        }
+        *received = trial.counts.received;
     }
     let frames = received[1].saturating_sub(received[0]) as f64 / duration.as_secs_f64();
-    Ok((frames > 0.0).then(|| Path {
+    if frames <= 0.0 {
+        return Ok(Found::Nothing);
+    }
+    Ok(Found::Path(Path {
         mtu: u32::from(good) + AROUND.1,
         mtu_is_limit: good < most,
         rtt: Duration::from_nanos(times.min()),
         frames: PacketRate(frames),
     }))
+}
+
+/// The largest MSS that comes through, none if not even a small one does; or why nobody knows.
+fn largest(run: &mut Run<'_>, most: u16) -> Result<Result<Option<u16>, Reason>, Stop> {
+    let mut comes_through = |mss: u16| -> Result<Result<bool, Reason>, Stop> {
+        // One segment, which is not to be sent again: a larger one would never come.
+        let load = TcpLoad { lossless: true, ..transfer(mss, 1, u32::from(mss), u32::from(mss)) };
+        Ok(match run.trial(TrialInput::Tcp(load))?.trial.outcome {
+            Outcome::Pass => Ok(true),
+            Outcome::Fail { .. } => Ok(false),
+            Outcome::Invalid(reason) => Err(reason),
+        })
+    };
+    let least = MSS_LEAST.min(most);
+    // The smallest, the largest, then halves of what is between.
+    let (mut good, mut bad, mut next) = (None, most + 1, least);
+    loop {
+        match comes_through(next)? {
+            Err(reason) => return Ok(Err(reason)),
+            Ok(false) if good.is_none() => return Ok(Ok(None)),
+            Ok(true) => good = Some(next),
+            Ok(false) => bad = next,
+        }
+        let low = good.unwrap_or(least);
+        if bad - low <= 1 {
+            return Ok(Ok(good));
+        }
+        next = if (low, bad) == (least, most + 1) { most } else { low.midpoint(bad) };
+    }
+}
+
+/// Why a flood says nothing of what it went through. That a hundredth of it found no room on the
+/// tester's own wire is no reason: more than that wire carries is not asked.
+fn unfilled(trial: &Trial) -> Option<Reason> {
+    match trial.outcome {
+        Outcome::Invalid(Reason::OfferedBelowIntended { sent, intended })
+            if intended - sent <= intended / 100 =>
+        {
+            None
+        }
+        Outcome::Invalid(reason) => Some(reason),
+        Outcome::Pass | Outcome::Fail { .. } => None,
+    }
 }
 
 /// What came of a transfer.

@@ -6,6 +6,7 @@ use super::connections::{Capacity, Establishment, capacity, establishment, tear_
 use super::frame_loss::{FrameLoss, frame_loss};
 use super::latency::{Latency, latency};
 use super::recovery::{Recovery, recovery, reset};
+use super::rfc6349::Found;
 use super::simulated::{STEADY, Simulated};
 use super::throughput::{Bisection, bisection, goals};
 use super::variation::{DelayVariation, variation};
@@ -412,7 +413,10 @@ fn a_path_and_what_tcp_makes_of_it() {
     let mut device = Simulated { buffer: 500.0, ..STEADY };
     let mut run = Run::new(&mut device);
     let link = wire::BitRate::gbps(100.0);
-    let found = rfc6349::path(&mut run, 1460, (link, SECOND)).unwrap().unwrap();
+    let found = match rfc6349::path(&mut run, 1460, (link, SECOND)) {
+        Ok(Found::Path(path)) => path,
+        found => panic!("{found:?}"),
+    };
     assert_eq!((found.mtu, found.mtu_is_limit, found.mss()), (1400, true, 1360));
     assert!((found.rtt.as_secs_f64() / 0.002 - 1.0).abs() < 1e-3, "{found:?}");
     // The buffer's 500 frames are not the bottleneck's rate.
@@ -423,7 +427,17 @@ fn a_path_and_what_tcp_makes_of_it() {
     assert!((1.4e6..1.42e6).contains(&(f64::from(one.window) * 4.0 / 2.0)), "{one:?}");
     assert!((one.ratio - 2.0).abs() < 0.01, "a millisecond's data in two: {one:?}");
     let mut small = Simulated { mss_most: 100, ..STEADY };
-    assert_eq!(rfc6349::path(&mut Run::new(&mut small), 1460, (link, SECOND)), Ok(None));
+    let found = rfc6349::path(&mut Run::new(&mut small), 1460, (link, SECOND));
+    assert_eq!(found, Ok(Found::Nothing));
+    // A tester that sends half of what would fill the path, or too late, says nothing of it.
+    for (tester, stretch, tries) in [(5e5, 0, 1), (1e9, 1, 1), (1e9, 20, 0)] {
+        let mut short = Simulated { tester, stretch, buffer: 500.0, mss_most: 1460, ..STEADY };
+        let mut run = Run::new(&mut short);
+        let found = rfc6349::path(&mut run, 1460, (link, SECOND)).unwrap();
+        let floods = run.journal.iter().filter(|one| matches!(one.input, TrialInput::Flood { .. }));
+        let (floods, is_known) = (floods.count(), matches!(found, Found::Path(_)));
+        assert_eq!((floods, is_known), if tries > 0 { (3, false) } else { (2, true) }, "{found:?}");
+    }
 }
 
 #[test]
