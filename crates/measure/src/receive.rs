@@ -66,6 +66,24 @@ impl Tally {
     pub fn lost(&self, sent: u64) -> Option<u64> {
         sent.checked_sub(self.received)
     }
+
+    /// Of both together.
+    #[must_use]
+    pub fn and(self, other: Tally) -> Tally {
+        Tally {
+            received: self.received + other.received,
+            bytes: self.bytes + other.bytes,
+            reordered: self.reordered + other.reordered,
+            duplicate: self.duplicate + other.duplicate,
+            stale: self.stale + other.stale,
+            corrupt: self.corrupt + other.corrupt,
+            wrong_size: self.wrong_size + other.wrong_size,
+            gaps: self.gaps + other.gaps,
+            extent_max: self.extent_max.max(other.extent_max),
+            first: self.first.into_iter().chain(other.first).min(),
+            last: self.last.max(other.last),
+        }
+    }
 }
 
 /// Receives test frames of any number of streams from any number of ports.
@@ -209,22 +227,7 @@ impl Receiver {
     /// Of all streams together. Corrupt frames of no known stream are included.
     pub fn total(&self) -> Tally {
         let none = Tally { corrupt: self.corrupt, ..Tally::default() };
-        self.streams.iter().flatten().fold(none, |all, expected| {
-            let one = expected.tally;
-            Tally {
-                received: all.received + one.received,
-                bytes: all.bytes + one.bytes,
-                reordered: all.reordered + one.reordered,
-                duplicate: all.duplicate + one.duplicate,
-                stale: all.stale + one.stale,
-                corrupt: all.corrupt + one.corrupt,
-                wrong_size: all.wrong_size + one.wrong_size,
-                gaps: all.gaps + one.gaps,
-                extent_max: all.extent_max.max(one.extent_max),
-                first: all.first.into_iter().chain(one.first).min(),
-                last: all.last.max(one.last),
-            }
-        })
+        self.streams.iter().flatten().fold(none, |all, expected| all.and(expected.tally))
     }
 
     /// Frames that are none of ours.

@@ -18,11 +18,14 @@
 mod mix;
 // Streams of their own.
 mod stream;
+// The ways of trials that have several.
+mod direction;
 // What cannot be of a trial.
 mod fault;
 // Which trial's course is kept.
 mod course;
 
+pub use direction::DirectionRecord;
 pub use mix::{MixRecord, Size};
 pub use stream::StreamRecord;
 
@@ -273,6 +276,10 @@ pub struct TrialRecord {
     /// What each stream of a plan sent, and what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamRecord>,
+    /// Of trials of other frames than a plan's own streams, what went from port to port, if that was more
+    /// than one way; none in files that were written before this was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionRecord>,
     /// Frames that were none of ours: the device's own, and everybody else's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub foreign: u64,
@@ -404,6 +411,7 @@ impl TrialRecord {
             time_ns: output.time.map(|time| time.as_nanos() as u64),
             tcp: output.tcp.as_deref().map(TcpRecord::of),
             streams: output.streams.iter().map(StreamRecord::of).collect(),
+            directions: output.directions.iter().map(DirectionRecord::of).collect(),
             foreign: counts.foreign,
             series: output.series.clone(),
         }

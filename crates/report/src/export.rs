@@ -145,6 +145,15 @@ mod tests {
         (trial.reordered, trial.extent_max, trial.gaps) = (1, 2, 3);
         (trial.corrupt, trial.wrong_size, trial.stale) = (4, 5, 6);
         (trial.foreign, trial.tester_rx_drop) = (7, 8);
+        let way = |from: u32, received: u64| {
+            let (to, lost) = (3 - from, 500 - received);
+            let text = format!(
+                "{{\"from\":{from},\"to\":{to},\"intended\":500,\"sent\":500,\"received\":{received},\
+                 \"lost\":{lost},\"elsewhere\":{lost}}}"
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        trial.directions = vec![way(1, 500), way(2, 460)];
         let csv = suite_trials(&results);
         let records = records(&csv);
         let trials: Vec<_> = results.cells.iter().flat_map(|cell| &cell.trials).collect();
@@ -167,6 +176,10 @@ mod tests {
             }
             assert_eq!(record[column(&csv, "outcome")], trial.outcome);
         }
+        let ways = "1 to 2: 500 of 500; 2 to 1: 460 of 500, 40 elsewhere";
+        let directions: Vec<&str> =
+            records.iter().map(|line| &line[column(&csv, "directions")]).collect();
+        assert_eq!(directions[..2], [ways, ""], "an older file's have none");
     }
 
     /// A line for each interval; what is read of it adds up to the trial.

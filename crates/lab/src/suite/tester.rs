@@ -16,6 +16,7 @@ use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
 use crate::tester::{less_refused, refused};
 use measure::control::Control;
+use measure::procedure::Direction;
 use measure::replay::{Player, Returned};
 use measure::series::{Recorder, Series, Totals};
 use measure::trial::{Conditions, Counts, since};
@@ -221,6 +222,30 @@ impl Duty {
     pub fn elsewhere(&self) -> u64 {
         let ids = || self.senders.iter().flatten().map(|sender| sender.stream().id());
         self.receivers.iter().map(|at| ids().map(|id| at.strays(id)).sum::<u64>()).sum()
+    }
+
+    /// What went from port to port, when all is over; nothing if that was one way only.
+    pub fn directions(&self) -> Vec<Direction> {
+        let mut all: Vec<Direction> = vec![];
+        let ports = self.senders.iter().enumerate();
+        for (from, sender) in ports.flat_map(|(from, all)| all.iter().map(move |s| (from, s))) {
+            let (id, sent) = (sender.stream().id(), sender.sent());
+            let elsewhere: u64 = self.receivers.iter().map(|at| at.strays(id)).sum();
+            for (to, at) in self.receivers.iter().enumerate().filter(|(_, at)| at.expects(id)) {
+                let ports = (from as u32 + 1, to as u32 + 1);
+                let (intended, sent, tally) = (sent.intended, sent.went_out(), at.tally(id));
+                match all.iter_mut().find(|one| one.ports == ports) {
+                    Some(one) => {
+                        one.intended += intended;
+                        one.sent += sent;
+                        one.tally = one.tally.and(tally);
+                        one.elsewhere += elsewhere;
+                    }
+                    None => all.push(Direction { ports, intended, sent, tally, elsewhere }),
+                }
+            }
+        }
+        if all.len() > 1 { all } else { vec![] }
     }
 
     /// When frames went and came, when all is over.

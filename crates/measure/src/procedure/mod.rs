@@ -54,6 +54,7 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 
+use crate::receive::Tally;
 use crate::series::Series;
 use crate::trial::{Outcome, Reason, Trial};
 use hdrhistogram::Histogram;
@@ -193,8 +194,25 @@ pub struct TrialOutput {
     pub tcp: Option<Box<TcpOutput>>,
     /// [`TrialInput::Streams`]: of each.
     pub streams: Vec<StreamOutput>,
+    /// Of all others: what went from port to port, if that was more than one way.
+    pub directions: Vec<Direction>,
     /// When frames went and came, of trials that took long enough.
     pub series: Option<Series>,
+}
+
+/// What went from a port to another, all streams of that way together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Direction {
+    /// The ports it goes from and to, from 1.
+    pub ports: (u32, u32),
+    /// Frames that were to be sent.
+    pub intended: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// What came where it was to come.
+    pub tally: Tally,
+    /// Frames that came elsewhere.
+    pub elsewhere: u64,
 }
 
 impl TrialOutput {
@@ -211,6 +229,7 @@ impl TrialOutput {
             aside: None,
             tcp: None,
             streams: Vec::new(),
+            directions: Vec::new(),
             series: None,
         }
     }

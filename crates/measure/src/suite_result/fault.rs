@@ -17,6 +17,16 @@ impl TrialRecord {
         !self.outcome.starts_with("invalid")
     }
 
+    /// Frames of replays that came changed: with headers, a length or data that no frame of theirs has.
+    pub fn altered(&self) -> u64 {
+        self.streams.iter().map(StreamRecord::altered).sum()
+    }
+
+    /// Damaged frames of the right length.
+    pub fn bad_checksum(&self) -> u64 {
+        self.corrupt.saturating_sub(self.wrong_size).saturating_sub(self.altered())
+    }
+
     /// All that cannot be, each to be read after the trial's place.
     pub(super) fn faults(&self) -> Vec<String> {
         let (valid, passed) = (self.is_valid(), self.outcome == "pass");
@@ -33,6 +43,10 @@ impl TrialRecord {
         for stream in self.streams.iter().filter(|_| valid) {
             let fault = stream.fault();
             faults.extend(fault.map(|why| format!(", {}: {why}", stream.name)));
+        }
+        for one in self.directions.iter().filter(|_| valid) {
+            let fault = one.fault();
+            faults.extend(fault.map(|why| format!(", from {} to {}: {why}", one.from, one.to)));
         }
         let TrialRecord { intended, sent, received, .. } = *self;
         let outcome = &self.outcome;
@@ -67,6 +81,11 @@ impl TrialRecord {
             passed && gaps > 0 && reordered == 0 && self.flooded == 0,
             format!("{gaps} gaps that nobody filled, and nothing lost"),
         );
+        let by_way: u64 = self.directions.iter().map(|one| one.received).sum();
+        note(
+            !self.directions.is_empty() && by_way != received,
+            format!("{received} received, and {by_way} of its directions"),
+        );
         if self.streams.is_empty() {
             return;
         }
@@ -86,6 +105,7 @@ impl TrialRecord {
 
 #[cfg(test)]
 mod tests {
+    use super::super::DirectionRecord;
     use super::*;
     use crate::procedure::{TrialInput, TrialOutput, Tried};
     use crate::trial::{Conditions, Counts, Trial};
@@ -139,6 +159,29 @@ mod tests {
         let sound = record(SOUND);
         assert_eq!((sound.outcome.as_str(), sound.faults()), ("pass", vec![]));
         type Change = fn(&mut TrialRecord);
+        let way = |from, to, sent, lost| DirectionRecord {
+            from,
+            to,
+            intended: sent,
+            sent,
+            received: sent - lost,
+            lost,
+            reordered: 0,
+            duplicate: 0,
+            corrupt: 0,
+            stale: 0,
+            elsewhere: lost,
+        };
+        let both = vec![way(1, 2, 600, 0), way(2, 1, 500, 100)];
+        let mut two_ways = sound.clone();
+        two_ways.directions = both.clone();
+        assert_eq!(two_ways.faults(), [""; 0]);
+        assert_eq!(both[1].to_string(), "2 to 1: 400 of 500, 100 elsewhere");
+        two_ways.directions[0].lost = 7;
+        two_ways.directions[1].received = 1;
+        let faults = two_ways.faults().join("\n");
+        assert!(faults.contains(", from 1 to 2: received and lost are not"), "{faults}");
+        assert!(faults.contains(": 1000 received, and 601 of its directions"), "{faults}");
         let cases: [(Change, &str); 9] = [
             (|t| t.wrong_size = 8, ": 8 of 7 damaged in another length"),
             (|t| t.tester_rx_drop = 2, ": pass of a trial whose tester lost 2 frames"),

@@ -83,7 +83,7 @@ pub fn suite_csv(results: &SuiteResults) -> String {
 type Column = (&'static str, fn(&TrialRecord) -> String);
 
 /// What stands behind the trial's place.
-const TRIAL: [Column; 21] = [
+const TRIAL: [Column; 22] = [
     ("kind", |trial| trial.kind.clone()),
     ("load_fps", |trial| trial.load.to_string()),
     ("duration_s", |trial| trial.duration.to_string()),
@@ -106,6 +106,11 @@ const TRIAL: [Column; 21] = [
     ("latency_p50_ns", |trial| optional(trial.latency.map(|latency| latency.p50_ns))),
     ("latency_max_ns", |trial| optional(trial.latency.map(|latency| latency.max_ns))),
     ("outcome", |trial| trial.outcome.clone()),
+    // Of each way received of sent, where there are several.
+    ("directions", |trial| {
+        let ways = trial.directions.iter().map(ToString::to_string);
+        ways.collect::<Vec<String>>().join("; ")
+    }),
 ];
 
 fn optional<T: ToString>(value: Option<T>) -> String {

@@ -17,11 +17,13 @@ use std::fmt::Write;
 type Count = (&'static str, fn(&TrialRecord) -> u64);
 
 /// Each is a reason for a line.
-const FAULTS: [Count; 6] = [
+const FAULTS: [Count; 7] = [
     ("duplicate", |trial| trial.duplicate),
     ("reordered", |trial| trial.reordered),
     ("wrong size", |trial| trial.wrong_size),
-    ("bad checksum", |trial| trial.corrupt.saturating_sub(trial.wrong_size)),
+    ("bad checksum", TrialRecord::bad_checksum),
+    // Of replays, of whose frames nobody knows what of them is a checksum.
+    ("altered", TrialRecord::altered),
     ("too late", |trial| trial.stale),
     ("own ring full", |trial| trial.tester_rx_drop),
 ];
@@ -115,6 +117,20 @@ mod tests {
         assert_eq!(lines[1], expected);
         let why = "  none 64 byte, throughput: 1 invalid, the last one: the clocks differ by 3s\n";
         assert_eq!(reasons(&results), why);
+        // Of a replay nobody knows what was a checksum.
+        let altered = |n: u64| {
+            let text = format!(
+                "{{\"name\":\"a\",\"from\":1,\"to\":2,\"stack\":\"\",\"sizes\":\"\",\"load\":\"\",\
+                 \"seed\":0,\"intended\":9,\"sent\":9,\"received\":9,\"lost\":0,\"bytes\":0,\
+                 \"capture\":{{\"file\":\"a.pcap\",\"altered\":{n}}}}}"
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let mut replayed = results.clone();
+        replayed.cells[0].trials[1].streams = vec![altered(2)];
+        let lines = counted(&replayed);
+        assert_eq!(lines[0][7..9].join(","), "wrong size,altered", "{lines:?}");
+        assert_eq!(lines[1][7..9].join(","), "6,2", "{lines:?}");
         let text = crate::suite::render(&results);
         assert!(text.contains("5 (by 2)") && text.contains(why), "{text}");
     }

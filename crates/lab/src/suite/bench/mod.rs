@@ -326,7 +326,8 @@ impl<'a, P: Place> Bench<'a, P> {
         let overrun = duty.last_sent().since(start + duration);
         let conditions = Conditions { overrun, ..duty.conditions };
         let trial = Trial::judge(duration, counts, &conditions);
-        TrialOutput { arriving: duty.arriving(), flooded, ..TrialOutput::of(trial) }
+        let (arriving, directions) = (duty.arriving(), duty.directions());
+        TrialOutput { arriving, flooded, directions, ..TrialOutput::of(trial) }
     }
 
     /// When a duty's frames went and came, the wires' own time taken off.

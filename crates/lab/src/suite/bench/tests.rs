@@ -194,6 +194,14 @@ fn received_is_what_comes_where_it_was_to_come() {
         assert_eq!((counts.corrupt, counts.duplicate, counts.gaps), (0, 0, 0), "{case}");
         assert_eq!(counts.foreign > 0, speaks, "{case}");
         assert_eq!(output.latency.unwrap().len(), received, "{case}");
+        // Which of both lost them is known.
+        let found = output.directions.iter().map(|way| {
+            let lost = way.sent - way.tally.received;
+            assert_eq!(way.elsewhere, if speaks { 0 } else { lost }, "{case}");
+            (way.ports, lost)
+        });
+        let lost = [received < 2000, received < 1000].map(|some| if some { 1000 } else { 0 });
+        assert_eq!(found.collect::<Vec<_>>(), [((1, 2), lost[0]), ((2, 1), lost[1])], "{case}");
         // Nobody measures a device of which nothing comes.
         let prepared = bench.prepare(&FrameLen::MIN.into());
         assert_eq!(prepared.is_ok(), received == 2000, "{added:?}: {prepared:?}");
