@@ -50,12 +50,17 @@ pub(crate) struct Arguments {
     simulated: bool,
 
     /// Write the whole result to a file; - is standard output (the tables then go to standard error)
+    /// [default: with neither --json nor --html both files, here, called PLAN-TIME]
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
     /// Draw it as one page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    /// Write neither
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    no_files: bool,
 
     /// Where random choices start from; what has a seed of its own in the plan keeps it
     /// [default: the plan's]
@@ -70,6 +75,16 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Where the result and its page go, of a run that began at this time (RFC 3339).
+    fn files(&self, began: &str) -> [Option<PathBuf>; 2] {
+        if self.json.is_some() || self.html.is_some() || self.no_files {
+            return [self.json.clone(), self.html.clone()];
+        }
+        let plan = self.plan.file_stem().unwrap_or_default().to_string_lossy();
+        let name = format!("{plan}-{}", began.replace(':', ""));
+        ["json", "html"].map(|end| Some(PathBuf::from(format!("{name}.{end}"))))
+    }
+
     /// No file is written that is read, and none twice.
     fn apart(&self, plan: &Plan) -> Result<(), Failure> {
         let beside = |file: &String| self.plan.with_file_name(file);
@@ -139,13 +154,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let registered = twice.and(signal_hook::flag::register(signal, interrupt.clone()));
         registered.map_err(|error| Failure::Environment(format!("no signals: {error}")))?;
     }
+    let mut environment = crate::bench::in_memory(plan.seed);
+    let files = arguments.files(&environment.timestamp);
     // Before anything is measured: a result that cannot be written is a result lost.
-    for file in arguments.json.iter().chain(&arguments.html) {
+    for file in files.iter().flatten() {
         keep::check(file).map_err(|error| {
-            Failure::Environment(format!("cannot write to {}: {error}", file.display()))
+            let text = format!(
+                "cannot write to {}: {error}; --json and --html name other files, --no-files none",
+                file.display()
+            );
+            Failure::Environment(text)
         })?;
     }
-    let mut environment = crate::bench::in_memory(plan.seed);
     if device != Device::BuiltIn {
         environment.sysctls = machine::sysctls();
     }
@@ -159,14 +179,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut shown = Shown::new(suite::run::cells(&plan));
     let results = suite::run(&plan, scaling, &options, |progress| shown.show(&progress));
     drop(shown);
-    finish(arguments, &results, options.interrupt.load(Ordering::Relaxed))
+    finish(&files, &results, options.interrupt.load(Ordering::Relaxed))
 }
 
 /// Prints first, then writes: whatever a disk does, the figures are there.
-fn finish(arguments: &Arguments, results: &SuiteResults, interrupted: bool) -> Result<(), Failure> {
+fn finish(
+    files: &[Option<PathBuf>; 2],
+    results: &SuiteResults,
+    interrupted: bool,
+) -> Result<(), Failure> {
     let json = || report::suite::write(results);
     let page = || report::html::suite_page(results);
-    let files = (arguments.json.as_deref(), arguments.html.as_deref());
+    let files = (files[0].as_deref(), files[1].as_deref());
     let kept = keep::finish(&report::suite::render(results), files, json, page);
     let faults = results.faults();
     kept?;

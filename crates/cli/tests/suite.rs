@@ -2,7 +2,7 @@
 
 mod folder;
 
-use folder::{Folder, SMALL, text, wirespeed};
+use folder::{Folder, SMALL, command, text, wirespeed};
 
 #[test]
 fn a_plan_in_virtual_time() {
@@ -35,6 +35,29 @@ fn impossible_plans_are_refused_with_their_place() {
     assert!(out.stdout.is_empty());
     let out = wirespeed(&["test", &folder.path("none.toml")]);
     assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
+}
+
+/// A run of hours leaves its files, whatever it was called with.
+#[test]
+fn files_are_written_unless_none_are_wanted() {
+    let folder = Folder::with("files", SMALL);
+    let left = || {
+        let files = std::fs::read_dir(folder.path("")).unwrap().map(|file| file.unwrap().path());
+        let mut ends: Vec<_> = files.filter_map(|file| file.extension().map(Into::into)).collect();
+        ends.sort();
+        ends
+    };
+    for (options, expected) in [
+        (&["--no-files"][..], &["rsc", "toml"][..]),
+        (&["--json", "a.json"], &["json", "rsc", "toml"]),
+        (&[], &["html", "json", "json", "rsc", "toml"]),
+    ] {
+        let mut command = command(&["test", "plan.toml", "--virtual"]);
+        let out = command.args(options).current_dir(folder.path("")).output().unwrap();
+        assert_eq!(out.status.code(), Some(0), "{options:?}: {}", text(&out.stderr));
+        let left: Vec<std::ffi::OsString> = left();
+        assert_eq!(left, expected, "{options:?}");
+    }
 }
 
 /// What would change nothing is refused, each in a sentence.
