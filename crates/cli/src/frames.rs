@@ -4,6 +4,7 @@ use crate::arguments::quantity;
 use crate::failure::Failure;
 use lab::suite::fit::Unfit;
 use lab::suite::plan::Offer;
+use lab::suite::plan::Procedure;
 use lab::suite::written::{Excerpt, Unwritten, write};
 use lab::suite::{Device, Plan};
 use port::record::Record;
@@ -105,6 +106,11 @@ impl Frames {
         if !matches!(extension, Some("pcap" | "pcapng")) {
             let why = "the name of a capture file ends in .pcapng or .pcap";
             return Err(Failure::Usage(format!("{}: {why}", path.display())));
+        }
+        let is_streams = |one: &Procedure| matches!(one, Procedure::Streams(_));
+        if self.load.is_some() && plan.procedures.iter().all(is_streams) {
+            let why = "--load: the plan has nothing but streams, each at its own; leave it out";
+            return Err(Failure::Usage(why.to_string()));
         }
         let load = self.load.unwrap_or(Offer::Share(1.0));
         let excerpt = Excerpt { simulated, quick, frames: self.packets.unwrap_or(1000), load };

@@ -50,7 +50,7 @@ pub(crate) struct Outside {
     /// wants that (RFC 9693, RFC 2889): a line for the shell, which ends when it has. Without one
     /// nobody clears its tables: trials use connections that no earlier one had, and what takes an
     /// empty table is not run
-    #[arg(long, value_name = "COMMAND", help_heading = "An external device")]
+    #[arg(long, value_name = "COMMAND", value_parser = a_command, help_heading = "An external device")]
     reset_command: Option<String>,
 
     /// Let frames go to addresses outside 198.18.0.0/15, though they may leave this machine
@@ -72,6 +72,13 @@ fn kind(text: &str) -> Result<Kind, String> {
         "linux" => Ok(Kind::Linux),
         "external" => Ok(Kind::External),
         _ => Err("the devices are: wirespeed, linux, external".to_string()),
+    }
+}
+
+fn a_command(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("nothing would be run: a line for the shell, or leave it out".to_string()),
+        _ => Ok(text.to_string()),
     }
 }
 

@@ -179,7 +179,9 @@ impl Sender {
     /// When the last frame is due, as far as that is known before; else when its time is over.
     pub fn ends(&self) -> Moment {
         let end = self.schedule.duration;
-        let last = self.frames.and_then(|frames| self.time_of(frames.checked_sub(1)?));
+        // At random nobody knows.
+        let known = self.frames.filter(|_| !self.ends_by_time);
+        let last = known.and_then(|frames| self.time_of(frames.checked_sub(1)?));
         self.schedule.start + last.unwrap_or(end)
     }
 

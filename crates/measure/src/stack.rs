@@ -286,6 +286,15 @@ impl Stack {
         at.map_or(14, |at| self.offset(at))
     }
 
+    /// The bytes of its raw headers.
+    pub fn raw(&self) -> Vec<&[u8]> {
+        let bytes = self.headers.iter().filter_map(|header| match header {
+            Header::Raw(bytes) => Some(bytes.as_slice()),
+            _ => None,
+        });
+        bytes.collect()
+    }
+
     fn offset(&self, index: usize) -> usize {
         self.headers[..index].iter().map(Header::len).sum()
     }

@@ -58,7 +58,9 @@ impl Drive<'_> {
         let played = duty.players.iter().map(Player::next_due);
         let late = duty.senders.iter().flatten().map(Sender::next_due).chain(played).min();
         duty.conditions.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
-        let ends = duty.senders.iter().flatten().map(Sender::ends).max().unwrap_or(now);
+        let played = duty.players.iter().map(Player::last_due);
+        let ends = duty.senders.iter().flatten().map(Sender::ends).chain(played);
+        let ends = ends.max().unwrap_or(now);
         let hopeless = match duty.talk {
             None => ends + BEHIND.max(ends.since(now) / 10),
             Some(_) => Moment::from_nanos(u64::MAX), // connections last as long as they do

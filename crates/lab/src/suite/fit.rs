@@ -2,6 +2,7 @@
 //!
 //! Never opens an interface; it looks at what the system says of it.
 
+use super::plan::stream::above_the_wire;
 use super::plan::{Need, Plan, Traffic};
 use super::run::Device;
 use super::wired;
@@ -98,6 +99,24 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
         }
     }
     Ok(plan)
+}
+
+/// Whether what has a rate of its own in the plan goes over the wires of virtual time, which may carry
+/// less than the plan's.
+///
+/// # Errors
+/// It does not: why, in a sentence.
+pub fn fits_virtual_time(plan: &Plan) -> Result<(), String> {
+    let link = plan.simulated.link;
+    let above = above_the_wire(plan.streams(), &plan.replays, link).map(|(_, why)| why);
+    let replays = plan.replays.iter().filter_map(|replay| replay.until(link).err());
+    match above.into_iter().chain(replays).next() {
+        None => Ok(()),
+        Some(why) => Err(format!(
+            "{why}; wires of virtual time carry {link:#} here: [virtual], link = \"{:#}\"",
+            plan.link
+        )),
+    }
 }
 
 /// Whether a device gives a procedure what it needs.

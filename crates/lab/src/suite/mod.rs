@@ -49,6 +49,6 @@ mod find;
 // All of a plan.
 pub mod run;
 
-pub use fit::fit;
+pub use fit::{fit, fits_virtual_time};
 pub use plan::Plan;
 pub use run::{Device, External, Options, Progress, run, scaled};

@@ -80,7 +80,7 @@ fn read(source: Source<'_>, table: &GoalTable) -> Result<Goal, BadPlan> {
         None => Ok(otherwise),
     };
     let time = |value: &Option<Spanned<String>>, otherwise: Duration| match value {
-        Some(value) => source.time(value),
+        Some(value) => source.trial(value),
         None => Ok(otherwise),
     };
     // The last trials are not longer than all of them together, nor are the first than the last.

@@ -342,7 +342,7 @@ fn scaling(source: Source<'_>, table: &ScalingTable) -> Result<Scaling, BadPlan>
         }
     }
     if let Some(shortest) = &table.shortest {
-        scaling.shortest = source.time(shortest)?;
+        scaling.shortest = source.trial(shortest)?;
     }
     if let Some(n) = &table.repetitions_at_most {
         scaling.repetitions_at_most = count(source, n, 10_000)? as u32;

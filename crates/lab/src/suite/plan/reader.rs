@@ -101,6 +101,10 @@ impl Reader<'_> {
             Some(value) => self.source.time(value),
             None => Ok(Duration::from_secs(default)),
         };
+        let trial = |value: &Option<Spanned<String>>, default: u64| match value {
+            Some(value) => self.trial(value),
+            None => Ok(Duration::from_secs(default)),
+        };
         let share = |value: &Option<Spanned<Number>>, default: f64, what: &str| match value {
             Some(value) => self.source.share(value, what),
             None => Ok(default),
@@ -114,7 +118,7 @@ impl Reader<'_> {
         Ok(match table.kind.get_ref().as_str() {
             "throughput" => self.throughput(table)?,
             "latency" => {
-                let duration = time(&table.duration, 120)?;
+                let duration = trial(&table.duration, 120)?;
                 let after = time(&table.after, 60)?;
                 if let Some(value) = table.after.as_ref().filter(|_| after >= duration) {
                     let why = "the frame is tagged before the stream ends";
@@ -124,7 +128,7 @@ impl Reader<'_> {
                 Procedure::Latency { duration, after, tagged, repetitions: times(20)? }
             }
             "delay-variation" => Procedure::DelayVariation {
-                duration: time(&table.duration, 60)?,
+                duration: trial(&table.duration, 60)?,
                 repetitions: times(20)?,
             },
             "frame-loss" => {
@@ -133,7 +137,7 @@ impl Reader<'_> {
                     let why = "the step is 10 % of the highest rate at most (RFC 2544 §26.3)";
                     return Err(self.source.bad(value, why));
                 }
-                Procedure::FrameLoss { step, duration: time(&table.duration, 60)? }
+                Procedure::FrameLoss { step, duration: trial(&table.duration, 60)? }
             }
             "back-to-back" => {
                 let longest = time(&table.longest, 2)?;
@@ -154,7 +158,7 @@ impl Reader<'_> {
                 Procedure::BackToBack { longest, step, verify, repetitions: times(50)? }
             }
             "recovery" => Procedure::Recovery {
-                overload: time(&table.overload, 60)?,
+                overload: trial(&table.overload, 60)?,
                 watch: time(&table.watch, 10)?,
                 repetitions: times(3)?,
             },
@@ -163,10 +167,10 @@ impl Reader<'_> {
                 watch: time(&table.watch, 60)?,
                 repetitions: times(1)?,
             },
-            "forwarding" => Procedure::Forwarding { duration: time(&table.duration, 30)? },
-            "congestion" => Procedure::Congestion { duration: time(&table.duration, 30)? },
+            "forwarding" => Procedure::Forwarding { duration: trial(&table.duration, 30)? },
+            "congestion" => Procedure::Congestion { duration: trial(&table.duration, 30)? },
             "broadcast" => Procedure::Broadcast {
-                duration: time(&table.duration, 30)?,
+                duration: trial(&table.duration, 30)?,
                 precision: precision(0.01)?,
             },
             "streams" if self.nothing => {
@@ -203,6 +207,25 @@ impl Reader<'_> {
                 Procedure::Capacity { first, most, rate, error: number(&table.error, 1, 1 << 20)? }
             }
         })
+    }
+
+    /// How long a trial takes whose frames are counted: so long that there are some, of the longest.
+    fn trial(&self, value: &Spanned<String>) -> Result<Duration, BadPlan> {
+        /// With fewer the first and the last are most of what is measured.
+        const LEAST: f64 = 10.0;
+        let time = self.source.trial(value)?;
+        let longest = self.longest();
+        let frames = longest.max_frames(self.link).0 * time.as_secs_f64();
+        if frames >= LEAST {
+            return Ok(time);
+        }
+        let why = format!(
+            "{time:?} of frames prove nothing: {:#} carry {frames:.1} of {} in that time, and a trial \
+             has {LEAST} or more",
+            self.link,
+            longest.words()
+        );
+        Err(self.source.bad(value, why))
     }
 
     /// Nothing is set that this kind does not take.
@@ -279,11 +302,11 @@ impl Reader<'_> {
         }
         self.of_no_criterion(table, &criteria)?;
         let confirmation = match &table.confirmation {
-            Some(value) => source.time(value)?,
+            Some(value) => self.trial(value)?,
             None => Duration::from_secs(60),
         };
         let trial = match &table.trial {
-            Some(value) => source.time(value)?,
+            Some(value) => self.trial(value)?,
             None => confirmation.min(Duration::from_secs(10)),
         };
         if let Some(value) = table.trial.as_ref().filter(|_| trial > confirmation) {

@@ -11,8 +11,8 @@
 //!
 //! Missing: **addresses given out by themselves**, **IPv6 neighbours** (nobody answers for them).
 
-use super::end::{benchmarks, contains};
 use super::read::{Allowed, count};
+use super::stream::is_for_benchmarks;
 use super::stream::{number_or_text, start, words};
 use super::value::{Number, Source};
 use super::{BadPlan, End, Scaling};
@@ -27,7 +27,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use toml::Spanned;
-use wire::{BitRate, FrameLen, Ipv4Prefix};
+use wire::{BitRate, FrameLen};
 
 /// The most frames that are kept apart: of a capture, or of all loops that have their own addresses.
 const MOST_FRAMES: u64 = 10_000_000;
@@ -199,7 +199,28 @@ pub(super) fn replays(
     common: Common<'_>,
     tables: &[Spanned<ReplayTable>],
 ) -> Result<Vec<Replay>, BadPlan> {
-    tables.iter().enumerate().map(|(index, table)| common.replay(index, table)).collect()
+    let mut all: Vec<Replay> = vec![];
+    for (index, table) in tables.iter().enumerate() {
+        let replay = common.replay(index, table)?;
+        let other = all.iter().position(|other| other.name == replay.name);
+        let why = match other {
+            _ if replay.name.trim().is_empty() => {
+                "a name is not empty: results go by it".to_string()
+            }
+            Some(other) => {
+                format!("{:?} is replay {}, too: give it a name of its own", replay.name, other + 1)
+            }
+            None => {
+                all.push(replay);
+                continue;
+            }
+        };
+        return Err(match &table.get_ref().name {
+            Some(name) => common.source.bad(name, why),
+            None => common.source.bad(table, why),
+        });
+    }
+    Ok(all)
 }
 
 impl Common<'_> {
@@ -215,8 +236,19 @@ impl Common<'_> {
         let file = table.file.get_ref().clone();
         let refused = |why: String| source.bad(&table.file, format!("{file}: {why}"));
         let capture = Capture::read(&bytes).map_err(|bad| refused(bad.to_string()))?;
+        let split = self.split(table)?;
+        if let (Split::Interface(id), Some(spanned)) = (&split, &table.split)
+            && !capture.frames.iter().any(|frame| frame.interface == *id)
+        {
+            let most = capture.frames.iter().map(|frame| frame.interface).max().unwrap_or(0);
+            let why = format!(
+                "no frame of {file} came by interface {id}; its interfaces are 0 to {most} (pcap files \
+                 have one)"
+            );
+            return Err(source.bad(spanned, why));
+        }
         let vlan = vlan(source, table.vlan.as_ref())?;
-        let mut plan = ReplayPlan::of(&capture, &self.split(table)?, vlan, &self.map(table)?);
+        let mut plan = ReplayPlan::of(&capture, &split, vlan, &self.map(table)?);
         let mut done = String::new();
         if capture.padded > 0 {
             let _ = write!(done, ", {} frames padded to 64 bytes", capture.padded);
@@ -265,10 +297,17 @@ impl Common<'_> {
         let start = start(source, table.start.as_ref())?;
         let replay = Replay { name, file, ports, start, hosts_macs, plan: Arc::new(plan), done };
         self.addresses(&replay).map_err(|why| source.bad(&table.file, why))?;
-        replay.until(self.link).map_err(|why| match (&table.speed, &table.rate) {
-            (Some(value), _) => source.bad(value, why),
-            (None, Some(value)) => source.bad(value, why),
-            (None, None) => source.bad(spanned, why),
+        let at_once = capture.frames.len() > 1 && capture.frames.iter().all(|f| f.time_ns == 0);
+        let advice = match (at_once, &table.rate) {
+            (true, None) => "; all its frames have one time: give them a rate, rate = \"10kpps\"",
+            _ => "",
+        };
+        replay.until(self.link).map_err(|why| why + advice).map_err(|why| {
+            match (&table.speed, &table.rate) {
+                (Some(value), _) => source.bad(value, why),
+                (None, Some(value)) => source.bad(value, why),
+                (None, None) => source.bad(spanned, why),
+            }
         })?;
         Ok(replay)
     }
@@ -310,6 +349,9 @@ impl Common<'_> {
             },
             SplitTable::Networks(all) => {
                 let read = |text: &String| text.parse().map_err(|why| bad(format!("{why}")));
+                if all.is_empty() {
+                    return Err(bad("no network: all would leave by the second port; \"none\" sends all by the first".into()));
+                }
                 Ok(Split::Networks(all.iter().map(read).collect::<Result<_, _>>()?))
             }
         }
@@ -367,13 +409,6 @@ impl Common<'_> {
                  (RFC 6815); give it another in map, or, if they cannot, say --allow-any-address"
             )),
         }
-    }
-}
-
-fn is_for_benchmarks(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => contains(benchmarks(), Ipv4Prefix::new(v4.to_bits(), 32)),
-        IpAddr::V6(v6) => v6.segments()[..3] == [0x2001, 2, 0],
     }
 }
 

@@ -14,6 +14,9 @@ pub struct At {
     pub column: usize,
 }
 
+/// No trial is shorter, nor made shorter.
+pub(super) const LEAST_TRIAL: Duration = Duration::from_millis(10);
+
 /// The text whose values these are.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a>(pub(super) &'a str);
@@ -49,6 +52,17 @@ impl Source<'_> {
             return Ok(Duration::from_secs_f64(seconds));
         }
         let why = format!("{it:?} is no time: 200ms, 60s or 2m, above zero and at most a day");
+        Err(self.bad(text, why))
+    }
+
+    /// A time of trials whose frames are counted for a verdict: one of a frame or two proves nothing.
+    pub(super) fn trial(self, text: &Spanned<String>) -> Result<Duration, BadPlan> {
+        let time = self.time(text)?;
+        if time >= LEAST_TRIAL {
+            return Ok(time);
+        }
+        let why =
+            format!("{time:?} of frames prove nothing: a trial takes {LEAST_TRIAL:?} or longer");
         Err(self.bad(text, why))
     }
 

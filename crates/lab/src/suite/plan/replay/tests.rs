@@ -4,6 +4,7 @@ use super::*;
 use crate::suite::plan::{Plan, read, read_with};
 use port::pcap;
 use port::record::Record;
+use wire::Ipv4Prefix;
 use wire::craft;
 
 const HEAD: &str = "name = \"x\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\nflows = \"pair\"\n\

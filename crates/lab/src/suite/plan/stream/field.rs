@@ -141,6 +141,16 @@ impl Setting {
         if let Some(value) = table.step.as_ref().filter(|_| pick == Pick::Random || !is_range) {
             return Err(source.bad(value, "a step goes through a range, up or down"));
         }
+        if let (Some(value), Numbers::Range(first, last)) = (&table.step, &numbers)
+            && u128::from(step) > last - first
+            && step > 1
+        {
+            let why = format!(
+                "a step of {step} leaves the range at once: it goes on by {} at most",
+                last - first
+            );
+            return Err(source.bad(value, why));
+        }
         // Of an address of 128 bits the first half stays: it is put there.
         if place.bits > 64 && table.value.is_none() {
             self.set.push((place, numbers.first()));
@@ -152,6 +162,9 @@ impl Setting {
                     as u64
             }
         };
+        if let Some(value) = table.mask.as_ref().filter(|_| mask == 0) {
+            return Err(source.bad(value, "a mask says which bits change, and this one has none"));
+        }
         let backwards = pick == Pick::Backwards;
         let values = numbers.values(place, step, backwards);
         let values = values.map_err(|why| source.bad(many, why))?;

@@ -16,6 +16,8 @@
 mod field;
 // Rates, shapes, when it ends.
 mod load;
+// Whom its frames could reach.
+mod reach;
 // Lengths, by number, range, weight, name or genome.
 pub(super) mod sizes;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod tests;
 pub use load::Shape;
 pub(in crate::suite) use load::above_the_wire;
 pub(super) use load::{number_or_text, start, words};
+pub(super) use reach::is_for_benchmarks;
 
 use super::read::Allowed;
 use super::value::{Number, Source};
@@ -175,6 +178,13 @@ pub(super) fn streams(
                 None => source.bad(table, why),
             });
         }
+        if replays.iter().any(|replay| replay.name == spec.name) {
+            let why = format!("{:?} is a replay's name, too: give it one of its own", spec.name);
+            return Err(match &table.get_ref().name {
+                Some(name) => source.bad(name, why),
+                None => source.bad(table, why),
+            });
+        }
         all.push(spec);
     }
     match above_the_wire(&all, replays, link) {
@@ -194,6 +204,9 @@ fn stream(
         .name
         .as_ref()
         .map_or_else(|| format!("stream {}", index + 1), |name| name.get_ref().clone());
+    if let Some(spanned) = table.name.as_ref().filter(|_| name.trim().is_empty()) {
+        return Err(source.bad(spanned, "a name is not empty: results go by it"));
+    }
     let port = |value: &Option<Spanned<i64>>, default: usize| match value {
         None => Ok(default),
         Some(value) => match usize::try_from(*value.get_ref()) {
@@ -239,14 +252,27 @@ fn stream(
     let hosts = Hosts {
         src_mac: MacAddr::default(),
         dst_mac: MacAddr::default(),
-        src: 0,
-        dst: 0,
+        // Somebody who may; who they are is looked at elsewhere.
+        src: 0xc612_0102,
+        dst: 0xc613_0102,
         src6: ipv6_host(from),
         dst6: ipv6_host(to),
     };
     // What a build would refuse is refused here, where there is a line to point to.
     match spec.frames(&hosts).build(0, 0, spec.seed) {
-        Ok(_) => Ok(spec),
+        Ok(_) if !allowed.external || allowed.any_address => Ok(spec),
+        Ok(mut built) => match reach::outside(&mut built, &spec.stack.raw()) {
+            None => Ok(spec),
+            Some(address) => {
+                let why = format!(
+                    "frames of {} have the address {address}, which is not in 198.18.0.0/15 or \
+                     2001:2::/48, set aside for benchmarks: frames that leave this machine could reach \
+                     somebody (RFC 6815); if they cannot, say --allow-any-address",
+                    spec.name
+                );
+                Err(source.bad(&table.stack, why))
+            }
+        },
         Err(BadFrame::TooShort(need, have)) => {
             let why = format!(
                 "frames of {} bytes: headers, trailer and FCS of {} take {}",

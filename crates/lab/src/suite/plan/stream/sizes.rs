@@ -114,7 +114,8 @@ fn named(text: &str) -> Result<Mix, String> {
         "imix" => "simple",
         name => name,
     };
-    let mix = Mix::of(name, &table).map_err(|bad| bad.to_string())?;
+    let mix = Mix::of(name, &table);
+    let mix = mix.map_err(|bad| format!("{bad}; here imix is the simple one"))?;
     let (_, most) = FRAME_LENGTHS;
     match mix.sequence().iter().find(|frame| **frame > most) {
         Some(frame) => Err(format!("frames of {} bytes: at most {}", frame.l2(), most.l2())),

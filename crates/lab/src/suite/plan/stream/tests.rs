@@ -248,6 +248,14 @@ fn impossible_streams() {
             field("name = \"udp.dst\"\nrandom = \"1-2\"\nstep = 2"),
             "18:8: a step goes through a range",
         ),
+        (
+            field("name = \"udp.dst\"\nrandom = \"1-9\"\nmask = 0"),
+            "18:8: a mask says which bits change",
+        ),
+        (
+            field("name = \"udp.dst\"\nincrement = \"1-9\"\nstep = 9"),
+            "18:8: a step of 9 leaves the range",
+        ),
         (field("name = \"udp.dst\"\nlist = []"), "17:8: a list of nothing"),
         (
             field(
@@ -291,6 +299,45 @@ fn impossible_streams() {
         if let Err(why) = read {
             assert!(why.starts_with("17:9: not in 198.18.0.0/15"), "{why}");
         }
+    }
+}
+
+/// Raw bytes that are a packet of somebody's, behind a type that says so or in a tunnel.
+#[test]
+fn raw_bytes_of_other_people() {
+    let outside = Allowed { external: true, any_address: false };
+    let packet = |to: &str| format!("raw(450000280000000040fd0000c6120102{to})");
+    let typed = "field = [{ name = \"eth.type\", value = 0x0800 }]";
+    let listed = "field = [{ name = \"eth.type\", list = [0x88b5, 0x0800] }]";
+    let varied = "field = [{ name = \"eth.type\", value = 0x0800 }, \
+                  { name = \"raw.16:4\", list = [0xc6130102, 0x08080808] }]";
+    for (stack, field, ours) in [
+        (format!("eth/{}", packet("08080808")), typed, false),
+        (format!("eth/{}", packet("08080808")), listed, false),
+        (format!("eth/{}", packet("08080808")), "", false),
+        (format!("eth/{}", packet("c6130102")), typed, true),
+        (format!("eth/{}", packet("c6130102")), varied, false),
+        (format!("eth/vlan/{}", packet("08080808")), "", false),
+        (format!("eth/ipv4/gre/{}", packet("08080808")), "", false),
+        (
+            format!("eth/ipv4/udp/raw(0200000000010200000000020800{}", &packet("08080808")[4..]),
+            "",
+            false,
+        ),
+        ("eth/raw(0a0b0c0d)".to_string(), "", true),
+        ("eth/ipv4/udp".to_string(), "", true),
+        ("eth/ipv6/udp".to_string(), "", true),
+    ] {
+        let stream = format!("stack = \"{stack}\"\nsizes = 128\nrate = 1000\npackets = 9\n{field}");
+        let text = format!("{HEAD}{stream}");
+        let read_for = |allowed| read(&text, allowed).map_err(|bad| bad.to_string());
+        let found = read_for(outside);
+        assert_eq!(found.is_ok(), ours, "{stream}: {found:?}");
+        if let Err(why) = found {
+            assert!(why.contains("8.8.8.8") && why.contains("RFC 6815"), "{why}");
+        }
+        assert!(read_for(Allowed::default()).is_ok(), "{stream}");
+        assert!(read_for(Allowed { any_address: true, ..outside }).is_ok(), "{stream}");
     }
 }
 
