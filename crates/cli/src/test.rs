@@ -123,6 +123,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan::read_with(&text, allowed, arguments.seed, &capture);
     let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
     arguments.apart(&plan)?;
+    if arguments.simulated {
+        let fits = suite::fits_virtual_time(&plan);
+        fits.map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
+    }
     // Whom frames could reach comes before all: no interface is looked at until that is settled.
     outside.place(&mut plan)?;
     let plan = suite::fit(&plan, &device, outside.link());
@@ -197,9 +201,16 @@ fn finish(
     if !faults.is_empty() {
         return Err(Failure::Failed(format!("these numbers cannot be: {}", faults.join("; "))));
     }
+    let mut trials = results.cells.iter().flat_map(|cell| &cell.trials).peekable();
+    let any = trials.peek().is_some();
+    let invalid = any && trials.all(|trial| trial.outcome.starts_with("invalid"));
     match &results.incomplete_because {
         Some(_) if interrupted => Err(Failure::Failed("interrupted: incomplete".to_string())),
         Some(why) => Err(Failure::Failed(format!("incomplete: {why}"))),
+        None if invalid => {
+            let why = "every trial was invalid: the tester fell short, and nothing was measured";
+            Err(Failure::Failed(why.to_string()))
+        }
         None => Ok(()),
     }
 }
