@@ -492,6 +492,21 @@ impl Row {
                 format!("pps {pps} is far more than the tester's own {tester}")
             });
         }
+        // What was forwarded without loss was offered, and is no more than the wire carries.
+        let no_drop = self.no_drop.unwrap_or(0.0);
+        let at_most = (offered as f64 / duration).max(self.tester_pps.unwrap_or(0.0)) * 1.5;
+        check(no_drop <= at_most, &|| {
+            format!("no_drop {no_drop} is far more than was ever offered, {at_most}")
+        });
+        let l1 = PacketRate(no_drop).l1(frame).as_mbps();
+        check(self.wire_mbps.is_none_or(|wire| l1 <= wire * 1.0001), &|| {
+            format!("no_drop {no_drop} is more than the wire's {:?} Mbit/s", self.wire_mbps)
+        });
+        let headroom = self.tester_pps.map(|tester| tester / pps);
+        let is_device = sound && self.limited_by == Limit::Device;
+        check(!is_device || headroom.is_none_or(|times| times >= HEADROOM * 0.999), &|| {
+            format!("limited by the device, and the tester alone does {headroom:?} times {pps}")
+        });
         let share = self.fast_path_share.unwrap_or(0.0);
         check((0.0..=1.0).contains(&share), &|| format!("fast_path_share {share} is not 0 to 1"));
         for (name, value) in

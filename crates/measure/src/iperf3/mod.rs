@@ -31,7 +31,7 @@ use crate::result::{Environment, Fault};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
-use wire::throughput::tcp::{Headers, iperf3_with};
+use wire::throughput::tcp::{Headers, Iperf3, iperf3_with};
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "wirespeed-iperf3/1";
@@ -323,6 +323,11 @@ impl Row {
                     )));
                 }
             }
+            for (name, said, exact) in self.derived(by) {
+                if (said - exact).abs() > 1e-6 * exact.abs().max(1.0) {
+                    faults.push(Fault(format!("{name} {said} should be {exact}")));
+                }
+            }
         } else {
             faults.push(Fault(format!("there is no packet of {} bytes", self.setting.packet)));
         }
@@ -343,6 +348,21 @@ impl Row {
             faults.push(fault);
         }
         faults
+    }
+
+    /// What follows of the payload and the packets' length: name, what is said, what it should be.
+    fn derived(&self, by: Iperf3) -> [(&'static str, f64, f64); 8] {
+        let payload = self.payload_mbps;
+        [
+            ("length", f64::from(self.length), f64::from(by.length)),
+            ("mss", f64::from(self.mss), f64::from(by.mss)),
+            ("l3_mbps", self.l3_mbps, payload * by.l3),
+            ("l2_without_fcs_mbps", self.l2_without_fcs_mbps, payload * by.l2),
+            ("l2_mbps", self.l2_mbps, payload * by.l2_fcs),
+            ("l1_mbps", self.l1_mbps, payload * by.l1),
+            ("kpps", self.kpps, payload * 1e3 / 8.0 / f64::from(by.length)),
+            ("data_sheet_mbps", self.data_sheet_mbps, payload * by.l3 * 2.0),
+        ]
     }
 
     /// Whether the frames that came are as long as they should be: payload is bytes less headers.

@@ -143,6 +143,13 @@ fn what_cannot_be() {
             "the MSS was 536, not the 1460",
         ),
         (&|row: &mut Row| row.arrived = frames(10_000_000), "have 986.0 bytes on average"),
+        (&|row: &mut Row| row.l3_mbps *= 1.01, "l3_mbps "),
+        (&|row: &mut Row| row.l2_mbps *= 1.01, "l2_mbps "),
+        (&|row: &mut Row| row.l2_without_fcs_mbps *= 1.01, "l2_without_fcs_mbps "),
+        (&|row: &mut Row| row.l1_mbps *= 1.01, "l1_mbps "),
+        (&|row: &mut Row| row.kpps *= 1.01, "kpps "),
+        (&|row: &mut Row| row.data_sheet_mbps *= 1.01, "data_sheet_mbps "),
+        (&|row: &mut Row| row.length += 14, "length 1462 should be 1448"),
     ] {
         let told = told(change);
         assert!(told.contains(expected), "{told}");

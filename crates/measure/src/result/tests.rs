@@ -147,7 +147,7 @@ fn faults() {
     let sound = sound.row();
     assert_eq!(sound.faults(), []);
     type Change = fn(&mut Row);
-    let cases: [(Change, &str); 15] = [
+    let cases: [(Change, &str); 18] = [
         (|r| r.lost = 99, "forwarded 900 + lost 99 is not sent 1000"),
         (|r| r.lost = u64::MAX, "is not sent"),
         (|r| r.offered = 999, "sent 1000 is more than offered 999"),
@@ -162,6 +162,12 @@ fn faults() {
         (|r| r.l3_mbps = 0.0, "l3_mbps 0"),
         (|r| r.wire_mbps = Some(0.3), "is more than the wire's 0.3"),
         (|r| r.tester_pps = Some(200.0), "is far more than the tester's own 200"),
+        (|r| r.no_drop = Some(45_000.0), "no_drop 45000 is far more than was ever offered, 1500"),
+        (
+            |r| (r.no_drop, r.wire_mbps) = (Some(700.0), Some(0.4)),
+            "no_drop 700 is more than the wire's",
+        ),
+        (|r| r.tester_pps = Some(500.0), "limited by the device, and the tester alone does "),
         (|r| r.fast_path_share = Some(1.1), "fast_path_share 1.1 is not 0 to 1"),
         (|r| r.latency.as_mut().unwrap().p99_ns = 1, "latency percentiles fall"),
     ];
