@@ -163,9 +163,9 @@ pub(super) fn shortcoming(
 
 /// How late the last frame may leave: a thousandth of the trial, since by so much at most a load that
 /// was asked for is above the one that was offered, and searches narrow no closer. Of trials shorter
-/// than 100 ms up to 100 µs, but no more than a hundredth; of short bursts what a tester's tick takes.
+/// than 200 ms up to 200 µs, but no more than a hundredth; of short bursts what a tester's tick takes.
 fn on_time(duration: Duration) -> Duration {
-    let [short, tick] = [100, 10].map(Duration::from_micros);
+    let [short, tick] = [200, 10].map(Duration::from_micros);
     (duration / 1000).max(short.min(duration / 100)).max(tick)
 }
 
