@@ -38,19 +38,23 @@ enum What {
               value_parser = arguments::any_frame_len)]
         sizes: Vec<FrameLen>,
     },
-    /// What a rate in packets is in bits, on each layer
+    /// What a rate in packets, or in bits of a layer, is on each layer
     Rate {
-        /// Packets per second: 1488095, 1488.095k, 14.88M
-        #[arg(value_name = "PPS", value_parser = arguments::quantity)]
-        pps: f64,
+        /// Packets per second: 1488095, 1488.095k, 14.88M; with --layer bit/s
+        #[arg(value_name = "RATE", value_parser = arguments::quantity)]
+        rate: f64,
+        /// The rate is in bit/s of this layer: L1 (preamble and gap), L2 (frames with FCS), L2-FCS
+        /// (without), L3 (IP packets)
+        #[arg(long, value_name = "LAYER", value_parser = layer)]
+        layer: Option<Layer>,
         /// The frames' size in bytes, FCS included
         #[arg(long, value_name = "BYTES", value_parser = arguments::any_frame_len)]
         size: FrameLen,
     },
     /// The TCP window a path needs, or the rate a window allows
     Window {
-        /// The round-trip time: 500ms, 1ms
-        #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+        /// The round-trip time: 500ms, 0.1ms, 80us
+        #[arg(long, value_name = "TIME", value_parser = round_trip)]
         rtt: Duration,
         /// The rate to reach, bit/s
         #[arg(long, value_name = "RATE", value_parser = arguments::quantity,
@@ -86,12 +90,13 @@ enum What {
         /// The share of segments that are lost: 0.01%, 1e-4
         #[arg(value_name = "SHARE", value_parser = share)]
         share: f64,
-        /// The round-trip time
-        #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+        /// The round-trip time: 500ms, 0.1ms, 80us
+        #[arg(long, value_name = "TIME", value_parser = round_trip)]
         rtt: Duration,
         /// Payload of a segment
-        #[arg(long, value_name = "BYTES", default_value_t = 1460.0)]
-        mss: f64,
+        #[arg(long, value_name = "BYTES", default_value_t = 1460,
+              value_parser = clap::value_parser!(u32).range(1..=65535))]
+        mss: u32,
     },
     /// What a token bucket (a queue's max-limit and bucket-size) lets pass
     Bucket {
@@ -99,7 +104,7 @@ enum What {
         #[arg(value_name = "RATE", value_parser = arguments::quantity)]
         rate: f64,
         /// bucket-size: seconds of max-limit that it holds
-        #[arg(long, value_name = "SECONDS", default_value_t = 0.1)]
+        #[arg(long, value_name = "SECONDS", default_value_t = 0.1, value_parser = bucket_size)]
         size: f64,
         /// What comes in, bit/s
         #[arg(long, value_name = "RATE", value_parser = arguments::quantity)]
@@ -161,9 +166,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 layers(size, BitRate(*rate).max_frames(size));
             }
         }
-        What::Rate { pps, size } => {
+        What::Rate { rate, layer, size } => {
             outln!("{HEAD}");
-            layers(*size, PacketRate(*pps));
+            let bits = layer.map_or(1.0, |layer| 8.0 * f64::from(layer(*size)));
+            layers(*size, PacketRate(rate / bits));
         }
         What::Window { rtt, rate, window } => {
             let seconds = rtt.as_secs_f64();
@@ -193,7 +199,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
         What::Loss { share, rtt, mss } => {
-            let rate = tcp::mathis(*mss, *rtt, *share) / 1e6;
+            let rate = tcp::mathis(f64::from(*mss), *rtt, *share) / 1e6;
             outln!("about: {rate:.3} Mbit/s of TCP payload (Mathis 1997: Reno, one connection)");
         }
         What::Bucket { rate, size, from } => {
@@ -324,6 +330,40 @@ fn no_rate(why: &str) -> Failure {
 fn stack(text: &str) -> Result<Encapsulation, String> {
     let names = || encapsulation::KINDS.map(|(name, ..)| name).join(", ");
     Encapsulation::named(text).ok_or_else(|| format!("known are {}; several with +", names()))
+}
+
+/// The bytes of a frame that a layer counts.
+type Layer = fn(FrameLen) -> u32;
+
+fn layer(text: &str) -> Result<Layer, String> {
+    match text.to_ascii_uppercase().as_str() {
+        "L1" => Ok(FrameLen::l1),
+        "L2" => Ok(FrameLen::l2),
+        "L2-FCS" => Ok(FrameLen::in_memory),
+        "L3" => Ok(FrameLen::l3),
+        _ => Err("layers are L1, L2, L2-FCS, L3".to_string()),
+    }
+}
+
+/// A time as paths have it: of a cable to that of an hour.
+fn round_trip(text: &str) -> Result<Duration, String> {
+    let why = "a time is a number and a unit, above zero, an hour at most: 80us, 0.1ms, 2s";
+    let micros = text.strip_suffix("us").or(text.strip_suffix("µs"));
+    let (digits, unit) = match (micros, text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(digits), ..) => (digits, 1e-6),
+        (_, Some(digits), _) => (digits, 1e-3),
+        (.., Some(digits)) => (digits, 1.0),
+        _ => return Err(why.to_string()),
+    };
+    let seconds = digits.parse::<f64>().map(|number| number * unit).ok();
+    let seconds = seconds.filter(|seconds| (1e-9..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| why.to_string())
+}
+
+/// As RouterOS has it: up to ten seconds of max-limit.
+fn bucket_size(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0 && *seconds <= 10.0);
+    seconds.ok_or_else(|| "seconds of max-limit, above 0 and 10 at most".to_string())
 }
 
 fn capacity(text: &str) -> Result<f64, String> {
