@@ -175,9 +175,14 @@ fn glance(results: &SuiteResults) -> String {
                         == (procedure, configuration, size)
                 })
             };
-            let cell = |procedure: &str| match of(procedure).and_then(|cell| words::first(cell)) {
-                Some(one) => format!("<td>{}</td>", escape(&figure(one))),
-                None => "<td>–</td>".to_string(),
+            let cell = |procedure: &str| {
+                let Some((cell, one)) =
+                    of(procedure).and_then(|cell| Some((cell, words::first(cell)?)))
+                else {
+                    return "<td>–</td>".to_string();
+                };
+                let mark = mark(cell);
+                format!("<td>{}{mark}</td>", escape(&figure(one)))
             };
             let line: String = shown.iter().map(|(procedure, _)| cell(procedure)).collect();
             if shown.iter().any(|(procedure, _)| of(procedure).is_some()) {
@@ -188,7 +193,9 @@ fn glance(results: &SuiteResults) -> String {
         }
     }
     out + "</tbody>\n</table></div>\n<p class=\"note\">–: not measured, or no result; the procedure's own part \
-           says why, and under which criterion each figure stands.</p>\n"
+           says why, and under which criterion each figure stands. <sup>w</sup> as much as the wire \
+           carries; <sup>t</sup> the tester's limit, or less than 1.2 times below it, not the device's; \
+           <sup>p</sup> the highest load that the plan tries.</p>\n"
 }
 
 /// When frames went and came: the first cell's trial in full, the others as strips.

@@ -39,6 +39,14 @@ impl std::fmt::Display for Offer {
 }
 
 impl Offer {
+    /// So many times as much.
+    pub fn times(self, factor: f64) -> Offer {
+        match self {
+            Offer::Share(share) => Offer::Share(share * factor),
+            Offer::Rate(rate) => Offer::Rate(rate * factor),
+        }
+    }
+
     /// In frames a second, where the wire carries so many at most.
     pub fn of(self, wire: PacketRate) -> PacketRate {
         match self {

@@ -313,8 +313,8 @@ impl Reader<'_> {
             let why = "the trials that narrow are not longer than the one that confirms";
             return Err(source.bad(value, why));
         }
-        let lowest = self.bound(table.lowest.as_ref(), 0.001)?;
-        let highest = self.bound(table.highest.as_ref(), 1.0)?;
+        let highest = self.bound(table.highest.as_ref(), Offer::Share(1.0))?;
+        let lowest = self.bound(table.lowest.as_ref(), highest.times(0.001))?;
         let crosses = |size: &&FrameSize| {
             let wire = size.max_frames(self.link);
             lowest.of(wire).0 >= highest.of(wire).0.min(wire.0)
@@ -392,8 +392,8 @@ impl Reader<'_> {
 
     /// A bound of a search: not above what the wire carries of the shortest frames. (Of longer ones
     /// the wire is the bound then.)
-    fn bound(&self, value: Option<&Spanned<Number>>, default: f64) -> Result<Offer, BadPlan> {
-        let Some(value) = value else { return Ok(Offer::Share(default)) };
+    fn bound(&self, value: Option<&Spanned<Number>>, default: Offer) -> Result<Offer, BadPlan> {
+        let Some(value) = value else { return Ok(default) };
         let offer = self.offer(value)?;
         let rate = |size: &&FrameSize| size.max_frames(self.link).0;
         let shortest = self.sizes.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
