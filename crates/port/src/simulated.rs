@@ -96,8 +96,8 @@ pub fn wire(link: Link) -> Result<(SimulatedPort, SimulatedPort), LinkError> {
     };
     let (there, back) = (lane(), lane());
     let counters = PortCounters::default();
-    let a = SimulatedPort { tx: there.clone(), rx: back.clone(), counters };
-    Ok((a, SimulatedPort { tx: back, rx: there, counters }))
+    let a = SimulatedPort { tx: there.clone(), rx: back.clone(), counters, buffers: false };
+    Ok((a, SimulatedPort { tx: back, rx: there, counters, buffers: false }))
 }
 
 /// One end of a simulated wire.
@@ -106,9 +106,19 @@ pub struct SimulatedPort {
     rx: Arc<Mutex<Lane>>,
     /// `rx_drop` is counted in the lane and added by `counters`.
     counters: PortCounters,
+    /// Whether line and buffer are a path's, and not this port's own: see `buffering`.
+    buffers: bool,
 }
 
 impl SimulatedPort {
+    /// The same as the end of a path whose bottleneck is on the way, not here: what is sent has gone, and
+    /// waits in the path's buffer or is lost there (the other end's `rx_drop`). So nobody is told to wait
+    /// for the line ([`next_start`](Port::next_start)).
+    #[must_use]
+    pub fn buffering(self) -> SimulatedPort {
+        SimulatedPort { buffers: true, ..self }
+    }
+
     /// When the next frame can be received here, or could already; `None` if none is under way.
     /// A simulation that has nothing else to do goes on to this moment.
     pub fn next_arrival(&self) -> Option<Moment> {
@@ -144,6 +154,12 @@ impl Port for SimulatedPort {
                     self.counters.tx_packet += 1;
                     self.counters.tx_byte += len;
                 }
+                Err(frame) if self.buffers => {
+                    self.counters.tx_packet += 1;
+                    self.counters.tx_byte += len;
+                    lane.rx_drop += 1;
+                    pool.free(frame);
+                }
                 Err(frame) => {
                     self.counters.tx_drop += 1;
                     pool.free(frame);
@@ -157,6 +173,9 @@ impl Port for SimulatedPort {
     }
 
     fn next_start(&self) -> Option<Moment> {
+        if self.buffers {
+            return None;
+        }
         // Rounded up, every frame of a full wire would begin a part of a nanosecond later than it can.
         Some(Moment::from_nanos(lock(&self.tx).line_free.ns))
     }

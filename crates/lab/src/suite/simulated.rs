@@ -123,7 +123,9 @@ impl Simulated {
                 None => link,
             };
             let ends = simulated::wire(link).map_err(|bad| Stop::Broken(bad.to_string()))?;
-            wires.push(ends.0);
+            // What the bottleneck has no room for is lost on the path, and was sent.
+            let is_bottleneck = port == 0 && model.bottleneck.is_some();
+            wires.push(if is_bottleneck { ends.0.buffering() } else { ends.0 });
             let (ring, most) = (VecDeque::new(), model.ring);
             ports.push(Served { wire: ends.1, ring, most, allow: 0, dropped: 0 });
         }
