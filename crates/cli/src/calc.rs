@@ -172,9 +172,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             layers(*size, PacketRate(rate / bits));
         }
         What::Window { rtt, rate, window } => {
-            let seconds = rtt.as_secs_f64();
             if let Some(rate) = rate {
-                outln!("window: {:.0} bytes", (rate * seconds / 8.0).ceil());
+                // By whole nanoseconds: 80 µs are no binary fraction of a second.
+                outln!("window: {:.0} bytes", (rate * rtt.as_nanos() as f64 / 8e9).ceil());
             }
             if let Some(window) = window {
                 let most = tcp::rate_of_window(*window, *rtt) / 1e6;
