@@ -46,7 +46,7 @@ fn read(traffic: &str, more: &str) -> Plan {
          precision = \"50%\"\n\
          [virtual]\nlink = \"10G\"\nframe = \"100ns\"\nbyte-ps = 1\npause-every = \"10s\"\n\
          pause = \"1ns\"\n\
-         [virtual.scaling]\ndivide-durations-by = 6000.0\nshortest = \"5ms\"\n\
+         [virtual.scaling]\ndivide-durations-by = 6000.0\nshortest = \"10ms\"\n\
          repetitions-at-most = 2\nprecision = \"1%\"\n"
     );
     let open = |_: &str| Ok(capture());
