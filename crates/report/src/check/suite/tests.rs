@@ -236,7 +236,7 @@ fn altered_copies() {
         let figure = figures.find(|figure| figure.name.starts_with(start)).unwrap();
         figure.value.as_mut().unwrap()
     }
-    const RUN: &str = include_str!("../../../../../results/2026-11-22-rfc2544-virtual.json");
+    const RUN: &str = include_str!("../../../../../results/2026-11-23-rfc2544-virtual.json");
     let cases: [(Change, &str); 21] = [
         (|_| {}, ""),
         (
