@@ -152,8 +152,6 @@ fn measure(arguments: &Arguments, plan: Plan) -> Result<(Results, Result<(), Fai
         move || lab::bench::run(&plan, &kept, show)
     });
     while !run.is_finished() && !interrupt.wait(Duration::from_millis(20)) {}
-    *lock(&shown) = None; // the bar goes before the tables come
-    let mut results = kept.so_far();
     let ended = match run.is_finished() {
         false => Err(Failure::Failed("interrupted".to_string())),
         true => run
@@ -161,6 +159,9 @@ fn measure(arguments: &Arguments, plan: Plan) -> Result<(Results, Result<(), Fai
             .map_err(|_| Failure::Failed("a thread of the run panicked".to_string()))
             .and_then(|ended| ended.map_err(|error| failure(&error))),
     };
+    *lock(&shown) = None; // the bar goes before the tables come
+    // Not before it is known how it ended: of a run that is over, all rows.
+    let mut results = kept.so_far();
     results.incomplete_because = ended.as_ref().err().map(ToString::to_string);
     Ok((results, ended))
 }
@@ -251,7 +252,10 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         external,
         criterion: arguments.criterion.clone().map(|goal| {
             let quick = quick.then_some(Duration::from_millis(default));
-            lasting(goal, arguments.duration.or(quick))
+            match arguments.duration.or(quick) {
+                Some(trial) => goal.lasting(trial),
+                None => goal,
+            }
         }),
         generator: arguments.generator,
     })
@@ -261,18 +265,6 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
 fn goal(name: &str) -> Result<Goal, String> {
     let all = Goal::presets().map(|goal| goal.preset).join(", ");
     Goal::preset(name).ok_or_else(|| format!("no such criterion: {all}"))
-}
-
-/// The goal in trials of this length, all else in proportion; as it is where none is asked for.
-fn lasting(goal: Goal, trial: Option<Duration>) -> Goal {
-    let Some(trial) = trial else { return goal };
-    let times = trial.as_secs_f64() / goal.final_trial.as_secs_f64();
-    Goal {
-        initial_trial: goal.initial_trial.min(trial),
-        final_trial: trial,
-        duration_sum: goal.duration_sum.mul_f64(times),
-        ..goal
-    }
 }
 
 fn is_between_veths(kind: &Kind) -> bool {

@@ -113,7 +113,7 @@ pub fn fits_virtual_time(plan: &Plan) -> Result<(), String> {
     match above.into_iter().chain(replays).next() {
         None => Ok(()),
         Some(why) => Err(format!(
-            "{why}; wires of virtual time carry {link:#} here: [virtual], link = \"{:#}\"",
+            "{why}; wires of virtual time have {link:#} here (link in [virtual]), the plan's {:#}",
             plan.link
         )),
     }

@@ -128,6 +128,18 @@ impl Goal {
         format!("throughput[{preset} {trial}s/{sum}s {loss}% exceed {exceed}%]")
     }
 
+    /// The same with final trials of this length, their sum in proportion, and none longer before them.
+    #[must_use]
+    pub fn lasting(self, trial: Duration) -> Goal {
+        let times = trial.as_secs_f64() / self.final_trial.as_secs_f64();
+        Goal {
+            initial_trial: self.initial_trial.min(trial),
+            final_trial: trial,
+            duration_sum: self.duration_sum.mul_f64(times),
+            ..self
+        }
+    }
+
     /// All of it, in the words of RFC 9971, which wants all attributes told, defaults too.
     pub fn describe(&self) -> String {
         let percent = |ratio: f64| (ratio * 1e9).round() / 1e7;
@@ -199,6 +211,17 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(Goal::preset("csit-pdr"), Some(Goal::csit_pdr()));
         assert_eq!(Goal::preset("ndr"), None, "never a bare NDR");
+    }
+
+    #[test]
+    fn shorter_trials_and_their_sum() {
+        for (goal, expected) in [
+            (Goal::mikrotik(), "throughput[mikrotik 0.5s/0.5s 0.01% exceed 0%]"),
+            (Goal::csit_pdr(), "throughput[csit-pdr 0.5s/10.5s 0.5% exceed 50%]"),
+        ] {
+            let short = goal.lasting(Duration::from_millis(500));
+            assert_eq!((short.name().as_str(), short.check()), (expected, Ok(())));
+        }
     }
 
     #[test]
