@@ -50,10 +50,15 @@ pub(super) type NoteRow<'a> = dyn FnMut(&Row, Kind, String) + 'a;
 
 /// Columns that two measurements must have in common to be one.
 fn keys<'a>(table: &'a Table, other: &Table) -> Vec<&'a str> {
-    const NUMBERS: [&str; 5] = ["kpps", "pps", "mpps", "mbps", "gbps"];
+    const NUMBERS: [&str; 7] =
+        ["kpps", "pps", "mpps", "mbps", "gbps", "wire_percent", "loss_percent"];
     const ABOUT: [&str; 4] = ["seed", "table", "underlined_wire_speed", "mbps_rule"];
     let names = table.columns().iter().map(String::as_str);
-    let is_key = |name: &&str| !NUMBERS.contains(name) && !ABOUT.contains(name) && other.has(name);
+    let is_rate = |name: &str| {
+        table.bits().iter().any(|(at, _)| table.position(name) == Some(*at))
+            || NUMBERS.contains(&name)
+    };
+    let is_key = |name: &&str| !is_rate(name) && !ABOUT.contains(name) && other.has(name);
     names.filter(is_key).collect()
 }
 

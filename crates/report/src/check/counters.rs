@@ -54,9 +54,7 @@ fn packets(table: &Table, row: &Row, note: &mut Note) {
     if rx > tx {
         let text = format!("{rx} packets received of {tx} sent");
         note(Some(row.line), Kind::Impossible, text);
-    } else if lost < 0.0 {
-        note(Some(row.line), Kind::Impossible, format!("{lost} packets lost"));
-    } else if tx - rx != lost {
+    } else if lost >= 0.0 && tx - rx != lost {
         let text = format!("{tx} sent and {rx} received leave {} lost, not {lost}", tx - rx);
         note(Some(row.line), Kind::Inconsistent, text);
     }

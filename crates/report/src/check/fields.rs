@@ -6,7 +6,8 @@
 //!  … Packets, … Bytes                          bytes a packet has
 //! ```
 
-use super::table::{Row, Table, number};
+use super::numbers::number;
+use super::table::{Row, Table};
 use super::{Kind, Known, Note, above, tracked};
 
 /// Checks lists of `field` and `value`, those of one `run` or `window` together.
@@ -59,12 +60,12 @@ fn rate(text: &str) -> Option<(f64, f64)> {
         _ => return None,
     };
     let after = digits.split_once('.').map_or(0, |(_, after)| after.len());
-    Some((number(digits, false)? * scale, scale * 10f64.powi(-(after as i32))))
+    Some((number(digits)? * scale, scale * 10f64.powi(-(after as i32))))
 }
 
 /// Packets and bits a second of one interface: frames without FCS are 60 bytes at least.
 fn monitor(row: &Row, direction: &str, (packets, bits): (&str, &str), note: &mut Note) {
-    let (Some(pps), Some((printed, digit))) = (number(packets, false), rate(bits)) else { return };
+    let (Some(pps), Some((printed, digit))) = (number(packets), rate(bits)) else { return };
     if pps <= 0.0 {
         return;
     }
@@ -124,8 +125,8 @@ fn ordered(row: &Row, field: &str, value: &str, note: &mut Note) {
 fn loss(row: &Row, value: &str, note: &mut Note) {
     let Some((percent, counts)) = value.split_once('%') else { return };
     let counts = counts.trim().trim_start_matches('(').trim_end_matches(')').split_once('/');
-    let numbers = counts.and_then(|(lost, of)| Some((number(lost, false)?, number(of, false)?)));
-    let (Some(percent), Some((lost, of))) = (number(percent, false), numbers) else { return };
+    let numbers = counts.and_then(|(lost, of)| Some((number(lost)?, number(of)?)));
+    let (Some(percent), Some((lost, of))) = (number(percent), numbers) else { return };
     if lost > of || lost < 0.0 {
         note(Some(row.line), Kind::Impossible, format!("{lost} packets lost of {of}"));
     } else if of > 0.0 && (lost / of * 100.0 - percent).abs() > 0.51 {
@@ -149,7 +150,7 @@ fn transfer(row: &Row, (field, value): (&str, &str), link: Option<f64>, note: &m
     }
     for word in words {
         let Some((side, load)) = word.split_once("-cpu-load:") else { continue };
-        if let Some(load) = number(load, false).filter(|load| *load > 90.0) {
+        if let Some(load) = number(load).filter(|load| *load > 90.0) {
             let text = format!(
                 "{field}: the {side} CPU was busy for {load} %: the tester may be the limit"
             );

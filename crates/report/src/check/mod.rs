@@ -4,7 +4,8 @@
 //! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► faults, suite
 //!       │        └─ iperf3 --json ────────────────────────────► iperf3
 //!       └─ CSV, by the names of its columns:
-//!            size_bytes, kpps or pps, mbps ───────────────────► rates, wires
+//!            frame size, frames a second, bits a second ──────► rates, wires
+//!            frame size, bits a second, shares of the wire ───► throughput
 //!            tx_packet, rx_packet, lost_packet ───────────────► counters
 //!            packet_l3, l3_mbps ──────────────────────────────► layers
 //!            expression or item, printed ─────────────────────► sums
@@ -12,6 +13,7 @@
 //!            model, ports, mpps ──────────────────────────────► ports
 //!            field, value: a monitor, a speed-test ───────────► fields
 //!            connections, WinBox ─────────────────────────────► tracked
+//!          ├─ cells of these that are no numbers ─────────────► cells
 //!          └─ all tables together ────────────────────────────► between
 //! ```
 //!
@@ -21,11 +23,23 @@
 //! Never says that a number is right: only that nothing here shows it wrong.
 //! Missing: **TRex, btest and CSIT files**; **wireless rate tables** (`wirespeed calc wireless` has them).
 
+// What a column's head means.
+mod heads;
+
+// Numbers as tables have them.
+mod numbers;
+
 // A CSV file by the names of its columns.
 mod table;
 
+// Cells without a number that can be.
+mod cells;
+
 // Frame size, packets and bits per second: which layer, and does a wire carry that.
 mod rates;
+
+// Bits a second by frame size, with nothing beside.
+mod throughput;
 
 // Sent, received and lost, stream by stream.
 mod counters;
@@ -153,6 +167,9 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// The files in which there was nothing to check, or that could not be read.
     pub unread: Vec<Unreadable>,
+    /// Each device of [`Known::links`] that no file has, and which there are: with its wire left out
+    /// less was checked than was asked for.
+    pub no_such_device: Vec<String>,
 }
 
 /// Checks files, name and text, each by itself and those of the same shape against each other.
@@ -172,9 +189,31 @@ pub fn check(files: &[(String, String)], known: &Known) -> Checked {
             Err(why) => checked.unread.push(Unreadable { file: file.clone(), why }),
         }
     }
+    checked.no_such_device = no_such_device(&tables, known);
     between::check(&tables, &mut checked.findings);
     checked.findings.sort_by(|a, b| (&a.file, a.line, a.kind).cmp(&(&b.file, b.line, b.kind)));
     checked
+}
+
+/// Devices whose wires are known, and that no table has.
+fn no_such_device(tables: &[(&str, Table)], known: &Known) -> Vec<String> {
+    let mut devices: Vec<&str> = Vec::new();
+    for (_, table) in tables {
+        for name in ["device", "dut"] {
+            let cells = table.rows().iter().map(|row| table.text(row, name));
+            devices.extend(cells.filter(|device| !device.is_empty()));
+        }
+    }
+    devices.sort_unstable();
+    devices.dedup();
+    let there = match devices.as_slice() {
+        [] => "no file has a column of devices; a wire of all is given without a name".to_string(),
+        some => format!("there are {}", some.join(", ")),
+    };
+    let names = known.links.iter().map(|(name, _)| name.as_str());
+    let missing = names.filter(|name| !devices.iter().any(|device| device.starts_with(name)));
+    let missing = missing.filter(|name| !name.is_empty());
+    missing.map(|name| format!("no device's name begins with `{name}`: {there}")).collect()
 }
 
 /// Checks a file by itself. Of a CSV its table, for what it may say of others.
@@ -190,13 +229,33 @@ fn one(text: &str, known: &Known, note: &mut Note) -> Result<Option<Table>, Stri
     // All of them: a table may have the columns of several.
     let applied = CHECKS.iter().filter(|check| check(&table, known, note)).count();
     if applied == 0 && !between::knows(&table) {
-        let names = table.names();
-        return Err(format!(
-            "no columns to check: there are {names} (wirespeed report check --help has \
-             those that are known)"
-        ));
+        return Err(nothing_known(&table));
     }
+    cells::check(&table, note);
     Ok(Some(table))
+}
+
+/// Which columns there are, and what is missing of those that a check needs.
+fn nothing_known(table: &Table) -> String {
+    let names = table.names();
+    let size = table.position("size_bytes").map(|at| table.head(at));
+    let rate = ["kpps", "pps", "mpps", "mbps", "gbps"].iter().find_map(|name| table.position(name));
+    match (size, rate.map(|at| table.head(at))) {
+        (Some(size), _) => format!(
+            "`{size}` is a frame size, and no rate is beside it (`Throughput (fps)`, `kpps`, \
+             `Mbps L3`, `Gbit/s`): there are {names}"
+        ),
+        (_, Some(rate)) => format!(
+            "`{rate}` is a rate, and no frame size is beside it (`Frame size [bytes]`, `Packet \
+             size`, or `64 byte kpps`): there are {names}"
+        ),
+        _ => format!(
+            "no columns to check: there are {names}; looked for is a frame size (`Frame size \
+             [bytes]`) with frames or bits a second (`Throughput (fps)`, `kpps`, `Mbps L3`, `L2 \
+             Gbit/s`), or `64 byte kpps`, or sent, received and lost packets; wirespeed report check \
+             --help has the others"
+        ),
+    }
 }
 
 /// Each looks whether a table has its columns, and says so.

@@ -8,8 +8,9 @@
 //!                                                            size + 18   a header counted twice
 //! ```
 
+use super::heads::Bits;
 use super::table::{Row, Table};
-use super::{Kind, Known, Note, wires};
+use super::{Kind, Known, Note, throughput, wires};
 use std::collections::BTreeMap;
 
 /// How many bytes a packet may count for, beside its size; how often; and what that means.
@@ -26,47 +27,39 @@ const CONVENTIONS: [(f64, f64, &str); 10] = [
     (2.0, 18.0, "both directions, Ethernet header and FCS counted a second time"),
 ];
 
-/// Checks tables of `size_bytes` with `kpps`, `pps` or `mpps`, `mbps` or `gbps` if there is one;
-/// and those of interfaces' `tx_pps`, `tx_mbps`.
+/// Checks tables of `size_bytes` with frames a second, or bits, or both; and those of interfaces'
+/// `tx_pps`, `tx_mbps`.
 pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     let forwarding = is_forwarding(table);
     if forwarding {
-        conventions(table, note);
+        table.bits().iter().for_each(|column| conventions(table, *column, note));
         wires::check(table, known, note);
     }
+    let bits_alone = table.has("size_bytes") && !forwarding && !table.bits().is_empty();
+    if bits_alone {
+        throughput::check(table, known, note);
+    }
+    let shares = table.has("size_bytes") && throughput::shares(table, known, note);
     let interfaces = ["tx", "rx"].into_iter().filter(|direction| {
         table.has(&format!("{direction}_pps")) && table.has(&format!("{direction}_mbps"))
     });
-    forwarding | (interfaces.filter(|direction| one_size(table, direction, note)).count() > 0)
+    let interfaces = interfaces.filter(|direction| one_size(table, direction, note)).count() > 0;
+    forwarding | bits_alone | shares | interfaces
 }
 
 /// Whether it has packets a second by size.
 pub(super) fn is_forwarding(table: &Table) -> bool {
-    table.has("size_bytes") && packets(table).is_some()
-}
-
-/// The column of packets a second, and what makes thousands of it.
-fn packets(table: &Table) -> Option<(&'static str, f64)> {
-    [("kpps", 1.0), ("pps", 1e-3), ("mpps", 1e3)].into_iter().find(|(name, _)| table.has(name))
+    table.has("size_bytes") && ["kpps", "pps", "mpps"].iter().any(|name| table.has(name))
 }
 
 /// Thousands of packets a second.
 pub(super) fn kpps(table: &Table, row: &Row) -> Option<f64> {
-    let (name, scale) = packets(table)?;
-    // Scaling leaves what no one printed: 4385.400000000001.
-    Some((table.number(row, name)? * scale * 1e6).round() / 1e6)
+    table.kpps(row).map(|(kpps, _)| kpps)
 }
 
 /// The last digit printed of [`kpps`].
 pub(super) fn kpps_digit(table: &Table, row: &Row) -> f64 {
-    packets(table).map_or(1.0, |(name, scale)| digit(table, row, name) * scale)
-}
-
-/// Mbps, and the last digit printed of it.
-fn mbps(table: &Table, row: &Row) -> Option<(f64, f64)> {
-    let (name, scale) =
-        [("mbps", 1.0), ("gbps", 1e3)].into_iter().find(|(name, _)| table.has(name))?;
-    Some((table.number(row, name)? * scale, digit(table, row, name) * scale))
+    table.kpps(row).map_or(1.0, |(_, digit)| digit)
 }
 
 /// The last digit that is printed.
@@ -75,7 +68,7 @@ pub(super) fn digit(table: &Table, row: &Row, name: &str) -> f64 {
 }
 
 /// What a device's rows say together about the bytes that their Mbps count.
-fn conventions(table: &Table, note: &mut Note) {
+fn conventions(table: &Table, column: (usize, Bits), note: &mut Note) {
     let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
     for row in table.rows() {
         // Throughput, capacity and layer stand in the name of the configuration where they differ.
@@ -85,21 +78,28 @@ fn conventions(table: &Table, note: &mut Note) {
     for ((device, config), rows) in groups {
         let rows = rows.into_iter().filter_map(|row| {
             let size = table.number(row, "size_bytes")?;
-            Some((row, size, kpps(table, row)?, mbps(table, row)?))
+            Some((row, size, kpps(table, row)?, table.mbps(row, column)?))
         });
         let rows: Vec<_> = rows.collect();
         let Some((first, size, kpps, (mbps, _))) = rows.first().copied() else { continue };
-        let fits = |factor: f64, more: f64| {
+        // The column, too, if there are several.
+        let head = if table.bits().len() > 1 { table.head(column.0) } else { "" };
+        let what = [device, config, head].map(str::trim).join(" ");
+        let what = match what.split_whitespace().collect::<Vec<_>>().join(" ") {
+            name if name.is_empty() => name,
+            name => name + ": ",
+        };
+        let fits_with = |unit: f64, factor: f64, more: f64| {
             rows.iter().all(|&(row, size, kpps, (mbps, mbps_digit))| {
                 let kbits = factor * (size + more) * 8.0 / 1e3;
-                let slack = kpps_digit(table, row) * kbits + mbps_digit;
-                (kpps * kbits - mbps).abs() <= slack * 0.55 + 1e-9
+                let slack = kpps_digit(table, row) * kbits + mbps_digit * unit;
+                (kpps * kbits - mbps * unit).abs() <= slack * 0.55 + 1e-9
             })
         };
+        let fits = |factor, more| fits_with(1.0, factor, more);
         let fitting = CONVENTIONS.iter().filter(|(factor, more, _)| fits(*factor, *more));
-        let name = format!("{} {config}", table.written("mbps")).to_uppercase();
         // What the file itself says that they are of.
-        let named = (1..=3).find(|layer| name.contains(&format!("L{layer}")));
+        let named = named_layer(column.1, config);
         match fitting.collect::<Vec<_>>().as_slice() {
             [(1.0, 0.0, _)] if named.is_none_or(|layer| layer == 2) => {}
             [(_, _, meaning)] => {
@@ -110,14 +110,30 @@ fn conventions(table: &Table, note: &mut Note) {
                     (*line, *n) = (first.line.min(*line), *n + rows.len());
                 }
             }
+            [] if column.1.bytes
+                && CONVENTIONS.iter().any(|(f, m, _)| fits_with(0.125, *f, *m)) =>
+            {
+                let head = table.head(column.0);
+                let text = format!(
+                    "`{head}` would be bytes a second; with the packets they only fit as bits"
+                );
+                note(Some(first.line), Kind::Ambiguous, text);
+            }
             [] => {
-                let bytes = mbps * 1e3 / (kpps * 8.0);
+                let count = |kpps: f64, mbps: f64| mbps * 1e3 / (kpps * 8.0);
+                let others = match rows.last() {
+                    Some(&(_, other, kpps, (mbps, _))) if other != size => {
+                        format!(", at {other} {:.1}", count(kpps, mbps))
+                    }
+                    _ => String::new(),
+                };
+                let bytes = count(kpps, mbps);
                 note(
                     Some(first.line),
                     Kind::Inconsistent,
                     format!(
-                        "{device} {config}: packets and bits do not fit each other on any layer: \
-                         at {size} bytes each packet would count {bytes:.1}"
+                        "{what}packets and bits do not fit each other on any layer: \
+                         at {size} bytes each packet would count {bytes:.1}{others}"
                     ),
                 );
             }
@@ -126,7 +142,7 @@ fn conventions(table: &Table, note: &mut Note) {
                 note(
                     Some(first.line),
                     Kind::Ambiguous,
-                    format!("{device} {config}: Mbps may be of {}", meanings.join(", or ")),
+                    format!("{what}Mbps may be of {}", meanings.join(", or ")),
                 );
             }
         }
@@ -135,6 +151,12 @@ fn conventions(table: &Table, note: &mut Note) {
         let text = format!("Mbps of {rows} rows, from here on, are of {meaning}");
         note(Some(line), Kind::Ambiguous, text);
     }
+}
+
+/// The layer that a head says, or the configuration in a row.
+pub(super) fn named_layer(bits: Bits, config: &str) -> Option<u8> {
+    let config = config.to_uppercase();
+    bits.layer.or_else(|| (1..=3).find(|layer| config.contains(&format!("L{layer}"))))
 }
 
 /// Interfaces' rates of one frame size: how many bytes a packet counts for.

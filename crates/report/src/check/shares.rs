@@ -6,7 +6,8 @@
 //!  latency, count, percent                  a distribution: its shares are all of the packets
 //! ```
 
-use super::table::{Row, Table, number};
+use super::numbers::number;
+use super::table::{Row, Table};
 use super::{Kind, Known, Note};
 
 /// Checks mixes, windows and distributions.
@@ -106,7 +107,7 @@ fn distribution(table: &Table, range: &str, share: &str, note: &mut Note) {
     let shares: Vec<(&Row, f64)> =
         table.rows().iter().filter_map(|row| Some((row, table.number(row, share)?))).collect();
     let Some(&(last, last_share)) = shares.last() else { return };
-    let from_zero = |row: &Row| number(table.text(row, range).split('-').next()?, false);
+    let from_zero = |row: &Row| number(table.text(row, range).split('-').next()?);
     let is_cumulative = shares.iter().all(|(row, _)| from_zero(row) == Some(0.0));
     let sum = match is_cumulative {
         true => last_share,

@@ -1,14 +1,19 @@
 //! A CSV file by the names of its columns, whoever wrote it.
 //!
 //! ```text
-//!  "Packet size;kpps;Mbit/s"   ; , or tab, the one that parts the header
+//!  "Packet size;Rate (kpps);L3 Mbit/s"   ; , or tab, the one that parts the header
 //!        │
-//!        ▼ small letters, what is no letter or digit an underscore, what is known by another name
+//!        ▼ what a head means ([`heads`]), or its words, or what is known by another name
 //!   size_bytes, kpps, mbps
+//!        │
+//!        ▼ "64 byte kpps, 64 byte Mbps, 512 byte kpps, …": a row for each size
 //! ```
 //!
-//! In files parted by semicolons a comma is a decimal comma, elsewhere it parts thousands: whoever
-//! writes `1,5` cannot part by commas.
+//! In files parted by semicolons a comma is a decimal comma, elsewhere it parts thousands, unless
+//! the file's numbers show that it is the other way ([`Style`]).
+
+use super::heads::{self, Bits, Meaning, Unit};
+use super::numbers::{self, Style};
 
 /// A file with a header.
 pub(super) struct Table {
@@ -17,10 +22,12 @@ pub(super) struct Table {
     /// As the checks know them.
     names: Vec<String>,
     rows: Vec<Row>,
-    decimal_comma: bool,
+    style: Style,
+    /// The columns with bits a second that are beside a frame size.
+    bits: Vec<(usize, Bits)>,
 }
 
-/// A line of it.
+/// A line of it, or of a line what is of one frame size.
 pub(super) struct Row {
     /// From 1, the header being the first.
     pub(super) line: u64,
@@ -28,66 +35,7 @@ pub(super) struct Row {
 }
 
 /// What checks call a column, and what others call it.
-const ALIASES: [(&str, &[&str]); 13] = [
-    (
-        "size_bytes",
-        &[
-            "size",
-            "frame_size",
-            "packet_size",
-            "framesize",
-            "packetsize",
-            "pkt_size",
-            "frame_length",
-            "packet_length",
-            "frame_len",
-            "frame_size_bytes",
-            "packet_size_bytes",
-            "frame_size_byte",
-            "packet_size_byte",
-            "frame_bytes",
-            "packet_bytes",
-            "frame_size_b",
-            "packet_size_b",
-            "size_b",
-            "frame_size_l2_with_fcs",
-        ],
-    ),
-    ("kpps", &["kfps", "k_pps", "kpkt_s", "kpackets_s"]),
-    ("mpps", &["mfps", "m_pps", "mpkt_s", "mpackets_s"]),
-    (
-        "pps",
-        &[
-            "fps",
-            "packets_s",
-            "frames_s",
-            "pkt_s",
-            "pkts_s",
-            "packets_per_second",
-            "frames_per_second",
-            "packets_sec",
-            "frames_sec",
-            "packet_rate_pps",
-        ],
-    ),
-    (
-        "mbps",
-        &[
-            "mbit_s",
-            "mbits_s",
-            "mbit_sec",
-            "mbits_sec",
-            "mb_s",
-            "megabits_s",
-            "mbps_l1",
-            "mbps_l2",
-            "mbps_l3",
-            "throughput_mbps",
-            "throughput_mbit_s",
-            "rate_mbps",
-        ],
-    ),
-    ("gbps", &["gbit_s", "gbits_s", "gbit_sec", "gbps_l1", "gbps_l2", "throughput_gbps"]),
+const ALIASES: [(&str, &[&str]); 7] = [
     ("config", &["configuration"]),
     ("device", &["router", "system"]),
     ("tx_packet", &["tx_packets", "tx_frames", "sent", "sent_packets", "sent_frames", "tx_pkts"]),
@@ -116,7 +64,7 @@ impl Table {
             .trim(csv::Trim::All)
             .delimiter(delimiter as u8)
             .from_reader(text.as_bytes());
-        let written: Vec<String> = match reader.headers() {
+        let mut written: Vec<String> = match reader.headers() {
             Ok(names) => names.iter().map(str::to_string).collect(),
             Err(error) => return Err(format!("not CSV: {error}")),
         };
@@ -126,13 +74,69 @@ impl Table {
             let line = record.position().map_or(0, csv::Position::line);
             rows.push(Row { line, cells: record.iter().map(str::to_string).collect() });
         }
-        let names = known(&written);
-        Ok(Table { written, names, rows, decimal_comma: delimiter == ';' })
+        let cells = || rows.iter().flat_map(|row| row.cells.iter().map(String::as_str));
+        let style = Style::of(cells(), delimiter == ';');
+        by_size(&mut written, &mut rows);
+        let mut table = Table { names: Vec::new(), written, rows, style, bits: Vec::new() };
+        table.name();
+        Ok(table)
+    }
+
+    /// Gives columns the names that the checks know; one that is there already is not given twice.
+    fn name(&mut self) {
+        self.names = self.written.iter().map(|name| plain(name)).collect();
+        for (canonical, others) in ALIASES {
+            if !self.has(canonical)
+                && let Some(at) = self.names.iter().position(|name| others.contains(&name.as_str()))
+            {
+                self.names[at] = canonical.to_string();
+            }
+        }
+        // Rates of IP packets have their own columns.
+        let of_frames = !self.has("packet_l3");
+        for at in 0..self.names.len() {
+            let mut meaning = heads::meaning(&self.written[at]);
+            if meaning == Some(Meaning::Rate) {
+                meaning = self.unit_of_cells(at);
+            }
+            let name = match meaning {
+                Some(Meaning::Size) => "size_bytes",
+                Some(Meaning::Packets(kilo)) => match kilo {
+                    1.0 => "kpps",
+                    1e3 => "mpps",
+                    _ => "pps",
+                },
+                Some(Meaning::Bits(bits)) if of_frames => {
+                    // One of each layer: a second is another quantity (the least, the most).
+                    let is_new = |(_, other): &(usize, Bits)| other.layer != bits.layer;
+                    if !self.bits.iter().all(is_new) {
+                        continue;
+                    }
+                    self.bits.push((at, bits));
+                    if bits.mega == 1e3 { "gbps" } else { "mbps" }
+                }
+                Some(Meaning::WireShare) => "wire_percent",
+                Some(Meaning::Loss) => "loss_percent",
+                _ => continue,
+            };
+            if !self.has(name) {
+                self.names[at] = name.to_string();
+            }
+        }
+    }
+
+    /// `Throughput` with cells like `1.2 Gbps`.
+    fn unit_of_cells(&self, at: usize) -> Option<Meaning> {
+        let tails = self.rows.iter().filter_map(|row| numbers::parse(&row.cells[at], self.style));
+        Some(match heads::unit(tails.map(|number| number.tail).find(|tail| !tail.is_empty())?)? {
+            Unit::Packets(kilo) => Meaning::Packets(kilo),
+            Unit::Bits(mega, bytes) => Meaning::Bits(Bits { mega, layer: None, bytes }),
+        })
     }
 
     /// The columns' names as they are written, for an error.
     pub(super) fn names(&self) -> String {
-        self.written.join(", ")
+        self.written.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     }
 
     /// The columns' names as the checks know them.
@@ -144,6 +148,11 @@ impl Table {
         &self.rows
     }
 
+    /// The columns with bits a second beside a frame size.
+    pub(super) fn bits(&self) -> &[(usize, Bits)] {
+        &self.bits
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.names.iter().any(|other| other == name)
     }
@@ -153,56 +162,111 @@ impl Table {
         names.iter().all(|name| self.has(name))
     }
 
-    /// What the file itself calls a column; empty if there is no such column.
-    pub(super) fn written(&self, name: &str) -> &str {
-        let at = self.names.iter().position(|other| other == name);
-        at.map_or("", |at| self.written[at].as_str())
+    /// What the file itself calls a column.
+    pub(super) fn head(&self, at: usize) -> &str {
+        &self.written[at]
+    }
+
+    /// Where a column stands.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|other| other == name)
     }
 
     /// The cell of a column; empty if there is no such column.
     pub(super) fn text<'a>(&self, row: &'a Row, name: &str) -> &'a str {
-        let at = self.names.iter().position(|other| other == name);
-        at.and_then(|at| row.cells.get(at)).map_or("", String::as_str)
+        self.position(name).map_or("", |at| self.cell(row, at))
     }
 
-    /// The number in a cell: what follows it (`Mbps`, three dots) is left, and blanks or commas
-    /// between its digits do not matter.
+    /// The cell at a place.
+    pub(super) fn cell<'a>(&self, row: &'a Row, at: usize) -> &'a str {
+        row.cells.get(at).map_or("", String::as_str)
+    }
+
+    /// The number in a cell, if it is one that can be: what follows it (`Mbps`, three dots) is
+    /// left, and what parts its thousands does not matter.
     pub(super) fn number(&self, row: &Row, name: &str) -> Option<f64> {
-        number(self.text(row, name), self.decimal_comma)
+        numbers::parse(self.text(row, name), self.style).map(|number| number.value)
+    }
+
+    /// How the file writes its numbers.
+    pub(super) fn style(&self) -> Style {
+        self.style
     }
 
     /// How many digits stand behind a cell's decimal point.
     pub(super) fn decimals(&self, row: &Row, name: &str) -> i32 {
-        let point =
-            if self.decimal_comma && !self.text(row, name).contains('.') { ',' } else { '.' };
-        let after = self.text(row, name).split_once(point).map_or("", |(_, after)| after);
-        after.chars().take_while(char::is_ascii_digit).count() as i32
+        numbers::parse(self.text(row, name), self.style).map_or(0, |number| number.decimals)
+    }
+
+    /// A rate of frames in 10^3 a second, and the last digit printed of it; a unit of the cell goes
+    /// before that of the head.
+    pub(super) fn kpps(&self, row: &Row) -> Option<(f64, f64)> {
+        let (name, head) =
+            [("kpps", 1.0), ("pps", 1e-3), ("mpps", 1e3)].into_iter().find(|(n, _)| self.has(n))?;
+        let number = numbers::parse(self.text(row, name), self.style)?;
+        let scale = match heads::unit(number.tail) {
+            Some(Unit::Packets(kilo)) => kilo,
+            _ => head,
+        };
+        // Scaling leaves what no one printed: 4385.400000000001.
+        Some(((number.value * scale * 1e6).round() / 1e6, number.digit() * scale))
+    }
+
+    /// A rate of bits in 10^6 a second, and the last digit printed of it.
+    pub(super) fn mbps(&self, row: &Row, (at, bits): (usize, Bits)) -> Option<(f64, f64)> {
+        let number = numbers::parse(self.cell(row, at), self.style)?;
+        let scale = match heads::unit(number.tail) {
+            Some(Unit::Bits(mega, _)) => mega,
+            _ => bits.mega,
+        };
+        Some((number.value * scale, number.digit() * scale))
     }
 }
 
-/// The number a text begins with.
-pub(super) fn number(text: &str, decimal_comma: bool) -> Option<f64> {
-    let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | ' ' | '-' | '\'');
-    let end = text.find(|c| !digits(c)).unwrap_or(text.len());
-    let mut digits: String = text[..end].trim_end_matches(['.', ',', ' ']).to_string();
-    if decimal_comma && !digits.contains('.') {
-        digits = digits.replace(',', ".");
-    }
-    digits.retain(|c| !matches!(c, ' ' | ',' | '\''));
-    digits.parse().ok()
-}
-
-/// Names as the checks know them; a name that is there already is not given twice.
-fn known(written: &[String]) -> Vec<String> {
-    let mut names: Vec<String> = written.iter().map(|name| plain(name)).collect();
-    for (canonical, others) in ALIASES {
-        if !names.iter().any(|name| name == canonical)
-            && let Some(at) = names.iter().position(|name| others.contains(&name.as_str()))
-        {
-            names[at] = canonical.to_string();
+/// Makes rows of one size each of rows with columns for each size.
+fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) {
+    let mut of: Vec<(usize, u32, String)> = Vec::new();
+    for (at, head) in written.iter().enumerate() {
+        match heads::of_one_size(head) {
+            Some((size, what, _)) => of.push((at, size, what.to_string())),
+            // "1518 byte kpps, Mbps, 512 byte kpps, Mbps": as the one before.
+            None => {
+                let is_rate =
+                    matches!(heads::meaning(head), Some(Meaning::Bits(_) | Meaning::Packets(_)));
+                let before = of.last().filter(|(before, ..)| is_rate && before + 1 == at);
+                let size = before.map(|(_, size, _)| *size);
+                of.extend(size.map(|size| (at, size, head.clone())));
+            }
         }
     }
-    names
+    let mut sizes: Vec<u32> = of.iter().map(|(_, size, _)| *size).collect();
+    sizes.dedup();
+    if sizes.is_empty() {
+        return;
+    }
+    let mut whats: Vec<String> = Vec::new();
+    for (_, _, what) in &of {
+        if !whats.contains(what) {
+            whats.push(what.clone());
+        }
+    }
+    let is_other = |at: &usize| !of.iter().any(|(of, ..)| of == at);
+    let others: Vec<usize> = (0..written.len()).filter(is_other).collect();
+    let melt = |row: &Row, size: u32| {
+        let at = |at: usize| row.cells.get(at).cloned().unwrap_or_default();
+        let cell = |what: &String| {
+            let found = of.iter().find(|(_, s, w)| *s == size && w == what);
+            found.map_or(String::new(), |(of, ..)| at(*of))
+        };
+        let mut cells: Vec<String> = others.iter().map(|of| at(*of)).collect();
+        cells.push(size.to_string());
+        cells.extend(whats.iter().map(cell));
+        Row { line: row.line, cells }
+    };
+    *rows = rows.iter().flat_map(|row| sizes.iter().map(|size| melt(row, *size))).collect();
+    *written = others.iter().map(|at| written[*at].clone()).collect();
+    written.push("frame size".to_string());
+    written.extend(whats);
 }
 
 /// `Packet size (bytes)` as `packet_size_bytes`.
@@ -230,16 +294,29 @@ mod tests {
             ("\u{feff}Frame size (bytes);kpps;Mbit/s\n64;1,5;7", "size_bytes kpps mbps", Some(1.5)),
             ("size\tKPPS\n64\t119,047.6", "size_bytes kpps", Some(119_047.6)),
             (
-                "size,frame size,kpps\n1,2,\"18,790.0\"",
+                "size_bytes,frame size,kpps\n1,2,\"18,790.0\"",
                 "size_bytes frame_size kpps",
                 Some(18_790.0),
             ),
             ("kpps,size_bytes,size\n1 234,64,x", "kpps size_bytes size", Some(1234.0)),
             ("kpps\nfast", "kpps", None),
+            // A unit in the cells, or of all of them.
+            ("size,Throughput\n64,1.5 Mpps", "size_bytes mpps", Some(1500.0)),
+            ("size,kpps\n64,1.5 Mpps", "size_bytes kpps", Some(1500.0)),
+            ("size,Speed\n64,fast", "size_bytes speed", None),
+            // The IP packets' columns are theirs.
+            ("packet_l3,l3_mbps\n46,1", "packet_l3 l3_mbps", None),
+            // A row for each size.
+            (
+                "Mode,64 byte kpps,64 byte Mbps,512 byte kpps,512 byte Mbps\nx,1.5,2,3,4",
+                "mode size_bytes kpps mbps",
+                Some(1.5),
+            ),
+            ("Mode,64 byte kpps,Mbps\nx,1.5,2", "mode size_bytes kpps mbps", Some(1.5)),
         ] {
             let table = Table::read(text).unwrap();
             assert_eq!(table.columns().join(" "), names, "{text}");
-            assert_eq!(table.number(&table.rows()[0], "kpps"), kpps, "{text}");
+            assert_eq!(table.kpps(&table.rows()[0]).map(|(kpps, _)| kpps), kpps, "{text}");
         }
         let table = Table::read("kpps;x\n1,25;2.5 Mbps").unwrap();
         let decimals = |name| table.decimals(&table.rows()[0], name);

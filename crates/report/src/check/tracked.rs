@@ -5,7 +5,8 @@
 //!  orig_repl_bytes  141.0 MiB/3662.3 MiB the same, each way; what FastTrack counts is part of all
 //! ```
 
-use super::table::{Row, Table, number};
+use super::numbers::number;
+use super::table::{Row, Table};
 use super::{Kind, Known, Note};
 
 /// An IPv4 packet's bytes: the least, and the most.
@@ -79,5 +80,5 @@ fn quantity(text: &str) -> Option<(f64, f64)> {
     };
     let after = text.split_once('.').map_or("", |(_, after)| after);
     let decimals = after.chars().take_while(char::is_ascii_digit).count() as i32;
-    Some((number(text, false)? * scale, scale * 10f64.powi(-decimals)))
+    Some((number(text)? * scale, scale * 10f64.powi(-decimals)))
 }

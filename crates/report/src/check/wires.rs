@@ -42,6 +42,10 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
         let (Some(size), Some(kpps)) = (table.number(row, "size_bytes"), kpps(table, row)) else {
             continue;
         };
+        // No frame: told of the cell.
+        if size <= 0.0 {
+            continue;
+        }
         let device = table.text(row, "device");
         let overhead = L1 + tunnel(table.text(row, "tunnel"));
         let rate = Rate { row, size, overhead, kpps, digit: kpps_digit(table, row) };

@@ -1,0 +1,160 @@
+//! Tables of other people: what is found in each, and what is not.
+
+use super::*;
+
+/// Checks one text with these wires; the findings must contain these, each in a line of its own, in
+/// any order, and no others.
+#[track_caller]
+fn check_text(text: &str, links: &[(&str, f64)], expected: &[&str]) {
+    let links = links.iter().map(|(name, link)| (name.to_string(), *link)).collect();
+    let checked = check(&[("f".into(), text.into())], &Known { links });
+    assert_eq!(checked.unread, [], "{text}");
+    let found: Vec<String> = checked.findings.iter().map(ToString::to_string).collect();
+    for part in expected {
+        assert!(found.iter().any(|found| found.contains(part)), "{part}\n{text}{found:#?}");
+    }
+    assert_eq!(found.len(), expected.len(), "{text}{found:#?}");
+}
+
+/// The fixtures of `data/vendors/`.
+#[test]
+fn fixtures() {
+    const G: &[(&str, f64)] = &[("", 1e9)];
+    let unsaid = "f:2: ambiguous: Mbps of 5 rows, from here on, are of a layer that no one says, \
+                  and nothing beside them shows: the same frames of 64 bytes count 131 on layer 1 \
+                  for 100 on layer 2 and 72 on layer 3";
+    let above = "f:4: impossible: 1600 kpps of 64 bytes are 7.52 % above the wire's 1488.10";
+    let up = ["f:2: rounded: 81.3 kpps", "f:3: rounded: 81.3 kpps", "f:4: rounded: 81.3 kpps"];
+    let full = ["f:2: rounded: 235 kpps", "f:4: rounded: 235 kpps", "f:2: rounded: 1488.1 kpps"];
+    let by_size: Vec<&str> = [above].into_iter().chain(up).chain(full).collect();
+    let shaped = "f:2: ambiguous: 1000 Mbps at every size from 64 to 1518 bytes: a wire's on layer 1, \
+                  a limit in bits (a shaper, a licence), or not measured";
+    let no_layer = "f:2: ambiguous: Mbps of 3 rows, from here on, are of a layer that no one says";
+    let any_layer = "f:2: ambiguous: Mbps of 3 rows, from here on, may be of layer 1, or layer 2, or layer \
+                     2 without FCS, or layer 3: no one says it, and the wire carries each";
+    let cells = [
+        "f:2: impossible: column `Throughput (kfps)`: `nan` is no number that was measured",
+        "f:3: impossible: column `L2 Mbps`: `-864.9` is below nothing",
+        "f:3: inconsistent:",
+        "f:4: warning: column `Throughput (kfps)`: nothing in it here: not checked",
+        "f:5: impossible: column `Throughput (kfps)`: `inf` is no number",
+        "f:6: ambiguous: column `Throughput (kfps)`: `fast` is no number: not checked",
+    ];
+    let cases: &[(&str, &[(&str, f64)], &[&str])] = &[
+        ("switch-l2", &[], &[unsaid]),
+        ("switch-l2", G, &[]),
+        (
+            "switch-l2",
+            &[("", 500e6)],
+            &[
+                "f:2: impossible: 761.9 Mbps of 64 bytes are 52.38 % above what the wire carries on \
+                 layer 1, 500.0; both directions together",
+                "f:3: impossible: 864.9",
+                "f:4: impossible: 962.4",
+                "f:5: impossible: 987 Mbps",
+                "f:6: impossible: 997.8",
+            ],
+        ),
+        ("router-by-size", &[], &[]),
+        ("router-by-size", G, &by_size),
+        (
+            "firewall-decimal-comma",
+            G,
+            &[
+                "f:4: impossible: 100.1 % in `% of line rate`: more than there is",
+                "f:5: inconsistent: 81.274 kpps of 1518 bytes are 100.00 % of the wire's 81.27, not \
+                 50 %",
+            ],
+        ),
+        ("appliance-licensed", &[], &[shaped, no_layer]),
+        ("appliance-licensed", G, &[shaped, any_layer]),
+        ("tester-cells", &[], &cells),
+        ("layers", G, &["at 64 bytes each packet would count 46.0, at 512 500.0"]),
+    ];
+    for (name, links, expected) in cases {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/vendors/");
+        let text = std::fs::read_to_string(format!("{folder}{name}.csv")).unwrap();
+        check_text(&text, links, expected);
+    }
+}
+
+/// One thing each.
+#[test]
+fn one_by_one() {
+    let cases: &[(&str, &[&str])] = &[
+        // Above the wire on each layer, or on the one that is named.
+        ("size,Mbps L3\n64,550\n", &["on layer 3, 547.6"]),
+        ("size,L3 Mbit/s\n64,547.6\n1518,975.3\n", &[]),
+        ("size,Mbps L1\n64,1001.6\n", &["1001.6 Mbps of 64 bytes are 0.16 % above"]),
+        ("size,Gbit/s\n64,1.9\n", &["1900 Mbps of 64 bytes are 90.00 % above"]),
+        ("size,Gbit/s\n64,2.5\n", &["what the wire carries on layer 1, 1000.0"]),
+        ("size,MB/s\n1518,150\n", &["1200 Mbps (`MB/s` read as bytes a second) of 1518 bytes"]),
+        // Which layers fit.
+        ("size,Mbps\n64,700\n", &["may be of layer 1, or layer 2, or layer 2 without FCS: no one"]),
+        ("size,Mbps\n64,800\n", &["are of layer 1, which no one says: on the others the wire"]),
+        ("size,Mbps\n64,547.6\n512,928.6\n", &["are of layer 3, which no one says: several"]),
+        ("size,config,Mbps\n64,x L2,700\n", &[]),
+        // The shape.
+        ("size,Mbps L2\n64,150\n512,900\n1518,500\n", &["500 Mbps at 1518 bytes, and 900 at 512"]),
+        (
+            "size,Mbps L2\n64,30\n128,300\n1518,987\n",
+            &[
+                "300 Mbps of 128 bytes would be 293.0 kpps on layer 2, more frames than the 58.6 of 64",
+            ],
+        ),
+        (
+            "size,Mbps L2\n64,500\n128,500\n512,500\n",
+            &["warning: 500 Mbps at every size from 64 to"],
+        ),
+        ("size,Mbps L1\n64,1000\n128,1000\n512,1000\n", &[]),
+        ("size,Mbps L1\n64,500\n128,500\n512,500\n", &["or not measured: no rate of forwarding"]),
+        // Of two devices each by itself.
+        ("device,size,Mbps L2\nA,512,900\nB,1518,500\n", &[]),
+        ("size,Mbps L2\n64,500\n64,400\n512,30\n", &[]),
+        // With frames beside them.
+        ("Frame size (bytes),Throughput (fps),Mbps L3\n64,1000000,368\n", &[]),
+        ("size,Mpps,MB/s\n64,1,512\n", &["`MB/s` would be bytes a second; with the packets they"]),
+        ("size,Throughput\n64,1.6 Mpps\n", &["1600 kpps of 64 bytes are 7.52 % above"]),
+        // Shares.
+        ("size,kpps,wire speed (%)\n64,1488.1,100\n", &["rounded up"]),
+        ("size,Loss %\n64,0\n128,101\n", &["101 % in `Loss %`: more than there is"]),
+        // Thousands and decimals.
+        ("size;kpps\n64;1.600,5\n", &["1600.5 kpps of 64 bytes are 7.55 % above"]),
+        ("size,fps\n64,\"1,600,000\"\n", &["1600 kpps of 64 bytes"]),
+        ("size\tfps\n64\t1 600 000\n", &["1600 kpps of 64 bytes"]),
+        ("size,fps\n64,1.6e6\n", &["1600 kpps of 64 bytes"]),
+        // Cells.
+        ("size,kpps\n64,NaN\n", &["f:2: impossible: column `kpps`: `NaN` is no number"]),
+        ("size,kpps\n64,1e999\n", &["f:2: impossible: column `kpps`: `1e999` is no number"]),
+        ("size,kpps\n64,1\n-64,1\n0,1\n", &["f:3: impossible: column `size`", "f:4: impossible"]),
+        ("size,kpps\n64,-\n128,n/a\nIMIX,5\n", &[]),
+        (
+            "size,kpps\n64,\n128,\n",
+            &["f:2: warning: column `kpps`: nothing in it here, and in the lines 3"],
+        ),
+        ("sent,received,lost\n5,nan,-1\n", &["`nan` is no number", "`-1` is below nothing"]),
+        ("size,kpps,mbps\nx,y,z\n", &["`size`: `x`", "`kpps`: `y`", "`mbps`: `z`"]),
+    ];
+    for (text, expected) in cases {
+        check_text(text, &[("", 1e9)], expected);
+    }
+}
+
+/// A wire of a device that is in no file is one that nothing was compared with.
+#[test]
+fn a_wire_of_no_device() {
+    let text = "device,size,kpps\nCCR1072,64,1\nCCR1009,64,2\n";
+    for (text, link, expected) in [
+        (text, "CCR1072", None),
+        (text, "CCR", None),
+        (text, "", None),
+        (text, "C1", Some("no device's name begins with `C1`: there are CCR1009, CCR1072")),
+        ("size,kpps\n64,1\n", "C1", Some("`C1`: no file has a column of devices")),
+    ] {
+        let known = Known { links: vec![(link.to_string(), 1e9)] };
+        let checked = check(&[("f".into(), text.into())], &known);
+        let found = checked.no_such_device.first();
+        assert_eq!(found.is_some(), expected.is_some(), "{text}{found:?}");
+        assert!(found.is_none_or(|found| found.contains(expected.unwrap())), "{found:?}");
+    }
+}

@@ -1,0 +1,286 @@
+//! Bits a second by frame size, and nothing beside: most data sheets.
+//!
+//! ```text
+//!  wire known   the most of each layer = wire · (size + more) / (size + 20): above, or which fit
+//!  not known    which layer is meant cannot be told, if the head does not say it
+//!  either way   the shape: Mbps grow with the size, frames a second do not; equal Mbps at all
+//!               sizes are a limit in bits, no router's
+//!  % of wire    at most 100; and what the frames a second beside them make
+//! ```
+
+use super::heads::Bits;
+use super::rates::{kpps, kpps_digit, named_layer};
+use super::table::{Row, Table};
+use super::{Kind, Known, L1, Note, above, link};
+use std::collections::BTreeMap;
+
+/// How many bytes a frame counts for beside its size.
+const LAYERS: [(u8, f64, &str); 4] = [
+    (1, L1, "layer 1"),
+    (2, 0.0, "layer 2"),
+    (2, -4.0, "layer 2 without FCS"),
+    (3, -18.0, "layer 3"),
+];
+
+type Layer = (u8, f64, &'static str);
+
+/// A row: its frame size, and its Mbps.
+#[derive(Clone, Copy)]
+struct Rate<'a> {
+    row: &'a Row,
+    size: f64,
+    mbps: f64,
+    digit: f64,
+}
+
+impl Rate<'_> {
+    /// The most of these on a layer that wires of so many bits a second carry, in Mbps.
+    fn most(&self, link: f64, (_, more, _): Layer) -> f64 {
+        link * (self.size + more) / (self.size + L1) / 1e6
+    }
+
+    /// Thousands of frames a second, if the Mbps are of this layer.
+    fn kpps(&self, (_, more, _): Layer) -> f64 {
+        self.mbps * 1e3 / (self.size + more) / 8.0
+    }
+}
+
+/// Columns that part rows into measurements of their own.
+const GROUPS: [&str; 9] =
+    ["device", "config", "mode", "test", "direction", "tunnel", "version", "ros_version", "link"];
+
+/// Checks a table of `size_bytes` with columns of bits a second, and none of frames.
+pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
+    for &column in table.bits() {
+        let mut groups: BTreeMap<Vec<&str>, Vec<Rate<'_>>> = BTreeMap::new();
+        for row in table.rows() {
+            let size = table.number(row, "size_bytes").filter(|size| *size > -L1);
+            let (Some(size), Some((mbps, digit))) = (size, table.mbps(row, column)) else {
+                continue;
+            };
+            let group = GROUPS.iter().map(|name| table.text(row, name)).collect();
+            groups.entry(group).or_default().push(Rate { row, size, mbps, digit });
+        }
+        let mut told: BTreeMap<String, (u64, usize)> = BTreeMap::new();
+        for mut rates in groups.into_values() {
+            rates.sort_by(|a, b| a.size.total_cmp(&b.size));
+            let config = table.text(rates[0].row, "config");
+            let named = named_layer(column.1, config);
+            let device = table.text(rates[0].row, "device");
+            let link = link(table.text(rates[0].row, "link")).or_else(|| known.link(device));
+            let layers = LAYERS.into_iter().filter(|(layer, ..)| named.is_none_or(|n| n == *layer));
+            let layers: Vec<Layer> = layers.collect();
+            let layers = match link {
+                Some(link) => wire(table, column, &rates, link, &layers, note),
+                None => layers,
+            };
+            let line = rates.iter().map(|rate| rate.row.line).min().unwrap_or(0);
+            if named.is_none()
+                && let Some(text) = meanings(&rates, link, &layers)
+            {
+                let (first, n) = told.entry(text).or_insert((line, 0));
+                (*first, *n) = (line.min(*first), *n + rates.len());
+            }
+            shape(&rates, named, link, &layers, note);
+        }
+        for (text, (line, rows)) in told {
+            let text = format!("{} of {rows} rows, from here on, {text}", unit(column.1));
+            note(Some(line), Kind::Ambiguous, text);
+        }
+    }
+}
+
+/// What is said of a column: all is told in Mbps.
+fn unit(bits: Bits) -> &'static str {
+    if bits.bytes { "Mbps (of bytes a second)" } else { "Mbps" }
+}
+
+/// What is above the wire on every layer that it may be of; and the layers on which nothing else is.
+fn wire(
+    table: &Table,
+    column: (usize, Bits),
+    rates: &[Rate<'_>],
+    link: f64,
+    layers: &[Layer],
+    note: &mut Note,
+) -> Vec<Layer> {
+    // Rounded up by half a digit at most.
+    let is_above =
+        |rate: &Rate<'_>, layer: Layer| rate.mbps > rate.most(link, layer) + rate.digit * 0.501;
+    let mut possible = Vec::new();
+    for rate in rates {
+        let Some(&widest) = layers.first() else { continue };
+        if is_above(rate, widest) {
+            let most = rate.most(link, widest);
+            let twice = if rate.mbps <= 2.0 * most + rate.digit {
+                "; both directions together, if that is what it counts, need a link of both"
+            } else {
+                ""
+            };
+            let bytes = if column.1.bytes {
+                format!(" (`{}` read as bytes a second)", table.head(column.0))
+            } else {
+                String::new()
+            };
+            let text = format!(
+                "{} Mbps{bytes} of {} bytes are {} what the wire carries on {}, {most:.1}{twice}",
+                rate.mbps,
+                rate.size,
+                above(rate.mbps, most),
+                widest.2
+            );
+            note(Some(rate.row.line), Kind::Impossible, text);
+        } else {
+            possible.push(rate);
+        }
+    }
+    // With no rate left there is nothing that a layer could fit.
+    let fits = |layer: &&Layer| {
+        !possible.is_empty() && possible.iter().all(|rate| !is_above(rate, **layer))
+    };
+    layers.iter().filter(fits).copied().collect()
+}
+
+/// What the rows may be of, if no one says it; nothing if it is layer 2, which all expect.
+fn meanings(rates: &[Rate<'_>], link: Option<f64>, layers: &[Layer]) -> Option<String> {
+    let names = |layers: &[Layer]| layers.iter().map(|l| l.2).collect::<Vec<_>>().join(", or ");
+    let Some(link) = link else {
+        let least = rates.iter().map(|rate| rate.size).fold(f64::INFINITY, f64::min);
+        return Some(format!(
+            "are of a layer that no one says, and nothing beside them shows: the same frames of {least} \
+             bytes count {:.0} on layer 1 for 100 on layer 2 and {:.0} on layer 3",
+            100.0 * (least + L1) / least,
+            100.0 * (least - 18.0) / least
+        ));
+    };
+    // Rates that are a wire's, at two sizes or more: no chance.
+    let is_full = |layer: &&Layer| {
+        let full = rates.iter().filter(|rate| {
+            let most = rate.most(link, **layer);
+            (rate.mbps - most).abs() <= (rate.digit * 0.55).max(most * 1e-5)
+        });
+        full.count() >= 2
+    };
+    let full: Vec<Layer> = layers.iter().filter(is_full).copied().collect();
+    match (full.as_slice(), layers) {
+        ([(2, 0.0, _)], _) | ([], [(2, 0.0, _)]) => None,
+        ([one], _) => Some(format!(
+            "are of {}, which no one says: several are just what the wire carries on it",
+            one.2
+        )),
+        (_, []) => None,
+        (_, [one]) => Some(format!(
+            "are of {}, which no one says: on the others the wire does not carry them",
+            one.2
+        )),
+        (_, several) => {
+            Some(format!("may be of {}: no one says it, and the wire carries each", names(several)))
+        }
+    }
+}
+
+/// Whether bits and frames go with the size as they do on any wire and in any router.
+fn shape(
+    rates: &[Rate<'_>],
+    named: Option<u8>,
+    link: Option<f64>,
+    layers: &[Layer],
+    note: &mut Note,
+) {
+    // Rows of one size are of something that no column known here tells apart.
+    if rates.len() < 2 || rates.windows(2).any(|two| two[0].size == two[1].size) {
+        return;
+    }
+    let (first, last) = (rates[0], rates[rates.len() - 1]);
+    let is_equal = |rate: &Rate<'_>| (rate.mbps - first.mbps).abs() <= first.digit / 2.0;
+    if rates.len() >= 3 && first.mbps > 0.0 && rates.iter().all(|rate| is_equal(rate)) {
+        let line = rates.iter().map(|rate| rate.row.line).min();
+        let sizes = format!("at every size from {} to {} bytes", first.size, last.size);
+        let is_wire = link.is_some_and(|link| (link / 1e6 - first.mbps).abs() <= first.digit);
+        let text = format!("{} Mbps {sizes}", first.mbps);
+        match named {
+            Some(1) if is_wire => {}
+            Some(2 | 3) => {
+                let text = format!(
+                    "{text} on layer 2 or 3: a wire carries fewer of them in short frames, a router \
+                     too; so it is a limit in bits (a shaper, a licence), or not measured"
+                );
+                note(line, Kind::Doubtful, text);
+            }
+            _ => {
+                let text = format!(
+                    "{text}: a wire's on layer 1, a limit in bits (a shaper, a licence), or not \
+                     measured: no rate of forwarding"
+                );
+                note(line, Kind::Ambiguous, text);
+            }
+        }
+        return;
+    }
+    for two in rates.windows(2) {
+        let (short, long) = (two[0], two[1]);
+        let slack = |rate: Rate<'_>| rate.digit + rate.mbps.abs() * 0.01;
+        if short.mbps - long.mbps > slack(short) + slack(long) {
+            let text = format!(
+                "{} Mbps at {} bytes, and {} at {}: longer frames make more bits of as many frames",
+                long.mbps, long.size, short.mbps, short.size
+            );
+            note(Some(long.row.line), Kind::Doubtful, text);
+        }
+        // Of no layer more long frames than short ones.
+        let rises = |layer: &Layer| {
+            let slack = |rate: Rate<'_>| slack(rate) / rate.mbps.max(1e-9);
+            long.kpps(*layer) > short.kpps(*layer) * (1.0 + slack(short) + slack(long))
+        };
+        let whole = short.size + LAYERS[3].1 > 0.0 && short.mbps > 0.0;
+        if whole && !layers.is_empty() && layers.iter().all(rises) {
+            let layer = layers[0];
+            let text = format!(
+                "{} Mbps of {} bytes would be {:.1} kpps on {}, more frames than the {:.1} of {} \
+                 bytes: {} Mbps do not follow from them",
+                long.mbps,
+                long.size,
+                long.kpps(layer),
+                layer.2,
+                short.kpps(layer),
+                short.size,
+                long.mbps
+            );
+            note(Some(long.row.line), Kind::Doubtful, text);
+        }
+    }
+}
+
+/// Shares of the wire and of lost frames, in per cent; beside frames a second, whether they fit.
+pub(super) fn shares(table: &Table, known: &Known, note: &mut Note) -> bool {
+    let columns = ["wire_percent", "loss_percent"].map(|name| (name, table.position(name)));
+    for row in table.rows() {
+        for (name, at) in columns {
+            let Some((at, share)) = at.zip(table.number(row, name)) else { continue };
+            let slack = 10f64.powi(-table.decimals(row, name)) * 0.5;
+            if share > 100.0 + slack {
+                let head = table.head(at);
+                let text = format!("{share} % in `{head}`: more than there is");
+                note(Some(row.line), Kind::Impossible, text);
+                continue;
+            }
+            let wire = link(table.text(row, "link"))
+                .or_else(|| known.link(table.text(row, "device")))
+                .filter(|_| name == "wire_percent");
+            let rate = table.number(row, "size_bytes").zip(kpps(table, row));
+            if let (Some(wire), Some((size, kpps))) = (wire, rate) {
+                let most = wire / (size + L1) / 8.0 / 1e3;
+                let exact = kpps / most * 100.0;
+                let slack = slack * 1.1 + kpps_digit(table, row) / most * 55.0;
+                if (exact - share).abs() > slack {
+                    let text = format!(
+                        "{kpps} kpps of {size} bytes are {exact:.2} % of the wire's {most:.2}, not \
+                         {share} %"
+                    );
+                    note(Some(row.line), Kind::Inconsistent, text);
+                }
+            }
+        }
+    }
+    columns.iter().any(|(_, at)| at.is_some())
+}
