@@ -109,7 +109,7 @@ fn files_are_checked_each() {
             vec!["not checked", "cannot read", "not 4.6Gbps"],
         ),
         (vec![&none, &words], 3, vec!["not checked", "cannot read"]),
-        (vec![&words], 2, vec!["no columns to check: there are a, b"]),
+        (vec![&words], 2, vec!["no columns to check: there are `a`, `b`"]),
     ] {
         let out = wirespeed(&[&["report", "check"], files.as_slice()].concat());
         let said = text(&out.stdout) + &text(&out.stderr);

@@ -61,8 +61,7 @@ pub(super) fn check(table: &Table, note: &mut Note) {
             } else if is_infinite(&small) {
                 let text = format!("column `{head}`: `{text}` is no number that was measured");
                 note(Some(row.line), Kind::Impossible, text);
-            } else if !NOTHING.contains(&small.as_str()) && !(is_size(at) && small.contains("mix"))
-            {
+            } else if !(is_nothing(&small) || is_size(at) && small.contains("mix")) {
                 let text = format!("column `{head}`: `{text}` is no number: not checked");
                 note(Some(row.line), Kind::Ambiguous, text);
             }
@@ -82,6 +81,10 @@ pub(super) fn check(table: &Table, note: &mut Note) {
             note(Some(*first), Kind::Doubtful, text);
         }
     }
+}
+
+fn is_nothing(small: &str) -> bool {
+    NOTHING.contains(&small)
 }
 
 /// `nan`, `-inf`, `Infinity`, and what no floating point number holds.

@@ -193,7 +193,7 @@ fn shape(
     }
     let (first, last) = (rates[0], rates[rates.len() - 1]);
     let is_equal = |rate: &Rate<'_>| (rate.mbps - first.mbps).abs() <= first.digit / 2.0;
-    if rates.len() >= 3 && first.mbps > 0.0 && rates.iter().all(|rate| is_equal(rate)) {
+    if rates.len() >= 3 && first.mbps > 0.0 && rates.iter().all(is_equal) {
         let line = rates.iter().map(|rate| rate.row.line).min();
         let sizes = format!("at every size from {} to {} bytes", first.size, last.size);
         let is_wire = link.is_some_and(|link| (link / 1e6 - first.mbps).abs() <= first.digit);

@@ -10,7 +10,11 @@
 //!
 //! Never compares a number.
 
+// What of a plan makes figures what they are.
+mod plan;
+
 use measure::{Environment, Results, SuiteResults, iperf3};
+use plan::{Lengths, Meant};
 use std::fmt::Write;
 
 /// Each run once, in the order of the files; what is left out is said of its `side`.
@@ -80,6 +84,7 @@ pub(super) fn is_copy_of_suite(a: &SuiteResults, b: &SuiteResults) -> bool {
 pub(super) struct Incomparable {
     all: bool,
     latencies: bool,
+    procedures: Vec<String>,
     configurations: Vec<String>,
 }
 
@@ -88,19 +93,19 @@ impl Incomparable {
         let is_latency = ["latency", "delay-variation"].contains(&procedure);
         self.all
             || self.latencies && is_latency
+            || self.procedures.iter().any(|other| other == procedure)
             || self.configurations.iter().any(|other| other == configuration)
     }
 }
 
 /// What makes figures of suites others, though they have one name.
 type Condition = (&'static str, fn(&SuiteResults) -> String);
-const CONDITIONS: [Condition; 6] = [
+const CONDITIONS: [Condition; 5] = [
     ("traffic", |run| run.traffic.clone()),
     ("numbers of sending ports", |run| run.senders.to_string()),
     ("wires", |run| format!("{} Mbit/s", run.wire_mbps)),
     ("clocks", |run| if run.virtual_time { "virtual time" } else { "real time" }.to_string()),
     ("lengths", |run| run.scaling.clone().unwrap_or("as the plan stands".to_string())),
-    ("plans", |run| plan(&run.plan)),
 ];
 
 /// Says what differs between suites, and which figures it makes others.
@@ -116,6 +121,7 @@ pub(super) fn of_suites(
             let _ = writeln!(out, "not comparable, no verdicts: different {what}: {values}");
         }
     }
+    plans(base, device, &mut incomparable, out);
     if let Some(values) = differ(base, device, |run| run.latency_definition.clone()) {
         incomparable.latencies = true;
         let _ = writeln!(
@@ -142,6 +148,53 @@ pub(super) fn of_suites(
     incomparable
 }
 
+/// Plans, as far as they make the figures that both have what they are.
+fn plans(
+    base: &[&SuiteResults],
+    device: &[&SuiteResults],
+    incomparable: &mut Incomparable,
+    out: &mut String,
+) {
+    let meant = |run: &&SuiteResults| -> Meant {
+        let lengths = match run.virtual_time {
+            true => Lengths::Virtual,
+            false if run.scaling.is_some() => Lengths::Quick,
+            false => Lengths::Plan,
+        };
+        plan::of_suite(&run.plan, lengths)
+    };
+    let [base, device] = [base, device].map(|runs| runs.iter().map(meant).collect::<Vec<_>>());
+    let [base, device] = [&base, &device].map(|runs| runs.iter().collect::<Vec<_>>());
+    if let Some(values) = differ(&base, &device, |meant| meant.all.clone()) {
+        incomparable.all = true;
+        let _ = writeln!(out, "not comparable, no verdicts: different plans: {values}");
+    }
+    let all = || base.iter().chain(&device);
+    let mut kinds: Vec<&String> = all().flat_map(|meant| meant.procedures.keys()).collect();
+    kinds.sort();
+    kinds.dedup();
+    for kind in kinds {
+        // Who has no such procedure has no figures of it either.
+        let with = |side: &[&Meant]| -> Vec<String> {
+            side.iter().filter_map(|meant| meant.procedures.get(kind).cloned()).collect()
+        };
+        let (here, there) = (with(&base), with(&device));
+        let [here, there] = [&here, &there].map(|side| side.iter().collect::<Vec<&String>>());
+        if here.is_empty() || there.is_empty() {
+            continue;
+        }
+        if let Some(values) = differ(&here, &there, String::clone) {
+            // A goal is one of throughput's.
+            let procedure = if kind.starts_with("goal ") { "throughput" } else { kind };
+            incomparable.procedures.push(procedure.to_string());
+            let _ = writeln!(
+                out,
+                "not comparable, no verdicts on {procedure}: different plans: {values}"
+            );
+        }
+    }
+}
+
 /// The same of iperf3's.
 pub(super) fn of_iperf3(
     base: &[&iperf3::Results],
@@ -149,7 +202,7 @@ pub(super) fn of_iperf3(
     out: &mut String,
 ) -> Incomparable {
     let mut incomparable = Incomparable::default();
-    if let Some(values) = differ(base, device, |run| plan(&run.plan)) {
+    if let Some(values) = differ(base, device, |run| plan::of_iperf3(&run.plan, run.quick)) {
         incomparable.all = true;
         let _ = writeln!(out, "not comparable, no verdicts: different plans: {values}");
     }
@@ -182,25 +235,6 @@ fn differ<T>(base: &[&T], device: &[&T], of: fn(&T) -> String) -> Option<String>
         if all.is_empty() { "nothing else".to_string() } else { all }
     };
     Some(format!("{} | {}", show(&here), show(&there)))
-}
-
-/// What a plan says, without remarks, and without the device: that may be another.
-fn plan(text: &str) -> String {
-    let mut of_device = false;
-    let mut out = String::new();
-    for line in text.lines() {
-        // A sign in quotes is none of a remark, but none of our names has one.
-        let line = line.split('#').next().unwrap_or("").trim();
-        if line.starts_with('[') && !line.contains(',') && !line.contains('"') {
-            of_device = line == "[device]" || line == "[virtual]";
-        }
-        let is_device = of_device || line.starts_with("devices ") || line.starts_with("devices=");
-        if !line.is_empty() && !is_device {
-            out += line;
-            out.push('\n');
-        }
-    }
-    out
 }
 
 /// A script without remarks.
@@ -256,11 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plans_without_what_does_not_matter() {
-        let one = "# Mine.\nname = \"x\"\n[device]\nconfiguration = \"a.rsc\"\n[medium]\nlink = \"10G\" # a wire\n";
-        let other = "name = \"x\"\n\n[device]\nconfiguration = \"b.rsc\"\nmodifiers = [\n\"1-filter\", \"none\"\n]\n[medium]\nlink = \"10G\"\n";
-        assert_eq!(plan(one), plan(other));
-        assert_ne!(plan(one), plan(&one.replace("10G", "1G")));
+    fn scripts_without_what_does_not_matter() {
         assert_eq!(script("# x\n/ip a\n"), script("\n/ip a\n  # y\n"));
     }
 }

@@ -40,7 +40,8 @@ fn fixtures() {
         "f:5: impossible: column `Throughput (kfps)`: `inf` is no number",
         "f:6: ambiguous: column `Throughput (kfps)`: `fast` is no number: not checked",
     ];
-    let cases: &[(&str, &[(&str, f64)], &[&str])] = &[
+    type Case<'a> = (&'a str, &'a [(&'a str, f64)], &'a [&'a str]);
+    let cases: &[Case<'_>] = &[
         ("switch-l2", &[], &[unsaid]),
         ("switch-l2", G, &[]),
         (

@@ -77,15 +77,32 @@ fn copies_count_once() {
 #[test]
 fn other_conditions() {
     type Change = fn(&mut SuiteResults);
-    let cases: [(Change, &str, bool); 9] = [
+    let cases: [(Change, &str, bool); 12] = [
         (|run| run.traffic = "IPv6".into(), "no verdicts: different traffic: UDP port 7", false),
         (|run| run.senders = 1, "different numbers of sending ports: 2 | 1", false),
         (|run| run.wire_mbps = 7.0, "different wires: 100 Mbit/s | 7 Mbit/s", false),
         (|run| run.virtual_time = false, "different clocks: virtual time | real time", false),
         (
             |run| run.plan = run.plan.replace("bidirectional = true", "bidirectional = false"),
-            "different plans: bidirectional = true | bidirectional = false",
+            "different plans: traffic.bidirectional = true | traffic.bidirectional = false",
             false,
+        ),
+        // Cells that only one has make no others of those that both have.
+        (
+            |run| run.plan = run.plan.replace("frame-sizes = [64]", "frame-sizes = [64, 128]"),
+            "",
+            true,
+        ),
+        (
+            |run| run.plan = run.plan.replace("trial = \"50ms\"", "trial = \"90ms\""),
+            "no verdicts on throughput: different plans: throughput.trial = \"50ms\" | \
+             throughput.trial = \"90ms\"",
+            false,
+        ),
+        (
+            |run| run.plan = run.plan.replace("tagged = 50", "tagged = 5"),
+            "no verdicts on latency: different plans: latency.tagged = 50 | latency.tagged = 5",
+            true,
         ),
         (
             |run| run.configurations[0].script += "/ip settings set rp-filter=strict\n",
@@ -124,7 +141,30 @@ fn other_conditions() {
     others[1].rows[0].l3_mbps += 1.0;
     others[1].environment.seed = 9;
     let text = iperf3(&others[..1], &others[1..]);
-    assert!(text.contains("different plans: packets = [128, 1500] | packets = [128]"), "{text}");
+    assert!(!text.contains("different plans"), "{text}");
+    others[1].plan = others[1].plan.replace("warm-up = \"1s\"", "warm-up = \"2s\"");
+    let text = iperf3(&others[..1], &others[1..]);
+    assert!(text.contains("different plans: warm-up = \"1s\" | warm-up = \"2s\""), "{text}");
+}
+
+/// A size that only one plan has is named, and the others are compared.
+#[test]
+fn one_more_frame_size() {
+    let (base, mut more) = (runs(&BASE), runs(&HIGHER));
+    for run in &mut more {
+        run.plan = run.plan.replace("frame-sizes = [64]", "frame-sizes = [64, 128]");
+        let mut cell = run.cells[0].clone();
+        cell.frame_size = 128;
+        run.cells.push(cell);
+    }
+    let text = suites(&base, &more);
+    assert!(text.contains("higher (p ") && !text.contains("not comparable"), "{text}");
+    let only = "only what is compared has: A little of everything, throughput: ";
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(only)).collect();
+    assert!(
+        !lines.is_empty() && lines.iter().all(|line| line.ends_with("none, 128 byte")),
+        "{text}"
+    );
 }
 
 #[test]
