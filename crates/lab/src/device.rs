@@ -153,6 +153,22 @@ pub fn fast_path_packets(router: &Router) -> u64 {
     paths.ipv4_fast_path.packets + paths.bridge_fast_path.packets + paths.replayed
 }
 
+/// Frames that left a router by its ports so far, by its own counters (`/interface print stats`); what
+/// the wires did not take is among them.
+pub fn left(router: &Router) -> u64 {
+    let ports = router.program().ports.iter();
+    ports.map(|&id| router.interface_counts(id).tx.packets).sum()
+}
+
+/// Frames that came to these ends of memory wires so far: taken out, lost for want of room, or waiting.
+pub fn came(wires: &[MemoryPort]) -> u64 {
+    let came = |wire: &MemoryPort| {
+        let counters = wire.counters();
+        counters.rx_packet + counters.rx_drop + wire.waiting() as u64
+    };
+    wires.iter().map(came).sum()
+}
+
 /// The MAC address of ether`i`.
 fn port_mac(i: usize) -> MacAddr {
     MacAddr([0x02, 0, 0, 0, 0, i as u8])

@@ -135,8 +135,9 @@ pub struct Conditions {
     pub placement_ns: Option<(u64, u64)>,
     /// The steady clock's and the wall clock's idea of the trial's length, if both were read.
     pub clocks: Option<(Duration, Duration)>,
-    /// What the device says it let through, test frames only.
-    pub device_forwarded: Option<u64>,
+    /// What the device says left it by its ports, and what came to the tester's: frames of all kinds,
+    /// both counted while the trial ran; if the device tells.
+    pub device_says: Option<(u64, u64)>,
     /// How long a virtual machine's host kept the processors of the trial for itself, all of them
     /// together.
     pub stolen: Duration,

@@ -61,6 +61,7 @@ pub struct Real {
     without: bool,
     /// Of the routers before this one.
     dropped: Dropped,
+    left: u64,
 }
 
 impl Real {
@@ -97,6 +98,7 @@ impl Real {
             interrupt,
             without,
             dropped,
+            left: 0,
         })
     }
 }
@@ -118,7 +120,7 @@ impl Place for Real {
 
     fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop> {
         let Real { tester, ports, router, script, slab, clock, .. } = self;
-        let Real { pair, quiet, interrupt, without, dropped, .. } = self;
+        let Real { pair, quiet, interrupt, without, dropped, left, .. } = self;
         let (clock, pair, quiet) = (*clock, *pair, *quiet);
         let n = ports.len();
         let (ready, stop, reset) =
@@ -147,6 +149,7 @@ impl Place for Real {
                 while !stop.load(Ordering::Relaxed) {
                     if reset.swap(false, Ordering::Relaxed) {
                         *dropped = dropped.with(router);
+                        *left += crate::device::left(router);
                         *router = device::router(n, slab, script).map_err(Stop::Broken)?;
                         now = clock.now();
                     }
@@ -188,6 +191,7 @@ impl Place for Real {
 
     fn renew(&mut self) -> Result<(), Stop> {
         self.dropped = self.dropped.with(&self.router);
+        self.left += crate::device::left(&self.router);
         self.router =
             device::router(self.ports.len(), &self.slab, &self.script).map_err(Stop::Broken)?;
         Ok(())
@@ -207,6 +211,11 @@ impl Place for Real {
 
     fn is_bypassed(&self) -> bool {
         self.without
+    }
+
+    fn left_and_came(&self) -> Option<(u64, u64)> {
+        let left = self.left + crate::device::left(&self.router);
+        (!self.without).then(|| (left, crate::device::came(&self.tester.wires)))
     }
 
     fn discards(&self) -> String {

@@ -48,6 +48,7 @@ pub struct Simulated {
     without: bool,
     /// Of the routers before this one.
     dropped: Dropped,
+    left: u64,
 }
 
 /// One of the device's ports: a wire, and a ring before the processor.
@@ -145,6 +146,7 @@ impl Simulated {
             interrupt,
             without: false,
             dropped: Dropped::default(),
+            left: 0,
         })
     }
 
@@ -232,6 +234,7 @@ impl Simulated {
     fn start_anew(&mut self) -> Result<(), Stop> {
         let router = device::router(self.ports.len(), &self.slab, &self.script);
         self.dropped = self.dropped.with(&self.router);
+        self.left += crate::device::left(&self.router);
         self.router = router.map_err(Stop::Broken)?;
         // What it held is gone.
         self.serving = None;
@@ -318,6 +321,15 @@ impl Place for Simulated {
 
     fn is_simulated(&self) -> bool {
         true
+    }
+
+    fn left_and_came(&self) -> Option<(u64, u64)> {
+        let counters = self.tester.wires.iter().map(Port::counters);
+        let came = counters.map(|counters| counters.rx_packet + counters.rx_drop).sum();
+        // Of what is under way when a trial is interrupted nobody knows.
+        let refused: u64 = self.ports.iter().map(|port| port.wire.counters().tx_drop).sum();
+        let left = self.left + crate::device::left(&self.router) - refused;
+        (!self.without).then_some((left, came))
     }
 
     fn discards(&self) -> String {

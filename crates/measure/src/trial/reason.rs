@@ -21,12 +21,20 @@ use std::time::Duration;
 pub enum Reason {
     /// Nothing was sent.
     NothingSent,
-    /// More came back than was sent, or than the device let through.
+    /// More came back than was sent.
     CountersDisagree {
         /// What came back.
         received: u64,
         /// How many there can have been.
         most: u64,
+    },
+    /// By its own counters more or fewer frames left the device than came to the tester's ports, other
+    /// frames than the trial's included.
+    DeviceDisagrees {
+        /// What left it.
+        left: u64,
+        /// What came.
+        came: u64,
     },
     /// Frames came so late that they cannot be told from copies.
     Stale(u64),
@@ -78,6 +86,12 @@ impl fmt::Display for Reason {
             Reason::CountersDisagree { received, most } => {
                 write!(f, "{received} frames received where there can have been {most} at most")
             }
+            Reason::DeviceDisagrees { left, came } => {
+                write!(
+                    f,
+                    "{left} frames left the device, as it says, and {came} came to the tester"
+                )
+            }
             Reason::Stale(n) => write!(f, "{n} frames came too late to tell them from copies"),
             Reason::TesterRing(n) => write!(f, "the tester's own receive ring lost {n} frames"),
             Reason::OfferedBelowIntended { sent, intended } => {
@@ -126,15 +140,17 @@ pub(super) fn shortcoming(
     conditions: &Conditions,
 ) -> Option<Reason> {
     let Counts { intended, sent, received, .. } = *counts;
-    let most = conditions.device_forwarded.unwrap_or(u64::MAX).min(sent);
+    let (left, came) = conditions.device_says.unwrap_or_default();
     let (steady, wall) = conditions.clocks.unwrap_or_default();
     let (before, after) = conditions.placement_ns.unwrap_or_default();
     let moved = before.max(after) > PLACEMENT_FACTOR * before.min(after);
     let stepped = steady.abs_diff(wall);
     if let Some(after) = conditions.interrupted {
         Some(Reason::Interrupted(after))
-    } else if received > most {
-        Some(Reason::CountersDisagree { received, most })
+    } else if received > sent {
+        Some(Reason::CountersDisagree { received, most: sent })
+    } else if left != came {
+        Some(Reason::DeviceDisagrees { left, came })
     } else if conditions.stolen > STOLEN_TICK.max(duration / 50) {
         // Before what follows from it: rings run over while nobody empties them.
         Some(Reason::Stolen(conditions.stolen))

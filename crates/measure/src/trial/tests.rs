@@ -21,7 +21,10 @@ fn outcomes() {
     assert_eq!(judged(|c, _| c.received = 0), Outcome::Fail { lost: 1000 });
     assert_eq!(judged(|c, _| (c.duplicate, c.reordered) = (5, 5)), Outcome::Pass);
     assert_eq!(judged(|c, _| c.received = 1001), disagree(1001, 1000));
-    assert_eq!(judged(|_, c| c.device_forwarded = Some(990)), disagree(1000, 990));
+    let device = |left, came| Outcome::Invalid(Reason::DeviceDisagrees { left, came });
+    assert_eq!(judged(|_, c| c.device_says = Some((1004, 1003))), device(1004, 1003));
+    assert_eq!(judged(|_, c| c.device_says = Some((1002, 1003))), device(1002, 1003));
+    assert_eq!(judged(|_, c| c.device_says = Some((1003, 1003))), Outcome::Pass);
     assert_eq!(judged(|c, _| *c = Counts::default()), invalid(Reason::NothingSent));
     assert_eq!(judged(|c, _| c.stale = 3), invalid(Reason::Stale(3)));
     assert_eq!(judged(|c, _| c.tester_rx_drop = 1), invalid(Reason::TesterRing(1)));

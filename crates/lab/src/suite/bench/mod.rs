@@ -305,8 +305,11 @@ impl<'a, P: Place> Bench<'a, P> {
     ) -> (Duty, Counts, Result<(), Stop>) {
         self.less_wires(&mut duty);
         self.place.tester().begin(&mut duty);
-        let full = self.place.found_no_room();
+        let (full, told) = (self.place.found_no_room(), self.place.left_and_came());
         let ran = self.place.run(&mut duty, reset_at);
+        let told = told.zip(self.place.left_and_came());
+        duty.conditions.device_says =
+            told.map(|(before, after)| (after.0 - before.0, after.1 - before.1));
         self.note(&duty);
         let mut counts = duty.counts(self.place.tester());
         counts.tester_rx_drop += self.place.found_no_room().saturating_sub(full);

@@ -83,6 +83,12 @@ pub trait Place {
         0
     }
 
+    /// Frames that left the device so far as it says, and that came to the tester's wires; where the
+    /// device is ours, and what is between them loses nothing that neither counts.
+    fn left_and_came(&self) -> Option<(u64, u64)> {
+        None
+    }
+
     /// What is known of the device beyond its configuration, a line each.
     fn witness(&self) -> Vec<String> {
         vec![]

@@ -26,6 +26,9 @@ struct Odd {
     step: Duration,
     n_clocks: Cell<u32>,
     busy: Option<Busy>,
+    /// How many more frames the device says it sent, between two looks.
+    more: u64,
+    n_looks: Cell<u64>,
 }
 
 impl Place for Odd {
@@ -65,6 +68,11 @@ impl Place for Odd {
         self.inside.discards()
     }
 
+    fn left_and_came(&self) -> Option<(u64, u64)> {
+        let n = self.n_looks.replace(self.n_looks.get() + 1);
+        self.inside.left_and_came().map(|(left, came)| (left + self.more * n, came))
+    }
+
     fn clocks(&self) -> Option<(Moment, Duration)> {
         let n = self.n_clocks.replace(self.n_clocks.get() + 1);
         let now = self.now();
@@ -95,7 +103,9 @@ fn bench<'a>(
         Simulated::new((2, Slots::STANDARD), ROUTER, ends, &plan.simulated, interrupt.clone())
             .unwrap();
     let (step, n_clocks) = (Duration::ZERO, Cell::new(0));
-    let mut place = Odd { inside, distances: [90, 90], n_distances: 0, step, n_clocks, busy: None };
+    let (more, n_looks) = (0, Cell::new(0));
+    let (distances, n_distances, busy) = ([90, 90], 0, None);
+    let mut place = Odd { inside, distances, n_distances, step, n_clocks, busy, more, n_looks };
     change(&mut place);
     let mut bench = Bench::new(place, plan, Modifier::None, plan.simulated.link);
     bench.prepare(&FrameLen::MIN.into()).unwrap();
@@ -114,12 +124,14 @@ fn what_happens_around_a_trial_is_in_its_outcome() {
     let ms = Duration::from_millis;
     let worn = Busy { watched: ms(100), behind: ms(99), late: Duration::ZERO };
     type Change = Box<dyn FnOnce(&mut Odd)>;
-    let cases: [(Change, f64, Option<Reason>); 8] = [
+    let disagree = Reason::DeviceDisagrees { left: 10_002, came: 10_000 };
+    let cases: [(Change, f64, Option<Reason>); 9] = [
         (Box::new(|_| {}), 5e4, None),
         (Box::new(|odd| odd.distances = [90, 180]), 5e4, None),
         (Box::new(|odd| odd.distances = [90, 480]), 5e4, Some(Reason::PlacementChanged(90, 480))),
         (Box::new(move |odd| odd.step = ms(1)), 5e4, None),
         (Box::new(move |odd| odd.step = ms(3)), 5e4, Some(Reason::ClockStepped(ms(3)))),
+        (Box::new(|odd| odd.more = 2), 5e4, Some(disagree)),
         // All came back: that it had no time left did no harm. At 140,000 a second much is lost.
         (Box::new(move |odd| odd.busy = Some(worn)), 5e4, None),
         (Box::new(move |odd| odd.busy = Some(worn)), 14e4, Some(Reason::Saturated(worn))),
