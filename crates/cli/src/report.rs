@@ -182,9 +182,12 @@ impl Kind {
 fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
     let (name, text) = read(file)?;
     let kind = Kind::of(&text);
-    let no_trials = || {
-        let what = kind.name();
-        Failure::Usage(format!("{name}: results of {what} keep no trials, those of `test` do"))
+    let without = |what: &str| {
+        let (of, others) = match what {
+            "trials" => (kind.name(), "`test` and `bench`"),
+            _ => (kind.name(), "`test`"),
+        };
+        Failure::Usage(format!("{name}: results of {of} keep no {what}, those of {others} do"))
     };
     Ok(match kind {
         Kind::Suite => {
@@ -203,7 +206,8 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Text => report::iperf3::render(&results),
                 Format::Csv => report::export::iperf3_csv(&results),
                 Format::Markdown => report::export::iperf3_markdown(&results),
-                Format::Trials | Format::Series => return Err(no_trials()),
+                Format::Trials => return Err(without("trials")),
+                Format::Series => return Err(without("time series")),
             }
         }
         Kind::Bench => {
@@ -212,7 +216,12 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Text => report::render(&results),
                 Format::Csv => report::export::csv(&results),
                 Format::Markdown => report::export::markdown(&results),
-                Format::Trials | Format::Series => return Err(no_trials()),
+                Format::Trials if results.rows.iter().all(|row| row.trials.is_empty()) => {
+                    let why = "it was written by a version that kept no trials of `bench`";
+                    return Err(Failure::Usage(format!("{name}: {why}")));
+                }
+                Format::Trials => report::export::trials(&results),
+                Format::Series => return Err(without("time series")),
             }
         }
     })

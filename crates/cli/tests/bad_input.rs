@@ -233,7 +233,7 @@ fn files_that_are_no_results() {
     let suite = folder.write("suite.json", whole);
     for (what, code, expected) in [
         (vec!["compare", "--base", &good, &suite], 2, "has results of `test`, and the others of"),
-        (vec!["table", "--format", "trials", &good], 2, "results of `bench` keep no trials"),
+        (vec!["table", "--format", "trials", &good], 2, "kept no trials of `bench`"),
         (vec!["html", &suite, "--output", "/dev/full"], 3, "cannot write /dev/full: No space left"),
         (vec!["html", &suite, "--output", "/nowhere/a.html"], 3, "cannot write /nowhere/a.html"),
     ] {

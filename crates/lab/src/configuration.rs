@@ -22,7 +22,7 @@ pub struct Configuration {
 }
 
 /// What a row is measured with; see [`traffic`](crate::traffic).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Traffic {
     /// 10,000 connections between 25 clients and 25 servers.
     Connections {

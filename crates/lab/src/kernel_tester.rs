@@ -17,9 +17,10 @@
 //! short frame whole is counted as damaged), **streams of any headers**, **bursts, random
 //! gaps and ramps**, **the extent of reordering**.
 
+use hdrhistogram::Histogram;
 use measure::stream::kernel;
 use measure::trial::Counts;
-use measure::{Latency, Pace, Stream};
+use measure::{Pace, Stream};
 use port::linux::bpf::counter::Count;
 use port::linux::bpf::generator::{Plan, Schedule, Sent};
 use port::linux::bpf::{Counter, Generator, Mode, clock_ns};
@@ -47,10 +48,8 @@ pub struct Ran {
     pub sent: Sent,
     /// What came, by end.
     pub came: [Count; 2],
-    /// Of all received frames; `None` if none came.
-    pub latency: Option<Latency>,
-    /// The shortest.
-    pub latency_floor_ns: u64,
+    /// Of all received frames, in nanoseconds.
+    pub latency: Histogram<u64>,
     /// How long after the end of the schedule the last frame left.
     pub overrun: Duration,
     /// How long after the begin of the schedule the last frame came; nothing if none did.
@@ -136,14 +135,13 @@ impl KernelTester {
         let tallies = came.iter().flat_map(|count| &count.streams);
         let last_ns = tallies.map(|tally| tally.last_ns).max().unwrap_or(0);
         let streams_to = |end| self.streams.iter().filter(|(from, _)| *from != end).count();
-        let histogram =
+        let latency =
             kernel::latency(self.counters.iter().enumerate().flat_map(|(end, counter)| {
                 (0..streams_to(end)).map(|place| counter.latencies(place))
             }));
         Ok(Ran {
             counts: counts(&sent, &came),
-            latency: Latency::of(&histogram),
-            latency_floor_ns: histogram.min(),
+            latency,
             overrun: Duration::from_nanos(sent.last_ns.saturating_sub(end_ns)),
             last_after: Duration::from_nanos(last_ns.saturating_sub(start_ns)),
             sent,

@@ -17,8 +17,10 @@ use crate::clock::Clock;
 use crate::machine;
 use crate::placement::Pair;
 use crate::tester::{Tester, received};
+use hdrhistogram::Histogram;
+use measure::suite_result::TrialRecord;
 use measure::trial::{Conditions, Counts, since};
-use measure::{Latency, Load, Pace, Receiver, SelfTest, Sender, Trial};
+use measure::{Load, Pace, Receiver, SelfTest, Sender, Trial};
 use port::{Batch, MemoryPort, Pool, Port, Slab, affinity};
 use router::Router;
 use std::io;
@@ -103,15 +105,19 @@ pub struct Ran {
     pub worked: Duration,
     /// How long the tester's thread had its processor; none where the system does not say.
     pub tester_worked: Option<Duration>,
-    /// Latencies.
-    pub latency: Option<Latency>,
-    /// The lowest latency, in nanoseconds.
-    pub latency_floor_ns: u64,
+    /// Latencies, in nanoseconds.
+    pub latency: Histogram<u64>,
     /// Under what conditions it ran.
     pub conditions: Conditions,
 }
 
 impl Ran {
+    /// For the result: of which kind it was ([`measure::result::kind`]), and at which load.
+    pub fn record(&self, kind: &str, load: Option<PacketRate>) -> TrialRecord {
+        let load = load.map_or(0.0, |load| load.0);
+        TrialRecord::plain(kind, load, self.trial.duration, &self.trial, Some(&self.latency))
+    }
+
     /// Judges the trial again, with what else became known of it.
     pub fn judge(&mut self, change: impl FnOnce(&mut Counts, &mut Conditions)) {
         let mut counts = self.trial.counts;
@@ -168,7 +174,7 @@ impl<P: Port + Send> Bench<'_, P> {
         Ok(SelfTest {
             frame,
             highest: ran.trial.forwarding_rate(),
-            latency_floor_ns: ran.latency_floor_ns,
+            latency_floor_ns: ran.latency.min(),
             trial: ran.trial,
         })
     }
@@ -320,7 +326,6 @@ fn drive<P: Port>(
         // As fast as it can: what its ports had no room for was not to be sent.
         counts.intended = counts.sent;
     }
-    let histogram = measure::receive::latency(&receivers);
     let overrun = last_sent.since(start + duration);
     let conditions = Conditions { overrun, ..Conditions::default() };
     // At a pace, the schedule's time counts: its last frame left earlier by the gap behind it.
@@ -329,8 +334,7 @@ fn drive<P: Port>(
         trial: Trial::judge(took, counts, &conditions),
         worked: Duration::ZERO,
         tester_worked: None,
-        latency: Latency::of(&histogram),
-        latency_floor_ns: histogram.min(),
+        latency: measure::receive::latency(&receivers),
         conditions,
     }
 }

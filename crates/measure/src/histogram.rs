@@ -44,6 +44,20 @@ pub fn text(buckets: &[(u64, u64)]) -> String {
     out
 }
 
+/// Of a histogram's buckets: nanoseconds not exceeded by this share of the frames.
+pub fn at_quantile(buckets: &[(u64, u64)], share: f64) -> Option<u64> {
+    let all: u64 = buckets.iter().map(|(_, n)| n).sum();
+    let rank = (share * all as f64).ceil().max(1.0) as u64;
+    let mut seen = 0;
+    for &(ns, n) in buckets {
+        seen += n;
+        if seen >= rank {
+            return Some(ns);
+        }
+    }
+    None
+}
+
 /// Text as buckets; `None` if it is none of ours.
 pub fn read(text: &str) -> Option<Vec<(u64, u64)>> {
     let (mut buckets, mut last) = (vec![], None);
@@ -85,6 +99,12 @@ impl<'de> Visitor<'de> for Either {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn quantiles() {
+        assert_eq!(at_quantile(&[(10, 1), (20, 98), (30, 1)], 0.5), Some(20));
+        assert_eq!((at_quantile(&[], 0.5), at_quantile(&[(7, 1)], 0.0)), (None, Some(7)));
+    }
 
     #[test]
     fn as_it_is_drawn() {

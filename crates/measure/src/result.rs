@@ -1,7 +1,7 @@
 //! Results: versioned, serialisable, each row whole in itself.
 //!
 //! ```text
-//! Measured ─ row ─► Row ─► Results { schema, environment, rows } ─► report, JSON
+//! Measured ─ row ─► Row { figures, histogram, every trial } ─► Results { schema, environment, rows } ─► JSON
 //!                    └ faults: sums, layers, nothing above the wire
 //! ```
 //!
@@ -12,8 +12,14 @@
 //!
 //! Never reads or writes a file; never rounds.
 
+// What cannot be of a row.
+mod fault;
+
+pub use fault::Fault;
+
 use crate::compare::Comparison;
 use crate::self_test::HEADROOM;
+use crate::suite_result::{TrialRecord, buckets};
 use crate::trial::{Outcome, Trial};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -307,8 +313,25 @@ pub struct Row {
     /// Latencies, if they were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
+    /// All of these: nanoseconds and how many frames, ascending, three digits. In the file a text,
+    /// [`histogram`](crate::histogram).
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::histogram")]
+    pub histogram: Vec<(u64, u64)>,
+    /// Every trial, in its order; none in files that were written before this was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<TrialRecord>,
     /// Where and how.
     pub environment: Environment,
+}
+
+/// The kinds of a row's trials ([`TrialRecord::kind`]).
+pub mod kind {
+    /// The tester alone, as fast as it can.
+    pub const SELF_TEST: &str = "self-test";
+    /// The device, as fast as the tester can: one of these is the row.
+    pub const HIGHEST: &str = "highest";
+    /// Below that, for the highest load by a criterion.
+    pub const SEARCH: &str = "search";
 }
 
 /// The highest load that meets a criterion.
@@ -345,8 +368,10 @@ pub struct Measured {
     pub met: Option<Met>,
     /// From the tester's self-test.
     pub tester: Option<PacketRate>,
-    /// From the receiver.
-    pub latency: Option<Latency>,
+    /// From the receiver, in nanoseconds; empty if it did not look.
+    pub latency: Histogram<u64>,
+    /// Every trial, in its order.
+    pub trials: Vec<TrialRecord>,
     /// Between tester and device.
     pub medium: Medium,
     /// Where and how.
@@ -397,7 +422,9 @@ impl Measured {
             no_drop: self.met.as_ref().and_then(|met| met.pps),
             criterion: self.met.map(|met| met.criterion),
             tester_pps: self.tester.map(|rate| rate.0),
-            latency: self.latency,
+            latency: Latency::of(&self.latency),
+            histogram: buckets(&self.latency),
+            trials: self.trials,
             medium: self.medium,
             environment: self.environment,
         }
@@ -430,105 +457,11 @@ fn limit(
     }
 }
 
-/// Something in a row that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault(
-    /// Names the fields and their values.
-    pub String,
-);
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl Row {
     /// The frames' length.
     pub fn frame(&self) -> FrameLen {
         FrameLen::with_fcs(self.frame_size)
     }
-
-    /// All that cannot be: sums that do not add up, rates that do not follow from the counts,
-    /// more frames than the wire carries. None in a sound row; a row that was judged invalid is
-    /// looked at in the same way, but for the sums, which may be why.
-    pub fn faults(&self) -> Vec<Fault> {
-        let mut faults = vec![];
-        let mut check = |is_right: bool, text: &dyn Fn() -> String| {
-            if !is_right {
-                faults.push(Fault(text()));
-            }
-        };
-        let sound = self.verdict != Verdict::Invalid;
-        let Row { offered, sent, forwarded, lost, duration, pps, .. } = *self;
-        check(!sound || forwarded.checked_add(lost) == Some(sent), &|| {
-            format!("forwarded {forwarded} + lost {lost} is not sent {sent}")
-        });
-        check(sent <= offered, &|| format!("sent {sent} is more than offered {offered}"));
-        check(!sound || (self.verdict == Verdict::Pass) == (lost == 0), &|| {
-            format!("verdict {:?} with {lost} frames lost", self.verdict)
-        });
-        check(duration > 0.0 && duration.is_finite(), &|| format!("duration {duration} s"));
-        check(close(pps * duration, forwarded as f64), &|| {
-            format!("pps {pps} in {duration} s is not forwarded {forwarded}")
-        });
-        let rate = PacketRate(pps);
-        let frame = FrameLen::with_fcs(self.frame_size.min(1 << 20));
-        for (name, value, expected) in [
-            ("kpps", self.kpps, rate.as_kpps()),
-            ("l1_mbps", self.l1_mbps, rate.l1(frame).as_mbps()),
-            ("l2_mbps", self.l2_mbps, rate.l2(frame).as_mbps()),
-            ("l3_mbps", self.l3_mbps, rate.l3(frame).as_mbps()),
-        ] {
-            check(close(value, expected), &|| format!("{name} {value} should be {expected}"));
-        }
-        if let Some(wire) = self.wire_mbps {
-            check(self.l1_mbps <= wire * 1.0001, &|| {
-                format!("l1_mbps {} is more than the wire's {wire}", self.l1_mbps)
-            });
-        }
-        if let Some(tester) = self.tester_pps {
-            check(pps <= tester * 1.5, &|| {
-                format!("pps {pps} is far more than the tester's own {tester}")
-            });
-        }
-        // What was forwarded without loss was offered, and is no more than the wire carries.
-        let no_drop = self.no_drop.unwrap_or(0.0);
-        let at_most = (offered as f64 / duration).max(self.tester_pps.unwrap_or(0.0)) * 1.5;
-        check(no_drop <= at_most, &|| {
-            format!("no_drop {no_drop} is far more than was ever offered, {at_most}")
-        });
-        let l1 = PacketRate(no_drop).l1(frame).as_mbps();
-        check(self.wire_mbps.is_none_or(|wire| l1 <= wire * 1.0001), &|| {
-            format!("no_drop {no_drop} is more than the wire's {:?} Mbit/s", self.wire_mbps)
-        });
-        let headroom = self.tester_pps.map(|tester| tester / pps);
-        let is_device = sound && self.limited_by == Limit::Device;
-        check(!is_device || headroom.is_none_or(|times| times >= HEADROOM * 0.999), &|| {
-            format!("limited by the device, and the tester alone does {headroom:?} times {pps}")
-        });
-        let share = self.fast_path_share.unwrap_or(0.0);
-        check((0.0..=1.0).contains(&share), &|| format!("fast_path_share {share} is not 0 to 1"));
-        for (name, value) in
-            [("router_ns_per_packet", self.router_ns_per_packet), ("no_drop", self.no_drop)]
-        {
-            let value = value.unwrap_or(0.0);
-            check(value >= 0.0 && value.is_finite(), &|| format!("{name} {value}"));
-        }
-        if let Some(l) = self.latency {
-            let order = [l.min_ns, l.p50_ns, l.p99_ns, l.p999_ns, l.max_ns];
-            check(order.is_sorted(), &|| format!("latency percentiles fall: {order:?}"));
-            check(l.count == forwarded, &|| {
-                format!("latency of {} frames, forwarded {forwarded}", l.count)
-            });
-        }
-        faults
-    }
-}
-
-/// Equal to a millionth: what survives being written as decimal text, with room to spare.
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-6)
 }
 
 impl Results {

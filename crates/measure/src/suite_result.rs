@@ -36,7 +36,7 @@ use crate::procedure::{TrialInput, Tried};
 use crate::result::{Environment, Latency, Limit};
 use crate::self_test::HEADROOM;
 use crate::series::Series;
-use crate::trial::Outcome;
+use crate::trial::{Outcome, Trial};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -385,7 +385,27 @@ impl TrialRecord {
             TrialInput::Tcp(load) => ("tcp", load.rate.map_or(0.0, |rate| rate.0), zero),
         };
         let output = &tried.output;
-        let counts = output.trial.counts;
+        TrialRecord {
+            flooded: output.flooded,
+            time_ns: output.time.map(|time| time.as_nanos() as u64),
+            tcp: output.tcp.as_deref().map(TcpRecord::of),
+            streams: output.streams.iter().map(StreamRecord::of).collect(),
+            directions: output.directions.iter().map(DirectionRecord::of).collect(),
+            series: output.series.clone(),
+            ..TrialRecord::plain(kind, load, duration, &output.trial, output.latency.as_ref())
+        }
+    }
+
+    /// Of a trial of which nothing else is known: its load in frames per second, 0 for as many as
+    /// the tester could send.
+    pub fn plain(
+        kind: &str,
+        load: f64,
+        duration: Duration,
+        trial: &Trial,
+        latency: Option<&Histogram<u64>>,
+    ) -> TrialRecord {
+        let counts = trial.counts;
         TrialRecord {
             kind: kind.to_string(),
             load,
@@ -401,19 +421,19 @@ impl TrialRecord {
             wrong_size: counts.wrong_size,
             stale: counts.stale,
             tester_rx_drop: counts.tester_rx_drop,
-            flooded: output.flooded,
-            outcome: match output.trial.outcome {
+            flooded: 0,
+            outcome: match trial.outcome {
                 Outcome::Pass => "pass".to_string(),
                 Outcome::Fail { .. } => "fail".to_string(),
                 Outcome::Invalid(reason) => format!("invalid: {reason}"),
             },
-            latency: output.latency.as_ref().and_then(Latency::of),
-            time_ns: output.time.map(|time| time.as_nanos() as u64),
-            tcp: output.tcp.as_deref().map(TcpRecord::of),
-            streams: output.streams.iter().map(StreamRecord::of).collect(),
-            directions: output.directions.iter().map(DirectionRecord::of).collect(),
+            latency: latency.and_then(Latency::of),
+            time_ns: None,
+            tcp: None,
+            streams: vec![],
+            directions: vec![],
             foreign: counts.foreign,
-            series: output.series.clone(),
+            series: None,
         }
     }
 }

@@ -72,6 +72,30 @@ pub fn csv(results: &Results) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Every trial of every row as CSV (RFC 4180), in their order, nothing rounded.
+pub fn trials(results: &Results) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let place = ["device", "mode", "configuration", "frame_size_l2_with_fcs", "cores", "trial"];
+    // Into memory nothing fails.
+    let _ =
+        writer.write_record(place.into_iter().chain(suite::TRIAL.iter().map(|(name, _)| *name)));
+    for row in &results.rows {
+        for (n, trial) in (1..).zip(&row.trials) {
+            let place = [
+                row.device.clone(),
+                row.mode.to_string().to_lowercase(),
+                row.configuration.clone(),
+                row.frame_size.to_string(),
+                row.cores.to_string(),
+                i32::to_string(&n),
+            ];
+            let of_trial = suite::TRIAL.iter().map(|(_, of)| of(trial));
+            let _ = writer.write_record(place.into_iter().chain(of_trial));
+        }
+    }
+    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+}
+
 /// All rows as a Markdown table, with where and how they were measured.
 pub fn markdown(results: &Results) -> String {
     let mut out = String::from(

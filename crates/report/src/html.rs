@@ -20,6 +20,7 @@ pub use suite::page as suite_page;
 use crate::number::thousands;
 use crate::table::{find, label, legend_of, mark, order};
 use chart::{Chart, Series, escape};
+use distribution::Strip;
 use measure::{Environment, Latency, Mode, Results, Row};
 use std::fmt::Write;
 
@@ -30,7 +31,8 @@ pub fn page(results: &Results) -> String {
     if let Some(why) = &results.incomplete_because {
         let _ = writeln!(body, "<p><strong>Incomplete:</strong> {}</p>", escape(why));
     }
-    body += &about(results);
+    body += &about_environment(&results.environment);
+    body += &trials(results);
     for (device, cores) in parts(results) {
         let rows = results.rows.iter();
         let rows: Vec<&Row> =
@@ -45,6 +47,7 @@ pub fn page(results: &Results) -> String {
             if !rows.is_empty() {
                 body += &rates(mode, &rows);
                 body += &latencies(mode, &rows);
+                body += &distributions(mode, &rows);
             }
         }
         body += &table(results, &rows);
@@ -75,11 +78,21 @@ fn wire_of<'a>(results: &'a Results, device: &str, cores: u32) -> &'a str {
     row.map_or("nothing", |row| row.medium.wire.as_str())
 }
 
-/// Where and how.
-fn about(results: &Results) -> String {
-    about_environment(&results.environment)
+/// How many trials there were, and how many of them say nothing; nothing of older files.
+fn trials(results: &Results) -> String {
+    let all = || results.rows.iter().flat_map(|row| &row.trials);
+    let (n, invalid) = (all().count(), all().filter(|trial| !trial.is_valid()).count());
+    match (n, invalid) {
+        (0, _) => String::new(),
+        (n, 0) => format!("<p class=\"note\">{n} trials, all of them valid.</p>\n"),
+        (n, invalid) => format!(
+            "<p class=\"note\">{n} trials, of which {invalid} were invalid: a row's was repeated, or is \
+             marked.</p>\n"
+        ),
+    }
 }
 
+/// Where and how.
 fn about_environment(environment: &Environment) -> String {
     let cores = format!("{}, {} cores", environment.cpu, environment.cores);
     let build = format!(
@@ -184,6 +197,18 @@ fn latencies(mode: Mode, rows: &[&Row]) -> String {
         ..Chart::default()
     };
     chart.svg()
+}
+
+/// All of them, a strip for each configuration.
+fn distributions(mode: Mode, rows: &[&Row]) -> String {
+    let Some(size) = sizes(rows).first().copied() else { return String::new() };
+    let strips = order(rows).into_iter().filter_map(|(mode, name)| {
+        let buckets = &find(rows, mode, name, size)?.histogram;
+        (!buckets.is_empty()).then(|| Strip { name: label(mode, name), buckets })
+    });
+    let strips: Vec<Strip<'_>> = strips.collect();
+    let title = format!("{mode}: how long {size} byte frames took at that load");
+    distribution::svg(&title, "Every frame of the row's trial.", &strips)
 }
 
 fn wire_latency(ns: u64) -> String {

@@ -343,19 +343,5 @@ pub fn is_suite(text: &str) -> bool {
     crate::json::schema(text).is_ok_and(|schema| schema.starts_with("wirespeed-test/"))
 }
 
-/// Of a histogram's buckets: nanoseconds not exceeded by this share of the frames.
-pub(crate) fn at_quantile(buckets: &[(u64, u64)], share: f64) -> Option<u64> {
-    let all: u64 = buckets.iter().map(|(_, n)| n).sum();
-    let rank = (share * all as f64).ceil().max(1.0) as u64;
-    let mut seen = 0;
-    for &(ns, n) in buckets {
-        seen += n;
-        if seen >= rank {
-            return Some(ns);
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,8 @@
 //!  no criterion   no loss, trials of a fifth of the row's, within 2 %: the table's kpps(0 loss)
 //!  a goal         MLRsearch (RFC 9971): loss ratio, exceed ratio and lengths are the goal's
 //! ```
+//!
+//! Whoever runs the trials keeps them for the result.
 
 use super::{BenchError, Plan};
 use measure::mlrsearch::MlrSearch;

@@ -259,7 +259,6 @@ fn in_kernel(
         worked: beside.worked,
         tester_worked: beside.tester_worked,
         latency: ran.latency,
-        latency_floor_ns: ran.latency_floor_ns,
         conditions,
     })
 }

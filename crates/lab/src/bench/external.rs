@@ -30,7 +30,8 @@ use crate::real::{PortSpec, several};
 use crate::tester::{Behind, Tester};
 use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
-use measure::result::Medium;
+use measure::result::{Medium, kind};
+use measure::suite_result::TrialRecord;
 use measure::trial::Outcome;
 use measure::{Measured, Mode};
 use port::linux::Unavailable;
@@ -83,15 +84,21 @@ pub(super) fn measure(
     let mut setup = no_setup(name, job.configuration);
     for &frame in &job.plan.sizes {
         progress(Progress::Begin(name, job.configuration, frame));
-        let alone = if external.patch { None } else { Some(alone(external, job, frame)?) };
+        let mut trials = vec![];
+        let alone = match external.patch {
+            true => None,
+            false => Some(alone(external, job, frame, &mut trials)?),
+        };
         let mut ends = Ends::open(&external.ports, job.plan.longest(), external.net)?;
         let told = external.patch.then(|| [tester_mac(1), tester_mac(0)]);
         let gateways = ends.prepare(job, frame, told)?;
-        let highest = ends.highest(job)?;
+        let highest = ends.highest(job, &mut trials)?;
         let rate = highest.trial.forwarding_rate();
         let most = PacketRate(alone.unwrap_or(rate).0.max(rate.0));
         let met = criterion::search(job.plan, (rate, most), highest.trial, |load, duration| {
-            Ok(ends.trial(job, Some(load), duration)?.trial)
+            let ran = ends.trial(job, Some(load), duration)?;
+            trials.push(ran.record(kind::SEARCH, Some(load)));
+            Ok(ran.trial)
         })?;
         let row = Measured {
             device: name.to_string(),
@@ -106,12 +113,13 @@ pub(super) fn measure(
             met,
             tester: Some(most),
             latency: highest.latency,
+            trials,
             medium: medium(external, job),
             environment: job.environment.clone(),
         }
         .row();
+        kept.row(row.clone());
         progress(Progress::Done(&row));
-        kept.row(row);
         setup.witness = witness(external, &ends, gateways);
     }
     kept.setup(setup);
@@ -155,7 +163,12 @@ fn medium(external: &External, job: &Job<'_>) -> Medium {
 }
 
 /// What the tester does by itself, by the same backends: through two veths and nothing between.
-fn alone(external: &External, job: &Job<'_>, frame: FrameLen) -> Result<PacketRate, BenchError> {
+fn alone(
+    external: &External,
+    job: &Job<'_>,
+    frame: FrameLen,
+    trials: &mut Vec<TrialRecord>,
+) -> Result<PacketRate, BenchError> {
     let rig = Rig::for_frames(job.plan.longest(), 2, job.plan.pair)?;
     let _patch = Patch::new(&rig)?;
     let paths = rig.tester_ends().map(|(namespace, end)| (namespace.path(), end));
@@ -172,6 +185,7 @@ fn alone(external: &External, job: &Job<'_>, frame: FrameLen) -> Result<PacketRa
     // What it did once it can do, however busy the machine was the other times.
     for _ in 0..3 {
         let ran = ends.trial(job, None, job.plan.short())?;
+        trials.push(ran.record(kind::SELF_TEST, None));
         rate = rate.max(ran.trial.forwarding_rate().0);
     }
     Ok(PacketRate(rate))
@@ -247,10 +261,11 @@ impl Ends {
     }
 
     /// At the highest load: a second time if the first says nothing.
-    fn highest(&mut self, job: &Job<'_>) -> Result<Ran, BenchError> {
+    fn highest(&mut self, job: &Job<'_>, trials: &mut Vec<TrialRecord>) -> Result<Ran, BenchError> {
         let mut repeats = 0;
         loop {
             let ran = self.trial(job, None, job.plan.duration)?;
+            trials.push(ran.record(kind::HIGHEST, None));
             if repeats == REPEATS || !matches!(ran.trial.outcome, Outcome::Invalid(_)) {
                 return Ok(ran);
             }

@@ -7,16 +7,18 @@
 use super::wired::Job;
 use super::{BenchError, Kept, Plan, Progress, REPEATS, criterion, share};
 use crate::configuration::Configuration;
-use crate::device::{Device, fast_path_packets};
+use crate::device::{self, Device, fast_path_packets};
 use crate::jumbo;
 use crate::one_core;
 use crate::placement::{self, Pair};
 use crate::routes::Table;
 use crate::tester::Tester;
 use crate::two_cores::{Bench, Patch, Routed};
-use measure::result::Met;
+use hdrhistogram::Histogram;
+use measure::result::{Met, kind};
+use measure::suite_result::TrialRecord;
 use measure::trial::Outcome;
-use measure::{Latency, Measured, Medium, Trial};
+use measure::{Measured, Medium, Trial};
 use router::Router;
 use std::time::Duration;
 use wire::{FrameLen, PacketRate};
@@ -57,13 +59,14 @@ pub(super) fn measure(
             met: cell.met,
             tester: cell.tester,
             latency: cell.latency,
+            trials: cell.trials,
             medium: Medium::default(),
             environment: environment.clone(),
         }
         .row();
         row.remark = row.remark.or_else(|| remark.clone());
+        kept.row(row.clone());
         progress(Progress::Done(&row));
-        kept.row(row);
     }
     Ok(())
 }
@@ -75,7 +78,8 @@ struct Cell {
     fast_path_share: Option<f64>,
     met: Option<Met>,
     tester: Option<PacketRate>,
-    latency: Option<Latency>,
+    latency: Histogram<u64>,
+    trials: Vec<TrialRecord>,
 }
 
 /// The device fed from memory. The tester cannot be the limit: its time does not count.
@@ -89,7 +93,8 @@ fn on_one_core(plan: &Plan, device: &mut Device, tester: &mut Tester) -> Cell {
         fast_path_share: share(fast, trial.counts.received),
         met: None,
         tester: None,
-        latency: None,
+        latency: measure::receive::latency([]),
+        trials: vec![TrialRecord::plain(kind::HIGHEST, 0.0, trial.duration, &trial, None)],
     }
 }
 
@@ -107,9 +112,17 @@ fn on_two_cores(
     let mut patch = Patch::new(ports, bench.tester.pool.slab());
     let alone = bench.self_test(Some(&mut patch), short).map_err(BenchError::Placement)?;
     let mut trial = |router: &mut Router, load, duration| {
+        let (left, came) = (device::left(router), device::came(&bench.tester.wires));
         let dut = &mut Routed { router, ports };
-        bench.trial(Some(dut), load, duration).map_err(BenchError::Placement)
+        let mut ran = bench.trial(Some(dut), load, duration).map_err(BenchError::Placement)?;
+        let (left, came) = (device::left(router) - left, device::came(&bench.tester.wires) - came);
+        ran.judge(|_, conditions| conditions.device_says = Some((left, came)));
+        Ok::<_, BenchError>(ran)
     };
+    let of_self_test = &alone.trial;
+    let of_self_test =
+        TrialRecord::plain(kind::SELF_TEST, 0.0, of_self_test.duration, of_self_test, None);
+    let mut trials = vec![of_self_test];
 
     let mut repeats = 0;
     let (ran, fast) = loop {
@@ -120,6 +133,7 @@ fn on_two_cores(
         let fast = fast_path_packets(router) - quick;
         let after = distance()?;
         ran.judge(|_, conditions| conditions.placement_ns = Some((before, after)));
+        trials.push(ran.record(kind::HIGHEST, None));
         if repeats == REPEATS || !matches!(ran.trial.outcome, Outcome::Invalid(_)) {
             break (ran, fast);
         }
@@ -130,7 +144,9 @@ fn on_two_cores(
     // What it did with a device it can do alone, however busy the machine was meanwhile.
     let alone = PacketRate(alone.highest.0.max(rate.0));
     let met = criterion::search(plan, (rate, alone), ran.trial, |load, duration| {
-        Ok(trial(router, Some(load), duration)?.trial)
+        let ran = trial(router, Some(load), duration)?;
+        trials.push(ran.record(kind::SEARCH, Some(load)));
+        Ok(ran.trial)
     })?;
     Ok(Cell {
         trial: ran.trial,
@@ -139,6 +155,7 @@ fn on_two_cores(
         met,
         tester: Some(alone),
         latency: ran.latency,
+        trials,
     })
 }
 

@@ -10,12 +10,12 @@
 //! what the others are compared with. What the numbers say, and which turns say nothing, is
 //! [`measure::compare`]'s.
 
-use super::wired::{Job, Limits, Stand, Turn, set_up};
+use super::wired::{Alone, Job, Limits, Stand, Turn, set_up};
 use super::{BenchError, Kept, Progress};
 use measure::result::Compared;
 use measure::trial::Outcome;
 use measure::{Comparison, Trial};
-use wire::{FrameLen, PacketRate};
+use wire::FrameLen;
 
 /// Measures one configuration of all devices by turns.
 ///
@@ -45,7 +45,7 @@ pub(super) fn measure(
 fn cell(
     job: &Job<'_>,
     frame: FrameLen,
-    alone: PacketRate,
+    alone: &Alone,
     stands: &mut [Stand],
     kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
@@ -93,10 +93,9 @@ fn cell(
         let n_sound = turns.iter().filter(sound).count();
         let n = if n_sound > 0 { n_sound } else { turns.len() };
         let turn = &turns[(n - 1) / 2];
-        let alone = PacketRate(alone.0.max(rate(turn)));
         let row = stand.row(job, frame, turn, alone, None);
+        kept.row(row.clone());
         progress(Progress::Done(&row));
-        kept.row(row);
     }
     Ok(())
 }

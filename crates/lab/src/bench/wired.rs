@@ -25,13 +25,15 @@ use crate::configuration::{Configuration, Traffic};
 use crate::routes::Table;
 use crate::tester::Behind;
 use crate::two_cores::{Dut, Ran};
-use measure::result::{Medium, Met, Setup};
+use measure::result::{Medium, Met, Setup, kind};
+use measure::suite_result::TrialRecord;
 use measure::trial::Outcome;
 use measure::{Environment, Measured, Row};
 use port::linux::xdp::{Options, XdpPort};
-
 use port::linux::{Namespace, Unavailable};
 use port::{Port, Slab};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{FrameLen, MacAddr, PacketRate};
@@ -125,6 +127,8 @@ pub struct Stand {
     ends: Ends,
     clock: Clock,
     plan: Plan,
+    /// Its trials since it was made ready.
+    trials: Vec<TrialRecord>,
     /// How it was set up.
     pub setup: Setup,
 }
@@ -211,7 +215,7 @@ impl Stand {
         setup: Setup,
     ) -> Result<Stand, BenchError> {
         let ends = Ends::open(&rig, clock, plan.pair, plan.generator)?;
-        Ok(Stand { rig, device, ends, clock, plan: plan.clone(), setup })
+        Ok(Stand { rig, device, ends, clock, plan: plan.clone(), trials: vec![], setup })
     }
 
     /// What it is called in results.
@@ -229,6 +233,7 @@ impl Stand {
     /// # Errors
     /// [`BenchError::Unfit`]: it does not do what the row says.
     pub fn prepare(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<(), BenchError> {
+        self.trials.clear();
         let Stand { rig, device, ends, clock, .. } = self;
         let mut side = Side { device: device.as_mut(), clock: *clock };
         ends.prepare(rig, &mut side, job, frame)
@@ -274,6 +279,8 @@ impl Stand {
         ran.worked += worked_of(device.as_ref()).saturating_sub(worked);
         let full = rig.full() - full;
         ran.judge(|counts, _| counts.tester_rx_drop += full);
+        let kind = if rate.is_some() { kind::SEARCH } else { kind::HIGHEST };
+        self.trials.push(ran.record(kind, rate));
         let received = ran.trial.counts.received;
         let fast_path_share = fast
             .zip(device.fast_path())
@@ -303,7 +310,7 @@ impl Stand {
         job: &Job<'_>,
         frame: FrameLen,
         turn: &Turn,
-        alone: PacketRate,
+        alone: &Alone,
         met: Option<Met>,
     ) -> Row {
         let [generator, receiver] = self.ends.names(&turn.cost);
@@ -318,8 +325,9 @@ impl Stand {
             fast_path_share: turn.fast_path_share,
             wire: None,
             met,
-            tester: Some(alone),
-            latency: turn.ran.latency,
+            tester: Some(alone.at_least(turn.ran.trial.forwarding_rate())),
+            latency: turn.ran.latency.clone(),
+            trials: alone.trials.iter().chain(&self.trials).cloned().collect(),
             medium: Medium {
                 wire: "veth".to_string(),
                 generator,
@@ -381,10 +389,23 @@ impl Behind for Side<'_> {
     }
 }
 
+/// What the tester can do by itself with frames of one size, and the trials that say so.
+pub struct Alone {
+    rate: PacketRate,
+    trials: Vec<TrialRecord>,
+}
+
+impl Alone {
+    /// Its rate; what it did with a device it can do alone, however busy the machine was meanwhile.
+    fn at_least(&self, rate: PacketRate) -> PacketRate {
+        PacketRate(self.rate.0.max(rate.0))
+    }
+}
+
 /// What the tester can do by itself, found when it is asked for and kept.
 #[derive(Default)]
 pub struct Limits {
-    known: Vec<(Traffic, FrameLen, PacketRate)>,
+    known: BTreeMap<(Traffic, FrameLen), Alone>,
 }
 
 impl Limits {
@@ -392,23 +413,25 @@ impl Limits {
     ///
     /// # Errors
     /// [`BenchError`].
-    pub fn of(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<PacketRate, BenchError> {
-        let traffic = job.configuration.traffic;
-        let known = |known: &&(Traffic, FrameLen, _)| (known.0, known.1) == (traffic, frame);
-        if let Some((_, _, rate)) = self.known.iter().find(known) {
-            return Ok(*rate);
+    pub fn of(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<&Alone, BenchError> {
+        match self.known.entry((job.configuration.traffic, frame)) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => Ok(unknown.insert(alone(job, frame)?)),
         }
-        let mut stand = Stand::patched(job)?;
-        stand.prepare(job, frame)?;
-        let mut rate = PacketRate(0.0);
-        // What it did once it can do, however busy the machine was the other times.
-        for _ in 0..3 {
-            let turn = stand.trial(None, job.plan.short())?;
-            rate = PacketRate(rate.0.max(turn.ran.trial.forwarding_rate().0));
-        }
-        self.known.push((traffic, frame, rate));
-        Ok(rate)
     }
+}
+
+fn alone(job: &Job<'_>, frame: FrameLen) -> Result<Alone, BenchError> {
+    let mut stand = Stand::patched(job)?;
+    stand.prepare(job, frame)?;
+    let mut alone = Alone { rate: PacketRate(0.0), trials: vec![] };
+    // What it did once it can do, however busy the machine was the other times.
+    for _ in 0..3 {
+        let ran = stand.trial(None, job.plan.short())?.ran;
+        alone.rate = alone.at_least(ran.trial.forwarding_rate());
+        alone.trials.push(ran.record(kind::SELF_TEST, None));
+    }
+    Ok(alone)
 }
 
 /// Measures all rows of one configuration of one device.
@@ -431,14 +454,13 @@ pub(super) fn measure(
         }
         let highest = stand.highest()?;
         let rate = highest.ran.trial.forwarding_rate();
-        let alone = PacketRate(alone.0.max(rate.0));
-        let trial = highest.ran.trial;
-        let met = criterion::search(job.plan, (rate, alone), trial, |load, duration| {
+        let rates = (rate, alone.at_least(rate));
+        let met = criterion::search(job.plan, rates, highest.ran.trial, |load, duration| {
             Ok(stand.trial(Some(load), duration)?.ran.trial)
         })?;
         let row = stand.row(job, frame, &highest, alone, met);
+        kept.row(row.clone());
         progress(Progress::Done(&row));
-        kept.row(row);
     }
     kept.setup(stand.finish());
     Ok(())

@@ -18,10 +18,22 @@ fn measured(sent: u64, received: u64) -> Measured {
         wire: None,
         met: None,
         tester: None,
-        latency: None,
+        latency: crate::receive::latency([]),
+        trials: vec![highest(&trial)],
         medium: Medium::default(),
         environment: Environment { seed: 7, cpu: "a CPU".into(), ..Environment::default() },
     }
+}
+
+fn highest(trial: &Trial) -> TrialRecord {
+    TrialRecord::plain(kind::HIGHEST, 0.0, trial.duration, trial, None)
+}
+
+/// 1 to 900 ns, each once.
+fn latencies() -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1, 1_000_000, 3).unwrap();
+    (1..=900).for_each(|ns| histogram.record(ns).unwrap());
+    histogram
 }
 
 #[test]
@@ -63,7 +75,8 @@ fn what_limits() {
             Limit::Tester,
         ),
     ] {
-        let row = row.row();
+        let trials = vec![highest(&row.trial)];
+        let row = Measured { trials, ..row }.row();
         assert_eq!(row.limited_by, expected, "{row:?}");
         assert_eq!(row.faults(), [], "{row:?}");
     }
@@ -83,8 +96,7 @@ fn an_invalid_trial_says_why() {
 #[test]
 fn names() {
     let mut row = measured(1000, 900);
-    row.latency =
-        Some(Latency { count: 900, min_ns: 1, p50_ns: 2, p99_ns: 3, p999_ns: 4, max_ns: 5 });
+    row.latency = latencies();
     row.met = Some(Met { criterion: "throughput[…]".into(), pps: Some(1.0) });
     (row.wire, row.tester) = (Some(BitRate::gbps(1.0)), Some(PacketRate(1e6)));
     let row = serde_json::to_value(row.row()).unwrap();
@@ -113,6 +125,8 @@ fn names() {
         "criterion",
         "tester_pps",
         "latency",
+        "histogram",
+        "trials",
         "environment",
     ] {
         assert!(row.get(name).is_some_and(|value| !value.is_null()), "{name} in {row}");
@@ -123,7 +137,7 @@ fn names() {
         assert!(row["environment"].get(name).is_some(), "{name} in {row}");
     }
     let words = [&row["mode"], &row["verdict"], &row["limited_by"], &row["latency"]["p999_ns"]];
-    assert_eq!(words.map(ToString::to_string), ["\"routing\"", "\"fail\"", "\"device\"", "4"]);
+    assert_eq!(words.map(ToString::to_string), ["\"routing\"", "\"fail\"", "\"device\"", "900"]);
 }
 
 #[test]
@@ -137,17 +151,20 @@ fn what_is_written_is_read_again() {
 /// Each change to a sound row is found, and named.
 #[test]
 fn faults() {
-    let latency = Latency { count: 900, min_ns: 1, p50_ns: 2, p99_ns: 3, p999_ns: 4, max_ns: 5 };
-    let sound = Measured {
-        latency: Some(latency),
+    let mut sound = Measured {
+        latency: latencies(),
         wire: Some(BitRate::gbps(1.0)),
         tester: Some(PacketRate(1000.0)),
+        met: Some(Met { criterion: "throughput[…]".into(), pps: Some(300.0) }),
         ..measured(1000, 900)
     };
+    let passed = measured(60, 60).trial;
+    let search = TrialRecord::plain(kind::SEARCH, 300.0, passed.duration, &passed, None);
+    sound.trials.push(search);
     let sound = sound.row();
     assert_eq!(sound.faults(), []);
     type Change = fn(&mut Row);
-    let cases: [(Change, &str); 18] = [
+    let cases: [(Change, &str); 25] = [
         (|r| r.lost = 99, "forwarded 900 + lost 99 is not sent 1000"),
         (|r| r.lost = u64::MAX, "is not sent"),
         (|r| r.offered = 999, "sent 1000 is more than offered 999"),
@@ -170,6 +187,19 @@ fn faults() {
         (|r| r.tester_pps = Some(500.0), "limited by the device, and the tester alone does "),
         (|r| r.fast_path_share = Some(1.1), "fast_path_share 1.1 is not 0 to 1"),
         (|r| r.latency.as_mut().unwrap().p99_ns = 1, "latency percentiles fall"),
+        (|r| r.latency.as_mut().unwrap().p999_ns = 893, "p999_ns 893, and 900 of its histogram"),
+        (|r| r.histogram[0].1 = 2, "latency of 900 frames, 901 in its histogram"),
+        (
+            |r| r.trials[0].received = 899,
+            "forwarded 900: no trial at the highest load counted that",
+        ),
+        (|r| r.trials[0].kind = "search".into(), "no trial at the highest load counted that"),
+        (|r| r.trials[1].received = 61, "trial 2, search: 61 received of 60"),
+        (|r| r.trials[1].load = 299.0, "no_drop 300: no valid trial had that load"),
+        (
+            |r| r.trials[1].outcome = "invalid: …".into(),
+            "no_drop 300: no valid trial had that load",
+        ),
     ];
     for (change, expected) in cases {
         let mut row = sound.clone();

@@ -24,7 +24,8 @@ fn run(cpu: &str, configuration: &str, kpps: f64) -> Results {
         wire: None,
         met: None,
         tester: None,
-        latency: None,
+        latency: measure::receive::latency([]),
+        trials: vec![],
         medium: Default::default(),
         environment: environment.clone(),
     };

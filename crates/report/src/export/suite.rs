@@ -80,10 +80,10 @@ pub fn suite_csv(results: &SuiteResults) -> String {
 }
 
 /// A column of the CSV of trials: its name, and how a trial has it.
-type Column = (&'static str, fn(&TrialRecord) -> String);
+pub(super) type Column = (&'static str, fn(&TrialRecord) -> String);
 
 /// What stands behind the trial's place.
-const TRIAL: [Column; 22] = [
+pub(super) const TRIAL: [Column; 22] = [
     ("kind", |trial| trial.kind.clone()),
     ("load_fps", |trial| trial.load.to_string()),
     ("duration_s", |trial| trial.duration.to_string()),

@@ -10,7 +10,8 @@
 //! linear scale it has no height.
 
 use super::chart::{begin, end, escape};
-use crate::suite::{at_quantile, time};
+use crate::suite::time;
+use measure::histogram::at_quantile;
 use std::fmt::Write;
 
 /// A strip.

@@ -33,7 +33,8 @@ fn measured(mode: Mode, configuration: &str, size: u32, kpps: f64) -> Measured {
         wire: Some(BitRate::gbps(80.0)),
         met: None,
         tester: None,
-        latency: None,
+        latency: measure::receive::latency([]),
+        trials: vec![],
         medium: Default::default(),
         environment: environment(),
     }

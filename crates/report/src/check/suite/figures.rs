@@ -10,8 +10,8 @@
 
 use super::super::Kind;
 use super::is_valid;
-use crate::suite::at_quantile;
 use measure::SuiteResults;
+use measure::histogram::at_quantile;
 use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, TrialRecord};
 

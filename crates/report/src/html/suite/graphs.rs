@@ -13,8 +13,9 @@
 use super::super::chart::{Chart, Series};
 use super::super::distribution::{self, Strip};
 use super::{configurations, find, once, places, plain, sizes};
-use crate::suite::{at_quantile, short, time, whole};
+use crate::suite::{short, time, whole};
 use measure::SuiteResults;
+use measure::histogram::at_quantile;
 use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, Size, TrialRecord};
 
