@@ -151,6 +151,8 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
         (with("nosuch.rsc", port), 3, "reading nosuch.rsc"),
         (with(&config, &["--port", "eth1"]), 2, "a port is NAME=BACKEND:INTERFACE"),
         (with(&config, &["--port", "xdp:eth9"]), 3, "ether1: cannot look at the interface eth9"),
+        // The configuration is read first.
+        (with(&wrong, &["--port", "xdp:eth9"]), 1, "wrong.rsc:2:5: expected end of command"),
         (with(&config, &["--port", "xdp:lo"]), 3, "it has no MAC address; take an Ethernet"),
         (with(&config, &["--port", "xdp:eth1@nosuch"]), 3, "namespace nosuch: No such file"),
         (with(&config, &["--port", "xdp:eth1", "--port", "xdp:eth1"]), 2, "the same interface"),

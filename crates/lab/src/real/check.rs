@@ -85,7 +85,11 @@ fn configuration(plan: &Plan, file: &Path, language: &Arc<Language>) -> Finding 
     Finding { of, what, is, verdict, advice: advice.to_string() }
 }
 
-fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
+/// Takes over the configuration of a router that has no interfaces, and is gone then.
+///
+/// # Errors
+/// [`StartError::Startup`]: it has an error.
+pub(super) fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
     let slab = Slab::new(FRAMES).map_err(StartError::Slab)?;
     let info = |spec: &PortSpec| PortInfo {
         name: spec.name.clone(),

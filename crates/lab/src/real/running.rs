@@ -4,6 +4,7 @@
 //!  assemble ─► import ─► (interfaces are put in) ─► … ─► stop: deaf ─► queues empty ─► threads end
 //! ```
 
+use super::check;
 use super::keeper::{Keeper, Kept};
 use super::kernel::Mirror;
 use super::open::{self, Look};
@@ -93,7 +94,11 @@ pub fn start(
     };
     let plan = &Plan { ports: with_kernel(plan), ..plan.clone() };
     let looks = plan.ports.iter().map(|spec| open::look(spec).map_err(wrong(spec)));
-    let looks = looks.collect::<Result<Vec<_>, _>>()?;
+    let looks = looks.collect::<Result<Vec<_>, _>>().or_else(|why| {
+        // The configuration is read first, here as well: of two errors its own is told.
+        check::rehearse(plan, language)?;
+        Err(why)
+    })?;
     identity::distinct(&plan.ports).map_err(|(spec, why)| wrong(spec)(why))?;
     let slab = slab(plan, &looks).map_err(StartError::Slab)?;
     let namespace = routes_of(plan).map_err(StartError::Routes)?;
