@@ -108,6 +108,8 @@ enum Format {
     Markdown,
     /// A line for each trial of a `test`, nothing rounded: CSV
     Trials,
+    /// A line for each stream and each direction of each trial of a `test`, nothing rounded: CSV
+    Streams,
     /// A line for each interval of the time series of a `test`: CSV
     Series,
 }
@@ -197,6 +199,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Csv => report::export::suite_csv(&results),
                 Format::Markdown => report::export::suite_markdown(&results),
                 Format::Trials => report::export::suite_trials(&results),
+                Format::Streams => report::export::suite_parts(&results),
                 Format::Series => report::export::suite_series(&results),
             }
         }
@@ -207,6 +210,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Csv => report::export::iperf3_csv(&results),
                 Format::Markdown => report::export::iperf3_markdown(&results),
                 Format::Trials => return Err(without("trials")),
+                Format::Streams => return Err(without("streams")),
                 Format::Series => return Err(without("time series")),
             }
         }
@@ -221,6 +225,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                     return Err(Failure::Usage(format!("{name}: {why}")));
                 }
                 Format::Trials => report::export::trials(&results),
+                Format::Streams => return Err(without("streams")),
                 Format::Series => return Err(without("time series")),
             }
         }

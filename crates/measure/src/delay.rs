@@ -26,6 +26,7 @@ pub struct Delays {
     /// Neighbours with the same latency.
     equal: u64,
     jitter_ns: f64,
+    jitter_max_ns: f64,
     /// The greatest latency since it was last asked for, the run left out; of that, frames asked for.
     peak: Option<u64>,
     peak_run: u64,
@@ -47,8 +48,11 @@ pub struct Variation {
     pub ipdv_max_ns: i64,
     /// The mean of its absolute values.
     pub ipdv_mean_abs_ns: f64,
-    /// RFC 3550's smoothed jitter at the end.
+    /// RFC 3550's smoothed jitter at the end: the filter looks back over some 16 frames, so this is of
+    /// the last ones.
     pub jitter_ns: f64,
+    /// The greatest value that the filter had.
+    pub jitter_max_ns: f64,
 }
 
 impl Default for Delays {
@@ -61,6 +65,7 @@ impl Default for Delays {
             falls: histogram(2),
             equal: 0,
             jitter_ns: 0.0,
+            jitter_max_ns: 0.0,
             peak: None,
             peak_run: 0,
         }
@@ -95,6 +100,8 @@ impl Delays {
             std::cmp::Ordering::Equal => self.equal += 1,
         }
         self.jitter_ns += (by as f64 - self.jitter_ns) / 16.0;
+        // Within a run it only falls.
+        self.jitter_max_ns = self.jitter_max_ns.max(self.jitter_ns);
     }
 
     /// Records the run; its frames after the first have neighbours as late as themselves.
@@ -129,7 +136,7 @@ impl Delays {
     }
 
     /// Takes another stream's in: latencies and their differences together; the jitter is the mean
-    /// of both, weighted by their pairs.
+    /// of both, weighted by their pairs, its greatest value the greater of both.
     pub fn add(&mut self, other: &Delays) {
         let mut other = other.clone();
         for delays in [&mut *self, &mut other] {
@@ -151,6 +158,7 @@ impl Delays {
             }
         }
         self.equal += other.equal;
+        self.jitter_max_ns = self.jitter_max_ns.max(other.jitter_max_ns);
     }
 
     fn pairs(&self) -> u64 {
@@ -195,6 +203,7 @@ impl Delays {
             },
             ipdv_mean_abs_ns: mean,
             jitter_ns: self.jitter_ns * open,
+            jitter_max_ns: self.jitter_max_ns,
         })
     }
 }
@@ -243,8 +252,12 @@ mod tests {
         assert_eq!((all.ipdv_min_ns, all.ipdv_median_ns, all.ipdv_max_ns), (-60, 0, 50));
         assert_eq!(all.ipdv_mean_abs_ns, 110.0 / 8.0);
         let jitter = [0.0, 0.0, 50.0, 0.0, 60.0, 0.0, 0.0, 0.0];
-        let jitter = jitter.iter().fold(0.0, |smooth, by| smooth + (by - smooth) / 16.0);
+        let (jitter, most) = jitter.iter().fold((0.0, 0.0f64), |(smooth, most), by| {
+            let smooth: f64 = smooth + (by - smooth) / 16.0;
+            (smooth, most.max(smooth))
+        });
         assert!((all.jitter_ns - jitter).abs() < 1e-9, "{} {jitter}", all.jitter_ns);
+        assert!((all.jitter_max_ns - most).abs() < 1e-9, "{} {most}", all.jitter_max_ns);
         assert_eq!(Delays::default().variation(), None);
         let one = of(&[5]).variation().unwrap();
         assert_eq!((one.pairs, one.ipdv_min_ns, one.ipdv_max_ns, one.pdv_ns), (0, 0, 0, 0));

@@ -111,6 +111,8 @@ struct Expected {
     wires_ns: Vec<u64>,
     sequence: Sequence,
     tally: Tally,
+    /// One more than the number of the frame that came last, whatever came before it.
+    following: u64,
     delays: Delays,
 }
 
@@ -137,6 +139,7 @@ impl Receiver {
                 wires_ns: Vec::new(),
                 sequence: Sequence::starting_at(stream.sequence()),
                 tally: Tally::default(),
+                following: stream.sequence(),
                 delays: Delays::default(),
             }));
         }
@@ -207,6 +210,11 @@ impl Receiver {
     /// What came back of a stream; nothing for one that is not expected.
     pub fn tally(&self, stream: u8) -> Tally {
         self.streams[usize::from(stream)].as_ref().map_or(Tally::default(), |e| e.tally)
+    }
+
+    /// How late the frames of a stream were; `None` if it is not expected.
+    pub fn delays_of(&self, stream: u8) -> Option<&Delays> {
+        self.streams[usize::from(stream)].as_ref().map(|e| &e.delays)
     }
 
     /// Latencies of the received frames of a stream, in nanoseconds.
@@ -348,7 +356,9 @@ impl Expected {
             let shortest = self.shape.as_ref().map_or(frame.len(), |shape| shape.extremes().0);
             latency = latency.saturating_sub(self.wires_ns[frame.len() - shortest]);
         }
-        self.delays.record(latency, arrival == Arrival::InOrder);
+        // In order is not enough: what was overtaken may have come in between.
+        self.delays.record(latency, trailer.sequence == self.following);
+        self.following = trailer.sequence + 1;
         true
     }
 
@@ -366,9 +376,14 @@ impl Expected {
 
 /// Latencies of all frames that these received, in nanoseconds.
 pub fn latency<'a>(receivers: impl IntoIterator<Item = &'a Receiver>) -> Histogram<u64> {
+    delays(receivers).latency()
+}
+
+/// How late all frames were that these received: differences are those of neighbours of one stream.
+pub fn delays<'a>(receivers: impl IntoIterator<Item = &'a Receiver>) -> Delays {
     let mut all = Delays::default();
     receivers.into_iter().for_each(|receiver| receiver.add_delays(&mut all));
-    all.latency()
+    all
 }
 
 /// Whether length and checksums are right. A frame that is no IPv4 any more has lost its checksum:

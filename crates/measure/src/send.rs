@@ -33,6 +33,8 @@ pub struct Sent {
     pub starved: u64,
     /// How late the latest poll was, behind the first frame it had to send, in nanoseconds.
     pub late_ns_max: u64,
+    /// When the first frame was sent.
+    pub first: Option<Moment>,
     /// When the last frame was sent.
     pub last: Moment,
 }
@@ -157,6 +159,7 @@ impl Sender {
         }
         if n > 0 {
             self.sent.offered += n;
+            self.sent.first.get_or_insert(now);
             self.sent.last = now;
         }
         self.plan_next();

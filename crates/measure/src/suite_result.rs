@@ -18,6 +18,8 @@
 mod mix;
 // Streams of their own.
 mod stream;
+// How much latency varies, and how fast frames went.
+mod variation;
 // The ways of trials that have several.
 mod direction;
 // What cannot be of a trial.
@@ -28,6 +30,7 @@ mod course;
 pub use direction::DirectionRecord;
 pub use mix::{MixRecord, Size};
 pub use stream::StreamRecord;
+pub use variation::{Achieved, Ipdv};
 
 use crate::procedure::frame_loss::LossPoint;
 use crate::procedure::spread::Spread;
@@ -267,7 +270,12 @@ pub struct TrialRecord {
     /// Latencies, if they were looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// A time that was measured, in nanoseconds: of a recovery, a reset, a tear-down.
+    /// How much they vary from frame to frame, all streams together: differences are of frames that
+    /// one stream sent one after the other. None in files that were written before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipdv: Option<Ipdv>,
+    /// A time that was measured, in nanoseconds: of a recovery, a reset, a tear-down. Of several
+    /// directions the longest; none after a reset that one of them did not come back from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
     /// What both ends of TCP connections counted; frames above are then segments.
@@ -283,6 +291,13 @@ pub struct TrialRecord {
     /// Frames that were none of ours: the device's own, and everybody else's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub foreign: u64,
+    /// How long, all in all, threads of the trial stood still, in nanoseconds: of one that is valid, how
+    /// disturbed it was all the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stood_still_ns: u64,
+    /// How long a virtual machine's host kept the trial's processors for itself, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stolen_ns: u64,
     /// When its frames went and came: of the trial a cell's figures stand on
     /// ([`Cell::keep_one_series`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -385,12 +400,16 @@ impl TrialRecord {
             TrialInput::Tcp(load) => ("tcp", load.rate.map_or(0.0, |rate| rate.0), zero),
         };
         let output = &tried.output;
+        let valid = !matches!(output.trial.outcome, Outcome::Invalid(_));
         TrialRecord {
             flooded: output.flooded,
+            ipdv: output.variation.as_ref().and_then(Ipdv::of),
             time_ns: output.time.map(|time| time.as_nanos() as u64),
             tcp: output.tcp.as_deref().map(TcpRecord::of),
-            streams: output.streams.iter().map(StreamRecord::of).collect(),
+            streams: output.streams.iter().map(|one| StreamRecord::of(one, valid)).collect(),
             directions: output.directions.iter().map(DirectionRecord::of).collect(),
+            stood_still_ns: output.conditions.stood_still.as_nanos() as u64,
+            stolen_ns: output.conditions.stolen.as_nanos() as u64,
             series: output.series.clone(),
             ..TrialRecord::plain(kind, load, duration, &output.trial, output.latency.as_ref())
         }
@@ -428,11 +447,14 @@ impl TrialRecord {
                 Outcome::Invalid(reason) => format!("invalid: {reason}"),
             },
             latency: latency.and_then(Latency::of),
+            ipdv: None,
             time_ns: None,
             tcp: None,
             streams: vec![],
             directions: vec![],
             foreign: counts.foreign,
+            stood_still_ns: 0,
+            stolen_ns: 0,
             series: None,
         }
     }

@@ -1,16 +1,15 @@
 //! Single frames, where a procedure wants to know more than sums.
 //!
 //! ```text
-//!  frame, now ─► Watch ─┬ delays:   tagged frames' latencies, differences of neighbours (IPDV)
+//!  frame, now ─► Watch ─┬ tags:     latencies of the tagged frames of each stream
 //!                       ├ losses:   the last gap in the sequence of some streams
-//!                       ├ silence:  the longest time without a frame
+//!                       ├ silence:  the longest time without a frame, of each stream
 //!                       └ tuples:   who talked to whom, as the far side saw it
 //! ```
 //!
 //! Beside the [`Receiver`](crate::Receiver), never instead: what is received and lost is counted
-//! there. Never frees a frame.
+//! there, and how late every frame was. Never frees a frame.
 
-use crate::delay;
 use crate::message::is_message;
 use crate::template::{IPV4, UDP};
 use crate::trailer::{Found, Trailer};
@@ -23,12 +22,12 @@ pub enum Watch {
     /// Nothing: costs nothing.
     #[default]
     Nothing,
-    /// Delays of one stream.
-    Delays(Box<Delays>),
+    /// Latencies of tagged frames.
+    Tags(Vec<Tags>),
     /// Gaps in the sequences of streams.
     Losses(Box<Losses>),
-    /// When nothing came.
-    Silence(Silence),
+    /// When nothing came, of each stream.
+    Silence(Vec<Silence>),
     /// Addresses and ports.
     Tuples(Vec<Tuple>),
 }
@@ -49,9 +48,17 @@ impl Watch {
         }
         match self {
             Watch::Nothing => {}
-            Watch::Delays(delays) => delays.frame(now, trailer, bytes.len()),
+            Watch::Tags(all) => {
+                if let Some(tags) = all.iter_mut().find(|tags| tags.stream == trailer.stream) {
+                    tags.frame(now, trailer, bytes.len());
+                }
+            }
             Watch::Losses(losses) => losses.frame(trailer),
-            Watch::Silence(silence) => silence.frame(now),
+            Watch::Silence(all) => {
+                if let Some(silence) = all.iter_mut().find(|one| one.stream == trailer.stream) {
+                    silence.frame(now);
+                }
+            }
             Watch::Tuples(tuples) => tuples.extend(tuple(bytes)),
         }
     }
@@ -66,30 +73,25 @@ fn tuple(bytes: &[u8]) -> Option<Tuple> {
     Some([word(IPV4 + 12)?, word(IPV4 + 16)?, ports >> 16, ports & 0xffff])
 }
 
-/// Delays of one stream: tagged frames', and how each differs from the one before (RFC 8219).
-pub struct Delays {
+/// Tagged frames of one stream, and how late each was (RFC 2544 §26.2, RFC 8219 §7.2).
+pub struct Tags {
     stream: u8,
     /// Numbers of the tagged frames, ascending.
     tags: Vec<u64>,
     /// The first tag that has not come.
     next: usize,
-    tagged_ns: Vec<u64>,
-    /// The number of the frame that came last.
-    last: Option<u64>,
+    came_ns: Vec<u64>,
     /// What of a latency is the wires' own, by the frame's length in memory.
     wires_ns: Vec<u64>,
-    all: delay::Delays,
 }
 
-impl Delays {
+impl Tags {
     /// Of this stream, with these frames tagged (ascending).
-    pub fn new(stream: u8, tags: Vec<u64>) -> Delays {
-        let (all, wires_ns) = (delay::Delays::default(), vec![]);
-        Delays { stream, tags, next: 0, tagged_ns: vec![], last: None, wires_ns, all }
+    pub fn new(stream: u8, tags: Vec<u64>) -> Tags {
+        Tags { stream, tags, next: 0, came_ns: vec![], wires_ns: vec![] }
     }
 
-    /// Takes from every delay what of it is the wires' own, of frames up to `longest`: neighbours of
-    /// different lengths would differ by that.
+    /// Takes from every latency what of it is the wires' own, of frames up to `longest`.
     pub fn less_wires(&mut self, longest: FrameLen, wire_time: impl Fn(FrameLen) -> Duration) {
         let of = |len| wire_time(FrameLen::without_fcs(len)).as_nanos() as u64;
         self.wires_ns = (0..=longest.in_memory()).map(of).collect();
@@ -97,37 +99,27 @@ impl Delays {
 
     #[inline]
     fn frame(&mut self, now: Moment, trailer: Trailer, len: usize) {
-        if trailer.stream != self.stream {
-            return;
-        }
-        let mut delay = now.since(trailer.time).as_nanos() as u64;
-        if let Some(wires_ns) = self.wires_ns.get(len) {
-            delay = delay.saturating_sub(*wires_ns);
-        }
         while let Some(&tag) = self.tags.get(self.next)
             && tag <= trailer.sequence
         {
             // A tagged frame that was overtaken counts as one that did not come.
             if tag == trailer.sequence {
-                self.tagged_ns.push(delay);
+                let late = now.since(trailer.time).as_nanos() as u64;
+                let wires_ns = self.wires_ns.get(len).copied().unwrap_or(0);
+                self.came_ns.push(late.saturating_sub(wires_ns));
             }
             self.next += 1;
         }
-        // Across a loss there is no difference (RFC 5481 §3.1).
-        let before = self.last.replace(trailer.sequence);
-        self.all.record(delay, before.is_some_and(|before| before + 1 == trailer.sequence));
     }
 
-    /// Of the tagged frames that came, in nanoseconds.
-    pub fn tagged_ns(&self) -> &[u64] {
-        &self.tagged_ns
+    /// The stream's number.
+    pub fn stream(&self) -> u8 {
+        self.stream
     }
 
-    /// The lowest, the median and the highest difference of frames sent one after the other, in
-    /// nanoseconds, to a hundredth; `None` without two such.
-    pub fn ipdv_ns(&self) -> Option<[i64; 3]> {
-        let all = self.all.variation().filter(|all| all.pairs > 0)?;
-        Some([all.ipdv_min_ns, all.ipdv_median_ns, all.ipdv_max_ns])
+    /// Of those that came, in nanoseconds.
+    pub fn came_ns(&self) -> &[u64] {
+        &self.came_ns
     }
 }
 
@@ -163,9 +155,10 @@ impl Losses {
     }
 }
 
-/// The longest time without a frame.
+/// The longest time without a frame of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Silence {
+    stream: u8,
     last: Moment,
     longest: Duration,
     /// Since nothing but what came later counts.
@@ -173,9 +166,9 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Times that end after this moment.
-    pub fn ending_after(since: Moment) -> Silence {
-        Silence { last: Moment::ZERO, longest: Duration::ZERO, since }
+    /// Of this stream, times that end after this moment.
+    pub fn ending_after(stream: u8, since: Moment) -> Silence {
+        Silence { stream, last: Moment::ZERO, longest: Duration::ZERO, since }
     }
 
     #[inline]
@@ -184,6 +177,11 @@ impl Silence {
             self.longest = self.longest.max(now.since(self.last));
         }
         self.last = now;
+    }
+
+    /// The stream's number.
+    pub fn stream(&self) -> u8 {
+        self.stream
     }
 
     /// How long it was; none if no frame came after that moment.
@@ -196,7 +194,6 @@ impl Silence {
 mod tests {
     use super::*;
     use crate::message::error_about;
-    use proptest::prelude::*;
     use wire::craft;
 
     fn at(ns: u64) -> Moment {
@@ -214,20 +211,20 @@ mod tests {
     }
 
     #[test]
-    fn tags_and_differences() {
-        let mut watch = Watch::Delays(Box::new(Delays::new(7, vec![1, 3, 4])));
+    fn tags_of_each_stream() {
+        let mut watch = Watch::Tags(vec![Tags::new(7, vec![1, 3, 4]), Tags::new(8, vec![1])]);
         run(&mut watch, 7, &[(0, 0, 10), (1, 100, 115), (2, 200, 212), (4, 400, 420)]);
-        run(&mut watch, 8, &[(1, 100, 999)]);
-        let Watch::Delays(delays) = watch else { unreachable!() };
-        assert_eq!(delays.tagged_ns(), [15, 20], "frame 3 did not come, 2 is no substitute");
-        assert_eq!(delays.ipdv_ns(), Some([-3, -3, 5]), "none between 2 and 4");
-        assert_eq!(Delays::new(0, vec![]).ipdv_ns(), None);
+        run(&mut watch, 8, &[(0, 0, 1), (1, 100, 999)]);
+        run(&mut watch, 9, &[(1, 100, 777)]);
+        let Watch::Tags(tags) = watch else { unreachable!() };
+        assert_eq!(tags[0].came_ns(), [15, 20], "frame 3 did not come, 2 is no substitute");
+        assert_eq!((tags[1].stream(), tags[1].came_ns()), (8, &[899][..]));
     }
 
     /// What came elsewhere, and errors about frames, are neither delays nor an end of silence.
     #[test]
     fn only_what_is_expected_and_a_test_frame() {
-        let mut watch = Watch::Silence(Silence::ending_after(at(10)));
+        let mut watch = Watch::Silence(vec![Silence::ending_after(0, at(10))]);
         run(&mut watch, 0, &[(0, 0, 5)]);
         run(&mut watch, 100, &[(0, 0, 20)]);
         let trailer = Trailer { stream: 0, test: 0, sequence: 1, time: at(1) }.to_bytes();
@@ -235,7 +232,7 @@ mod tests {
         watch.frame(at(30), &error_about(&frame, 3), |_| true);
         watch.frame(at(40), &frame, |_| true);
         let Watch::Silence(silence) = watch else { unreachable!() };
-        assert_eq!(silence.longest(), Some(Duration::from_nanos(35)));
+        assert_eq!(silence[0].longest(), Some(Duration::from_nanos(35)));
     }
 
     #[test]
@@ -248,33 +245,19 @@ mod tests {
         assert_eq!((losses.last(1, 0), losses.last(3, 5)), (None, Some(4)));
     }
 
+    /// A stream is silent by itself: what comes of another does not end it.
     #[test]
     fn silence() {
-        let mut watch = Watch::Silence(Silence::ending_after(at(1000)));
+        let of = |stream| Silence::ending_after(stream, at(1000));
+        let mut watch = Watch::Silence(vec![of(0), of(1), of(2)]);
         let came = |ns| (0, ns, ns);
-        run(&mut watch, 0, &[came(100), came(900), came(1500), came(1501), came(1700)]);
+        run(&mut watch, 0, &[came(100), came(900)]);
+        run(&mut watch, 1, &[came(100), came(950), came(1010), came(1300)]);
+        run(&mut watch, 0, &[came(1500), came(1501), came(1700)]);
+        run(&mut watch, 2, &[came(500)]);
         let Watch::Silence(silence) = watch else { unreachable!() };
-        assert_eq!(silence.longest(), Some(Duration::from_nanos(600)));
-        assert_eq!(Silence::ending_after(at(5)).longest(), None);
-    }
-
-    proptest! {
-        /// The histograms say what sorting says, to their two digits.
-        #[test]
-        fn medians(delays in prop::collection::vec(0u64..1_000_000, 2..200)) {
-            let mut watch = Watch::Delays(Box::new(Delays::new(0, vec![])));
-            let frames: Vec<_> = delays.iter().enumerate().map(|(i, d)| (i as u64, 0, *d)).collect();
-            run(&mut watch, 0, &frames);
-            let mut differences: Vec<i64> =
-                delays.windows(2).map(|pair| pair[1] as i64 - pair[0] as i64).collect();
-            differences.sort_unstable();
-            let n = differences.len();
-            let truth = [differences[0], differences[(n - 1) / 2], differences[n - 1]];
-            let Watch::Delays(delays) = watch else { unreachable!() };
-            for (said, truth) in delays.ipdv_ns().unwrap().into_iter().zip(truth) {
-                let off = (said - truth).abs() as f64;
-                prop_assert!(off <= 2.0 + truth.abs() as f64 * 0.01, "{} {}", said, truth);
-            }
-        }
+        let longest = silence.iter().map(|one| Some(one.longest()?.as_nanos()));
+        assert_eq!(longest.collect::<Vec<_>>(), [Some(600), Some(290), None]);
+        assert_eq!(Silence::ending_after(0, at(5)).longest(), None);
     }
 }

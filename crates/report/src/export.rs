@@ -8,12 +8,15 @@
 
 // The same of the iperf3 method.
 mod iperf3;
+// Streams and directions of suites' trials.
+mod parts;
 // Time series of suites.
 mod series;
 // The same of suites.
 mod suite;
 
 pub use iperf3::{iperf3_csv, iperf3_markdown};
+pub use parts::suite_parts;
 pub use series::suite_series;
 pub use suite::{suite_csv, suite_markdown, suite_trials};
 

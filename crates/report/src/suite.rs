@@ -15,6 +15,8 @@
 pub(crate) mod inside;
 // Streams of a plan.
 pub(crate) mod streams;
+// Directions of what measures a time.
+pub(crate) mod ways;
 // What trials saw beside loss.
 pub(crate) mod trials;
 
@@ -67,6 +69,7 @@ pub fn render(results: &SuiteResults) -> String {
                 _ => table(results, &cells),
             };
             let _ = write!(out, "\n{title}\n{table}");
+            out += &grid(&ways::by_direction(&cells));
             out += &losses(&cells);
             out += &remarks(&cells);
         }
@@ -79,6 +82,9 @@ pub fn render(results: &SuiteResults) -> String {
     let seen = trials::counted(results);
     if !seen.is_empty() {
         let _ = write!(out, "\n{SEEN}\n{}{}", grid(&seen), trials::reasons(results));
+    }
+    if let Some(text) = trials::disturbed(results) {
+        let _ = writeln!(out, "\n{text}");
     }
     out += &alone(results);
     out

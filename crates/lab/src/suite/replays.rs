@@ -123,6 +123,7 @@ impl<P: Place> Bench<'_, P> {
                     elsewhere: back.elsewhere,
                     latency: Some(back.latency).filter(|all| !all.is_empty()),
                     variation: back.variation,
+                    sending: sent.first.map(|first| sent.last.since(first)),
                     capture: Some(CaptureOutput { file: replay.file.clone(), altered }),
                 });
             }

@@ -22,7 +22,7 @@ use measure::procedure::{Run, Stop, TrialOutput};
 use measure::stack::Hosts;
 use measure::suite_result::{Figure, buckets};
 use measure::trial::{Conditions, Outcome, Trial};
-use measure::{Receiver, Sender, Stream};
+use measure::{Receiver, Sender, Stream, receive};
 use std::time::Duration;
 use wire::{BitRate, FrameLen};
 
@@ -141,6 +141,7 @@ impl<P: Place> Bench<'_, P> {
                 elsewhere: elsewhere(number),
                 latency: receiver.latency_of(number as u8).filter(|all| !all.is_empty()),
                 variation: receiver.variation_of(number as u8),
+                sending: sent.first.map(|first| sent.last.since(first)),
                 capture: None,
             });
         }
@@ -162,6 +163,12 @@ impl<P: Place> Bench<'_, P> {
                 all
             });
         output.streams = outputs;
+        let mut delays = receive::delays(&duty.receivers);
+        if let Some(returned) = &duty.returned {
+            delays.add(&returned.delays());
+        }
+        output.variation = delays.variation();
+        output.conditions = conditions;
         output.series = duty.series();
         Ok(output)
     }

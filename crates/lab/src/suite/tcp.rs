@@ -255,7 +255,8 @@ impl<P: Place> Bench<'_, P> {
             };
         }
         let tcp = Some(Box::new(output));
-        Ok((TrialOutput { tcp, series, ..TrialOutput::of(trial) }, *talk))
+        let conditions = duty.conditions;
+        Ok((TrialOutput { tcp, series, conditions, ..TrialOutput::of(trial) }, *talk))
     }
 
     /// Every host has spoken to every other: who is where is not what is measured.

@@ -16,14 +16,17 @@ use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
 use crate::tester::{less_refused, refused};
 use measure::control::Control;
+use measure::delay::Delays;
 use measure::procedure::Direction;
 use measure::replay::{Player, Returned};
+use measure::result::Latency;
 use measure::series::{Recorder, Series, Totals};
 use measure::trial::{Conditions, Counts, since};
 use measure::watch::Watch;
 use measure::{Field, Pick, Receiver, Sender, Stream, StreamPlan, Template, Values, Variation};
 use measure::{FramePlan, FrameSize};
 use port::{Batch, Pool, Port, PortCounters, Slab};
+use std::borrow::Cow;
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
 use wire::{Ipv4Prefix, MacAddr, Moment, craft};
@@ -226,7 +229,7 @@ impl Duty {
 
     /// What went from port to port, when all is over; nothing if that was one way only.
     pub fn directions(&self) -> Vec<Direction> {
-        let mut all: Vec<Direction> = vec![];
+        let (mut all, mut delays): (Vec<Direction>, Vec<Cow<'_, Delays>>) = (vec![], vec![]);
         let ports = self.senders.iter().enumerate();
         for (from, sender) in ports.flat_map(|(from, all)| all.iter().map(move |s| (from, s))) {
             let (id, sent) = (sender.stream().id(), sender.sent());
@@ -234,18 +237,29 @@ impl Duty {
             for (to, at) in self.receivers.iter().enumerate().filter(|(_, at)| at.expects(id)) {
                 let ports = (from as u32 + 1, to as u32 + 1);
                 let (intended, sent, tally) = (sent.intended, sent.went_out(), at.tally(id));
-                match all.iter_mut().find(|one| one.ports == ports) {
-                    Some(one) => {
-                        one.intended += intended;
-                        one.sent += sent;
-                        one.tally = one.tally.and(tally);
-                        one.elsewhere += elsewhere;
-                    }
-                    None => all.push(Direction { ports, intended, sent, tally, elsewhere }),
+                let late = at.delays_of(id);
+                let found = all.iter_mut().zip(&mut delays).find(|(one, _)| one.ports == ports);
+                if let Some((one, delays)) = found {
+                    one.intended += intended;
+                    one.sent += sent;
+                    one.tally = one.tally.and(tally);
+                    one.elsewhere += elsewhere;
+                    late.into_iter().for_each(|late| delays.to_mut().add(late));
+                    continue;
                 }
+                let counts = Direction { ports, intended, sent, tally, ..Direction::default() };
+                all.push(Direction { elsewhere, ..counts });
+                delays.push(late.map_or_else(|| Cow::Owned(Delays::default()), Cow::Borrowed));
             }
         }
-        if all.len() > 1 { all } else { vec![] }
+        if all.len() < 2 {
+            return vec![];
+        }
+        for (one, delays) in all.iter_mut().zip(delays) {
+            one.latency = Latency::of(&delays.latency());
+            one.variation = delays.variation();
+        }
+        all
     }
 
     /// When frames went and came, when all is over.

@@ -6,7 +6,8 @@
 //!                   99.9th percentile (WCL); of 20 runs or more the medians of these
 //! ```
 //!
-//! A tagged frame that does not come back gives no latency: it is counted, and not replaced by
+//! Frames are tagged in every direction, that many in each; a repetition's are taken together (each
+//! direction's own are in the file). A tagged frame that does not come back gives no latency: it is counted, and not replaced by
 //! its neighbour, which was luckier.
 
 use super::spread::{Spread, percentile};
@@ -70,9 +71,11 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
             Outcome::Fail { .. } => lossy += 1,
             Outcome::Pass => {}
         }
-        let mut sorted: Vec<f64> = output.tagged_ns.iter().map(|&ns| ns as f64).collect();
+        let all_tagged = output.tagged_ns.iter().flatten();
+        let mut sorted: Vec<f64> = all_tagged.map(|&ns| ns as f64).collect();
         sorted.sort_by(f64::total_cmp);
-        tagged_lost += plan.tagged.saturating_sub(sorted.len() as u64);
+        let came = output.tagged_ns.iter().map(|came| came.len() as u64);
+        tagged_lost += came.map(|came| plan.tagged.saturating_sub(came)).sum::<u64>();
         if let Some(spread) = Spread::of(&sorted) {
             tagged.push(spread.mean);
             typical.push(spread.median);

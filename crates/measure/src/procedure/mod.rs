@@ -54,9 +54,11 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 
+use crate::delay::Variation;
 use crate::receive::Tally;
+use crate::result::Latency;
 use crate::series::Series;
-use crate::trial::{Outcome, Reason, Trial};
+use crate::trial::{Conditions, Outcome, Reason, Trial};
 use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
@@ -175,14 +177,16 @@ pub struct TrialOutput {
     pub trial: Trial,
     /// Latencies of every frame received, in nanoseconds, if they were looked at.
     pub latency: Option<Histogram<u64>>,
-    /// Latencies of the tagged frames that came back, in nanoseconds.
-    pub tagged_ns: Vec<u64>,
-    /// The lowest, median and highest difference of one frame's latency to the one before
-    /// (IPDV), in nanoseconds.
-    pub ipdv_ns: Option<[i64; 3]>,
+    /// Latencies of the tagged frames that came back, in nanoseconds: of each stream that had some
+    /// tagged.
+    pub tagged_ns: Vec<Vec<u64>>,
+    /// How much latencies vary, those of all streams together: differences are of frames that one
+    /// stream sent one after the other.
+    pub variation: Option<Variation>,
     /// [`TrialInput::StepDown`]: from the drop of the load to the last frame lost after it;
     /// [`TrialInput::Reset`]: from the last frame before to the first after;
-    /// [`TrialInput::TearDown`]: how long it took.
+    /// [`TrialInput::TearDown`]: how long it took. Of several directions the longest;
+    /// none if one of them did not come back.
     pub time: Option<Duration>,
     /// From the first frame that came back to the last.
     pub arriving: Option<Duration>,
@@ -198,10 +202,12 @@ pub struct TrialOutput {
     pub directions: Vec<Direction>,
     /// When frames went and came, of trials that took long enough.
     pub series: Option<Series>,
+    /// Under what conditions it ran, as far as whoever ran it looked.
+    pub conditions: Conditions,
 }
 
 /// What went from a port to another, all streams of that way together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Direction {
     /// The ports it goes from and to, from 1.
     pub ports: (u32, u32),
@@ -213,6 +219,14 @@ pub struct Direction {
     pub tally: Tally,
     /// Frames that came elsewhere.
     pub elsewhere: u64,
+    /// Latencies of all frames received, in nanoseconds.
+    pub latency: Option<Latency>,
+    /// Those of tagged frames.
+    pub tagged: Option<Latency>,
+    /// How much latencies vary.
+    pub variation: Option<Variation>,
+    /// See [`TrialOutput::time`].
+    pub time: Option<Duration>,
 }
 
 impl TrialOutput {
@@ -222,7 +236,7 @@ impl TrialOutput {
             trial,
             latency: None,
             tagged_ns: Vec::new(),
-            ipdv_ns: None,
+            variation: None,
             time: None,
             arriving: None,
             flooded: 0,
@@ -231,6 +245,7 @@ impl TrialOutput {
             streams: Vec::new(),
             directions: Vec::new(),
             series: None,
+            conditions: Conditions::default(),
         }
     }
 

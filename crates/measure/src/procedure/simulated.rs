@@ -7,6 +7,7 @@
 
 use super::tcp::{TcpLoad, TcpOutput};
 use super::{Measurer, Stop, TrialInput, TrialOutput};
+use crate::delay::Variation;
 use crate::trial::{Conditions, Counts, Trial};
 use crate::{Prng, tcp};
 use hdrhistogram::Histogram;
@@ -154,8 +155,14 @@ impl Measurer for Simulated {
                 let tagged = tag.map_or(0, |tag| tag.frames);
                 TrialOutput {
                     latency: Some(all),
-                    tagged_ns: (0..tagged).map(|i| self.latency_ns + i % 100).collect(),
-                    ipdv_ns: Some([-99, 1, 1]),
+                    tagged_ns: vec![(0..tagged).map(|i| self.latency_ns + i % 100).collect()],
+                    variation: Some(Variation {
+                        pairs: 99,
+                        ipdv_min_ns: -99,
+                        ipdv_median_ns: 1,
+                        ipdv_max_ns: 1,
+                        ..Variation::default()
+                    }),
                     ..TrialOutput::of(trial)
                 }
             }

@@ -42,6 +42,8 @@ pub struct StreamOutput {
     pub latency: Option<Histogram<u64>>,
     /// How much they vary.
     pub variation: Option<Variation>,
+    /// From the first frame that was sent to the last; none where that is not known.
+    pub sending: Option<Duration>,
     /// If it is no stream, but one way of a replay.
     pub capture: Option<CaptureOutput>,
 }

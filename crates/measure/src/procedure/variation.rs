@@ -66,8 +66,9 @@ pub fn variation(run: &mut Run<'_>, plan: &DelayVariation) -> Result<Variations,
             pdv.push(high.saturating_sub(all.min()) as f64);
             latency::add(&mut every, Some(all));
         }
-        if let Some(one) = output.ipdv_ns {
-            for (all, ns) in ipdv.iter_mut().zip(one) {
+        if let Some(one) = output.variation.filter(|one| one.pairs > 0) {
+            let three = [one.ipdv_min_ns, one.ipdv_median_ns, one.ipdv_max_ns];
+            for (all, ns) in ipdv.iter_mut().zip(three) {
                 all.push(ns as f64);
             }
         }

@@ -91,6 +91,24 @@ fn every_frame_is_counted_as_what_it_is() {
     check("the future's", future, (199, 0, 0, 0, 1));
 }
 
+/// Differences are of frames sent one after the other, as RFC 5481 has it: not of one that was overtaken
+/// and whoever came after it, though that one was in order.
+#[test]
+fn neighbours_were_sent_one_after_the_other() {
+    let pairs = |change: fn(&mut Vec<Vec<u8>>)| {
+        let mut sender = stream(7, 128, true);
+        let mut receiver = Receiver::new(BEGIN, [&sender]);
+        let mut frames = frames(&mut sender, 10);
+        change(&mut frames);
+        frames.iter().for_each(|frame| receiver.count(at(1000), frame));
+        receiver.variation().unwrap().pairs
+    };
+    assert_eq!(pairs(|_| {}), 9);
+    assert_eq!(pairs(|f| drop(f.remove(4))), 7, "none across a loss");
+    assert_eq!(pairs(|f| f.swap(4, 5)), 6, "neither 3 and 5, nor 5 and 4, nor 4 and 6");
+    assert_eq!(pairs(|f| f.insert(4, f[2].clone())), 9, "a copy is not looked at");
+}
+
 /// An ARP reply, not padded, whose last bytes name this stream and a time within the trial: MAC
 /// addresses of a kind that virtual machines have.
 fn arp_that_ends_as(stream: u8) -> Vec<u8> {

@@ -142,6 +142,7 @@ impl Player {
             let late = now.since(self.next).as_nanos() as u64;
             outlet.sent.late_ns_max = outlet.sent.late_ns_max.max(late);
             outlet.sent.offered += 1;
+            outlet.sent.first.get_or_insert(now);
             outlet.sent.last = now;
             self.n += 1;
             sent += 1;

@@ -70,6 +70,8 @@ struct Expected {
     sent: u64,
     /// One more than the highest number that came.
     next: u64,
+    /// One more than the number that came last.
+    following: u64,
     tally: Tally,
     elsewhere: u64,
     delays: Delays,
@@ -102,6 +104,7 @@ impl Returned {
                 conversations: HashSet::new(),
                 sent: 0,
                 next: 0,
+                following: 0,
                 tally: Tally::default(),
                 elsewhere: 0,
                 delays: Delays::default(),
@@ -192,6 +195,13 @@ impl Returned {
         })
     }
 
+    /// How late frames of all ways were: differences are those of neighbours of one way.
+    pub fn delays(&self) -> Delays {
+        let mut all = Delays::default();
+        self.ways.iter().for_each(|way| all.add(&way.delays));
+        all
+    }
+
     /// What came of a way.
     ///
     /// # Panics
@@ -220,7 +230,8 @@ impl Expected {
         tally.first.get_or_insert(now);
         tally.last = Some(now);
         let Some((number, at)) = which else { return };
-        let neighbour = number == self.next;
+        let neighbour = number == self.following;
+        self.following = number + 1;
         if number < self.next {
             tally.reordered += 1;
         }

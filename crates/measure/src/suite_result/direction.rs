@@ -1,13 +1,14 @@
 //! One way of a trial, as the file has it: which of two directions lost frames.
 
-use super::is_zero;
+use super::{Ipdv, is_zero};
 use crate::procedure::Direction;
+use crate::result::Latency;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What went from a port to another, and what came of it. Of a trial that is valid,
 /// `received + lost = sent`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DirectionRecord {
     /// The port it goes from, from 1.
     pub from: u32,
@@ -36,12 +37,29 @@ pub struct DirectionRecord {
     /// Frames that came out of other ports.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub elsewhere: u64,
+    /// Latencies of all received; none in files that were written before this was kept, as what
+    /// follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// Those of the tagged frames among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tagged: Option<Latency>,
+    /// RFC 8219's packet delay variation, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pdv_ns: Option<u64>,
+    /// And its inter-packet delay variation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipdv: Option<Ipdv>,
+    /// This way's own of [`TrialRecord::time_ns`](super::TrialRecord::time_ns), which is the longest:
+    /// how long nothing came of it over a reset, how long frames of it were lost after an overload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
 }
 
 impl DirectionRecord {
     /// Of a direction of a trial.
     pub(super) fn of(direction: &Direction) -> DirectionRecord {
-        let Direction { ports, intended, sent, tally, elsewhere } = *direction;
+        let Direction { ports, intended, sent, tally, elsewhere, latency, tagged, .. } = *direction;
         DirectionRecord {
             from: ports.0,
             to: ports.1,
@@ -54,6 +72,12 @@ impl DirectionRecord {
             corrupt: tally.corrupt,
             stale: tally.stale,
             elsewhere,
+            latency,
+            tagged,
+            // Of what is kept: the wires' own time may have been taken off.
+            pdv_ns: latency.map(|latency| latency.p999_ns - latency.min_ns),
+            ipdv: direction.variation.as_ref().and_then(Ipdv::of),
+            time_ns: direction.time.map(|time| time.as_nanos() as u64),
         }
     }
 

@@ -138,6 +138,20 @@ mod tests {
         tester_rx_drop: 0,
     };
 
+    /// A trial that passed says how disturbed it was.
+    #[test]
+    fn disturbances_are_kept() {
+        let (load, duration) = (PacketRate(1000.0), Duration::from_secs(1));
+        let [stood_still, stolen] = [300, 400].map(Duration::from_micros);
+        let conditions = Conditions { stood_still, stolen, ..Conditions::default() };
+        let trial = Trial::judge(duration, SOUND, &conditions);
+        let input = TrialInput::Steady { load, duration, tag: None };
+        let output = TrialOutput { conditions, ..TrialOutput::of(trial) };
+        let record = TrialRecord::of(&Tried { input, output });
+        assert_eq!((record.outcome.as_str(), record.stood_still_ns), ("pass", 300_000));
+        assert_eq!(record.stolen_ns, 400_000);
+    }
+
     /// Every count of a trial is in its record, and what is zero is not in the file.
     #[test]
     fn nothing_counted_is_lost() {
@@ -174,6 +188,11 @@ mod tests {
             corrupt: 0,
             stale: 0,
             elsewhere: lost,
+            latency: None,
+            tagged: None,
+            pdv_ns: None,
+            ipdv: None,
+            time_ns: None,
         };
         let both = vec![way(1, 2, 600, 0), way(2, 1, 500, 100)];
         let mut two_ways = sound.clone();

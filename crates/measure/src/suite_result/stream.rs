@@ -1,6 +1,6 @@
 //! A stream of a trial, as the file has it.
 
-use super::is_zero;
+use super::{Achieved, Ipdv, buckets, is_zero};
 use crate::procedure::streams::StreamOutput;
 use crate::result::Latency;
 use serde::{Deserialize, Serialize};
@@ -62,12 +62,29 @@ pub struct StreamRecord {
     /// Latencies of all received; of a replay, of those that could be told from frames like them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// RFC 3550's jitter at the end, in nanoseconds.
+    /// The same as the histogram of a cell: nanoseconds and how many, ascending, three digits. Of
+    /// valid trials; none in files that were written before this was kept, as what follows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::histogram")]
+    pub histogram: Vec<(u64, u64)>,
+    /// The last value of RFC 3550's jitter, in nanoseconds: of the last frames, some 16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_ns: Option<f64>,
-    /// RFC 8219's packet delay variation, in nanoseconds.
+    /// The greatest value that it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_max_ns: Option<f64>,
+    /// RFC 8219's packet delay variation, in nanoseconds: the 99.9th percentile of the latencies less
+    /// the least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pdv_ns: Option<u64>,
+    /// RFC 8219's inter-packet delay variation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipdv: Option<Ipdv>,
+    /// How fast it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending: Option<Achieved>,
+    /// How fast it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arriving: Option<Achieved>,
 }
 
 /// What one way of a replay has beyond a stream. Gaps, other lengths and wrong checksums are not told
@@ -87,9 +104,11 @@ impl StreamRecord {
         self.capture.as_ref().map_or(0, |capture| capture.altered)
     }
 
-    /// Of a stream of a trial.
-    pub(super) fn of(output: &StreamOutput) -> StreamRecord {
-        let tally = &output.tally;
+    /// Of a stream of a trial, and whether that is valid.
+    pub(super) fn of(output: &StreamOutput, valid: bool) -> StreamRecord {
+        let (tally, variation) = (&output.tally, output.variation.as_ref());
+        let latency = output.latency.as_ref();
+        let arriving = tally.first.zip(tally.last).map(|(first, last)| last.since(first));
         StreamRecord {
             name: output.name.clone(),
             from: output.ports.0,
@@ -118,9 +137,14 @@ impl StreamRecord {
                 file: capture.file.clone(),
                 altered: capture.altered,
             }),
-            latency: output.latency.as_ref().and_then(Latency::of),
-            jitter_ns: output.variation.map(|variation| variation.jitter_ns),
-            pdv_ns: output.variation.map(|variation| variation.pdv_ns),
+            latency: latency.and_then(Latency::of),
+            histogram: latency.filter(|_| valid).map_or(vec![], buckets),
+            jitter_ns: variation.map(|variation| variation.jitter_ns),
+            jitter_max_ns: variation.map(|variation| variation.jitter_max_ns),
+            pdv_ns: variation.map(|variation| variation.pdv_ns),
+            ipdv: variation.and_then(Ipdv::of),
+            sending: output.sending.and_then(|time| Achieved::of(output.sent, time)),
+            arriving: arriving.and_then(|time| Achieved::of(tally.received, time)),
         }
     }
 

@@ -7,6 +7,8 @@
 //!  cells of one configuration and size ─► together
 //! ```
 
+// Latencies of streams and directions.
+mod delays;
 // Each figure against what its cell says it is made of.
 mod figures;
 // What procedures of one configuration and size say of each other.
@@ -39,6 +41,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         cell.figures.iter().for_each(|figure| spread(figure, &mut note));
         latencies(cell, &mut note);
         figures::check(results, cell, &mut note);
+        delays::check(cell, &mut note);
         let valid = cell.trials.iter().filter(is_valid);
         let has_figure = cell.figures.iter().any(|figure| figure.value.is_some());
         if !cell.trials.is_empty() && valid.count() == 0 && has_figure {

@@ -2,8 +2,8 @@
 //! or one for each trial.
 
 use super::escaped;
-use crate::suite::streams::{beside, counted, described, shown};
-use crate::suite::{figure, whole};
+use crate::suite::streams::{DELAYS, beside, counted, delays, described, shown};
+use crate::suite::{figure, trials, ways, whole};
 use measure::SuiteResults;
 use measure::suite_result::{Cell, TrialRecord};
 use std::fmt::Write;
@@ -83,7 +83,7 @@ pub fn suite_csv(results: &SuiteResults) -> String {
 pub(super) type Column = (&'static str, fn(&TrialRecord) -> String);
 
 /// What stands behind the trial's place.
-pub(super) const TRIAL: [Column; 22] = [
+pub(super) const TRIAL: [Column; 24] = [
     ("kind", |trial| trial.kind.clone()),
     ("load_fps", |trial| trial.load.to_string()),
     ("duration_s", |trial| trial.duration.to_string()),
@@ -105,6 +105,8 @@ pub(super) const TRIAL: [Column; 22] = [
     ("latency_min_ns", |trial| optional(trial.latency.map(|latency| latency.min_ns))),
     ("latency_p50_ns", |trial| optional(trial.latency.map(|latency| latency.p50_ns))),
     ("latency_max_ns", |trial| optional(trial.latency.map(|latency| latency.max_ns))),
+    ("stood_still_ns", |trial| trial.stood_still_ns.to_string()),
+    ("stolen_ns", |trial| trial.stolen_ns.to_string()),
     ("outcome", |trial| trial.outcome.clone()),
     // Of each way received of sent, where there are several.
     ("directions", |trial| {
@@ -185,6 +187,7 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
                 );
             }
         }
+        out += &markdown(&ways::by_direction(&cells));
         for trial in cells.iter().filter_map(|cell| shown(cell)) {
             out += &streams(trial);
         }
@@ -194,6 +197,9 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
                 let _ = writeln!(out, "\n*{}: {}*", escaped(&place), escaped(remark));
             }
         }
+    }
+    if let Some(text) = trials::disturbed(results) {
+        let _ = writeln!(out, "\n{text}");
     }
     let environment = &results.environment;
     let _ = writeln!(
@@ -210,17 +216,30 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
     out
 }
 
-/// What each stream of a plan was, and what came of it.
-fn streams(trial: &TrialRecord) -> String {
+/// A table of heads and lines.
+fn markdown(lines: &[Vec<String>]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
     let mut out = String::new();
-    for (i, line) in counted(trial).iter().enumerate() {
+    for (i, line) in lines.iter().enumerate() {
         let line: Vec<String> = line.iter().map(|cell| escaped(cell)).collect();
         let _ = write!(out, "\n| {} |", line.join(" | "));
         if i == 0 {
             let _ = write!(out, "\n| --- |{}", " ---: |".repeat(line.len() - 1));
         }
     }
-    let _ = writeln!(out, "\n\n{}\n", escaped(&beside(trial)));
+    out + "\n"
+}
+
+/// What each stream of a plan was, and what came of it.
+fn streams(trial: &TrialRecord) -> String {
+    let mut out = String::new();
+    for (lines, note) in [(counted(trial), beside(trial)), (delays(trial), DELAYS.to_string())] {
+        out += &markdown(&lines);
+        let _ = writeln!(out, "\n{}", escaped(&note));
+    }
+    out.push('\n');
     for what in described(trial) {
         let _ = writeln!(out, "- {}", what.map(|text| escaped(&text)).join(", "));
     }

@@ -1,8 +1,8 @@
-//! Streams of a plan: a table of what came of each, one of what each was, and how late they came.
+//! Streams of a plan: what came of each and how late, in drawings and tables, and what each was.
 
 use super::chart::{Chart, Series, escape};
 use super::distribution::{self, Strip};
-use crate::suite::streams::{beside, counted, described, shown};
+use crate::suite::streams::{DELAYS, beside, counted, delays, described, shown};
 use measure::result::Latency;
 use measure::suite_result::{Cell, TrialRecord};
 use std::fmt::Write;
@@ -19,21 +19,11 @@ pub(super) fn tables(cells: &[&Cell]) -> String {
             let _ = writeln!(out, "<h3>{}</h3>", escape(&cell.configuration));
         }
         out += &ranges(trial);
-        out += "<div class=\"wide\"><table class=\"num\">\n";
-        for (i, line) in counted(trial).into_iter().enumerate() {
-            let (tag, head) = if i == 0 { ("th", "Stream") } else { ("td", "") };
-            out += if i == 0 { "<thead><tr>" } else { "<tr>" };
-            for (column, text) in line.iter().enumerate() {
-                let text = if column == 0 && i == 0 { head } else { text };
-                let _ = write!(out, "<{tag}>{}</{tag}>", escape(text));
-            }
-            out += if i == 0 { "</tr></thead>\n<tbody>\n" } else { "</tr>\n" };
-        }
-        let _ = writeln!(
-            out,
-            "</tbody>\n</table></div>\n<p class=\"note\">{}</p>",
-            escape(&beside(trial))
-        );
+        out += &distributions(cell, trial);
+        out += &lines(counted(trial));
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&beside(trial)));
+        out += &lines(delays(trial));
+        let _ = writeln!(out, "<p class=\"note\">{DELAYS}</p>");
         out += "<div class=\"wide\"><table class=\"said\">\n<thead><tr><th>Stream</th><th>Ports</th><th>Headers, lengths, \
                 load</th></tr></thead>\n<tbody>\n";
         for [name, way, what] in described(trial) {
@@ -41,13 +31,47 @@ pub(super) fn tables(cells: &[&Cell]) -> String {
             let _ = writeln!(out, "<tr>{}</tr>", cells.concat());
         }
         out += "</tbody>\n</table></div>\n";
-        if !cell.histogram.is_empty() {
-            let strip = Strip { name: "all streams".to_string(), buckets: &cell.histogram };
-            let title = "Distribution of latency: all streams together";
-            out += &distribution::svg(title, "Every frame counts.", &[strip]);
-        }
     }
     out
+}
+
+/// A table of heads and lines.
+fn lines(lines: Vec<Vec<String>>) -> String {
+    let mut out = "<div class=\"wide\"><table class=\"num tight\">\n".to_string();
+    for (i, line) in lines.into_iter().enumerate() {
+        let (tag, head) = if i == 0 { ("th", "Stream") } else { ("td", "") };
+        out += if i == 0 { "<thead><tr>" } else { "<tr>" };
+        for (column, text) in line.iter().enumerate() {
+            let text = if column == 0 && i == 0 { head } else { text };
+            let _ = write!(out, "<{tag}>{}</{tag}>", escape(text));
+        }
+        out += if i == 0 { "</tr></thead>\n<tbody>\n" } else { "</tr>\n" };
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+/// How many frames of each stream took how long; of older files, which have only that, of all together.
+fn distributions(cell: &Cell, trial: &TrialRecord) -> String {
+    let each = trial.streams.iter().filter(|stream| !stream.histogram.is_empty());
+    let each = each.map(|one| Strip { name: one.name.clone(), buckets: &one.histogram });
+    let mut strips: Vec<Strip<'_>> = each.collect();
+    let (found, of) = (strips.len(), trial.streams.len());
+    strips.truncate(MOST);
+    if found != 1 && !cell.histogram.is_empty() {
+        strips.push(Strip { name: "all streams".to_string(), buckets: &cell.histogram });
+    }
+    let title = match found {
+        0 => "Distribution of latency: all streams together",
+        _ => "Distribution of latency of each stream",
+    };
+    let mut caption =
+        "Every frame counts. The lines across a distribution are its median and its 99.9th \
+                       percentile."
+            .to_string();
+    if found > MOST {
+        let _ = write!(caption, " The first {MOST} of {of} streams; the table has all.");
+    }
+    distribution::svg(title, &caption, &strips)
 }
 
 /// Latencies of each stream, from the fastest frame to the slowest.

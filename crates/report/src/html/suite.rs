@@ -12,7 +12,7 @@ mod words;
 
 use super::chart::escape;
 use super::{STYLE, about_environment, course};
-use crate::suite::{CYCLES, DROPPED, PROCEDURES, figure, inside, time, whole};
+use crate::suite::{CYCLES, DROPPED, PROCEDURES, figure, inside, time, trials, ways, whole};
 use measure::SuiteResults;
 use measure::result::Limit;
 use measure::suite_result::{Cell, Size};
@@ -38,6 +38,7 @@ pub fn page(results: &SuiteResults) -> String {
             body += &super::streams::tables(&cells);
         } else {
             body += &table(results, &cells);
+            body += &by_direction(&cells);
         }
         body += &remarks(&cells);
         body += &courses(results, procedure, &cells);
@@ -86,6 +87,7 @@ fn summary(results: &SuiteResults) -> String {
         0 => format!("{trials}, all of them valid"),
         n => format!("{trials}, of which {n} were invalid, and were repeated or are marked"),
     };
+    let disturbed = trials::disturbed(results).unwrap_or_default();
     let when = results.environment.timestamp.replace('T', " ").replace('Z', " UTC");
     let lines = [
         ("Device", results.device.as_str()),
@@ -95,10 +97,11 @@ fn summary(results: &SuiteResults) -> String {
         ("Rates", &senders),
         ("Latency", &results.latency_definition),
         ("Trials", &trials),
+        ("Disturbed", &disturbed),
         ("When", &when),
     ];
     let mut out = "<dl>\n".to_string();
-    for (name, value) in lines {
+    for (name, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
         let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", escape(value));
     }
     for mix in &results.mixes {
@@ -327,6 +330,22 @@ fn turned(names: &[&str], cells: &[&Cell]) -> String {
             let _ = write!(out, "<td>{}{mark}</td>", escape(&value));
         }
         out += "</tr>\n";
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+/// Each direction by itself, of what measures a time.
+fn by_direction(cells: &[&Cell]) -> String {
+    let mut lines = ways::by_direction(cells).into_iter();
+    let Some(mut head) = lines.next() else { return String::new() };
+    head[0] = "By direction".to_string();
+    let mut out = format!(
+        "<div class=\"wide\"><table class=\"num tight\">\n<thead>{}</thead>\n<tbody>\n",
+        row("th", &head)
+    );
+    for mut line in lines {
+        line[0] = plain(&line[0]).to_string();
+        out += &row("td", &line);
     }
     out + "</tbody>\n</table></div>\n"
 }

@@ -3,15 +3,19 @@
 //! ```text
 //!   voice   1 ► 2  eth/ipv4/udp, 64 byte, 10000 pps, 200ms, seed 7
 //!
-//!            sent  received  lost    p50  p99.9    max  jitter
-//!   voice    2000      2000     0  12 µs  13 µs  15 µs    1 ns
+//!            sent  received  lost  sent/s  received/s
+//!   voice    2000      2000     0  10,000      10,000
 //!   no frame of any stream: duplicate, reordered, …
+//!
+//!             p50  p99.9    max    PDV  IPDV min  median     max    mean  jitter   most
+//!   voice   12 µs  13 µs  15 µs   3 µs     -2 µs    0 ns    2 µs    8 ns    1 ns  40 ns
 //! ```
 //!
 //! Of the last trial of each configuration; the others are in the file.
 
-use super::{grid, time};
-use measure::suite_result::{Cell, StreamRecord, TrialRecord};
+use super::{grid, time, whole};
+use measure::result::Latency;
+use measure::suite_result::{Achieved, Cell, Ipdv, StreamRecord, TrialRecord};
 use std::fmt::Write;
 
 /// What may go wrong with a frame, and how many of a stream's it did with.
@@ -45,13 +49,14 @@ pub(crate) fn described(trial: &TrialRecord) -> Vec<[String; 3]> {
     trial.streams.iter().map(one).collect()
 }
 
-/// A line of heads, then a line for each stream. Faults that no stream has have no column.
+/// A line of heads, then a line for each stream, and one for all together if there are several. Faults
+/// that no stream has have no column.
 pub(crate) fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
     let seen = |fault: &&Fault| trial.streams.iter().any(|stream| fault.1(stream) > 0);
     let faults: Vec<&Fault> = FAULTS.iter().filter(seen).collect();
     let heads = ["", "sent", "received", "lost"].into_iter();
     let heads = heads.chain(faults.iter().map(|(name, _)| *name));
-    let heads = heads.chain(["p50", "p99.9", "max", "jitter"]);
+    let heads = heads.chain(["sent/s", "received/s"]);
     let mut lines: Vec<Vec<String>> = vec![heads.map(ToString::to_string).collect()];
     for stream in &trial.streams {
         let mut line = vec![stream.name.clone()];
@@ -61,14 +66,63 @@ pub(crate) fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
             ("reordered", extent) if extent > 0 => format!("{} (by {extent})", of(stream)),
             _ => of(stream).to_string(),
         }));
-        let latency = stream.latency.as_ref().map(|l| [l.p50_ns, l.p999_ns, l.max_ns]);
-        let ns = |ns: Option<f64>| ns.map_or("-".to_string(), time);
-        line.extend((0..3).map(|at| ns(latency.map(|all| all[at] as f64))));
-        line.push(ns(stream.jitter_ns));
+        let rate = |one: Option<Achieved>| one.map_or("-".to_string(), |one| whole(one.fps));
+        line.extend([rate(stream.sending), rate(stream.arriving)]);
+        lines.push(line);
+    }
+    if trial.streams.len() > 1 {
+        let sum = |of: fn(&StreamRecord) -> u64| -> String {
+            trial.streams.iter().map(of).sum::<u64>().to_string()
+        };
+        let mut line = vec![ALL.to_string()];
+        line.extend([sum(|one| one.sent), sum(|one| one.received), sum(|one| one.lost)]);
+        line.extend(faults.iter().map(|fault| sum(fault.1)));
+        // They begin and end when they will: what all do in a second is the time series'.
+        line.resize(lines[0].len(), "-".to_string());
         lines.push(line);
     }
     lines
 }
+
+/// The line of all streams together.
+const ALL: &str = "all";
+
+/// How late frames were, and how much that varies: a line of heads, then a line for each stream, and
+/// one for all together if there are several. Of these there is neither PDV nor jitter: what varies from
+/// stream to stream is no variation.
+pub(crate) fn delays(trial: &TrialRecord) -> Vec<Vec<String>> {
+    const HEADS: [&str; 11] =
+        ["", "p50", "p99.9", "max", "PDV", "IPDV min", "median", "max", "mean", "jitter", "most"];
+    let some = |ns: Option<f64>| ns.map_or("-".to_string(), time);
+    let line = |name: &str, latency: Option<Latency>, pdv: Option<u64>, ipdv: Option<Ipdv>| {
+        let of = |pick: fn(Latency) -> u64| some(latency.map(|all| pick(all) as f64));
+        let mut line = vec![name.to_string(), of(|l| l.p50_ns), of(|l| l.p999_ns)];
+        line.extend([of(|l| l.max_ns), some(pdv.map(|ns| ns as f64))]);
+        let of = |pick: fn(Ipdv) -> f64| some(ipdv.map(pick));
+        line.extend([of(|i| i.min_ns as f64), of(|i| i.median_ns as f64)]);
+        line.extend([of(|i| i.max_ns as f64), of(|i| i.mean_abs_ns)]);
+        line
+    };
+    let mut lines = vec![HEADS.map(ToString::to_string).to_vec()];
+    for stream in &trial.streams {
+        let mut line = line(&stream.name, stream.latency, stream.pdv_ns, stream.ipdv);
+        line.extend([some(stream.jitter_ns), some(stream.jitter_max_ns)]);
+        lines.push(line);
+    }
+    if trial.streams.len() > 1 {
+        let mut line = line(ALL, trial.latency, None, trial.ipdv);
+        line.resize(HEADS.len(), "-".to_string());
+        lines.push(line);
+    }
+    lines
+}
+
+/// What the columns of [`delays`] mean.
+pub(crate) const DELAYS: &str = "PDV: the 99.9th percentile of the latencies less the least. IPDV: by how much \
+                                 a frame took longer than the one sent before it; mean: of its absolute \
+                                 values. Jitter: the last value of RFC 3550's filter, which is of the last \
+                                 frames; most: the greatest that it had. Rates: the frames after the first, \
+                                 by the time from the first to the last.";
 
 /// Which faults no frame of any stream has, and what came besides.
 pub(crate) fn beside(trial: &TrialRecord) -> String {
@@ -107,6 +161,7 @@ pub(super) fn render(cells: &[&Cell]) -> String {
             let _ = writeln!(out, "  {name:<width$}  {way}  {what}");
         }
         let _ = write!(out, "\n{}  {}\n", grid(&counted(trial)), beside(trial));
+        let _ = write!(out, "\n{}  {}\n", grid(&delays(trial)), DELAYS.replace(". ", ".\n  "));
     }
     out
 }

@@ -10,6 +10,7 @@
 //! Sums over all trials of a cell. Gaps and foreign frames stand beside the others, and are no reason
 //! for a line of their own: where frames are lost are gaps, and devices send their own.
 
+use super::{short, time};
 use measure::suite_result::{Cell, SuiteResults, TrialRecord};
 use std::fmt::Write;
 
@@ -91,6 +92,33 @@ pub(crate) fn reasons(results: &SuiteResults) -> String {
     out
 }
 
+/// How disturbed the valid trials were: for how long their threads stood still, or the host took their
+/// processors away, and how much that is. Nothing where nothing was.
+pub(crate) fn disturbed(results: &SuiteResults) -> Option<String> {
+    let away = |trial: &TrialRecord| trial.stood_still_ns.saturating_add(trial.stolen_ns);
+    let valid = || {
+        let all = results.cells.iter().flat_map(|cell| cell.trials.iter().map(move |t| (cell, t)));
+        all.filter(|(_, trial)| trial.is_valid())
+    };
+    let n = valid().filter(|(_, trial)| away(trial) > 0).count();
+    let (cell, worst) = valid().max_by_key(|(_, trial)| away(trial)).filter(|_| n > 0)?;
+    let sum = valid().fold(0u64, |sum, (_, trial)| sum.saturating_add(away(trial)));
+    let lasted: f64 = valid().map(|(_, trial)| trial.duration).sum();
+    let [sum_s, worst_ns] = [sum as f64 / 1e9, away(worst) as f64];
+    Some(format!(
+        "Of {} valid trials, threads of {n} stood still: {} in all, {} % of the time that was sent, \
+         and {} at most, in one of {} s ({} {}, {}). What it took of a frame's latency is in that latency.",
+        valid().count(),
+        time(sum as f64),
+        short(sum_s / lasted.max(1e-9) * 100.0),
+        time(worst_ns),
+        short(worst.duration),
+        cell.configuration,
+        cell.size().words(),
+        cell.procedure
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +159,15 @@ mod tests {
         let lines = counted(&replayed);
         assert_eq!(lines[0][7..9].join(","), "wrong size,altered", "{lines:?}");
         assert_eq!(lines[1][7..9].join(","), "6,2", "{lines:?}");
+        assert_eq!(disturbed(&results), None);
+        let trial = &mut results.cells[0].trials[0];
+        (trial.stood_still_ns, trial.stolen_ns) = (2_000_000, 1_000_000);
+        results.cells[0].trials[1].stood_still_ns = 9_000_000; // of the invalid one
+        let said = disturbed(&results).unwrap();
+        assert!(said.contains("threads of 1 stood still: 3.00 ms in all"), "{said}");
+        assert!(said.contains("(none 64 byte, throughput)"), "{said}");
         let text = crate::suite::render(&results);
+        assert!(text.contains(&said), "{text}");
         assert!(text.contains("5 (by 2)") && text.contains(why), "{text}");
     }
 }

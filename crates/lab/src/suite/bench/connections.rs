@@ -113,9 +113,12 @@ impl<P: Place> Bench<'_, P> {
         let sender = self.sender(stream, validation, n, Duration::ZERO)?;
         let (duty, counts) = self.measured(Duty::new(start, vec![vec![], vec![sender]]), None)?;
         let duration = Duration::from_secs_f64(n as f64 / validation.0);
-        let back = self.judge(start, duration, &duty, counts).trial;
+        let TrialOutput { trial: back, mut conditions, .. } =
+            self.judge(start, duration, &duty, counts);
         let both = output.trial.counts.and(&back.counts);
-        Ok(TrialOutput::of(Trial { counts: both, ..back }))
+        conditions.stood_still += output.conditions.stood_still;
+        conditions.stolen += output.conditions.stolen;
+        Ok(TrialOutput { conditions, ..TrialOutput::of(Trial { counts: both, ..back }) })
     }
 
     pub(super) fn tear_down(&mut self, n: u64) -> Result<TrialOutput, Stop> {

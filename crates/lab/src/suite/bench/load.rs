@@ -3,9 +3,11 @@
 use super::{Bench, Place};
 use crate::suite::beside::Shares;
 use crate::suite::tester::Duty;
-use measure::procedure::{Stop, Tag, TrialOutput};
+use measure::delay::Delays;
+use measure::procedure::{Direction, Stop, Tag, TrialOutput};
+use measure::result::Latency;
 use measure::schedule::{Load, Schedule};
-use measure::watch::{Delays, Losses, Silence, Watch};
+use measure::watch::{Losses, Silence, Tags, Watch};
 use measure::{Sender, receive};
 use std::time::Duration;
 use wire::PacketRate;
@@ -22,14 +24,18 @@ impl<P: Place> Bench<'_, P> {
         let senders = self.senders(load, duration, Duration::ZERO)?;
         let frames = (load.0 * duration.as_secs_f64()) as u64;
         let tags = tag.map_or(vec![], |tag| tags(tag, frames, duration));
-        let watch = Watch::Delays(Box::new(Delays::new(0, tags)));
+        let watch = match tags.is_empty() {
+            true => Watch::Nothing,
+            false => Watch::Tags(ids(&senders).map(|id| Tags::new(id, tags.clone())).collect()),
+        };
         let mut duty = Duty::new(start, senders).watched(watch);
         (duty.beside, duty.control) = (broadcasts, control);
         let (mut duty, counts) = self.measured(duty, None)?;
         let mut output = self.judge(start, duration, &duty, counts);
         output.series = self.series(&mut duty);
         let wires = self.wire_ns();
-        let mut all = receive::latency(&duty.receivers);
+        let late = receive::delays(&duty.receivers);
+        let mut all = late.latency();
         if wires > 0 {
             let whole = all.clone();
             all.reset();
@@ -39,10 +45,21 @@ impl<P: Place> Bench<'_, P> {
             }
         }
         output.latency = Some(all);
-        if let Watch::Delays(delays) = &duty.watch {
-            let tagged = delays.tagged_ns().iter();
-            output.tagged_ns = tagged.map(|ns| ns.saturating_sub(wires)).collect();
-            output.ipdv_ns = delays.ipdv_ns();
+        output.variation = late.variation();
+        if let Watch::Tags(tags) = &duty.watch {
+            for tags in tags {
+                let came: Vec<u64> =
+                    tags.came_ns().iter().map(|ns| ns.saturating_sub(wires)).collect();
+                if let Some(way) = way_of(&mut output.directions, tags.stream()) {
+                    let mut all = Delays::default();
+                    came.iter().for_each(|ns| all.record(*ns, false));
+                    way.tagged = Latency::of(&all.latency());
+                }
+                output.tagged_ns.push(came);
+            }
+        }
+        for way in &mut output.directions {
+            way.latency = way.latency.map(|all| less(all, wires));
         }
         Ok(output)
     }
@@ -88,11 +105,16 @@ impl<P: Place> Bench<'_, P> {
         if let Watch::Losses(losses) = &duty.watch {
             let of_low = duty.senders.iter().flatten().filter(|s| s.stream().id() >= LOW);
             // When that frame was due is when it was sent: the trial is invalid otherwise.
-            let over = of_low.filter_map(|sender| {
-                let last = losses.last(sender.stream().id(), sender.sent().offered)?;
-                sender.time_of(last + 1)
-            });
-            output.time = over.max();
+            for sender in of_low {
+                let id = sender.stream().id();
+                let last = losses.last(id, sender.sent().offered);
+                let over = last.and_then(|last| sender.time_of(last + 1));
+                output.time = output.time.max(over);
+                if let Some(way) = way_of(&mut output.directions, id - LOW) {
+                    // Nothing was lost that way after the drop.
+                    way.time = Some(over.unwrap_or_default());
+                }
+            }
         }
         Ok(output)
     }
@@ -106,17 +128,43 @@ impl<P: Place> Bench<'_, P> {
         let start = self.begin();
         let senders = self.senders(load, before + after, Duration::ZERO)?;
         let reset_at = start + before;
-        let watch = Watch::Silence(Silence::ending_after(reset_at));
+        let each = ids(&senders).map(|id| Silence::ending_after(id, reset_at));
+        let watch = Watch::Silence(each.collect());
         let mut duty = Duty::new(start, senders).watched(watch);
         duty.control = self.control(start, before + after);
         let (mut duty, counts) = self.measured(duty, Some(reset_at))?;
         let mut output = self.judge(start, before + after, &duty, counts);
         output.series = self.series(&mut duty);
-        if let Watch::Silence(silence) = &duty.watch {
-            output.time = silence.longest();
+        if let Watch::Silence(silences) = &duty.watch {
+            // It is back when it is back in every direction.
+            let all: Option<Vec<Duration>> = silences.iter().map(Silence::longest).collect();
+            output.time = all.and_then(|all| all.into_iter().max());
+            for silence in silences {
+                if let Some(way) = way_of(&mut output.directions, silence.stream()) {
+                    way.time = silence.longest();
+                }
+            }
         }
         Ok(output)
     }
+}
+
+/// The numbers of the streams that are sent.
+fn ids(senders: &[Vec<Sender>]) -> impl Iterator<Item = u8> + '_ {
+    senders.iter().flatten().map(|sender| sender.stream().id())
+}
+
+/// The direction of a stream, whose number is its port's.
+fn way_of(directions: &mut [Direction], stream: u8) -> Option<&mut Direction> {
+    directions.iter_mut().find(|way| way.ports.0 == u32::from(stream) + 1)
+}
+
+/// Latencies without what of each is the wires' own.
+fn less(all: Latency, wires_ns: u64) -> Latency {
+    let Latency { count, min_ns, p50_ns, p99_ns, p999_ns, max_ns } = all;
+    let [min_ns, p50_ns, p99_ns, p999_ns, max_ns] =
+        [min_ns, p50_ns, p99_ns, p999_ns, max_ns].map(|ns| ns.saturating_sub(wires_ns));
+    Latency { count, min_ns, p50_ns, p99_ns, p999_ns, max_ns }
 }
 
 /// The numbers of the tagged frames among so many.

@@ -250,8 +250,9 @@ impl<'a, P: Place> Bench<'a, P> {
         let wire_time = |len| self.place.wire_time(len);
         let less = |receiver: Receiver| receiver.less_wires(wire_time);
         duty.receivers = std::mem::take(&mut duty.receivers).into_iter().map(less).collect();
-        if let Watch::Delays(delays) = &mut duty.watch {
-            delays.less_wires(self.frame.longest(), wire_time);
+        if let Watch::Tags(tags) = &mut duty.watch {
+            let longest = self.frame.longest();
+            tags.iter_mut().for_each(|tags| tags.less_wires(longest, wire_time));
         }
     }
 
@@ -330,7 +331,7 @@ impl<'a, P: Place> Bench<'a, P> {
         let conditions = Conditions { overrun, ..duty.conditions };
         let trial = Trial::judge(duration, counts, &conditions);
         let (arriving, directions) = (duty.arriving(), duty.directions());
-        TrialOutput { arriving, flooded, directions, ..TrialOutput::of(trial) }
+        TrialOutput { arriving, flooded, directions, conditions, ..TrialOutput::of(trial) }
     }
 
     /// When a duty's frames went and came, the wires' own time taken off.

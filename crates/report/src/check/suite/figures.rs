@@ -6,7 +6,7 @@
 //!  loss ◄─► points ◄─► trials         buffer times ◄─► burst, wire, throughput (RFC 9004 §6.3)
 //! ```
 //!
-//! Missing: **delay variation and RFC 9971's goals**, which no single trial has.
+//! Delay variation is looked at beside it. Missing: **RFC 9971's goals**, which no single trial has.
 
 use super::super::Kind;
 use super::is_valid;

@@ -1,0 +1,339 @@
+//! How late frames of each stream and each direction were, against what the same file says otherwise.
+//!
+//! ```text
+//!  histogram ─► how many, percentiles ─► PDV           IPDV ─► no more than latencies differ
+//!  first frame … last: rate                                 └► jitter: no more than IPDV
+//!  streams, directions ─► the trial: how many, the longest time ─► PDV and IPDV of the procedure
+//! ```
+//!
+//! Files that were written before a figure was kept have none, and nothing is said.
+
+use super::super::Kind;
+use super::is_valid;
+use measure::histogram::at_quantile;
+use measure::result::Latency;
+use measure::suite_result::{Cell, DirectionRecord, Ipdv, StreamRecord, TrialRecord};
+
+/// Checks a cell.
+pub(super) fn check(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let mut wrong = |text: String| note(Kind::Inconsistent, text);
+    for trial in cell.trials.iter().filter(is_valid) {
+        for stream in &trial.streams {
+            of_stream(stream, &mut |text| wrong(format!("{}: {text}", stream.name)));
+        }
+        for way in &trial.directions {
+            let DirectionRecord { from, to, .. } = way;
+            of_direction(way, &mut |text| wrong(format!("from {from} to {to}: {text}")));
+        }
+        together(trial, &mut wrong);
+    }
+    if cell.procedure == "delay-variation" {
+        variations(cell, &mut wrong);
+    }
+}
+
+/// Three digits are kept.
+fn near(a: u64, b: u64) -> bool {
+    a.abs_diff(b) as f64 <= b as f64 * 2e-3 + 1.0
+}
+
+fn of_stream(stream: &StreamRecord, wrong: &mut impl FnMut(String)) {
+    let StreamRecord { sent, received, capture, .. } = stream;
+    if let Some(latency) = stream.latency {
+        // Of a replay not every frame can be told from those like it.
+        if latency.count > *received || capture.is_none() && latency.count != *received {
+            wrong(format!("latencies of {} frames, and {received} received", latency.count));
+        }
+        of_histogram(&stream.histogram, latency, wrong);
+        varies(latency, stream.pdv_ns, stream.ipdv, wrong);
+        steepest(latency, stream.ipdv, wrong);
+    }
+    for (what, rate, frames) in
+        [("sent", stream.sending, *sent), ("received", stream.arriving, *received)]
+    {
+        if let Some(rate) = rate.filter(|rate| !rate.is_of(frames)) {
+            let seconds = rate.ns as f64 / 1e9;
+            wrong(format!(
+                "{} fps {what}, and {frames} frames from the first to the last in {seconds} s",
+                rate.fps
+            ));
+        }
+    }
+    let (Some(jitter), Some(most)) = (stream.jitter_ns, stream.jitter_max_ns) else { return };
+    if jitter > most * (1.0 + 1e-9) {
+        wrong(format!("a jitter of {jitter:.1} ns, and {most:.1} at most"));
+    }
+    // The filter's values are means of what it is fed with.
+    let steepest = stream.ipdv.map_or(0, |ipdv| ipdv.min_ns.abs().max(ipdv.max_ns.abs()));
+    if stream.ipdv.is_some() && most > steepest as f64 * 1.01 + 1.0 {
+        wrong(format!("a jitter of {most:.1} ns, and no frame differs by more than {steepest}"));
+    }
+}
+
+fn of_direction(way: &DirectionRecord, wrong: &mut impl FnMut(String)) {
+    let received = way.received;
+    let Some(latency) = way.latency else { return };
+    if latency.count != received {
+        wrong(format!("latencies of {} frames, and {received} received", latency.count));
+    }
+    if let Some(tagged) = way.tagged.filter(|tagged| tagged.count > latency.count) {
+        wrong(format!("{} tagged frames of {received}", tagged.count));
+    }
+    varies(latency, way.pdv_ns, way.ipdv, wrong);
+}
+
+/// Percentiles are the histogram's.
+fn of_histogram(histogram: &[(u64, u64)], latency: Latency, wrong: &mut impl FnMut(String)) {
+    if histogram.is_empty() {
+        return;
+    }
+    let total = histogram.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+    if total != latency.count {
+        wrong(format!("a histogram of {total} latencies, and {} were measured", latency.count));
+    }
+    for (name, share, said) in [
+        ("least", 0.0, latency.min_ns),
+        ("p50", 0.5, latency.p50_ns),
+        ("p99", 0.99, latency.p99_ns),
+        ("p99.9", 0.999, latency.p999_ns),
+        ("max", 1.0, latency.max_ns),
+    ] {
+        if let Some(exact) = at_quantile(histogram, share).filter(|exact| !near(said, *exact)) {
+            wrong(format!("latency {name}: {said} ns, and the histogram says {exact}"));
+        }
+    }
+}
+
+fn varies(
+    latency: Latency,
+    pdv_ns: Option<u64>,
+    ipdv: Option<Ipdv>,
+    wrong: &mut impl FnMut(String),
+) {
+    let Latency { count, min_ns, p50_ns, p99_ns, p999_ns, max_ns } = latency;
+    if ![min_ns, p50_ns, p99_ns, p999_ns, max_ns].is_sorted() {
+        wrong(format!("latencies out of order: {latency:?}"));
+    }
+    let exact = p999_ns.saturating_sub(min_ns);
+    if let Some(pdv) = pdv_ns.filter(|pdv| *pdv != exact) {
+        wrong(format!("a PDV of {pdv} ns, and p99.9 less the least is {exact}"));
+    }
+    let Some(ipdv) = ipdv else { return };
+    let Ipdv { pairs, min_ns: least, median_ns: median, max_ns: most, mean_abs_ns: mean } = ipdv;
+    if pairs >= count.max(1) {
+        wrong(format!("{pairs} pairs of neighbours among {count} frames"));
+    }
+    if least > median || median > most {
+        wrong(format!("IPDV out of order: {least}, {median}, {most} ns"));
+    }
+    let steepest = least.unsigned_abs().max(most.unsigned_abs());
+    if !(0.0..=steepest as f64 * 1.01 + 1.0).contains(&mean) {
+        wrong(format!("IPDV {mean} ns in the mean, and {steepest} at most"));
+    }
+}
+
+/// No neighbours differ by more than the slowest frame from the fastest. (Of directions the wires' own
+/// time was taken off, and rounded before.)
+fn steepest(latency: Latency, ipdv: Option<Ipdv>, wrong: &mut impl FnMut(String)) {
+    let Some(Ipdv { min_ns, max_ns, .. }) = ipdv else { return };
+    let steepest = min_ns.unsigned_abs().max(max_ns.unsigned_abs());
+    let apart = latency.max_ns.saturating_sub(latency.min_ns);
+    // Two digits of differences are kept, three of latencies.
+    if steepest as f64 > apart as f64 * 1.01 + latency.max_ns as f64 * 2e-3 + 2.0 {
+        wrong(format!("an IPDV of {steepest} ns, and no latencies are more than {apart} apart"));
+    }
+}
+
+/// Of all together as much as of each.
+fn together(trial: &TrialRecord, wrong: &mut impl FnMut(String)) {
+    let streams: Vec<Latency> = trial.streams.iter().filter_map(|one| one.latency).collect();
+    let ways: Vec<Latency> = trial.directions.iter().filter_map(|one| one.latency).collect();
+    for (of, each) in [("streams", &streams), ("directions", &ways)] {
+        let Some(all) = trial.latency.filter(|_| !each.is_empty()) else { continue };
+        let sum = each.iter().fold(0u64, |sum, one| sum.saturating_add(one.count));
+        if sum != all.count {
+            wrong(format!("latencies of {} frames, and {sum} of its {of}", all.count));
+        }
+    }
+    if let (Some(all), Some(least), Some(most)) = (
+        trial.latency,
+        streams.iter().map(|one| one.min_ns).min(),
+        streams.iter().map(|one| one.max_ns).max(),
+    ) && !(near(all.min_ns, least) && near(all.max_ns, most))
+    {
+        let (min, max) = (all.min_ns, all.max_ns);
+        wrong(format!("latencies of {min} to {max} ns, and of its streams {least} to {most}"));
+    }
+    // After an overload and over a reset it is back when both directions are.
+    let times: Vec<Option<u64>> = trial.directions.iter().map(|way| way.time_ns).collect();
+    if times.iter().all(Option::is_none) {
+        return;
+    }
+    let longest =
+        times.iter().copied().collect::<Option<Vec<u64>>>().map(|all| all.into_iter().max());
+    let (said, exact) = (trial.time_ns.unwrap_or(0), longest.flatten().unwrap_or(0));
+    if said != exact {
+        wrong(format!("a time of {said} ns, and the longest of its directions is {exact}"));
+    }
+}
+
+/// The least and the greatest of the repetitions are trials'.
+fn variations(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    type Of = fn(&TrialRecord) -> Option<f64>;
+    let each: [(&str, Of); 4] = [
+        ("PDV[", |trial| trial.latency.map(|all| all.p999_ns.saturating_sub(all.min_ns) as f64)),
+        ("IPDV min[", |trial| trial.ipdv.map(|all| all.min_ns as f64)),
+        ("IPDV median[", |trial| trial.ipdv.map(|all| all.median_ns as f64)),
+        ("IPDV max[", |trial| trial.ipdv.map(|all| all.max_ns as f64)),
+    ];
+    for (start, of) in each {
+        let values = || cell.trials.iter().filter(is_valid).filter_map(of);
+        let figure = cell.figures.iter().find(|figure| figure.name.starts_with(start));
+        let Some((figure, spread)) = figure.and_then(|one| Some((one, one.spread?))) else {
+            continue;
+        };
+        for ns in [spread.min, spread.max] {
+            if values().next().is_some() && values().all(|value| (value - ns).abs() > 1e-6) {
+                wrong(format!("{}: no trial has {ns} ns", figure.name));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Known, check};
+    use super::*;
+    use measure::SuiteResults;
+
+    /// A small plan in virtual time: two directions, three streams.
+    const STORED: &str = include_str!("../../../data/test-2-delays.json");
+
+    fn found(change: impl Fn(&mut SuiteResults)) -> String {
+        let mut results = crate::suite::read(STORED).unwrap();
+        change(&mut results);
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        let faults = findings.iter().filter(|finding| finding.kind.is_fault());
+        faults.map(|finding| finding.to_string() + "\n").collect()
+    }
+
+    fn cell<'a>(results: &'a mut SuiteResults, procedure: &str) -> &'a mut Cell {
+        results.cells.iter_mut().find(|cell| cell.procedure == procedure).unwrap()
+    }
+
+    fn stream(results: &mut SuiteResults) -> &mut StreamRecord {
+        &mut cell(results, "streams").trials[0].streams[0]
+    }
+
+    fn way<'a>(results: &'a mut SuiteResults, procedure: &str) -> &'a mut DirectionRecord {
+        &mut cell(results, procedure).trials[0].directions[1]
+    }
+
+    /// Each figure of a stream and of a direction, altered: each is told.
+    #[test]
+    fn altered_copies() {
+        type Change = fn(&mut SuiteResults);
+        let cases: [(Change, &str); 24] = [
+            (|_| {}, ""),
+            (|r| stream(r).latency.as_mut().unwrap().count -= 1, "voice: latencies of 199 frames"),
+            (|r| stream(r).histogram[0].1 += 1, "voice: a histogram of 201 latencies, and 200"),
+            (|r| stream(r).latency.as_mut().unwrap().p50_ns += 500, "voice: latency p50: "),
+            (|r| stream(r).latency.as_mut().unwrap().min_ns -= 500, "voice: latency least: "),
+            (|r| stream(r).latency.as_mut().unwrap().max_ns += 5000, "voice: latency max: "),
+            (|r| *stream(r).pdv_ns.as_mut().unwrap() += 1, "voice: a PDV of "),
+            (|r| stream(r).ipdv.as_mut().unwrap().pairs = 200, "voice: 200 pairs of neighbours"),
+            (|r| stream(r).ipdv.as_mut().unwrap().min_ns = 1, "voice: IPDV out of order: 1, 0"),
+            (|r| stream(r).ipdv.as_mut().unwrap().median_ns = 1 << 40, "voice: IPDV out of order"),
+            (|r| stream(r).ipdv.as_mut().unwrap().max_ns = 1 << 40, "voice: an IPDV of 10995116"),
+            (
+                |r| stream(r).ipdv.as_mut().unwrap().mean_abs_ns = 1e9,
+                "voice: IPDV 1000000000 ns in",
+            ),
+            (|r| stream(r).jitter_ns = Some(1e6), "voice: a jitter of 1000000.0 ns, and 50"),
+            (|r| stream(r).jitter_max_ns = Some(1e6), "voice: a jitter of 1000000.0 ns, and no"),
+            (|r| stream(r).sending.as_mut().unwrap().fps *= 1.01, "fps sent, and 200 frames from"),
+            (|r| stream(r).arriving.as_mut().unwrap().ns /= 2, "fps received, and 200 frames"),
+            (
+                |r| cell(r, "streams").trials[0].latency.as_mut().unwrap().max_ns *= 2,
+                "and of its streams ",
+            ),
+            (
+                |r| way(r, "latency").latency.as_mut().unwrap().count -= 5,
+                "from 2 to 1: latencies of ",
+            ),
+            (|r| way(r, "latency").tagged.as_mut().unwrap().count = 1 << 40, "tagged frames of "),
+            (|r| *way(r, "delay-variation").pdv_ns.as_mut().unwrap() -= 1, "from 2 to 1: a PDV of"),
+            (
+                |r| way(r, "delay-variation").ipdv.as_mut().unwrap().max_ns = -5,
+                "from 2 to 1: IPDV out of order",
+            ),
+            (
+                |r| *way(r, "reset").time_ns.as_mut().unwrap() += 1_000_000,
+                "and the longest of its directions is ",
+            ),
+            (|r| way(r, "reset").time_ns = None, "and the longest of its directions is 0"),
+            (
+                |r| {
+                    let trials = &mut cell(r, "delay-variation").trials;
+                    trials.iter_mut().for_each(|trial| trial.ipdv.as_mut().unwrap().max_ns += 77);
+                },
+                "IPDV max[rfc8219 0.1s 2x]: no trial has ",
+            ),
+        ];
+        for (change, expected) in cases {
+            let found = found(change);
+            assert!(found.contains(expected), "{expected}: {found}");
+            assert_eq!(found.is_empty(), expected.is_empty(), "{expected}: {found}");
+        }
+    }
+
+    /// Every one of these figures is on the terminal, on the page, in Markdown and in CSV.
+    #[test]
+    fn shown_everywhere() {
+        let mut results = crate::suite::read(STORED).unwrap();
+        let [text, page, markdown, csv] = [
+            crate::suite::render(&results),
+            crate::html::suite_page(&results),
+            crate::export::suite_markdown(&results),
+            crate::export::suite_parts(&results),
+        ];
+        let streams = crate::suite::streams::delays(&cell(&mut results, "streams").trials[0]);
+        assert_eq!((streams.len(), streams[4][0].as_str()), (5, "all"));
+        let silence = crate::suite::ways::by_direction(&[cell(&mut results, "reset")]);
+        assert_eq!(silence.len(), 3, "{silence:?}");
+        for value in streams.iter().chain(&silence).skip(1).flatten() {
+            for (name, shown) in [("text", &text), ("page", &page), ("markdown", &markdown)] {
+                let value = if value == "none" { "no modifier" } else { value };
+                let said = shown.contains(value) || value == "no modifier" && name != "page";
+                assert!(said || value.starts_with("by "), "{value} in the {name}");
+            }
+        }
+        assert!(page.contains("Distribution of latency of each stream"));
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let heads = reader.headers().unwrap().clone();
+        let at = |name: &str| heads.iter().position(|head| head == name).unwrap();
+        let lines: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        let trials = || results.cells.iter().flat_map(|cell| &cell.trials);
+        let parts = trials().map(|trial| trial.streams.len() + trial.directions.len());
+        assert_eq!(lines.len(), parts.sum::<usize>());
+        let voice = lines.iter().find(|line| &line[at("name")] == "voice").unwrap();
+        let trial = trials().find(|trial| !trial.streams.is_empty()).unwrap();
+        let one = &trial.streams[0];
+        for (name, value) in [
+            ("part", "stream".to_string()),
+            ("sent_frames", one.sent.to_string()),
+            ("received_fps", one.arriving.unwrap().fps.to_string()),
+            ("pdv_ns", one.pdv_ns.unwrap().to_string()),
+            ("ipdv_min_ns", one.ipdv.unwrap().min_ns.to_string()),
+            ("jitter_rfc3550_max_ns", one.jitter_max_ns.unwrap().to_string()),
+            ("time_ns", String::new()),
+        ] {
+            assert_eq!(voice[at(name)], value, "{name}");
+        }
+        let reset = lines.iter().find(|line| &line[at("procedure")] == "reset").unwrap();
+        assert_eq!((&reset[at("part")], &reset[at("to_port")]), ("direction", "2"));
+        assert!(reset[at("time_ns")].parse::<u64>().unwrap() > 0);
+        assert!(reset[at("lost_frames")].parse::<u64>().unwrap() > 0);
+    }
+}

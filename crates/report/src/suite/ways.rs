@@ -1,0 +1,78 @@
+//! Directions of procedures that measure a time: each by itself, where several ports send.
+//!
+//! ```text
+//!   by direction  byte  way     tagged, mean   p50  p99.9    max
+//!   none            64  1 to 2         12 µs  12 µs  13 µs  15 µs
+//!   none            64  2 to 1         14 µs  14 µs  15 µs  19 µs
+//! ```
+//!
+//! Of the valid trials of a cell: what a column is of their values is in its head, medians where nothing
+//! stands there. Older files do not say it of each.
+
+use super::time;
+use measure::procedure::spread::Spread;
+use measure::suite_result::{Cell, DirectionRecord};
+
+/// A column: its head, what a direction's part of a trial has there, what is taken of the trials'.
+type Column = (&'static str, fn(&DirectionRecord) -> Option<f64>, fn(&Spread) -> f64);
+
+const LATENCY: [Column; 4] = [
+    ("tagged, mean", |way| way.tagged.map(|all| all.p50_ns as f64), |all| all.mean),
+    ("p50", |way| way.latency.map(|all| all.p50_ns as f64), |all| all.median),
+    ("p99.9", |way| way.latency.map(|all| all.p999_ns as f64), |all| all.median),
+    ("greatest", |way| way.latency.map(|all| all.max_ns as f64), |all| all.max),
+];
+
+const VARIATION: [Column; 4] = [
+    ("PDV", |way| way.pdv_ns.map(|ns| ns as f64), |all| all.median),
+    ("IPDV min", |way| way.ipdv.map(|all| all.min_ns as f64), |all| all.median),
+    ("median", |way| way.ipdv.map(|all| all.median_ns as f64), |all| all.median),
+    ("max", |way| way.ipdv.map(|all| all.max_ns as f64), |all| all.median),
+];
+
+const SILENCE: [Column; 2] = [
+    ("longest silence, mean", |way| way.time_ns.map(|ns| ns as f64), |all| all.mean),
+    ("of all trials", |way| way.time_ns.map(|ns| ns as f64), |all| all.max),
+];
+
+const RECOVERY: [Column; 2] = [
+    ("recovery, mean", |way| way.time_ns.map(|ns| ns as f64), |all| all.mean),
+    ("longest", |way| way.time_ns.map(|ns| ns as f64), |all| all.max),
+];
+
+/// A line of heads and one for each direction of each cell; nothing where there is one direction only.
+pub(crate) fn by_direction(cells: &[&Cell]) -> Vec<Vec<String>> {
+    let Some(procedure) = cells.first().map(|cell| cell.procedure.as_str()) else { return vec![] };
+    let columns: &[Column] = match procedure {
+        "latency" => &LATENCY,
+        "delay-variation" => &VARIATION,
+        "reset" => &SILENCE,
+        "recovery" => &RECOVERY,
+        _ => return vec![],
+    };
+    let heads = ["by direction", "byte", "way"].into_iter();
+    let heads = heads.chain(columns.iter().map(|(head, ..)| *head));
+    let mut lines = vec![heads.map(str::to_string).collect::<Vec<String>>()];
+    for cell in cells {
+        let valid = || cell.trials.iter().filter(|trial| trial.is_valid());
+        let mut ways: Vec<(u32, u32)> =
+            valid().flat_map(|trial| &trial.directions).map(|way| (way.from, way.to)).collect();
+        ways.sort_unstable();
+        ways.dedup();
+        for (from, to) in ways {
+            let of = |(_, value, pick): &Column| {
+                let ways = valid().flat_map(|trial| &trial.directions);
+                let here = ways.filter(|way| (way.from, way.to) == (from, to));
+                Spread::of(&here.filter_map(value).collect::<Vec<f64>>()).map(|all| pick(&all))
+            };
+            let values: Vec<Option<f64>> = columns.iter().map(of).collect();
+            if values.iter().any(Option::is_some) {
+                let mut line = vec![cell.configuration.clone(), cell.size().to_string()];
+                line.push(format!("{from} to {to}"));
+                line.extend(values.into_iter().map(|ns| ns.map_or("-".to_string(), time)));
+                lines.push(line);
+            }
+        }
+    }
+    if lines.len() > 1 { lines } else { vec![] }
+}
