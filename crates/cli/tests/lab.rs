@@ -130,7 +130,7 @@ fn up_and_down_leave_nothing_behind() {
     let up = ["lab two-routers is up since 2", "  r1 ", "two-routers/r1.sock"];
     runtime.check(&["up", &two], 0, &up);
     runtime.check(&["list"], 0, &up);
-    runtime.check(&["up", &two], 1, &["lab two-routers is up already; end it: wirespeed lab down"]);
+    runtime.check(&["up", &two], 3, &["lab two-routers is up already; end it: wirespeed lab down"]);
     // Somebody is connected meanwhile.
     let socket = runtime.0.join("wirespeed/two-routers/r1.sock");
     let connection = std::os::unix::net::UnixStream::connect(socket).unwrap();

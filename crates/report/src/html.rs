@@ -3,6 +3,8 @@
 
 // Line charts as SVG.
 mod chart;
+// The performance table.
+mod cells;
 // Distributions as SVG.
 mod distribution;
 // Time series as SVG.
@@ -17,8 +19,7 @@ mod streams;
 pub use iperf3::page as iperf3_page;
 pub use suite::page as suite_page;
 
-use crate::number::thousands;
-use crate::table::{find, label, legend_of, mark, order};
+use crate::table::{criterion, find, label, order};
 use chart::{Chart, Series, escape};
 use distribution::Strip;
 use measure::{Environment, Latency, Mode, Results, Row};
@@ -46,11 +47,12 @@ pub fn page(results: &Results) -> String {
             let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.mode == mode).collect();
             if !rows.is_empty() {
                 body += &rates(mode, &rows);
+                body += &by_criterion(mode, &rows);
                 body += &latencies(mode, &rows);
                 body += &distributions(mode, &rows);
             }
         }
-        body += &table(results, &rows);
+        body += &cells::tables(results, &rows);
     }
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
@@ -86,8 +88,8 @@ fn trials(results: &Results) -> String {
         (0, _) => String::new(),
         (n, 0) => format!("<p class=\"note\">{n} trials, all of them valid.</p>\n"),
         (n, invalid) => format!(
-            "<p class=\"note\">{n} trials, of which {invalid} were invalid: a row's was repeated, or is \
-             marked.</p>\n"
+            "<p class=\"note\">{n} trials; {invalid} of them were invalid and say nothing of a device: \
+             what would have stood on one was tried again, or is marked.</p>\n"
         ),
     }
 }
@@ -134,16 +136,31 @@ fn sizes(rows: &[&Row]) -> Vec<u32> {
     sizes
 }
 
-/// RFC 2544 §26.1's graph: frame rate by frame size, with the theoretical rate, if there is a wire;
-/// else the tester's own, if it is known.
+/// RFC 2544 §26.1's graph, of the rates at the highest load.
 fn rates(mode: Mode, rows: &[&Row]) -> String {
+    let title = format!("{mode}: forwarding rate at the highest load offered");
+    by_size(title, rows, |row| Some(row.kpps / 1e3))
+}
+
+/// And of the highest loads by a criterion, where they were searched for.
+fn by_criterion(mode: Mode, rows: &[&Row]) -> String {
+    if rows.iter().all(|row| row.no_drop.is_none()) {
+        return String::new();
+    }
+    let (_, what) = criterion(rows);
+    by_size(format!("{mode}: {what}"), rows, |row| row.no_drop.map(|pps| pps / 1e6))
+}
+
+/// Millions of frames a second by frame size, with the theoretical rate, if there is a wire; else the
+/// tester's own, if it is known.
+fn by_size(title: String, rows: &[&Row], rate: fn(&Row) -> Option<f64>) -> String {
     let sizes = sizes(rows);
     let line = |name: String, value: &dyn Fn(u32) -> Option<f64>, reference| Series {
         reference,
         ..Series::line(name, sizes.iter().map(|&size| value(size)).collect())
     };
     let configurations = order(rows).into_iter().map(|(mode, name)| {
-        let rate = |size| find(rows, mode, name, size).map(|row| row.kpps / 1e3);
+        let rate = |size| find(rows, mode, name, size).and_then(rate);
         line(label(mode, name), &rate, false)
     });
     let mut series: Vec<Series> = configurations.collect();
@@ -162,7 +179,6 @@ fn rates(mode: Mode, rows: &[&Row]) -> String {
             break;
         }
     }
-    let title = format!("{mode}: forwarding rate at the highest load offered");
     let chart = Chart {
         title,
         y_name: "million frames per second",
@@ -220,47 +236,6 @@ fn wire_latency(ns: u64) -> String {
     }
 }
 
-/// The documents' table, with the device's own time and the tax.
-fn table(results: &Results, rows: &[&Row]) -> String {
-    let sizes = sizes(rows);
-    let mut out =
-        "<table>\n<thead><tr><th rowspan=\"2\">Mode</th><th rowspan=\"2\">Configuration</th>"
-            .to_string();
-    for size in &sizes {
-        let _ = write!(out, "<th colspan=\"3\">{size} byte</th>");
-    }
-    out += "</tr>\n<tr>";
-    for _ in &sizes {
-        out += "<th>kpps</th><th>Mbps (L2)</th><th>tax</th>";
-    }
-    out += "</tr></thead>\n<tbody>\n";
-    for (mode, name) in order(rows) {
-        let _ = write!(out, "<tr><td>{mode}</td><td>{}</td>", escape(&label(mode, name)));
-        for &size in &sizes {
-            let Some(row) = find(rows, mode, name, size) else {
-                out += "<td>–</td><td>–</td><td>–</td>";
-                continue;
-            };
-            let tax = results.tax(row).filter(|_| name != "none");
-            let tax = tax.map_or(String::new(), |tax| format!("{tax:.2}"));
-            let _ = write!(
-                out,
-                "<td>{}<sup>{}</sup></td><td>{}</td><td>{tax}</td>",
-                thousands(row.kpps),
-                mark(row).trim(),
-                thousands(row.l2_mbps)
-            );
-        }
-        out += "</tr>\n";
-    }
-    out += "</tbody>\n</table>\n<p class=\"note\">Mbps (L2): 10<sup>6</sup> bit/s of frames with FCS. \
-            Tax: the rate of plain forwarding divided by this one.</p>\n";
-    for line in legend_of(rows) {
-        let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&line));
-    }
-    out
-}
-
 /// Colours are of Okabe and Ito's palette, which most eyes tell apart.
 const STYLE: &str = "\
 :root { --ink: #1a1c1e; --soft: #5b6168; --rule: #dfe3e6; --paper: #ffffff;
@@ -308,6 +283,7 @@ pre { font: 12px/1.45 ui-monospace, monospace; overflow-x: auto; padding: .6rem 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::thousands;
 
     /// The committed runs make pages that say what their files say.
     #[test]

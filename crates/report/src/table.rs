@@ -53,9 +53,9 @@ pub fn render(results: &Results) -> String {
 }
 
 /// A column of a frame size.
-struct Column<'a> {
-    name: &'a str,
-    cell: fn(&Row) -> Option<String>,
+pub(crate) struct Column<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) cell: fn(&Row) -> Option<String>,
 }
 
 /// The documents' columns. The place behind a rate is its mark's.
@@ -65,7 +65,7 @@ const RATES: [Column<'_>; 2] = [
 ];
 
 /// Ours, in a table of their own below, where they are known.
-fn details(by_criterion: &str) -> [Column<'_>; 3] {
+pub(crate) fn details(by_criterion: &str) -> [Column<'_>; 3] {
     [
         Column { name: "ns/packet", cell: |row| row.router_ns_per_packet.map(thousands) },
         Column { name: by_criterion, cell: |row| row.no_drop.map(|pps| thousands(pps / 1e3)) },
@@ -77,7 +77,7 @@ fn details(by_criterion: &str) -> [Column<'_>; 3] {
 }
 
 /// What the highest load by a criterion is called in a table, and what that is.
-fn criterion(rows: &[&Row]) -> (String, String) {
+pub(crate) fn criterion(rows: &[&Row]) -> (String, String) {
     let name = rows.iter().find_map(|row| row.criterion.as_deref()).unwrap_or_default();
     // A goal's name begins with its preset.
     let goal = name.strip_prefix("throughput[").filter(|_| name.contains(" exceed "));
@@ -240,9 +240,18 @@ fn legend(rows: &[&Row]) -> String {
 pub(crate) fn legend_of(rows: &[&Row]) -> Vec<String> {
     let marks = MARKS.iter().filter(|(letter, _)| rows.iter().any(|row| mark(row) == *letter));
     let marks = marks.map(|(letter, meaning)| format!("{letter}  {meaning}"));
-    let remarks = rows.iter().filter_map(|row| {
-        let (name, remark) = (label(row.mode, &row.configuration), row.remark.as_ref()?);
-        Some(format!("   {}, {name}, {} byte: {remark}", row.mode, row.frame_size))
+    // What holds for several sizes is said once.
+    let mut remarks: Vec<(Mode, &str, &str, Vec<String>)> = vec![];
+    for row in rows {
+        let (mode, name, size) = (row.mode, &row.configuration, row.frame_size.to_string());
+        let Some(remark) = &row.remark else { continue };
+        match remarks.iter_mut().find(|(a, b, c, _)| (*a, *b, *c) == (mode, name, remark)) {
+            Some((.., sizes)) => sizes.push(size),
+            None => remarks.push((mode, name, remark, vec![size])),
+        }
+    }
+    let remarks = remarks.into_iter().map(|(mode, name, remark, sizes)| {
+        format!("   {mode}, {}, {} byte: {remark}", label(mode, name), sizes.join(", "))
     });
     marks.chain(remarks).collect()
 }

@@ -151,7 +151,7 @@ fn stay(arguments: &UpArguments) -> Result<(), Failure> {
     let Some(standing) = standing else {
         let name = &topology.name;
         let why = format!("lab {name} is up already; end it: wirespeed lab down {name}");
-        return Err(Failure::Failed(why));
+        return Err(Failure::Environment(why));
     };
     super::make_homes(arguments.files.as_deref(), &topology)?;
     let (seed, files) = (topology.seed, arguments.files.clone());
