@@ -33,10 +33,12 @@ enum What {
     ///
     /// Reads results of wirespeed, what iperf3 --json writes, and tables in CSV, parted by commas,
     /// semicolons or tabs. Columns that are known, by these names or what others call them: frame
-    /// size with kpps, pps or Mpps, and Mbps or Gbps; tx_packet, rx_packet, lost_packet; packet_l3
-    /// with l3_mbps; tx_pps with tx_mbps; expression or item with printed; packet_len, count, bytes;
-    /// latency, count, percent; minute_values, printed_sum; model with ports, mpps, max, typical;
-    /// field with value (monitor-traffic, speed-test); bytes with packets (WinBox).
+    /// size with frames a second, bits a second or both (`Frame size [bytes]`, `Throughput (fps)`,
+    /// `rate (kpps)`, `Mbps L3`, `L2 Gbit/s`, `% of line rate`, or `64 byte kpps` and so on);
+    /// tx_packet, rx_packet, lost_packet; packet_l3 with l3_mbps; tx_pps with tx_mbps; expression or
+    /// item with printed; packet_len, count, bytes; latency, count, percent; minute_values,
+    /// printed_sum; model with ports, mpps, max, typical; field with value (monitor-traffic,
+    /// speed-test); bytes with packets (WinBox). Cells of these that have no number are told.
     ///
     /// A file that cannot be checked is told, and the others are checked. Exits with 1 if something
     /// is wrong, with 2 if something could not be checked; what is only rounded, and a warning, is
@@ -45,7 +47,8 @@ enum What {
         /// The files; those of the same shape are compared, too
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// What the wires of a device carry together: 10G, 8x1G+2x10G, CCR1072=8x10G
+        /// What the wires of a device carry together: 10G, 8x1G+2x10G, CCR1072=8x10G; a device is
+        /// named by the beginning of its name in the files
         #[arg(long, value_name = "[DEVICE=]RATE", value_parser = link)]
         link: Vec<(String, f64)>,
     },
@@ -86,8 +89,9 @@ enum What {
     /// Runs of `bench`, of `test` or of `iperf3`, all of one of them. Cells that only one side has
     /// are named. Four runs of each are the least that can say anything; copies of one run count once.
     /// Chances are those of all cells together (Benjamini and Hochberg). What was measured with other
-    /// traffic, over other wires, by another plan or device script is named, and has no verdict. To compare two devices on one
-    /// machine, let `bench --compare` measure them by turns instead.
+    /// traffic, over other wires, by a plan or device script that makes other figures of them is named,
+    /// and has no verdict; a plan that has only more cells (a frame size) makes none. To compare two
+    /// devices on one machine, let `bench --compare` measure them by turns instead.
     Compare {
         /// The runs to compare with
         #[arg(long, required = true, value_name = "FILE,…", value_delimiter = ',')]
@@ -296,6 +300,9 @@ fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
     }
     let known = Known { links: link.to_vec() };
     let checked = check::check(&texts, &known);
+    if let Some(why) = checked.no_such_device.first() {
+        return Err(Failure::Usage(format!("--link: {why}")));
+    }
     unread.extend(checked.unread.iter().map(|unread| Failure::Usage(unread.to_string())));
     for finding in &checked.findings {
         outln!("{finding}");
