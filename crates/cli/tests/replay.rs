@@ -271,6 +271,21 @@ fn what_was_written_is_replayed() {
     assert_eq!(counted.collect::<Vec<_>>(), [(100, 100, 0); 2], "{printed}");
 }
 
+/// ARP, by which the hosts of a capture say that they are there, is none of its frames.
+#[test]
+fn frames_are_counted_without_arp() {
+    let folder = Folder::with("replay-arp", &format!("{HEAD}file = \"tiny.pcap\"\n{HOSTS}"));
+    folder.write("tiny.pcap", std::fs::read(committed("captures/tiny.pcap")).unwrap());
+    let plan = folder.path("plan.toml");
+    let out = wirespeed(&["test", &plan, "--pcap", &folder.path("a.pcapng")]);
+    let printed = text(&out.stdout);
+    assert!(printed.contains("8 + 7 frames (by port), and "), "{printed}");
+    // The captures' hosts, and the tester's own.
+    let before = printed.split("frames (by port), and ").nth(1).unwrap();
+    let before: u64 = before.split(' ').next().unwrap().parse().unwrap();
+    assert!(before > 4, "{printed}");
+}
+
 #[test]
 fn refused_before_anything_is_sent() {
     let folder = Folder::with("replay-bad", &format!("{HEAD}file = \"tiny.pcap\"\n"));

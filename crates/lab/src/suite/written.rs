@@ -132,7 +132,8 @@ pub fn write(
         let why = "the plan's procedures speak TCP: what they send depends on what is answered";
         return Err(impossible(why.to_string()));
     }
-    let shared = Rc::new(RefCell::new(Shared { take, n: vec![0; plan.ports], span: None }));
+    let shared =
+        Rc::new(RefCell::new(Shared { take, n: vec![0; plan.ports], introduction: 0, span: None }));
     let mut all = vec![];
     let mut now = Moment::ZERO;
     for &modifier in &plan.modifiers {
@@ -173,9 +174,10 @@ fn sizes(
             let broken = |stop: Stop| impossible(stop.to_string());
             shared.borrow_mut().restart();
             bench.meet(frame).map_err(broken)?;
-            let introduction = shared.borrow_mut().restart().n.iter().sum();
+            let before = shared.borrow_mut().restart();
             bench.trial(&input).map_err(broken)?;
-            let Counted { n: frames, span } = shared.borrow_mut().restart();
+            let Counted { n: frames, introduction, span } = shared.borrow_mut().restart();
+            let introduction = introduction + before.introduction + before.n.iter().sum::<u64>();
             let (first, last) = span.unwrap_or_default();
             let configuration = modifier.name();
             written.push(Written {
@@ -245,25 +247,33 @@ fn trials(
 struct Shared<'a> {
     take: &'a mut Take<'a>,
     n: Vec<u64>,
+    /// ARP, by which hosts say that they are there: of captures at the beginning of their trial.
+    introduction: u64,
     span: Option<(Moment, Moment)>,
 }
 
 struct Counted {
     n: Vec<u64>,
+    introduction: u64,
     span: Option<(Moment, Moment)>,
 }
 
 impl Shared<'_> {
     /// What was counted since the last time.
     fn restart(&mut self) -> Counted {
-        let n = vec![0; self.n.len()];
-        Counted { n: std::mem::replace(&mut self.n, n), span: self.span.take() }
+        let none = vec![0; self.n.len()];
+        let n = std::mem::replace(&mut self.n, none);
+        let introduction = std::mem::take(&mut self.introduction);
+        Counted { n, introduction, span: self.span.take() }
     }
 }
 
 /// Where a port's frames go.
 struct Tap<'a> {
     port: usize,
+    /// Whether the tester says by ARP who is there: behind a bridge nobody does, and what a capture has
+    /// of it is the capture's.
+    introduces: bool,
     shared: Rc<RefCell<Shared<'a>>>,
 }
 
@@ -273,11 +283,21 @@ impl Sink for Tap<'_> {
             return Ok(()); // the stand-in's
         }
         let shared = &mut *self.shared.borrow_mut();
-        shared.n[self.port] += 1;
-        let at = Moment::from_nanos(record.timestamp_ns);
-        shared.span = Some((shared.span.map_or(at, |(first, _)| first), at));
+        if self.introduces && is_arp(record.bytes) {
+            shared.introduction += 1;
+        } else {
+            shared.n[self.port] += 1;
+            let at = Moment::from_nanos(record.timestamp_ns);
+            shared.span = Some((shared.span.map_or(at, |(first, _)| first), at));
+        }
         (shared.take)(self.port, record)
     }
+}
+
+/// Whether a frame is ARP and nothing behind it: a stream's ends with a trailer.
+fn is_arp(bytes: &[u8]) -> bool {
+    let is_zero = |rest: &[u8]| rest.iter().all(|byte| *byte == 0);
+    bytes.get(12..14) == Some(&[0x08, 0x06]) && bytes.get(14 + 28..).is_some_and(is_zero)
 }
 
 /// Stands for the device on a port: says which MAC address it has, and forwards nothing.
@@ -341,7 +361,8 @@ impl<'a> Quiet<'a> {
         let wire = |port: usize| {
             let address = ends.get(port).map(|end| end.device);
             let stand_in = StandIn { mac: device::mac(port), address, answers: vec![] };
-            CapturePort::new(stand_in, Tap { port, shared: shared.clone() })
+            let tap = Tap { port, introduces: address.is_some(), shared: shared.clone() };
+            CapturePort::new(stand_in, tap)
         };
         let wires = (0..plan.ports).map(wire).collect();
         Ok(Quiet { tester: Tester::new(wires, &slab, ends), now })

@@ -7,7 +7,7 @@
 use super::addresses::{addresses, readdress};
 use super::capture::{Capture, Captured};
 use super::ethernet::{Vlan, behind_tags, is_ip, set_macs};
-use super::network::{AddressMap, Step};
+use super::network::{AddressMap, Network, Step};
 use super::print::{Lens, Print};
 use super::sides::{Side, Split, sides};
 use super::tempo::{AboveTheWire, Beat, Tempo, Timetable};
@@ -37,6 +37,14 @@ pub struct ReplayPlan {
     pub lens: Lens,
 }
 
+impl Capture {
+    /// Whether a frame of it has an address in this network.
+    pub fn has_address_in(&self, network: &Network) -> bool {
+        let mut all = self.frames.iter().flat_map(|frame| addresses(&frame.bytes));
+        all.any(|address| network.contains(address))
+    }
+}
+
 impl ReplayPlan {
     /// All frames of a capture, once, as fast as they were captured.
     ///
@@ -51,6 +59,12 @@ impl ReplayPlan {
         let (tempo, loops, packets, duration) = (Tempo::Speed(1.0), 1, None, None);
         let (steps, lens) = (vec![], Lens::default());
         ReplayPlan { frames, sides, tempo, loops, packets, duration, steps, lens }
+    }
+
+    /// Whether one of its frames has an address in this network, in the first loop.
+    pub fn has_address_in(&self, network: &Network) -> bool {
+        let mut all = self.frames.iter().flat_map(|frame| addresses(&frame.bytes));
+        all.any(|address| network.contains(address))
     }
 
     /// Leaves out what is not IP, and says how many frames that were.

@@ -83,6 +83,8 @@ pub struct Replay {
     pub plan: Arc<ReplayPlan>,
     /// What was done to its frames, in words.
     done: String,
+    /// What it asks for and nothing of it can be, in sentences: the replay is another than was meant.
+    pub warnings: Vec<String>,
 }
 
 impl Replay {
@@ -295,7 +297,9 @@ impl Common<'_> {
         }
         let hosts_macs = macs(source, table.macs.as_ref())?;
         let start = start(source, table.start.as_ref())?;
-        let replay = Replay { name, file, ports, start, hosts_macs, plan: Arc::new(plan), done };
+        let warnings = self.in_vain(table, (&capture, &plan));
+        let plan = Arc::new(plan);
+        let replay = Replay { name, file, ports, start, hosts_macs, plan, done, warnings };
         self.addresses(&replay).map_err(|why| source.bad(&table.file, why))?;
         let at_once = capture.frames.len() > 1 && capture.frames.iter().all(|f| f.time_ns == 0);
         let advice = match (at_once, &table.rate) {
@@ -372,6 +376,20 @@ impl Common<'_> {
 
     fn network(self, text: &Spanned<String>) -> Result<Network, BadPlan> {
         text.get_ref().parse().map_err(|why| self.source.bad(text, format!("{why}")))
+    }
+
+    /// Networks that no frame has an address of: of the map in the capture, of `each-loop` behind it.
+    fn in_vain(self, table: &ReplayTable, (capture, plan): (&Capture, &ReplayPlan)) -> Vec<String> {
+        let file = table.file.get_ref();
+        let mapped = table.map.keys().filter(|from| {
+            self.network(from).is_ok_and(|network| !capture.has_address_in(&network))
+        });
+        let mapped = mapped.map(|from| format!("map: no frame of {file} is in {}", from.get_ref()));
+        let stepped = plan.steps.iter().filter(|step| !plan.has_address_in(&step.network));
+        let behind = if table.map.is_empty() { "" } else { ", as the map leaves it," };
+        let stepped = stepped
+            .map(|step| format!("each-loop: no frame of {file}{behind} is in {}", step.network));
+        mapped.chain(stepped).collect()
     }
 
     fn steps(self, table: &ReplayTable, loops: u64) -> Result<Vec<Step>, BadPlan> {
