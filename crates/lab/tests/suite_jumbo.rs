@@ -170,6 +170,31 @@ fn streams_and_replays_come_back_whole() {
     }
 }
 
+/// TCP with an MSS of 8960: through the router, and back, byte for byte.
+#[test]
+fn connections_of_long_segments() {
+    let talk = "[[procedure]]\nkind = \"tcp-connections\"\nrequest = 64\nresponse = 20000\n\
+                [[procedure]]\nkind = \"tcp-transactions\"\nconnections = 5\ntransactions = 5\n\
+                response = 200000\nwindow = 1000000\n[[procedure]]\nkind = \"tcp-path\"\n\
+                duration = \"1s\"\n";
+    let plan = read("frame-sizes = [9018]\nflows = \"pair\"", talk);
+    let results = measure(&plan, Device::BuiltIn, ROUTER, None);
+    let sums = |kind: &str| {
+        let cell = results.cells.iter().find(|cell| cell.procedure == kind).unwrap();
+        let passed = cell.trials.iter().filter(|trial| trial.outcome == "pass");
+        let tcp: Vec<_> = passed.filter_map(|trial| trial.tcp).collect();
+        assert!(!tcp.is_empty(), "{cell:?}");
+        tcp
+    };
+    for (kind, each) in [("tcp-connections", 20_064), ("tcp-transactions", 5 * 200_064)] {
+        for tcp in sums(kind) {
+            assert_eq!((tcp.closed, tcp.bytes_received), (tcp.due, each * tcp.due), "{tcp:?}");
+        }
+    }
+    let path = results.cells.iter().find(|cell| cell.procedure == "tcp-path").unwrap();
+    assert_eq!(path.figures[0].value, Some(9000.0), "{path:?}");
+}
+
 /// Where no frame is longer than usual, nothing of it is typed.
 #[test]
 fn usual_frames_change_nothing() {

@@ -14,8 +14,8 @@ use wire::Moment;
 const RTO_FIRST: Duration = Duration::from_secs(1);
 const RTO_LEAST: Duration = Duration::from_millis(200);
 const RTO_MOST: Duration = Duration::from_secs(60);
-/// Segments; RFC 6928.
-const FIRST_WINDOW: u32 = 10;
+/// Segments, and bytes that long ones do not exceed but for the second; RFC 6928 §2.
+const FIRST_WINDOW: (u32, u32) = (10, 14_600);
 
 /// The congestion window of one direction.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Window {
     /// Of a connection that was just established.
     pub(super) fn new(mss: u16) -> Window {
         let mss = u32::from(mss);
-        let bytes = FIRST_WINDOW * mss;
+        let bytes = (FIRST_WINDOW.0 * mss).min(FIRST_WINDOW.1.max(2 * mss));
         Window { bytes, threshold: u32::MAX, mss, duplicates: 0, recovering: false, recover: 0 }
     }
 

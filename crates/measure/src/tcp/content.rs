@@ -5,14 +5,14 @@
 //! ```
 //!
 //! 4093 is a prime: bytes that are off by a segment, a window or another connection's stream do not
-//! fit. The pattern stands twice in memory, so that writing and comparing are plain copies.
+//! fit. The pattern stands so often in memory that writing and comparing a segment are plain copies.
 
 /// Length of the pattern.
 const PERIOD: usize = 4093;
 /// The pattern, then as much again as a segment may need behind its last start.
-const BYTES: [u8; PERIOD + MOST] = pattern();
-/// The most bytes at a time.
-pub(super) const MOST: usize = 2048;
+static BYTES: [u8; PERIOD + MOST] = pattern();
+/// The most bytes at a time: a segment of the longest packets.
+const MOST: usize = super::plan::MSS.1 as usize;
 
 const fn pattern() -> [u8; PERIOD + MOST] {
     let mut bytes = [0; PERIOD + MOST];
@@ -61,15 +61,23 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_read_and_nothing_else() {
-        let mut bytes = [0; 1460];
-        for offset in [0, 1, 1460, 4092, 4093, u64::from(u32::MAX) + 7] {
-            write(77, offset, &mut bytes);
-            assert!(is(77, offset, &bytes), "{offset}");
-            for wrong in [offset + 1, offset + 1460, offset + 65_536] {
-                assert!(!is(77, wrong, &bytes), "{offset} as {wrong}");
-            }
-            assert!(!is(78, offset, &bytes));
+        for len in [1460, 2048, 2049, PERIOD, 8948, MOST] {
+            check(&mut vec![0; len]);
         }
         assert!(is(1, 5, &[]));
+    }
+
+    fn check(bytes: &mut [u8]) {
+        let len = bytes.len() as u64;
+        for offset in [0, 1, len, 4092, 4093, u64::from(u32::MAX) + 7] {
+            write(77, offset, bytes);
+            assert!(is(77, offset, bytes), "{offset}");
+            // By a period less or more nobody can tell.
+            let off = [1, len, 65_536].into_iter().filter(|by| by % PERIOD as u64 != 0);
+            for wrong in off.map(|by| offset + by) {
+                assert!(!is(77, wrong, bytes), "{offset} as {wrong}");
+            }
+            assert!(!is(78, offset, bytes));
+        }
     }
 }

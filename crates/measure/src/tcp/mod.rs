@@ -38,7 +38,7 @@ pub mod counts;
 
 pub use counts::Counts;
 pub use endpoint::Endpoint;
-pub use plan::{BadPlan, NextHop, Plan, Role, Transactions};
+pub use plan::{BadPlan, MSS, NextHop, Plan, Role, Transactions};
 
 #[cfg(test)]
 mod tests;

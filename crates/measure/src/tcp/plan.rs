@@ -26,7 +26,8 @@ pub struct Plan {
     pub ports: (u16, u16),
     /// What is asked and answered; the same at both ends.
     pub transactions: Transactions,
-    /// The most bytes of data in a segment, sent or received; 1460 fit into 1518-byte frames.
+    /// The most bytes of data in a segment, sent or received; 1460 fit into 1518-byte frames, 8960 into
+    /// packets of 9000 bytes, for which the pool's slots must have room.
     pub mss: u16,
     /// The receive window in bytes, at most 2³⁰.
     pub window: u32,
@@ -87,10 +88,13 @@ pub struct Transactions {
     pub think: Duration,
 }
 
+/// The smallest and the largest MSS: the largest is that of packets of 9000 bytes.
+pub const MSS: (u16, u16) = (64, 8960);
+
 /// A plan that cannot be carried out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BadPlan {
-    /// The MSS is not 64 to 1460 bytes.
+    /// The MSS is not 64 to 8960 bytes.
     Mss(u16),
     /// The window is not from one MSS to 2³⁰ bytes.
     Window(u32),
@@ -116,7 +120,7 @@ pub enum BadPlan {
 impl fmt::Display for BadPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            BadPlan::Mss(mss) => write!(f, "an MSS of {mss} bytes: use 64 to 1460"),
+            BadPlan::Mss(mss) => write!(f, "an MSS of {mss} bytes: use {} to {}", MSS.0, MSS.1),
             BadPlan::Window(window) => {
                 write!(f, "a window of {window} bytes: use one MSS to 1073741824")
             }
@@ -154,7 +158,7 @@ impl Plan {
     /// What is wrong with it.
     pub fn check(&self) -> Result<(), BadPlan> {
         let Plan { mss, window, retries, ports, transactions, .. } = *self;
-        if !(64..=1460).contains(&mss) {
+        if !(MSS.0..=MSS.1).contains(&mss) {
             return Err(BadPlan::Mss(mss));
         }
         if !(u32::from(mss)..=1 << 30).contains(&window) {

@@ -84,7 +84,7 @@ pub struct Talk {
 /// Ethernet, its FCS, IPv4 and TCP.
 const HEADERS: u32 = 18 + 20 + 20;
 /// The MSS an endpoint can have.
-const MSS: (u32, u32) = (64, 1460);
+const MSS: (u32, u32) = (measure::tcp::MSS.0 as u32, measure::tcp::MSS.1 as u32);
 
 /// The MSS for frames up to a length; none if that leaves too little, or is more than TCP here can.
 pub(in crate::suite) fn mss(frame: FrameLen) -> Option<u16> {
@@ -198,6 +198,8 @@ impl Reader<'_> {
             Some(value) => count(self.source, value, most),
             None => Ok(default),
         };
+        let longest = self.sizes.iter().filter_map(|size| mss(size.longest())).max();
+        let least = longest.map_or(1460, |mss| i64::from(mss.max(1460)));
         let talk = |times: u64| -> Result<Talk, BadPlan> {
             let transactions = Transactions {
                 count: number(&table.transactions, times, 1_000_000)? as u32,
@@ -208,9 +210,9 @@ impl Reader<'_> {
             let window = match &table.window {
                 None => 65_535,
                 Some(value) => match value.get_ref() {
-                    Number::Whole(n) if (i64::from(MSS.1)..=1 << 30).contains(n) => *n as u32,
+                    Number::Whole(n) if (least..=1 << 30).contains(n) => *n as u32,
                     _ => {
-                        let why = format!("a window is {} to {} bytes", MSS.1, 1 << 30);
+                        let why = format!("a window is {least} (a segment) to {} bytes", 1 << 30);
                         return Err(self.source.bad(value, why));
                     }
                 },
