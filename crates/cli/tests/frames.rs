@@ -70,6 +70,47 @@ fn frames_as_wireshark_reads_them() {
     }
 }
 
+/// With UDP checksums, of one length, of a mix and of random destinations: all of them right.
+#[test]
+fn checksums_as_wireshark_reckons_them() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return left_out::left_out("no tshark here");
+    }
+    let sizes = "frame-sizes = [64, 65, 1518, \"imix\"]";
+    for flows in ["networks", "pair", "hosts"] {
+        for (key, right, none) in [("udp-checksum = true\n", 400, 0), ("", 0, 400)] {
+            let plan = PLAN
+                .replace("[traffic]\n", &format!("[traffic]\n{key}"))
+                .replace("frame-sizes = [64, 1518]", sizes)
+                .replace("\"networks\"", &format!("\"{flows}\""))
+                .replace(
+                    ", \"1-percent-broadcasts\", \"management-queries\", \"routing-updates\"",
+                    "",
+                );
+            let folder = Folder::with("sums", &plan);
+            let file = folder.path("frames.pcap");
+            let plan = folder.path("plan.toml");
+            let out = wirespeed(&["test", &plan, "--pcap", &file, "--packets", "50"]);
+            assert!(out.status.success(), "{}{}", text(&out.stdout), text(&out.stderr));
+            let count = |filter: &str| {
+                let check = "udp.check_checksum:TRUE";
+                let out = run("tshark", &["-n", "-o", check, "-r", &file, "-Y", filter]);
+                text(&out.stdout).lines().count()
+            };
+            // 4 sizes of 50 frames from each of two ports; a bridge's hosts show themselves before.
+            let told = count("echo && udp.checksum.status == 1");
+            let untold = count("echo && udp.checksum == 0");
+            assert_eq!(count("udp.checksum.status == 0"), 0, "{flows} {key}");
+            let is_bridge = flows == "hosts";
+            let fits = |n: usize, expected: usize| match is_bridge && expected > 0 {
+                true => n >= expected,
+                false => n == expected,
+            };
+            assert!(fits(told, right) && fits(untold, none), "{flows} {key}{told} {untold}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_written_is_said() {
     let folder = Folder::with("bad", PLAN);

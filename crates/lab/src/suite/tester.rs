@@ -564,6 +564,7 @@ pub fn template(plan: &Plan, from: usize, to: usize, device_mac: Option<MacAddr>
         src_port: 0xc020,
         dst_port: 7,
         fill: 0xa5,
+        udp_checksum: plan.udp_checksum,
         ..Template::default()
     }
 }

@@ -77,6 +77,9 @@ pub struct Plan {
     pub sizes: Vec<FrameSize>,
     /// Where frames go.
     pub traffic: Traffic,
+    /// Whether frames carry a UDP checksum: by RFC 768 they need none over IPv4, and it costs the tester
+    /// a few nanoseconds each.
+    pub udp_checksum: bool,
     /// Who is on the first and on the second port.
     pub ends: [End; 2],
     /// Captures that are replayed together with its streams.
@@ -127,6 +130,12 @@ impl Plan {
         let streams = self.streams().iter().map(Spec::longest);
         let replays = self.replays.iter().map(Replay::longest);
         sizes.chain(streams).chain(replays).max().unwrap_or(FrameLen::MAX)
+    }
+
+    /// What its frames are, in a line, for results.
+    pub fn described(&self) -> String {
+        let sums = if self.udp_checksum { ", with UDP checksums" } else { "" };
+        format!("{}{sums}", self.traffic.describe())
     }
 
     /// Whether nothing but TCP is run.

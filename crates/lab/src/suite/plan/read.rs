@@ -76,6 +76,7 @@ struct TrafficTable {
     frame_sizes: Option<frame_sizes::Table>,
     flows: Spanned<String>,
     bidirectional: Option<bool>,
+    udp_checksum: Option<bool>,
     networks: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
@@ -225,6 +226,7 @@ pub fn read_with(
         link,
         sizes,
         traffic,
+        udp_checksum: file.traffic.udp_checksum.unwrap_or(false),
         ends: networks.map(End::of),
         replays,
         procedures,
