@@ -13,9 +13,8 @@
 //! first trial, and everything but test frames in trials: who introduces the hosts by ARP, and warms
 //! the device up, does so by packet sockets beside them.
 //!
-//! Never looks at what is between the ends. Missing: **ICMP errors told from frames** (one that quotes a
-//! short frame whole is counted as damaged), **streams of any headers**, **bursts, random
-//! gaps and ramps**, **the extent of reordering**.
+//! Never looks at what is between the ends. Missing: **streams of any headers**, **bursts, random gaps
+//! and ramps**, **the extent of reordering**.
 
 use hdrhistogram::Histogram;
 use measure::stream::kernel;

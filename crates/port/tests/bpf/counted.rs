@@ -155,6 +155,98 @@ fn each_frame_has_one_name() {
     }
 }
 
+/// What a device says of a frame: an ICMP message that quotes it, whole, behind as many tags and options.
+fn about(frame: &[u8], v6: bool, kind: u8, tags: usize, options: usize) -> Vec<u8> {
+    let mut all = frame[..12].to_vec();
+    all.extend([0x81, 0, 0, 7].repeat(tags));
+    let icmp = [&[kind, 0, 0, 0, 0, 0, 0, 0], &frame[14..]].concat();
+    if v6 {
+        all.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, icmp.len() as u8, 58, 64]);
+        all.extend([0xfe; 32]);
+    } else {
+        let header = all.len() + 2;
+        let (words, len) = ((5 + options) as u8, (20 + 4 * options + icmp.len()) as u8);
+        all.extend([8, 0, 0x40 | words, 0, 0, len, 0, 0, 0, 0, 64, 1, 0, 0]);
+        all.extend([10, 0, 0, 2, 10, 0, 0, 1]);
+        all.extend([1, 1, 1, 1].repeat(options));
+        let sum = wire::checksum::ipv4_header(&all[header..]);
+        all[header + 10..header + 12].copy_from_slice(&sum.to_be_bytes());
+    }
+    all.extend(icmp);
+    all
+}
+
+/// The same names as `measure`'s receiver gives them.
+#[test]
+fn an_error_about_a_frame_is_no_frame() {
+    let Some(pair) = Veth::new() else { return };
+    for mode in [Mode::Native, Mode::Generic] {
+        let mut counter = open(&pair, mode);
+        let out = pair.a.run(|| Capture::open("va")).unwrap();
+        counter.start(clock_ns(), &[0, 0]);
+        let mut expected = Count { streams: vec![Tally::default(); 2], ..Count::default() };
+        let mut send = |stream: u8, is_foreign: bool, make: &dyn Fn(&[u8]) -> Vec<u8>| {
+            out.send(&make(&frame(stream, 0, clock_ns())));
+            match is_foreign {
+                true => expected.foreign += 1,
+                false => expected.streams[usize::from(stream == 200)].corrupt += 1,
+            }
+        };
+        for stream in [3, 200] {
+            for kind in [3, 4, 5, 11, 12] {
+                send(stream, true, &|frame| about(frame, false, kind, 0, 0));
+            }
+            for (tags, options) in [(1, 0), (2, 0), (0, 1), (2, 10)] {
+                send(stream, true, &|frame| about(frame, false, 11, tags, options));
+            }
+            // An echo that has its data from a frame is one that was changed.
+            send(stream, false, &|frame| about(frame, false, 8, 0, 0));
+            send(stream, false, &|frame| about(frame, false, 0, 1, 0));
+            // What is quoted is no IPv4 header.
+            send(stream, false, &|frame| {
+                let mut frame = about(frame, false, 3, 0, 0);
+                frame[42] = 0x60;
+                frame
+            });
+            send(stream, false, &|frame| {
+                let mut frame = about(frame, false, 3, 0, 0);
+                frame[42] = 0x44;
+                frame
+            });
+            let six = |frame: &[u8]| {
+                let mut frame = frame.to_vec();
+                frame[14] = 0x60;
+                frame
+            };
+            for kind in [1, 2, 3, 4] {
+                send(stream, true, &|frame| about(&six(frame), true, kind, 1, 0));
+            }
+            send(stream, false, &|frame| about(&six(frame), true, 128, 0, 0));
+            send(stream, false, &|frame| about(frame, true, 1, 0, 0));
+        }
+        // Its last bytes damaged, too.
+        out.send(&{
+            let mut error = about(&frame(3, 0, clock_ns()), false, 11, 0, 0);
+            *error.last_mut().unwrap() ^= 1;
+            error
+        });
+        expected.foreign += 1;
+        let done = |count: &Count| {
+            count.foreign + count.corrupt + count.streams.iter().map(|t| t.corrupt).sum::<u64>()
+                == expected.foreign + expected.streams.iter().map(|t| t.corrupt).sum::<u64>()
+        };
+        let count = wait(&counter, done);
+        let names = |count: &Count| {
+            let corrupt: Vec<u64> = count.streams.iter().map(|tally| tally.corrupt).collect();
+            let received: u64 = count.streams.iter().map(|tally| tally.received).sum();
+            (count.foreign, count.corrupt, corrupt, received)
+        };
+        assert_eq!(names(&count), names(&expected), "{mode:?}: {count:?}");
+        // Longer, all of them.
+        assert!(count.streams.iter().all(|tally| tally.wrong_size == tally.corrupt), "{count:?}");
+    }
+}
+
 #[test]
 fn the_stack_lives_on() {
     let Some(pair) = Veth::new() else { return };

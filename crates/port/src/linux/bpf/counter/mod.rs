@@ -4,6 +4,7 @@
 //! ```text
 //!             ┌ another end, stream or test, another trial's time ──► foreign: on to the stack
 //! frame ─► tail
+//!             ├ an ICMP error that quotes a frame ──────────────────► foreign, too
 //!             ├ wrong parity, length, IPv4 header checksum ─────────► corrupt  ┐
 //!             └ good ─► number ─┬ first copy, the highest so far ───► received │
 //!                               ├ first copy, overtaken ────────────► received, reordered
@@ -28,6 +29,8 @@ pub mod histogram;
 
 // The program.
 mod program;
+// The part of it that knows what devices say of test frames.
+mod message;
 // The part of it that says what a number's coming means.
 mod sequence;
 

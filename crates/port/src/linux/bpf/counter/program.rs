@@ -6,20 +6,23 @@
 //!     └ pass    └──────────────── foreign: pass ────┘                              └ duplicate …
 //! ```
 //!
+//! Before a frame is called corrupt or damaged, it is asked whether it is an ICMP error about one
+//! ([`message`]): those are foreign.
+//!
 //! R6 is the tail, R7 the shared state, R8 the stream's words, R9 the time; the context is kept on
 //! the stack.
 
 use super::of_stream as of;
 use super::sequence::{self, Outcomes};
-use super::{Tail, histogram, word};
+use super::{Tail, histogram, message, word};
 use crate::linux::bpf::assembler::{
     Alu, Assembler, If, Instruction, Label, Register, Register::*, Size,
 };
 use crate::linux::bpf::{SharedArray, action, helper};
 
 /// Fields of the context (`struct xdp_md`).
-const DATA: i16 = 0;
-const DATA_END: i16 = 4;
+pub(super) const DATA: i16 = 0;
+pub(super) const DATA_END: i16 = 4;
 const RX_QUEUE_INDEX: i16 = 16;
 
 /// On the stack: the context, and the frame's length.
@@ -41,7 +44,7 @@ pub(super) const fn at(word: usize) -> i16 {
 pub(super) fn assemble(tail: &Tail, streams: usize, state: &SharedArray) -> Vec<Instruction> {
     let mut a = Assembler::new();
     let (foreign, other_queue, damaged) = (a.label(), a.label(), a.label());
-    let (corrupt, all_corrupt, drop, pass) = (a.label(), a.label(), a.label(), a.label());
+    let (corrupt, counted_corrupt, drop, pass) = (a.label(), a.label(), a.label(), a.label());
     let sequence = Outcomes {
         in_order: a.label(),
         late: a.label(),
@@ -77,15 +80,19 @@ pub(super) fn assemble(tail: &Tail, streams: usize, state: &SharedArray) -> Vec<
         a.jump(drop);
     }
     a.bind(wrong_size);
+    message::is_error(&mut a, CONTEXT, foreign);
     count(&mut a, R8, of::WRONG_SIZE);
+    a.jump(counted_corrupt);
     a.bind(corrupt);
+    message::is_error(&mut a, CONTEXT, foreign);
+    a.bind(counted_corrupt);
     count(&mut a, R8, of::CORRUPT);
     a.jump(drop);
     a.bind(damaged);
     // It may be ours: then it names a stream of ours, and a time of this trial.
     whose(&mut a, tail, streams, foreign);
     when(&mut a, tail, foreign);
-    a.bind(all_corrupt);
+    message::is_error(&mut a, CONTEXT, foreign);
     count(&mut a, R7, word::CORRUPT);
     a.bind(drop);
     a.set(R0, action::DROP);
