@@ -45,6 +45,15 @@ pub fn command(longest: FrameLen) -> String {
     mtu(longest).map_or(String::new(), line)
 }
 
+/// What to look at where frames of this length are lost and shorter ones are not.
+pub fn advice(longest: FrameLen) -> String {
+    let mtu = longest.l2() - ETHERNET;
+    format!(
+        "an interface on their way has an MTU below {mtu}: `/interface ethernet set ether1,ether2 \
+         mtu={mtu}` (Linux: `ip link set … mtu {mtu}`); bridges, VLANs and tunnels have their own"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

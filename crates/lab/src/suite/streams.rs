@@ -17,6 +17,7 @@ use super::plan::stream::{above_the_wire, ipv6_host};
 use super::plan::{Plan, Procedure, Spec};
 use super::replays;
 use super::tester::{Duty, mac};
+use crate::jumbo;
 use measure::procedure::streams::{self, StreamOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
 use measure::stack::Hosts;
@@ -174,6 +175,27 @@ impl<P: Place> Bench<'_, P> {
     }
 }
 
+/// A stream: its name, the longest of its frames, how many were sent, and how many came.
+type Came<'a> = (&'a str, FrameLen, u64, u64);
+
+/// What is said where streams of long frames lost all of them, and others came through whole.
+fn too_long(streams: &[Came<'_>]) -> Option<String> {
+    let whole = streams.iter().filter(|(.., sent, received)| *sent > 0 && received == sent);
+    let came = whole.map(|(_, longest, ..)| *longest).max()?;
+    let lost = streams.iter().filter(|(_, longest, sent, received)| {
+        *sent > 0 && *received == 0 && *longest > came.max(FrameLen::MAX)
+    });
+    let names: Vec<&str> = lost.clone().map(|(name, ..)| *name).collect();
+    let longest = lost.map(|(_, longest, ..)| *longest).max()?;
+    Some(format!(
+        "nothing of {} came, of frames of up to {} bytes, and those of {} bytes did: {}",
+        names.join(", "),
+        longest.l2(),
+        came.l2(),
+        jumbo::advice(longest)
+    ))
+}
+
 /// Runs the streams of a plan, and what was found of all of them together.
 pub(super) fn find(run: &mut Run<'_>, plan: &Plan, link: BitRate) -> Result<Finding, Stop> {
     let output = streams::streams(run, duration(plan, link))?;
@@ -191,10 +213,45 @@ pub(super) fn find(run: &mut Run<'_>, plan: &Plan, link: BitRate) -> Result<Find
     let figures = figures.map(|(name, value, unit)| Figure::of(name, Some(value), unit));
     let histogram = output.latency.as_ref().map_or(vec![], buckets);
     let finding = Finding { histogram, ..Finding::of(figures) };
+    // The plan's streams are first, in its order.
+    let streams = plan.streams().iter().zip(&output.streams);
+    let streams: Vec<Came<'_>> = streams
+        .map(|(spec, one)| (one.name.as_str(), spec.longest(), one.sent, one.tally.received))
+        .collect();
+    let finding = match too_long(&streams) {
+        Some(advice) => finding.remark(true, advice),
+        None => finding,
+    };
     Ok(match output.trial.outcome {
         Outcome::Invalid(reason) => {
             finding.remark(true, format!("invalid, nothing about the device: {reason}"))
         }
         _ => finding,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_that_are_too_long_for_the_way() {
+        let stream = |name, l2, received| (name, FrameLen::with_fcs(l2), 10, received);
+        let advice = "an interface on their way has an MTU below 9000";
+        for (streams, expected) in [
+            (vec![stream("a", 64, 10), stream("b", 9018, 0), stream("c", 1600, 0)], Some("b, c")),
+            (vec![stream("a", 1518, 10), stream("b", 9018, 0)], Some("b")),
+            // Some of each came, nothing did, short ones did not: another reason.
+            (vec![stream("a", 64, 10), stream("b", 9018, 1)], None),
+            (vec![stream("a", 64, 0), stream("b", 9018, 0)], None),
+            (vec![stream("a", 9018, 10), stream("b", 64, 0)], None),
+            (vec![stream("a", 64, 10), stream("b", 1518, 0)], None),
+            (vec![], None),
+        ] {
+            let said = too_long(&streams).unwrap_or_default();
+            let begin = expected.map_or(String::new(), |names| format!("nothing of {names} came"));
+            assert!(said.starts_with(&begin), "{streams:?}: {said}");
+            assert_eq!(said.contains(advice), expected.is_some(), "{streams:?}: {said}");
+        }
+    }
 }

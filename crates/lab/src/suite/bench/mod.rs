@@ -25,6 +25,7 @@ pub use place::Place;
 use super::beside::Asked;
 use super::plan::{Modifier, Plan, Traffic};
 use super::tester::{Duty, built, stream, template};
+use crate::jumbo;
 use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use measure::schedule::{Load, Pace, Schedule};
 use measure::series::Series;
@@ -96,16 +97,30 @@ impl<'a, P: Place> Bench<'a, P> {
                 return Ok(());
             }
         }
+        let discarded = self.place.discards();
+        let advice = match frame.longest() > FrameLen::MIN && self.shorter_ones_come()? {
+            true => format!("; shorter ones do come: {}", jumbo::advice(frame.longest())),
+            false => String::new(),
+        };
         let elsewhere = match elsewhere {
             0 => String::new(),
             n => format!(", and {n} out of a port they were not sent to"),
         };
         Err(Stop::Broken(format!(
             "the device does not forward: of {sent} frames of {} at 2000 a second \
-             {received} came back{elsewhere}; it dropped {}",
-            frame.words(),
-            self.place.discards()
+             {received} came back{elsewhere}; it dropped {discarded}{advice}",
+            frame.words()
         )))
+    }
+
+    /// Whether the shortest frames come through, all of them.
+    fn shorter_ones_come(&mut self) -> Result<bool, Stop> {
+        self.meet(&FrameLen::MIN.into())?;
+        let start = self.start();
+        let senders =
+            self.senders(PacketRate(2000.0), Duration::from_millis(20), Duration::ZERO)?;
+        let (_, counts) = self.duty(Duty::new(start, senders))?;
+        Ok(counts.sent > 0 && counts.sent == counts.received)
     }
 
     /// Goes on to frames of another length, and introduces tester and device to each other.

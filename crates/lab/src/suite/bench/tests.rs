@@ -222,3 +222,30 @@ fn received_is_what_comes_where_it_was_to_come() {
         assert_eq!(says, flooded > 0, "{said}");
     }
 }
+
+/// Frames above the MTU of the device: what is to be done about it, and not only that they are lost.
+#[test]
+fn frames_that_are_too_long_for_the_way() {
+    let (plan, never) = (plan(), Arc::new(AtomicBool::new(false)));
+    for (more, l2, expected) in [
+        ("", 1518, None),
+        ("", 1600, Some("mtu=1582")),
+        ("/interface ethernet set ether2 mtu=1400", 1518, Some("mtu=1500")),
+        ("/interface ethernet set ether2 mtu=1400", 1418, None),
+        // Not even the shortest come.
+        ("/ip firewall filter add chain=forward action=drop", 1600, Some("")),
+    ] {
+        let script = format!("{ROUTER}\n{more}\n");
+        let ends = plan.ends.to_vec();
+        let simulated = &plan.simulated;
+        let place =
+            Simulated::new((2, Slots::STANDARD), &script, ends, simulated, never.clone()).unwrap();
+        let mut bench = Bench::new(place, &plan, Modifier::None, plan.simulated.link);
+        let prepared = bench.prepare(&FrameLen::with_fcs(l2).into());
+        let said = prepared.err().map_or(String::new(), |stop| stop.to_string());
+        assert_eq!(said.is_empty(), expected.is_none(), "{more} {l2}: {said}");
+        let advises = said.contains("shorter ones do come: an interface on their way has an MTU");
+        assert_eq!(advises, expected.is_some_and(|part| !part.is_empty()), "{more} {l2}: {said}");
+        assert!(said.contains(expected.unwrap_or_default()), "{said}");
+    }
+}
