@@ -123,6 +123,14 @@ impl Table {
                 self.names[at] = name.to_string();
             }
         }
+        // Of what was measured by size; in a price list a model is what is sold.
+        if self.has("size_bytes")
+            && !self.has("device")
+            && let Some(at) =
+                ["model", "product", "dut"].iter().find_map(|name| self.position(name))
+        {
+            self.names[at] = "device".to_string();
+        }
     }
 
     /// `Throughput` with cells like `1.2 Gbps`.

@@ -149,6 +149,8 @@ fn a_wire_of_no_device() {
         (text, "CCR1072", None),
         (text, "CCR", None),
         (text, "", None),
+        ("Model,size,kpps\nSW-8,64,1\n", "SW", None),
+        ("Model,size,kpps\nSW-8,64,1\n", "C", Some("begins with `C`: there are SW-8")),
         (text, "C1", Some("no device's name begins with `C1`: there are CCR1009, CCR1072")),
         ("size,kpps\n64,1\n", "C1", Some("`C1`: no file has a column of devices")),
     ] {
