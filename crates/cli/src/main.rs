@@ -42,6 +42,8 @@ mod iperf3;
 mod lent;
 // Result files.
 mod keep;
+// What there is of them while a run goes on.
+mod so_far;
 // `wirespeed lab`.
 mod labs;
 // What `wirespeed test` is told of its device.

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::frames::Frames;
 use crate::keep;
 use crate::outside::Outside;
+use crate::so_far::SoFar;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::suite::fit::Unfit;
@@ -181,8 +182,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Environment(format!("this processor lacks {missing}: build it here")));
     }
     let mut shown = Shown::new(suite::run::cells(&plan));
-    let results = suite::run(&plan, scaling, &options, |progress| shown.show(&progress));
+    // What takes seconds is not killed.
+    let file = files[0].as_deref().filter(|_| pair.is_some());
+    let mut so_far = SoFar::beside(file);
+    let results = suite::run(&plan, scaling, &options, |progress| {
+        shown.show(&progress);
+        if let Progress::Done(results) = progress {
+            so_far.write(|| {
+                let why = Some("this is what there was while the run went on".to_string());
+                report::suite::write(&SuiteResults { incomplete_because: why, ..results.clone() })
+            });
+        }
+    });
     drop(shown);
+    // `so_far` goes when the results are where they should be.
     finish(&files, &results, options.interrupt.load(Ordering::Relaxed))
 }
 
@@ -247,7 +260,8 @@ impl Shown {
             }
             (Progress::Begin { .. }, None) => {}
             (Progress::Done(_), Some(bar)) => bar.inc(1),
-            (Progress::Done(cell), None) => {
+            (Progress::Done(so_far), None) => {
+                let Some(cell) = so_far.cells.last() else { return };
                 self.done += 1;
                 let first = cell.figures.first().map_or(String::new(), report::suite::figure);
                 say!(

@@ -173,6 +173,38 @@ fn ctrl_c_ends_it_and_keeps_what_there_is() {
     }
 }
 
+/// What is killed cannot write its results: what there was a while ago stands beside them.
+#[test]
+fn a_killed_suite_leaves_what_there_was() {
+    if !are_two() {
+        return;
+    }
+    let (general, _) = SMALL.split_once("[[procedure]]").unwrap();
+    let quick_one = "[[procedure]]\nkind = \"frame-loss\"\nduration = \"100ms\"\n";
+    let plan = format!("{general}{quick_one}[[procedure]]\nkind = \"throughput\"\n");
+    let folder = Folder::with("killed", &plan);
+    let (plan, json) = (folder.path("plan.toml"), folder.path("a.json"));
+    let so_far = format!("{json}.so-far");
+    let mut command = command(&["test", &plan, "--json", &json]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.unwrap();
+    while !Path::new(&so_far).exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    let (_, out, err) = told(child.wait_with_output().unwrap());
+    if err.contains("incomplete: ") {
+        left_out::left_out_in_part(format!("too busy a machine for a tester and a device: {err}"));
+        return;
+    }
+    assert!(!Path::new(&json).exists() && Path::new(&so_far).exists(), "{out}{err}");
+    let (code, out, err) = wirespeed(&["report", "table", &so_far]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    for part in ["INCOMPLETE: this is what there was while the run went on", "Frame loss"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+}
+
 #[test]
 fn files_that_are_no_results() {
     let folder = Folder::with("files", SMALL);

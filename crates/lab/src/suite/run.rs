@@ -85,8 +85,8 @@ pub enum Progress<'a> {
         /// The procedure.
         procedure: &'a str,
     },
-    /// This was.
-    Done(&'a Cell),
+    /// The last cell of what there is so far was.
+    Done(&'a SuiteResults),
 }
 
 /// How many cells a plan has.
@@ -441,8 +441,8 @@ impl Part<'_> {
             trials,
         };
         cell.keep_one_series();
-        (self.progress)(Progress::Done(&cell));
         self.results.cells.push(cell);
+        (self.progress)(Progress::Done(self.results));
         stop.map_or(Ok(()), Err)
     }
 }
