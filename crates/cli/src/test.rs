@@ -124,6 +124,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = plan::read_with(&text, allowed, arguments.seed, &capture);
     let mut plan = plan.map_err(|bad| Failure::Usage(format!("{}:{bad}", path.display())))?;
     arguments.apart(&plan)?;
+    for replay in &plan.replays {
+        for warning in &replay.warnings {
+            say!("warning: {}: {}: {warning}", path.display(), replay.name);
+        }
+    }
     if arguments.simulated {
         let fits = suite::fits_virtual_time(&plan);
         fits.map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;

@@ -263,9 +263,17 @@ fn files_that_are_no_results() {
     }
     // The right file for the wrong command, and a page that nobody can keep.
     let suite = folder.write("suite.json", whole);
+    let table = folder.write("table.csv", "device,size,kpps\nRB1,64,1\nRB2,64,1\n");
+    let words = folder.write("words.csv", "chain,rules\nforward,25\n");
     for (what, code, expected) in [
         (vec!["compare", "--base", &good, &suite], 2, "has results of `test`, and the others of"),
         (vec!["table", "--format", "trials", &good], 2, "kept no trials of `bench`"),
+        (
+            vec!["check", &table, "--link", "C=1G"],
+            2,
+            "--link: no device's name begins with `C`: there are RB1, RB2",
+        ),
+        (vec!["check", &words], 2, "there are `chain`, `rules`; looked for is a frame size"),
         (vec!["html", &suite, "--output", "/dev/full"], 3, "cannot write /dev/full: No space left"),
         (vec!["html", &suite, "--output", "/nowhere/a.html"], 3, "cannot write /nowhere/a.html"),
     ] {

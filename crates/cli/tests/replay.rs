@@ -286,6 +286,35 @@ fn frames_are_counted_without_arp() {
     assert!(before > 4, "{printed}");
 }
 
+/// A network that no address is in is a typing error: said before the run, which goes on.
+#[test]
+fn a_map_of_nothing_is_said() {
+    // The home's second server is not in the small capture.
+    let there = HOSTS.replace(", \"203.0.113.2/32\" = \"198.19.1.102/32\"", "");
+    let hosts = there.replace(" }", ", \"10.0.0.0/8\" = \"198.18.0.0/16\" }");
+    let more = "loop = 2\neach-loop = { \"10.9.0.0/16\" = 1 }\n";
+    for (hosts, more, expected) in [
+        (HOSTS, "", vec!["map: no frame of tiny.pcap is in 203.0.113.2/32"]),
+        (&there, "", vec![]),
+        (&hosts, "", vec!["map: no frame of tiny.pcap is in 10.0.0.0/8"]),
+        (
+            &there,
+            more,
+            vec!["each-loop: no frame of tiny.pcap, as the map leaves it, is in 10.9.0.0/16"],
+        ),
+    ] {
+        let folder =
+            Folder::with("replay-map", &format!("{HEAD}file = \"tiny.pcap\"\n{hosts}{more}"));
+        folder.write("tiny.pcap", std::fs::read(committed("captures/tiny.pcap")).unwrap());
+        let plan = folder.path("plan.toml");
+        let out = wirespeed(&["test", &plan, "--pcap", &folder.path("a.pcapng")]);
+        let stderr = text(&out.stderr);
+        assert!(out.status.success(), "{stderr}");
+        assert_eq!(stderr.matches("warning: ").count(), expected.len(), "{stderr}");
+        assert!(expected.iter().all(|part| stderr.contains(part)), "{stderr}");
+    }
+}
+
 #[test]
 fn refused_before_anything_is_sent() {
     let folder = Folder::with("replay-bad", &format!("{HEAD}file = \"tiny.pcap\"\n"));

@@ -136,11 +136,11 @@ pub fn run(
 ) -> SuiteResults {
     let link = if options.pair.is_some() { plan.link } else { plan.simulated.link };
     let (traffic, senders) = match plan.is_all_tcp() {
-        true => (super::tcp::TRAFFIC, 1),
+        true => (super::tcp::TRAFFIC.to_string(), 1),
         false if super::streams::are_all(plan) => {
-            (super::streams::TRAFFIC, super::streams::senders(plan))
+            (super::streams::TRAFFIC.to_string(), super::streams::senders(plan))
         }
-        false => (plan.traffic.describe(), plan.traffic.senders()),
+        false => (plan.described(), plan.traffic.senders()),
     };
     let (device, medium, latency) = words(plan, options);
     let mut results = SuiteResults {
@@ -153,7 +153,7 @@ pub fn run(
         device: device.to_string(),
         medium,
         virtual_time: options.pair.is_none(),
-        traffic: traffic.to_string(),
+        traffic,
         senders: senders as u32,
         wire_mbps: link.as_mbps(),
         latency_definition: latency.to_string(),
