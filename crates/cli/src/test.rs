@@ -289,3 +289,47 @@ impl Drop for Shown {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::ExitCode;
+
+    /// What its trials came to is the exit code: a device that lost frames was measured all the same.
+    #[test]
+    fn how_a_run_ends() {
+        let stored = include_str!("../../report/data/test-2-delays.json");
+        let check = |change: fn(&mut SuiteResults), interrupted, expected: &str| {
+            let mut results = report::suite::read(stored).unwrap();
+            change(&mut results);
+            match finish(&[None, None], &results, interrupted) {
+                Ok(()) => assert_eq!(expected, ""),
+                Err(failure) => {
+                    let code = format!("{:?}", failure.exit_code());
+                    assert_eq!(code, format!("{:?}", ExitCode::from(1)), "{expected}");
+                    assert!(failure.to_string().starts_with(expected), "{failure}");
+                    assert!(!expected.is_empty(), "{failure}");
+                }
+            }
+        };
+        fn trials(results: &mut SuiteResults) -> impl Iterator<Item = &mut String> {
+            let trials = results.cells.iter_mut().flat_map(|cell| &mut cell.trials);
+            trials.map(|trial| &mut trial.outcome)
+        }
+        fn invalid(outcome: &mut String) {
+            *outcome = "invalid: the clocks differ by 3s".to_string();
+        }
+        check(|_| {}, false, "");
+        check(|all| trials(all).for_each(invalid), false, "every trial was invalid: the tester");
+        check(|all| trials(all).skip(1).for_each(invalid), false, "");
+        let stopped = |all: &mut SuiteResults| {
+            trials(all).for_each(invalid);
+            all.incomplete_because = Some("no memory".to_string());
+        };
+        check(stopped, false, "incomplete: no memory");
+        check(stopped, true, "interrupted: incomplete");
+        let impossible = |all: &mut SuiteResults| all.cells[0].trials[0].sent += 1;
+        check(impossible, false, "these numbers cannot be: ");
+        check(|all| all.cells.clear(), false, "");
+    }
+}

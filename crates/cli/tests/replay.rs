@@ -9,34 +9,15 @@
 mod folder;
 #[path = "../../port/tests/left_out/mod.rs"]
 mod left_out;
+// Running and reading plans.
+mod plans;
 
 use folder::{Folder, text, wirespeed};
-use measure::SuiteResults;
 use measure::suite_result::StreamRecord;
+use plans::{HEAD, ROUTER, VIRTUAL, committed, count, has_tshark, run, streams, wrong};
 use port::pcap;
 use port::record::Reader;
-use std::path::Path;
 use std::process::Command;
-
-fn committed(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name).display().to_string()
-}
-
-/// Runs a plan in virtual time: the result, what was printed, the page.
-fn run(plan: &str, folder: &Folder) -> (SuiteResults, String, String) {
-    let (json, html) = (folder.path("a.json"), folder.path("a.html"));
-    let out = wirespeed(&["test", plan, "--virtual", "--json", &json, "--html", &html]);
-    let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
-    assert!(out.status.success(), "{stdout}{stderr}");
-    let read = |file: &str| std::fs::read_to_string(file).unwrap();
-    let results = report::suite::read(&read(&json)).unwrap();
-    assert_eq!(results.faults(), [""; 0], "{stdout}");
-    (results, stdout, read(&html))
-}
-
-fn streams(results: &SuiteResults) -> &[StreamRecord] {
-    &results.cells[0].trials.last().unwrap().streams
-}
 
 #[test]
 fn the_plan_that_comes_with_the_program() {
@@ -55,8 +36,7 @@ fn the_plan_that_comes_with_the_program() {
     for stream in all {
         let StreamRecord { sent, intended, received, lost, .. } = *stream;
         assert_eq!((intended, received, lost), (sent, sent, 0), "{stream:?}");
-        let wrong = stream.duplicate + stream.reordered + stream.elsewhere + stream.altered();
-        assert_eq!(wrong + stream.gaps + stream.bad_checksum + stream.wrong_size, 0, "{stream:?}");
+        assert_eq!(wrong(stream), 0, "{stream:?}");
         let count = stream.latency.as_ref().map(|latency| latency.count);
         assert_eq!(count, Some(received), "{}", stream.name);
         assert!(stream.capture.as_ref().is_some_and(|capture| capture.file.contains("tiny")));
@@ -69,15 +49,6 @@ fn the_plan_that_comes_with_the_program() {
     assert_eq!(streams(&again), all, "the same seed, the same run");
 }
 
-const HEAD: &str = "name = \"x\"\n[device]\nconfiguration = \"other.rsc\"\n[medium]\nlink = \"1G\"\n\
-                    [traffic]\nflows = \"pair\"\n[[procedure]]\nkind = \"streams\"\n[[replay]]\n";
-
-const VIRTUAL: &str = "[virtual]\nlink = \"1G\"\nframe = \"1us\"\n[virtual.scaling]\n\
-                       divide-durations-by = 1.0\n";
-
-const ROUTER: &str = "/ip address add address=198.18.1.1/24 interface=ether1\n\
-                      /ip address add address=198.19.1.1/24 interface=ether2\n";
-
 const HOSTS: &str = "map = { \"192.168.88.0/24\" = \"198.18.1.0/24\", \"203.0.113.1/32\" = \
                      \"198.19.1.101/32\", \"203.0.113.2/32\" = \"198.19.1.102/32\" }\n";
 
@@ -87,7 +58,7 @@ const HOSTS: &str = "map = { \"192.168.88.0/24\" = \"198.18.1.0/24\", \"203.0.11
 fn a_whole_home() {
     let unpacked = Command::new("gzip").arg("-dc").arg(committed("captures/home.pcap.gz")).output();
     let Ok(unpacked) = unpacked else { return left_out::left_out("no gzip here") };
-    let text = format!("{HEAD}file = \"home.pcap\"\nspeed = 10\n{HOSTS}{VIRTUAL}");
+    let text = format!("{HEAD}[[replay]]\nfile = \"home.pcap\"\nspeed = 10\n{HOSTS}{VIRTUAL}");
     let folder = Folder::with("replay-home", &text);
     folder.write("home.pcap", &unpacked.stdout);
     folder.write("other.rsc", ROUTER);
@@ -100,8 +71,7 @@ fn a_whole_home() {
     assert_eq!((of("ttl-exceeded"), of("unknown-protocol")), (9, 6), "{dropped:?}");
     assert_eq!(to.lost + back.lost, dropped.values().sum::<u64>(), "{dropped:?}");
     for way in [to, back] {
-        let wrong = way.duplicate + way.reordered + way.elsewhere + way.altered();
-        assert_eq!((wrong, way.received + way.lost), (0, way.sent), "{way:?}");
+        assert_eq!((wrong(way), way.received + way.lost), (0, way.sent), "{way:?}");
     }
 }
 
@@ -110,7 +80,9 @@ fn a_whole_home() {
 fn each_frame_is_accounted_for() {
     let all = std::fs::read(committed("captures/tiny.pcap")).unwrap();
     let check = |capture: &[u8], more: &str, device: &str, virtual_time: &str| {
-        let text = format!("{HEAD}file = \"tiny.pcap\"\nloop = 20\n{HOSTS}{more}{virtual_time}");
+        let text = format!(
+            "{HEAD}[[replay]]\nfile = \"tiny.pcap\"\nloop = 20\n{HOSTS}{more}{virtual_time}"
+        );
         let folder = Folder::with("replay-each", &text);
         folder.write("tiny.pcap", capture);
         folder.write("other.rsc", format!("{ROUTER}{device}"));
@@ -177,7 +149,7 @@ fn write(name: &str, plan: &str) -> (Folder, String) {
 /// Twice as fast is half as long, three loops are three times as many, checksums are right.
 #[test]
 fn frames_as_wireshark_reads_them() {
-    let plan = |more: &str| format!("{HEAD}file = \"tiny.pcap\"\n{HOSTS}{more}");
+    let plan = |more: &str| format!("{HEAD}[[replay]]\nfile = \"tiny.pcap\"\n{HOSTS}{more}");
     let times = |file: &str| {
         let all: Vec<u64> = written(file).iter().map(|(_, ns, _)| *ns).collect();
         all.iter().map(|ns| ns - all[0]).collect::<Vec<_>>()
@@ -192,20 +164,9 @@ fn frames_as_wireshark_reads_them() {
     assert_eq!((halves.len(), times(&fast)), (15, halves));
     assert_eq!(times(&loops).len(), 45);
     assert_eq!(times(&loops)[..15], times(&plain));
-    if Command::new("tshark").arg("--version").output().is_err() {
+    if !has_tshark() {
         return left_out::left_out("no tshark here");
     }
-    let count = |file: &str, filter: &str| {
-        let mut words = vec!["-n", "-r", file, "-Y", filter];
-        for check in
-            ["ip.check_checksum:TRUE", "udp.check_checksum:TRUE", "tcp.check_checksum:TRUE"]
-        {
-            words.extend(["-o", check]);
-        }
-        let out = Command::new("tshark").args(&words).output().unwrap();
-        assert!(out.status.success(), "{filter}: {}", text(&out.stderr));
-        text(&out.stdout).lines().count()
-    };
     for (filter, n) in [
         ("ip.checksum.status == 1", 45),
         ("tcp.checksum.status == 1 || udp.checksum.status == 1", 45),
@@ -228,7 +189,7 @@ fn frames_as_wireshark_reads_them() {
 fn frames_as_tcprewrite_writes_them() {
     let bridge = HEAD.replace("pair", "hosts");
     let plan = format!(
-        "{bridge}file = \"tiny.pcap\"\nsplit = \"none\"\nmacs = \"keep\"\nmap = {{ \"192.168.88.0/24\" = \
+        "{bridge}[[replay]]\nfile = \"tiny.pcap\"\nsplit = \"none\"\nmacs = \"keep\"\nmap = {{ \"192.168.88.0/24\" = \
          \"10.5.0.0/16\", \"203.0.113.0/24\" = \"172.16.0.0/12\" }}\n"
     );
     let (folder, ours) = write("replay-rewrite", &plan);
@@ -256,10 +217,10 @@ fn frames_as_tcprewrite_writes_them() {
 fn what_was_written_is_replayed() {
     let stream = "[[stream]]\nstack = \"eth/ipv4/udp\"\nsizes = \"64-1518\"\nrate = \"10kpps\"\n\
                   packets = 100\n";
-    let head = HEAD.replace("[[replay]]\n", "");
     let back = format!("{stream}from = 2\nto = 1\n");
-    let (written, file) = write("replay-written", &format!("{head}{stream}{back}"));
-    let text = format!("{HEAD}file = \"out.pcapng\"\nsplit = \"interface 0\"\n{VIRTUAL}");
+    let (written, file) = write("replay-written", &format!("{HEAD}{stream}{back}"));
+    let text =
+        format!("{HEAD}[[replay]]\nfile = \"out.pcapng\"\nsplit = \"interface 0\"\n{VIRTUAL}");
     let folder = Folder::with("replay-again", &text);
     std::fs::copy(&file, folder.path("out.pcapng")).unwrap();
     drop(written);
@@ -274,7 +235,8 @@ fn what_was_written_is_replayed() {
 /// ARP, by which the hosts of a capture say that they are there, is none of its frames.
 #[test]
 fn frames_are_counted_without_arp() {
-    let folder = Folder::with("replay-arp", &format!("{HEAD}file = \"tiny.pcap\"\n{HOSTS}"));
+    let folder =
+        Folder::with("replay-arp", &format!("{HEAD}[[replay]]\nfile = \"tiny.pcap\"\n{HOSTS}"));
     folder.write("tiny.pcap", std::fs::read(committed("captures/tiny.pcap")).unwrap());
     let plan = folder.path("plan.toml");
     let out = wirespeed(&["test", &plan, "--pcap", &folder.path("a.pcapng")]);
@@ -303,8 +265,10 @@ fn a_map_of_nothing_is_said() {
             vec!["each-loop: no frame of tiny.pcap, as the map leaves it, is in 10.9.0.0/16"],
         ),
     ] {
-        let folder =
-            Folder::with("replay-map", &format!("{HEAD}file = \"tiny.pcap\"\n{hosts}{more}"));
+        let folder = Folder::with(
+            "replay-map",
+            &format!("{HEAD}[[replay]]\nfile = \"tiny.pcap\"\n{hosts}{more}"),
+        );
         folder.write("tiny.pcap", std::fs::read(committed("captures/tiny.pcap")).unwrap());
         let plan = folder.path("plan.toml");
         let out = wirespeed(&["test", &plan, "--pcap", &folder.path("a.pcapng")]);
@@ -315,9 +279,43 @@ fn a_map_of_nothing_is_said() {
     }
 }
 
+/// Who sends what, and what it is called then: a replay of two ways has a name for each.
+#[test]
+fn names_and_sides() {
+    let check = |capture: &str, rest: &str, expected: &[(&str, (u32, u32), u64)]| {
+        let text = format!("{HEAD}[[replay]]\nfile = \"{capture}\"\n{HOSTS}{rest}{VIRTUAL}");
+        let folder = Folder::with("replay-sides", &text);
+        let file = committed(&format!("captures/{capture}"));
+        folder.write(capture, std::fs::read(file).unwrap());
+        folder.write("other.rsc", ROUTER);
+        let (results, printed, page) = run(&folder.path("plan.toml"), &folder);
+        let all = streams(&results);
+        let seen: Vec<_> = all.iter().map(|s| (s.name.as_str(), (s.from, s.to), s.sent)).collect();
+        assert_eq!(seen, expected, "{rest}");
+        for one in all {
+            assert!(printed.contains(&one.name) && page.contains(&one.name), "{rest}: {printed}");
+        }
+    };
+    let (to, back) = (("replay 1 1 ► 2", (1, 2), 8), ("replay 1 2 ► 1", (2, 1), 7));
+    check("tiny.pcap", "", &[to, back]);
+    check("tiny.pcap", "split = \"hosts\"\n", &[to, back]);
+    check("tiny.pcap", "split = [\"192.168.88.0/24\"]\n", &[to, back]);
+    let named = [("page 1 ► 2", (1, 2), 8), ("page 2 ► 1", (2, 1), 7)];
+    check("tiny.pcap", "name = \"page\"\n", &named);
+    // Who is of the networks leaves by the first port, whoever spoke first.
+    let servers = [("replay 1 1 ► 2", (1, 2), 7), ("replay 1 2 ► 1", (2, 1), 8)];
+    check("tiny.pcap", "split = [\"203.0.113.0/24\"]\n", &servers);
+    let other = [("replay 1 2 ► 1", (2, 1), 8), ("replay 1 1 ► 2", (1, 2), 7)];
+    check("tiny.pcap", "from = 2\nto = 1\n", &other);
+    // One way has no other to be told from.
+    check("tiny.pcap", "split = \"none\"\n", &[("replay 1", (1, 2), 15)]);
+    let back_only = "name = \"all\"\nsplit = \"none\"\nfrom = 2\nto = 1\n";
+    check("tiny.pcap", back_only, &[("all", (2, 1), 15)]);
+}
+
 #[test]
 fn refused_before_anything_is_sent() {
-    let folder = Folder::with("replay-bad", &format!("{HEAD}file = \"tiny.pcap\"\n"));
+    let folder = Folder::with("replay-bad", &format!("{HEAD}[[replay]]\nfile = \"tiny.pcap\"\n"));
     let plan = folder.path("plan.toml");
     let check = |arguments: &[&str], code, expected: &str| {
         let out = wirespeed(&[&["test", plan.as_str()], arguments].concat());

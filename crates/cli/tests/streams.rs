@@ -3,52 +3,18 @@
 mod folder;
 #[path = "../../port/tests/left_out/mod.rs"]
 mod left_out;
+// Running and reading plans.
+mod plans;
 
 use folder::{Folder, text, wirespeed};
-use measure::SuiteResults;
-use measure::suite_result::StreamRecord;
-use std::path::Path;
-use std::process::Command;
-
-/// A plan that comes with the program.
-fn committed(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
-    folder.join(name).display().to_string()
-}
-
-/// Runs a plan in virtual time: the result, what was printed, the page.
-fn run(plan: &str, folder: &Folder) -> (SuiteResults, String, String) {
-    let (json, html) = (folder.path("a.json"), folder.path("a.html"));
-    let out = wirespeed(&["test", plan, "--virtual", "--json", &json, "--html", &html]);
-    let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
-    assert!(out.status.success(), "{stdout}{stderr}");
-    let read = |file: &str| std::fs::read_to_string(file).unwrap();
-    let results = report::suite::read(&read(&json)).unwrap();
-    assert_eq!(results.faults(), [""; 0], "{stdout}");
-    (results, stdout, read(&html))
-}
-
-fn streams(results: &SuiteResults) -> &[StreamRecord] {
-    &results.cells[0].trials.last().unwrap().streams
-}
-
-/// What is wrong with the frames of a stream.
-fn wrong(stream: &StreamRecord) -> u64 {
-    stream.duplicate
-        + stream.reordered
-        + stream.gaps
-        + stream.wrong_size
-        + stream.bad_checksum
-        + stream.stale
-        + stream.elsewhere
-}
+use plans::{HEAD, ROUTER, VIRTUAL, committed, count, has_tshark, run, streams, wrong};
 
 #[test]
 fn the_plans_that_come_with_the_program() {
     let folder = Folder::with("streams", "");
     for (plan, expected) in [
         (
-            "streams.toml",
+            "plans/streams.toml",
             &[
                 ("plain", 2000),
                 ("weighted", 500),
@@ -62,7 +28,7 @@ fn the_plans_that_come_with_the_program() {
             ][..],
         ),
         (
-            "streams-bridge.toml",
+            "plans/streams-bridge.toml",
             &[("QinQ", 240), ("MPLS", 100), ("ARP", 50), ("IPv6", 200), ("raw", 50), ("6in4", 50)],
         ),
     ] {
@@ -94,7 +60,7 @@ fn seeds_of_the_command_line() {
     let of_its_own = stream("random", &format!("{base}\nseed = 7\n{random}"));
     let folder = Folder::with("seeds", "");
     let written = |stream: &str, seed: &[&str]| {
-        let plan = folder.write("plan.toml", format!("name = \"x\"\nseed = 3\n{DEVICE}{stream}"));
+        let plan = folder.write("plan.toml", format!("seed = 3\n{HEAD}{stream}"));
         let file = folder.path("a.pcap");
         let out = wirespeed(&[&["test", &plan, "--pcap", &file][..], seed].concat());
         assert!(out.status.success(), "{}", text(&out.stderr));
@@ -108,9 +74,6 @@ fn seeds_of_the_command_line() {
     assert!(written(&of_its_own, &[]).0 == written(&of_its_own, &["--seed", "5"]).0);
 }
 
-const DEVICE: &str = "[device]\nconfiguration = \"other.rsc\"\n[medium]\nlink = \"1G\"\n[traffic]\n\
-                      flows = \"pair\"\n[[procedure]]\nkind = \"streams\"\n";
-
 fn stream(name: &str, rest: &str) -> String {
     format!("[[stream]]\nname = \"{name}\"\n{rest}\npackets = 500\n")
 }
@@ -122,14 +85,9 @@ fn each_stream_by_itself() {
     let udp = "stack = \"eth/ipv4/udp\"\nsizes = \"csit\"\nrate = \"1kpps\"";
     let back = format!("from = 2\nto = 1\n{udp}");
     let all = stream("tcp", tcp) + &stream("udp", udp) + &stream("back", &back);
-    let virtual_time = "[virtual]\nlink = \"1G\"\nframe = \"1us\"\n[virtual.scaling]\n\
-                        divide-durations-by = 1.0\n";
-    let folder =
-        Folder::with("streams-each", &format!("name = \"x\"\n{DEVICE}{all}{virtual_time}"));
-    let router = "/ip address add address=198.18.1.1/24 interface=ether1\n\
-                  /ip address add address=198.19.1.1/24 interface=ether2\n";
+    let folder = Folder::with("streams-each", &format!("{HEAD}{all}{VIRTUAL}"));
     let check = |configuration: &str, expected: [(u64, u64); 3]| {
-        folder.write("other.rsc", format!("{router}{configuration}"));
+        folder.write("other.rsc", format!("{ROUTER}{configuration}"));
         let (results, printed, _) = run(&folder.path("plan.toml"), &folder);
         for (stream, (received, lost)) in streams(&results).iter().zip(expected) {
             let found = (stream.received, stream.lost, wrong(stream));
@@ -147,9 +105,9 @@ fn each_stream_by_itself() {
         [(500, 0); 3],
     );
     // A microsecond each is two milliseconds now: a sixth of what is offered, and rings of 256.
-    let slow = virtual_time.replace("1us", "2ms");
-    let slow = Folder::with("streams-slow", &format!("name = \"x\"\n{DEVICE}{all}{slow}"));
-    slow.write("other.rsc", router);
+    let slow = VIRTUAL.replace("1us", "2ms");
+    let slow = Folder::with("streams-slow", &format!("{HEAD}{all}{slow}"));
+    slow.write("other.rsc", ROUTER);
     let (results, printed, page) = run(&slow.path("plan.toml"), &slow);
     for stream in streams(&results) {
         assert!(stream.received > 0 && stream.lost > 0, "{printed}");
@@ -169,16 +127,12 @@ fn no_latency_is_the_testers_own() {
                 pause = \"1ns\"\n[virtual.scaling]\ndivide-durations-by = 1.0\n";
     let udp = "stack = \"eth/ipv4/udp\"";
     let folder = Folder::with("streams-latency", "");
-    folder.write(
-        "other.rsc",
-        "/ip address add address=198.18.1.1/24 interface=ether1\n\
-         /ip address add address=198.19.1.1/24 interface=ether2\n",
-    );
+    folder.write("other.rsc", ROUTER);
     let check = |most_ns: u64, all: &[&str]| {
         let streams: Vec<String> = (all.iter().enumerate())
             .map(|(n, rest)| format!("[[stream]]\nname = \"{n}\"\n{udp}\n{rest}\n"))
             .collect();
-        let plan = format!("name = \"x\"\n{DEVICE}{}{fast}", streams.concat());
+        let plan = format!("{HEAD}{}{fast}", streams.concat());
         let (results, printed, _) = run(&folder.write("plan.toml", plan), &folder);
         let trial = results.cells[0].trials.last().unwrap();
         assert_eq!(trial.outcome, "pass", "{all:?}: {printed}");
@@ -219,7 +173,7 @@ fn frames_as_wireshark_reads_them() {
     let folder = Folder::with("streams-pcap", "");
     for (plan, filters) in [
         (
-            "streams-bridge.toml",
+            "plans/streams-bridge.toml",
             &[
                 ("eth.type == 0x88a8 && vlan", 240),
                 ("vlan.priority == 7 && udp", 1),
@@ -240,7 +194,7 @@ fn frames_as_wireshark_reads_them() {
             ][..],
         ),
         (
-            "streams.toml",
+            "plans/streams.toml",
             &[
                 ("ip.dsfield.dscp == 46", 400),
                 ("udp.srcport <= 1123 && ip.src >= 198.18.1.11 && ip.src <= 198.18.1.20", 1000),
@@ -255,27 +209,17 @@ fn frames_as_wireshark_reads_them() {
         let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
         assert!(out.status.success(), "{stdout}{stderr}");
         assert!(stdout.contains("streams, each at its own load"), "{stdout}");
-        if Command::new("tshark").arg("--version").output().is_err() {
+        if !has_tshark() {
             return left_out::left_out("no tshark here");
         }
-        let count = |filter: &str| {
-            let mut words = vec!["-n", "-r", &file, "-Y", filter];
-            for check in
-                ["ip.check_checksum:TRUE", "udp.check_checksum:TRUE", "tcp.check_checksum:TRUE"]
-            {
-                words.extend(["-o", check]);
-            }
-            let out = Command::new("tshark").args(&words).output().unwrap();
-            assert!(out.status.success(), "{filter}: {}", text(&out.stderr));
-            text(&out.stdout).lines().count()
-        };
+        let count = |filter: &str| count(&file, filter);
         for status in
             ["ip.checksum", "udp.checksum", "tcp.checksum", "icmp.checksum", "icmpv6.checksum"]
         {
             assert_eq!(count(&format!("{status}.status == 0")), 0, "{status} in {plan}");
             let seen = count(&format!("{status}.status == 1")) > 0;
             assert!(
-                seen || plan == "streams.toml" && status == "icmpv6.checksum",
+                seen || plan == "plans/streams.toml" && status == "icmpv6.checksum",
                 "{status} in {plan}"
             );
         }
