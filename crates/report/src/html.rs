@@ -236,49 +236,8 @@ fn wire_latency(ns: u64) -> String {
     }
 }
 
-/// Colours are of Okabe and Ito's palette, which most eyes tell apart.
-const STYLE: &str = "\
-:root { --ink: #1a1c1e; --soft: #5b6168; --rule: #dfe3e6; --paper: #ffffff;
-  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b1508a; --c4: #a87900; --c5: #2a8fc7; --c6: #6b6b6b; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #a3abb3; --rule: #363b40; --paper: #16181a;
-  --c0: #5ab4ea; --c1: #ff8f4d; --c2: #3ecfa4; --c3: #e394c3; --c4: #e6b93d; --c5: #9ad8ff; --c6: #b8bcc0; } }
-@media print { :root { --ink: #000; --soft: #444; --rule: #ccc; --paper: #fff; } figure, tr, svg { break-inside: avoid; } h2, h3, thead { break-after: avoid; } }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 940px; margin: 2.5rem auto; padding: 0 1.25rem; }
-h1 { font-size: 1.7rem; margin: 0 0 1rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 1rem; }
-h3 { font-size: .95rem; margin: 1.5rem 0 .4rem; } ul.note { padding-left: 1.1rem; margin: .4rem 0; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; color: var(--soft); font-size: .9rem; }
-dd { margin: 0; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: 1.5rem; }
-th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
-thead tr + tr th:nth-child(n) { text-align: right; } th { color: var(--soft); font-weight: 500; }
-.tight { font-size: .78rem; } .wide .tight th { min-width: 0; } .tight th, .tight td { padding: .3rem .4rem; }
-.num th:nth-child(2), .num td:nth-child(2) { text-align: right; }
-.said td:nth-child(3), .said th:nth-child(3) { text-align: left; white-space: normal; overflow-wrap: anywhere; } sup { line-height: 0; }
-.turned td:first-child { white-space: normal; overflow-wrap: anywhere; }
-figure { margin: 1.5rem 0; } figure h3 { font-size: 1rem; margin: 0 0 .3rem; } figcaption { color: var(--soft); font-size: .85rem; }
-.note { color: var(--soft); font-size: .85rem; margin: .4rem 0; }
-.notice { border-left: 3px solid var(--c1); padding: .3rem .8rem; margin: .6rem 0; font-size: .9rem; }
-.chart { display: block; width: 100%; height: auto; font: 13px system-ui, sans-serif; }
-.chart text { fill: var(--ink); }
-.chart .axis, .chart .tick { fill: var(--soft); } .grid { stroke: var(--rule); fill: none; }
-.line { fill: none; stroke-width: 2; } .lead { fill: none; stroke-width: 1; opacity: .6; }
-.line.reference { stroke: var(--soft); stroke-dasharray: 6 5; } .lead.reference { stroke: var(--soft); }
-.c0 { stroke: var(--c0); } path.point.c0 { fill: var(--c0); } .c1 { stroke: var(--c1); } path.point.c1 { fill: var(--c1); }
-.c2 { stroke: var(--c2); } path.point.c2 { fill: var(--c2); } .c3 { stroke: var(--c3); } path.point.c3 { fill: var(--c3); }
-.c4 { stroke: var(--c4); } path.point.c4 { fill: var(--c4); } .c5 { stroke: var(--c5); } path.point.c5 { fill: var(--c5); }
-.c6 { stroke: var(--c6); } path.point.c6 { fill: var(--c6); } text.name { stroke: none; }
-.wide { overflow-x: auto; } .wide th { white-space: normal; vertical-align: bottom; min-width: 4.5rem; }
-td small, th small { color: var(--soft); } .area { stroke: none; opacity: .75; } .mark { stroke: var(--ink); stroke-width: 1; }
-.line { fill: none; } .line.again { stroke-dasharray: 2 4; } .point { stroke-width: 1.5; } path.point.hollow { fill: var(--paper); }
-.sent { fill: none; stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 3 2; } .area.c0 { fill: var(--c0); } .area.c1 { fill: var(--c1); } .area.c2 { fill: var(--c2); }
-.area.c3 { fill: var(--c3); } .area.c4 { fill: var(--c4); } .area.c5 { fill: var(--c5); } .area.c6 { fill: var(--c6); }
-details { margin: .8rem 0; } summary { cursor: pointer; color: var(--soft); }
-pre { font: 12px/1.45 ui-monospace, monospace; overflow-x: auto; padding: .6rem .8rem; border: 1px solid var(--rule); }
-@media print { details > * { display: block; } details::details-content { content-visibility: visible; display: block; }
-   .wide { overflow: visible; } table { font-size: .7rem; } }
-";
+/// Fonts, colours, and what is different on paper.
+const STYLE: &str = include_str!("html/style.css");
 
 #[cfg(test)]
 mod tests {

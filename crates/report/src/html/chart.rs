@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Colours are classes of the page's style sheet, so that the same drawing is read by day, by
-//! night and on paper; marks differ in shape, too, for paper without colours.
+//! night and on paper; marks differ in shape, too, and lines in their dashes, for paper without colours.
 
 use crate::suite::whole;
 use std::fmt::Write;
@@ -93,8 +93,8 @@ const HEIGHT: f64 = 372.0;
 const LINE: f64 = 17.0;
 /// A limit at a place by itself.
 const DASH: f64 = 28.0;
-/// How many colours there are.
-const COLOURS: usize = 7;
+/// How many colours there are, and marks.
+pub(super) const COLOURS: usize = 12;
 
 impl Chart<'_> {
     /// The drawing; empty if there is nothing to draw.
@@ -222,8 +222,8 @@ impl Chart<'_> {
                 }
             }
             if !series.scattered {
-                let again = if self.number(n) >= COLOURS { " again" } else { "" };
-                let _ = writeln!(svg, "<path class=\"line {class}{again}\" d=\"{path}\"/>");
+                let dash = dash(self.number(n));
+                let _ = writeln!(svg, "<path class=\"line {class}{dash}\" d=\"{path}\"/>");
             }
             let _ = writeln!(svg, "{marks}");
             if let Some((x, y)) = last {
@@ -297,35 +297,68 @@ pub(super) fn end(caption: &str) -> String {
 }
 
 /// A measurement's mark: shapes tell lines apart where colours do not. Later ones are smaller, so that
-/// marks on the same place are all seen.
+/// marks on the same place are all seen. All of them are areas: hollow ones are of what is hollow.
 fn mark(n: usize, x: f64, y: f64) -> String {
-    let r = 6.0 - 0.5 * (n % COLOURS) as f64;
-    match n % COLOURS {
-        0 => format!(
+    let n = n % COLOURS;
+    let r = 6.0 - 0.28 * n as f64;
+    if n == 0 {
+        return format!(
             "M{:.1} {y:.1}a{r} {r} 0 1 0 {:.1} 0a{r} {r} 0 1 0 -{:.1} 0z",
             x - r,
             2.0 * r,
             2.0 * r
-        ),
-        1 => {
-            let r = 0.75 * r;
-            format!("M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z", x - r, y - r, 2.0 * r, 2.0 * r, 2.0 * r)
-        }
-        2 => format!("M{x:.1} {:.1}l{r:.1} {r:.1}l-{r:.1} {r:.1}l-{r:.1} -{r:.1}z", y - r),
-        3 => format!("M{x:.1} {:.1}l{r:.1} {:.1}h-{:.1}z", y - r, 1.8 * r, 2.0 * r),
-        4 => format!("M{x:.1} {:.1}l{r:.1} -{:.1}h-{:.1}z", y + r, 1.8 * r, 2.0 * r),
-        5 => format!(
-            "M{:.1} {:.1}l{:.1} {:.1}m0 -{:.1}l-{:.1} {:.1}",
-            x - r,
-            y - r,
-            2.0 * r,
-            2.0 * r,
-            2.0 * r,
-            2.0 * r,
-            2.0 * r
-        ),
-        _ => format!("M{x:.1} {:.1}v{:.1}m-{r:.1} -{r:.1}h{:.1}", y - r, 2.0 * r, 2.0 * r),
+        );
     }
+    let mut path = String::new();
+    for (i, (right, down)) in shape(n).into_iter().enumerate() {
+        let step = if i == 0 { 'M' } else { 'L' };
+        let _ = write!(path, "{step}{:.1} {:.1}", x + r * right, y + r * down);
+    }
+    path + "z"
+}
+
+/// The corners of a mark that is no circle, of one whose radius is 1.
+fn shape(n: usize) -> Vec<(f64, f64)> {
+    const THIN: f64 = 0.28;
+    let turned = |corners: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        corners.into_iter().map(|(x, y)| ((x - y) * half, (x + y) * half)).collect()
+    };
+    // So many corners, every other at another distance from the middle.
+    let star = |corners: u32, inner: f64| -> Vec<(f64, f64)> {
+        let corner = |i: u32| {
+            let angle = std::f64::consts::TAU * (f64::from(i) / f64::from(corners) - 0.25);
+            let far = if i.is_multiple_of(2) { 1.0 } else { inner };
+            (far * angle.cos(), far * angle.sin())
+        };
+        (0..corners).map(corner).collect()
+    };
+    let plus = || {
+        let (r, w) = (1.0, THIN);
+        let right = [(w, -r), (w, -w), (r, -w), (r, w), (w, w), (w, r)];
+        let left = right.map(|(x, y)| (-x, -y));
+        [right, left].concat()
+    };
+    match n {
+        1 => vec![(-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)],
+        2 => vec![(0.0, -1.1), (1.1, 0.0), (0.0, 1.1), (-1.1, 0.0)],
+        3 => vec![(0.0, -1.0), (1.0, 0.8), (-1.0, 0.8)],
+        4 => vec![(0.0, 1.0), (1.0, -0.8), (-1.0, -0.8)],
+        5 => turned(plus()),
+        6 => plus(),
+        7 => star(10, 0.4),
+        // An hourglass, and a bow-tie.
+        8 => vec![(-0.9, -1.0), (0.9, -1.0), (-0.9, 1.0), (0.9, 1.0)],
+        9 => vec![(-1.0, -0.9), (-1.0, 0.9), (1.0, -0.9), (1.0, 0.9)],
+        // Bars, upright and lying.
+        10 => vec![(-THIN, -1.2), (THIN, -1.2), (THIN, 1.2), (-THIN, 1.2)],
+        _ => vec![(-1.2, -THIN), (1.2, -THIN), (1.2, THIN), (-1.2, THIN)],
+    }
+}
+
+/// Every four lines are dashed otherwise, so that colours and marks that come again do so in another.
+fn dash(n: usize) -> &'static str {
+    ["", " d1", " d2", " d3"][n / 4 % 4]
 }
 
 /// As much of a name as there is room for.
@@ -381,6 +414,24 @@ pub(super) fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Twelve lines have twelve colours and marks; none of forty-eight looks like another.
+    #[test]
+    fn no_line_looks_like_another() {
+        let shape = |n: usize| mark(n, 0.0, 0.0).replace(|c: char| c.is_ascii_digit(), "");
+        for n in 0..48 {
+            for other in 0..n {
+                let differ = n % COLOURS != other % COLOURS;
+                assert!(differ || dash(n) != dash(other), "{n} and {other}");
+                assert!(!differ || mark(n, 0.0, 0.0) != mark(other, 0.0, 0.0), "{n} and {other}");
+            }
+            assert!(shape(n).ends_with('z'), "an area: hollow marks are to be seen");
+        }
+        let style = include_str!("style.css");
+        for rule in ["stroke: var(--c11)", ".d3 {", "--c11: #e0408f", "--c11: #ff6fb5"] {
+            assert!(style.contains(rule), "{rule}");
+        }
+    }
 
     proptest! {
         #[test]

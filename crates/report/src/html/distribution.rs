@@ -9,7 +9,7 @@
 //! Heights are logarithmic: one frame in a million that was late is the one that matters, and on a
 //! linear scale it has no height.
 
-use super::chart::{begin, end, escape};
+use super::chart::{COLOURS, begin, end, escape};
 use crate::suite::time;
 use measure::histogram::at_quantile;
 use std::fmt::Write;
@@ -84,7 +84,7 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
             let tall = ((frames as f64 + 1.0).ln() / (tallest + 1.0).ln()) * HIGH;
             let _ = write!(path, "V{:.1}H{:.1}", foot - tall, left + step * (i + 1) as f64);
         }
-        let class = n % 7;
+        let class = n % COLOURS;
         let _ = writeln!(
             out,
             "<path class=\"area c{class}\" d=\"{path}V{foot:.1}Z\"/>\

@@ -309,7 +309,14 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
         }
         out += "</tr>\n";
     }
-    out + "</tbody>\n</table></div>\n"
+    let said = match out.contains('±') {
+        true => {
+            "<p class=\"note\">±: the standard deviation of the repetitions; the figure is their mean or \
+             median, as its RFC wants it</p>\n"
+        }
+        false => "",
+    };
+    out + "</tbody>\n</table></div>\n" + said
 }
 
 /// The same with a line for each figure, where there are more of them than a page is wide.

@@ -41,3 +41,15 @@ fn the_loss_graph_ends_at_a_hundred_per_cent() {
         assert_eq!(large, drawn_large * graphs.len(), "{percent}");
     }
 }
+
+/// What stands behind a figure is said.
+#[test]
+fn deviations_are_explained() {
+    let page = changed(|_| {});
+    assert!(page.contains("<small> ±") && page.contains("±: the standard deviation"), "{page}");
+    let once = changed(|results| {
+        let figures = results.cells.iter_mut().flat_map(|cell| &mut cell.figures);
+        figures.for_each(|figure| figure.spread = None);
+    });
+    assert!(!once.contains('±'));
+}
