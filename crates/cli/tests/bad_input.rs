@@ -180,12 +180,12 @@ fn a_killed_suite_leaves_what_there_was() {
         return;
     }
     let (general, _) = SMALL.split_once("[[procedure]]").unwrap();
-    let quick_one = "[[procedure]]\nkind = \"frame-loss\"\nduration = \"100ms\"\n";
+    let quick_one = "[[procedure]]\nkind = \"frame-loss\"\nduration = \"20ms\"\n";
     let plan = format!("{general}{quick_one}[[procedure]]\nkind = \"throughput\"\n");
     let folder = Folder::with("killed", &plan);
     let (plan, json) = (folder.path("plan.toml"), folder.path("a.json"));
     let so_far = format!("{json}.so-far");
-    let mut command = command(&["test", &plan, "--json", &json]);
+    let mut command = command(&["test", &plan, "--quick", "--json", &json]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.unwrap();
     while !Path::new(&so_far).exists() && child.try_wait().unwrap().is_none() {

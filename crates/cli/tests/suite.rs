@@ -60,6 +60,38 @@ fn files_are_written_unless_none_are_wanted() {
     }
 }
 
+/// Every plan of ours, and RFC 2544's with each modifier: numbers that can be, whoever checks them.
+#[test]
+fn no_plan_of_ours_measures_what_cannot_be() {
+    let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans");
+    let folder = Folder::with("all-plans", SMALL);
+    let mut all = vec![];
+    for file in std::fs::read_dir(plans).unwrap() {
+        let path = file.unwrap().path();
+        let plan = std::fs::read_to_string(&path).unwrap_or_default();
+        if path.extension().is_some_and(|end| end == "toml") && plan.contains("[[procedure]]") {
+            all.push(path.display().to_string());
+        }
+    }
+    let each = std::fs::read_to_string(format!("{plans}/rfc2544.toml")).unwrap();
+    let (general, _) = each.split_once("[virtual.scaling]").unwrap();
+    let general = general.replace("../configs/rfc2544.rsc", "device.rsc");
+    let config = std::fs::read(format!("{plans}/../configs/rfc2544.rsc")).unwrap();
+    folder.write("device.rsc", config);
+    let short = "[virtual.scaling]\ndivide-durations-by = 300.0\nshortest = \"50ms\"\n\
+                 repetitions-at-most = 1\nframe-sizes = [64, 512]\nprecision = \"0.5%\"\n";
+    all.push(folder.write("each.toml", format!("{general}{short}")));
+    assert!(all.len() > 8, "{all:?}");
+    for plan in all {
+        let json = folder.path("result.json");
+        let out = wirespeed(&["test", &plan, "--virtual", "--json", &json]);
+        assert_eq!(out.status.code(), Some(0), "{plan}: {}", text(&out.stderr));
+        let out = wirespeed(&["report", "check", &json]);
+        let said = text(&out.stdout) + &text(&out.stderr);
+        assert_eq!((out.status.code(), said.as_str()), (Some(0), ""), "{plan}");
+    }
+}
+
 /// What would change nothing is refused, each in a sentence.
 #[test]
 fn options_that_would_do_nothing() {

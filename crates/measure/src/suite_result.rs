@@ -291,6 +291,9 @@ pub struct TrialRecord {
     /// Frames that were none of ours: the device's own, and everybody else's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub foreign: u64,
+    /// Frames that the tester sent beside those of the trial: ARP, a modifier's (RFC 2544 §11).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub beside: u64,
     /// How long, all in all, threads of the trial stood still, in nanoseconds: of one that is valid, how
     /// disturbed it was all the same.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -403,6 +406,7 @@ impl TrialRecord {
         let valid = !matches!(output.trial.outcome, Outcome::Invalid(_));
         TrialRecord {
             flooded: output.flooded,
+            beside: output.beside,
             ipdv: output.variation.as_ref().and_then(Ipdv::of),
             time_ns: output.time.map(|time| time.as_nanos() as u64),
             tcp: output.tcp.as_deref().map(TcpRecord::of),
@@ -453,6 +457,7 @@ impl TrialRecord {
             streams: vec![],
             directions: vec![],
             foreign: counts.foreign,
+            beside: 0,
             stood_still_ns: 0,
             stolen_ns: 0,
             series: None,

@@ -9,13 +9,14 @@
 
 use super::bench::{Bench, Place};
 use measure::procedure::{Stop, TrialOutput};
+use port::PortCounters;
 use router::Router;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::PacketRate;
 
-/// Frames that found the ring before the device's processor full.
-const RING: &str = "rx-ring-full";
+/// Frames that found the ring before the device's processor full, and the one behind it.
+const RINGS: [&str; 2] = ["rx-ring-full", "tx-ring-full"];
 
 /// How long the trial is whose time is looked at.
 const PROFILED: Duration = Duration::from_millis(100);
@@ -34,10 +35,14 @@ impl Dropped {
         all
     }
 
-    /// What its rings lost, too.
-    pub(super) fn with_rings(mut self, n: u64) -> Dropped {
-        if n > 0 {
-            *self.0.entry(RING.to_string()).or_default() += n;
+    /// What its ports' rings lost, too.
+    pub(super) fn with_rings(mut self, ports: impl Iterator<Item = PortCounters>) -> Dropped {
+        for port in ports {
+            for (ring, n) in RINGS.into_iter().zip([port.rx_drop, port.tx_drop]) {
+                if n > 0 {
+                    *self.0.entry(ring.to_string()).or_default() += n;
+                }
+            }
         }
         self
     }
@@ -89,6 +94,10 @@ mod tests {
         let of = |entries: &[(&str, u64)]| {
             Dropped(entries.iter().map(|&(reason, n)| (reason.to_string(), n)).collect())
         };
+        let rings = |ports: &[(u64, u64)]| {
+            let of = |&(rx_drop, tx_drop)| PortCounters { rx_drop, tx_drop, ..Default::default() };
+            Dropped::default().with_rings(ports.iter().map(of))
+        };
         for (before, after, more) in [
             (of(&[]), of(&[]), of(&[])),
             (of(&[("no-route", 3)]), of(&[("no-route", 3)]), of(&[])),
@@ -97,8 +106,8 @@ mod tests {
                 of(&[("no-route", 5), ("a", 1)]),
                 of(&[("no-route", 2), ("a", 1)]),
             ),
-            (of(&[]), of(&[]).with_rings(7), of(&[(RING, 7)])),
-            (of(&[]), of(&[]).with_rings(0), of(&[])),
+            (of(&[]), rings(&[(7, 0), (2, 1)]), of(&[(RINGS[0], 9), (RINGS[1], 1)])),
+            (of(&[]), rings(&[(0, 0)]), of(&[])),
         ] {
             assert_eq!(after.since(&before), more.0, "{before:?} {after:?}");
         }

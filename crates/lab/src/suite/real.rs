@@ -223,8 +223,7 @@ impl Place for Real {
     }
 
     fn dropped(&self) -> Dropped {
-        let rings = self.ports.iter().map(|port| port.counters().rx_drop).sum();
-        self.dropped.with(&self.router).with_rings(rings)
+        self.dropped.with(&self.router).with_rings(self.ports.iter().map(Port::counters))
     }
 
     fn profile(&mut self, begin: bool) -> Option<BTreeMap<String, u64>> {

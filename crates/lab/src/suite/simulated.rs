@@ -337,7 +337,6 @@ impl Place for Simulated {
     }
 
     fn dropped(&self) -> Dropped {
-        let rings = self.ports.iter().map(|port| port.dropped).sum();
-        self.dropped.with(&self.router).with_rings(rings)
+        self.dropped.with(&self.router).with_rings(self.ports.iter().map(Port::counters))
     }
 }

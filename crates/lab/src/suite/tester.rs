@@ -89,6 +89,8 @@ pub struct Duty {
     /// Under what conditions it ran, as far as whoever ran it looked.
     pub conditions: Conditions,
     /// When frames went and came.
+    /// Frames sent that are none of the trial's: ARP, a modifier's.
+    pub sent_beside: u64,
     course: Recorder,
     before: Vec<PortCounters>,
     /// When the first frame came, and the last.
@@ -115,6 +117,7 @@ impl Duty {
             watch,
             talk,
             conditions,
+            sent_beside: 0,
             course,
             before,
             arrivals,
@@ -269,9 +272,10 @@ impl Duty {
     }
 
     /// What went out and what came back, when all is over.
-    pub fn counts<P: Port>(&self, tester: &Tester<P>) -> Counts {
+    pub fn counts<P: Port>(&mut self, tester: &Tester<P>) -> Counts {
         let ports = self.before.iter().zip(tester.counters());
         let ports: Vec<_> = ports.map(|(before, after)| since(*before, after)).collect();
+        let out: u64 = ports.iter().map(|port| port.tx_packet).sum();
         let played = self.players.iter().flat_map(Player::both);
         let sent = self.senders.iter().flatten().map(Sender::sent).chain(played);
         let mut all = Counts::gather(sent, &self.receivers, ports);
@@ -282,6 +286,7 @@ impl Duty {
             all.duplicate += replays.duplicate;
             all.corrupt += replays.corrupt;
         }
+        self.sent_beside = out.saturating_sub(all.sent);
         all
     }
 }

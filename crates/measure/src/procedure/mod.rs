@@ -192,6 +192,8 @@ pub struct TrialOutput {
     pub arriving: Option<Duration>,
     /// Frames that came out of ports they were not sent to.
     pub flooded: u64,
+    /// Frames that the tester sent beside those of the trial: ARP, a modifier's (RFC 2544 §11).
+    pub beside: u64,
     /// [`TrialInput::Congestion`]: frames to the port that was not congested, sent and received.
     pub aside: Option<(u64, u64)>,
     /// [`TrialInput::Tcp`]: what both ends counted.
@@ -240,6 +242,7 @@ impl TrialOutput {
             time: None,
             arriving: None,
             flooded: 0,
+            beside: 0,
             aside: None,
             tcp: None,
             streams: Vec::new(),

@@ -83,7 +83,7 @@ pub fn suite_csv(results: &SuiteResults) -> String {
 pub(super) type Column = (&'static str, fn(&TrialRecord) -> String);
 
 /// What stands behind the trial's place.
-pub(super) const TRIAL: [Column; 24] = [
+pub(super) const TRIAL: [Column; 25] = [
     ("kind", |trial| trial.kind.clone()),
     ("load_fps", |trial| trial.load.to_string()),
     ("duration_s", |trial| trial.duration.to_string()),
@@ -100,6 +100,7 @@ pub(super) const TRIAL: [Column; 24] = [
     ("wrong_size_frames", |trial| trial.wrong_size.to_string()),
     ("stale_frames", |trial| trial.stale.to_string()),
     ("foreign_frames", |trial| trial.foreign.to_string()),
+    ("sent_beside_frames", |trial| trial.beside.to_string()),
     ("flooded_frames", |trial| trial.flooded.to_string()),
     ("tester_ring_lost_frames", |trial| trial.tester_rx_drop.to_string()),
     ("latency_min_ns", |trial| optional(trial.latency.map(|latency| latency.min_ns))),

@@ -346,7 +346,8 @@ impl<'a, P: Place> Bench<'a, P> {
         let conditions = Conditions { overrun, ..duty.conditions };
         let trial = Trial::judge(duration, counts, &conditions);
         let (arriving, directions) = (duty.arriving(), duty.directions());
-        TrialOutput { arriving, flooded, directions, conditions, ..TrialOutput::of(trial) }
+        let beside = duty.sent_beside;
+        TrialOutput { arriving, flooded, beside, directions, conditions, ..TrialOutput::of(trial) }
     }
 
     /// When a duty's frames went and came, the wires' own time taken off.

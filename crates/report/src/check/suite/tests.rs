@@ -237,7 +237,7 @@ fn altered_copies() {
         figure.value.as_mut().unwrap()
     }
     const RUN: &str = include_str!("../../../../../results/2026-11-23-rfc2544-virtual.json");
-    let cases: [(Change, &str); 21] = [
+    let cases: [(Change, &str); 22] = [
         (|_| {}, ""),
         (
             |r| cell(r, "throughput").figures[0].name = "throughput[rfc2544 60s 0 loss]".into(),
@@ -288,6 +288,10 @@ fn altered_copies() {
         (
             |r| *cell(r, "throughput").dropped.values_mut().next().unwrap() *= 2,
             "were dropped, and its trials lost ",
+        ),
+        (
+            |r| cell(r, "throughput").dropped.clear(),
+            "the device says that 0 frames were dropped, and its trials lost ",
         ),
         (
             |r| cell(r, "throughput").limited_by = Some(measure::result::Limit::Wire),
