@@ -180,6 +180,18 @@ impl Cell {
     pub fn size(&self) -> Size<'_> {
         Size { mix: self.mix.as_deref(), l2: self.frame_size }
     }
+
+    /// What kept a figure from being better, by its place: of several criteria each has its own.
+    pub fn limit_of(&self, figure: usize) -> Option<Limit> {
+        let own = self.figures.get(figure).and_then(|one| one.limited_by);
+        own.or(self.limited_by.filter(|_| figure == 0))
+    }
+
+    /// Whether a figure of it is limited so.
+    pub fn has_limit(&self, limit: Limit) -> bool {
+        self.limited_by == Some(limit)
+            || self.figures.iter().any(|one| one.limited_by == Some(limit))
+    }
 }
 
 impl TesterAlone {
@@ -202,12 +214,17 @@ pub struct Figure {
     /// Of the repetitions, if there were some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
+    /// What kept it from being better, if it is a throughput; none in files that were written before
+    /// this was kept, which have the first one's ([`Cell::limit_of`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<Limit>,
 }
 
 impl Figure {
     /// A single value.
     pub fn of(name: impl Into<String>, value: Option<f64>, unit: &str) -> Figure {
-        Figure { name: name.into(), value, unit: unit.to_string(), spread: None }
+        let unit = unit.to_string();
+        Figure { name: name.into(), value, unit, spread: None, limited_by: None }
     }
 
     /// What `pick` takes of the repetitions.
@@ -218,7 +235,7 @@ impl Figure {
         unit: &str,
     ) -> Figure {
         let value = spread.as_ref().map(pick);
-        Figure { name: name.into(), value, unit: unit.to_string(), spread }
+        Figure { spread, ..Figure::of(name, value, unit) }
     }
 }
 

@@ -147,7 +147,9 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
         let mut line = vec![cell.configuration.clone(), cell.size().to_string()];
         for (i, name) in names.iter().enumerate() {
             let one = cell.figures.iter().find(|figure| figure.name == *name);
-            line.push(one.map_or("-".to_string(), |one| figure(one) + mark(cell, i)));
+            let at = cell.figures.iter().position(|figure| figure.name == *name);
+            let mark = at.map_or("", |at| mark(cell, at));
+            line.push(one.map_or("-".to_string(), |one| figure(one) + mark));
             if is_rate[i] {
                 line.extend(shares(results, cell, one));
             }
@@ -170,12 +172,12 @@ fn shares(results: &SuiteResults, cell: &Cell, figure: Option<&Figure>) -> [Stri
     [format!("{share:.1}%"), thousands(results.l2_mbps(rate, cell.size()))]
 }
 
-/// Whose the first figure's limit is.
+/// Whose a figure's limit is, by its place in the cell.
 fn mark(cell: &Cell, figure: usize) -> &'static str {
-    match (cell.limited_by, figure) {
-        (Some(Limit::Wire), 0) => " w",
-        (Some(Limit::Tester), 0) => " t",
-        (Some(Limit::Plan), 0) => " p",
+    match cell.limit_of(figure) {
+        Some(Limit::Wire) => " w",
+        Some(Limit::Tester) => " t",
+        Some(Limit::Plan) => " p",
         _ => "",
     }
 }
@@ -243,7 +245,7 @@ fn remarks(cells: &[&Cell]) -> String {
         (Limit::Tester, "t", "the tester's limit, or less than 1.2 times below it"),
         (Limit::Plan, "p", "the highest load that the plan tries: at least this"),
     ] {
-        if cells.iter().any(|cell| cell.limited_by == Some(limit)) {
+        if cells.iter().any(|cell| cell.has_limit(limit)) {
             let _ = writeln!(out, "  {letter}  {text}");
         }
     }

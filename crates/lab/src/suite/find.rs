@@ -385,6 +385,9 @@ fn of_throughputs(
             limited => limited,
         };
         finding.limited_by.get_or_insert(limited);
+        if let Some(figure) = finding.figures.last_mut().filter(|figure| figure.value.is_some()) {
+            figure.limited_by = Some(limited);
+        }
         if limited == Limit::Plan {
             let why = "at least: the plan tries nothing higher (`highest`)";
             finding.remarks.push(format!("{}: {why}", one.metric));

@@ -18,7 +18,7 @@ use super::{Kind, Note};
 use measure::SuiteResults;
 use measure::result::Limit;
 use measure::self_test::HEADROOM;
-use measure::suite_result::{Cell, Figure, TrialRecord};
+use measure::suite_result::{Cell, Figure, TesterAlone, TrialRecord};
 
 /// Checks a file.
 pub(super) fn check(results: &SuiteResults, note: &mut Note) {
@@ -173,11 +173,11 @@ fn histogram(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
 
 /// Whether a rate can be said to be the device's.
 fn limited(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
-    let Some(rate) = cell.figures.first().filter(|figure| figure.unit == "fps") else { return };
-    let (Some(rate), Some(Limit::Device)) = (rate.value, cell.limited_by) else { return };
     let alone = results.self_tests.iter().find(|alone| alone.size() == cell.size());
-    if let Some(alone) = alone.filter(|alone| alone.rate < HEADROOM * rate && !results.virtual_time)
-    {
+    for (i, figure) in cell.figures.iter().enumerate().filter(|(_, one)| one.unit == "fps") {
+        let (Some(rate), Some(Limit::Device)) = (figure.value, cell.limit_of(i)) else { continue };
+        let is_slow = |alone: &&TesterAlone| alone.rate < HEADROOM * rate && !results.virtual_time;
+        let Some(alone) = alone.filter(is_slow) else { continue };
         let times = alone.rate / rate;
         note(
             Kind::Inconsistent,

@@ -41,7 +41,7 @@ pub fn suite_csv(results: &SuiteResults) -> String {
             let spread = |of: fn(&measure::procedure::spread::Spread) -> f64| {
                 optional(one.spread.as_ref().map(of))
             };
-            let limit = cell.limited_by.filter(|_| i == 0);
+            let limit = cell.limit_of(i);
             let _ = writer.write_record([
                 cell.configuration.clone(),
                 mean.to_string(),
@@ -175,7 +175,7 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
             for (i, one) in cell.figures.iter().enumerate() {
                 let rate = one.value.filter(|_| one.unit == "fps");
                 let mbps = rate.map(|rate| whole(results.l2_mbps(rate, cell.size())));
-                let limit = cell.limited_by.filter(|_| i == 0);
+                let limit = cell.limit_of(i);
                 let _ = writeln!(
                     out,
                     "| {} | {} | {} | {} | {} | {} |",

@@ -184,7 +184,7 @@ fn glance(results: &SuiteResults) -> String {
                 else {
                     return "<td>–</td>".to_string();
                 };
-                let mark = mark(cell);
+                let mark = mark(cell, 0);
                 format!("<td>{}{mark}</td>", escape(&figure(one)))
             };
             let line: String = shown.iter().map(|(procedure, _)| cell(procedure)).collect();
@@ -288,14 +288,15 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
             let _ = write!(out, "<td>{}</td>", escape(plain(&cell.configuration)));
         }
         let _ = write!(out, "<td>{}</td>", escape(&cell.size().to_string()));
-        for (i, name) in names.iter().enumerate() {
+        for name in &names {
             let one = cell.figures.iter().find(|figure| figure.name == *name);
             let Some(one) = one.filter(|one| one.value.is_some()) else {
                 out +=
                     if is_rate(name) { "<td>–</td><td></td><td></td>" } else { "<td>–</td>" };
                 continue;
             };
-            let mark = if i == 0 { mark(cell) } else { "" };
+            let at = cell.figures.iter().position(|figure| figure.name == *name);
+            let mark = at.map_or("", |at| mark(cell, at));
             let spread = one.spread.filter(|spread| spread.n > 1).map_or(String::new(), |spread| {
                 format!("<small> ±{}</small>", unit(spread.stddev, &one.unit))
             });
@@ -328,12 +329,13 @@ fn turned(names: &[&str], cells: &[&Cell]) -> String {
         let _ = write!(out, "<th>{name}, {}</th>", escape(&cell.size().words()));
     }
     out += "</tr></thead>\n<tbody>\n";
-    for (i, name) in names.iter().enumerate() {
+    for name in names {
         let _ = write!(out, "<tr><td>{}</td>", escape(name));
         for cell in cells {
             let one = cell.figures.iter().find(|figure| figure.name == *name);
             let value = one.filter(|one| one.value.is_some()).map_or("–".to_string(), figure);
-            let mark = if i == 0 { mark(cell) } else { "" };
+            let at = cell.figures.iter().position(|figure| figure.name == *name);
+            let mark = at.map_or("", |at| mark(cell, at));
             let _ = write!(out, "<td>{}{mark}</td>", escape(&value));
         }
         out += "</tr>\n";
@@ -357,9 +359,9 @@ fn by_direction(cells: &[&Cell]) -> String {
     out + "</tbody>\n</table></div>\n"
 }
 
-/// Whose limit a cell's first figure is.
-fn mark(cell: &Cell) -> &'static str {
-    match cell.limited_by {
+/// Whose limit a figure of a cell is, by its place.
+fn mark(cell: &Cell, figure: usize) -> &'static str {
+    match cell.limit_of(figure) {
         Some(Limit::Wire) => "<sup>w</sup>",
         Some(Limit::Tester) => "<sup>t</sup>",
         Some(Limit::Plan) => "<sup>p</sup>",
@@ -381,7 +383,7 @@ fn remarks(cells: &[&Cell]) -> String {
         ),
         (Limit::Plan, "p: the highest load that the plan tries: the device may be faster"),
     ] {
-        if cells.iter().any(|cell| cell.limited_by == Some(limit)) {
+        if cells.iter().any(|cell| cell.has_limit(limit)) {
             let _ = writeln!(out, "<p class=\"note\">{text}</p>");
         }
     }

@@ -125,12 +125,21 @@ fn lengths(cell: &Cell, wrong: &mut impl FnMut(String)) {
 
 /// Limited by the wire is what reaches it.
 fn at_the_wire(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) {
-    let Some(figure) = cell.figures.first().filter(|figure| figure.unit == "fps") else { return };
     let wire = results.wire_rate(cell.size()).0;
-    let share = figure.value.unwrap_or(0.0) / wire * 100.0;
-    if cell.limited_by == Some(Limit::Wire) && share < 99.85 {
-        let name = &figure.name;
-        wrong(format!("{name}: the wire is said to be the limit, and it is {share:.1} % of it"));
+    // The cell's is its first figure's.
+    let first = cell.figures.first().filter(|first| first.limited_by.is_some());
+    if let Some(first) = first.filter(|first| first.limited_by != cell.limited_by) {
+        let [own, of_cell] = [first.limited_by, cell.limited_by].map(|limit| format!("{limit:?}"));
+        wrong(format!("{}: limited by {own}, and its cell by {of_cell}", first.name));
+    }
+    for (i, figure) in cell.figures.iter().enumerate().filter(|(_, one)| one.unit == "fps") {
+        let share = figure.value.unwrap_or(0.0) / wire * 100.0;
+        if cell.limit_of(i) == Some(Limit::Wire) && share < 99.85 {
+            let name = &figure.name;
+            wrong(format!(
+                "{name}: the wire is said to be the limit, and it is {share:.1} % of it"
+            ));
+        }
     }
 }
 

@@ -237,7 +237,7 @@ fn altered_copies() {
         figure.value.as_mut().unwrap()
     }
     const RUN: &str = include_str!("../../../../../results/2026-11-23-rfc2544-virtual.json");
-    let cases: [(Change, &str); 22] = [
+    let cases: [(Change, &str); 24] = [
         (|_| {}, ""),
         (
             |r| cell(r, "throughput").figures[0].name = "throughput[rfc2544 60s 0 loss]".into(),
@@ -296,6 +296,20 @@ fn altered_copies() {
         (
             |r| cell(r, "throughput").limited_by = Some(measure::result::Limit::Wire),
             "the wire is said to be the limit, and it is ",
+        ),
+        (
+            |r| cell(r, "throughput").figures[0].limited_by = Some(measure::result::Limit::Plan),
+            ": limited by Some(Plan), and its cell by ",
+        ),
+        (
+            |r| {
+                let cell = cell(r, "throughput");
+                let name = "throughput[csit-pdr]".to_string();
+                let limited_by = Some(measure::result::Limit::Wire);
+                let second = cell.figures[0].clone();
+                cell.figures.push(measure::suite_result::Figure { name, limited_by, ..second });
+            },
+            "throughput[csit-pdr]: the wire is said to be the limit",
         ),
         (
             |r| {

@@ -18,6 +18,7 @@ use measure::SuiteResults;
 use measure::histogram::at_quantile;
 use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, Size, TrialRecord};
+use std::fmt::Write;
 
 const HOLLOW: &str = "Hollow marks: the tester's limit; the device may be faster.";
 
@@ -162,26 +163,34 @@ fn rates_of(
     let places = places(&sizes(cells));
     let wire = places.iter().map(|&size| Some(results.wire_rate(size?).0 * ports)).collect();
     let mut series = vec![Series::limit("the wire (theoretical)", wire)];
-    let mut limited = false;
+    let mut limited: Vec<String> = vec![];
     for configuration in configurations(cells) {
         for metric in metrics {
             let cell = |size: &Place<'_>| find(cells, configuration, (*size)?);
             let rate = |size| figure(cell(size)?, metric)?.value;
-            let hollow =
-                |size| cell(size).is_some_and(|cell| cell.limited_by == Some(Limit::Tester));
+            // Each criterion's own: the tester may have been fast enough for another.
+            let hollow = |size| {
+                let by_tester = |cell: &Cell| {
+                    let at = cell.figures.iter().position(|one| one.name.starts_with(metric));
+                    at.and_then(|at| cell.limit_of(at)) == Some(Limit::Tester)
+                };
+                cell(size).is_some_and(by_tester)
+            };
             let hollow: Vec<bool> = places.iter().map(hollow).collect();
-            limited |= hollow.contains(&true);
             let name = match metrics {
                 [_] => plain(configuration).to_string(),
                 _ => criterion(metric, metrics),
             };
+            if hollow.contains(&true) && !limited.contains(&name) {
+                limited.push(name.clone());
+            }
             let points = places.iter().map(rate).collect();
             series.push(Series { hollow, ..Series::line(name, points) });
         }
     }
     let mut caption = format!("Criteria: {}.", metrics.join(", "));
-    if limited {
-        caption += &format!(" {HOLLOW}");
+    if !limited.is_empty() {
+        let _ = write!(caption, " {HOLLOW} (Here: {}.)", limited.join(", "));
     }
     Chart {
         title: title.to_string(),

@@ -1,6 +1,7 @@
 //! Pages of the stored suites, with a thing changed: what must be on them, and what must not.
 
 use measure::SuiteResults;
+use measure::result::Limit;
 
 const STORED: &str = include_str!("../../../data/test-1.json");
 
@@ -40,6 +41,33 @@ fn the_loss_graph_ends_at_a_hundred_per_cent() {
         let large = figures(&page, "Frame loss rate by load, drawn large: ").len();
         assert_eq!(large, drawn_large * graphs.len(), "{percent}");
     }
+}
+
+/// Of several criteria each has its own mark, in the graph and in the table.
+#[test]
+fn each_criterion_has_its_own_limit() {
+    let page = changed(|results| {
+        for cell in results.cells.iter_mut().filter(|cell| cell.procedure == "throughput") {
+            let mut second = cell.figures[0].clone();
+            cell.figures[0].name = "throughput[rfc2544 0.1s 0 loss]".to_string();
+            (cell.limited_by, cell.figures[0].limited_by) = (None, None);
+            second.name = "throughput[mikrotik 0.1s 0.01%]".to_string();
+            second.limited_by = Some(Limit::Tester);
+            cell.figures.push(second);
+        }
+    });
+    let graphs = figures(&page, "Frame rate by frame size");
+    assert!(!graphs.is_empty());
+    for graph in graphs {
+        let marks = |name: &str, class: &str| {
+            let of = graph.lines().flat_map(|line| line.split("<path "));
+            of.filter(|path| path.contains(class) && path.contains(name)).count()
+        };
+        assert!(marks("<title>mikrotik", "hollow") > 0, "{graph}");
+        assert_eq!(marks("<title>rfc2544", "hollow"), 0, "{graph}");
+        assert!(graph.contains("(Here: mikrotik.)"), "{graph}");
+    }
+    assert!(page.contains("fps<sup>t</sup>") && page.contains("t: the tester's limit"));
 }
 
 /// What stands behind a figure is said.
