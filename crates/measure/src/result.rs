@@ -307,7 +307,8 @@ pub struct Row {
     /// row's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criterion: Option<String>,
-    /// The highest rate of the tester alone in frames per second, if it tested itself.
+    /// The highest rate of the tester in frames per second, if it tested itself: alone, or with this
+    /// device, if that was more ([`remark`](Self::remark) says so then).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester_pps: Option<f64>,
     /// Latencies, if they were measured.
@@ -379,16 +380,35 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// What is to be said if a search found nothing.
+    fn is_unmet(&self) -> Option<String> {
+        let met = self.met.as_ref().filter(|met| met.pps.is_none())?;
+        let all = || self.trials.iter().filter(|trial| trial.kind == kind::SEARCH);
+        let (n, invalid) = (all().count(), all().filter(|trial| !trial.is_valid()).count());
+        Some(format!("no load met {}: of {n} trials {invalid} were invalid", met.criterion))
+    }
+
+    /// What is to be said if the tester did less by itself.
+    fn is_slow_alone(&self, pps: PacketRate) -> Option<String> {
+        let alone = self.tester.filter(|alone| alone.0 < pps.0)?;
+        Some(format!(
+            "the tester by itself was slower ({:.1} kpps) than with the device: it was disturbed then",
+            alone.as_kpps()
+        ))
+    }
+
     /// The row. A placement that changed is the limit whatever else there is; then the wire, then
     /// the tester.
     pub fn row(self) -> Row {
         let Trial { duration, counts, outcome } = self.trial;
         let pps = self.trial.forwarding_rate();
-        let (verdict, remark) = match outcome {
+        let (verdict, why) = match outcome {
             Outcome::Pass => (Verdict::Pass, None),
             Outcome::Fail { .. } => (Verdict::Fail, None),
             Outcome::Invalid(reason) => (Verdict::Invalid, Some(reason.to_string())),
         };
+        let remarks = [why, self.is_unmet(), self.is_slow_alone(pps)];
+        let remarks: Vec<String> = remarks.into_iter().flatten().collect();
         Row {
             device: self.device,
             mode: self.mode,
@@ -411,7 +431,7 @@ impl Measured {
                 .map(|time| time.as_nanos() as f64 / counts.received as f64),
             fast_path_share: self.fast_path_share,
             verdict,
-            remark,
+            remark: (!remarks.is_empty()).then(|| remarks.join("; ")),
             limited_by: limit(
                 &self.trial,
                 self.wire.map(|w| w.max_frames(self.frame)),
@@ -421,7 +441,7 @@ impl Measured {
             wire_mbps: self.wire.map(BitRate::as_mbps),
             no_drop: self.met.as_ref().and_then(|met| met.pps),
             criterion: self.met.map(|met| met.criterion),
-            tester_pps: self.tester.map(|rate| rate.0),
+            tester_pps: self.tester.map(|rate| rate.0.max(pps.0)),
             latency: Latency::of(&self.latency),
             histogram: buckets(&self.latency),
             trials: self.trials,

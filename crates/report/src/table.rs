@@ -65,15 +65,37 @@ const RATES: [Column<'_>; 2] = [
 ];
 
 /// Ours, in a table of their own below, where they are known.
-pub(crate) fn details(by_criterion: &str) -> [Column<'_>; 3] {
-    [
+///
+/// Of a criterion that no load met there is a column, too.
+pub(crate) fn details<'a>(rows: &[&Row], by_criterion: &'a str) -> Vec<Column<'a>> {
+    let searched = rows.iter().any(|row| row.criterion.is_some());
+    let is_shown = |column: &Column<'_>| {
+        rows.iter().any(|row| (column.cell)(row).is_some())
+            || searched && column.name == by_criterion
+    };
+    let all = [
         Column { name: "ns/packet", cell: |row| row.router_ns_per_packet.map(thousands) },
         Column { name: by_criterion, cell: |row| row.no_drop.map(|pps| thousands(pps / 1e3)) },
         Column {
             name: "fast path",
             cell: |row| row.fast_path_share.map(|share| format!("{}%", thousands(100.0 * share))),
         },
-    ]
+    ];
+    all.into_iter().filter(is_shown).collect()
+}
+
+/// What the columns of [`details`] are.
+pub(crate) fn meanings(columns: &[Column<'_>], what: &str) -> Vec<String> {
+    let meaning = |column: &Column<'_>| match column.name {
+        "ns/packet" => "ns/packet: the device's own time for each".to_string(),
+        "fast path" => {
+            "fast path: the share of frames that were spared the slow one, by FastPath or by what \
+                        their flow's first packets left behind"
+                .to_string()
+        }
+        name => format!("{name}: {what}"),
+    };
+    columns.iter().map(meaning).collect()
 }
 
 /// What the highest load by a criterion is called in a table, and what that is.
@@ -96,20 +118,12 @@ fn table(results: &Results, rows: &[&Row]) -> String {
     sizes.sort_unstable();
     sizes.dedup();
     let (by_criterion, what) = criterion(rows);
-    let details = details(&by_criterion);
-    let details: Vec<&Column<'_>> = details
-        .iter()
-        .filter(|column| rows.iter().any(|row| (column.cell)(row).is_some()))
-        .collect();
+    let details = details(rows, &by_criterion);
     let mut out = title(rows) + &grid(rows, &sizes, &RATES.each_ref()) + &legend(rows);
     if !details.is_empty() {
         out.push('\n');
-        out += &grid(rows, &sizes, &details);
-        let _ = write!(
-            out,
-            "\nns/packet: the device's own time for each; fast path: the share of frames that took it;\
-             \n{by_criterion}: {what}\n"
-        );
+        out += &grid(rows, &sizes, &details.iter().collect::<Vec<_>>());
+        let _ = writeln!(out, "\n{}", meanings(&details, &what).join("\n"));
     }
     out + &tax(results, rows, &sizes)
 }

@@ -39,7 +39,8 @@ pub(super) fn search(
             highest
         }),
     };
-    let (lowest, highest) = (rate * 0.05, PacketRate(alone.0.min(rate.0 * 1.25)));
+    // A device may forward more when it is not overloaded.
+    let (lowest, highest) = (rate * 0.05, PacketRate(alone.0.min(rate.0 * 2.0)));
     let met = match &plan.criterion {
         None => {
             let (precision, short) = (0.02, plan.short());

@@ -111,7 +111,7 @@ pub(super) fn measure(
             fast_path_share: None,
             wire: ends.wire,
             met,
-            tester: Some(most),
+            tester: Some(alone.unwrap_or(rate)),
             latency: highest.latency,
             trials,
             medium: medium(external, job),

@@ -64,7 +64,10 @@ pub(super) fn measure(
             environment: environment.clone(),
         }
         .row();
-        row.remark = row.remark.or_else(|| remark.clone());
+        row.remark = match (row.remark, &remark) {
+            (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+            (one, other) => one.or_else(|| other.clone()),
+        };
         kept.row(row.clone());
         progress(Progress::Done(&row));
     }
@@ -142,8 +145,8 @@ fn on_two_cores(
 
     let rate = ran.trial.forwarding_rate();
     // What it did with a device it can do alone, however busy the machine was meanwhile.
-    let alone = PacketRate(alone.highest.0.max(rate.0));
-    let met = criterion::search(plan, (rate, alone), ran.trial, |load, duration| {
+    let most = PacketRate(alone.highest.0.max(rate.0));
+    let met = criterion::search(plan, (rate, most), ran.trial, |load, duration| {
         let ran = trial(router, Some(load), duration)?;
         trials.push(ran.record(kind::SEARCH, Some(load)));
         Ok(ran.trial)
@@ -153,7 +156,7 @@ fn on_two_cores(
         worked: ran.worked,
         fast_path_share: share(fast, ran.trial.counts.received),
         met,
-        tester: Some(alone),
+        tester: Some(alone.highest),
         latency: ran.latency,
         trials,
     })

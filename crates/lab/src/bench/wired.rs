@@ -325,7 +325,7 @@ impl Stand {
             fast_path_share: turn.fast_path_share,
             wire: None,
             met,
-            tester: Some(alone.at_least(turn.ran.trial.forwarding_rate())),
+            tester: Some(alone.rate),
             latency: turn.ran.latency.clone(),
             trials: alone.trials.iter().chain(&self.trials).cloned().collect(),
             medium: Medium {

@@ -8,7 +8,7 @@
 use super::chart::escape;
 use super::sizes;
 use crate::number::thousands;
-use crate::table::{criterion, details, find, label, legend_of, mark, order};
+use crate::table::{criterion, details, find, label, legend_of, mark, meanings, order};
 use measure::{Results, Row};
 use std::fmt::Write;
 
@@ -39,9 +39,9 @@ pub(super) fn tables(results: &Results, rows: &[&Row]) -> String {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&line));
     }
     let (name, what) = criterion(rows);
-    let known = details(&name);
-    let known = known.iter().filter(|column| rows.iter().any(|row| (column.cell)(row).is_some()));
+    let known = details(rows, &name);
     let columns: Vec<Column<'_>> = known
+        .iter()
         .map(|column| Column {
             name: column.name,
             cell: Box::new(|row| (column.cell)(row).map(|text| escape(&text))),
@@ -49,13 +49,8 @@ pub(super) fn tables(results: &Results, rows: &[&Row]) -> String {
         .collect();
     if !columns.is_empty() {
         out += &grid(rows, &columns);
-        let _ = writeln!(
-            out,
-            "<p class=\"note\">ns/packet: the device's own time for each; fast path: the share of frames \
-             that took it; {}: {}.</p>",
-            escape(&name),
-            escape(&what)
-        );
+        let _ =
+            writeln!(out, "<p class=\"note\">{}.</p>", escape(&meanings(&known, &what).join("; ")));
     }
     out
 }
