@@ -242,7 +242,7 @@ fn remarks(cells: &[&Cell]) -> String {
     }
     for (limit, letter, text) in [
         (Limit::Wire, "w", "wire speed"),
-        (Limit::Tester, "t", "the tester's limit, or less than 1.2 times below it"),
+        (Limit::Tester, "t", "the tester's limit, or (in real time) less than 1.2 times below it"),
         (Limit::Plan, "p", "the highest load that the plan tries: at least this"),
     ] {
         if cells.iter().any(|cell| cell.has_limit(limit)) {

@@ -68,11 +68,8 @@ pub(super) fn find(
 ) -> Result<Finding, Stop> {
     let Known { rate, seen, .. } = known;
     let mol = PacketRate(alone.rate.min(wire.0));
-    let by_search = |bound| match bound {
-        Bound::Loss | Bound::TrialsSpent => Some(Limit::Device),
-        Bound::Tester => Some(Limit::Tester),
-        Bound::Highest => None,
-    };
+    // Simulated wires are the limit there is: no tester is.
+    let most_fps = PacketRate(if simulated { f64::INFINITY } else { alone.rate });
     let no_rate = "no throughput was found that this could be measured at";
     Ok(match procedure {
         Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest } => {
@@ -91,10 +88,8 @@ pub(super) fn find(
             let (found, again): (Vec<Throughput>, Vec<Option<Again>>) = found.into_iter().unzip();
             // The first criterion's is what the other procedures are run at.
             *rate = found.first().and_then(|first| first.rate);
-            // Simulated wires are the limit there is: no tester is.
-            let alone = if simulated { f64::INFINITY } else { alone.rate };
             let by_plan = highest.0 < 0.999 * mol.0;
-            let mut finding = of_throughputs(&found, wire, PacketRate(alone), by_plan);
+            let mut finding = of_throughputs(&found, wire, most_fps, by_plan);
             for one in found.iter().filter(|one| one.rate.is_none() && !one.disturbed) {
                 finding.remarks.push(format!("{}: nothing below {lowest} was tried", one.metric));
             }
@@ -113,13 +108,14 @@ pub(super) fn find(
                 repetitions: *repetitions,
             };
             let found = latency::latency(run, &plan)?;
-            let long = duration.as_secs_f64();
+            let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
             let mut figures = vec![Figure::of("load", Some(load.0), "fps")];
             if *tagged == 1 {
-                let name = format!("latency[rfc2544 {long}s {repetitions}x]");
+                let name = format!("latency[rfc2544 {long}s {repetitions}x{way}]");
                 figures.push(Figure::spread(name, found.tagged, |s| s.mean, "ns"));
             } else {
-                let name = |what| format!("{what}[rfc8219 {tagged} tagged {long}s {repetitions}x]");
+                let name =
+                    |what| format!("{what}[rfc8219 {tagged} tagged {long}s {repetitions}x{way}]");
                 figures.push(Figure::spread(name("TL"), found.typical, |s| s.median, "ns"));
                 figures.push(Figure::spread(name("WCL"), found.worst, |s| s.median, "ns"));
             }
@@ -145,7 +141,8 @@ pub(super) fn find(
             let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
             let plan = DelayVariation { load, duration: *duration, repetitions: *repetitions };
             let found = variation::variation(run, &plan)?;
-            let name = |what| format!("{what}[rfc8219 {}s {repetitions}x]", duration.as_secs_f64());
+            let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
+            let name = |what| format!("{what}[rfc8219 {long}s {repetitions}x{way}]");
             let histogram = found.all.as_ref().map_or(vec![], buckets);
             let finding = Finding::of([
                 Figure::of("load", Some(load.0), "fps"),
@@ -238,9 +235,11 @@ pub(super) fn find(
             .remark(found.never > 0, format!("{} times it did not come back", found.never))
         }
         Procedure::Forwarding { duration } => {
-            let found = bridge::forwarding(run, mol, *duration)?;
-            let name =
-                |what: &str| format!("{what}[rfc2889 {}s, all ports]", duration.as_secs_f64());
+            let found = bridge::forwarding(run, mol, *rate, *duration)?;
+            // Of four ports two send: what the others could do at the same time is not known.
+            let name = |what: &str| {
+                format!("{what}[rfc2889 {}s, the sending ports]", duration.as_secs_f64())
+            };
             let finding = Finding::of([
                 Figure::of("MOL (this tester's, from each port)", Some(found.mol), "fps"),
                 Figure::of(name("FRMOL"), Some(found.frmol), "fps in all"),
@@ -252,13 +251,20 @@ pub(super) fn find(
                 .remark(found.frmol < 0.95 * found.mfr, "it forwards less the more is offered")
         }
         Procedure::Congestion { duration } => {
-            let found = bridge::congestion(run, mol, *duration)?;
+            let found = bridge::congestion(run, (mol, wire), *duration)?;
+            let (excess, buffered) = (found.excess_percent, found.buffered);
             Finding::of([
                 Figure::of("loss to the free port", Some(found.uncongested_loss_percent), "%"),
                 Figure::of("loss to the congested port", Some(found.congested_loss_percent), "%"),
             ])
             .remark(found.head_of_line_blocking, "head-of-line blocking, or overload")
             .remark(found.back_pressure, "back pressure")
+            .remark(
+                buffered > 0 && !found.invalid,
+                format!(
+                    "buffered: the trial is too short to show it; {excess:.1} % of what is offered to                      the congested port is more than it carries, and {buffered} frames of that waited"
+                ),
+            )
             .remark(found.invalid, "invalid: the tester fell short")
         }
         Procedure::AddressCaching { most, rate } => {
@@ -267,7 +273,7 @@ pub(super) fn find(
             let at_least = found.bound == Bound::Highest;
             let name = format!("address caching capacity[rfc2889 learned at {}/s]", rate.0);
             let finding = Finding::of([Figure::of(name, found.value, "addresses")]);
-            Finding { limited_by: by_search(found.bound), ..finding }
+            searched(finding, found.bound, (Some(*rate), wire, most_fps))
                 .remark(at_least, format!("at least: no more than {most} were tried"))
         }
         Procedure::AddressLearning { addresses, precision } => {
@@ -275,7 +281,7 @@ pub(super) fn find(
             let found = bridge::address_learning(run, *addresses, bounds, *precision)?;
             let name = format!("address learning rate[rfc2889 {addresses} addresses]");
             let finding = Finding::of([Figure::of(name, found.value, "/s")]);
-            Finding { limited_by: by_search(found.bound), ..finding }
+            searched(finding, found.bound, (found.value.map(PacketRate), wire, most_fps))
                 .remark(found.bound == Bound::Highest, "at least: the tester shows no more")
         }
         Procedure::Broadcast { duration, precision } => {
@@ -283,7 +289,7 @@ pub(super) fn find(
             let found = bridge::broadcast(run, bounds, *precision, *duration)?;
             let name = format!("broadcast throughput[rfc2889 {}s 0 loss]", duration.as_secs_f64());
             let finding = Finding::of([Figure::of(name, found.value, "fps")]);
-            Finding { limited_by: by_search(found.bound), ..finding }
+            searched(finding, found.bound, (found.value.map(PacketRate), wire, most_fps))
         }
         Procedure::Establishment { connections, precision, validation } => {
             let plan = Establishment {
@@ -297,7 +303,7 @@ pub(super) fn find(
             let name =
                 format!("maximum connection establishment rate[rfc9693 {connections} connections]");
             let figure = Figure::of(name, found.rate.map(|rate| rate.0), "/s");
-            Finding { limited_by: by_search(found.bound), ..Finding::of([figure]) }
+            searched(Finding::of([figure]), found.bound, (found.rate, wire, most_fps))
                 .remark(found.bound == Bound::Highest, "at least: the tester offers no more")
         }
         Procedure::TearDown { connections, repetitions } => {
@@ -316,20 +322,44 @@ pub(super) fn find(
             let plan = Capacity { first: *first, most: *most, rate, error: *error };
             let (found, at) = connections::capacity(run, &plan)?;
             let name = format!("connection table capacity[rfc9693 within {error}]");
-            Finding {
-                limited_by: by_search(found.bound),
-                ..Finding::of([
-                    Figure::of(name, found.connections.map(|n| n as f64), "connections"),
-                    Figure::of("establishment rate at it", at.map(|rate| rate.0), "/s"),
-                ])
-            }
-            .remark(
+            let finding = Finding::of([
+                Figure::of(name, found.connections.map(|n| n as f64), "connections"),
+                Figure::of("establishment rate at it", at.map(|rate| rate.0), "/s"),
+            ]);
+            searched(finding, found.bound, (at, wire, most_fps)).remark(
                 found.bound == Bound::Highest,
                 format!("at least: no more than {most} were tried"),
             )
         }
         Procedure::Tcp(_) | Procedure::Streams(_) => unreachable!("found elsewhere"),
     })
+}
+
+/// What names say of figures of several directions.
+fn worst_of(directions: usize) -> &'static str {
+    if directions > 1 { " worst direction" } else { "" }
+}
+
+/// What kept a search from a better figure, which took frames at such a rate from one port: a
+/// connection, or an address, is one frame. The tester alone sends `most`, and what has not 1.2 times
+/// that much above it is not said to be the device's.
+fn searched(
+    finding: Finding,
+    bound: Bound,
+    (rate, wire, most): (Option<PacketRate>, PacketRate, PacketRate),
+) -> Finding {
+    let rate = rate.unwrap_or_default();
+    let limited_by = match bound {
+        Bound::Highest => None,
+        Bound::Tester => Some(Limit::Tester),
+        Bound::Loss | Bound::TrialsSpent => Some(limit(rate, wire, most, false)),
+    };
+    let times = most.0 / rate.0;
+    let of_tester = limited_by == Some(Limit::Tester) && bound != Bound::Tester;
+    Finding { limited_by, ..finding }.remark(
+        of_tester,
+        format!("tester-limited, the tester alone sends {times:.2} times as many frames"),
+    )
 }
 
 fn throughputs(
@@ -464,5 +494,36 @@ fn of_bursts(found: &Bursts, plan: &BackToBack) -> Finding {
             Figure::of("corrected buffer time", Some(corrected_buffer_s * 1e9), "ns"),
         ])
         .remark(transient > 0, format!("{transient} losses were not there when asked again")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rule of 1.2 times holds of whatever frames carry.
+    #[test]
+    fn searches_and_their_testers() {
+        let wire = 1e6;
+        for (bound, rate, most, expected) in [
+            (Bound::Loss, 1e5, 2e5, Some(Limit::Device)),
+            (Bound::Loss, 1e5, 1.19e5, Some(Limit::Tester)),
+            (Bound::TrialsSpent, 1e5, 1.19e5, Some(Limit::Tester)),
+            (Bound::Loss, 1e5, 1.2e5, Some(Limit::Device)),
+            (Bound::Tester, 1e5, 2e5, Some(Limit::Tester)),
+            (Bound::Highest, 1e5, 1e5, None),
+            // Of simulated wires there is no tester.
+            (Bound::Loss, 9e5, f64::INFINITY, Some(Limit::Device)),
+            (Bound::Loss, 1e6, f64::INFINITY, Some(Limit::Wire)),
+        ] {
+            let rates = (Some(PacketRate(rate)), PacketRate(wire), PacketRate(most));
+            let found = searched(Finding::default(), bound, rates);
+            assert_eq!(found.limited_by, expected, "{bound:?} {rate} {most}");
+            let told = found.remarks.iter().any(|remark| remark.starts_with("tester-limited"));
+            let by_headroom = expected == Some(Limit::Tester) && bound != Bound::Tester;
+            assert_eq!(told, by_headroom, "{bound:?} {rate} {most}");
+        }
+        let none = (None, PacketRate(wire), PacketRate(1e5));
+        assert_eq!(searched(Finding::default(), Bound::Loss, none).limited_by, Some(Limit::Device));
     }
 }

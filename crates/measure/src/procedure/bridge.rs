@@ -2,7 +2,8 @@
 //! they are learned, broadcasts, congestion.
 //!
 //! ```text
-//!  forwarding   the tester's highest load (MOL) ─► FRMOL; over all loads ─► MFR
+//!  forwarding   the tester's highest load (MOL) ─► FRMOL; tenths of it, the throughput, and closer
+//!               and closer around the best ─► MFR
 //!  addresses    learn N, send to each: nothing may be lost, nothing flooded ─► the largest N
 //!  learning     the same N, shown faster and faster ─► the highest rate
 //!  broadcast    one port to all others: throughput of broadcasts
@@ -10,6 +11,9 @@
 //! ```
 //!
 //! FRMOL below MFR is a device that does less the more it is asked for (receive livelock).
+//!
+//! Missing: **RFC 2889 §5.1's full mesh**: ports 1 and 2 send to each other, the others learn and
+//! listen.
 
 use super::bisect::{Bisect, Step};
 use super::throughput::answer;
@@ -21,14 +25,15 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wire::PacketRate;
 
-/// Forwarding rates in frames per second, all ports together (RFC 2285 §3.6).
+/// Forwarding rates in frames per second, all sending ports together (RFC 2285 §3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Forwarding {
     /// MOL: the highest load offered from each port. It is the tester's, and must be stated.
     pub mol: f64,
     /// Forwarding rate at the highest load offered.
     pub frmol: f64,
-    /// The highest forwarding rate at any load tried.
+    /// The highest forwarding rate at any load tried: never below the throughput, where that is
+    /// forwarded once more.
     pub mfr: f64,
     /// The load from each port it was seen at.
     pub mfr_load: f64,
@@ -36,44 +41,74 @@ pub struct Forwarding {
     pub tester_limited: bool,
 }
 
-/// Forwarding rates at the highest load and at nine tenths, eight tenths … of it.
+/// How far from the best load so far the next ones are tried, by the highest load.
+const CLOSER: [f64; 3] = [0.05, 0.025, 0.0125];
+
+/// Forwarding rates at the highest load and at nine tenths, eight tenths … of it until nothing is
+/// lost, at the throughput if it is known, and around the best of these (RFC 2285 §3.6.2: "from an
+/// iterative set of forwarding rate measurements").
 ///
 /// # Errors
 /// [`Stop`].
 pub fn forwarding(
     run: &mut Run<'_>,
     mol: PacketRate,
+    throughput: Option<PacketRate>,
     duration: Duration,
 ) -> Result<Forwarding, Stop> {
     let mut found =
         Forwarding { mol: mol.0, frmol: 0.0, mfr: 0.0, mfr_load: 0.0, tester_limited: false };
-    for tenth in (1..=10).rev() {
-        let load = mol * (f64::from(tenth) / 10.0);
+    let mut tried: Vec<f64> = vec![];
+    let mut at = |load: PacketRate, found: &mut Forwarding| -> Result<bool, Stop> {
+        let is_new = tried.iter().all(|other| (load.0 / other - 1.0).abs() > 1e-6);
+        if !is_new || load.0 <= 0.0 || load.0 > mol.0 * (1.0 + 1e-9) {
+            return Ok(false);
+        }
+        tried.push(load.0);
         let output = run.steady(load, duration)?;
         let rate = forwarding_rate(&output, load);
-        if tenth == 10 {
+        if tried.len() == 1 {
             found.frmol = rate;
         }
         if rate > found.mfr {
             (found.mfr, found.mfr_load) = (rate, load.0);
         }
         found.tester_limited |= matches!(output.trial.outcome, Outcome::Invalid(_));
+        Ok(output.trial.outcome == Outcome::Pass)
+    };
+    for tenth in (1..=10).rev() {
         // What nothing is lost of can only be less at lower loads.
-        if output.trial.outcome == Outcome::Pass {
+        if at(mol * (f64::from(tenth) / 10.0), &mut found)? {
+            if tenth == 10 {
+                return Ok(found);
+            }
             break;
+        }
+    }
+    if let Some(throughput) = throughput {
+        at(throughput, &mut found)?;
+    }
+    for share in CLOSER {
+        let best = found.mfr_load;
+        for load in [best + share * mol.0, best - share * mol.0] {
+            at(PacketRate(load), &mut found)?;
         }
     }
     Ok(found)
 }
 
-/// Frames a second that came back, all ports together, of a trial at this load from each: by the time
-/// they took, where that is longer than the trial (a queue was emptied after it), or sending them took
-/// longer (the first of N frames leaves at once, so they fit into N - 1 gaps).
+/// Frames a second that came back, all ports together, of a trial at this load from each. If all did,
+/// that is the load, as a throughput is; if not, by the time they took, where that is longer than the
+/// trial (a queue was emptied after it), or sending them took longer (the first of N frames leaves at
+/// once, so they fit into N - 1 gaps).
 fn forwarding_rate(output: &TrialOutput, load: PacketRate) -> f64 {
     let Trial { duration, counts, .. } = output.trial;
     let seconds = duration.as_secs_f64();
     let ports = (counts.sent as f64 / (load.0 * seconds)).round().max(1.0);
     let sending = counts.sent as f64 / (ports * load.0);
+    if output.trial.outcome == Outcome::Pass {
+        return counts.received as f64 / sending;
+    }
     let arriving = output.arriving.map_or(0.0, |time| time.as_secs_f64());
     counts.received as f64 / seconds.max(sending).max(arriving)
 }
@@ -170,9 +205,14 @@ pub struct Congestion {
     pub load: f64,
     /// Per cent lost to the port that is not congested: above zero is head-of-line blocking.
     pub uncongested_loss_percent: f64,
-    /// Per cent lost to the congested port. A third of it at least must be; if nothing is, the
-    /// senders were held up.
+    /// Per cent lost to the congested port.
     pub congested_loss_percent: f64,
+    /// Per cent of what was offered to it that one port cannot carry: a third at the wire's rate. If
+    /// less is lost, it waited in buffers when the trial ended, or the senders were held up.
+    pub excess_percent: f64,
+    /// Frames of these that waited, so that the trial was too short to show what becomes of them; 0 of
+    /// a device that held the senders up.
+    pub buffered: u64,
     /// Whether frames to a port that could have taken them were lost.
     pub head_of_line_blocking: bool,
     /// Whether the device kept the senders from sending.
@@ -181,13 +221,17 @@ pub struct Congestion {
     pub invalid: bool,
 }
 
-/// Two ports' loads on one and a half.
+/// Of the excess so much need not be lost in trials that are long enough, in per cent of what was
+/// offered: a frame more or less at either end, and what a buffer of a few milliseconds holds.
+const EXCESS_SLACK: f64 = 1.0;
+
+/// Two ports' loads on one and a half, which carry `wire` each.
 ///
 /// # Errors
 /// [`Stop`].
 pub fn congestion(
     run: &mut Run<'_>,
-    load: PacketRate,
+    (load, wire): (PacketRate, PacketRate),
     duration: Duration,
 ) -> Result<Congestion, Stop> {
     let output = run.trial(TrialInput::Congestion { load, duration })?;
@@ -206,10 +250,15 @@ pub fn congestion(
         _ => false,
     };
     let held_up = counts.sent < counts.intended && !disturbed;
+    let excess = (1.0 - wire.0 / (1.5 * load.0).max(1.0)).max(0.0) * 100.0;
+    let waited =
+        if held_up || excess - congested <= EXCESS_SLACK { 0.0 } else { excess - congested };
     Ok(Congestion {
         load: load.0,
         uncongested_loss_percent: percent(sent, received),
         congested_loss_percent: congested,
+        excess_percent: excess,
+        buffered: (waited / 100.0 * others as f64).round() as u64,
         head_of_line_blocking: received < sent && !disturbed,
         back_pressure: held_up && congested == 0.0,
         invalid: matches!(output.trial.outcome, Outcome::Invalid(_)) && !held_up,

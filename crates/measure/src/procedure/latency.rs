@@ -6,8 +6,8 @@
 //!                   99.9th percentile (WCL); of 20 runs or more the medians of these
 //! ```
 //!
-//! Frames are tagged in every direction, that many in each; a repetition's are taken together (each
-//! direction's own are in the file). A tagged frame that does not come back gives no latency: it is counted, and not replaced by
+//! Frames are tagged in every direction, that many in each; the figure is that of the direction which
+//! is the worst (each one's own are in the file). A tagged frame that does not come back gives no latency: it is counted, and not replaced by
 //! its neighbour, which was luckier.
 
 use super::spread::{Spread, percentile};
@@ -32,7 +32,7 @@ pub struct Latency {
     pub repetitions: u32,
 }
 
-/// Nanoseconds all of them.
+/// Nanoseconds all of them, each of the direction where it is the worst.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latencies {
     /// RFC 2544: of the tagged frame of each repetition. The benchmark is the mean.
@@ -47,7 +47,9 @@ pub struct Latencies {
     pub invalid: u32,
     /// Repetitions in which frames were lost.
     pub lossy: u32,
-    /// Every frame of every repetition.
+    /// In how many directions frames were tagged.
+    pub directions: usize,
+    /// Every frame of every repetition, all directions together.
     pub all: Option<Histogram<u64>>,
 }
 
@@ -58,7 +60,7 @@ pub struct Latencies {
 pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
     let tag = Some(Tag { after: plan.after, frames: plan.tagged });
     let input = TrialInput::Steady { load: plan.load, duration: plan.duration, tag };
-    let (mut tagged, mut typical, mut worst) = (vec![], vec![], vec![]);
+    let mut ways: Vec<Way> = vec![];
     let (mut tagged_lost, mut invalid, mut lossy) = (0, 0, 0);
     let mut all: Option<Histogram<u64>> = None;
     for _ in 0..plan.repetitions {
@@ -71,27 +73,48 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
             Outcome::Fail { .. } => lossy += 1,
             Outcome::Pass => {}
         }
-        let all_tagged = output.tagged_ns.iter().flatten();
-        let mut sorted: Vec<f64> = all_tagged.map(|&ns| ns as f64).collect();
-        sorted.sort_by(f64::total_cmp);
+        ways.resize_with(ways.len().max(output.tagged_ns.len()), Way::default);
+        for (way, came) in ways.iter_mut().zip(&output.tagged_ns) {
+            way.note(came);
+        }
         let came = output.tagged_ns.iter().map(|came| came.len() as u64);
         tagged_lost += came.map(|came| plan.tagged.saturating_sub(came)).sum::<u64>();
-        if let Some(spread) = Spread::of(&sorted) {
-            tagged.push(spread.mean);
-            typical.push(spread.median);
-            worst.push(percentile(&sorted, 0.999));
-        }
         add(&mut all, output.latency);
     }
+    let worst = |of: fn(&Way) -> &[f64], benchmark: fn(&Spread) -> f64| {
+        let spreads = ways.iter().filter_map(|way| Spread::of(of(way)));
+        spreads.max_by(|a, b| benchmark(a).total_cmp(&benchmark(b)))
+    };
     Ok(Latencies {
-        tagged: Spread::of(&tagged),
-        typical: Spread::of(&typical),
-        worst: Spread::of(&worst),
+        tagged: worst(|way| &way.tagged, |all| all.mean),
+        typical: worst(|way| &way.typical, |all| all.median),
+        worst: worst(|way| &way.worst, |all| all.median),
+        directions: ways.len(),
         tagged_lost,
         invalid,
         lossy,
         all,
     })
+}
+
+/// What a direction's tagged frames had in each repetition.
+#[derive(Default)]
+struct Way {
+    tagged: Vec<f64>,
+    typical: Vec<f64>,
+    worst: Vec<f64>,
+}
+
+impl Way {
+    fn note(&mut self, came_ns: &[u64]) {
+        let mut sorted: Vec<f64> = came_ns.iter().map(|&ns| ns as f64).collect();
+        sorted.sort_by(f64::total_cmp);
+        if let Some(spread) = Spread::of(&sorted) {
+            self.tagged.push(spread.mean);
+            self.typical.push(spread.median);
+            self.worst.push(percentile(&sorted, 0.999));
+        }
+    }
 }
 
 /// One more histogram to those before.

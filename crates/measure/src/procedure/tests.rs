@@ -289,8 +289,12 @@ fn times_after_overload_and_reset() {
 fn bridges() {
     let mut device = Simulated { livelock: 0.5, ..STEADY };
     let mut run = Run::new(&mut device);
-    let found = forwarding(&mut run, PacketRate(1.4e6), SECOND).unwrap();
-    assert!((found.frmol - 0.8e6).abs() < 2.0 && (found.mfr - 0.98e6).abs() < 2.0, "{found:?}");
+    // It forwards the throughput and no more; tenths of the highest load alone do not show it.
+    for (throughput, mfr) in [(Some(PacketRate(1e6)), 1e6), (None, 0.9975e6)] {
+        let found = forwarding(&mut run, PacketRate(1.4e6), throughput, SECOND).unwrap();
+        assert!((found.frmol - 0.8e6).abs() < 2.0 && (found.mfr - mfr).abs() < 2.0, "{found:?}");
+        assert!((found.mfr_load - mfr).abs() < 2.0, "{found:?}");
+    }
 
     let kept = address_caching(&mut run, 100_000, PacketRate(1000.0)).unwrap();
     assert_eq!((kept.value, kept.bound), (Some(4000.0), Bound::Loss));
@@ -302,13 +306,96 @@ fn bridges() {
     let rate = broadcast(&mut run, bounds, 0.01, SECOND).unwrap();
     assert!((0.99e6..=1e6).contains(&rate.value.unwrap()), "{rate:?}");
 
-    let blocked = congestion(&mut run, PacketRate(1e6), SECOND).unwrap();
+    let blocked = congestion(&mut run, (PacketRate(1e6), PacketRate(1e6)), SECOND).unwrap();
     assert!(blocked.head_of_line_blocking && !blocked.back_pressure, "{blocked:?}");
     assert_eq!(blocked.uncongested_loss_percent, 50.0);
     let mut device = STEADY;
-    let free = congestion(&mut Run::new(&mut device), PacketRate(1e6), SECOND).unwrap();
+    let both = (PacketRate(1e6), PacketRate(1e6));
+    let free = congestion(&mut Run::new(&mut device), both, SECOND).unwrap();
     assert!(!free.head_of_line_blocking, "{free:?}");
     assert!((free.congested_loss_percent - 100.0 / 3.0).abs() < 1e-9, "{free:?}");
+    assert_eq!(free.buffered, 0, "{free:?}");
+}
+
+/// What one port cannot carry is lost, or it waits somewhere: two ports send 400 frames each, the
+/// first 200 of its own to a free port.
+#[test]
+fn congestion_that_fits_into_buffers() {
+    struct Counted(u64, u64);
+    impl Measurer for Counted {
+        fn trial(&mut self, _: &TrialInput) -> Result<TrialOutput, Stop> {
+            let Counted(sent, received) = *self;
+            let counts = Counts { intended: 800, sent, received, ..Counts::default() };
+            let outcome = if sent < 800 {
+                Outcome::Invalid(Reason::OfferedBelowIntended { intended: 800, sent })
+            } else {
+                Outcome::Fail { lost: sent - received }
+            };
+            let trial = Trial { duration: SECOND, counts, outcome };
+            Ok(TrialOutput { aside: Some((200, 200)), ..TrialOutput::of(trial) })
+        }
+    }
+    // Sent, came, the wire's rate ─► what must be lost of 600, how many frames of it waited.
+    for (sent, received, wire, excess, buffered) in [
+        (800, 600, 400.0, 33.333, 0),
+        (800, 635, 400.0, 33.333, 35),
+        (800, 800, 400.0, 33.333, 200),
+        (800, 598, 400.0, 33.333, 0),
+        // A tester that sends less than the wire carries.
+        (800, 740, 540.0, 10.0, 0),
+        (800, 800, 540.0, 10.0, 60),
+        (800, 800, 700.0, 0.0, 0),
+        // Held up, not buffered.
+        (600, 600, 400.0, 33.333, 0),
+    ] {
+        let rates = (PacketRate(400.0), PacketRate(wire));
+        let found = congestion(&mut Run::new(&mut Counted(sent, received)), rates, SECOND).unwrap();
+        assert!((found.excess_percent - excess).abs() < 0.001, "{found:?}");
+        assert_eq!(found.buffered, buffered, "{found:?}");
+    }
+}
+
+/// One direction takes longer than the other, and each as long every time: nothing varies, and the
+/// slower one's latency is the device's.
+#[test]
+fn directions_are_not_pooled() {
+    struct TwoWays;
+    impl Measurer for TwoWays {
+        fn trial(&mut self, _: &TrialInput) -> Result<TrialOutput, Stop> {
+            let counts = Counts { intended: 200, sent: 200, received: 200, ..Counts::default() };
+            let trial = Trial { duration: SECOND, counts, outcome: Outcome::Pass };
+            let mut all = Histogram::new(3).unwrap();
+            let ways = [((1, 2), 104_500u64), ((2, 1), 109_050)].map(|(ports, ns)| {
+                let mut own = Histogram::new(3).unwrap();
+                own.record_n(ns, 100).unwrap();
+                all.record_n(ns, 100).unwrap();
+                let latency = crate::result::Latency::of(&own);
+                let variation = Some(Variation { pairs: 99, ..Variation::default() });
+                Direction { ports, latency, variation, ..Direction::default() }
+            });
+            Ok(TrialOutput {
+                latency: Some(all),
+                tagged_ns: vec![vec![104_500; 5], vec![109_050; 5]],
+                directions: ways.to_vec(),
+                ..TrialOutput::of(trial)
+            })
+        }
+    }
+    let (load, duration) = (PacketRate(100.0), SECOND);
+    let plan = DelayVariation { load, duration, repetitions: 3 };
+    let found = variation(&mut Run::new(&mut TwoWays), &plan).unwrap();
+    let medians = [found.pdv, found.ipdv_min, found.ipdv_max].map(|one| one.unwrap().median);
+    // Latencies are kept in three digits: so wide is a bucket.
+    assert!(medians[0] < 64.0, "{found:?}");
+    assert_eq!((medians[1], medians[2], found.directions), (0.0, 0.0, 2));
+    assert_eq!(found.all.unwrap().len(), 600);
+    for tagged in [1, 5] {
+        let plan = Latency { load, duration, after: Duration::ZERO, tagged, repetitions: 3 };
+        let found = latency(&mut Run::new(&mut TwoWays), &plan).unwrap();
+        let of = [found.tagged.map(|s| s.mean), found.typical.map(|s| s.median)];
+        assert_eq!((of, found.directions), ([Some(109_050.0); 2], 2));
+        assert_eq!(found.worst.unwrap().min, 109_050.0);
+    }
 }
 
 /// A trial in which the tester's processor was taken away says nothing of the device.
@@ -325,7 +412,8 @@ fn a_disturbed_trial_is_no_congestion() {
             Ok(TrialOutput { aside, ..TrialOutput::of(trial) })
         }
     }
-    let found = congestion(&mut Run::new(&mut Disturbed), PacketRate(100.0), SECOND).unwrap();
+    let both = (PacketRate(100.0), PacketRate(100.0));
+    let found = congestion(&mut Run::new(&mut Disturbed), both, SECOND).unwrap();
     assert!(found.invalid && !found.head_of_line_blocking && !found.back_pressure, "{found:?}");
 }
 

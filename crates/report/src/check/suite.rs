@@ -40,6 +40,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         histogram(cell, &mut note);
         cell.figures.iter().for_each(|figure| spread(figure, &mut note));
         latencies(cell, &mut note);
+        floor(results, cell, &mut note);
         figures::check(results, cell, &mut note);
         delays::check(cell, &mut note);
         let valid = cell.trials.iter().filter(is_valid);
@@ -171,18 +172,41 @@ fn histogram(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
     }
 }
 
-/// Whether a rate can be said to be the device's.
+/// A tester's floor is the least that it sees: not above what it saw through a device. Of simulated
+/// wires it is what buckets round.
+fn floor(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let alone = results.self_tests.iter().find(|alone| alone.size() == cell.size());
+    let least = cell.trials.iter().filter(is_valid).filter_map(|trial| trial.latency);
+    let (Some(alone), Some(least)) = (alone, least.map(|latency| latency.min_ns).min()) else {
+        return;
+    };
+    if alone.latency_floor_ns > least && !results.virtual_time {
+        let floor = alone.latency_floor_ns;
+        let text = format!(
+            "the tester alone sees {floor} ns at least, and through the device a frame took {least}: \
+             that is no floor"
+        );
+        note(Kind::Doubtful, text);
+    }
+}
+
+/// Whether a rate can be said to be the device's: of frames, or of what takes one each from one port,
+/// connections and addresses. (TCP's connections take several, and have a tester of their own.)
 fn limited(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
     let alone = results.self_tests.iter().find(|alone| alone.size() == cell.size());
-    for (i, figure) in cell.figures.iter().enumerate().filter(|(_, one)| one.unit == "fps") {
-        let (Some(rate), Some(Limit::Device)) = (figure.value, cell.limit_of(i)) else { continue };
+    let is_rate = |unit: &str| unit == "fps" || unit == "/s" && !cell.procedure.starts_with("tcp-");
+    for (i, figure) in cell.figures.iter().enumerate().filter(|(_, one)| is_rate(&one.unit)) {
+        // Of a capacity it is the rate beside it that tells.
+        let unit = figure.unit.as_str();
+        let limit = if unit == "/s" { cell.limited_by } else { cell.limit_of(i) };
+        let (Some(rate), Some(Limit::Device)) = (figure.value, limit) else { continue };
         let is_slow = |alone: &&TesterAlone| alone.rate < HEADROOM * rate && !results.virtual_time;
         let Some(alone) = alone.filter(is_slow) else { continue };
         let times = alone.rate / rate;
         note(
             Kind::Inconsistent,
             format!(
-                "{rate:.0} fps are said to be the device's limit, and the tester alone does only \
+                "{rate:.0} {unit} are said to be the device's limit, and the tester alone does only \
                  {times:.2} times that"
             ),
         );

@@ -11,8 +11,10 @@
 use super::super::Kind;
 use super::is_valid;
 use measure::histogram::at_quantile;
+use measure::procedure::spread::Spread;
 use measure::result::Latency;
-use measure::suite_result::{Cell, DirectionRecord, Ipdv, StreamRecord, TrialRecord};
+use measure::suite_result::{Cell, DirectionRecord, Figure, Ipdv, StreamRecord, TrialRecord};
+use std::collections::BTreeMap;
 
 /// Checks a cell.
 pub(super) fn check(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
@@ -29,6 +31,9 @@ pub(super) fn check(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
     }
     if cell.procedure == "delay-variation" {
         variations(cell, &mut wrong);
+        variations_by_way(cell, &mut wrong);
+    } else if cell.procedure == "latency" {
+        tagged_by_way(cell, &mut wrong);
     }
 }
 
@@ -177,7 +182,86 @@ fn together(trial: &TrialRecord, wrong: &mut impl FnMut(String)) {
     }
 }
 
-/// The least and the greatest of the repetitions are trials'.
+/// Of several directions a figure is that of the worst, and says so.
+const WORST: &str = " worst direction]";
+
+/// What each direction of a trial has.
+type OfWay = fn(&DirectionRecord) -> Option<f64>;
+
+/// Of each direction what its valid trials have, one after the other.
+fn by_way(cell: &Cell, of: OfWay) -> BTreeMap<(u32, u32), Vec<f64>> {
+    let mut ways: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    for way in cell.trials.iter().filter(is_valid).flat_map(|trial| &trial.directions) {
+        ways.entry((way.from, way.to)).or_default().extend(of(way));
+    }
+    ways
+}
+
+/// The figure is the median of the repetitions of the direction where that is the worst.
+fn variations_by_way(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    type Bad = fn(f64) -> f64;
+    let each: [(&str, OfWay, Bad); 4] = [
+        ("PDV[", |way| way.pdv_ns.map(|ns| ns as f64), |ns| ns),
+        ("IPDV min[", |way| way.ipdv.map(|all| all.min_ns as f64), |ns| -ns),
+        ("IPDV median[", |way| way.ipdv.map(|all| all.median_ns as f64), f64::abs),
+        ("IPDV max[", |way| way.ipdv.map(|all| all.max_ns as f64), |ns| ns),
+    ];
+    for (start, of, bad) in each {
+        let Some((name, value)) = worst_figure(cell, start) else { continue };
+        let ways = by_way(cell, of);
+        let medians = ways.values().filter_map(|each| Some(Spread::of(each)?.median));
+        let worst = medians.max_by(|a, b| bad(*a).total_cmp(&bad(*b)));
+        if let Some(worst) = worst.filter(|worst| (bad(*worst) - bad(value)).abs() > 1e-6) {
+            wrong(format!("{name}: {value} ns, and of its directions the worst has {worst}"));
+        }
+    }
+}
+
+/// Latencies of tagged frames: no direction is worse, and the worst is as bad.
+fn tagged_by_way(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    type Pick = fn(&Spread) -> f64;
+    let mean: Pick = |s| s.mean;
+    let median: Pick = |s| s.median;
+    let each: [(&str, OfWay, OfWay, Pick); 3] = [
+        ("latency[", |way| Some(way.tagged?.min_ns as f64), most_tagged, mean),
+        (
+            "TL[",
+            |way| Some(way.tagged?.p50_ns as f64),
+            |way| Some(way.tagged?.p99_ns as f64),
+            median,
+        ),
+        ("WCL[", |way| Some(way.tagged?.p99_ns as f64), most_tagged, median),
+    ];
+    for (start, least, most, pick) in each {
+        let Some((name, value)) = worst_figure(cell, start) else { continue };
+        let worst = |of: OfWay| {
+            let ways = by_way(cell, of);
+            let all = ways.values().filter_map(|each| Spread::of(each));
+            all.map(|spread| pick(&spread)).reduce(f64::max)
+        };
+        let (Some(low), Some(high)) = (worst(least), worst(most)) else { continue };
+        // Three digits are kept.
+        if value < low * 0.998 - 1.0 || value > high * 1.002 + 1.0 {
+            wrong(format!(
+                "{name}: {value} ns, and of its directions the worst has {low} to {high}"
+            ));
+        }
+    }
+}
+
+fn most_tagged(way: &DirectionRecord) -> Option<f64> {
+    Some(way.tagged?.max_ns as f64)
+}
+
+/// Name and value of a figure of the worst direction.
+fn worst_figure<'a>(cell: &'a Cell, start: &str) -> Option<(&'a str, f64)> {
+    let of = |figure: &&Figure| figure.name.starts_with(start) && figure.name.ends_with(WORST);
+    let figure = cell.figures.iter().find(of)?;
+    Some((&figure.name, figure.value?))
+}
+
+/// The least and the greatest of the repetitions are trials'; of files, and of trials, that have all
+/// directions in one.
 fn variations(cell: &Cell, wrong: &mut impl FnMut(String)) {
     type Of = fn(&TrialRecord) -> Option<f64>;
     let each: [(&str, Of); 4] = [
@@ -188,7 +272,8 @@ fn variations(cell: &Cell, wrong: &mut impl FnMut(String)) {
     ];
     for (start, of) in each {
         let values = || cell.trials.iter().filter(is_valid).filter_map(of);
-        let figure = cell.figures.iter().find(|figure| figure.name.starts_with(start));
+        let of = |figure: &&Figure| figure.name.starts_with(start) && !figure.name.ends_with(WORST);
+        let figure = cell.figures.iter().find(of);
         let Some((figure, spread)) = figure.and_then(|one| Some((one, one.spread?))) else {
             continue;
         };
@@ -286,6 +371,44 @@ mod tests {
             assert!(found.contains(expected), "{expected}: {found}");
             assert_eq!(found.is_empty(), expected.is_empty(), "{expected}: {found}");
         }
+    }
+
+    /// As figures are named since they are of the worst direction: 104.5 and 109.05 us are no variation
+    /// of 4.55.
+    #[test]
+    fn the_worst_direction() {
+        const PDV: &str = "PDV[rfc8219 0.1s 2x worst direction]";
+        let with = |name: &'static str, value: fn(&[f64; 2]) -> f64| {
+            found(move |results| {
+                for cell in &mut results.cells {
+                    let of = |way: &DirectionRecord| match cell.procedure.as_str() {
+                        "delay-variation" => way.pdv_ns.map(|ns| ns as f64),
+                        _ => way.tagged.map(|all| all.p50_ns as f64),
+                    };
+                    let trials = cell.trials.iter().filter(is_valid);
+                    let mut ways = [vec![], vec![]];
+                    for directions in trials.map(|trial| &trial.directions) {
+                        for (all, way) in ways.iter_mut().zip(directions) {
+                            all.extend(of(way));
+                        }
+                    }
+                    let medians = ways.map(|all| Spread::of(&all).map_or(0.0, |all| all.median));
+                    let start = name.split_once('[').unwrap().0.to_string() + "[";
+                    let figures = cell.figures.iter_mut();
+                    for figure in figures.filter(|figure| figure.name.starts_with(&start)) {
+                        (figure.name, figure.spread) = (name.to_string(), None);
+                        figure.value = Some(value(&medians));
+                    }
+                }
+            })
+        };
+        assert_eq!(with(PDV, |of| of[0].max(of[1])), "");
+        let said = with(PDV, |of| of[0].max(of[1]) + 4550.0);
+        assert!(said.contains("and of its directions the worst has "), "{said}");
+        let tagged = "latency[rfc2544 0.2s 2x worst direction]";
+        assert_eq!(with(tagged, |of| of[0].max(of[1])), "");
+        let said = with(tagged, |of| of[0].max(of[1]) * 0.9);
+        assert!(said.contains("and of its directions the worst has "), "{said}");
     }
 
     /// Every one of these figures is on the terminal, on the page, in Markdown and in CSV.

@@ -1,7 +1,7 @@
 //! Our own suites: a sound one has no findings, and each thing that cannot be has one.
 
 use super::super::{Known, check};
-use measure::suite_result::Cell;
+use measure::suite_result::{Cell, Figure};
 
 const STORED: &str = include_str!("../../../data/test-1.json");
 const STORED_2: &str = include_str!("../../../data/test-2.json");
@@ -175,6 +175,65 @@ fn a_load_that_failed_when_asked_again() {
     assert_eq!(found(&["pass", "fail"]), "");
 }
 
+/// What the tester alone says of itself, and forwarding of throughput.
+#[test]
+fn floors_headroom_and_forwarding() {
+    type Change = fn(&mut measure::SuiteResults);
+    let establishment: Change = |r| {
+        r.virtual_time = false;
+        let cell = &mut r.cells[0];
+        cell.procedure = "establishment".to_string();
+        cell.limited_by = Some(measure::result::Limit::Device);
+        (cell.figures[0].value, cell.figures[0].unit) = (Some(1000.0), "/s".to_string());
+        r.self_tests[0].rate = 1150.0;
+    };
+    let forwarding = |r: &mut measure::SuiteResults, share: f64| {
+        let all = r.cells[0].figures[0].value.unwrap() * f64::from(r.senders);
+        let mut cell = Cell { procedure: "forwarding".to_string(), ..r.cells[0].clone() };
+        let name = "MFR[rfc2889 30s, the sending ports]";
+        cell.figures = vec![Figure::of(name, Some(all * share), "fps in all")];
+        r.cells.push(cell);
+    };
+    type Closure<'a> = &'a dyn Fn(&mut measure::SuiteResults);
+    let cases: [(Closure<'_>, &str, bool); 6] = [
+        (&establishment, "1000 /s are said to be the device's limit", true),
+        (
+            &|r| {
+                establishment(r);
+                r.self_tests[0].rate = 1200.0;
+            },
+            "said to be the device's limit",
+            false,
+        ),
+        (
+            &|r| {
+                r.virtual_time = false;
+                r.self_tests.iter_mut().for_each(|alone| alone.latency_floor_ns = u64::MAX);
+            },
+            "that is no floor",
+            true,
+        ),
+        (
+            &|r| {
+                r.virtual_time = false;
+                r.self_tests.iter_mut().for_each(|alone| alone.latency_floor_ns = 1);
+            },
+            "that is no floor",
+            false,
+        ),
+        (&|r| forwarding(r, 0.98), "warning: none, 64 byte, forwarding: an MFR of ", true),
+        (&|r| forwarding(r, 0.995), "an MFR of ", false),
+    ];
+    for (change, expected, is_there) in cases {
+        let mut results = crate::suite::read(STORED).unwrap();
+        change(&mut results);
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        let found: String = findings.iter().map(|finding| finding.to_string() + "\n").collect();
+        assert_eq!(found.contains(expected), is_there, "{expected}: {found}");
+    }
+}
+
 /// Numbers below zero: of five equal ones the mean is none of them but for its last bit.
 #[test]
 fn spreads_below_zero() {
@@ -307,7 +366,7 @@ fn altered_copies() {
                 let name = "throughput[csit-pdr]".to_string();
                 let limited_by = Some(measure::result::Limit::Wire);
                 let second = cell.figures[0].clone();
-                cell.figures.push(measure::suite_result::Figure { name, limited_by, ..second });
+                cell.figures.push(Figure { name, limited_by, ..second });
             },
             "throughput[csit-pdr]: the wire is said to be the limit",
         ),

@@ -6,6 +6,7 @@
 //!      │ │ └──── recovery: an overload that loses nothing is none
 //!      │ └────── frame loss: loss below it, no loss above it
 //!      └──────── back-to-back: bursts end where a steady load at the wire's rate loses
+//!  forwarding: the most at any load is no less than the throughput of all senders
 //! ```
 //!
 //! Trials of separate procedures are minutes apart: what does not fit is a warning with both
@@ -34,6 +35,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut impl FnMut(Kind, String))
                 "frame-loss" => losses(other, (rate, length), &mut note),
                 "back-to-back" => bursts(results, other, rate, &mut note),
                 "recovery" => overload(other, (rate, length), &mut note),
+                "forwarding" => forwarded(results, other, rate, &mut note),
                 _ => {}
             }
         }
@@ -107,6 +109,25 @@ fn bursts(results: &SuiteResults, cell: &Cell, rate: f64, note: &mut impl FnMut(
     };
     note(Kind::Doubtful, text);
 }
+
+/// The most that is forwarded at any load is no less than what is forwarded without loss (RFC 2285
+/// §3.6.2); the throughput is each port's.
+fn forwarded(results: &SuiteResults, cell: &Cell, rate: f64, note: &mut impl FnMut(Kind, String)) {
+    let mfr = cell.figures.iter().find(|figure| figure.name.starts_with("MFR["));
+    let Some(mfr) = mfr.and_then(|figure| figure.value) else { return };
+    let all = rate * f64::from(results.senders);
+    if mfr < all * (1.0 - PRECISE) {
+        let text = format!(
+            "an MFR of {mfr:.0} fps in all, and the throughput of {rate:.0} from each of {} ports is \
+             {all:.0}",
+            results.senders
+        );
+        note(Kind::Doubtful, text);
+    }
+}
+
+/// What searches leave open, and ends of trials.
+const PRECISE: f64 = 0.01;
 
 /// An overload is above the throughput: something is lost.
 fn overload(cell: &Cell, (rate, length): (f64, f64), note: &mut impl FnMut(Kind, String)) {

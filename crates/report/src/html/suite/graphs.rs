@@ -39,7 +39,7 @@ pub(super) fn of(results: &SuiteResults, procedure: &str, cells: &[&Cell]) -> St
         "forwarding" => {
             let ports = f64::from(results.senders);
             let named = |name: &str| name.starts_with("FRMOL") || name.starts_with("MFR");
-            rates(results, cells, ports, &named, "frames per second, all ports together")
+            rates(results, cells, ports, &named, "frames per second, all sending ports together")
         }
         "frame-loss" => losses(cells),
         "latency" => latencies(cells),
@@ -396,9 +396,10 @@ fn variations(cells: &[&Cell]) -> String {
         let strips = shifted.iter().map(|(name, buckets)| Strip { name: name.clone(), buckets });
         let strips: Vec<Strip<'_>> = strips.collect();
         let title = format!("Distribution of delay variation (PDV): {}", plain(configuration));
-        let caption = "By how much each frame was slower than the fastest of all repetitions; the fastest \
-                       themselves stand at the left edge. (The figure is the median of what each repetition \
-                       has for itself.)";
+        let caption = "By how much each frame was slower than the fastest of all repetitions, all directions \
+                       together; the fastest themselves stand at the left edge. (The figure is the median of \
+                       what each repetition has for itself, in the direction where that is the worst: one that \
+                       is slower, and as steady, only moves to the right.)";
         out += &distribution::svg(&title, caption, &strips);
     }
     out

@@ -12,11 +12,13 @@ pub(super) fn meaning(procedure: &str) -> &'static str {
         "latency" => {
             "How long frames are in the device at its throughput, by the definition above. The named \
              figure is that of tagged frames, as the RFC wants it (TL: their median, WCL: their 99.9th \
-             percentile); beside it stands what every single frame took."
+             percentile), of several directions the worst one's; beside it stands what every single frame \
+             took, whichever way it went."
         }
         "delay-variation" => {
             "How much latency varies at the throughput. PDV: the 99.9th percentile less the least. IPDV: \
-             how much longer (or, below zero, shorter) a frame took than the one before it."
+             how much longer (or, below zero, shorter) a frame took than the one before it. Of several \
+             directions each is that of the worst."
         }
         "frame-loss" => "What share of the frames is lost at which load.",
         "back-to-back" => {
@@ -29,8 +31,10 @@ pub(super) fn meaning(procedure: &str) -> &'static str {
         }
         "reset" => "How long nothing is forwarded when the device starts anew under load.",
         "forwarding" => {
-            "All ports send at once. MOL: the highest load that this tester offers. FRMOL: what is \
-             forwarded then. MFR: the most that is forwarded at any load."
+            "Ports 1 and 2 send to each other at once (with one-way traffic port 1 to 2); further ports only \
+             listen, so this is not the full mesh of RFC 2889 §5.1. MOL: the highest load that this tester \
+             offers. FRMOL: what is forwarded then. MFR: the most that is forwarded at any load tried, the \
+             throughput among them."
         }
         "congestion" => {
             "Two ports send to a third, more than it can carry, and one of them to a free port as well. \
