@@ -130,11 +130,11 @@ enum What {
     },
     /// Data rates of 802.11n and ac (all widths and guard intervals), or ad
     Wireless {
-        /// VHT MCS 0 to 9; of 802.11n 0 to 31; of 802.11ad 0 to 12
+        /// VHT MCS 0 to 9; of 802.11n 0 to 31; of 802.11ad 0 to 24 (from 13 on OFDM)
         #[arg(long, required_unless_present = "modulation", conflicts_with = "modulation")]
         mcs: Option<u32>,
         /// In place of an MCS: BPSK, QPSK, 16-QAM, 64-QAM, 256-QAM; of 802.11ad DBPSK, pi/2-BPSK,
-        /// pi/2-QPSK, pi/2-16QAM
+        /// pi/2-QPSK, pi/2-16QAM, SQPSK
         #[arg(long, value_name = "NAME", requires = "coding")]
         modulation: Option<String>,
         /// And the code's rate: 1/2, 5/8, 2/3, 3/4, 13/16, 5/6
@@ -205,11 +205,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         What::Bucket { rate, size, from } => {
             let bucket = TokenBucket::of(*rate, *size);
             let second = bucket.passes_of(*from, Duration::from_secs(1)) / 1e6;
-            outln!("holds:          {:.3} Mbit", bucket.capacity / 1e6);
-            outln!("in any second:  {second:.3} Mbit at most");
+            outln!("holds:          {} Mbit", decimal(bucket.capacity / 1e6));
+            outln!("in any second:  {} Mbit at most", decimal(second));
             match bucket.lasts(*from) {
                 Some(time) => {
-                    outln!("full, it lets that through for {:.3} s", time.as_secs_f64())
+                    outln!("full, it lets that through for {} s", decimal(time.as_secs_f64()))
                 }
                 None => outln!("that is within the limit for ever"),
             }
@@ -256,8 +256,9 @@ fn directional(mcs: Option<u32>, named: Option<(&str, &str)>) -> Result<(), Fail
     };
     let rates: Option<Vec<_>> = all.iter().map(|&mcs| Some((mcs, wireless::ad(mcs)?))).collect();
     let rates = rates.filter(|rates| !rates.is_empty());
-    let why = "802.11ad has MCS 0 to 12: DBPSK 1/2, and pi/2-BPSK, pi/2-QPSK and pi/2-16QAM with \
-               1/2, 5/8, 3/4 and (not 16QAM) 13/16";
+    let why = "802.11ad has MCS 0 to 24: DBPSK 1/2; of a single carrier pi/2-BPSK, pi/2-QPSK and \
+               pi/2-16QAM with 1/2, 5/8, 3/4 and (not 16QAM) 13/16; of OFDM SQPSK 1/2 and 5/8, QPSK \
+               to 3/4, 16-QAM, and 64-QAM from 5/8 on";
     for (mcs, rate) in rates.ok_or_else(|| no_rate(why))? {
         outln!("802.11ad MCS {mcs}: {rate} Mbit/s");
     }
@@ -381,11 +382,23 @@ const HEAD: &str = "frame         kpps       L1 Mbps       L2 Mbps       L3 Mbps
 
 fn layers(size: FrameLen, rate: PacketRate) {
     outln!(
-        "{:>5} {:>12.3} {:>13.3} {:>13.3} {:>13.3}",
+        "{:>5} {:>12} {:>13} {:>13} {:>13}",
         size.l2(),
-        rate.as_kpps(),
-        rate.l1(size).as_mbps(),
-        rate.l2(size).as_mbps(),
-        rate.l3(size).as_mbps()
+        decimal(rate.as_kpps()),
+        decimal(rate.l1(size).as_mbps()),
+        decimal(rate.l2(size).as_mbps()),
+        decimal(rate.l3(size).as_mbps())
     );
+}
+
+/// To a thousandth; of less than a tenth three digits, of what no wire carries its power of ten.
+fn decimal(value: f64) -> String {
+    match value.abs() {
+        0.0 | 0.1..1e12 => format!("{value:.3}"),
+        small if small < 0.1 => {
+            let places = (2.0 - small.log10().floor()).min(300.0);
+            format!("{value:.*}", places as usize)
+        }
+        _ => format!("{value:.3e}"),
+    }
 }

@@ -69,20 +69,29 @@ pub fn vht_named(modulation: &str, coding: &str) -> Option<u32> {
     Some(at as u32)
 }
 
-/// The MCS of 802.11ad with a modulation (`pi/2-QPSK`, `QPSK`) and a code's rate; of BPSK 1/2
-/// there are two, one of them sent twice.
+/// The MCS of 802.11ad with a modulation (`pi/2-QPSK`, `SQPSK`) and a code's rate; of BPSK 1/2
+/// there are two, one of them sent twice. Without `pi/2-` it may be a single carrier's or OFDM's: both.
 pub fn ad_named(modulation: &str, coding: &str) -> Vec<u32> {
     let Some(coding) = fraction(coding) else { return vec![] };
-    let bits = match plain(modulation).trim_start_matches("PI/2") {
+    let plain = plain(modulation);
+    let single = match plain.trim_start_matches("PI/2") {
         "DBPSK" if coding == (1, 2) => return vec![0],
         "BPSK" => 1,
         "QPSK" => 2,
         "16QAM" => 4,
-        _ => return vec![],
+        _ => 0,
     };
-    let all = (1..).zip(SINGLE_CARRIER);
-    let all = all.filter(|&(_, (b, _, n, m))| (b, (n, m)) == (bits, coding));
-    all.map(|(mcs, _)| mcs).collect()
+    let ofdm = match plain.as_str() {
+        "SQPSK" => 1,
+        "QPSK" => 2,
+        "16QAM" => 4,
+        "64QAM" => 6,
+        _ => 0,
+    };
+    let of_single = (1..).zip(SINGLE_CARRIER);
+    let of_single = of_single.filter(|&(_, (b, _, n, m))| (b, (n, m)) == (single, coding));
+    let of_ofdm = (13..).zip(OFDM).filter(|&(_, (b, n, m))| (b, (n, m)) == (ofdm, coding));
+    of_single.map(|(mcs, _)| mcs).chain(of_ofdm.map(|(mcs, _)| mcs)).collect()
 }
 
 fn plain(modulation: &str) -> String {
@@ -111,13 +120,34 @@ const SINGLE_CARRIER: [(u32, u32, u32, u32); 12] = [
     (4, 1, 3, 4),
 ];
 
-/// The data rate in Mbit/s of 802.11ad's control and single carrier modes, MCS 0 to 12 (IEEE
-/// 802.11-2016, tables 20-17 and 20-19): 1,760 million symbols a second, 448 of 512 of them data.
+/// Of 802.11ad's MCS 13 to 24: bits per subcarrier (spread QPSK has each twice), and the code's rate.
+const OFDM: [(u32, u32, u32); 12] = [
+    (1, 1, 2),
+    (1, 5, 8),
+    (2, 1, 2),
+    (2, 5, 8),
+    (2, 3, 4),
+    (4, 1, 2),
+    (4, 5, 8),
+    (4, 3, 4),
+    (4, 13, 16),
+    (6, 5, 8),
+    (6, 3, 4),
+    (6, 13, 16),
+];
+
+/// The data rate in Mbit/s of 802.11ad's control, single carrier and OFDM modes, MCS 0 to 24 (IEEE
+/// 802.11-2016, tables 20-14, 20-17 and 20-19): 1,760 million symbols a second, 448 of 512 of them
+/// data; of OFDM, 336 subcarriers in 640 samples of 2,640 million a second.
 pub fn ad(mcs: u32) -> Option<f64> {
     const SYMBOLS: f64 = 1760.0;
     let Some(single) = mcs.checked_sub(1) else {
         return Some(SYMBOLS / 32.0 / 2.0); // DBPSK, spread 32 times, rate 1/2
     };
+    if let Some(of_ofdm) = mcs.checked_sub(13) {
+        let &(bits, numerator, denominator) = OFDM.get(of_ofdm as usize)?;
+        return Some(1386.0 * f64::from(bits * numerator) / f64::from(denominator));
+    }
     let &(bits, repetition, numerator, denominator) = SINGLE_CARRIER.get(single as usize)?;
     let coded = f64::from(bits * numerator) / f64::from(repetition * denominator);
     Some(SYMBOLS * coded * 448.0 / 512.0)
@@ -170,9 +200,14 @@ mod tests {
             ("DBPSK", "1/2", vec![0]),
             ("pi/2-BPSK", "1/2", vec![1, 2]),
             ("pi/2 QPSK", "13/16", vec![9]),
-            ("16QAM", "3/4", vec![12]),
-            ("16QAM", "13/16", vec![]),
-            ("64QAM", "3/4", vec![]),
+            ("pi/2-16QAM", "3/4", vec![12]),
+            ("pi/2-16QAM", "13/16", vec![]),
+            ("16QAM", "3/4", vec![12, 20]),
+            ("16QAM", "13/16", vec![21]),
+            ("64QAM", "13/16", vec![24]),
+            ("64QAM", "1/2", vec![]),
+            ("SQPSK", "5/8", vec![14]),
+            ("QPSK", "1/2", vec![6, 15]),
         ] {
             assert_eq!(ad_named(modulation, coding), all, "{modulation} {coding}");
         }
@@ -192,6 +227,14 @@ mod tests {
         for (mcs, printed) in printed.into_iter().enumerate() {
             assert_eq!(ad(mcs as u32), Some(printed), "MCS {mcs}");
         }
-        assert_eq!(ad(13), None);
+        // OFDM's, of the standard: the source has none.
+        let standard = [
+            693.0, 866.25, 1386.0, 1732.5, 2079.0, 2772.0, 3465.0, 4158.0, 4504.5, 5197.5, 6237.0,
+            6756.75,
+        ];
+        for (mcs, standard) in (13..).zip(standard) {
+            assert_eq!(ad(mcs), Some(standard), "MCS {mcs}");
+        }
+        assert_eq!(ad(25), None);
     }
 }
