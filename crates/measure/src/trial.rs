@@ -141,7 +141,7 @@ pub struct Conditions {
     /// How long a virtual machine's host kept the processors of the trial for itself, all of them
     /// together.
     pub stolen: Duration,
-    /// How long, all in all, a thread of the trial stood still: between two looks at the clock that
+    /// How long, all in all, the thread of the trial that did it longest stood still: between two looks at the clock that
     /// its own work does not keep apart.
     pub stood_still: Duration,
     /// How much time the tester's loop had left, if that was looked at.

@@ -181,7 +181,8 @@ impl Place for Real {
             });
             match (tester.join(), device.join()) {
                 (Ok((ran, duty)), Ok(worked)) => {
-                    duty.conditions.stood_still += worked?;
+                    let still = &mut duty.conditions.stood_still;
+                    *still = worked?.max(*still);
                     ran
                 }
                 _ => Err(Stop::Broken("a thread of the trial panicked".to_string())),

@@ -165,6 +165,10 @@ pub fn run(
         self_tests: vec![],
         cells: vec![],
     };
+    if let Some(scaling) = results.scaling.as_mut().filter(|_| options.quick) {
+        let wait = quiet(options).as_millis();
+        *scaling += &format!("; after the last frame {wait} ms are waited, not 2 s (§23)");
+    }
     match all(plan, options, &mut results, &mut progress) {
         Ok(()) => results.complete = true,
         Err(stop) => results.incomplete_because = Some(stop.to_string()),
@@ -209,8 +213,7 @@ fn all(
         Traffic::Hosts { .. } => vec![],
         _ => plan.ends.to_vec(),
     };
-    // RFC 2544 §23 d; of a short run, longer than a busy machine takes a processor away.
-    let quiet = Duration::from_millis(if options.quick { 20 } else { 2000 });
+    let quiet = quiet(options);
     let mut patience = patience(plan);
     let allowed = patience;
     for &modifier in &plan.modifiers {
@@ -256,6 +259,12 @@ fn all(
         done?;
     }
     Ok(())
+}
+
+/// How long nothing must come after the last frame (RFC 2544 §23 d); of a short run, longer than a busy
+/// machine takes a processor away.
+fn quiet(options: &Options) -> Duration {
+    Duration::from_millis(if options.quick { 20 } else { 2000 })
 }
 
 /// How long trials may take, all in all, that repeat disturbed ones: 100 of the longest.

@@ -190,7 +190,8 @@ fn on_time(duration: Duration) -> Duration {
 /// the end of it.
 fn explained(duration: Duration, counts: &Counts, conditions: &Conditions) -> bool {
     let still = conditions.stood_still;
-    if still.is_zero() {
+    // Who stands still for most of a trial is too slow for it, and will be the next time.
+    if still.is_zero() || still > duration / 2 {
         return false;
     }
     let rate = counts.intended as f64 / duration.as_secs_f64().max(1e-9);

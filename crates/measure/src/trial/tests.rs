@@ -51,6 +51,14 @@ fn outcomes() {
         (c.tester_rx_drop, o.overrun, o.stood_still) = (5, ms(30), ms(10));
     };
     assert_eq!(judged(late), invalid(Reason::StoodStill(ms(10))));
+    // Most of the time: that is no disturbance.
+    let slow = |c: &mut Counts, o: &mut Conditions| (c.sent, o.stood_still) = (900, ms(501));
+    assert_eq!(judged(slow), disagree(1000, 900));
+    let slow = |c: &mut Counts, o: &mut Conditions| {
+        (c.sent, c.received, o.stood_still) = (900, 900, ms(501));
+    };
+    let below = Reason::OfferedBelowIntended { sent: 900, intended: 1000 };
+    assert_eq!(judged(slow), invalid(below));
     // Behind all the time: what went wrong meanwhile may be anybody's fault; if nothing did, all is well.
     let busy = |behind| Some(Busy { watched: ms(1000), behind: ms(behind), late: ms(3) });
     let worn = invalid(Reason::Saturated(busy(950).unwrap()));
