@@ -145,6 +145,7 @@ pub(crate) fn keep(path: &Path, what: &str, text: &str, or_print: bool) -> Resul
         }
         Err(error) => format!("cannot write {}: {error}", path.display()),
     };
+    let be = if what.ends_with('s') { "are" } else { "is" };
     let name = path.file_name().unwrap_or("results".as_ref());
     let tried = folder(path).canonicalize().ok();
     let others = [std::env::current_dir().ok(), Some(std::env::temp_dir())];
@@ -152,12 +153,12 @@ pub(crate) fn keep(path: &Path, what: &str, text: &str, or_print: bool) -> Resul
         let free = free(&other.join(name));
         if free.as_ref().is_some_and(|free| replace(free, text).is_ok()) {
             let at = free.unwrap_or_default();
-            return Err(format!("{why}; the {what} are in {} instead", at.display()));
+            return Err(format!("{why}; the {what} {be} in {} instead", at.display()));
         }
     }
     if or_print {
         out!("{text}");
-        return Err(format!("{why}; the {what} are printed above, as the file would have them"));
+        return Err(format!("{why}; the {what} {be} printed above, as the file would have them"));
     }
     Err(format!("{why}; `wirespeed report html` draws it from the results"))
 }

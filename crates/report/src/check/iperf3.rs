@@ -64,6 +64,22 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
     }
 }
 
+/// Rows of our method that were half as fast again through a device as the same hosts node to node: one
+/// of the two was disturbed.
+pub(super) fn beyond_the_hosts(results: &measure::iperf3::Results) -> Vec<String> {
+    let beyond = results.rows.iter().filter_map(|row| {
+        let (alone, through) = (results.alone(&row.setting)?, row.l3_mbps);
+        (through > 1.5 * alone).then(|| {
+            format!(
+                "{}, packets of {} bytes: {through:.1} Mbps(L3), and {alone:.1} without a device: one \
+                 of the two was disturbed",
+                row.setting.device, row.setting.packet
+            )
+        })
+    });
+    beyond.collect()
+}
+
 /// What the names of sums end with: those of `--bidir` have a second set, of the way back.
 const WAYS: [&str; 2] = ["", "_bidir_reverse"];
 

@@ -285,6 +285,9 @@ fn json_file(
         for fault in results.faults() {
             note(None, Kind::Impossible, fault);
         }
+        for text in iperf3::beyond_the_hosts(&results) {
+            note(None, Kind::Doubtful, text);
+        }
     } else if crate::suite::is_suite(text) {
         let results = crate::suite::read(text).map_err(|error| error.to_string())?;
         suite::check(&results, note);
