@@ -262,7 +262,9 @@ pub(super) fn find(
             .remark(
                 buffered > 0 && !found.invalid,
                 format!(
-                    "buffered: the trial is too short to show it; {excess:.1} % of what is offered to                      the congested port is more than it carries, and {buffered} frames of that waited"
+                    "buffered: the trial is too short to show it; {excess:.1} % of what is offered \
+                     to the congested port is more than it carries, and {buffered} frames of that \
+                     waited"
                 ),
             )
             .remark(found.invalid, "invalid: the tester fell short")
