@@ -247,7 +247,7 @@ pub struct TrialRecord {
     /// Frames per second from each port, intended; 0 of bursts, which go at the wire's rate;
     /// connections per second, 0 for as many as may be, of TCP.
     pub load: f64,
-    /// Seconds, intended.
+    /// Seconds, intended; of bursts, connections and addresses, which take what they take, what it took.
     pub duration: f64,
     /// Frames that were to be sent, all ports.
     pub intended: u64,
@@ -402,22 +402,22 @@ fn is_zero(n: &u64) -> bool {
 impl TrialRecord {
     /// Of a trial that was run.
     pub fn of(tried: &Tried) -> TrialRecord {
-        let zero = Duration::ZERO;
+        let took = tried.output.trial.duration;
         let (kind, load, duration) = match tried.input {
             TrialInput::Steady { load, duration, .. } => ("steady", load.0, duration),
-            TrialInput::Burst { .. } => ("burst", 0.0, tried.output.trial.duration),
+            TrialInput::Burst { .. } => ("burst", 0.0, took),
             TrialInput::StepDown { high, high_for, low_for, .. } => {
                 ("step-down", high.0, high_for + low_for)
             }
             TrialInput::Reset { load, before, after } => ("reset", load.0, before + after),
-            TrialInput::Establish { rate, .. } => ("establish", rate.0, zero),
-            TrialInput::TearDown { .. } => ("tear-down", 0.0, zero),
-            TrialInput::Learn { rate, .. } => ("learn", rate.0, zero),
+            TrialInput::Establish { rate, .. } => ("establish", rate.0, took),
+            TrialInput::TearDown { .. } => ("tear-down", 0.0, took),
+            TrialInput::Learn { rate, .. } => ("learn", rate.0, took),
             TrialInput::Broadcast { load, duration } => ("broadcast", load.0, duration),
             TrialInput::Congestion { load, duration } => ("congestion", load.0, duration),
             TrialInput::Flood { load, duration, .. } => ("flood", load.0, duration),
             TrialInput::Streams { duration, .. } => ("streams", 0.0, duration),
-            TrialInput::Tcp(load) => ("tcp", load.rate.map_or(0.0, |rate| rate.0), zero),
+            TrialInput::Tcp(load) => ("tcp", load.rate.map_or(0.0, |rate| rate.0), took),
         };
         let output = &tried.output;
         let valid = !matches!(output.trial.outcome, Outcome::Invalid(_));

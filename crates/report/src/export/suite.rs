@@ -85,7 +85,8 @@ pub(super) type Column = (&'static str, fn(&TrialRecord) -> String);
 /// What stands behind the trial's place.
 pub(super) const TRIAL: [Column; 25] = [
     ("kind", |trial| trial.kind.clone()),
-    ("load_fps", |trial| trial.load.to_string()),
+    // As fast as may be, or several loads at once: that is no number.
+    ("load_fps", |trial| optional((trial.load > 0.0).then_some(trial.load))),
     ("duration_s", |trial| trial.duration.to_string()),
     ("intended_frames", |trial| trial.intended.to_string()),
     ("sent_frames", |trial| trial.sent.to_string()),

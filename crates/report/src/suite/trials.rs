@@ -4,7 +4,7 @@
 //! ```text
 //!   configuration  byte  procedure   trials  invalid  duplicate  reordered  wrong size
 //!   none             64  throughput      14        2         12   3 (by 2)           0
-//!   none 64 byte, throughput: 2 invalid, the last one: the tester's own receive ring lost 7 frames
+//!   none 64 byte, throughput: 2 invalid: 2 like this: the tester's own receive ring lost 7 frames
 //! ```
 //!
 //! Sums over all trials of a cell. Gaps and foreign frames stand beside the others, and are no reason
@@ -74,19 +74,37 @@ pub(crate) fn counted(results: &SuiteResults) -> Vec<Vec<String>> {
     lines
 }
 
-/// Why trials are invalid: of each cell how many are, and the last one's reason.
+/// Why trials are invalid: of each cell how many are, and for each reason how many and the last of them.
 pub(crate) fn reasons(results: &SuiteResults) -> String {
     let mut out = String::new();
-    for cell in &results.cells {
-        let Some(last) = cell.trials.iter().rev().find(|trial| !trial.is_valid()) else { continue };
-        let why = last.outcome.strip_prefix("invalid: ").unwrap_or(&last.outcome);
+    for cell in results.cells.iter().filter(|cell| invalid(cell) > 0) {
+        // The same words with other numbers are the same reason.
+        let mut reasons: Vec<(String, usize, &str)> = vec![];
+        for trial in cell.trials.iter().filter(|trial| !trial.is_valid()) {
+            let why = trial.outcome.strip_prefix("invalid: ").unwrap_or(&trial.outcome);
+            let words: Vec<&str> = why
+                .split(' ')
+                .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+                .collect();
+            let words = words.join(" ");
+            match reasons.iter_mut().find(|(known, ..)| *known == words) {
+                Some((_, n, last)) => (*n, *last) = (*n + 1, why),
+                None => reasons.push((words, 1, why)),
+            }
+        }
+        reasons.sort_by_key(|(_, n, _)| std::cmp::Reverse(*n));
+        let each = reasons.iter().map(|(_, n, last)| match n {
+            1 => (*last).to_string(),
+            n => format!("{n} like this: {last}"),
+        });
         let _ = writeln!(
             out,
-            "  {} {}, {}: {} invalid, the last one: {why}",
+            "  {} {}, {}: {} invalid: {}",
             cell.configuration,
             cell.size().words(),
             cell.procedure,
-            invalid(cell)
+            invalid(cell),
+            each.collect::<Vec<String>>().join("; ")
         );
     }
     out
@@ -143,7 +161,7 @@ mod tests {
         );
         let expected = ["none", "64", "throughput", &n, "1", "7", "5 (by 2)", "6", "2", "9", "2"];
         assert_eq!(lines[1], expected);
-        let why = "  none 64 byte, throughput: 1 invalid, the last one: the clocks differ by 3s\n";
+        let why = "  none 64 byte, throughput: 1 invalid: the clocks differ by 3s\n";
         assert_eq!(reasons(&results), why);
         // Of a replay nobody knows what was a checksum.
         let altered = |n: u64| {

@@ -95,6 +95,11 @@ impl Plan {
     pub fn scaled(mut self, scaling: &Scaling) -> Plan {
         let time = |duration: Duration| {
             let scaled = duration.div_f64(scaling.divide_durations_by);
+            // Whole milliseconds: they are in the figures' names.
+            let scaled = match scaled.as_millis() {
+                0 => scaled,
+                _ => Duration::from_millis((scaled.as_secs_f64() * 1e3).round() as u64),
+            };
             duration.min(scaled.max(scaling.shortest))
         };
         let times = |n: u32| n.min(scaling.repetitions_at_most);
