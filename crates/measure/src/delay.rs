@@ -192,7 +192,7 @@ impl Delays {
         let mean = if pairs > 0 { (sum(rises) + sum(falls)) / pairs as f64 } else { 0.0 };
         let open = (15.0f64 / 16.0).powf(self.run.1.saturating_sub(1) as f64);
         Some(Variation {
-            pdv_ns: worst - latency.min(),
+            pdv_ns: worst - latency.value_at_quantile(0.0).min(worst),
             pairs,
             ipdv_min_ns: if pairs > 0 { least(rises, falls, level) } else { 0 },
             ipdv_median_ns: if pairs > 0 { median } else { 0 },

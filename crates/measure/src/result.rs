@@ -239,7 +239,8 @@ impl Latency {
         let at = |quantile| histogram.value_at_quantile(quantile).min(histogram.max());
         (!histogram.is_empty()).then(|| Latency {
             count: histogram.len(),
-            min_ns: histogram.min(),
+            // The upper edge of its bucket, as the others: what does not vary has one value.
+            min_ns: at(0.0),
             p50_ns: at(0.5),
             p99_ns: at(0.99),
             p999_ns: at(0.999),

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Of each direction by itself: one that is slower than the other, and as steady, varies no more. The
-//! figure is that of the direction which is the worst. (Latencies are kept in three digits: where none
-//! varies, PDV is what a bucket is wide, less than a thousandth of the latency.)
+//! figure is that of the direction which is the worst. (Latencies are kept in three digits, each by the
+//! upper edge of its bucket, the lowest too: where none varies, PDV is 0.)
 
 use super::spread::Spread;
 use super::{Run, Stop, latency};
