@@ -15,10 +15,10 @@
 
 use super::conditions::{self, Incomparable, once, shared};
 use super::{Verdicts, differences};
-use crate::suite::figure as shown;
+use crate::suite::{figure as shown, streams};
 use measure::result::Limit;
-use measure::suite_result::{Cell, Figure, SuiteResults};
-use measure::{Environment, Unpaired, iperf3};
+use measure::suite_result::{Cell, Figure, StreamRecord, SuiteResults};
+use measure::{Environment, Latency, Unpaired, iperf3};
 use std::fmt::Write;
 
 /// What stands before a line's numbers; lines of one title and unit are a table.
@@ -126,9 +126,34 @@ fn of_suites(results: &[&SuiteResults]) -> Samples {
                 let key = Key { title, unit, procedure, row };
                 samples.push((key, Sample { value, spread, by_tester }));
             }
+            for (name, unit, value) in of_streams(cell) {
+                let title = format!("{}, {}: {name}", run.name, cell.procedure);
+                let row = [cell.configuration.clone(), size_of(run, cell)];
+                let (unit, procedure) = (unit.to_string(), cell.procedure.clone());
+                let sample = Sample { value, spread: None, by_tester: false };
+                samples.push((Key { title, unit, procedure, row }, sample));
+            }
         }
     }
     samples
+}
+
+/// What each stream of a plan's own lost, and how long its frames took.
+fn of_streams(cell: &Cell) -> Vec<(String, &'static str, f64)> {
+    let streams = streams::shown(cell).map_or(&[][..], |trial| &trial.streams);
+    let of = |stream: &StreamRecord| {
+        let lost = [("lost", "frames", Some(stream.lost as f64))];
+        let latency = |pick: fn(&Latency) -> u64| stream.latency.as_ref().map(|l| pick(l) as f64);
+        let delays = [
+            ("latency p50", "ns", latency(|latency| latency.p50_ns)),
+            ("latency p99.9", "ns", latency(|latency| latency.p999_ns)),
+        ];
+        let all = lost.into_iter().chain(delays);
+        let name = &stream.name;
+        all.filter_map(|(what, unit, value)| Some((format!("{name}, {what}"), unit, value?)))
+            .collect::<Vec<_>>()
+    };
+    streams.iter().flat_map(of).collect()
 }
 
 /// What two runs have in common: of a mix its lengths, too, where one calls by a name what the other

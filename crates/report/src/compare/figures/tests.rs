@@ -42,6 +42,26 @@ fn suites_figure_by_figure() {
     assert!(few.contains("unclear (p 0.029 alone)") && !few.contains("higher"), "{few}");
 }
 
+/// A stream that became slower is seen, whatever the others did.
+#[test]
+fn each_stream_by_itself() {
+    let base = crate::suite::read(include_str!("../../../data/test-2-delays.json")).unwrap();
+    let mut slower = base.clone();
+    slower.environment.seed += 1;
+    let of_streams = |cell: &&mut Cell| cell.trials.iter().any(|t| !t.streams.is_empty());
+    let cell = slower.cells.iter_mut().find(of_streams).unwrap();
+    let streams = cell.trials.iter_mut().flat_map(|trial| &mut trial.streams);
+    let name = base.cells.iter().find_map(streams::shown).unwrap().streams[0].name.clone();
+    for stream in streams.filter(|stream| stream.name == name) {
+        stream.latency.as_mut().unwrap().p50_ns *= 3;
+    }
+    let text = suites(&[base], &[slower]);
+    let (_, table) = text.split_once(&format!("streams: {name}, latency p50\n")).expect(&text);
+    let row = table.lines().nth(1).unwrap();
+    assert!(row.contains("  3.000  "), "{row}\n{text}");
+    assert!(text.contains(&format!("streams: {name}, lost\n")), "{text}");
+}
+
 /// One run in several files is one; it must not be what makes a verdict.
 #[test]
 fn copies_count_once() {
