@@ -65,6 +65,8 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
     let mut all: Option<Histogram<u64>> = None;
     for _ in 0..plan.repetitions {
         let output = run.trial(input)?;
+        // Of invalid ones, too: how many directions there are is in the figures' names.
+        ways.resize_with(ways.len().max(output.tagged_ns.len()), Way::default);
         match output.trial.outcome {
             Outcome::Invalid(_) => {
                 invalid += 1;
@@ -73,7 +75,6 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
             Outcome::Fail { .. } => lossy += 1,
             Outcome::Pass => {}
         }
-        ways.resize_with(ways.len().max(output.tagged_ns.len()), Way::default);
         for (way, came) in ways.iter_mut().zip(&output.tagged_ns) {
             way.note(came);
         }

@@ -63,6 +63,10 @@ pub fn variation(run: &mut Run<'_>, plan: &DelayVariation) -> Result<Variations,
     let (mut invalid, mut lossy, mut every) = (0, 0, None);
     for _ in 0..plan.repetitions {
         let output = run.steady(plan.load, plan.duration)?;
+        // Of invalid ones, too: how many directions there are is in the figures' names.
+        for way in &output.directions {
+            ways.entry(way.ports).or_default();
+        }
         match output.trial.outcome {
             Outcome::Invalid(_) => {
                 invalid += 1;
