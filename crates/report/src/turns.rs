@@ -5,13 +5,14 @@
 //! Routing  25 ip filter rules            459.1 kpps          512.0 kpps   1.12x  1.05–1.20    faster
 //! ```
 //!
-//! A ratio without a verdict is printed as such: it may be chance.
+//! A ratio without a verdict is printed as such: it may be chance. Rates are marked as in the devices' own
+//! tables: where the tester was the limit, the ratio is its own.
 
 use crate::number::thousands;
-use crate::table::label;
+use crate::table::{label, mark};
 use measure::compare::{SIGNIFICANT, median};
 use measure::result::Compared;
-use measure::{Comparison, Results};
+use measure::{Comparison, Results, Row};
 use std::fmt::Write;
 
 /// The tables there is something for; empty if there is nothing.
@@ -41,7 +42,7 @@ fn comparisons(results: &Results) -> String {
         let (base, device) = pair;
         let head = ["Mode", "Configuration", "byte", base, device, "ratio", "least", "most", ""];
         let mut lines = vec![head.map(str::to_string)];
-        lines.extend(these.iter().map(|compared| line(compared)));
+        lines.extend(these.iter().map(|compared| line(results, compared)));
         let _ = writeln!(out, "\n{device} against {base}: medians of trials by turns, in kpps\n");
         grid(&mut out, &lines);
         let _ = writeln!(
@@ -50,6 +51,10 @@ fn comparisons(results: &Results) -> String {
              devices would seem\nas different in fewer than {:.0} of 100 runs (sign test)",
             100.0 * SIGNIFICANT
         );
+        if these.iter().any(|compared| limits(results, compared).contains(&"t")) {
+            out += "t: the tester's limit, so that the ratio is the tester's as much as the devices'; their own \
+                    times, ns/packet, say more\n";
+        }
         for compared in these {
             left_out(&mut out, compared);
         }
@@ -71,20 +76,32 @@ fn left_out(out: &mut String, compared: &Compared) {
     }
 }
 
-fn line(compared: &Compared) -> [String; 9] {
+/// What kept the rates of both from being higher, as the devices' own tables mark it.
+fn limits(results: &Results, compared: &Compared) -> [&'static str; 2] {
+    [&compared.base, &compared.device].map(|device| {
+        let cell = (compared.mode, &compared.configuration, compared.frame_size);
+        let is_it = |row: &&Row| {
+            &row.device == device && (row.mode, &row.configuration, row.frame_size) == cell
+        };
+        results.rows.iter().find(is_it).map_or(" ", mark)
+    })
+}
+
+fn line(results: &Results, compared: &Compared) -> [String; 9] {
     let comparison = &compared.comparison;
-    let rate = |rates: &[f64]| {
+    let [base_mark, device_mark] = limits(results, compared);
+    let rate = |rates: &[f64], mark: &str| {
         let mut rates = rates.to_vec();
         rates.sort_by(f64::total_cmp);
-        median(&rates).map_or("-".to_string(), |pps| thousands(pps / 1e3))
+        median(&rates).map_or("-".to_string(), |pps| thousands(pps / 1e3) + mark)
     };
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
     [
         compared.mode.to_string(),
         label(compared.mode, &compared.configuration),
         compared.frame_size.to_string(),
-        rate(&comparison.base_pps),
-        rate(&comparison.device_pps),
+        rate(&comparison.base_pps, base_mark),
+        rate(&comparison.device_pps, device_mark),
         ratio(comparison.ratio),
         ratio(comparison.spread.map(|(least, _)| least)),
         ratio(comparison.spread.map(|(_, most)| most)),
@@ -151,11 +168,12 @@ mod tests {
         let expected = "
 wirespeed on veth against linux: medians of trials by turns, in kpps
 
-Mode     Configuration     byte  linux  wirespeed on veth  ratio  least  most
-Routing  none (fast path)    64  500.0              875.0   1.75   1.50  2.00  unclear
+Mode     Configuration     byte   linux  wirespeed on veth  ratio  least  most
+Routing  none (fast path)    64  500.0              875.0t   1.75   1.50  2.00  unclear
 
 ratio: the median of the turns' ratios, wirespeed on veth by linux; a verdict where equal devices would seem
 as different in fewer than 5 of 100 runs (sign test)
+t: the tester's limit, so that the ratio is the tester's as much as the devices'; their own times, ns/packet, say more
 
 Pings through the devices, one after the other, nothing else on the way
 
