@@ -134,6 +134,9 @@ const STEP: Duration = Duration::from_millis(1);
 /// Linux counts stolen time in ticks of this length: less cannot be told from one tick.
 const STOLEN_TICK: Duration = Duration::from_millis(10);
 
+/// For so long, at most, a shared machine takes a processor away.
+const AWAY: Duration = Duration::from_millis(100);
+
 pub(super) fn shortcoming(
     duration: Duration,
     counts: &Counts,
@@ -190,8 +193,9 @@ fn on_time(duration: Duration) -> Duration {
 /// the end of it.
 fn explained(duration: Duration, counts: &Counts, conditions: &Conditions) -> bool {
     let still = conditions.stood_still;
-    // Who stands still for most of a trial is too slow for it, and will be the next time.
-    if still.is_zero() || still > duration / 2 {
+    // Who stands still for most of a trial is too slow for it, and will be the next time; short ones are
+    // over before a processor that was taken away is back.
+    if still.is_zero() || still > AWAY.max(duration / 2) {
         return false;
     }
     let rate = counts.intended as f64 / duration.as_secs_f64().max(1e-9);

@@ -51,6 +51,14 @@ fn outcomes() {
         (c.tester_rx_drop, o.overrun, o.stood_still) = (5, ms(30), ms(10));
     };
     assert_eq!(judged(late), invalid(Reason::StoodStill(ms(10))));
+    // A burst is over before a processor is back: what it lost says nothing.
+    let burst = |still| {
+        let counts = Counts { intended: 1000, sent: 1000, received: 990, ..Counts::default() };
+        let conditions = Conditions { stood_still: still, ..Conditions::default() };
+        Trial::judge(ms(2), counts, &conditions).outcome
+    };
+    assert_eq!(burst(ms(4)), invalid(Reason::StoodStill(ms(4))));
+    assert_eq!(burst(ms(101)), Outcome::Fail { lost: 10 });
     // Most of the time: that is no disturbance.
     let slow = |c: &mut Counts, o: &mut Conditions| (c.sent, o.stood_still) = (900, ms(501));
     assert_eq!(judged(slow), disagree(1000, 900));
