@@ -44,13 +44,18 @@ pub fn text(buckets: &[(u64, u64)]) -> String {
     out
 }
 
+/// How many frames there are in a histogram's buckets; the most there can be, if a file claims more.
+pub fn count(buckets: &[(u64, u64)]) -> u64 {
+    crate::suite_result::total(buckets.iter().map(|(_, n)| *n))
+}
+
 /// Of a histogram's buckets: nanoseconds not exceeded by this share of the frames.
 pub fn at_quantile(buckets: &[(u64, u64)], share: f64) -> Option<u64> {
-    let all: u64 = buckets.iter().map(|(_, n)| n).sum();
+    let all = count(buckets);
     let rank = (share * all as f64).ceil().max(1.0) as u64;
     let mut seen = 0;
     for &(ns, n) in buckets {
-        seen += n;
+        seen = n.saturating_add(seen);
         if seen >= rank {
             return Some(ns);
         }
@@ -103,6 +108,8 @@ mod tests {
     #[test]
     fn quantiles() {
         assert_eq!(at_quantile(&[(10, 1), (20, 98), (30, 1)], 0.5), Some(20));
+        let boundless = [(1, u64::MAX), (2, u64::MAX)];
+        assert_eq!((count(&boundless), at_quantile(&boundless, 1.0)), (u64::MAX, Some(1)));
         assert_eq!((at_quantile(&[], 0.5), at_quantile(&[(7, 1)], 0.0)), (None, Some(7)));
     }
 

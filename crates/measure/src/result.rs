@@ -382,7 +382,7 @@ pub struct Measured {
 
 impl Measured {
     /// What is to be said if a search found nothing.
-    fn is_unmet(&self) -> Option<String> {
+    fn unmet(&self) -> Option<String> {
         let met = self.met.as_ref().filter(|met| met.pps.is_none())?;
         let all = || self.trials.iter().filter(|trial| trial.kind == kind::SEARCH);
         let (n, invalid) = (all().count(), all().filter(|trial| !trial.is_valid()).count());
@@ -390,7 +390,7 @@ impl Measured {
     }
 
     /// What is to be said if the tester did less by itself.
-    fn is_slow_alone(&self, pps: PacketRate) -> Option<String> {
+    fn slow_alone(&self, pps: PacketRate) -> Option<String> {
         let alone = self.tester.filter(|alone| alone.0 < pps.0)?;
         Some(format!(
             "the tester by itself was slower ({:.1} kpps) than with the device: it was disturbed then",
@@ -408,7 +408,7 @@ impl Measured {
             Outcome::Fail { .. } => (Verdict::Fail, None),
             Outcome::Invalid(reason) => (Verdict::Invalid, Some(reason.to_string())),
         };
-        let remarks = [why, self.is_unmet(), self.is_slow_alone(pps)];
+        let remarks = [why, self.unmet(), self.slow_alone(pps)];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();
         Row {
             device: self.device,

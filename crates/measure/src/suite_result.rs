@@ -482,6 +482,11 @@ impl TrialRecord {
     }
 }
 
+/// The sum of what a file says; the most there can be, if it claims more.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 /// A histogram's values and counts, ascending.
 pub fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
     let recorded = histogram.iter_recorded();

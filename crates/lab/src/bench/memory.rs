@@ -122,10 +122,8 @@ fn on_two_cores(
         ran.judge(|_, conditions| conditions.device_says = Some((left, came)));
         Ok::<_, BenchError>(ran)
     };
-    let of_self_test = &alone.trial;
-    let of_self_test =
-        TrialRecord::plain(kind::SELF_TEST, 0.0, of_self_test.duration, of_self_test, None);
-    let mut trials = vec![of_self_test];
+    let first = &alone.trial;
+    let mut trials = vec![TrialRecord::plain(kind::SELF_TEST, 0.0, first.duration, first, None)];
 
     let mut repeats = 0;
     let (ran, fast) = loop {

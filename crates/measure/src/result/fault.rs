@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Limit, Row, Verdict, kind};
-use crate::histogram::at_quantile;
+use crate::histogram::{self, at_quantile};
 use crate::self_test::HEADROOM;
 use std::fmt;
 use wire::{FrameLen, PacketRate};
@@ -109,7 +109,7 @@ impl Row {
             return vec![];
         };
         let at = |share| at_quantile(&self.histogram, share).unwrap_or(0);
-        let count: u64 = self.histogram.iter().map(|(_, n)| n).sum();
+        let count = histogram::count(&self.histogram);
         let values = [
             ("min_ns", latency.min_ns, at(0.0)),
             ("p50_ns", latency.p50_ns, at(0.5)),

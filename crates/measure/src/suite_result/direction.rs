@@ -85,7 +85,7 @@ impl DirectionRecord {
     pub(super) fn fault(&self) -> Option<&'static str> {
         if self.sent > self.intended {
             Some("more frames sent than were to be")
-        } else if self.received + self.lost != self.sent {
+        } else if self.received.checked_add(self.lost) != Some(self.sent) {
             Some("received and lost are not what was sent")
         } else {
             None

@@ -8,7 +8,7 @@
 //!
 //! Of invalid trials only the sums that hold whatever went wrong.
 
-use super::{StreamRecord, TrialRecord};
+use super::{StreamRecord, TrialRecord, total};
 use crate::result::kind;
 use crate::series::Series;
 
@@ -20,7 +20,7 @@ impl TrialRecord {
 
     /// Frames of replays that came changed: with headers, a length or data that no frame of theirs has.
     pub fn altered(&self) -> u64 {
-        self.streams.iter().map(StreamRecord::altered).sum()
+        total(self.streams.iter().map(StreamRecord::altered))
     }
 
     /// Damaged frames of the right length.
@@ -84,7 +84,7 @@ impl TrialRecord {
             passed && gaps > 0 && reordered == 0 && self.flooded == 0 && !full_speed,
             format!("{gaps} gaps that nobody filled, and nothing lost"),
         );
-        let by_way: u64 = self.directions.iter().map(|one| one.received).sum();
+        let by_way = total(self.directions.iter().map(|one| one.received));
         note(
             !self.directions.is_empty() && by_way != received,
             format!("{received} received, and {by_way} of its directions"),
@@ -100,7 +100,7 @@ impl TrialRecord {
             ("overtaken", reordered, |stream| stream.reordered),
         ];
         for (what, all, of) in counts {
-            let sum: u64 = self.streams.iter().map(of).sum();
+            let sum = total(self.streams.iter().map(of));
             note(sum != all, format!("{all} {what}, and {sum} of its streams"));
         }
     }

@@ -74,7 +74,8 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
         let mut columns = [0u64; COLUMNS];
         for &(ns, frames) in strip.buckets {
             let column = (at(ns) * COLUMNS as f64) as usize;
-            columns[column.min(COLUMNS - 1)] += frames;
+            let column = &mut columns[column.min(COLUMNS - 1)];
+            *column = column.saturating_add(frames);
         }
         let tallest = columns.iter().copied().max().unwrap_or(1).max(2) as f64;
         let step = (RIGHT - left) / COLUMNS as f64;

@@ -15,7 +15,7 @@
 
 use super::{grid, time, whole};
 use measure::result::Latency;
-use measure::suite_result::{Achieved, Cell, Ipdv, StreamRecord, TrialRecord};
+use measure::suite_result::{Achieved, Cell, Ipdv, StreamRecord, TrialRecord, total};
 use std::fmt::Write;
 
 /// What may go wrong with a frame, and how many of a stream's it did with.
@@ -72,7 +72,7 @@ pub(crate) fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
     }
     if trial.streams.len() > 1 {
         let sum = |of: fn(&StreamRecord) -> u64| -> String {
-            trial.streams.iter().map(of).sum::<u64>().to_string()
+            total(trial.streams.iter().map(of)).to_string()
         };
         let mut line = vec![ALL.to_string()];
         line.extend([sum(|one| one.sent), sum(|one| one.received), sum(|one| one.lost)]);

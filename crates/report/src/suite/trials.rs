@@ -11,7 +11,7 @@
 //! for a line of their own: where frames are lost are gaps, and devices send their own.
 
 use super::{short, time};
-use measure::suite_result::{Cell, SuiteResults, TrialRecord};
+use measure::suite_result::{Cell, SuiteResults, TrialRecord, total};
 use std::fmt::Write;
 
 /// What is counted of a trial.
@@ -33,7 +33,7 @@ const FAULTS: [Count; 7] = [
 const BESIDE: [Count; 2] = [("gaps", |trial| trial.gaps), ("foreign", |trial| trial.foreign)];
 
 fn sum(cell: &Cell, (_, of): &Count) -> u64 {
-    cell.trials.iter().map(of).sum()
+    total(cell.trials.iter().map(of))
 }
 
 fn invalid(cell: &Cell) -> usize {

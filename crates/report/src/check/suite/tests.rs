@@ -393,3 +393,39 @@ fn altered_copies() {
         assert_eq!(found.is_empty(), expected.is_empty(), "{expected}: {found}");
     }
 }
+
+/// Crashers: files whose counts add up to more than there are numbers. They are told of, and drawn.
+#[test]
+fn counts_without_bounds() {
+    let stored = [
+        include_str!("../../../data/test-2.json"),
+        include_str!("../../../data/test-2-delays.json"),
+    ];
+    for stored in stored {
+        let mut results = crate::suite::read(stored).unwrap();
+        for cell in &mut results.cells {
+            cell.histogram = vec![(1, u64::MAX), (2, u64::MAX)];
+            for trial in &mut cell.trials {
+                let counts = [&mut trial.intended, &mut trial.sent, &mut trial.received];
+                counts.into_iter().for_each(|count| *count = u64::MAX);
+                (trial.foreign, trial.beside) = (u64::MAX, u64::MAX);
+                (trial.duplicate, trial.stale) = (u64::MAX, u64::MAX);
+                for one in &mut trial.directions {
+                    (one.sent, one.received, one.lost) = (u64::MAX, u64::MAX, u64::MAX);
+                }
+                for one in &mut trial.streams {
+                    one.histogram = vec![(1, u64::MAX), (2, u64::MAX)];
+                    (one.intended, one.sent) = (u64::MAX, u64::MAX);
+                    (one.received, one.lost) = (u64::MAX, u64::MAX);
+                }
+            }
+        }
+        let text = crate::suite::write(&results).unwrap();
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        assert!(findings.iter().any(|finding| finding.kind.is_fault()), "{findings:?}");
+        let tables = crate::suite::render(&results);
+        assert!(tables.contains(&u64::MAX.to_string()), "{tables}");
+        assert!(crate::html::suite_page(&results).ends_with("</html>\n"));
+        assert!(!crate::export::suite_markdown(&results).is_empty());
+    }
+}
