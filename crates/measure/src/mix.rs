@@ -9,11 +9,19 @@
 //! ```
 //!
 //! There is no standard mix; RFC 6985 gives a notation for whatever was used, a genome: one letter
-//! a frame. Lengths in a genome are L2 with FCS; the simple mix of the iperf3 how-to counts IP
-//! packets, and says so.
+//! a frame. Lengths in a genome are L2 with FCS, the MTU's as well; the simple mix of the iperf3
+//! how-to counts IP packets, and says so. What is printed of a mix is read as the same mix again.
+
+// The notation.
+mod genome;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use genome::written as written_genome;
 
 use crate::Prng;
 use crate::size::Cycle;
+use crate::template::FRAME_LENGTHS;
 use std::fmt;
 use wire::FrameLen;
 
@@ -38,6 +46,10 @@ pub struct Mix {
     /// Length and weight, shortest first.
     shares: Vec<(FrameLen, u32)>,
     sequence: Vec<FrameLen>,
+    /// Of each frame of the sequence.
+    letters: Vec<char>,
+    /// What those stand for that are not RFC 6985's own.
+    own: Vec<(char, FrameLen)>,
     /// In which layer its author counts, with what he calls the lengths.
     layer: &'static str,
     seed: Option<u64>,
@@ -50,6 +62,22 @@ pub enum BadMix {
     Letter(char),
     /// `z` without an MTU.
     NoMtu,
+    /// `CUSTOM` with no `IMIX -` behind it.
+    Custom,
+    /// A table of letters without its end.
+    Open,
+    /// No letter and its length.
+    Entry(String),
+    /// A letter with two lengths.
+    Twice(char),
+    /// One of RFC 6985's own letters with another length than its own.
+    Fixed(char, u32),
+    /// A letter that RFC 6985 keeps.
+    Own(char),
+    /// No length of a frame.
+    Bytes(u32),
+    /// A count of nothing, or with nothing behind it.
+    Count(usize),
     /// Nothing in it, or more than 10,000 frames in a sequence.
     Length(usize),
     /// A weight of 0.
@@ -63,10 +91,31 @@ impl fmt::Display for BadMix {
         match self {
             BadMix::Letter(letter) => write!(
                 f,
-                "{letter} stands for no length: use simple, csit, trex, or a genome of a to j, z \
-                 and letters A to Z of your own"
+                "{letter} stands for no length: use imix, csit, trex, or a genome: IMIX - aaafg, \
+                 with counts IMIX - 20 abcd, 5 ggga, with lengths of your own IMIX - aAz (A=100 \
+                 z=9018)"
             ),
-            BadMix::NoMtu => f.write_str("z stands for the MTU, which is not known here"),
+            BadMix::NoMtu => f.write_str("z stands for the MTU, which is not known here: z=1518"),
+            BadMix::Custom => f.write_str("CUSTOM goes on IMIX - and a genome: CUSTOM IMIX - AAG"),
+            BadMix::Open => f.write_str("a bracket is not closed: aA (A=100)"),
+            BadMix::Entry(entry) => write!(f, "{entry:?}: a letter and its length, A=100"),
+            BadMix::Twice(letter) => write!(f, "{letter} has two lengths: leave one out"),
+            BadMix::Fixed(letter, bytes) => {
+                write!(f, "{letter} is {bytes} in RFC 6985: take A to Z for a length of your own")
+            }
+            BadMix::Own(letter) => write!(
+                f,
+                "{letter}: letters of your own are A to Z, and z for the MTU (a to j are RFC 6985's)"
+            ),
+            BadMix::Bytes(bytes) => {
+                let (least, most) = (FRAME_LENGTHS.0.l2(), FRAME_LENGTHS.1.l2());
+                write!(f, "frames of {bytes} bytes: {least} to {most}, their FCS counted")
+            }
+            BadMix::Count(0) => f.write_str("0 times: leave it out instead"),
+            BadMix::Count(n) => {
+                write!(f, "{n} times what: a count stands before its letters, 20 abcd")
+            }
+            BadMix::Length(0) => f.write_str("a mix of nothing: IMIX - aaafg"),
             BadMix::Length(n) => write!(f, "a mix of {n} frames: use 1 to {MOST}"),
             BadMix::Weight => f.write_str("a weight of 0: leave the length out instead"),
             BadMix::Letters(n) => write!(
@@ -88,8 +137,22 @@ fn letter_of(frame: FrameLen) -> Option<char> {
 }
 
 impl Mix {
-    /// A mix by its name (`simple`, `csit`, `trex`) or its genome (`aaafg`, RFC 6985), whose own
-    /// letters (A to Z) and `z` stand for what `table` says.
+    /// A mix as one writes it, and as results have it: `imix`, `csit`, `IMIX - aaafg`,
+    /// `IMIX - 20 abcd, 5 ggga`, `IMIX - aAz (A=100 z=9018)`. Its `z` is `mtu`, unless it says
+    /// otherwise: the longest frame, L2 with FCS.
+    ///
+    /// # Errors
+    /// [`BadMix`].
+    pub fn read(text: &str, mtu: FrameLen) -> Result<Mix, BadMix> {
+        let (genome, mut table) = genome::split(text)?;
+        if table.iter().all(|(letter, _)| *letter != 'z') {
+            table.push(('z', mtu));
+        }
+        Mix::of(genome, &table)
+    }
+
+    /// A mix by its name (`simple` or `imix`, `csit`, `trex`) or its genome (`aaafg`, RFC 6985),
+    /// whose own letters (A to Z) and `z` stand for what `table` says.
     ///
     /// # Errors
     /// [`BadMix`].
@@ -98,7 +161,9 @@ impl Mix {
         let ip = |bytes: u32| FrameLen::with_fcs((bytes + 18).max(64));
         match text {
             // Source 002: IP packets; 40 bytes are padded to the shortest frame.
-            "simple" => Mix::weighted(text, "L3", &[(ip(40), 7), (ip(576), 4), (ip(1500), 1)]),
+            "simple" | "imix" => {
+                Mix::weighted("simple", "L3", &[(ip(40), 7), (ip(576), 4), (ip(1500), 1)])
+            }
             "csit" => Mix::weighted(text, "L2", &[(l2(64), 7), (l2(570), 4), (l2(1518), 1)]),
             "trex" => Mix::weighted(text, "L2", &[(l2(64), 7), (l2(594), 4), (l2(1518), 1)]),
             genome => Mix::genome(genome, table),
@@ -106,17 +171,28 @@ impl Mix {
     }
 
     fn genome(genome: &str, table: &[(char, FrameLen)]) -> Result<Mix, BadMix> {
-        let length = |letter: char| {
+        let mut own = vec![];
+        let mut length = |letter: char| {
             let known = LETTERS.iter().find(|(known, _)| *known == letter);
-            let own = table.iter().find(|(own, _)| *own == letter);
-            match (known, own) {
+            let meant = table.iter().find(|(own, _)| *own == letter);
+            match (known, meant) {
                 (Some((_, bytes)), _) => Ok(FrameLen::with_fcs(*bytes)),
-                (None, Some((_, frame))) => Ok(*frame),
+                (None, Some(&(_, frame))) => {
+                    if !own.contains(&(letter, frame)) {
+                        own.push((letter, frame));
+                    }
+                    Ok(frame)
+                }
                 (None, None) if letter == 'z' => Err(BadMix::NoMtu),
                 (None, None) => Err(BadMix::Letter(letter)),
             }
         };
-        let sequence = genome.chars().map(length).collect::<Result<Vec<_>, _>>()?;
+        let letters = genome::letters(genome)?;
+        let sequence =
+            letters.iter().map(|letter| length(*letter)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(long) = sequence.iter().find(|frame| **frame > FRAME_LENGTHS.1) {
+            return Err(BadMix::Bytes(long.l2()));
+        }
         let mut shares: Vec<(FrameLen, u32)> = Vec::new();
         for &frame in &sequence {
             match shares.iter_mut().find(|(known, _)| *known == frame) {
@@ -124,7 +200,7 @@ impl Mix {
                 None => shares.push((frame, 1)),
             }
         }
-        Mix::new(genome, "L2", shares, sequence)
+        Mix::new(genome, "L2", shares, sequence, (letters, own))
     }
 
     /// A mix of lengths and weights, interleaved as evenly as it can be.
@@ -152,7 +228,20 @@ impl Mix {
             credit[next] -= total as i64;
             sequence.push(shares[next].0);
         }
-        Mix::new(name, layer, shares.to_vec(), sequence)
+        let unnamed = |frame: &&FrameLen| letter_of(**frame).is_none();
+        let mut own: Vec<(char, FrameLen)> = vec![];
+        for &frame in sequence.iter().filter(unnamed) {
+            if own.iter().all(|(_, known)| *known != frame) {
+                own.push((char::from(b'A'.saturating_add(own.len() as u8)), frame));
+            }
+        }
+        if own.len() > 26 {
+            return Err(BadMix::Letters(own.len()));
+        }
+        let of_own = |frame| own.iter().find(|(_, known)| *known == frame).map(|(c, _)| *c);
+        let letters = sequence.iter().filter_map(|frame| letter_of(*frame).or(of_own(*frame)));
+        let letters = letters.collect();
+        Mix::new(name, layer, shares.to_vec(), sequence, (letters, own))
     }
 
     fn new(
@@ -160,17 +249,14 @@ impl Mix {
         layer: &'static str,
         mut shares: Vec<(FrameLen, u32)>,
         sequence: Vec<FrameLen>,
+        (letters, own): (Vec<char>, Vec<(char, FrameLen)>),
     ) -> Result<Mix, BadMix> {
         if !(1..=MOST).contains(&sequence.len()) {
             return Err(BadMix::Length(sequence.len()));
         }
-        let unnamed = |(frame, _): &&(FrameLen, u32)| letter_of(*frame).is_none();
-        let own = shares.iter().filter(unnamed).count();
-        if own > 26 {
-            return Err(BadMix::Letters(own));
-        }
         shares.sort_unstable();
-        Ok(Mix { name: name.to_string(), shares, sequence, layer, seed: None })
+        let name = name.to_string();
+        Ok(Mix { name, shares, sequence, letters, own, layer, seed: None })
     }
 
     /// The same in a random order (RFC 6985 §5.3: algorithm and seed are part of the result).
@@ -178,7 +264,9 @@ impl Mix {
     pub fn shuffled(mut self, seed: u64) -> Mix {
         let mut prng = Prng::new(seed);
         for at in (1..self.sequence.len()).rev() {
-            self.sequence.swap(at, prng.below(at as u64 + 1) as usize);
+            let other = prng.below(at as u64 + 1) as usize;
+            self.sequence.swap(at, other);
+            self.letters.swap(at, other);
         }
         self.seed = Some(seed);
         self
@@ -197,11 +285,14 @@ impl Mix {
                 self.shares.iter().map(share).collect::<Vec<_>>().join(",")
             }
             genome => {
-                let (_, own) = self.genome_of_sequence();
-                let own: Vec<_> = own.iter().map(|(c, frame)| format!("{c}={frame}")).collect();
+                let own: Vec<_> =
+                    self.own.iter().map(|(c, frame)| format!("{c}={frame}")).collect();
                 let own =
                     if own.is_empty() { String::new() } else { format!(" ({})", own.join(" ")) };
-                genome.to_string() + &own
+                // What begins with a digit is a length otherwise.
+                let counted = genome.starts_with(|first: char| first.is_ascii_digit());
+                let imix = if counted { "IMIX - " } else { "" };
+                format!("{imix}{genome}{own}")
             }
         };
         if label.chars().count() > WIDTH {
@@ -241,37 +332,28 @@ impl Mix {
         self.cycle().mean_l2()
     }
 
-    /// Its genome, with the letters of its own that it needs.
+    /// Its genome, a letter a frame, with the letters of its own that it needs.
     pub fn genome_of_sequence(&self) -> (String, Vec<(char, FrameLen)>) {
-        let mut own = Vec::new();
-        let genome = self.sequence.iter().map(|&frame| {
-            if let Some(letter) = letter_of(frame) {
-                return letter;
-            }
-            match own.iter().find(|(_, known)| *known == frame) {
-                Some((letter, _)) => *letter,
-                None => {
-                    let letter = char::from(b'A' + own.len() as u8);
-                    own.push((letter, frame));
-                    letter
-                }
-            }
-        });
-        (genome.collect(), own)
+        (self.letters.iter().collect(), self.own.clone())
+    }
+
+    /// Its genome as [`read`](Mix::read) takes it: with counts if it is long, and what the letters
+    /// stand for that are not RFC 6985's own.
+    pub fn notation(&self) -> String {
+        let own: Vec<_> =
+            self.own.iter().map(|(letter, frame)| format!("{letter}={}", frame.l2())).collect();
+        let (open, close) = if own.is_empty() { ("", "") } else { (" (", ")") };
+        format!("IMIX - {}{open}{}{close}", genome::written(&self.letters), own.join(" "))
     }
 }
 
 impl fmt::Display for Mix {
     /// All that a reader needs to send the same.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (genome, own) = self.genome_of_sequence();
-        if self.name != genome {
+        if self.name != genome::written(&self.letters) {
             write!(f, "{}: ", self.name)?;
         }
-        let own: Vec<_> =
-            own.iter().map(|(letter, frame)| format!("{letter}={}", frame.l2())).collect();
-        let (open, close) = if own.is_empty() { ("", "") } else { (" (", ")") };
-        write!(f, "IMIX - {genome}{open}{}{close}; frames with FCS: ", own.join(" "))?;
+        write!(f, "{}; frames with FCS: ", self.notation())?;
         let shares: Vec<_> =
             self.shares.iter().map(|(frame, n)| format!("{}:{n}", frame.l2())).collect();
         write!(f, "{}, mean {:.1} B", shares.join(", "), self.mean())?;
@@ -279,93 +361,5 @@ impl fmt::Display for Mix {
             write!(f, "; its author counts {}", self.layer)?;
         }
         self.seed.map_or(Ok(()), |seed| write!(f, "; order shuffled by seed {seed}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn what_mixes_say() {
-        let own = [('A', FrameLen::with_fcs(100)), ('z', FrameLen::with_fcs(1522))];
-        for (text, expected) in [
-            (
-                "simple",
-                "simple: IMIX - aAaaAagaAaAa (A=594); frames with FCS: 64:7, 594:4, 1518:1, mean \
-                 361.8 B; its author counts L3",
-            ),
-            (
-                "csit",
-                "csit: IMIX - aAaaAagaAaAa (A=570); frames with FCS: 64:7, 570:4, 1518:1, mean \
-                 353.8 B",
-            ),
-            (
-                "trex",
-                "trex: IMIX - aAaaAagaAaAa (A=594); frames with FCS: 64:7, 594:4, 1518:1, mean \
-                 361.8 B",
-            ),
-            ("aaafg", "IMIX - aaafg; frames with FCS: 64:3, 1280:1, 1518:1, mean 598.0 B"),
-            ("Az", "Az: IMIX - AB (A=100 B=1522); frames with FCS: 100:1, 1522:1, mean 811.0 B"),
-        ] {
-            assert_eq!(Mix::of(text, &own).unwrap().to_string(), expected);
-        }
-        let weighted = [64, 100].map(|l2| (FrameLen::with_fcs(l2), 2));
-        for (mix, label) in [
-            (Mix::of("simple", &[]), "imix"),
-            (Mix::of("csit", &[]), "csit"),
-            (Mix::of("trex", &[]).map(|mix| mix.shuffled(7)), "trex shuffled 7"),
-            (Mix::weighted("weighted", "L2", &weighted), "64:2,100:2"),
-            (Mix::of("aaafg", &[]), "aaafg"),
-            (Mix::of("aA", &own), "aA (A=100)"),
-            (Mix::of(&"ag".repeat(20), &[]), "agagagagagagagagagagagagagagaga…"),
-        ] {
-            assert_eq!(mix.unwrap().label(), label);
-        }
-        let shuffled = Mix::of("trex", &[]).unwrap().shuffled(7);
-        assert!(shuffled.to_string().ends_with("; order shuffled by seed 7"), "{shuffled}");
-        assert_ne!(shuffled.sequence(), Mix::of("trex", &[]).unwrap().sequence());
-        for (text, bad) in [
-            ("aaxg", BadMix::Letter('x')),
-            ("az", BadMix::NoMtu),
-            ("A", BadMix::Letter('A')),
-            ("", BadMix::Length(0)),
-        ] {
-            assert_eq!(Mix::of(text, &[]), Err(bad));
-        }
-        let frame = FrameLen::with_fcs(64);
-        assert_eq!(Mix::weighted("x", "L2", &[(frame, 0)]), Err(BadMix::Weight));
-        assert_eq!(Mix::weighted("x", "L2", &[(frame, 10_001)]), Err(BadMix::Length(10_001)));
-        let many: Vec<_> = (65..92).map(|l2| (FrameLen::with_fcs(l2), 1)).collect();
-        assert_eq!(Mix::weighted("x", "L2", &many), Err(BadMix::Letters(27)));
-        assert!(Mix::weighted("x", "L2", &many[1..]).is_ok());
-    }
-
-    proptest! {
-        /// Whatever the weights and the order: each length as often as its weight says, and its
-        /// frames not bunched together.
-        #[test]
-        fn each_has_its_share(weights in prop::collection::vec(1u32..50, 1..8), seed in any::<u64>()) {
-            let shares: Vec<_> =
-                (64u32..).zip(&weights).map(|(l2, &n)| (FrameLen::with_fcs(l2), n)).collect();
-            let mix = Mix::weighted("x", "L2", &shares).unwrap();
-            let total = mix.sequence().len();
-            for &(frame, weight) in &shares {
-                let mut seen = 0;
-                for (at, &sent) in mix.sequence().iter().enumerate() {
-                    seen += u32::from(sent == frame);
-                    let fair = (at + 1) as f64 * f64::from(weight) / total as f64;
-                    let off = (f64::from(seen) - fair).abs();
-                    prop_assert!(off < shares.len() as f64, "{frame:?} after {at}: {seen}, {fair}");
-                }
-                prop_assert_eq!(seen, weight);
-            }
-            let mut sorted = mix.clone().shuffled(seed).sequence().to_vec();
-            let mut expected = mix.sequence().to_vec();
-            sorted.sort_unstable();
-            expected.sort_unstable();
-            prop_assert_eq!(sorted, expected);
-        }
     }
 }

@@ -11,7 +11,7 @@
 
 use super::SuiteResults;
 use crate::Mix;
-use crate::mix::LETTERS;
+use crate::mix::{LETTERS, written_genome};
 use crate::size::Cycle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,8 +77,8 @@ impl fmt::Display for MixRecord {
             letters.iter().map(|(letter, l2)| format!("{letter}={l2}")).collect();
         write!(
             f,
-            "{name}: IMIX - {genome} ({}; bytes with FCS), in the mean {l2_bytes}/{frames} = {:.1} \
-             byte",
+            "{name}: IMIX - {} ({}), bytes with FCS, in the mean {l2_bytes}/{frames} = {:.1} byte",
+            written_genome(&genome.chars().collect::<Vec<_>>()),
             letters.join(" "),
             self.cycle().mean_l2()
         )?;
@@ -185,13 +185,13 @@ mod tests {
             (
                 "simple",
                 None,
-                "imix: IMIX - aAaaAagaAaAa (A=594 a=64 g=1518; bytes with FCS), in the mean \
+                "imix: IMIX - aAaaAagaAaAa (A=594 a=64 g=1518), bytes with FCS, in the mean \
                  4342/12 = 361.8 byte; its author counts L3",
             ),
             (
                 "aag",
                 Some(3),
-                "aag shuffled 3: IMIX - gaa (a=64 g=1518; bytes with FCS), in the mean 1646/3 = \
+                "aag shuffled 3: IMIX - gaa (a=64 g=1518), bytes with FCS, in the mean 1646/3 = \
                  548.7 byte; order shuffled by seed 3",
             ),
         ] {

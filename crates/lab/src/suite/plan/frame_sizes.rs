@@ -5,6 +5,9 @@
 //!                           └ each a size of its own: its own self-test, its own cells
 //! ```
 //!
+//! A mix's `z`, where it does not say how long, is the longest length beside it, as devices are given an
+//! MTU for that, and 1518 if there is none longer.
+//!
 //! A range of random lengths is none: what a wire carries of them is not known beforehand. What is of
 //! one length by its nature (a connection opened by a frame, TCP's segments, what is measured with the
 //! smallest frames only) is refused with a mix, and told what to name instead.
@@ -16,6 +19,7 @@ use measure::template::FRAME_LENGTHS;
 use measure::{FrameSize, Lengths};
 use std::sync::Arc;
 use toml::Spanned;
+use wire::FrameLen;
 
 /// As a file has them.
 pub(super) type Table = Spanned<Vec<Spanned<Number>>>;
@@ -26,8 +30,10 @@ pub(super) type Table = Spanned<Vec<Spanned<Number>>>;
 /// [`BadPlan`].
 pub(super) fn read(source: Source<'_>, list: &Table) -> Result<Vec<FrameSize>, BadPlan> {
     let (mut sizes, mut mixes) = (vec![], vec![]);
+    let lengths = list.get_ref().iter().filter_map(|value| lengths::one(value.get_ref()));
+    let mtu = lengths.fold(FrameLen::MAX, FrameLen::max);
     for value in list.get_ref() {
-        match one(source, value)? {
+        match one(source, value, mtu)? {
             FrameSize::One(frame) => sizes.push(frame),
             mix if mixes.contains(&mix) => {}
             mix if mixes.iter().any(|other: &FrameSize| other.to_string() == mix.to_string()) => {
@@ -46,7 +52,7 @@ pub(super) fn read(source: Source<'_>, list: &Table) -> Result<Vec<FrameSize>, B
     Ok(sizes)
 }
 
-fn one(source: Source<'_>, value: &Spanned<Number>) -> Result<FrameSize, BadPlan> {
+fn one(source: Source<'_>, value: &Spanned<Number>, mtu: FrameLen) -> Result<FrameSize, BadPlan> {
     let least = FRAME_LENGTHS.0.l2();
     if let Number::Whole(bytes) = value.get_ref()
         && *bytes < i64::from(least)
@@ -56,7 +62,7 @@ fn one(source: Source<'_>, value: &Spanned<Number>) -> Result<FrameSize, BadPlan
         );
         return Err(source.bad(value, why));
     }
-    match lengths::read(source, value)? {
+    match lengths::read(source, value, mtu)? {
         (_, Some(mix)) => Ok(FrameSize::Mix(Arc::new(mix))),
         (Lengths::Even(least, most), None) if least == most => Ok(FrameSize::One(least)),
         _ => {

@@ -126,6 +126,9 @@ fn impossible_plans() {
         ("[512, 64]", "[\"64:7,9900:1\"]", here, "8:16: frames of 9900 bytes: 64 to 9860"),
         ("[512, 64]", "[\"64 shuffled 7\"]", here, "8:16: 64 is no mix that could be shuffled"),
         ("[512, 64]", "[\"imix shuffled x\"]", here, "8:16: imix shuffled by a number"),
+        ("[512, 64]", "[\"IMIX - 20\"]", here, "8:16: 20 times what: a count stands before its"),
+        ("[512, 64]", "[\"az (z=60)\"]", here, "8:16: frames of 60 bytes: 64 to 9860, their FCS"),
+        ("[512, 64]", "[\"20 abcd\"]", here, "8:16: \"20 abcd\" is no length"),
         ("[512, 64]", "[1.5]", here, "8:16: a length is a whole number of bytes"),
         ("\"1%\"", "\"101%\"", here, "14:10: a rate above the wire"),
         ("\"1%\"", "300000", here, "14:10: the bounds of the search cross: of 512 byte"),
@@ -197,6 +200,13 @@ fn sizes_are_lengths_and_mixes() {
         (
             "[\"IMIX - aaafg\", \"trex shuffled 7\", \"aA (A=100)\", 9018, \"agi\"]",
             "9018 aaafg trex shuffled 7 aA (A=100) agi",
+        ),
+        // The MTU's frame, as long as the plan's longest, and as long as it is said to be.
+        ("[64, \"IMIX - az\"]", "64 az (z=1518)"),
+        ("[\"az\", \"9018\", \"az (z=2000)\"]", "9018 az (z=9018) az (z=2000)"),
+        (
+            "[\"IMIX - 20 abcd, 5 ggga\", \"CUSTOM IMIX - 3AG (A=64 G=1020)\"]",
+            "IMIX - 20 abcd, 5 ggga IMIX - 3AG (A=64 G=1020)",
         ),
     ] {
         let plan = plan(sizes, "latency").unwrap();

@@ -221,7 +221,7 @@ fn stream(
     }
     let stack = Stack::parse(table.stack.get_ref());
     let stack = stack.map_err(|bad| source.bad(&table.stack, bad.to_string()))?;
-    let (lengths, mix) = sizes::read(source, &table.sizes)?;
+    let (lengths, mix) = sizes::read(source, &table.sizes, FrameLen::MAX)?;
     let (rate, shape) = load::read(source, &table.rate, table.shape.as_ref())?;
     let time =
         |value: &Option<Spanned<String>>| value.as_ref().map(|text| source.time(text)).transpose();

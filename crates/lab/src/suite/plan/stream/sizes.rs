@@ -3,11 +3,12 @@
 //! ```text
 //!  64                    "64-1518"        "64:7,570:4,1518:1"
 //!  "imix" (simple: IP 40 × 7, 576 × 4, 1500 × 1)   "csit"   "trex"
-//!  "IMIX - aaafg" (RFC 6985), with letters of one's own: "IMIX - aA (A=100)"
+//!  "IMIX - aaafg" (RFC 6985), with letters of one's own: "IMIX - aA (A=100)"; "IMIX - az (z=9018)"
+//!  "IMIX - 20 abcd, 5 ggga": with counts, each of the letters behind it
 //!  "imix shuffled 7": in an order that is drawn with this seed
 //! ```
 //!
-//! All in bytes, L2 with FCS; the simple mix counts IP packets and says so.
+//! All in bytes, L2 with FCS, the MTU's frame `z` as well; the simple mix counts IP packets and says so.
 
 use crate::suite::plan::BadPlan;
 use crate::suite::plan::value::{Number, Source};
@@ -16,27 +17,37 @@ use measure::{Lengths, Mix};
 use toml::Spanned;
 use wire::FrameLen;
 
-/// Reads lengths.
+/// Reads lengths. A genome that does not say how long `z` is means the longest frame of the MTU.
 ///
 /// # Errors
 /// [`BadPlan`]: they are no lengths, or an Ethernet has none like these.
 pub(in crate::suite::plan) fn read(
     source: Source<'_>,
     value: &Spanned<Number>,
+    mtu: FrameLen,
 ) -> Result<(Lengths, Option<Mix>), BadPlan> {
     let read = match value.get_ref() {
         Number::Whole(bytes) => length(&bytes.to_string()).map(|one| (one.into(), None)),
         Number::Float(_) => Err("a length is a whole number of bytes".to_string()),
-        Number::Text(text) => of(text.trim()),
+        Number::Text(text) => of(text.trim(), mtu),
     };
     read.map_err(|why| source.bad(value, why))
 }
 
-fn of(text: &str) -> Result<(Lengths, Option<Mix>), String> {
+/// The length that a value is, if it is one.
+pub(in crate::suite::plan) fn one(value: &Number) -> Option<FrameLen> {
+    match value {
+        Number::Whole(bytes) => length(&bytes.to_string()).ok(),
+        Number::Float(_) => None,
+        Number::Text(text) => length(text).ok(),
+    }
+}
+
+fn of(text: &str, mtu: FrameLen) -> Result<(Lengths, Option<Mix>), String> {
     if let Some((text, seed)) = text.rsplit_once(" shuffled ") {
         let seed = seed.trim().parse::<u64>();
         let seed = seed.map_err(|_| format!("{text} shuffled by a number: {text} shuffled 7"))?;
-        let (_, mix) = of(text.trim())?;
+        let (_, mix) = of(text.trim(), mtu)?;
         let mix = mix.ok_or_else(|| format!("{text} is no mix that could be shuffled"))?;
         return Ok(mixed(mix.shuffled(seed)));
     }
@@ -55,7 +66,7 @@ fn of(text: &str) -> Result<(Lengths, Option<Mix>), String> {
             }
         };
     }
-    named(text).map(mixed)
+    Mix::read(text, mtu).map(mixed).map_err(|bad| bad.to_string())
 }
 
 fn mixed(mix: Mix) -> (Lengths, Option<Mix>) {
@@ -69,7 +80,7 @@ fn length(text: &str) -> Result<FrameLen, String> {
         Ok(bytes) => Err(format!("frames of {bytes} bytes: {least} to {most}, their FCS counted")),
         Err(_) => Err(format!(
             "{text:?} is no length: 64, \"64-1518\", \"64:7,570:4,1518:1\", imix, csit, trex, or a \
-             genome, \"IMIX - aaafg\""
+             genome, \"IMIX - aaafg\", \"IMIX - 20 abcd, 5 ggga\""
         )),
     }
 }
@@ -88,37 +99,4 @@ fn weighted(text: &str) -> Result<Mix, String> {
         return Err(format!("{} bytes have two weights", twice[0].0.l2()));
     }
     Mix::weighted("weighted", "L2", &shares).map_err(|bad| bad.to_string())
-}
-
-/// `imix`, `csit`, `IMIX - aaafg`, `IMIX - aA (A=100)`.
-fn named(text: &str) -> Result<Mix, String> {
-    let (genome, table) = match text.split_once('(') {
-        None => (text, vec![]),
-        Some((genome, table)) => {
-            let table = table.strip_suffix(')').ok_or("a bracket is not closed")?;
-            let mut own = vec![];
-            for letter in table.split([' ', ',']).filter(|text| !text.is_empty()) {
-                let (name, bytes) = letter.split_once('=').unwrap_or((letter, ""));
-                let mut name = name.chars();
-                match (name.next(), name.next()) {
-                    (Some(letter), None) => own.push((letter, length(bytes)?)),
-                    _ => return Err(format!("{letter:?}: a letter and its length, A=100")),
-                }
-            }
-            (genome, own)
-        }
-    };
-    let genome = genome.trim();
-    let genome = genome.strip_prefix("IMIX -").or(genome.strip_prefix("IMIX – ")).unwrap_or(genome);
-    let name = match genome.trim() {
-        "imix" => "simple",
-        name => name,
-    };
-    let mix = Mix::of(name, &table);
-    let mix = mix.map_err(|bad| format!("{bad}; here imix is the simple one"))?;
-    let (_, most) = FRAME_LENGTHS;
-    match mix.sequence().iter().find(|frame| **frame > most) {
-        Some(frame) => Err(format!("frames of {} bytes: at most {}", frame.l2(), most.l2())),
-        None => Ok(mix),
-    }
 }

@@ -76,6 +76,8 @@ fn lengths() {
         ),
         ("\"IMIX - aaafg\"", "aaafg: IMIX - aaafg", 598.0),
         ("\"aA (A=100)\"", "aA: IMIX - aA (A=100)", 82.0),
+        ("\"IMIX - az\"", "IMIX - az (z=1518); frames with FCS: 64:1, 1518:1", 791.0),
+        ("\"IMIX - 3a g\"", "3a g: IMIX - aaag; frames with FCS: 64:3", 427.5),
         ("\"64:7,570:4,1518:1\"", "weighted: IMIX -", 4246.0 / 12.0),
     ] {
         let spec =
@@ -186,7 +188,7 @@ fn impossible_streams() {
         ("64", "\"imax\"", "12:9: m stands for no length"),
         ("64", "\"64-63\"", "12:9: frames of 63 bytes"),
         ("64", "\"64:0\"", "12:9: a weight of 0"),
-        ("64", "\"j\"", "12:9: frames of 16000 bytes: at most 9860"),
+        ("64", "\"j\"", "12:9: frames of 16000 bytes: 64 to 9860"),
         ("1000", "\"100Mbps\"", "13:8: \"100Mbps\" of which layer?"),
         ("1000", "0", "13:8: a rate is above zero"),
         ("1000", "\"fast\"", "13:8: \"fast\" is no rate"),
