@@ -113,8 +113,8 @@ fn row(
     if !std::env::args().skip(1).all(fits) {
         return None;
     }
-    let plan = plan.with_batch(batch).unwrap();
     let mut generator = pair.a.run(|| Generator::open("va", plan)).unwrap().unwrap();
+    generator.batches_of(batch);
     let start_ns = clock_ns();
     generator.start(Schedule { pace: None, start_ns, duration, at_most: u64::MAX });
     let before = cpu_ns();

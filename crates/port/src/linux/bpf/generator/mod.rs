@@ -58,6 +58,7 @@ pub struct Generator {
     before: Vec<u64>,
     /// A frame as long as the longest, from which the kernel's pages are made.
     page: Vec<u8>,
+    batch: u32,
 }
 
 /// Words of the state that program and process share.
@@ -212,6 +213,7 @@ impl Generator {
             schedule: over,
             before,
             page,
+            batch: 64,
         };
         generator.start(over);
         Ok(generator)
@@ -220,6 +222,18 @@ impl Generator {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// From now on the kernel makes so many frames at once: 1 to 256, and 64 if nobody says. After a
+    /// batch, not within one, the far ends are woken, and software interrupts have their turn on the
+    /// generator's processor. The kernel's pool has as many pages: those of frames that are under
+    /// way beyond it are taken anew.
+    ///
+    /// # Panics
+    /// If it is another number.
+    pub fn batches_of(&mut self, frames: u32) {
+        assert!((1..=256).contains(&frames), "batches of {frames} frames");
+        self.batch = frames;
     }
 
     /// Begins a schedule; counts begin at 0 again, sequence numbers go on.
@@ -294,7 +308,7 @@ impl Generator {
                 Some(_) => u64::MAX,
             };
             let repeat = u32::try_from(repeat.saturating_add(1)).unwrap_or(u32::MAX);
-            self.program.run_live(&self.page, repeat, self.plan.batch())?;
+            self.program.run_live(&self.page, repeat, self.batch)?;
         }
     }
 

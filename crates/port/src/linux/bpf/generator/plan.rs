@@ -1,7 +1,7 @@
 //! What a generator is to send: frames, and what changes from one to the next.
 //!
 //! ```text
-//!  Plan { streams: [ Stream { frame, edits, share }, … ], batch }
+//!  Plan { streams: [ Stream { frame, edits, share }, … ] }
 //!           │ interleaved by their shares: 1 2 1 3 1 2 …
 //!           ▼
 //!  frame k of a stream: the frame's bytes ─► numbers, time, values ─► parity ─► checksums
@@ -17,7 +17,6 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Plan {
     streams: Vec<Stream>,
-    batch: u32,
 }
 
 /// Frames that are alike but for their edits.
@@ -148,8 +147,6 @@ pub enum BadPlan {
     Shares(u64),
     /// Not within [`FRAME_BYTES`].
     Length(usize),
-    /// A batch is 1 to 256 frames.
-    Batch(u32),
     /// The edit does not fit its frame, or cannot be as it is.
     Edit(Edit),
     /// Two edits write the same byte.
@@ -170,7 +167,6 @@ impl fmt::Display for BadPlan {
                 let (least, most) = (FRAME_BYTES.start(), FRAME_BYTES.end());
                 write!(f, "a frame of {n} bytes in memory: use {least} to {most}")
             }
-            BadPlan::Batch(n) => write!(f, "batches of {n} frames: use 1 to 256"),
             BadPlan::Edit(edit) => write!(f, "{edit:?} is not possible in its frame"),
             BadPlan::Overlap(a, b) => write!(f, "{a:?} and {b:?} write the same bytes"),
             BadPlan::Edits(n) => write!(f, "{n} edits in a stream: use at most {MAX_EDITS}"),
@@ -194,7 +190,7 @@ const MAX_VALUE: usize = 64;
 const MAX_VALUES: usize = 1 << 26;
 
 impl Plan {
-    /// A plan of these streams, with batches of 64 frames.
+    /// A plan of these streams.
     ///
     /// # Errors
     /// [`BadPlan`] says what is wrong.
@@ -207,29 +203,12 @@ impl Plan {
             return Err(BadPlan::Shares(round));
         }
         streams.iter().try_for_each(Stream::check)?;
-        Ok(Plan { streams, batch: 64 })
-    }
-
-    /// The same with batches of so many frames. After a batch, not within one, software interrupts
-    /// have their turn on the generator's processor: a long one costs less, and makes others wait.
-    ///
-    /// # Errors
-    /// [`BadPlan::Batch`].
-    pub fn with_batch(self, batch: u32) -> Result<Plan, BadPlan> {
-        match batch {
-            1..=256 => Ok(Plan { batch, ..self }),
-            _ => Err(BadPlan::Batch(batch)),
-        }
+        Ok(Plan { streams })
     }
 
     /// The streams.
     pub fn streams(&self) -> &[Stream] {
         &self.streams
-    }
-
-    /// Frames of a batch.
-    pub fn batch(&self) -> u32 {
-        self.batch
     }
 
     /// How many interfaces the streams go out of.
@@ -383,7 +362,5 @@ mod tests {
         assert_eq!(new(vec![stream(0)]), BadPlan::Shares(0));
         assert_eq!(new(vec![Stream { frame: vec![0; 13], ..stream(1) }]), BadPlan::Length(13));
         assert_eq!(new(vec![Stream { frame: vec![0; 3401], ..stream(1) }]), BadPlan::Length(3401));
-        let plan = Plan::new(vec![stream(1)]).unwrap();
-        assert_eq!(plan.with_batch(257).unwrap_err(), BadPlan::Batch(257));
     }
 }
