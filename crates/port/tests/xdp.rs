@@ -490,6 +490,37 @@ fn a_link_that_is_down_loses_what_is_sent_and_comes_back() {
     assert_eq!(slab.frames_out(), 0);
 }
 
+/// The link goes down between two system calls for the same frames, too.
+#[test]
+fn a_link_that_goes_down_and_up_under_load_loses_nothing_uncounted() {
+    let Some(pair) = Veth::new() else { return };
+    let slab = Slab::new(4096).unwrap();
+    let (mut a, b) = ends(&pair, &slab, &Options { ring: 512, ..Options::default() });
+    let (mut pool, over, mut handed) = (slab.pool(), AtomicBool::new(false), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            sh(&pair.a, "for _ in $(seq 150); do ip link set va down; ip link set va up; done");
+            over.store(true, Ordering::Release);
+        });
+        while !over.load(Ordering::Acquire) {
+            send(&mut a, &mut pool, (0..200).map(|n| bytes(n, 60)));
+            handed += 200;
+        }
+    });
+    link(&a, Link::Running);
+    wait("what is sent or lost", || {
+        send(&mut a, &mut pool, [bytes(0, 60)]);
+        handed += 1;
+        let PortCounters { tx_packet, tx_drop, .. } = a.counters();
+        let state = || format!("{handed} frames: {:?} {:?}", a.counters(), a.drops());
+        if tx_packet + tx_drop == handed { Ok(()) } else { Err(state()) }
+    });
+    let drops = a.drops();
+    assert!(drops.tx_link_down > 0 && a.counters().tx_packet > 0, "{:?} {drops:?}", a.counters());
+    drop((a, b, pool));
+    assert_eq!(slab.frames_out(), 0);
+}
+
 #[test]
 fn a_deleted_interface_is_gone_and_its_slots_come_home() {
     let Some(pair) = Veth::new() else { return };

@@ -275,6 +275,9 @@ impl Queue {
         }
         loop {
             let error = self.bound.socket().kick().err().and_then(|error| error.raw_os_error());
+            if error != Some(libc::ENETDOWN) {
+                self.seen = self.bound.rings.tx.next(); // of a link that is down it asks first
+            }
             let before = self.counted;
             self.count(error == Some(libc::EBUSY));
             if self.counted == self.bound.rings.tx.next() {
@@ -290,7 +293,6 @@ impl Queue {
                 _ => break,
             }
         }
-        self.seen = self.bound.rings.tx.next();
     }
 
     /// Counts what the kernel has taken from the tx ring; of that, it has `refused` the last frame.
