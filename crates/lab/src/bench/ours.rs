@@ -14,9 +14,10 @@
 //!
 //! While many frames come it does not wait for the first of them but a while (`GATHER`), as a card
 //! gathers frames before it interrupts: woken by each poll of a NAPI thread it had 27 at a time, and
-//! a frame cost it a third more (25 filter rules, 64 bytes, 2-core Intel VM, medians: 1223 ns with
-//! each poll, 1001 with 60 µs in between, 832 with 150; with 20 µs 1396). A lone ping, which the
-//! other way would take longer by that while, is waited for by its socket.
+//! a frame cost it twice as much (25 filter rules, 64 bytes, 2-core Intel VM: 1650 ns with each poll,
+//! 1000 with 30 µs in between, 900 with 50, 750 with 100). With 100 it sends so many at once that
+//! the next ring, of a veth's 256 frames, overflows in most trials; with 50 in one of ten. A lone
+//! ping, which would take longer by that while, is waited for by its socket.
 
 use super::BenchError;
 use super::veth::{DEVICE_ENDS, Rig, device_mac};
@@ -43,7 +44,7 @@ pub const DEVICE: &str = "wirespeed on veth";
 const REST: Duration = Duration::from_micros(200);
 
 /// What it rests, whatever comes, after it had many frames to do.
-const GATHER: Duration = Duration::from_micros(100);
+const GATHER: Duration = Duration::from_micros(50);
 
 /// As many: less would come to it one poll at a time, and need not wait.
 const MANY: usize = 16;
