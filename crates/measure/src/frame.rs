@@ -16,7 +16,8 @@
 //! or the low half of a word, in which checksum. Only `checksum_from` costs a pass.
 //!
 //! Never knows what the header bytes mean beyond the offsets it is given ([`stack`](crate::stack)
-//! does). Missing: **IPv6 extension headers**, **inner lengths of other tunnels** (VXLAN, PPPoE).
+//! does). Missing: **IPv6 extension headers**, **inner lengths of PPPoE**, **checksums of UDP
+//! around a tunnel** (none, as RFC 7348 and RFC 6935 have it).
 
 mod program;
 // The same looked at when it comes back.
@@ -43,6 +44,9 @@ pub struct FramePlan {
     pub ipv6: Vec<usize>,
     /// Where a UDP, TCP or ICMP header begins in it, behind the IP header it belongs to.
     pub transport: Option<(usize, Transport)>,
+    /// Where UDP headers in front of that one begin, which carry tunnels: their lengths are filled
+    /// in, their checksums stay as they are (0: none).
+    pub tunnels: Vec<usize>,
     /// What changes from frame to frame. No two may share a bit.
     pub varying: Vec<Varying>,
     /// What fields that change together go by.
@@ -260,6 +264,13 @@ impl FramePlan {
         ip + usize::from(self.header.get(ip).map_or(5, |first| first & 0xf)).max(5) * 4
     }
 
+    fn network_end(&self, network: Network) -> usize {
+        match network {
+            Network::V4(ip) => self.ip_end(ip),
+            Network::V6(ip) => ip + 40,
+        }
+    }
+
     /// The IP header that the transport's belongs to.
     pub(crate) fn network(&self) -> Option<Network> {
         let (transport, _) = self.transport?;
@@ -288,6 +299,7 @@ impl FramePlan {
             }
             None => {}
         }
+        computed.extend(self.tunnels.iter().map(|udp| udp + 4..udp + 6));
         computed
     }
 
@@ -339,6 +351,12 @@ impl FramePlan {
                 return Err(BadFrame::TwoChecksums);
             }
             places.push(at..at + len);
+        }
+        for &udp in &self.tunnels {
+            if udp.saturating_add(8) > end {
+                return Err(BadFrame::Outside("udp", udp));
+            }
+            places.push(udp..udp + 8);
         }
         places.sort_by_key(|place| place.start);
         match places.windows(2).find(|pair| pair[0].end > pair[1].start) {

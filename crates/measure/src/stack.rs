@@ -10,8 +10,15 @@
 //! RFC 2544's UDP ports. What is behind the last header, or behind raw bytes, has IEEE 802's first
 //! EtherType and RFC 3692's first protocol for experiments: nobody else's.
 //!
+//! Ethernet can be inside: behind GRE (RFC 1701's transparent bridging, 0x6558), behind MPLS (RFC
+//! 4448's pseudowire, with its control word or without: `mpls/cw/eth`), and behind raw bytes. Behind
+//! these can be anything, a header that has no name here in front of one that has: lengths and
+//! checksums before and behind them are right, `eth/ipv4/udp/raw(0800000000000100)/eth/ipv4/tcp` is
+//! VXLAN. A UDP header in front of another transport is a tunnel's and has no checksum (RFC 7348 §5,
+//! RFC 6935).
+//!
 //! Never chooses a host. Missing: **GRE keys and checksums**, **IPv6 extension headers**, **TCP and
-//! IPv4 options**, **VXLAN, PPPoE, Ethernet behind MPLS or GRE**: as raw bytes.
+//! IPv4 options**, **VXLAN, PPPoE**: as raw bytes, PPPoE's length as well.
 
 // Which fields a header has, and where.
 mod field;
@@ -41,11 +48,13 @@ enum Header {
     Udp,
     Tcp,
     Gre,
+    /// RFC 4448's control word.
+    Cw,
     Raw(Vec<u8>),
 }
 
 /// By name, but for raw bytes.
-const HEADERS: [(&str, Header); 12] = [
+const HEADERS: [(&str, Header); 13] = [
     ("eth", Header::Eth),
     ("vlan", Header::Vlan),
     ("svlan", Header::Svlan),
@@ -58,6 +67,7 @@ const HEADERS: [(&str, Header); 12] = [
     ("udp", Header::Udp),
     ("tcp", Header::Tcp),
     ("gre", Header::Gre),
+    ("cw", Header::Cw),
 ];
 
 /// The longest stack.
@@ -100,6 +110,10 @@ pub enum BadStack {
     TooMany(&'static str),
     /// The second cannot be behind the first.
     Behind(String, String),
+    /// Of two transports the first is no tunnel's, or no IP header is between them.
+    Tunnel(String, String),
+    /// A transport without an IP header in front of it.
+    NoIp(String),
     /// The first is always Ethernet's.
     First(String),
     /// The stack has no such header, or not so many.
@@ -120,6 +134,13 @@ impl fmt::Display for BadStack {
             }
             BadStack::TooMany(what) => write!(f, "too many headers: at most {what}"),
             BadStack::Behind(first, second) => write!(f, "{second} cannot be behind {first}"),
+            BadStack::Tunnel(first, second) => write!(
+                f,
+                "{first} around {second}: a tunnel is of udp, with an ip header of its own inside"
+            ),
+            BadStack::NoIp(name) => {
+                write!(f, "no ip header of its version in front of the {name} header")
+            }
             BadStack::First(first) => write!(f, "a frame begins with eth, not with {first}"),
             BadStack::NotThere(name) => write!(f, "the stack has no {name}"),
             BadStack::Field(name, fields) if fields.is_empty() => {
@@ -140,7 +161,7 @@ impl Header {
     fn len(&self) -> usize {
         match self {
             Header::Eth => 14,
-            Header::Vlan | Header::Svlan | Header::Mpls | Header::Gre => 4,
+            Header::Vlan | Header::Svlan | Header::Mpls | Header::Gre | Header::Cw => 4,
             Header::Arp => 28,
             Header::Ipv4 | Header::Tcp => 20,
             Header::Ipv6 => 40,
@@ -149,12 +170,18 @@ impl Header {
         }
     }
 
+    fn is_transport(&self) -> bool {
+        matches!(self, Header::Icmp | Header::Icmpv6 | Header::Udp | Header::Tcp)
+    }
+
     /// Whether a receiver that knows this header would look for that one behind it.
     fn takes(&self, behind: &Header) -> bool {
-        use Header::{Arp, Eth, Gre, Icmp, Icmpv6, Ipv4, Ipv6, Mpls, Raw, Svlan, Tcp, Udp, Vlan};
+        use Header::{Arp, Cw, Eth, Gre, Icmp, Icmpv6, Ipv4, Ipv6};
+        use Header::{Mpls, Raw, Svlan, Tcp, Udp, Vlan};
         match (self, behind) {
-            (_, Eth) => false,
-            (_, Raw(_)) => true,
+            // What raw bytes are, nobody here knows.
+            (_, Raw(_)) | (Raw(_), _) => true,
+            (Gre | Mpls | Cw, Eth) | (Mpls, Cw) => true,
             (Eth | Svlan, Vlan | Svlan | Mpls | Arp | Ipv4 | Ipv6) => true,
             (Vlan, Vlan | Mpls | Arp | Ipv4 | Ipv6) => true,
             (Mpls, Mpls | Ipv4 | Ipv6) | (Gre, Ipv4 | Ipv6) => true,
@@ -173,6 +200,8 @@ impl Header {
             Some(Header::Arp) => 0x0806,
             Some(Header::Ipv4) => 0x0800,
             Some(Header::Ipv6) => 0x86dd,
+            // Of GRE: transparent Ethernet bridging.
+            Some(Header::Eth) => 0x6558,
             _ => EXPERIMENTAL.0,
         }
     }
@@ -239,6 +268,8 @@ impl Header {
                 put(&[0, 0]);
                 put(&Header::ethertype(behind).to_be_bytes());
             }
+            // Nobody counts: a sequence number of 0 (RFC 4448 §4.6).
+            Header::Cw => put(&[0; 4]),
             Header::Raw(bytes) => put(bytes),
         }
         out
@@ -263,10 +294,11 @@ impl Stack {
         if headers.iter().filter(is_ip).count() > 2 {
             return Err(BadStack::TooMany("two of IP"));
         }
-        match headers.windows(2).find(|pair| !pair[0].takes(&pair[1])) {
-            Some(pair) => Err(BadStack::Behind(pair[0].name().into(), pair[1].name().into())),
-            None => Ok(Stack { headers }),
+        if let Some(pair) = headers.windows(2).find(|pair| !pair[0].takes(&pair[1])) {
+            return Err(BadStack::Behind(pair[0].name().into(), pair[1].name().into()));
         }
+        transports(&headers)?;
+        Ok(Stack { headers })
     }
 
     /// How many bytes of headers there are.
@@ -307,6 +339,7 @@ impl Stack {
             ipv4: vec![],
             ipv6: vec![],
             transport: None,
+            tunnels: vec![],
             varying: vec![],
             links: vec![],
             data: Data::Byte(0xa5),
@@ -314,6 +347,7 @@ impl Stack {
             footer: true,
             checksum_from: None,
         };
+        let last = self.headers.iter().rposition(Header::is_transport);
         for (i, header) in self.headers.iter().enumerate() {
             let at = plan.header.len();
             let udp = match udp_checksum || !plan.ipv6.is_empty() {
@@ -323,6 +357,7 @@ impl Stack {
             match header {
                 Header::Ipv4 => plan.ipv4.push(at),
                 Header::Ipv6 => plan.ipv6.push(at),
+                Header::Udp if last != Some(i) => plan.tunnels.push(at),
                 Header::Udp => plan.transport = Some((at, udp)),
                 Header::Tcp => plan.transport = Some((at, Transport::Tcp)),
                 Header::Icmp => plan.transport = Some((at, Transport::Icmp)),
@@ -348,6 +383,35 @@ impl fmt::Display for Stack {
         }
         Ok(())
     }
+}
+
+/// Whether each transport has its IP header, and all but the last are tunnels.
+fn transports(headers: &[Header]) -> Result<(), BadStack> {
+    let mut network: Option<&Header> = None;
+    let mut outer: Option<&Header> = None;
+    for header in headers {
+        match header {
+            Header::Ipv4 | Header::Ipv6 => network = Some(header),
+            _ if !header.is_transport() => {}
+            transport => {
+                let name = transport.name();
+                if let Some(outer) = outer
+                    && (*outer != Header::Udp || network.is_none())
+                {
+                    return Err(BadStack::Tunnel(outer.name().into(), name.into()));
+                }
+                match (network.take(), transport) {
+                    (None, _)
+                    | (Some(Header::Ipv6), Header::Icmp)
+                    | (Some(Header::Ipv4), Header::Icmpv6) => {
+                        return Err(BadStack::NoIp(name.into()));
+                    }
+                    _ => outer = Some(transport),
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn header(name: &str) -> Result<Header, BadStack> {

@@ -30,6 +30,7 @@ impl FramePlan {
             ipv4: vec![IPV4],
             ipv6: vec![],
             transport: Some((UDP, transport)),
+            tunnels: vec![],
             varying: fields.iter().map(varying).collect(),
             links: vec![],
             data: Data::Byte(template.fill),

@@ -78,8 +78,13 @@ struct Coverage {
     ranges: Vec<std::ops::Range<usize>>,
     /// Where what it is a checksum of begins, if that goes on to the frame's end.
     payload: Option<usize>,
-    /// Where the pseudo-header's protocol is to be read, if there is one.
+    /// Where the pseudo-header's protocol is to be read, if there is one and it is read.
     protocol: Option<usize>,
+    /// What is added beside: the protocol, where something stands between IP and the transport, so
+    /// that IP's own byte says something else (RFC 8200 §8.1).
+    beside: u8,
+    /// Whether the length is in it, too.
+    pseudo: bool,
     without: Vec<std::ops::Range<usize>>,
 }
 
@@ -176,7 +181,8 @@ impl FramePlan {
         let ipv6 = self.ipv6.iter().map(|ip| (ip + 4, ip + 40));
         let is_udp = |transport| matches!(transport, Transport::Udp | Transport::UdpChecksum);
         let udp = self.transport.filter(|(_, transport)| is_udp(*transport));
-        ip.chain(ipv6).chain(udp.map(|(at, _)| (at + 4, at))).collect()
+        let udp = udp.map(|(at, _)| at).into_iter().chain(self.tunnels.iter().copied());
+        ip.chain(ipv6).chain(udp.map(|at| (at + 4, at))).collect()
     }
 
     fn coverages(&self) -> Vec<Coverage> {
@@ -190,6 +196,8 @@ impl FramePlan {
                 ranges: vec![header(ip)],
                 payload: None,
                 protocol: None,
+                beside: 0,
+                pseudo: false,
                 without: std::iter::once(ip + 10..ip + 12).collect(),
             })
             .collect();
@@ -203,12 +211,16 @@ impl FramePlan {
             let inside = self.ipv4.iter().filter(|inner| **inner > at).map(header);
             let pseudo = transport.in_pseudo_header().map(|_| network);
             let addresses = pseudo.map(Network::addresses);
+            let is_next = |network: &Network| at == self.network_end(*network);
+            let beside = transport.in_pseudo_header().filter(|_| !is_next(&network));
             coverages.push(Coverage {
                 at: field,
                 udp: transport == Transport::UdpChecksum,
                 ranges: addresses.into_iter().chain(std::iter::once(at..usize::MAX)).collect(),
                 payload: Some(at),
-                protocol: pseudo.map(Network::protocol),
+                protocol: pseudo.filter(is_next).map(Network::protocol),
+                beside: beside.unwrap_or(0),
+                pseudo: pseudo.is_some(),
                 without: inside.chain(std::iter::once(field..field + 2)).collect(),
             });
         }
@@ -245,8 +257,9 @@ impl FramePlan {
             sum = sum.bytes(&frame[range.start..range.end.min(len)]);
             // Only the last range may be of odd length, and it is the last one.
         }
-        if let (Some(protocol), Some((at, _))) = (coverage.protocol, self.transport) {
-            sum = sum.u16(u16::from(frame[protocol])).u16((len - at) as u16);
+        if let (true, Some((at, _))) = (coverage.pseudo, self.transport) {
+            let protocol = coverage.protocol.map_or(coverage.beside, |at| frame[at]);
+            sum = sum.u16(u16::from(protocol)).u16((len - at) as u16);
         }
         sum.fold()
     }

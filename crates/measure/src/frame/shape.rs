@@ -22,6 +22,8 @@ pub(crate) struct Shape {
     ipv4: Vec<(usize, usize)>,
     ipv6: Vec<usize>,
     transport: Option<(usize, Transport, Network)>,
+    /// UDP headers in front of it.
+    tunnels: Vec<usize>,
     shortest: usize,
     longest: usize,
     /// Of frame number `n` the `n`th, over and over; none if any between the two may be.
@@ -48,6 +50,7 @@ impl FramePlan {
             ipv4: self.ipv4.iter().map(|ip| (*ip, self.ip_end(*ip))).collect(),
             ipv6: self.ipv6.clone(),
             transport: self.transport.zip(self.network()).map(|((at, what), ip)| (at, what, ip)),
+            tunnels: self.tunnels.clone(),
             shortest: shortest.in_memory() as usize,
             longest: longest.in_memory() as usize,
             turns,
@@ -91,7 +94,8 @@ impl Shape {
                 && checksum::is_ok(&frame[at..end])
         });
         let v6 = |ip: &usize| frame[*ip] >> 4 == 6 && u16_at(ip + 4) == frame.len() - ip - 40;
-        if !v4 || !self.ipv6.iter().all(v6) {
+        let tunnel = |udp: &usize| u16_at(udp + 4) == frame.len() - udp;
+        if !v4 || !self.ipv6.iter().all(v6) || !self.tunnels.iter().all(tunnel) {
             return false;
         }
         let Some((at, transport, network)) = self.transport else { return true };

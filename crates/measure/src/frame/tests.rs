@@ -33,6 +33,7 @@ fn plan(two: bool, transport: Transport) -> FramePlan {
         ipv4,
         ipv6: vec![],
         transport: Some((at, transport)),
+        tunnels: vec![],
         varying: vec![],
         links: vec![],
         data: Data::Incrementing,

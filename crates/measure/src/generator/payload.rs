@@ -62,6 +62,7 @@ impl Payload {
             ipv4: Vec::new(),
             ipv6: Vec::new(),
             transport: None,
+            tunnels: vec![],
             varying: self.varying.clone(),
             links: Vec::new(),
             data: self.data,

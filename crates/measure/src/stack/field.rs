@@ -133,6 +133,7 @@ fn fields(header: &Header) -> &'static [Field] {
             ("urgent", 18, 2, 0, 16, Number),
         ],
         Header::Gre => &[("type", 2, 2, 0, 16, Number)],
+        Header::Cw => &[("sequence", 2, 2, 0, 16, Number)],
         Header::Raw(_) => &[],
     }
 }

@@ -47,6 +47,12 @@ fn headers_say_what_is_behind_them() {
         ("eth/ipv6/ipv4/udp", 12, "86dd60000000005c0440"),
         ("eth/ipv6/icmpv6", 20, "3a40"),
         ("eth/ipv6/tcp", 20, "0640"),
+        ("eth/ipv4/gre/eth/ipv4/udp", 34, "000065580200000000010600000000010800450000"),
+        ("eth/ipv4/gre/eth/vlan/arp", 34, "00006558020000000001060000000001810000010806"),
+        ("eth/mpls/eth/ipv4/udp", 12, "8847000101400200000000010600000000010800450000"),
+        ("eth/mpls/mpls/cw/eth/vlan", 12, "8847000100400001014000000000020000000001060000000001"),
+        ("eth/raw(0064)/eth/ipv6/tcp", 12, "88b5006402000000000106000000000186dd60"),
+        ("eth/ipv4/raw(11)/udp", 23, "fd"),
     ] {
         let bytes = frame(stack, 150);
         let shown: String = bytes[at..].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -67,6 +73,18 @@ fn damage_shows() {
         "eth/ipv4/gre/ipv4/udp",
         "eth/ipv4/ipv6/icmpv6",
         "eth/ipv6/ipv4/icmp",
+        "eth/ipv4/gre/eth/ipv4/udp",
+        "eth/ipv6/gre/eth/vlan/ipv6/tcp",
+        "eth/mpls/eth/ipv4/tcp",
+        "eth/mpls/cw/eth/ipv6/icmpv6",
+        // An odd number of bytes.
+        "eth/raw(010203)/ipv4/udp",
+        "eth/ipv4/raw(010203)/udp",
+        "eth/ipv6/raw(1100010400000000)/tcp",
+        "eth/ipv4/udp/raw(0800000000000100)/eth/ipv4/tcp",
+        "eth/ipv6/udp/raw(00)/ipv4/icmp",
+        "eth/ipv4/udp/raw(00)/ipv4",
+        "eth/ipv4/icmp/raw(00)/ipv6",
     ] {
         let stack = Stack::parse(stack).unwrap();
         let plan = stack.plan(&HOSTS, lengths(200), true);
@@ -78,9 +96,10 @@ fn damage_shows() {
         let (transport, _) = plan.transport.unwrap();
         let ipv4 = plan.ipv4.iter().flat_map(|ip| *ip..ip + 20);
         let ipv6 = plan.ipv6.iter().flat_map(|ip| ip + 4..ip + 6);
+        let tunnels = plan.tunnels.iter().flat_map(|udp| udp + 4..udp + 6);
         let rest = transport..bytes.len() - crate::trailer::LEN;
         let mut damaged = 0;
-        for at in ipv4.chain(ipv6).chain(rest) {
+        for at in ipv4.chain(ipv6).chain(tunnels).chain(rest) {
             bytes[at] ^= 0x10;
             receiver.count(now, &bytes);
             bytes[at] ^= 0x10;
@@ -102,6 +121,14 @@ fn no_such_stack() {
         ("eth/ipv4/icmpv6", "icmpv6 cannot be behind ipv4"),
         ("eth/ipv4/udp/tcp", "tcp cannot be behind udp"),
         ("eth/ipv4/vlan", "vlan cannot be behind ipv4"),
+        ("eth/eth", "eth cannot be behind eth"),
+        ("eth/ipv4/eth", "eth cannot be behind ipv4"),
+        ("eth/cw/eth", "cw cannot be behind eth"),
+        ("eth/mpls/cw/ipv4", "ipv4 cannot be behind cw"),
+        ("eth/raw(00)/udp", "no ip header of its version in front of the udp header"),
+        ("eth/ipv6/raw(00)/icmp", "no ip header of its version in front of the icmp header"),
+        ("eth/ipv4/tcp/raw(00)/ipv4/udp", "tcp around udp: a tunnel is of udp, with an ip header"),
+        ("eth/ipv4/udp/raw(00)/udp", "udp around udp: a tunnel is of udp, with an ip header of"),
         ("eth/ipv4/ipv4/ipv4", "too many headers: at most two of IP"),
         ("eth/vlan/vlan/vlan/vlan/vlan/vlan/vlan/vlan/vlan/vlan/vlan/ipv4", "too many headers"),
         ("eth/raw(0g)", "\"0g\": raw bytes are hexadecimal digits"),

@@ -21,7 +21,7 @@ from scapy.all import (  # noqa: E402
     IPv6,
     rdpcap,
 )
-from scapy.contrib.mpls import MPLS  # noqa: E402
+from scapy.contrib.mpls import MPLS, EoMCW  # noqa: E402
 
 # What stands in payloads is nobody's protocol, whatever the ports are.
 UDP.payload_guess = []
@@ -41,6 +41,7 @@ LAYERS = {
     Dot1Q: ("vlan", [], tag),
     Dot1AD: ("svlan", [], tag),
     MPLS: ("mpls", [], lambda of: {"label": of.label, "tc": of.cos, "s": of.s, "ttl": of.ttl}),
+    EoMCW: ("cw", [], lambda of: {"sequence": of.seq}),
     ARP: (
         "arp",
         ["hwlen", "plen"],

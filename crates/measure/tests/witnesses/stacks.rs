@@ -22,7 +22,7 @@ const HOSTS: Hosts = Hosts {
 };
 
 /// What scapy calls a header.
-const NAMES: [(&str, &str); 12] = [
+const NAMES: [(&str, &str); 13] = [
     ("eth", "Ether"),
     ("vlan", "Dot1Q"),
     ("svlan", "Dot1AD"),
@@ -35,10 +35,11 @@ const NAMES: [(&str, &str); 12] = [
     ("udp", "UDP"),
     ("tcp", "TCP"),
     ("gre", "GRE"),
+    ("cw", "EoMCW"),
 ];
 
 /// Fields that are set, to any value: the least, and how many bits of more.
-const FIELDS: [(&str, u128, u32); 30] = [
+const FIELDS: [(&str, u128, u32); 31] = [
     ("vlan.pcp", 0, 3),
     ("vlan.vid", 1, 11),
     ("svlan.pcp", 0, 3),
@@ -46,6 +47,7 @@ const FIELDS: [(&str, u128, u32); 30] = [
     ("mpls.label", 16, 19),
     ("mpls.tc", 0, 3),
     ("mpls.ttl", 1, 7),
+    ("cw.sequence", 0, 16),
     ("arp.op", 1, 1),
     ("arp.spa", 0, 32),
     ("arp.tpa", 0, 32),
@@ -95,8 +97,49 @@ fn stacks() -> Vec<String> {
             all.extend(["udp", "tcp", icmp].map(|above| format!("{link}/{network}/{above}")));
         }
     }
+    for below in ["eth/ipv4/gre", "eth/vlan/ipv6/gre", "eth/mpls", "eth/vlan/mpls/mpls/cw"] {
+        for inside in ["ipv4", "ipv4/udp", "ipv6/tcp", "vlan/ipv4/icmp", "vlan/ipv6/icmpv6"] {
+            all.push(format!("{below}/eth/{inside}"));
+        }
+    }
     all
 }
+
+/// Fields and their values.
+type Given = &'static [(&'static str, u128)];
+
+/// Raw bytes in front of a header: what they are, which fields say that they are there, and how many
+/// frames Wireshark takes them for that.
+const RAW: [(&str, Given, &str); 7] = [
+    // 802.1ah.
+    ("eth/raw(00000064)/eth/ipv4/udp", &[("eth.type", 0x88e7)], "ieee8021ah && eth && udp"),
+    // IPv6's destination options, IPv4's authentication header.
+    ("eth/ipv6/raw(1100010400000000)/udp", &[("ipv6.next-header", 60)], "ipv6.dstopts && udp"),
+    (
+        "eth/ipv4/raw(060400000000010000000001000102030405060708090a0b)/tcp",
+        &[("ipv4.protocol", 51)],
+        "ah && tcp",
+    ),
+    // VXLAN over either.
+    (
+        "eth/ipv4/udp/raw(0800000000000100)/eth/ipv4/tcp",
+        &[("udp.dst", 4789)],
+        "vxlan.vni == 1 && tcp.checksum.status == 1",
+    ),
+    (
+        "eth/ipv6/udp/raw(0800000000000100)/eth/vlan/ipv4/udp",
+        &[("udp.dst", 4789)],
+        "vxlan.vni == 1 && vlan && udp",
+    ),
+    // PPP behind GRE, IPv4 as RFC 1661 numbers it in one byte: an odd number of them.
+    (
+        "eth/ipv4/gre/raw(ff0321)/ipv4/icmp",
+        &[("gre.type", 0x880b)],
+        "ppp && icmp.checksum.status == 1",
+    ),
+    // No raw bytes: scapy counts what is behind ARP as padding, outside of the tunnel.
+    ("eth/ipv4/gre/eth/arp", &[], "gre.proto == 0x6558 && arp"),
+];
 
 /// A frame, what it is of, and the values of its fields.
 struct Made {
@@ -106,9 +149,14 @@ struct Made {
 }
 
 fn made() -> Vec<Made> {
+    of(stacks().into_iter().map(|stack| (stack, &[][..])))
+}
+
+/// With random values in the fields, or these.
+fn of(stacks: impl Iterator<Item = (String, Given)>) -> Vec<Made> {
     let mut prng = Prng::new(7);
     let mut all = vec![];
-    for stack in stacks() {
+    for (stack, given) in stacks {
         let parsed = Stack::parse(&stack).unwrap_or_else(|bad| panic!("{stack}: {bad}"));
         // Even and odd, and with and without a checksum over IPv4.
         for (turn, l2) in [180, 257, 1518].into_iter().enumerate() {
@@ -117,9 +165,15 @@ fn made() -> Vec<Made> {
             let mut fields = vec![];
             for (name, least, bits) in FIELDS {
                 let Ok(place) = parsed.place(name) else { continue };
+                if given.iter().any(|(given, _)| *given == name) {
+                    continue;
+                }
                 let random = u128::from(prng.next()) & ((1 << bits) - 1);
                 place.set(&mut plan, least + random);
                 fields.push((name, least + random));
+            }
+            for (name, value) in given {
+                parsed.place(name).unwrap().set(&mut plan, *value);
             }
             let mut stream = plan.build(1, 0, 1).unwrap_or_else(|bad| panic!("{stack}: {bad}"));
             let mut bytes = vec![0; stream.next_len()];
@@ -155,43 +209,96 @@ fn scapy_builds_every_stack_s_frames() {
     }
 }
 
+/// Wireshark, told what is behind labels, if anything is told; its checks are on.
+struct Wireshark {
+    file: File,
+    labelled: Option<&'static str>,
+}
+
+impl Wireshark {
+    fn new(name: &str, made: &[Made], labelled: Option<&'static str>) -> Wireshark {
+        Wireshark { file: capture(name, made), labelled }
+    }
+
+    /// How many frames are as the filter says, and which.
+    fn read(&self, filter: &str) -> (usize, String) {
+        let mut command = Command::new("tshark");
+        command.args(["-n", "-r"]).arg(&self.file.0).args(["-Y", filter]);
+        for check in [
+            "ip.check_checksum:TRUE",
+            "udp.check_checksum:TRUE",
+            "tcp.check_checksum:TRUE",
+            // RFC 6935: of tunnels.
+            "udp.ignore_ipv6_zero_checksum:TRUE",
+        ] {
+            command.args(["-o", check]);
+        }
+        if let Some(labelled) = self.labelled {
+            command.args(["-d", &format!("mpls.label==16-600000,{labelled}")]);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        (text.lines().count(), text)
+    }
+
+    fn finds_nothing_wrong(&self) {
+        let wrong = "_ws.malformed || ip.checksum.status == 0 || udp.checksum.status == 0 || \
+                     tcp.checksum.status == 0 || icmp.checksum.status == 0 || \
+                     icmpv6.checksum.status == 0 || ip.bogus_ip_length || ip.bogus_header_length || \
+                     udp.length.bad || ipv6.plen_exceeds_framing";
+        assert_eq!(self.read(wrong), (0, String::new()));
+    }
+}
+
 #[test]
 fn wireshark_finds_nothing_wrong_with_any_stack() {
     if !is_there("tshark") {
         return;
     }
-    let made = made();
-    let file = capture("stacks-tshark.pcap", &made);
-    let read = |filter: &str| {
-        let mut command = Command::new("tshark");
-        command.args(["-n", "-r"]).arg(&file.0).args(["-Y", filter]);
-        for check in
-            ["ip.check_checksum:TRUE", "udp.check_checksum:TRUE", "tcp.check_checksum:TRUE"]
-        {
-            command.args(["-o", check]);
-        }
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+    // Behind labels it guesses; of a pseudowire (RFC 4448) it is told.
+    let kind = |one: &Made| match one.stack.as_str() {
+        stack if stack.contains("mpls/cw") => Some("pwethcw"),
+        stack if stack.contains("mpls/eth") => Some("pwethnocw"),
+        _ => None,
     };
-    let wrong = read(
-        "_ws.malformed || ip.checksum.status == 0 || udp.checksum.status == 0 || tcp.checksum.status \
-         == 0 || icmp.checksum.status == 0 || icmpv6.checksum.status == 0 || ip.bogus_ip_length || \
-         ip.bogus_header_length || udp.length.bad || ipv6.plen_exceeds_framing",
-    );
-    assert_eq!(wrong, "");
-    // What it looked at: every header of every frame.
-    let of = |what: fn(&str) -> bool| made.iter().filter(|one| what(&one.stack)).count();
-    for (filter, expected) in [
-        ("frame", made.len()),
-        ("ip.checksum.status == 1", of(|stack| stack.contains("ipv4"))),
-        ("tcp.checksum.status == 1", of(|stack| stack.ends_with("tcp"))),
-        ("icmp.checksum.status == 1", of(|stack| stack.ends_with("icmp"))),
-        ("icmpv6.checksum.status == 1", of(|stack| stack.ends_with("icmpv6"))),
-        ("mpls", of(|stack| stack.contains("mpls"))),
-        ("gre", of(|stack| stack.contains("gre"))),
-        ("arp", of(|stack| stack.ends_with("arp"))),
-    ] {
-        assert_eq!(read(filter).lines().count(), expected, "{filter}");
+    for labelled in [None, Some("pwethnocw"), Some("pwethcw")] {
+        let made: Vec<Made> = made().into_iter().filter(|one| kind(one) == labelled).collect();
+        let name = format!("stacks-tshark-{}.pcap", labelled.unwrap_or("plain"));
+        let wireshark = Wireshark::new(&name, &made, labelled);
+        wireshark.finds_nothing_wrong();
+        // What it looked at: every header of every frame.
+        let of = |what: fn(&str) -> bool| made.iter().filter(|one| what(&one.stack)).count();
+        for (filter, expected) in [
+            ("frame", made.len()),
+            ("ip.checksum.status == 1", of(|stack| stack.contains("ipv4"))),
+            ("tcp.checksum.status == 1", of(|stack| stack.ends_with("tcp"))),
+            ("udp.checksum.status >= 1", of(|stack| stack.ends_with("udp"))),
+            ("icmp.checksum.status == 1", of(|stack| stack.ends_with("icmp"))),
+            ("icmpv6.checksum.status == 1", of(|stack| stack.ends_with("icmpv6"))),
+            ("mpls", of(|stack| stack.contains("mpls"))),
+            ("gre", of(|stack| stack.contains("gre"))),
+            ("gre.proto == 0x6558", of(|stack| stack.contains("gre/eth"))),
+            ("count(eth.dst) == 2", of(|stack| stack.contains("/eth"))),
+            ("pwethcw", of(|stack| stack.contains("cw"))),
+            ("arp", of(|stack| stack.ends_with("arp"))),
+        ] {
+            let (found, said) = wireshark.read(filter);
+            assert_eq!(found, expected, "{filter}, {labelled:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn wireshark_knows_what_raw_bytes_in_front_of_headers_are() {
+    if !is_there("tshark") {
+        return;
+    }
+    for (at, (stack, given, filter)) in RAW.into_iter().enumerate() {
+        let made = of(std::iter::once((stack.to_string(), given)));
+        let wireshark = Wireshark::new(&format!("stacks-raw-{at}.pcap"), &made, None);
+        wireshark.finds_nothing_wrong();
+        let (found, _) = wireshark.read(filter);
+        assert_eq!(found, made.len(), "{stack}: {filter}: {}", wireshark.read("frame").1);
     }
 }

@@ -50,12 +50,13 @@ fn tagged(bytes: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Behind MPLS labels, whose last one says so.
+/// Behind MPLS labels, whose last one says so: a packet, or a frame, with a control word or without.
 fn labelled(mut bytes: &[u8]) -> Option<IpAddr> {
     loop {
         let (label, behind) = bytes.split_first_chunk::<4>()?;
         if label[2] & 1 == 1 {
-            return packet(behind);
+            let word = || behind.get(4..).filter(|_| behind[..2] == [0; 2]);
+            return packet(behind).or_else(|| frame(behind)).or_else(|| frame(word()?));
         }
         bytes = behind;
     }

@@ -313,6 +313,8 @@ fn raw_bytes_of_other_people() {
     let listed = "field = [{ name = \"eth.type\", list = [0x88b5, 0x0800] }]";
     let varied = "field = [{ name = \"eth.type\", value = 0x0800 }, \
                   { name = \"raw.16:4\", list = [0xc6130102, 0x08080808] }]";
+    let inside = "field = [{ name = \"eth#2.type\", value = 0x0800 }, \
+                  { name = \"raw.16:4\", list = [0xc6130102, 0x08080808] }]";
     for (stack, field, ours) in [
         (format!("eth/{}", packet("08080808")), typed, false),
         (format!("eth/{}", packet("08080808")), listed, false),
@@ -326,6 +328,10 @@ fn raw_bytes_of_other_people() {
             "",
             false,
         ),
+        (format!("eth/mpls/eth/{}", packet("c6130102")), inside, false),
+        (format!("eth/mpls/mpls/cw/eth/{}", packet("c6130102")), inside, false),
+        (format!("eth/mpls/cw/eth/{}", packet("c6130102")), "", true),
+        ("eth/mpls/eth/ipv4/udp".to_string(), "", true),
         ("eth/raw(0a0b0c0d)".to_string(), "", true),
         ("eth/ipv4/udp".to_string(), "", true),
         ("eth/ipv6/udp".to_string(), "", true),
