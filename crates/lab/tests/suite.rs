@@ -208,8 +208,7 @@ fn rfc_2544_finds_what_is_modelled() {
         assert_eq!(cell.trials.iter().filter(|trial| trial.series.is_some()).count(), 1);
         let greatest = course.latency_max_ns.iter().max().unwrap();
         let of_trial = trial.latency.as_ref().map_or(*greatest, |latency| latency.max_ns);
-        // Its histogram has three digits.
-        assert!(greatest.abs_diff(of_trial) <= of_trial / 500, "{greatest} of {of_trial}");
+        assert_eq!(*greatest, of_trial, "{procedure}");
     }
     assert_eq!(cell(&results, "throughput", 64).course().unwrap().0.load, rate);
     assert!(loss.course().is_none() && bursts.course().is_none());
@@ -428,8 +427,9 @@ fn tcp_over_a_path_with_a_bottleneck() {
         (1.0, 25.0, 0.20..0.26, 100.0..100.1, -1.0..10.0),
         (1.0, 50.0, 0.44..0.51, 100.0..100.1, -1.0..10.0),
         (1.0, 100.0, 0.90..1.0, 100.0..100.1, -1.0..15.0),
-        // The second half of the window waits in the buffer, all the time.
-        (1.0, 200.0, 0.98..1.0, 100.0..100.1, 70.0..105.0),
+        // The second half of the window waits in the buffer, all the time; and what of it is no whole
+        // segment, in one of its own.
+        (1.0, 200.0, 0.98..1.0, 100.0..100.1, 70.0..110.0),
         // 133 frames fit path and buffer, the window has 270.
         (1.0, 800.0, 0.60..1.0, 90.0..99.999, 70.0..400.0),
         (4.0, 100.0, 0.85..1.0, 100.0..100.1, -1.0..20.0),

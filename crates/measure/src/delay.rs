@@ -10,19 +10,16 @@
 //!
 //! One-way, on one clock. Sources: RFC 5481 (PDV, IPDV), RFC 8219 §7.3, RFC 3550 §6.4.1 (jitter).
 
-use hdrhistogram::Histogram;
-
-/// The longest latency told apart, 100 seconds; what takes longer is recorded as this.
-const NS_MAX: u64 = 100_000_000_000;
+use crate::times::{NS_MAX, Times};
 
 /// Latencies of one stream.
 #[derive(Clone, Debug)]
 pub struct Delays {
-    latency: Histogram<u64>,
+    latency: Times,
     /// The run of frames with the same latency that is not yet recorded: its value and length.
     run: (u64, u64),
-    rises: Histogram<u64>,
-    falls: Histogram<u64>,
+    rises: Times,
+    falls: Times,
     /// Neighbours with the same latency.
     equal: u64,
     jitter_ns: f64,
@@ -58,11 +55,11 @@ pub struct Variation {
 impl Default for Delays {
     fn default() -> Delays {
         Delays {
-            latency: histogram(3),
+            latency: Times::default(),
             run: (0, 0),
-            // Two digits: a hundredth, in 30 KB.
-            rises: histogram(2),
-            falls: histogram(2),
+            // Two digits: quantiles to a hundredth, in 30 KB.
+            rises: Times::up_to(NS_MAX, 2),
+            falls: Times::up_to(NS_MAX, 2),
             equal: 0,
             jitter_ns: 0.0,
             jitter_max_ns: 0.0,
@@ -95,8 +92,8 @@ impl Delays {
         }
         let by = latency_ns.abs_diff(before);
         match latency_ns.cmp(&before) {
-            std::cmp::Ordering::Greater => self.rises.saturating_record(by),
-            std::cmp::Ordering::Less => self.falls.saturating_record(by),
+            std::cmp::Ordering::Greater => self.rises.record(by),
+            std::cmp::Ordering::Less => self.falls.record(by),
             std::cmp::Ordering::Equal => self.equal += 1,
         }
         self.jitter_ns += (by as f64 - self.jitter_ns) / 16.0;
@@ -108,7 +105,7 @@ impl Delays {
     fn end_run(&mut self) {
         let (latency, n) = self.run;
         if n > 0 {
-            self.latency.saturating_record_n(latency, n);
+            self.latency.record_n(latency, n);
             self.equal += n - 1;
             self.jitter_ns *= (15.0f64 / 16.0).powf((n - 1) as f64);
         }
@@ -129,9 +126,9 @@ impl Delays {
     }
 
     /// All latencies recorded, in nanoseconds.
-    pub fn latency(&self) -> Histogram<u64> {
+    pub fn latency(&self) -> Times {
         let mut all = self.latency.clone();
-        all.saturating_record_n(self.run.0, self.run.1);
+        all.record_n(self.run.0, self.run.1);
         all
     }
 
@@ -153,9 +150,7 @@ impl Delays {
             (&mut self.rises, &other.rises),
             (&mut self.falls, &other.falls),
         ] {
-            for value in theirs.iter_recorded() {
-                mine.saturating_record_n(value.value_iterated_to(), value.count_at_value());
-            }
+            mine.add(theirs);
         }
         self.equal += other.equal;
         self.jitter_max_ns = self.jitter_max_ns.max(other.jitter_max_ns);
@@ -172,34 +167,29 @@ impl Delays {
             return None;
         }
         let pairs = self.pairs();
-        let worst = latency.value_at_quantile(0.999).min(latency.max());
         let (rises, falls) = (&self.rises, &self.falls);
-        let top = |histogram: &Histogram<u64>| {
-            if histogram.is_empty() { 0 } else { histogram.max() as i64 }
-        };
         // Falls, steepest first; then no change; then rises.
         let half = pairs.div_ceil(2);
         let level = pairs - rises.len() - falls.len();
         let median = if half <= falls.len() && !falls.is_empty() {
             let from_least = falls.len() - half + 1;
-            -(at(falls, from_least) as i64)
+            -(falls.nth(from_least) as i64)
         } else if half <= falls.len() + level {
             0
         } else {
-            at(rises, half - falls.len() - level) as i64
+            rises.nth(half - falls.len() - level) as i64
         };
-        let sum = |histogram: &Histogram<u64>| histogram.mean() * histogram.len() as f64;
-        let mean = if pairs > 0 { (sum(rises) + sum(falls)) / pairs as f64 } else { 0.0 };
+        let mean = (rises.sum() + falls.sum()) as f64 / pairs.max(1) as f64;
         let open = (15.0f64 / 16.0).powf(self.run.1.saturating_sub(1) as f64);
         Some(Variation {
-            pdv_ns: worst - latency.value_at_quantile(0.0).min(worst),
+            pdv_ns: latency.at_quantile(0.999) - latency.min(),
             pairs,
             ipdv_min_ns: if pairs > 0 { least(rises, falls, level) } else { 0 },
             ipdv_median_ns: if pairs > 0 { median } else { 0 },
             ipdv_max_ns: if rises.is_empty() && level == 0 && !falls.is_empty() {
                 -(falls.min() as i64)
             } else {
-                top(rises)
+                rises.max() as i64
             },
             ipdv_mean_abs_ns: mean,
             jitter_ns: self.jitter_ns * open,
@@ -209,7 +199,7 @@ impl Delays {
 }
 
 /// The steepest fall, or the smallest rise where nothing ever fell or stayed.
-fn least(rises: &Histogram<u64>, falls: &Histogram<u64>, level: u64) -> i64 {
+fn least(rises: &Times, falls: &Times, level: u64) -> i64 {
     if !falls.is_empty() {
         -(falls.max() as i64)
     } else if level > 0 {
@@ -217,21 +207,6 @@ fn least(rises: &Histogram<u64>, falls: &Histogram<u64>, level: u64) -> i64 {
     } else {
         rises.min() as i64
     }
-}
-
-/// The `n`th value from the least, counted from 1. (Not by quantile: `n` divided by their number and
-/// multiplied by it again is not always `n`.)
-fn at(histogram: &Histogram<u64>, n: u64) -> u64 {
-    let mut seen = 0;
-    let reached = histogram.iter_recorded().find(|value| {
-        seen += value.count_at_value();
-        seen >= n
-    });
-    reached.map_or(histogram.max(), |value| value.value_iterated_to().min(histogram.max()))
-}
-
-pub(crate) fn histogram(digits: u8) -> Histogram<u64> {
-    Histogram::new_with_bounds(1, NS_MAX, digits).expect("1 to 10¹¹ is in range")
 }
 
 #[cfg(test)]
@@ -259,6 +234,15 @@ mod tests {
         assert!((all.jitter_ns - jitter).abs() < 1e-9, "{} {jitter}", all.jitter_ns);
         assert!((all.jitter_max_ns - most).abs() < 1e-9, "{} {most}", all.jitter_max_ns);
         assert_eq!(Delays::default().variation(), None);
+        // Wider apart than two digits tell, and later than three do.
+        let wide = of(&[10_155_138, 10_104_687]).variation().unwrap();
+        assert_eq!(
+            (wide.ipdv_min_ns, wide.ipdv_median_ns, wide.ipdv_max_ns),
+            (-50_451, -50_451, -50_451)
+        );
+        assert_eq!((wide.ipdv_mean_abs_ns, wide.pdv_ns), (50_451.0, 50_451));
+        let still = of(&[10_155_138; 3]).variation().unwrap();
+        assert_eq!((still.pdv_ns, still.ipdv_mean_abs_ns), (0, 0.0));
         let one = of(&[5]).variation().unwrap();
         assert_eq!((one.pairs, one.ipdv_min_ns, one.ipdv_max_ns, one.pdv_ns), (0, 0, 0, 0));
     }

@@ -53,6 +53,9 @@ pub mod control;
 // Which numbers of a sequence have come: in order, late, twice.
 pub mod sequence;
 
+// Many times: quantiles rounded, least, greatest and sum exact.
+pub mod times;
+
 // How late frames are, and how much that varies.
 pub mod delay;
 

@@ -25,8 +25,8 @@ use crate::frame::{Look, Shape};
 use crate::message::{Kind, is_message};
 use crate::sequence::{Arrival, Sequence};
 use crate::template::{IPV4, UDP};
+use crate::times::Times;
 use crate::trailer::{Found, Trailer};
-use hdrhistogram::Histogram;
 use port::{Batch, Pool, Port};
 use std::sync::Arc;
 use std::time::Duration;
@@ -218,7 +218,7 @@ impl Receiver {
     }
 
     /// Latencies of the received frames of a stream, in nanoseconds.
-    pub fn latency_of(&self, stream: u8) -> Option<Histogram<u64>> {
+    pub fn latency_of(&self, stream: u8) -> Option<Times> {
         self.streams[usize::from(stream)].as_ref().map(|e| e.delays.latency())
     }
 
@@ -249,7 +249,7 @@ impl Receiver {
     }
 
     /// Latencies of all received frames of all streams, in nanoseconds.
-    pub fn latency(&self) -> Histogram<u64> {
+    pub fn latency(&self) -> Times {
         self.delays().latency()
     }
 
@@ -375,7 +375,7 @@ impl Expected {
 }
 
 /// Latencies of all frames that these received, in nanoseconds.
-pub fn latency<'a>(receivers: impl IntoIterator<Item = &'a Receiver>) -> Histogram<u64> {
+pub fn latency<'a>(receivers: impl IntoIterator<Item = &'a Receiver>) -> Times {
     delays(receivers).latency()
 }
 

@@ -19,9 +19,9 @@ pub use fault::Fault;
 
 use crate::compare::Comparison;
 use crate::self_test::HEADROOM;
-use crate::suite_result::{TrialRecord, buckets};
+use crate::suite_result::TrialRecord;
+use crate::times::Times;
 use crate::trial::{Outcome, Trial};
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -234,17 +234,15 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Of a histogram in nanoseconds; `None` if it is empty.
-    pub fn of(histogram: &Histogram<u64>) -> Option<Latency> {
-        let at = |quantile| histogram.value_at_quantile(quantile).min(histogram.max());
-        (!histogram.is_empty()).then(|| Latency {
-            count: histogram.len(),
-            // The upper edge of its bucket, as the others: what does not vary has one value.
-            min_ns: at(0.0),
-            p50_ns: at(0.5),
-            p99_ns: at(0.99),
-            p999_ns: at(0.999),
-            max_ns: histogram.max(),
+    /// Of times; `None` if there are none. The least and the greatest are exact.
+    pub fn of(times: &Times) -> Option<Latency> {
+        (!times.is_empty()).then(|| Latency {
+            count: times.len(),
+            min_ns: times.min(),
+            p50_ns: times.at_quantile(0.5),
+            p99_ns: times.at_quantile(0.99),
+            p999_ns: times.at_quantile(0.999),
+            max_ns: times.max(),
         })
     }
 }
@@ -371,7 +369,7 @@ pub struct Measured {
     /// From the tester's self-test.
     pub tester: Option<PacketRate>,
     /// From the receiver, in nanoseconds; empty if it did not look.
-    pub latency: Histogram<u64>,
+    pub latency: Times,
     /// Every trial, in its order.
     pub trials: Vec<TrialRecord>,
     /// Between tester and device.
@@ -444,7 +442,7 @@ impl Measured {
             criterion: self.met.map(|met| met.criterion),
             tester_pps: self.tester.map(|rate| rate.0.max(pps.0)),
             latency: Latency::of(&self.latency),
-            histogram: buckets(&self.latency),
+            histogram: self.latency.buckets(),
             trials: self.trials,
             medium: self.medium,
             environment: self.environment,

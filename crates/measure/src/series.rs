@@ -68,14 +68,6 @@ impl Series {
         });
         each.collect()
     }
-
-    /// Takes from every latency what of it is the wires' own.
-    #[must_use]
-    pub fn less_wires(mut self, wires: Duration) -> Series {
-        let ns = wires.as_nanos() as u64;
-        self.latency_max_ns.iter_mut().for_each(|max| *max = max.saturating_sub(ns));
-        self
-    }
 }
 
 /// What there has been since the trial began, or in an interval.
@@ -300,8 +292,6 @@ mod tests {
         assert_eq!(series.received[9..12], [1, 0, 0]);
         assert_eq!((series.missing()[29], series.missing()[39]), (20, 19));
         assert_eq!((series.latency_max_ns[20], series.latency_max_ns[39]), (0, 9));
-        let less = series.less_wires(Duration::from_nanos(6));
-        assert_eq!((less.latency_max_ns[0], less.latency_max_ns[39]), (0, 3));
     }
 
     proptest! {

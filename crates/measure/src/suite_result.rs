@@ -39,8 +39,8 @@ use crate::procedure::{TrialInput, Tried};
 use crate::result::{Environment, Latency, Limit};
 use crate::self_test::HEADROOM;
 use crate::series::Series;
+use crate::times::Times;
 use crate::trial::{Outcome, Trial};
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -83,6 +83,10 @@ pub struct SuiteResults {
     pub wire_mbps: f64,
     /// The definition of latency used (RFC 2544 §26.2 wants it stated).
     pub latency_definition: String,
+    /// Whether the least and the greatest of latencies, and of their differences, are exact: false of
+    /// files that were written before, where they are edges of a histogram's buckets.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub exact_extremes: bool,
     /// How long disturbed trials were to be repeated, and were; none in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<Patience>,
@@ -395,6 +399,10 @@ impl TcpRecord {
     }
 }
 
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
 fn is_zero(n: &u64) -> bool {
     *n == 0
 }
@@ -443,7 +451,7 @@ impl TrialRecord {
         load: f64,
         duration: Duration,
         trial: &Trial,
-        latency: Option<&Histogram<u64>>,
+        latency: Option<&Times>,
     ) -> TrialRecord {
         let counts = trial.counts;
         TrialRecord {
@@ -485,12 +493,6 @@ impl TrialRecord {
 /// The sum of what a file says; the most there can be, if it claims more.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
-}
-
-/// A histogram's values and counts, ascending.
-pub fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
-    let recorded = histogram.iter_recorded();
-    recorded.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
 }
 
 /// At least this share of the wire's frames is wire speed.

@@ -14,9 +14,9 @@ use crate::placement::{self, Pair};
 use crate::routes::Table;
 use crate::tester::Tester;
 use crate::two_cores::{Bench, Patch, Routed};
-use hdrhistogram::Histogram;
 use measure::result::{Met, kind};
 use measure::suite_result::TrialRecord;
+use measure::times::Times;
 use measure::trial::Outcome;
 use measure::{Measured, Medium, Trial};
 use router::Router;
@@ -81,7 +81,7 @@ struct Cell {
     fast_path_share: Option<f64>,
     met: Option<Met>,
     tester: Option<PacketRate>,
-    latency: Histogram<u64>,
+    latency: Times,
     trials: Vec<TrialRecord>,
 }
 

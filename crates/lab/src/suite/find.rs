@@ -20,7 +20,8 @@ use measure::procedure::variation::{self, DelayVariation};
 use measure::procedure::{Run, Stop};
 use measure::result::Limit;
 use measure::search::Bound;
-use measure::suite_result::{Figure, TesterAlone, buckets, limit};
+use measure::suite_result::{Figure, TesterAlone, limit};
+use measure::times::Times;
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -123,18 +124,18 @@ pub(super) fn find(
                 for (name, quantile) in
                     [("all frames p50", 0.5), ("all frames p99", 0.99), ("all frames p99.9", 0.999)]
                 {
-                    let ns = all.value_at_quantile(quantile).min(all.max()) as f64;
+                    let ns = all.at_quantile(quantile) as f64;
                     figures.push(Figure::of(name, Some(ns), "ns"));
                 }
                 figures.push(Figure::of("all frames max", Some(all.max() as f64), "ns"));
             }
-            let histogram = found.all.as_ref().map_or(vec![], buckets);
+            let histogram = found.all.as_ref().map_or(vec![], Times::buckets);
             let floor = alone.latency_floor_ns;
             Finding { histogram, ..Finding::of(figures) }
                 .remark(found.tagged_lost > 0, format!("{} tagged frames lost", found.tagged_lost))
                 .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
                 .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
-                // Of simulated wires the floor is what buckets round.
+                // Of simulated wires there is none.
                 .remark(!simulated && floor > 0, format!("the tester alone sees {floor} ns"))
         }
         Procedure::DelayVariation { duration, repetitions } => {
@@ -143,7 +144,7 @@ pub(super) fn find(
             let found = variation::variation(run, &plan)?;
             let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
             let name = |what| format!("{what}[rfc8219 {long}s {repetitions}x{way}]");
-            let histogram = found.all.as_ref().map_or(vec![], buckets);
+            let histogram = found.all.as_ref().map_or(vec![], Times::buckets);
             let finding = Finding::of([
                 Figure::of("load", Some(load.0), "fps"),
                 Figure::spread(name("PDV"), found.pdv, |s| s.median, "ns"),

@@ -157,6 +157,7 @@ pub fn run(
         senders: senders as u32,
         wire_mbps: link.as_mbps(),
         latency_definition: latency.to_string(),
+        exact_extremes: true,
         patience: None,
         environment: options.environment.clone(),
         configurations: vec![],

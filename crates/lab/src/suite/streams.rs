@@ -21,7 +21,8 @@ use crate::jumbo;
 use measure::procedure::streams::{self, StreamOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
 use measure::stack::Hosts;
-use measure::suite_result::{Figure, buckets};
+use measure::suite_result::Figure;
+use measure::times::Times;
 use measure::trial::{Conditions, Outcome, Trial};
 use measure::{Receiver, Sender, Stream, receive};
 use std::time::Duration;
@@ -159,8 +160,7 @@ impl<P: Place> Bench<'_, P> {
         output.flooded = stray;
         output.latency =
             outputs.iter().filter_map(|one| one.latency.clone()).reduce(|mut all, one| {
-                // Both have the same bounds.
-                let _ = all.add(one);
+                all.add(&one);
                 all
             });
         output.streams = outputs;
@@ -211,7 +211,7 @@ pub(super) fn find(run: &mut Run<'_>, plan: &Plan, link: BitRate) -> Result<Find
         ("foreign", counts.foreign as f64, "frames"),
     ];
     let figures = figures.map(|(name, value, unit)| Figure::of(name, Some(value), unit));
-    let histogram = output.latency.as_ref().map_or(vec![], buckets);
+    let histogram = output.latency.as_ref().map_or(vec![], Times::buckets);
     let finding = Finding { histogram, ..Finding::of(figures) };
     // The plan's streams are first, in its order.
     let streams = plan.streams().iter().zip(&output.streams);

@@ -22,7 +22,7 @@ use measure::procedure::{Run, Stop, TrialOutput};
 use measure::result::{Latency, Limit};
 use measure::search::Bound;
 use measure::series::Totals;
-use measure::suite_result::{Figure, buckets};
+use measure::suite_result::Figure;
 use measure::tcp::{Endpoint, NextHop, Plan, Role, Transactions};
 use measure::trial::{Conditions, Counts, Outcome, Trial};
 use port::{Pool, Port};
@@ -446,7 +446,7 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
             ];
             let last = outputs.last();
             figures.extend(last.iter().flat_map(|output| times(output)));
-            let histogram = last.map_or(vec![], |tcp| buckets(&tcp.clients.transaction_ns));
+            let histogram = last.map_or(vec![], |tcp| tcp.clients.transaction_ns.buckets());
             let failed = repetitions as usize - outputs.len();
             Ok(Finding { histogram, ..Finding::of(figures) }
                 .remark(true, carried(talk.transactions))

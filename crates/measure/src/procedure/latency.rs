@@ -12,8 +12,8 @@
 
 use super::spread::{Spread, percentile};
 use super::{Run, Stop, Tag, TrialInput};
+use crate::times::Times;
 use crate::trial::Outcome;
-use hdrhistogram::Histogram;
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -50,7 +50,7 @@ pub struct Latencies {
     /// In how many directions frames were tagged.
     pub directions: usize,
     /// Every frame of every repetition, all directions together.
-    pub all: Option<Histogram<u64>>,
+    pub all: Option<Times>,
 }
 
 /// Measures it.
@@ -62,7 +62,7 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
     let input = TrialInput::Steady { load: plan.load, duration: plan.duration, tag };
     let mut ways: Vec<Way> = vec![];
     let (mut tagged_lost, mut invalid, mut lossy) = (0, 0, 0);
-    let mut all: Option<Histogram<u64>> = None;
+    let mut all: Option<Times> = None;
     for _ in 0..plan.repetitions {
         let output = run.trial(input)?;
         // Of invalid ones, too: how many directions there are is in the figures' names.
@@ -119,12 +119,10 @@ impl Way {
 }
 
 /// One more histogram to those before.
-pub(super) fn add(all: &mut Option<Histogram<u64>>, one: Option<Histogram<u64>>) {
+pub(super) fn add(all: &mut Option<Times>, one: Option<Times>) {
     match (all.as_mut(), one) {
         (Some(all), Some(one)) => {
-            for value in one.iter_recorded() {
-                all.saturating_record_n(value.value_iterated_to(), value.count_at_value());
-            }
+            all.add(&one);
         }
         (None, one) => *all = one,
         (_, None) => {}

@@ -8,9 +8,9 @@
 use super::tcp::{TcpLoad, TcpOutput};
 use super::{Measurer, Stop, TrialInput, TrialOutput};
 use crate::delay::Variation;
+use crate::times::Times;
 use crate::trial::{Conditions, Counts, Trial};
 use crate::{Prng, tcp};
-use hdrhistogram::Histogram;
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -120,7 +120,7 @@ impl Simulated {
         let asked = transactions * u64::from(load.transactions.request);
         let answered = transactions * u64::from(load.transactions.response);
         let mut connect_ns = tcp::Counts::default().connect_ns;
-        connect_ns.saturating_record_n(2_000_000, closed);
+        connect_ns.record_n(2_000_000, closed);
         let clients = tcp::Counts {
             transaction_ns: connect_ns.clone(),
             connect_ns,
@@ -148,9 +148,9 @@ impl Measurer for Simulated {
         Ok(match *input {
             TrialInput::Steady { load, duration, tag } => {
                 let trial = self.forward(frames(load, duration), load.0, duration);
-                let mut all = Histogram::new(3).unwrap();
+                let mut all = Times::default();
                 for i in 0..100 {
-                    all.record(self.latency_ns + i).unwrap();
+                    all.record(self.latency_ns + i);
                 }
                 let tagged = tag.map_or(0, |tag| tag.frames);
                 TrialOutput {

@@ -12,7 +12,7 @@
 use super::{Run, Stop, TrialInput, TrialOutput};
 use crate::delay::Variation;
 use crate::receive::Tally;
-use hdrhistogram::Histogram;
+use crate::times::Times;
 use std::time::Duration;
 
 /// What a stream was, and what came of it.
@@ -39,7 +39,7 @@ pub struct StreamOutput {
     /// Frames that came elsewhere.
     pub elsewhere: u64,
     /// Latencies of all frames received, in nanoseconds.
-    pub latency: Option<Histogram<u64>>,
+    pub latency: Option<Times>,
     /// How much they vary.
     pub variation: Option<Variation>,
     /// From the first frame that was sent to the last; none where that is not known.

@@ -7,15 +7,15 @@
 //! ```
 //!
 //! Of each direction by itself: one that is slower than the other, and as steady, varies no more. The
-//! figure is that of the direction which is the worst. (Latencies are kept in three digits, each by the
-//! upper edge of its bucket, the lowest too: where none varies, PDV is 0.)
+//! figure is that of the direction which is the worst. (The least latency is exact, D99.9 has three
+//! digits and is never above the greatest: where none varies, PDV is 0.)
 
 use super::spread::Spread;
 use super::{Run, Stop, latency};
 use crate::delay::Variation;
 use crate::result::Latency;
+use crate::times::Times;
 use crate::trial::Outcome;
-use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::PacketRate;
@@ -47,7 +47,7 @@ pub struct Variations {
     pub directions: usize,
     /// Latencies of every frame of every repetition, all directions together: of one direction, less
     /// the least, they are PDV's distribution (RFC 5481 §4.2).
-    pub all: Option<Histogram<u64>>,
+    pub all: Option<Times>,
     /// Repetitions that stayed invalid.
     pub invalid: u32,
     /// Repetitions in which frames were lost.

@@ -20,7 +20,7 @@ use super::script::Script;
 use super::sides::Side;
 use crate::delay::{Delays, Variation};
 use crate::receive::Tally;
-use hdrhistogram::Histogram;
+use crate::times::Times;
 use port::{Batch, Pool};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Back {
     /// What came elsewhere.
     pub elsewhere: u64,
     /// Latencies of those that could be told from others, in nanoseconds.
-    pub latency: Histogram<u64>,
+    pub latency: Times,
     /// How much they vary.
     pub variation: Option<Variation>,
 }

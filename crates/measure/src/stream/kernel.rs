@@ -15,14 +15,13 @@
 //! of networks (65,536 of them are drawn in advance).
 
 use super::{FLOW_AT, Flow, Stream, Vary};
-use crate::delay;
 use crate::receive::Tally;
 use crate::send::Sent;
 use crate::template::{IPV4, UDP};
+use crate::times::Times;
 use crate::trailer;
 use crate::vary::{self, Field, Source};
 use crate::{Prng, Values};
-use hdrhistogram::Histogram;
 use port::linux::bpf::counter::{self, Expected, Latencies, Tail};
 use port::linux::bpf::generator::{self, Edit, Pick};
 use wire::{FrameLen, Moment};
@@ -131,13 +130,12 @@ pub fn tally(count: &counter::Tally, frame: FrameLen, zero_ns: u64) -> Tally {
     }
 }
 
-/// The counter's latencies of any number of streams, each as the greatest value of its bucket.
-pub fn latency(streams: impl IntoIterator<Item = Latencies>) -> Histogram<u64> {
-    let mut all = delay::histogram(3);
+/// The counter's latencies of any number of streams.
+pub fn latency(streams: impl IntoIterator<Item = Latencies>) -> Times {
+    let mut all = Times::default();
     for latencies in streams {
-        for (latency_ns, n) in latencies.iter() {
-            all.saturating_record_n(latency_ns, n);
-        }
+        let extremes = (latencies.min_ns, latencies.max_ns);
+        all.add_counted(latencies.iter(), extremes, latencies.sum_ns);
     }
     all
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Inter-packet delay variation: by how much frames that were sent one after the other differ in
-/// latency, in nanoseconds, to a hundredth. Across a loss, and of what was overtaken, there is none.
+/// latency, in nanoseconds: the median to a hundredth, the others exactly. Across a loss, and of what was overtaken, there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ipdv {
     /// Pairs of frames compared.

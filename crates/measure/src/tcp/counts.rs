@@ -5,7 +5,7 @@
 //!           established = open + closed + reset + timed out
 //! ```
 
-use hdrhistogram::Histogram;
+use crate::times::Times;
 use std::time::Duration;
 
 /// Counters since the endpoint was made.
@@ -62,9 +62,9 @@ pub struct Counts {
     /// The most connections there were at a time, closing and waiting ones included.
     pub concurrent_max: u64,
     /// From the SYN to the acknowledgement of the answer to it, in nanoseconds, of clients.
-    pub connect_ns: Histogram<u64>,
+    pub connect_ns: Times,
     /// From the request to the last byte of the response, in nanoseconds, of clients.
-    pub transaction_ns: Histogram<u64>,
+    pub transaction_ns: Times,
 }
 
 impl Counts {
@@ -80,7 +80,7 @@ const NS_MAX: u64 = 1_000_000_000_000;
 
 impl Default for Counts {
     fn default() -> Counts {
-        let histogram = Histogram::new_with_bounds(1, NS_MAX, 3).expect("bounds in range");
+        let times = Times::up_to(NS_MAX, 3);
         Counts {
             opened: 0,
             established: 0,
@@ -107,8 +107,8 @@ impl Default for Counts {
             segments_sent: 0,
             segments_received: 0,
             concurrent_max: 0,
-            connect_ns: histogram.clone(),
-            transaction_ns: histogram,
+            connect_ns: times.clone(),
+            transaction_ns: times,
         }
     }
 }

@@ -403,9 +403,7 @@ impl Endpoint {
             if slot.established {
                 self.counts.established += 1;
                 if matches!(self.plan.role, Role::Clients { .. }) {
-                    self.counts
-                        .connect_ns
-                        .saturating_record(now.since(slot.host.since).as_nanos() as u64);
+                    self.counts.connect_ns.record(now.since(slot.host.since).as_nanos() as u64);
                 }
             }
         }

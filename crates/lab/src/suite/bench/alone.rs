@@ -2,10 +2,10 @@
 
 use super::{Bench, Place};
 use crate::suite::tester::Duty;
-use hdrhistogram::Histogram;
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
 use measure::suite_result::TesterAlone;
+use measure::times::Times;
 use measure::{Mix, Sender, receive};
 use std::time::Duration;
 use wire::PacketRate;
@@ -64,7 +64,7 @@ impl<P: Place> Bench<'_, P> {
             frame_size: self.frame.rounded(),
             mix: self.frame.mix().map(Mix::label),
             rate,
-            latency_floor_ns: floor.saturating_sub(self.wire_ns()),
+            latency_floor_ns: floor,
             lossy: counts.received != counts.sent,
         })
     }
@@ -84,7 +84,7 @@ impl<P: Place> Bench<'_, P> {
 
     /// How long frames take from the tester to itself, in nanoseconds, at a load so low that none waits
     /// until those of its batch are made.
-    fn low(&mut self, load: PacketRate, duration: Duration) -> Result<Histogram<u64>, Stop> {
+    fn low(&mut self, load: PacketRate, duration: Duration) -> Result<Times, Stop> {
         let start = self.start();
         let senders = self.senders(load, duration, Duration::ZERO)?;
         let (duty, _) = self.duty(Duty::new(start, senders))?;

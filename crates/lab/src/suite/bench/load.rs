@@ -3,10 +3,10 @@
 use super::{Bench, Place};
 use crate::suite::beside::Shares;
 use crate::suite::tester::Duty;
-use measure::delay::Delays;
 use measure::procedure::{Direction, Stop, Tag, TrialOutput};
 use measure::result::Latency;
 use measure::schedule::{Load, Schedule};
+use measure::times::Times;
 use measure::watch::{Losses, Silence, Tags, Watch};
 use measure::{Sender, receive};
 use std::time::Duration;
@@ -32,34 +32,19 @@ impl<P: Place> Bench<'_, P> {
         (duty.beside, duty.control) = (broadcasts, control);
         let (mut duty, counts) = self.measured(duty, None)?;
         let mut output = self.judge(start, duration, &duty, counts);
-        output.series = self.series(&mut duty);
-        let wires = self.wire_ns();
+        output.series = duty.series();
         let late = receive::delays(&duty.receivers);
-        let mut all = late.latency();
-        if wires > 0 {
-            let whole = all.clone();
-            all.reset();
-            for value in whole.iter_recorded() {
-                let ns = value.value_iterated_to().saturating_sub(wires);
-                all.saturating_record_n(ns, value.count_at_value());
-            }
-        }
-        output.latency = Some(all);
+        output.latency = Some(late.latency());
         output.variation = late.variation();
         if let Watch::Tags(tags) = &duty.watch {
             for tags in tags {
-                let came: Vec<u64> =
-                    tags.came_ns().iter().map(|ns| ns.saturating_sub(wires)).collect();
                 if let Some(way) = way_of(&mut output.directions, tags.stream()) {
-                    let mut all = Delays::default();
-                    came.iter().for_each(|ns| all.record(*ns, false));
-                    way.tagged = Latency::of(&all.latency());
+                    let mut all = Times::default();
+                    tags.came_ns().iter().for_each(|ns| all.record(*ns));
+                    way.tagged = Latency::of(&all);
                 }
-                output.tagged_ns.push(came);
+                output.tagged_ns.push(tags.came_ns().to_vec());
             }
-        }
-        for way in &mut output.directions {
-            way.latency = way.latency.map(|all| less(all, wires));
         }
         Ok(output)
     }
@@ -101,7 +86,7 @@ impl<P: Place> Bench<'_, P> {
         duty.control = self.control(start, high_for + low_for);
         let (mut duty, counts) = self.measured(duty, None)?;
         let mut output = self.judge(start, high_for + low_for, &duty, counts);
-        output.series = self.series(&mut duty);
+        output.series = duty.series();
         if let Watch::Losses(losses) = &duty.watch {
             let of_low = duty.senders.iter().flatten().filter(|s| s.stream().id() >= LOW);
             // When that frame was due is when it was sent: the trial is invalid otherwise.
@@ -134,7 +119,7 @@ impl<P: Place> Bench<'_, P> {
         duty.control = self.control(start, before + after);
         let (mut duty, counts) = self.measured(duty, Some(reset_at))?;
         let mut output = self.judge(start, before + after, &duty, counts);
-        output.series = self.series(&mut duty);
+        output.series = duty.series();
         if let Watch::Silence(silences) = &duty.watch {
             // It is back when it is back in every direction.
             let all: Option<Vec<Duration>> = silences.iter().map(Silence::longest).collect();
@@ -157,14 +142,6 @@ fn ids(senders: &[Vec<Sender>]) -> impl Iterator<Item = u8> + '_ {
 /// The direction of a stream, whose number is its port's.
 fn way_of(directions: &mut [Direction], stream: u8) -> Option<&mut Direction> {
     directions.iter_mut().find(|way| way.ports.0 == u32::from(stream) + 1)
-}
-
-/// Latencies without what of each is the wires' own.
-fn less(all: Latency, wires_ns: u64) -> Latency {
-    let Latency { count, min_ns, p50_ns, p99_ns, p999_ns, max_ns } = all;
-    let [min_ns, p50_ns, p99_ns, p999_ns, max_ns] =
-        [min_ns, p50_ns, p99_ns, p999_ns, max_ns].map(|ns| ns.saturating_sub(wires_ns));
-    Latency { count, min_ns, p50_ns, p99_ns, p999_ns, max_ns }
 }
 
 /// The numbers of the tagged frames among so many.

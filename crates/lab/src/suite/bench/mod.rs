@@ -28,7 +28,6 @@ use super::tester::{Duty, built, stream, template};
 use crate::jumbo;
 use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use measure::schedule::{Load, Pace, Schedule};
-use measure::series::Series;
 use measure::trial::{Conditions, Counts, Trial};
 use measure::watch::Watch;
 use measure::{FrameSize, Receiver, Sender, Stream, Template, Variation};
@@ -248,18 +247,10 @@ impl<'a, P: Place> Bench<'a, P> {
         self.streams_at(0, load, duration, later)
     }
 
-    /// What of every latency is the wires' own, where all frames take as long; of a mix it is taken
-    /// off by length ([`less_wires`](Self::less_wires)), and nothing is left.
-    pub(super) fn wire_ns(&self) -> u64 {
-        match self.frame {
-            FrameSize::One(frame) => self.place.wire_time(frame).as_nanos() as u64,
-            FrameSize::Mix(_) => 0,
-        }
-    }
-
-    /// Takes from the latencies of a mix what is the wires' own, each frame's by its length.
+    /// Takes from the latencies what is the wires' own, each frame's by its length: before any is put
+    /// into a bucket, whose width is a share of what it holds.
     fn less_wires(&self, duty: &mut Duty) {
-        if self.frame.mix().is_none() || self.place.wire_time(FrameLen::MIN).is_zero() {
+        if self.place.wire_time(FrameLen::MIN).is_zero() {
             return;
         }
         let wire_time = |len| self.place.wire_time(len);
@@ -348,11 +339,6 @@ impl<'a, P: Place> Bench<'a, P> {
         let (arriving, directions) = (duty.arriving(), duty.directions());
         let beside = duty.sent_beside;
         TrialOutput { arriving, flooded, beside, directions, conditions, ..TrialOutput::of(trial) }
-    }
-
-    /// When a duty's frames went and came, the wires' own time taken off.
-    fn series(&self, duty: &mut Duty) -> Option<Series> {
-        Some(duty.series()?.less_wires(Duration::from_nanos(self.wire_ns())))
     }
 
     /// A device that knows nothing but its configuration and the hosts.
