@@ -42,7 +42,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         latencies(cell, &mut note);
         floor(results, cell, &mut note);
         figures::check(results, cell, &mut note);
-        delays::check(cell, &mut note);
+        delays::check(cell, results.exact_extremes, &mut note);
         let valid = cell.trials.iter().filter(is_valid);
         // At which load it was to be is none that was found.
         let has_figure =
@@ -178,7 +178,8 @@ fn histogram(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
 const FLOOR_NS: u64 = 1_000;
 
 /// A tester's floor is the least that it sees: not above what it saw through a device, but for what
-/// memory and clocks take now and then. Of simulated wires it is what buckets round.
+/// memory and clocks take now and then. (Of simulated wires there is none; in older files it was what
+/// buckets round.)
 fn floor(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
     let alone = results.self_tests.iter().find(|alone| alone.size() == cell.size());
     let least = cell.trials.iter().filter(is_valid).filter_map(|trial| trial.latency);

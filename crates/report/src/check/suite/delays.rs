@@ -16,18 +16,22 @@ use measure::result::Latency;
 use measure::suite_result::{Cell, DirectionRecord, Figure, Ipdv, StreamRecord, TrialRecord};
 use std::collections::BTreeMap;
 
-/// Checks a cell.
-pub(super) fn check(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+/// Checks a cell; `exact` if its least and greatest times are.
+pub(super) fn check(cell: &Cell, exact: bool, note: &mut impl FnMut(Kind, String)) {
     let mut wrong = |text: String| note(Kind::Inconsistent, text);
     for trial in cell.trials.iter().filter(is_valid) {
         for stream in &trial.streams {
-            of_stream(stream, &mut |text| wrong(format!("{}: {text}", stream.name)));
+            of_stream(stream, exact, &mut |text| wrong(format!("{}: {text}", stream.name)));
         }
         for way in &trial.directions {
             let DirectionRecord { from, to, .. } = way;
-            of_direction(way, &mut |text| wrong(format!("from {from} to {to}: {text}")));
+            of_direction(way, exact, &mut |text| wrong(format!("from {from} to {to}: {text}")));
         }
-        together(trial, &mut wrong);
+        together(trial, exact, &mut wrong);
+        if let Some(latency) = trial.latency.filter(|_| exact) {
+            differences(latency, trial.ipdv, &mut wrong);
+            steepest(latency, trial.ipdv, exact, &mut wrong);
+        }
     }
     if cell.procedure == "delay-variation" {
         variations(cell, &mut wrong);
@@ -42,7 +46,7 @@ fn near(a: u64, b: u64) -> bool {
     a.abs_diff(b) as f64 <= b as f64 * 2e-3 + 1.0
 }
 
-fn of_stream(stream: &StreamRecord, wrong: &mut impl FnMut(String)) {
+fn of_stream(stream: &StreamRecord, exact: bool, wrong: &mut impl FnMut(String)) {
     let StreamRecord { sent, received, capture, .. } = stream;
     if let Some(latency) = stream.latency {
         // Of a replay not every frame can be told from those like it.
@@ -51,7 +55,7 @@ fn of_stream(stream: &StreamRecord, wrong: &mut impl FnMut(String)) {
         }
         of_histogram(&stream.histogram, latency, wrong);
         varies(latency, stream.pdv_ns, stream.ipdv, wrong);
-        steepest(latency, stream.ipdv, wrong);
+        steepest(latency, stream.ipdv, exact, wrong);
     }
     for (what, rate, frames) in
         [("sent", stream.sending, *sent), ("received", stream.arriving, *received)]
@@ -75,7 +79,7 @@ fn of_stream(stream: &StreamRecord, wrong: &mut impl FnMut(String)) {
     }
 }
 
-fn of_direction(way: &DirectionRecord, wrong: &mut impl FnMut(String)) {
+fn of_direction(way: &DirectionRecord, exact: bool, wrong: &mut impl FnMut(String)) {
     let received = way.received;
     let Some(latency) = way.latency else { return };
     if latency.count != received {
@@ -85,6 +89,10 @@ fn of_direction(way: &DirectionRecord, wrong: &mut impl FnMut(String)) {
         wrong(format!("{} tagged frames of {received}", tagged.count));
     }
     varies(latency, way.pdv_ns, way.ipdv, wrong);
+    // Of older files the wires' own time was taken off what was rounded.
+    if exact {
+        steepest(latency, way.ipdv, exact, wrong);
+    }
 }
 
 /// Percentiles are the histogram's.
@@ -115,7 +123,7 @@ fn varies(
     ipdv: Option<Ipdv>,
     wrong: &mut impl FnMut(String),
 ) {
-    let Latency { count, min_ns, p50_ns, p99_ns, p999_ns, max_ns } = latency;
+    let Latency { min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = latency;
     if ![min_ns, p50_ns, p99_ns, p999_ns, max_ns].is_sorted() {
         wrong(format!("latencies out of order: {latency:?}"));
     }
@@ -123,7 +131,11 @@ fn varies(
     if let Some(pdv) = pdv_ns.filter(|pdv| *pdv != exact) {
         wrong(format!("a PDV of {pdv} ns, and p99.9 less the least is {exact}"));
     }
-    let Some(ipdv) = ipdv else { return };
+    differences(latency, ipdv, wrong);
+}
+
+fn differences(latency: Latency, ipdv: Option<Ipdv>, wrong: &mut impl FnMut(String)) {
+    let (count, Some(ipdv)) = (latency.count, ipdv) else { return };
     let Ipdv { pairs, min_ns: least, median_ns: median, max_ns: most, mean_abs_ns: mean } = ipdv;
     if pairs >= count.max(1) {
         wrong(format!("{pairs} pairs of neighbours among {count} frames"));
@@ -137,20 +149,32 @@ fn varies(
     }
 }
 
-/// No neighbours differ by more than the slowest frame from the fastest. (Of directions the wires' own
-/// time was taken off, and rounded before.)
-fn steepest(latency: Latency, ipdv: Option<Ipdv>, wrong: &mut impl FnMut(String)) {
-    let Some(Ipdv { min_ns, max_ns, .. }) = ipdv else { return };
+/// No neighbours differ by more than the slowest frame from the fastest, nor does one pair in several
+/// ways.
+fn steepest(latency: Latency, ipdv: Option<Ipdv>, exact: bool, wrong: &mut impl FnMut(String)) {
+    let Some(Ipdv { pairs, min_ns, median_ns, max_ns, mean_abs_ns }) = ipdv else { return };
+    let one =
+        (min_ns, max_ns, mean_abs_ns) == (median_ns, median_ns, median_ns.unsigned_abs() as f64);
+    if exact && pairs == 1 && !one {
+        wrong(format!(
+            "IPDV {min_ns}, {median_ns}, {max_ns} ns, {mean_abs_ns} in the mean, of one pair of frames"
+        ));
+    }
     let steepest = min_ns.unsigned_abs().max(max_ns.unsigned_abs());
     let apart = latency.max_ns.saturating_sub(latency.min_ns);
-    // Two digits of differences are kept, three of latencies.
-    if steepest as f64 > apart as f64 * 1.01 + latency.max_ns as f64 * 2e-3 + 2.0 {
+    // Older files have two digits of differences, three of latencies.
+    let most = match exact {
+        true => apart as f64,
+        false => apart as f64 * 1.01 + latency.max_ns as f64 * 2e-3 + 2.0,
+    };
+    if steepest as f64 > most {
         wrong(format!("an IPDV of {steepest} ns, and no latencies are more than {apart} apart"));
     }
 }
 
 /// Of all together as much as of each.
-fn together(trial: &TrialRecord, wrong: &mut impl FnMut(String)) {
+fn together(trial: &TrialRecord, exact: bool, wrong: &mut impl FnMut(String)) {
+    let same = |a: u64, b: u64| if exact { a == b } else { near(a, b) };
     let streams: Vec<Latency> = trial.streams.iter().filter_map(|one| one.latency).collect();
     let ways: Vec<Latency> = trial.directions.iter().filter_map(|one| one.latency).collect();
     for (of, each) in [("streams", &streams), ("directions", &ways)] {
@@ -164,7 +188,7 @@ fn together(trial: &TrialRecord, wrong: &mut impl FnMut(String)) {
         trial.latency,
         streams.iter().map(|one| one.min_ns).min(),
         streams.iter().map(|one| one.max_ns).max(),
-    ) && !(near(all.min_ns, least) && near(all.max_ns, most))
+    ) && !(same(all.min_ns, least) && same(all.max_ns, most))
     {
         let (min, max) = (all.min_ns, all.max_ns);
         wrong(format!("latencies of {min} to {max} ns, and of its streams {least} to {most}"));
@@ -371,6 +395,47 @@ mod tests {
             assert!(found.contains(expected), "{expected}: {found}");
             assert_eq!(found.is_empty(), expected.is_empty(), "{expected}: {found}");
         }
+    }
+
+    /// What least and greatest say of each other, where they are exact and where they are edges of
+    /// buckets: 50,687 ns of one pair of frames that were 50,451 apart.
+    #[test]
+    fn differences_and_latencies() {
+        let latency = |max_ns| Latency {
+            count: 2,
+            min_ns: 10_104_687,
+            p50_ns: 10_104_687,
+            p99_ns: max_ns,
+            p999_ns: max_ns,
+            max_ns,
+        };
+        let ipdv = |min_ns, median_ns, max_ns, mean_abs_ns| Ipdv {
+            pairs: 1,
+            min_ns,
+            median_ns,
+            max_ns,
+            mean_abs_ns,
+        };
+        let right = ipdv(-50_451, -50_451, -50_451, 50_451.0);
+        let wide = ipdv(-50_687, -50_687, -50_432, 50_560.0);
+        let apart = "no latencies are more than 50451 apart";
+        for (exact, ipdv, expected) in [
+            (true, right, vec![]),
+            (false, wide, vec![]),
+            (true, wide, vec!["50560 in the mean, of one pair of frames", apart]),
+            (true, ipdv(-50_452, -50_452, -50_452, 50_452.0), vec![apart]),
+            (true, ipdv(50_451, 50_451, 50_451, 50_450.5), vec!["of one pair of frames"]),
+            (false, ipdv(-90_000, -90_000, -90_000, 90_000.0), vec![apart]),
+        ] {
+            let mut said = vec![];
+            steepest(latency(10_155_138), Some(ipdv), exact, &mut |text| said.push(text));
+            let as_expected = said.iter().zip(&expected).all(|(said, part)| said.contains(part));
+            assert!(as_expected && said.len() == expected.len(), "{ipdv:?}: {said:?}");
+        }
+        // A PDV that latencies do not have.
+        let mut said = vec![];
+        varies(latency(10_104_687), Some(255), None, &mut |text| said.push(text));
+        assert_eq!(said, ["a PDV of 255 ns, and p99.9 less the least is 0"]);
     }
 
     /// As figures are named since they are of the worst direction: 104.5 and 109.05 us are no variation
