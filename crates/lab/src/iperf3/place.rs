@@ -3,7 +3,7 @@
 //! ```text
 //!              processor 0                   processor 1
 //!  free        wherever the system puts them
-//!  together    sender, receiver
+//!  together    sender, receiver, router
 //!  apart       sender                        receiver
 //!  …, beside   sender                        receiver, router
 //!  …, shared   sender, router, worker of     receiver, worker of the
@@ -15,6 +15,9 @@
 //! Hosts that share processors with the device are slowed down by it, and by how much is decided by
 //! who lies where: two runs of one device differ by a factor of two. A device is compared with another
 //! at the best place that each was found to have.
+//!
+//! With super-frames all of it is copying, four times through our router, and on one processor each copy
+//! finds what the last one left in its cache: 30 Gbit/s instead of 27 across (2-core Intel VM).
 //!
 //! A router that shares processors with the hosts it serves gives way to them (`chrt --idle`): it
 //! runs when they wait for it, takes more frames at a time, and interrupts nobody for one of them.
@@ -66,6 +69,7 @@ impl Place {
                     Place { name, processes, workers, router, gives_way }
                 };
                 let mut places = vec![
+                    at("together", vec![a], vec![a], false),
                     at("beside", vec![a, b], vec![b], true),
                     at("shared", vec![a, b], vec![a, a, b], true),
                     at("across", vec![a], vec![b], false),
@@ -144,12 +148,17 @@ mod tests {
             ("pinned", Device::Linux, &[], &["free"]),
             ("probed", Device::Linux, &[3], &["free"]),
             ("probed", Device::Linux, &[0, 1], &["together", "apart", "free"]),
-            ("probed", Device::Wirespeed, &[0, 1], &["beside", "shared", "across", "free"]),
+            (
+                "probed",
+                Device::Wirespeed,
+                &[0, 1],
+                &["together", "beside", "shared", "across", "free"],
+            ),
             (
                 "probed",
                 Device::Wirespeed,
                 &[0, 1, 2, 3],
-                &["beside", "shared", "across", "alone", "free"],
+                &["together", "beside", "shared", "across", "alone", "free"],
             ),
         ] {
             let found = places(placement, device, cores);
