@@ -202,6 +202,29 @@ fn an_mtu_beyond_the_routers_frames_is_said_and_met_by_a_restart() {
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());
 }
 
+/// What comes longer than the interface's MTU the kernel drops before the router sees it; it counts.
+#[test]
+fn what_the_interface_drops_is_told() {
+    for (port, more) in [("xdp", &[][..]), ("xdp", &["--workers", "1"]), ("packet", &[])] {
+        let Some(mut rig) = Rig::new("too-long") else { return };
+        let ports = [1, 2].map(|n| format!("ether{n}={port}:eth{n}"));
+        sh(&rig.r, "ip link set eth2 mtu 1400");
+        // Before it began: none of its own.
+        sh(&rig.b, "ping -q -c 3 -i 0.01 -W 0.1 -b -s 1472 10.0.2.255 || true");
+        rig.start(&[&["--port", &ports[0], "--port", &ports[1]], more].concat());
+        rig.pings(1);
+        let before = rig.unsent(&rig.b, "b0");
+        sh(&rig.b, "ping -q -c 20 -i 0.01 -W 1 -s 1472 10.0.1.2 || true");
+        // (A program whose frame did not go may try again.)
+        let unsent = rig.unsent(&rig.b, "b0") - before;
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        let [dropped, damaged] = ["rx-drop", "rx-error"].map(|name| rig.counter("ether2", name));
+        assert!(unsent >= 20, "{unsent}\n{}", rig.all());
+        assert_eq!((dropped, damaged), (unsent, 0), "{port} {more:?}\n{}", rig.all());
+    }
+}
+
 /// Datagrams to host b, one a millisecond, until it is ended; then how many.
 const FLOOD: &str = "import signal, socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); go = [True]; n = 0

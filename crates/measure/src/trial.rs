@@ -119,6 +119,7 @@ pub fn since(before: PortCounters, after: PortCounters) -> PortCounters {
         rx_packet: after.rx_packet.saturating_sub(before.rx_packet),
         rx_byte: after.rx_byte.saturating_sub(before.rx_byte),
         rx_drop: after.rx_drop.saturating_sub(before.rx_drop),
+        rx_error: after.rx_error.saturating_sub(before.rx_error),
         tx_packet: after.tx_packet.saturating_sub(before.tx_packet),
         tx_byte: after.tx_byte.saturating_sub(before.tx_byte),
         tx_drop: after.tx_drop.saturating_sub(before.tx_drop),

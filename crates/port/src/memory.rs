@@ -166,6 +166,7 @@ mod tests {
             rx_packet: 64,
             rx_byte: byte(0..64),
             rx_drop: 16,
+            rx_error: 0,
             tx_packet: 1,
             tx_byte: byte(100..101),
             tx_drop: 0,

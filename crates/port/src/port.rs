@@ -58,8 +58,11 @@ pub struct PortCounters {
     pub rx_packet: u64,
     /// Their bytes.
     pub rx_byte: u64,
-    /// Frames lost because this port's receive ring was full.
+    /// Frames lost because this port's receive ring was full, or dropped by its interface: too long,
+    /// no buffer.
     pub rx_drop: u64,
+    /// Frames that came damaged, by the count of the interface.
+    pub rx_error: u64,
     /// Frames that went out.
     pub tx_packet: u64,
     /// Their bytes.
@@ -75,6 +78,7 @@ impl Sum for PortCounters {
             rx_packet: a.rx_packet + b.rx_packet,
             rx_byte: a.rx_byte + b.rx_byte,
             rx_drop: a.rx_drop + b.rx_drop,
+            rx_error: a.rx_error + b.rx_error,
             tx_packet: a.tx_packet + b.tx_packet,
             tx_byte: a.tx_byte + b.tx_byte,
             tx_drop: a.tx_drop + b.tx_drop,

@@ -8,11 +8,11 @@ use cable::{Cable, iperf, no_loss, receive, receive_now, send, socket, wait_for}
 use port::linux::Namespace;
 use port::linux::packet::{Options, PacketPort};
 use port::slab::Slots;
-use port::{Port, Slab};
+use port::{Batch, Port, Slab};
 use veth::{Veth, sh};
 use wire::craft::{self, ip};
 use wire::vlan::Tci;
-use wire::{MacAddr, Udp};
+use wire::{MacAddr, Moment, Udp};
 
 /// Our end's address.
 const OURS: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
@@ -221,6 +221,51 @@ fn what_finds_the_ring_full_is_counted() {
     assert!(receive_now(&mut port, &mut pool).is_empty());
     held.into_iter().for_each(|frame| pool.free(frame));
     assert_eq!(receive(&mut port, &mut pool, 1).len(), 1);
+}
+
+/// What the interface drops before any socket is counted, and nothing twice; what the kernel's own stack
+/// would drop is none of it.
+#[test]
+fn what_the_interface_drops_is_counted_once() {
+    for queues in [1, 2] {
+        let Some(pair) = pair() else { return };
+        sh(&pair.a, "ip link set va mtu 1000");
+        let slab = Slab::new(4096).unwrap();
+        let mut far = open(&pair.b, "vb", &slab, &Options::default());
+        let mut pool = slab.pool();
+        // Of a type that the kernel does not know.
+        let frame = |n: u16, len: usize| {
+            let mut bytes = [[0xff; 6], [2, 0, 0, 0, 0, 1]].concat();
+            bytes.extend([0x88, 0xb5]);
+            bytes.extend(n.to_be_bytes());
+            bytes.resize(len, 0);
+            bytes
+        };
+        let mut send = |n: u16, len: usize| {
+            for n in 0..n {
+                let mut one = pool.alloc(len).unwrap();
+                slab.bytes_mut(&mut one).copy_from_slice(&frame(n, len));
+                let mut batch = Batch::new();
+                batch.push(one);
+                far.send(Moment::ZERO, &mut pool, &mut batch);
+            }
+        };
+        send(50, 1400);
+        let port = open(&pair.a, "va", &slab, &Options { ring: 64, queues, ..Options::default() });
+        let mut ports = port.queues();
+        send(200, 60);
+        send(70, 1400);
+        let (mut received, mut batch, mut pool) = (0, Batch::new(), slab.pool());
+        wait_for("what was sent is received or counted", || {
+            for port in &mut ports {
+                received += port.receive(Moment::ZERO, &mut pool, &mut batch) as u64;
+                batch.free_all(&mut pool);
+            }
+            let lost: u64 = ports.iter().map(|port| port.counters().rx_drop).sum();
+            assert!(received + lost <= 270, "{received} received, {lost} lost");
+            received >= 64 && lost > 70 && received + lost == 270
+        });
+    }
 }
 
 #[test]

@@ -654,3 +654,47 @@ fn what_cannot_be_had_is_said_with_the_remedy() {
         assert_eq!(slab.frames_out(), 0, "{said}");
     }
 }
+
+/// What the interface drops before any socket is counted, and nothing twice.
+#[test]
+fn what_the_interface_drops_is_counted_once() {
+    for (mode, queues, apart) in [
+        (Mode::Native, 1, false),
+        (Mode::Generic, 1, false),
+        (Mode::Native, 2, true),
+        (Mode::Generic, 2, true),
+    ] {
+        let words = format!("numrxqueues {queues} numtxqueues {queues}");
+        let Some(pair) = Veth::with(&words) else { return };
+        sh(&pair.b, "ip link set vb mtu 1400");
+        let slab = Slab::new(4096).unwrap();
+        let options = Options { mode: Some(mode), ring: 64, ..Options::default() };
+        let a = open_in(&pair.a, "va", &slab, &Options { ring: 512, ..Options::default() });
+        let mut pool = slab.pool();
+        // Those before the port was there are none of its own.
+        let mut a = a.unwrap();
+        send(&mut a, &mut pool, (0..50).map(|i| bytes(i, 1500)));
+        assert_eq!(a.counters().tx_packet, 0, "the other end's MTU is shorter");
+        let b = open_in(&pair.b, "vb", &slab, &options).unwrap();
+        let mut receivers = if apart { b.queues() } else { vec![b] };
+        // Nobody reads: some fit the rings, the others find no slot or no place.
+        send(&mut a, &mut pool, (0..300).map(|i| bytes(i, 60)));
+        send(&mut a, &mut pool, (0..70).map(|i| bytes(i, 1500)));
+        // (What finds the veth's own ring full has not left the other end.)
+        let all = a.counters().tx_packet + 70;
+        let (mut received, mut batch) = (0, Batch::new());
+        wait("what was sent is received or counted", || {
+            for port in &mut receivers {
+                received += port.receive(NOW, &mut pool, &mut batch);
+                batch.free_all(&mut pool);
+            }
+            let drops: port::linux::xdp::Drops = receivers.iter().map(XdpPort::drops).sum();
+            let by_socket = drops.rx_no_slot + drops.rx_ring_full;
+            let lost: u64 = receivers.iter().map(|port| port.counters().rx_drop).sum();
+            let state = format!("{received} received, {lost} lost, {mode:?} {queues} {drops:?}");
+            assert!(drops.rx_ahead <= 70 && received as u64 + lost <= all, "{state}");
+            let done = by_socket > 0 && drops.rx_ahead == 70 && received as u64 + lost == all;
+            if done { Ok(()) } else { Err(state) }
+        });
+    }
+}

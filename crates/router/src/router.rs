@@ -37,7 +37,7 @@ use crate::tool::profile::{Facility, Profiler};
 use crate::trace::Trace;
 use config::{Item, Tree};
 use port::record::Direction;
-use port::{Batch, Frame, Pool, Port, Slab};
+use port::{Batch, Frame, Pool, Port, PortCounters, Slab};
 use wire::{Ipv4Prefix, Moment};
 
 /// What one interface has seen. Bytes are L2 without FCS.
@@ -56,9 +56,10 @@ pub struct InterfaceCounts {
 /// What an interface has lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
-    /// Frames lost because the port's receive ring was full.
+    /// Frames lost because the port's receive ring was full, or its interface dropped them: longer than
+    /// its MTU, no buffer.
     pub rx_drop: u64,
-    /// Frames received that are no Ethernet frames.
+    /// Frames received that are no Ethernet frames, or damaged by the interface's own count.
     pub rx_error: u64,
     /// Frames that did not go out: the wire or the other end was full.
     pub tx_drop: u64,
@@ -107,7 +108,7 @@ pub struct Router {
     /// What became of the links, by port.
     pub(crate) link_histories: Vec<History>,
     /// What the ports themselves had lost when they were last asked, by port.
-    lost: Vec<(u64, u64)>,
+    lost: Vec<PortCounters>,
     /// Where frames came from and went, for [`Router::frames`].
     pub(crate) tally: Tally,
     pub(crate) paths: PathCounts,
@@ -182,7 +183,7 @@ impl Router {
             interface_counts: Vec::new(),
             troubles: Vec::new(),
             link_histories: vec![History::default(); ports.len()],
-            lost: vec![(0, 0); ports.len()],
+            lost: vec![PortCounters::default(); ports.len()],
             paths: PathCounts::default(),
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
             tally: Tally::default(),
@@ -426,9 +427,10 @@ impl Router {
         for ((port, lost), id) in ports.iter().zip(&mut self.lost).zip(&self.program.ports) {
             let counters = port.counters();
             let trouble = &mut self.troubles[id.index()];
-            trouble.rx_drop += counters.rx_drop.saturating_sub(lost.0);
-            trouble.tx_drop += counters.tx_drop.saturating_sub(lost.1);
-            *lost = (counters.rx_drop, counters.tx_drop);
+            trouble.rx_drop += counters.rx_drop.saturating_sub(lost.rx_drop);
+            trouble.rx_error += counters.rx_error.saturating_sub(lost.rx_error);
+            trouble.tx_drop += counters.tx_drop.saturating_sub(lost.tx_drop);
+            *lost = counters;
         }
     }
 

@@ -328,6 +328,11 @@ impl Rig {
         device_counter(host, interface, 9)
     }
 
+    /// How many frames of a host its wire did not take.
+    pub(crate) fn unsent(&self, host: &Namespace, interface: &str) -> u64 {
+        device_counter(host, interface, 11)
+    }
+
     /// How many frames have come to a host by its wire.
     pub(crate) fn received(&self, host: &Namespace, interface: &str) -> u64 {
         device_counter(host, interface, 1)

@@ -59,6 +59,7 @@ pub(super) struct Strand {
 pub(super) struct Tally {
     sends: AtomicBool,
     rx_drop: AtomicU64,
+    rx_error: AtomicU64,
     tx_drop: AtomicU64,
 }
 
@@ -117,6 +118,7 @@ impl Port for Trunk {
         };
         PortCounters {
             rx_drop: cables.rx_drop + lost(|tally| &tally.rx_drop),
+            rx_error: lost(|tally| &tally.rx_error),
             tx_drop: cables.tx_drop + lost(|tally| &tally.tx_drop),
             ..cables
         }
@@ -146,6 +148,7 @@ impl Strand {
         let (plug, cable) = (self.plug.counters(), self.cable.counters());
         self.tally.sends.store(self.plug.has_line(), Ordering::Relaxed);
         self.tally.rx_drop.store(plug.rx_drop, Ordering::Relaxed);
+        self.tally.rx_error.store(plug.rx_error, Ordering::Relaxed);
         self.tally.tx_drop.store(plug.tx_drop + cable.rx_drop, Ordering::Relaxed);
     }
 }

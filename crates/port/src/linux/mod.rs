@@ -31,6 +31,8 @@ pub mod xdp;
 mod vnet;
 // What the kernel counts as lost.
 mod losses;
+// What of that was never our sockets'.
+mod ahead;
 // AF_PACKET: a copy of what the kernel sees on any interface.
 pub mod packet;
 // TAP: an interface of our own, whose other end is the kernel.

@@ -24,7 +24,8 @@
 //! [notes](wire::Offload): fewer, longer frames, but off FastPath.
 //!
 //! What found the ring full (`PACKET_STATISTICS`) is `rx_drop`, as are frames that were cut off or
-//! contradict themselves; what the driver did not take is `tx_drop`. When the interface was down and
+//! contradict themselves, and with [`Options::alone`] what the interface had dropped before (longer than
+//! its MTU, no buffer); what the driver did not take is `tx_drop`. When the interface was down and
 //! is up again the port goes on; when it was deleted [`is_gone`](PacketPort::is_gone) says so.
 //!
 //! Missing: **fan-out by card queue**.
@@ -58,8 +59,10 @@ mod ring;
 // System calls.
 mod socket;
 
+use super::ahead::Ahead;
 use super::bpf;
 use super::interface::Interface;
+use super::losses::Lost;
 use super::{Kernels, Unavailable};
 use crate::queues::Turns;
 use crate::{Batch, Capabilities, Offloads, Pool, Port, PortCounters, Slab};
@@ -100,6 +103,9 @@ pub struct PacketPort {
     turns: Turns,
     capabilities: Capabilities,
     about: Arc<About>,
+    /// What was lost ahead of the sockets, unless another port of the same interface tells that, or
+    /// it is not known: the kernel's own stack, if it has the frames too, drops some of them as well.
+    ahead: Option<Ahead>,
 }
 
 /// What all sockets of an interface have in common.
@@ -184,16 +190,20 @@ impl PacketPort {
             max_frame: slab.slots().max_frame() as u16,
             offload: if options.offload { all } else { Offloads::NONE },
         };
+        let ahead = match alone {
+            Some(Ok(_)) => Some(Ahead::of(&facts.name, 0)?),
+            _ => None,
+        };
         let about = Arc::new(About { interface: facts, alone, kernels });
-        Ok(PacketPort { queues, turns: Turns::default(), capabilities, about })
+        Ok(PacketPort { queues, turns: Turns::default(), capabilities, about, ahead })
     }
 
     /// A port for each socket, for as many workers.
     pub fn queues(self) -> Vec<PacketPort> {
-        let PacketPort { queues, capabilities, about, .. } = self;
+        let PacketPort { queues, capabilities, about, mut ahead, .. } = self;
         let port = |queue| {
-            let about = Arc::clone(&about);
-            PacketPort { queues: vec![queue], turns: Turns::default(), capabilities, about }
+            let (about, ahead) = (Arc::clone(&about), ahead.take());
+            PacketPort { queues: vec![queue], turns: Turns::default(), capabilities, about, ahead }
         };
         queues.into_iter().map(port).collect()
     }
@@ -249,7 +259,12 @@ impl Port for PacketPort {
     }
 
     fn counters(&self) -> PortCounters {
-        self.queues.iter().map(Queue::counters).sum()
+        let sum: PortCounters = self.queues.iter().map(Queue::counters).sum();
+        let ahead = self.ahead.as_ref().map_or_else(Lost::default, |ahead| {
+            ahead.ask();
+            ahead.so_far()
+        });
+        PortCounters { rx_drop: sum.rx_drop + ahead.dropped, rx_error: ahead.errors, ..sum }
     }
 
     fn refused(&self) -> u64 {

@@ -27,7 +27,7 @@ mod open;
 mod queue;
 
 use super::Unavailable;
-use super::losses::Losses;
+use super::losses::{Losses, Way};
 use crate::queues::{Spread, Turns};
 use crate::{Batch, Capabilities, Offloads, Pool, Port, PortCounters, Slab};
 use queue::Queue;
@@ -115,7 +115,7 @@ impl TapPort {
             max_frame: slab.slots().max_frame() as u16,
             offload,
         };
-        let losses = Some(Losses::of_sent(&facts.name)?);
+        let losses = Some(Losses::of(&facts.name, Way::Sent)?);
         let queues = files.into_iter().map(Queue::new).collect();
         Ok(TapPort::of(queues, Arc::new(facts), capabilities, losses))
     }
@@ -175,7 +175,7 @@ impl Port for TapPort {
 
     fn counters(&self) -> PortCounters {
         let mut sum: PortCounters = self.queues.iter().map(Queue::counters).sum();
-        sum.rx_drop += self.losses.as_ref().map_or(0, Losses::so_far);
+        sum.rx_drop += self.losses.as_ref().map_or(0, |losses| losses.so_far().dropped);
         sum
     }
 

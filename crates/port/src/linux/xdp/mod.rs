@@ -17,7 +17,7 @@
 //! Which ways a driver has is found by trying: zero-copy before copying, native before generic,
 //! unless [`Options`] ask for one. What it became is in [`XdpPort::facts`].
 //!
-//! Everything lost has a name in [`Drops`]. An interface that is down loses what is sent to it; when
+//! Everything lost has a name in [`Drops`], what the interface itself dropped included. An interface that is down loses what is sent to it; when
 //! it comes up again the port goes on. One that is deleted takes the port with it for good
 //! ([`XdpPort::link`] says so): open a new one when there is a new interface.
 //!
@@ -76,7 +76,9 @@ mod umem;
 pub use facts::{Drops, Facts, Options};
 pub use link::{Link, QueueWatch};
 
+use super::ahead::Ahead;
 use super::bpf;
+use super::losses::Lost;
 use super::{Kernels, Unavailable};
 use crate::queues::{Spread, Turns};
 use crate::{Batch, Capabilities, Pool, Port, PortCounters, Slab};
@@ -105,6 +107,7 @@ struct Attached {
     sockets: bpf::Map,
     /// How many frames came by queues that have no socket: one word, which the program counts up.
     lost: bpf::SharedArray,
+    ahead: Ahead,
     watch: link::Watch,
     kernels: Option<Kernels>,
     facts: Facts,
@@ -161,14 +164,29 @@ impl XdpPort {
 
     /// What was lost so far, by name.
     pub fn drops(&self) -> Drops {
-        let drops: Drops = self.queues.iter().map(Queue::drops).sum();
-        Drops { rx_no_socket: self.lost_outside(), ..drops }
+        self.losses().0
     }
 
-    /// What came by queues without a socket, which the port of the first queue counts.
-    fn lost_outside(&self) -> u64 {
+    /// What was lost by name, and ahead of all queues; what concerns the whole interface the port of
+    /// the first queue counts.
+    fn losses(&self) -> (Drops, Lost) {
+        let Attached { lost, ahead, .. } = &*self.interface;
         let is_first = self.queues.first().is_some_and(|queue| queue.number == 0);
-        if is_first { self.interface.lost.get(0) } else { 0 }
+        if is_first {
+            ahead.ask();
+        }
+        let drops = self.queues.iter().map(|queue| {
+            let drops = queue.drops();
+            let outside = if queue.number == 0 { lost.get(0) } else { 0 };
+            ahead.told(queue.number, drops.rx_by_socket() + outside, false);
+            drops
+        });
+        let drops: Drops = drops.sum();
+        if !is_first {
+            return (drops, Lost::default());
+        }
+        let ahead = ahead.so_far();
+        (Drops { rx_no_socket: lost.get(0), rx_ahead: ahead.dropped, ..drops }, ahead)
     }
 
     /// What tells whether the interface has other queues than now. It keeps nothing open.
@@ -200,7 +218,13 @@ impl Port for XdpPort {
 
     fn counters(&self) -> PortCounters {
         let counters: PortCounters = self.queues.iter().map(Queue::counters).sum();
-        PortCounters { rx_drop: counters.rx_drop + self.lost_outside(), ..counters }
+        let (drops, ahead) = self.losses();
+        PortCounters {
+            rx_drop: drops.rx(),
+            rx_error: ahead.errors,
+            tx_drop: drops.tx(),
+            ..counters
+        }
     }
 
     fn refused(&self) -> u64 {
@@ -230,6 +254,7 @@ impl Drop for XdpPort {
         // just being started, between fork and exec. So take it out of the program's reach first.
         for queue in &self.queues {
             self.interface.sockets.delete(&queue.number.to_ne_bytes());
+            self.interface.ahead.told(queue.number, queue.drops().rx_by_socket(), true);
         }
         link::settle();
     }

@@ -16,6 +16,7 @@ use super::umem::{Bound, Failure, Step};
 use super::{Attached, Unavailable};
 use crate::Slab;
 use crate::linux::Kernels;
+use crate::linux::ahead::Ahead;
 use crate::linux::bpf::{self, Mode};
 use crate::linux::interface::Interface;
 use std::io;
@@ -90,6 +91,9 @@ pub(super) fn open(
     let of_kernel = kernels.as_ref().map(Kernels::map);
     let program = bpf::redirect(&sockets, &lost, of_kernel, multi_buffer)?;
     let (link, mode) = attach(&program, &interface, options.mode, &mut tried)?;
+    // Where the driver runs the program, it counts what that, or the socket behind it, does not take.
+    let counted_twice = if mode == Mode::Native { queues.len() } else { 0 };
+    let ahead = Ahead::of(name, counted_twice)?;
     let watch = Watch::new(interface.index)
         .map_err(|error| Unavailable::because("open a socket to ask about interfaces", error))?;
     let facts = Facts {
@@ -109,7 +113,7 @@ pub(super) fn open(
         kernel: options.kernel,
         tried,
     };
-    Ok((queues, Attached { _link: link, sockets, lost, watch, kernels, facts }))
+    Ok((queues, Attached { _link: link, sockets, lost, ahead, watch, kernels, facts }))
 }
 
 fn check_length(interface: &Interface, slab: &Slab) -> Result<(), Unavailable> {
