@@ -212,7 +212,7 @@ fn faults() {
 /// As of the counter in the kernel: the least is exact, its bucket wide and told by its end.
 #[test]
 fn the_least_is_where_its_bucket_begins() {
-    let mut latency = crate::times::Times::default();
+    let mut latency = Times::default();
     latency.add_counted([(30_719, 900)], (30_464, 30_700), 900 * 30_500);
     let row = Measured { latency, ..measured(1000, 900) }.row();
     assert_eq!(row.faults(), [], "{row:?}");
