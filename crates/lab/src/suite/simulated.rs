@@ -18,7 +18,7 @@ use super::plan;
 use super::tester::{Duty, Tester};
 use measure::procedure::Stop;
 use port::simulated::{self, Link, SimulatedPort};
-use port::slab::Slots;
+use port::slab::{SlabError, Slots};
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab};
 use router::Router;
 use std::collections::VecDeque;
@@ -102,6 +102,31 @@ const ENDS: usize = 1 << 13;
 
 const NEVER: Moment = Moment::from_nanos(u64::MAX);
 
+/// No fewer frames, however short the wires are.
+const LEAST: usize = 1 << 16;
+/// No more, however long they are: 9 GB of ordinary slots, of which what is used takes memory.
+const MOST: usize = 1 << 22;
+/// What a transmit buffer holds, and what the router may keep for itself.
+const KEPT: usize = 1 << 13;
+
+/// How many of the shortest frames there can be at once, in wires, rings and router.
+fn frames_under_way(ports: usize, model: &plan::Simulated) -> usize {
+    let wire = model.link.max_frames(FrameLen::MIN).0 * model.delay.as_secs_f64();
+    // Both ways.
+    let wires = 2 * ports * (wire.ceil() as usize).saturating_add(2 * KEPT);
+    (wires + ports * model.ring).clamp(LEAST, MOST)
+}
+
+/// As many frames, or what of them the system has memory for.
+fn slab(mut frames: usize, slots: Slots) -> Result<Slab, SlabError> {
+    loop {
+        match Slab::with(frames, slots) {
+            Err(SlabError::NoMemory(_)) if frames > LEAST => frames = (frames / 2).max(LEAST),
+            slab => return slab,
+        }
+    }
+}
+
 impl Simulated {
     /// A device with `n` ports and this configuration, and such slots for frames.
     ///
@@ -114,7 +139,7 @@ impl Simulated {
         model: &plan::Simulated,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Simulated, Stop> {
-        let slab = Slab::with(1 << 16, slots)
+        let slab = slab(frames_under_way(n, model), slots)
             .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
         let link = Link { delay: model.delay, rx_ring: ENDS, ..Link::new(model.link) };
         let (mut wires, mut ports) = (vec![], vec![]);
@@ -169,6 +194,16 @@ impl Simulated {
     fn is_busy(&self) -> bool {
         self.serving.is_some()
             || self.ports.iter().any(|p| !p.ring.is_empty() || p.wire.next_arrival().is_some())
+    }
+
+    /// Why time stands still: somebody is to send, and there are no frames.
+    fn starved(&self) -> Stop {
+        let (link, delay) = (self.model.link, self.model.delay);
+        Stop::Broken(format!(
+            "no frames are left in virtual time: {} are under way, in wires of {link:#} that take \
+             {delay:?}; it takes a shorter `delay`, a slower `link` or longer frames",
+            self.slab.frames_out()
+        ))
     }
 
     /// What happens in the device at this moment.
@@ -259,7 +294,7 @@ impl Place for Simulated {
 
     fn run(&mut self, duty: &mut Duty, mut reset_at: Option<Moment>) -> Result<(), Stop> {
         let mut batch = Batch::new();
-        let mut n = 0u32;
+        let (mut n, mut before) = (0u32, (Moment::ZERO, 0));
         // Nothing to send: a while for what is asked and answered.
         let until = self.now + Duration::from_millis(5);
         let nothing = duty.senders.is_empty();
@@ -268,6 +303,13 @@ impl Place for Simulated {
             n = n.wrapping_add(1);
             if n.is_multiple_of(1024) && self.interrupt.load(Ordering::Relaxed) {
                 return Err(Stop::Interrupted);
+            }
+            if n.is_multiple_of(1024) {
+                let starved = duty.starved();
+                if before.0 == self.now && before.1 < starved {
+                    return Err(self.starved());
+                }
+                before = (self.now, starved);
             }
             let arrivals = self.tester.wires.iter().filter_map(SimulatedPort::next_arrival);
             let arrival = arrivals.min().unwrap_or(NEVER);
@@ -338,5 +380,92 @@ impl Place for Simulated {
 
     fn dropped(&self) -> Dropped {
         self.dropped.with(&self.router).with_rings(self.ports.iter().map(Port::counters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::plan::Allowed;
+    use crate::suite::{Device, Options, run, scaled};
+    use wire::BitRate;
+
+    fn model(link: BitRate, delay: Duration) -> plan::Simulated {
+        let mut model = read("10ms").simulated;
+        (model.link, model.delay) = (link, delay);
+        model
+    }
+
+    /// Two ports, frames of 64 bytes at the rate of wires that are long.
+    fn read(delay: &str) -> plan::Plan {
+        let text = format!(
+            "name = \"long\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\n\
+             frame-sizes = [64]\nflows = \"pair\"\n\
+             [[procedure]]\nkind = \"throughput\"\ncriteria = [\"bisection\"]\n\
+             [virtual]\nlink = \"1G\"\nframe = \"10us\"\ndelay = \"{delay}\"\n\
+             [virtual.scaling]\ndivide-durations-by = 1000.0\nshortest = \"10ms\"\n\
+             precision = \"50%\"\n"
+        );
+        plan::read(&text, Allowed::default()).unwrap_or_else(|bad| panic!("{bad}\n{text}"))
+    }
+
+    #[test]
+    fn slabs_hold_what_is_under_way() {
+        let (ms, gigabit) = (Duration::from_millis, BitRate::gbps(1.0));
+        for (ports, link, delay, least) in [
+            (2, gigabit, ms(0), LEAST),
+            // 1,488,095 a second in each of four wires.
+            (2, gigabit, ms(12), 4 * 17_857),
+            (4, gigabit, ms(100), 8 * 148_810),
+            (2, BitRate::gbps(100.0), ms(86_400_000), MOST),
+        ] {
+            let frames = frames_under_way(ports, &model(link, delay));
+            assert!((least..=MOST).contains(&frames), "{ports} {link:#} {delay:?}: {frames}");
+        }
+    }
+
+    /// Where frames are all under way time went no further, and the run never ended.
+    #[test]
+    fn wires_that_are_too_long_are_told() {
+        let options = Options {
+            device: Device::BuiltIn,
+            text: String::new(),
+            script: "/ip address add address=198.18.1.1/24 interface=ether1\n\
+                     /ip address add address=198.19.1.1/24 interface=ether2"
+                .to_string(),
+            quick: true,
+            pair: None,
+            interrupt: Arc::new(AtomicBool::new(false)),
+            environment: measure::Environment::default(),
+        };
+        let (plan, scaling) = scaled(&read("20ms"), &options);
+        let results = run(&plan, scaling, &options, |_| {});
+        assert_eq!((results.complete, results.incomplete_because), (true, None));
+
+        let plan = read("20ms");
+        let ends = plan.ends.to_vec();
+        let (ports, script, stop) = ((2, Slots::STANDARD), &options.script, &options.interrupt);
+        let place = Simulated::new(ports, script, ends, &plan.simulated, stop.clone()).unwrap();
+        // As if there were fewer frames: others have them.
+        let mut held = vec![];
+        let mut pool = place.slab.pool();
+        while let Some(frame) = pool.alloc(60) {
+            held.push(frame);
+        }
+        held.drain(..2000).for_each(|frame| pool.free(frame));
+        drop(pool);
+        let modifier = plan::Modifier::None;
+        let mut bench =
+            crate::suite::bench::Bench::new(place, &plan, modifier, plan.simulated.link);
+        let frame = FrameLen::MIN.into();
+        bench.prepare(&frame).unwrap();
+        let Err(Stop::Broken(why)) = bench.self_test(Duration::from_millis(30)) else {
+            panic!("a thousandth of a second holds 1488 frames")
+        };
+        assert!(why.contains("frames are left in virtual time: "), "{why}");
+        assert!(
+            why.contains("wires of 1000.0 Mbps that take 20ms; it takes a shorter `delay`"),
+            "{why}"
+        );
     }
 }

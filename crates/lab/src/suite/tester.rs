@@ -172,6 +172,13 @@ impl Duty {
             .unwrap_or(Moment::from_nanos(u64::MAX))
     }
 
+    /// How often a frame was to be sent and there was none to be had.
+    pub fn starved(&self) -> u64 {
+        let streams = self.senders.iter().chain(&self.beside).flatten().map(Sender::sent);
+        let played = self.players.iter().flat_map(Player::both);
+        streams.chain(played).map(|sent| sent.starved).sum()
+    }
+
     /// Frames sent so far.
     pub fn sent(&self) -> u64 {
         let streams = self.senders.iter().flatten().map(|sender| sender.sent().offered);
