@@ -195,6 +195,11 @@ fn rfc_2544_finds_what_is_modelled() {
     // Rings of 64 frames: 128 · 5 µs of work are left over, while half a load goes on coming.
     let recovery = figure(cell(&results, "recovery", 64), "recovery");
     assert!(recovery < 2e6, "{recovery} ns");
+    // What the wire carries is no overload, and there is nothing to recover from.
+    let unharmed = cell(&results, "recovery", 512);
+    assert!(unharmed.figures.iter().all(|figure| figure.value.is_none()), "{unharmed:?}");
+    let ways: Vec<_> = unharmed.trials.iter().flat_map(|trial| &trial.directions).collect();
+    assert!(ways.len() > 1 && ways.iter().all(|way| way.time_ns.is_none()), "{unharmed:?}");
     // It starts in 30 ms; then ARP, at once.
     let reset = figure(cell(&results, "reset", 64), "reset");
     assert!((30e6..=33e6).contains(&reset), "{reset} ns");

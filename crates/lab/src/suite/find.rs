@@ -201,27 +201,26 @@ pub(super) fn find(
                 repetitions: *repetitions,
             };
             let found = recovery::recovery(run, &plan)?;
+            let can_be = throughput.0 < 0.999 * mol.0;
             let name =
                 format!("recovery[rfc2544 {}s overload {repetitions}x]", overload.as_secs_f64());
             let never = "times it had not recovered when watching ended";
             Finding::of([
                 Figure::spread(name, found.times, |s| s.mean, "ns"),
-                Figure::of("overload", Some(found.load.0), "fps"),
+                // A load that the wire carries, and the device too, is none.
+                Figure::of("overload", can_be.then_some(found.load.0), "fps"),
             ])
             .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
             .remark(found.never > 0, format!("{} {never}", found.never))
             .remark(
-                found.unharmed > 0 && throughput.0 < 0.999 * mol.0,
+                found.unharmed > 0 && can_be,
                 format!(
                     "{} repetitions lost nothing at 110 % of the throughput: there was nothing to \
                      recover from",
                     found.unharmed
                 ),
             )
-            .remark(
-                throughput.0 >= 0.999 * mol.0,
-                "it cannot be overloaded: the wire, or the tester, carries no more",
-            )
+            .remark(!can_be, "it cannot be overloaded: the wire, or the tester, carries no more")
         }
         Procedure::Reset { before, watch, repetitions } => {
             let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };

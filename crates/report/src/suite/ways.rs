@@ -35,10 +35,13 @@ const SILENCE: [Column; 2] = [
     ("of all trials", |way| way.time_ns.map(|ns| ns as f64), |all| all.max),
 ];
 
-const RECOVERY: [Column; 2] = [
-    ("recovery, mean", |way| way.time_ns.map(|ns| ns as f64), |all| all.mean),
-    ("longest", |way| way.time_ns.map(|ns| ns as f64), |all| all.max),
-];
+const RECOVERY: [Column; 2] =
+    [("recovery, mean", recovered, |all| all.mean), ("longest", recovered, |all| all.max)];
+
+/// How long it took where there was something to recover from. (Older files have 0 elsewhere.)
+fn recovered(way: &DirectionRecord) -> Option<f64> {
+    way.time_ns.filter(|_| way.lost > 0).map(|ns| ns as f64)
+}
 
 /// A line of heads and one for each direction of each cell; nothing where there is one direction only.
 pub(crate) fn by_direction(cells: &[&Cell]) -> Vec<Vec<String>> {
@@ -66,7 +69,7 @@ pub(crate) fn by_direction(cells: &[&Cell]) -> Vec<Vec<String>> {
                 Spread::of(&here.filter_map(value).collect::<Vec<f64>>()).map(|all| pick(&all))
             };
             let values: Vec<Option<f64>> = columns.iter().map(of).collect();
-            if values.iter().any(Option::is_some) {
+            if values.iter().any(Option::is_some) || procedure == "recovery" {
                 let mut line = vec![cell.configuration.clone(), cell.size().to_string()];
                 line.push(format!("{from} to {to}"));
                 line.extend(values.into_iter().map(|ns| ns.map_or("-".to_string(), time)));
@@ -75,4 +78,24 @@ pub(crate) fn by_direction(cells: &[&Cell]) -> Vec<Vec<String>> {
         }
     }
     if lines.len() > 1 { lines } else { vec![] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A direction that lost nothing had nothing to recover from, whatever its file says.
+    #[test]
+    fn no_recovery_without_an_overload() {
+        let stored = include_str!("../../data/test-2-delays.json");
+        let mut results = crate::suite::read(stored).unwrap();
+        let cell = results.cells.iter_mut().find(|cell| cell.procedure == "reset").unwrap();
+        cell.procedure = "recovery".to_string();
+        for (n, way) in cell.trials.iter_mut().flat_map(|trial| &mut trial.directions).enumerate() {
+            (way.lost, way.time_ns) = [(0, Some(0)), (7, Some(15_000))][n % 2];
+        }
+        let lines = by_direction(&[cell]);
+        let shown: Vec<&[String]> = lines.iter().skip(1).map(|line| &line[2..]).collect();
+        assert_eq!(shown, [["1 to 2", "-", "-"], ["2 to 1", "15.0 µs", "15.0 µs"]]);
+    }
 }

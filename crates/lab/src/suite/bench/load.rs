@@ -95,8 +95,11 @@ impl<P: Place> Bench<'_, P> {
                 let last = losses.last(id, sender.sent().offered);
                 let over = last.and_then(|last| sender.time_of(last + 1));
                 output.time = output.time.max(over);
-                if let Some(way) = way_of(&mut output.directions, id - LOW) {
-                    // Nothing was lost that way after the drop.
+                // A way that lost nothing had nothing to recover from; one that lost nothing after the
+                // drop had recovered by then.
+                if let Some(way) = way_of(&mut output.directions, id - LOW)
+                    && way.tally.received < way.sent
+                {
                     way.time = Some(over.unwrap_or_default());
                 }
             }
