@@ -164,7 +164,11 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
             SAME,
         ),
         (with(&config, &[port, &["--port", "packet:wan0"][..]].concat()), 3, SAME),
-        (with(&config, &["--port", "xdp:eth1,queues=7"]), 3, "ethtool -L eth1 combined 7"),
+        (
+            with(&config, &["--port", "xdp:eth1,queues=7"]),
+            3,
+            "eth1 has 1 at most: leave out queues=",
+        ),
         (with(&config, &["--port", "xdp:eth1", "--cores", "9999"]), 3, "processor 9999"),
         (with(&config, &["--port", "xdp:eth2,copy=no"]), 3, "no zero-copy"),
         (with(&config, &["--port", "tap:eth2"]), 3, "it is no TAP interface"),

@@ -203,7 +203,8 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
         let Interface { name, queues, .. } = &interface;
         let error = io::Error::other(format!("it receives by {}", queues.rx));
         let tried = format!("have {wanted} queues of {name}");
-        let remedy = format!("`ethtool -L {name} combined {wanted}`, or leave out queues=");
+        let inside = veth::inside(spec.namespace.as_deref());
+        let remedy = queues_remedy(&interface, wanted, &inside);
         return Err(Unavailable::because(tried, error).remedy(remedy));
     }
     let claim = Claim::take(&interface.name, interface.index)?;
@@ -225,6 +226,15 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
     let opened = Opened::of(lines, facts, interface.index, claim);
     Ok(Opened { kernels, promiscuous, queues: Some(queues), ..opened })
+}
+
+/// What helps against an interface's having another number of queues than is wanted.
+pub(crate) fn queues_remedy(interface: &Interface, wanted: u32, inside: &str) -> String {
+    let Interface { name, queues, .. } = interface;
+    match queues.words(wanted) {
+        Some(words) => format!("type `{inside}ethtool -L {name} {words}`, or leave out queues="),
+        None => format!("{name} has {} at most: leave out queues=", queues.rx_max),
+    }
 }
 
 /// What speaks of an interface by its number, or of any, in the words of who has typed its name.

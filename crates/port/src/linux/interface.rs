@@ -59,6 +59,22 @@ pub struct Queues {
     pub tx: u32,
     /// As many as it could receive by.
     pub rx_max: u32,
+    /// As many as it could send by.
+    pub tx_max: u32,
+    /// Whether each of them does both, and they are counted once.
+    pub combined: bool,
+}
+
+impl Queues {
+    /// What `ethtool -L` is to be told behind the interface's name to have so many to receive by, and
+    /// as many as that to send by if it can; `None` if it has not as many.
+    pub fn words(&self, wanted: u32) -> Option<String> {
+        let tx = wanted.min(self.tx_max);
+        (1..=self.rx_max).contains(&wanted).then(|| match self.combined {
+            true => format!("combined {wanted}"),
+            false => format!("rx {wanted} tx {tx}"),
+        })
+    }
 }
 
 /// The offloads that fake frames.
@@ -285,8 +301,10 @@ impl Handle {
                 rx: (words[5] + words[8]).max(1),
                 tx: (words[6] + words[8]).max(1),
                 rx_max: words[1].max(words[4]).max(1),
+                tx_max: words[2].max(words[4]).max(1),
+                combined: words[4] > 0,
             },
-            Err(_) => Queues { rx: 1, tx: 1, rx_max: 1 },
+            Err(_) => Queues { rx: 1, tx: 1, rx_max: 1, tx_max: 1, combined: false },
         }
     }
 
@@ -349,6 +367,22 @@ mod tests {
             assert!(text.contains(expected), "{name}: {text}");
         }
         assert!(set_offloads("no-such-if", Offloads::NONE).is_err());
+    }
+
+    #[test]
+    fn queues_are_had_by_the_words_that_the_interface_takes() {
+        let card = Queues { rx: 2, tx: 2, rx_max: 8, tx_max: 8, combined: true };
+        let veth = Queues { rx: 1, tx: 1, rx_max: 4, tx_max: 2, combined: false };
+        for (queues, wanted, expected) in [
+            (card, 4, Some("combined 4")),
+            (card, 9, None),
+            (card, 0, None),
+            (veth, 2, Some("rx 2 tx 2")),
+            (veth, 4, Some("rx 4 tx 2")),
+            (veth, 5, None),
+        ] {
+            assert_eq!(queues.words(wanted).as_deref(), expected, "{queues:?} {wanted}");
+        }
     }
 
     #[test]

@@ -171,12 +171,12 @@ fn queues(report: &mut Report, spec: &PortSpec, found: &Found, inside: &str) {
         Backend::Xdp if spec.options.queues.is_some_and(|wanted| wanted != queues.rx) => {
             let wanted = spec.options.queues.unwrap_or_default();
             let is = format!("{is}, where {wanted} are asked for");
-            let advice =
-                format!("type `{inside}ethtool -L {name} combined {wanted}`, or leave out queues=");
+            let advice = open::queues_remedy(&found.interface, wanted, inside);
             report.add(of, "queues", is, Verdict::Stop, &advice);
         }
         Backend::Xdp if queues.tx < queues.rx => {
-            let advice = format!("type `{inside}ethtool -L {name} rx {}`", queues.tx);
+            let words = queues.words(queues.tx).unwrap_or_default();
+            let advice = format!("type `{inside}ethtool -L {name} {words}`");
             report.add(of, "queues", is, Verdict::Better, &advice);
         }
         _ => report.good(of, "queues", is),

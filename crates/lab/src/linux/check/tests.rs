@@ -103,13 +103,14 @@ fn options_are_compared_with_what_there_is() {
     let b = End { name: "vb", queues: Some(1), namespace: Some(&other), ..End::default() };
     netlink.add_veth(&a, &b).unwrap();
     netlink.add("br-lan", "bridge").unwrap();
-    let taken = End { name: "vc", ..End::default() };
-    netlink.add_veth(&taken, &End { name: "vd", ..End::default() }).unwrap();
+    let [taken, end] = ["vc", "vd"].map(|name| End { name, queues: Some(2), ..End::default() });
+    netlink.add_veth(&taken, &end).unwrap();
     netlink.set_master("vc", Some("br-lan")).unwrap();
     netlink.set_up("va", true).unwrap();
     netlink.add_address("va", std::net::Ipv4Addr::new(192, 0, 2, 1), 24).unwrap();
     for (text, what, verdict, is, advice) in [
-        ("xdp:va,queues=7", "queues", Verdict::Stop, "7 are asked for", "ethtool -L va combined 7"),
+        ("xdp:va,queues=7", "queues", Verdict::Stop, "7 are asked for", "va has 1 at most: leave"),
+        ("xdp:vc,queues=1", "queues", Verdict::Stop, "1 are asked for", "ethtool -L vc rx 1 tx 1`"),
         ("xdp:va,queues=1", "queues", Verdict::Good, "1 to receive by", ""),
         ("xdp:va,copy=no", "zero-copy", Verdict::Stop, "no zero-copy", "leave out copy=no"),
         ("tap:va", "TAP", Verdict::Stop, "no TAP (veth)", "take another name"),
