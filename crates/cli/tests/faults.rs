@@ -202,6 +202,41 @@ fn an_mtu_beyond_the_routers_frames_is_said_and_met_by_a_restart() {
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());
 }
 
+/// A veth that receives by fewer queues than its other end sends by takes no native XDP: that is said,
+/// and the command against it, which helps.
+#[test]
+fn too_few_queues_for_native_xdp_are_said() {
+    let Some(mut rig) = Rig::new("fewer") else { return };
+    sh(&rig.a, "ip link del a0");
+    rig.connect_a_by(2);
+    sh(&rig.r, "ethtool -L eth1 rx 1");
+    let config = rig.config();
+    let port = ["--port", "xdp:eth1,mode=native", "--port", "xdp:eth2"];
+    let start = [&["router", config.as_str()][..], &port].concat();
+    let check = [&start[..], &["--check"]].concat();
+    // A namespace without a name is not seen.
+    rig.wirespeed_says(&check, 3, "type there `ethtool -L PEER tx 1`");
+    rig.wirespeed_says(&start, 3, "(there: `ethtool -L PEER tx N`)");
+    let named = Named::new(&format!("ws-fewer-{}", std::process::id()));
+    named.takes(&rig.a, "a0");
+    let name = &named.name;
+    let is = format!("receives by 1, and its other end a0 in {name} sends by 2 queues");
+    let remedy = format!("ip netns exec {name} ethtool -L a0 tx 1");
+    for words in [&check, &start] {
+        rig.wirespeed_says(words, 3, &is);
+        rig.wirespeed_says(words, 3, &format!("type `{remedy}`"));
+    }
+    // Where it is not asked for, it goes by the generic way.
+    rig.start(XDP);
+    rig.says(&is);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+    sh(&rig.a, &remedy);
+    rig.wirespeed_says(&check, 0, "native XDP, frames copied once");
+    rig.start(&port);
+    assert!(rig.out().contains("AF_XDP, native"), "{}", rig.all());
+}
+
 /// What comes longer than the interface's MTU the kernel drops before the router sees it; it counts.
 #[test]
 fn what_the_interface_drops_is_told() {

@@ -77,6 +77,23 @@ pub fn undone(link: &Link, end: Option<&OtherEnd>) -> Option<(String, String)> {
     Some((is, advice))
 }
 
+/// If a veth receives by fewer queues than its other end sends by, and so takes no native XDP: what
+/// is, and what to do about it.
+pub fn fewer_queues(interface: &Interface, end: Option<&OtherEnd>) -> Option<(String, String)> {
+    let OtherEnd { interface: end, namespace: there } = end?;
+    let (name, rx, tx, peer) = (&interface.name, interface.queues.rx, end.queues.tx, &end.name);
+    if tx <= rx {
+        return None;
+    }
+    let place = there.as_ref().map_or(String::new(), |there| format!(" in {there}"));
+    let is = format!(
+        "{name} is a veth that receives by {rx}, and its other end {peer}{place} sends by {tx} \
+         queues: no native XDP that way"
+    );
+    let inside = inside(there.as_deref());
+    Some((is, format!("type `{inside}ethtool -L {peer} tx {rx}`")))
+}
+
 /// The other end of a link of the calling thread's namespace, which has this name if it is not the
 /// program's own. It is looked for where there are ports as well; `None` if it is not seen.
 pub fn other_end(link: &Link, namespace: Option<&str>, ports: &[PortSpec]) -> Option<OtherEnd> {

@@ -375,7 +375,7 @@ impl Keeper {
         let opened = Owned { index, kernels, queues, _claim: claim, _promiscuous: promiscuous };
         self.ports[at].standing = Standing::There { opened, link: None };
         let all: Vec<_> = self.ports.iter().map(|port| port.spec.clone()).collect();
-        if let Some(warning) = open::warning(&all[at], &all) {
+        for warning in open::warnings(&all[at], &all) {
             self.say(&format!("{}: {warning}", self.ports[at].spec.name));
         }
         self.ask_link(at);

@@ -23,6 +23,7 @@ use port::linux::xdp::{self, QueueWatch, XdpPort};
 use port::linux::{Kernels, Namespace, Unavailable};
 use port::slab::Slots;
 use port::{Capabilities, Offloads, Slab};
+use rustix::io::Errno;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use wire::MacAddr;
@@ -218,7 +219,8 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     };
     let named = |why| named(why, &interface);
     let promiscuous = Some(Promiscuous::hold(interface.index).map_err(named)?);
-    let port = XdpPort::open(&interface.name, slab, &options).map_err(named)?;
+    let port = XdpPort::open(&interface.name, slab, &options);
+    let port = port.map_err(|why| fewer_queues(why, spec, &interface)).map_err(named)?;
     let queues = port.watch_queues().map_err(|error| {
         Unavailable::because(format!("watch the queues of {}", interface.name), error)
     })?;
@@ -226,6 +228,22 @@ fn open_xdp(spec: &PortSpec, slab: &Slab) -> Result<Opened, Unavailable> {
     let lines = port.queues().into_iter().map(|port| Box::new(port) as Line).collect();
     let opened = Opened::of(lines, facts, interface.index, claim);
     Ok(Opened { kernels, promiscuous, queues: Some(queues), ..opened })
+}
+
+/// That a veth has too few queues for native XDP, in numbers and with the command, if its other end
+/// is seen.
+fn fewer_queues(why: Unavailable, spec: &PortSpec, interface: &Interface) -> Unavailable {
+    if interface.driver != "veth" || why.error.raw_os_error() != Some(Errno::NOSPC.raw_os_error()) {
+        return why;
+    }
+    let link = Netlink::open().and_then(|mut netlink| netlink.link(&interface.name));
+    let end = link.ok().and_then(|link| {
+        veth::other_end(&link, spec.namespace.as_deref(), std::slice::from_ref(spec))
+    });
+    match veth::fewer_queues(interface, end.as_ref()) {
+        Some((is, advice)) => Unavailable::because(why.tried, io::Error::other(is)).remedy(advice),
+        None => why,
+    }
 }
 
 /// What helps against an interface's having another number of queues than is wanted.
@@ -248,21 +266,28 @@ fn named(why: Unavailable, interface: &Interface) -> Unavailable {
     Unavailable { tried, error, remedy: remedy.map(|remedy| remedy.replace("INTERFACE", name)) }
 }
 
-/// What will not work at one of these ports, though it is open, and what to do about it.
-pub(super) fn warning(spec: &PortSpec, ports: &[PortSpec]) -> Option<String> {
+/// What will not work at one of these ports, though it is open, or not as fast as it could, and what to
+/// do about it.
+pub(super) fn warnings(spec: &PortSpec, ports: &[PortSpec]) -> Vec<String> {
     let look = || {
         let link = Netlink::open()?.link(&spec.interface)?;
         let end = veth::other_end(&link, spec.namespace.as_deref(), ports);
-        Ok((link, end))
+        Ok((link, Interface::of(&spec.interface)?, end))
     };
-    let (link, end) = inside(spec, look).ok().filter(|(link, _)| link.kind == "veth")?;
+    let looked = inside(spec, look).ok();
+    let Some((link, interface, end)) = looked.filter(|(link, ..)| link.kind == "veth") else {
+        return Vec::new();
+    };
     let onto_itself = end.as_ref().and_then(|end| veth::onto_itself(&link, end, ports));
-    let (is, advice) = match (onto_itself, spec.backend) {
-        (Some(itself), _) => itself,
-        (None, Backend::Xdp) => veth::undone(&link, end.as_ref())?,
-        (None, _) => return None,
+    let frames = match (onto_itself, spec.backend) {
+        (Some(itself), _) => Some(itself),
+        (None, Backend::Xdp) => veth::undone(&link, end.as_ref()),
+        (None, _) => None,
     };
-    Some(format!("{is}; {advice}"))
+    let native = spec.backend == Backend::Xdp && spec.options.native != Some(false);
+    let queues = veth::fewer_queues(&interface, end.as_ref()).filter(|_| native);
+    let words = |(is, advice): (String, String)| format!("{is}; {advice}");
+    frames.into_iter().chain(queues).map(words).collect()
 }
 
 /// Does something in a port's namespace.

@@ -190,6 +190,17 @@ fn xdp(report: &mut Report, spec: &PortSpec, found: &Found, slots: Slots, inside
     let (of, name, interface) = (spec.name.as_str(), &spec.interface, &found.interface);
     let (driver, mtu) = (&interface.driver, interface.mtu);
     let native_asked = spec.options.native == Some(true);
+    // A veth has native XDP, if it has the queues.
+    let of_veth = (driver == "veth").then(|| {
+        veth::fewer_queues(interface, found.end.as_ref()).unwrap_or_else(|| {
+            let rx = interface.queues.rx;
+            let is = format!("its other end sends by more queues than the {rx} it receives by");
+            (
+                format!("{is}: no native XDP that way"),
+                format!("type there `ethtool -L PEER tx {rx}`"),
+            )
+        })
+    });
     match found.xdp {
         Some(can) if can.native && can.redirect => {
             let copy = if can.zero_copy { "zero-copy" } else { "frames copied once" };
@@ -200,6 +211,11 @@ fn xdp(report: &mut Report, spec: &PortSpec, found: &Found, slots: Slots, inside
                 let verdict = if native_asked { Verdict::Stop } else { Verdict::Better };
                 report.add(of, "jumbo frames", is, verdict, &advice);
             }
+        }
+        Some(_) if of_veth.is_some() => {
+            let (is, advice) = of_veth.unwrap_or_default();
+            let verdict = if native_asked { Verdict::Stop } else { Verdict::Better };
+            report.add(of, "driver", is, verdict, &advice);
         }
         Some(_) if native_asked => {
             let advice = "leave out mode=native; packet:… may be as fast here";

@@ -221,6 +221,11 @@ impl Program {
                     "the MTU is larger than one buffer: lower it, or use a program with \
                      BPF_F_XDP_HAS_FRAGS"
                 }
+                // `veth_xdp_set`, for one: a queue to receive by for each that the other end sends by.
+                Some(libc::ENOSPC) => {
+                    "it has too few queues: a veth may not receive by fewer than its other end sends \
+                     by (there: `ethtool -L PEER tx N`)"
+                }
                 Some(libc::ENODEV) => "there is no such interface in this network namespace",
                 _ => "",
             };

@@ -232,10 +232,13 @@ fn attach(
                 if modes.peek().is_none() {
                     return Err(unavailable);
                 }
+                let Unavailable { error, remedy, .. } = unavailable;
+                // The others' remedy is what happens now.
+                let remedy = remedy.filter(|_| is(&error, libc::ENOSPC));
+                let remedy = remedy.map_or(String::new(), |remedy| format!("; {remedy}"));
                 tried.push(format!(
-                    "the driver takes no XDP program ({}): the generic way is slower, packet: may be \
-                     as fast",
-                    unavailable.error
+                    "the driver takes no XDP program ({error}{remedy}): the generic way is slower, \
+                     packet: may be as fast"
                 ));
             }
         }
