@@ -409,6 +409,29 @@ fn real_connections_through_nat_and_fasttrack() {
     assert!(table.remarks.iter().any(|remark| remark.starts_with("at least")), "{table:?}");
 }
 
+/// More connections than a transmit buffer has room for, each with a whole window to send: what waits,
+/// waits in its host, and what is not received the device has lost.
+#[test]
+fn segments_that_the_tester_holds_back_are_not_lost() {
+    for (connections, ring, lost) in [(16, 64, false), (128, 100_000, false), (128, 16, true)] {
+        let text = format!(
+            "[[procedure]]\nkind = \"tcp-transactions\"\nconnections = {connections}\n\
+             transactions = 20\nrequest = 64\nresponse = 16384\nrepetitions = 1\n"
+        );
+        let mut plan = plan("frame-sizes = [1518]\nflows = \"pair\"", &text);
+        plan.simulated.ring = ring;
+        let results = measure(&plan, ROUTER);
+        let cell = cell(&results, "tcp-transactions", 1518);
+        let [trial] = cell.trials.as_slice() else { panic!("{cell:?}") };
+        assert_eq!(trial.outcome, "pass", "{connections} {ring}: {cell:?}");
+        assert_eq!(trial.sent, trial.intended, "{connections} {ring}: {cell:?}");
+        // Every segment that is missing has a reason of the device's.
+        let dropped: u64 = cell.dropped.values().sum();
+        assert_eq!(trial.sent - trial.received, dropped, "{connections} {ring}: {cell:?}");
+        assert_eq!(dropped > 0, lost, "{connections} {ring}: {cell:?}");
+    }
+}
+
 /// The plan of RFC 6349 as it stands: 10 Mbit/s, 40 ms, what windows make of it.
 #[test]
 fn tcp_over_a_path_with_a_bottleneck() {

@@ -20,6 +20,8 @@ pub mod tester;
 pub mod bench;
 // What a modifier sends beside the test's frames.
 mod beside;
+// What waits in a host for its wire.
+mod held;
 // The same of TCP: hosts that open connections.
 pub mod tcp;
 // The plan's own streams.

@@ -12,6 +12,7 @@
 
 use super::bench::{Bench, Place};
 use super::find::Finding;
+use super::held::Held;
 use super::plan::{TCP_HOSTS as HOSTS, Tcp, Traffic, mss};
 use super::tester::{Duty, mac};
 use measure::procedure::connections::Capacity;
@@ -64,6 +65,9 @@ pub struct Talk {
     clients: Endpoint,
     servers: Endpoint,
     load: TcpLoad,
+    /// What waits for each one's wire, and when that is free for it.
+    held: [Held; 2],
+    free: Option<Moment>,
     /// The last tick's.
     now: Moment,
     /// When the first connection was opened, the last one, and the last one closed.
@@ -78,14 +82,23 @@ pub struct Talk {
 impl Talk {
     fn new(clients: Endpoint, servers: Endpoint, load: TcpLoad, now: Moment) -> Talk {
         let (began, opened, over, release, released) = (None, None, None, None, false);
-        Talk { clients, servers, load, now, began, opened, over, release, released }
+        let (held, free) = (<[Held; 2]>::default(), None);
+        Talk { clients, servers, load, held, free, now, began, opened, over, release, released }
     }
 
     /// Receives, does what is due, sends; returns how many frames came and went.
     pub fn tick<P: Port>(&mut self, now: Moment, pool: &mut Pool, wires: &mut [P]) -> usize {
         let [first, second, ..] = wires else { return 0 };
         self.now = now;
-        let moved = self.clients.poll(now, pool, first) + self.servers.poll(now, pool, second);
+        let mut moved = 0;
+        let ends = [(&mut self.clients, first), (&mut self.servers, second)];
+        self.free = None;
+        for ((end, wire), held) in ends.into_iter().zip(&mut self.held) {
+            let mut wire_of = held.before(wire);
+            wire_of.go_on(now, pool);
+            moved += end.poll(now, pool, &mut wire_of);
+            self.free = self.free.into_iter().chain(held.next_due(wire)).min();
+        }
         let (counts, load) = (self.clients.counts(), &self.load);
         if counts.opened > 0 {
             self.began.get_or_insert(now);
@@ -128,14 +141,26 @@ impl Talk {
         of(&self.clients) + of(&self.servers) > 0
     }
 
+    /// Segments that wait for a wire.
+    fn waiting(&self) -> u64 {
+        self.held.iter().map(|held| held.len() as u64).sum()
+    }
+
+    /// What waits for a wire when all is over goes nowhere.
+    pub fn free(&mut self, pool: &mut Pool) {
+        self.held.iter_mut().for_each(|held| held.free(pool));
+    }
+
     /// Whether all is over, or has failed.
     pub fn is_done(&self) -> bool {
-        (self.clients.is_done() && self.servers.is_done()) || self.has_failed()
+        let is_over = self.clients.is_done() && self.servers.is_done() && self.waiting() == 0;
+        is_over || self.has_failed()
     }
 
     /// When the next tick has something to do.
     pub fn next_due(&self) -> Moment {
         let ends = self.clients.next_due(self.now).min(self.servers.next_due(self.now));
+        let ends = self.free.map_or(ends, |free| ends.min(free));
         let release = self.release.filter(|_| !self.released);
         release.map_or(ends, |at| ends.min(at))
     }
@@ -154,7 +179,7 @@ impl Talk {
     /// Segments, connections, answers and bytes so far, both ends together.
     pub fn totals(&self) -> Totals {
         let (clients, servers) = (self.clients.counts(), self.servers.counts());
-        let sent = clients.segments_sent + servers.segments_sent;
+        let sent = clients.segments_sent + servers.segments_sent - self.waiting();
         let received = clients.segments_received + servers.segments_received;
         let bytes = clients.bytes_received + servers.bytes_received;
         let tcp = Some([clients.established, clients.transactions, bytes]);
@@ -224,15 +249,21 @@ impl<P: Place> Bench<'_, P> {
     fn talk(&mut self, load: TcpLoad, ports: Ports) -> Result<(TrialOutput, Talk), Stop> {
         let begin = self.begin();
         let (talk, n) = (self.hosts(load, ports)?, self.place.tester().wires.len());
+        let refused = self.place.tester().refused();
         let (mut duty, counts) = self.measured(Duty::talking(begin, n, talk), None)?;
+        let refused = self.place.tester().refused() - refused;
         let series = duty.series();
-        let Some(talk) = duty.talk.take() else { unreachable!("it was put there") };
+        let Some(mut talk) = duty.talk.take() else { unreachable!("it was put there") };
+        let waited = talk.waiting();
+        self.place.tester().free(&mut talk);
         let output = talk.output();
         let of =
             |pick: fn(&measure::tcp::Counts) -> u64| pick(&output.clients) + pick(&output.servers);
-        let (sent, received) = (of(|c| c.segments_sent), of(|c| c.segments_received));
+        let intended = of(|c| c.segments_sent) - waited;
+        // What the tester's own ports had no room for never went out: nobody can blame the device.
+        let (sent, received) = (intended.saturating_sub(refused), of(|c| c.segments_received));
         let counts = Counts {
-            intended: sent,
+            intended,
             sent,
             // Segments under way when it was given up, and copies a device makes, are neither.
             received: received.min(sent),

@@ -341,6 +341,16 @@ impl<P: Port> Tester<P> {
         each.map(|(wire, beside)| less_refused(wire.counters(), *beside)).collect()
     }
 
+    /// Frames of trials that the wires had no room for, so far.
+    pub fn refused(&self) -> u64 {
+        self.counters().iter().map(|port| port.tx_drop).sum()
+    }
+
+    /// Frees what waits in hosts that stopped talking.
+    pub fn free(&mut self, talk: &mut Talk) {
+        talk.free(&mut self.pool);
+    }
+
     /// Receives what has come, at most `TURNS` batches a wire, and sends what is due; returns how many
     /// frames came. In this order, so that no frame comes back at the time it was sent.
     #[inline]
