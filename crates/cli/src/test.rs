@@ -261,7 +261,7 @@ impl Shown {
     fn show(&mut self, progress: &Progress<'_>) {
         match (progress, &self.bar) {
             (Progress::Begin { configuration, frame, procedure }, Some(bar)) => {
-                bar.set_message(format!("{configuration}, {}, {procedure}", frame.words()));
+                bar.set_message(place(configuration, &frame.words(), procedure));
             }
             (Progress::Begin { .. }, None) => {}
             (Progress::Done(_), Some(bar)) => bar.inc(1),
@@ -270,15 +270,21 @@ impl Shown {
                 self.done += 1;
                 let first = cell.figures.first().map_or(String::new(), report::suite::figure);
                 say!(
-                    "[{}/{}] {}, {}, {}: {first}",
+                    "[{}/{}] {}: {first}",
                     self.done,
                     self.n,
-                    cell.configuration,
-                    cell.size().words(),
-                    cell.procedure
+                    place(&cell.configuration, &cell.size().words(), &cell.procedure)
                 );
             }
         }
+    }
+}
+
+/// What is measured. Streams have lengths of their own, and not the plan's one.
+fn place(configuration: &str, size: &str, procedure: &str) -> String {
+    match procedure {
+        "streams" => format!("{configuration}, {procedure}"),
+        _ => format!("{configuration}, {size}, {procedure}"),
     }
 }
 
@@ -294,6 +300,12 @@ impl Drop for Shown {
 mod tests {
     use super::*;
     use std::process::ExitCode;
+
+    #[test]
+    fn streams_have_lengths_of_their_own() {
+        assert_eq!(place("none", "64 byte", "streams"), "none, streams");
+        assert_eq!(place("none", "64 byte", "reset"), "none, 64 byte, reset");
+    }
 
     /// What its trials came to is the exit code: a device that lost frames was measured all the same.
     #[test]

@@ -17,6 +17,8 @@ use measure::suite_result::{Achieved, DirectionRecord, Ipdv, StreamRecord};
 struct Part<'a> {
     kind: &'static str,
     name: &'a str,
+    /// A stream's own lengths: one, or what they are drawn from.
+    sizes: Option<&'a str>,
     ports: (u32, u32),
     /// Intended, sent, received, lost, reordered, duplicate, stale, elsewhere.
     counts: [u64; 8],
@@ -40,6 +42,7 @@ impl<'a> From<&'a StreamRecord> for Part<'a> {
         Part {
             kind: "stream",
             name: &one.name,
+            sizes: Some(&one.sizes),
             ports: (one.from, one.to),
             counts: [
                 intended,
@@ -70,6 +73,7 @@ impl<'a> From<&'a DirectionRecord> for Part<'a> {
         Part {
             kind: "direction",
             name: "",
+            sizes: None,
             ports: (one.from, one.to),
             counts: [
                 intended,
@@ -91,6 +95,18 @@ impl<'a> From<&'a DirectionRecord> for Part<'a> {
             tagged: one.tagged,
             time_ns: one.time_ns,
         }
+    }
+}
+
+impl Part<'_> {
+    /// A stream's length; of several the mean of those that came, and what they were drawn from.
+    fn lengths(&self, sizes: &str) -> (String, String) {
+        if sizes.parse::<u32>().is_ok() {
+            return (sizes.to_string(), String::new());
+        }
+        let (received, bytes) = (self.counts[2], self.of_stream.map_or(0, |all| all[0]));
+        let mean = (received > 0).then(|| bytes as f64 / received as f64);
+        (some(mean), sizes.to_string())
     }
 }
 
@@ -155,8 +171,13 @@ pub fn suite_parts(results: &SuiteResults) -> String {
         for (i, trial) in cell.trials.iter().enumerate() {
             let streams = trial.streams.iter().map(Part::from);
             for part in streams.chain(trial.directions.iter().map(Part::from)) {
-                let size = results.cycle(cell.size()).mean_l2().to_string();
-                let mix = cell.mix.clone().unwrap_or_default();
+                let (size, mix) = match part.sizes {
+                    Some(sizes) => part.lengths(sizes),
+                    None => {
+                        let mean = results.cycle(cell.size()).mean_l2().to_string();
+                        (mean, cell.mix.clone().unwrap_or_default())
+                    }
+                };
                 let place =
                     [cell.configuration.clone(), size, cell.procedure.clone(), (i + 1).to_string()];
                 let of_part = COLUMNS.iter().map(|(_, of)| of(&part));

@@ -513,6 +513,8 @@ mod tests {
         let one = &trial.streams[0];
         for (name, value) in [
             ("part", "stream".to_string()),
+            ("frame_size_l2_with_fcs", "218".to_string()),
+            ("mix", String::new()),
             ("sent_frames", one.sent.to_string()),
             ("received_fps", one.arriving.unwrap().fps.to_string()),
             ("pdv_ns", one.pdv_ns.unwrap().to_string()),
@@ -522,6 +524,10 @@ mod tests {
         ] {
             assert_eq!(voice[at(name)], value, "{name}");
         }
+        // Of lengths that are drawn the mean of what came, and what they are drawn from.
+        let back = lines.iter().find(|line| &line[at("name")] == "back").unwrap();
+        assert_eq!(back[at("frame_size_l2_with_fcs")], (12_962.0 / 35.0).to_string());
+        assert!(back[at("mix")].starts_with("simple: IMIX - "), "{back:?}");
         let reset = lines.iter().find(|line| &line[at("procedure")] == "reset").unwrap();
         assert_eq!((&reset[at("part")], &reset[at("to_port")]), ("direction", "2"));
         assert!(reset[at("time_ns")].parse::<u64>().unwrap() > 0);
