@@ -252,6 +252,10 @@ fn remarks(cells: &[&Cell]) -> String {
     out
 }
 
+/// What a word beside a rate means.
+const LOSSY: &str = "  lossy: of what it sent as fast as it can not all came back; the wires between its ports, a \
+                     bottleneck among them, or its own rings carry this much\n";
+
 fn alone(results: &SuiteResults) -> String {
     if results.self_tests.is_empty() {
         return String::new();
@@ -266,8 +270,12 @@ fn alone(results: &SuiteResults) -> String {
             time(alone.latency_floor_ns as f64),
         ]);
     }
+    let lossy = match results.self_tests.iter().any(|alone| alone.lossy) {
+        true => LOSSY,
+        false => "",
+    };
     format!(
-        "\nThe tester alone (no device between the wires)\n{}  latency: {}\n",
+        "\nThe tester alone (no device between the wires)\n{}{lossy}  latency: {}\n",
         grid(&lines),
         results.latency_definition
     )

@@ -78,6 +78,10 @@ fn tables_and_page() {
     for inside in [CYCLES, DROPPED, "12.3", "112.3", "rx-ring-full 4711"] {
         assert!(text.contains(inside) && page.contains(inside), "{inside}");
     }
+    assert!(!text.contains("  lossy: "), "none lost any");
+    results.self_tests[0].lossy = true;
+    let text = render(&results);
+    assert!(text.contains(" fps lossy") && text.contains("  lossy: of what it sent"), "{text}");
     results.complete = false;
     results.incomplete_because = Some("<interrupted>".to_string());
     assert!(render(&results).contains("INCOMPLETE: <interrupted>"));
