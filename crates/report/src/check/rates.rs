@@ -34,6 +34,7 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     if forwarding {
         table.bits().iter().for_each(|column| conventions(table, *column, note));
         wires::check(table, known, note);
+        throughput::beside_frames(table, known, note);
     }
     let bits_alone = table.has("size_bytes") && !forwarding && !table.bits().is_empty();
     if bits_alone {

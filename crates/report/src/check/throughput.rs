@@ -90,6 +90,36 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
     }
 }
 
+/// Checks bits a second that stand beside frames a second: those of a layer that the head says, against
+/// the wire. (What is of no layer, or of both directions, is compared with the frames.)
+pub(super) fn beside_frames(table: &Table, known: &Known, note: &mut Note) {
+    for &column in table.bits() {
+        for row in table.rows() {
+            let config = table.text(row, "config");
+            let named = named_layer(column.1, config).filter(|_| !config.contains("capacity"));
+            let device = table.text(row, "device");
+            let (Some(layer), Some(link), Some(size), Some((mbps, digit))) = (
+                LAYERS.into_iter().find(|(layer, ..)| Some(*layer) == named),
+                link(table.text(row, "link")).or_else(|| known.link(device)),
+                table.number(row, "size_bytes").filter(|size| *size > 0.0),
+                table.mbps(row, column),
+            ) else {
+                continue;
+            };
+            let rate = Rate { row, size, mbps, digit };
+            let both = kpps(table, row).is_some_and(|kpps| {
+                let slack = digit + kpps_digit(table, row) * (size + L1) * 16.0 / 1e3;
+                let fits =
+                    |(_, more, _): Layer| (kpps * (size + more) * 16.0 / 1e3 - mbps).abs() <= slack;
+                LAYERS.into_iter().any(fits)
+            });
+            if !both {
+                wire(table, column, &[rate], link, &[layer], note);
+            }
+        }
+    }
+}
+
 /// What is said of a column: all is told in Mbps.
 fn unit(bits: Bits) -> &'static str {
     if bits.bytes { "Mbps (of bytes a second)" } else { "Mbps" }

@@ -161,3 +161,27 @@ fn a_wire_of_no_device() {
         assert!(found.is_none_or(|found| found.contains(expected.unwrap())), "{found:?}");
     }
 }
+
+/// Beside frames that the wire carries, rounded, bits that it does not.
+#[test]
+fn bits_above_the_wire_beside_frames() {
+    const TEN: &[(&str, f64)] = &[("", 10e9)];
+    let head = "Frame size,Throughput (Mpps),L2 Gbps\n";
+    let above = |mbps: &str| format!("f:2: impossible: {mbps} what the wire carries on layer 2");
+    for (row, expected) in [
+        ("64,15,7.68", vec!["f:2: rounded: ", &above("7680 Mbps of 64 bytes are 0.80 % above")]),
+        ("64,14.88,7.62", vec![]),
+        (
+            "1518,0.75,10.00",
+            vec![
+                "f:2: inconsistent: packets and bits do not fit",
+                &above("10000 Mbps of 1518 bytes are 1.32 % above"),
+            ],
+        ),
+    ] {
+        check_text(&format!("{head}{row}\n"), TEN, &expected);
+    }
+    // Of both directions it is what the frames are.
+    let both = "f:2: ambiguous: Mbps of 1 rows, from here on, are of layer 2 with FCS, both";
+    check_text(&format!("{head}64,14.88,15.24\n"), TEN, &[both]);
+}
