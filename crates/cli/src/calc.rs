@@ -40,9 +40,10 @@ enum What {
     },
     /// What a rate in packets, or in bits of a layer, is on each layer
     Rate {
-        /// Packets per second: 1488095, 1488.095k, 14.88M; with --layer bit/s
-        #[arg(value_name = "RATE", value_parser = arguments::quantity)]
-        rate: f64,
+        /// Packets per second: 1488095, 1488.095k, 14.88Mpps; with --layer bit/s; or as plans have
+        /// it: 985.3Mbps(L2)
+        #[arg(value_name = "RATE", value_parser = rate_of)]
+        rate: (f64, Option<Layer>),
         /// The rate is in bit/s of this layer: L1 (preamble and gap), L2 (frames with FCS), L2-FCS
         /// (without), L3 (IP packets)
         #[arg(long, value_name = "LAYER", value_parser = layer)]
@@ -166,9 +167,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 layers(size, BitRate(*rate).max_frames(size));
             }
         }
-        What::Rate { rate, layer, size } => {
+        What::Rate { rate: (_, Some(_)), layer: Some(_), .. } => {
+            let text = "calc rate: the rate says its layer itself: leave --layer out";
+            return Err(Failure::Usage(text.to_string()));
+        }
+        What::Rate { rate: (rate, said), layer, size } => {
             outln!("{HEAD}");
-            let bits = layer.map_or(1.0, |layer| 8.0 * f64::from(layer(*size)));
+            let bits = said.or(*layer).map_or(1.0, |layer| 8.0 * f64::from(layer(*size)));
             layers(*size, PacketRate(rate / bits));
         }
         What::Window { rtt, rate, window } => {
@@ -344,6 +349,21 @@ fn layer(text: &str) -> Result<Layer, String> {
         "L3" => Ok(FrameLen::l3),
         _ => Err("layers are L1, L2, L2-FCS, L3".to_string()),
     }
+}
+
+/// Frames a second, or bits of the layer behind them.
+fn rate_of(text: &str) -> Result<(f64, Option<Layer>), String> {
+    let number = |digits: &str| arguments::quantity(digits.trim());
+    if let Some(frames) = text.strip_suffix("pps").or(text.strip_suffix("fps")) {
+        return Ok((number(frames)?, None));
+    }
+    if let Some((digits, named)) = text.strip_suffix(')').and_then(|text| text.split_once("bps(")) {
+        return Ok((number(digits)?, Some(layer(named)?)));
+    }
+    if text.ends_with("bps") {
+        return Err(format!("{text} of which layer? {text}(L1), (L2), (L2-FCS) or (L3)"));
+    }
+    Ok((number(text)?, None))
 }
 
 /// A time as paths have it: of a cable to that of an hour.
