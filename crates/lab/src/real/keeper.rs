@@ -173,10 +173,14 @@ impl Keeper {
             match kernels.set(&kernel) {
                 Ok(false) => {}
                 Ok(true) => {
-                    let (kernel, both) = (list(&kernel), list(&both));
-                    self.say(&format!(
-                        "{name}: to the kernel goes what is for its addresses at {interface}: {kernel}"
-                    ));
+                    self.say(&match &list(&kernel)[..] {
+                        "" => format!("{name}: nothing goes to the kernel any more"),
+                        kernel => format!(
+                            "{name}: to the kernel goes what is for its addresses at {interface}: \
+                             {kernel}"
+                        ),
+                    });
+                    let both = list(&both);
                     if !both.is_empty() {
                         self.say(&format!(
                             "{name}: {both} the kernel has at {interface} too: that stays here"
