@@ -140,6 +140,14 @@ fn a_routing_daemon_drives_the_fib() {
     rig.console_comes_to(active, &n);
     sh(&rig.a, ping);
 
+    // Of several ways the one goes whose address is gone, and comes back with it.
+    let gateways = ":put [/ip route get [find dst-address=10.68.0.0/16] gateway]";
+    let both = rig.console(gateways).trim().to_string();
+    sh(&rig.r, "ip address del 10.0.1.1/24 dev eth1");
+    rig.console_comes_to(gateways, "10.0.2.2");
+    sh(&rig.r, "ip address add 10.0.1.1/24 dev eth1");
+    rig.console_comes_to(gateways, &both);
+
     there.says("disable learnt");
     rig.console_comes_to(all, "0");
     let refused = sh(&rig.a, "ping -c 1 -w 5 172.16.7.1 || true");

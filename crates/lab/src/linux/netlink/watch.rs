@@ -8,8 +8,10 @@
 //!
 //! Who keeps a copy of what a watch tells marks what it has at [`Event::Anew`], and forgets at
 //! [`Event::Complete`] what was not told again: nothing is missed for ever, however much happened at
-//! once. The kernel says nothing of the IPv4 routes that go with a link or an address, or die with a
-//! carrier: when one of these goes, they are told anew.
+//! once. The kernel says nothing of the IPv4 routes that go with a link or an address, or of the ways
+//! that die or come to life with one, or with a carrier: when one of these comes or goes, they are
+//! told anew. It speaks of the link before it sees to the routes, so that is done once more a little
+//! later.
 
 use super::message::{Received, messages};
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
@@ -20,6 +22,7 @@ use rustix::net::{self, RecvFlags};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 /// What is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +76,8 @@ pub struct Watch {
     netlink: Netlink,
     /// Whether everything is to be told.
     anew: bool,
+    /// When it is to be told once more.
+    again: Option<Instant>,
     /// Whether routes go through links: these are up, these are running.
     states: HashMap<u32, (bool, bool)>,
     overruns: u64,
@@ -83,6 +88,8 @@ pub struct Watch {
 const REPLACES: u16 = 0x100;
 /// What the kernel may hold for us, if it lets us ask: a hundred thousand routes at once.
 const HELD: usize = 32 << 20;
+/// After so long the kernel's routes are as its links and addresses.
+const SETTLED: Duration = Duration::from_millis(100);
 
 impl Watch {
     /// Watches the calling thread's namespace.
@@ -103,7 +110,8 @@ impl Watch {
             let _ = net::sockopt::set_socket_recv_buffer_size(&socket, HELD);
         }
         let (netlink, states, buffer) = (Netlink::open()?, HashMap::new(), vec![0; BUFFER]);
-        Ok(Watch { topics, socket, netlink, anew: true, states, overruns: 0, buffer })
+        let (anew, again, overruns) = (true, None, 0);
+        Ok(Watch { topics, socket, netlink, anew, again, states, overruns, buffer })
     }
 
     /// Watches `namespace`.
@@ -122,6 +130,7 @@ impl Watch {
     /// # Errors
     /// [`Unavailable`]: everything could not be read; it is tried again when this is called again.
     pub fn poll(&mut self, tell: &mut dyn FnMut(Event)) -> Result<(), Unavailable> {
+        self.anew |= self.again.take_if(|at| *at <= Instant::now()).is_some();
         loop {
             if self.anew {
                 self.tell_all(tell)?;
@@ -149,6 +158,9 @@ impl Watch {
                 }
             }
             self.anew = silent_loss;
+            if silent_loss {
+                self.again = Some(Instant::now() + SETTLED);
+            }
         }
     }
 
@@ -156,12 +168,14 @@ impl Watch {
     ///
     /// # Errors
     /// Of `poll(2)`.
-    pub fn wait(&self, at_most: std::time::Duration) -> io::Result<bool> {
+    pub fn wait(&self, at_most: Duration) -> io::Result<bool> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        if self.anew {
+        let until_again = self.again.map(|at| at.saturating_duration_since(Instant::now()));
+        if self.anew || until_again == Some(Duration::ZERO) {
             return Ok(true);
         }
         let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
+        let at_most = until_again.map_or(at_most, |until| until.min(at_most));
         let at_most = Timespec::try_from(at_most).map_err(io::Error::other)?;
         match poll(&mut ready, Some(&at_most)) {
             Ok(n) => Ok(n > 0),
@@ -238,7 +252,7 @@ fn loses(states: &mut HashMap<u32, (bool, bool)>, message: &Received<'_>) -> boo
         link::DEL if Link::is_about(message) => {
             Link::read(message).is_some_and(|link| states.remove(&link.index).is_some())
         }
-        address::DEL => true,
+        address::NEW | address::DEL => true,
         _ => false,
     }
 }

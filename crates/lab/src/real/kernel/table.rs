@@ -33,8 +33,8 @@ pub(super) struct Table {
     ways: HashMap<Rc<Ways>, Option<Target>>,
     /// By link and address; with the round in which each was told last.
     neighbours: HashMap<(u32, Ipv4Addr), (Neighbour, u32)>,
-    /// What the links are called.
-    names: HashMap<u32, String>,
+    /// What the links are called, and whether they run.
+    links: HashMap<u32, (String, bool)>,
     /// Where our ports' interfaces lead.
     ports: HashMap<String, InterfaceId>,
     /// How often everything was told.
@@ -73,13 +73,14 @@ impl Table {
                 self.neighbours.retain(|_, (_, told)| *told == round);
             }
             Event::Link(link) => {
-                let old = self.names.insert(link.index, link.name.clone());
-                if old.as_ref() != Some(&link.name) {
-                    self.renamed(&[old.unwrap_or_default(), link.name]);
+                let now = (link.name.clone(), link.running);
+                let (old, _) = self.links.insert(link.index, now).unwrap_or_default();
+                if old != link.name {
+                    self.renamed(&[old, link.name]);
                 }
             }
             Event::LinkGone(link) => {
-                self.names.remove(&link.index);
+                self.links.remove(&link.index);
                 self.renamed(&[link.name]);
             }
             Event::Route { route, .. } if route.tos == 0 => self.insert(route),
@@ -108,8 +109,10 @@ impl Table {
             return;
         }
         let Route { destination, priority, protocol, kind, next_hops: mut hops, .. } = route;
-        // The router follows the links itself.
-        hops.iter_mut().for_each(|hop| hop.alive = true);
+        // The router follows the links itself. Dead for the kernel though its link runs is a way whose
+        // address there is gone.
+        let runs = |hop: &NextHop| self.links.get(&hop.interface).is_some_and(|(_, runs)| *runs);
+        hops.iter_mut().for_each(|hop| hop.alive |= !runs(hop));
         let ways = self.share(Ways { kind, hops });
         let round = self.round;
         let same = |old: &Entry| Rc::ptr_eq(&old.ways, &ways) && old.protocol == protocol;
@@ -159,7 +162,7 @@ impl Table {
     pub(super) fn forget(&mut self) {
         let routes = std::mem::take(&mut self.routes);
         self.changed.extend(routes.into_keys().map(|(prefix, _)| prefix));
-        self.names.clear();
+        self.links.clear();
         self.ways.clear();
         self.neighbours.clear();
     }
@@ -168,7 +171,7 @@ impl Table {
     pub(super) fn neighbours(&self) -> Vec<FedNeighbour> {
         let fed = |(neighbour, _): &(Neighbour, u32)| {
             let Neighbour { interface, address, mac, sure, .. } = *neighbour;
-            let interface = *self.ports.get(self.names.get(&interface)?)?;
+            let interface = self.port(interface)?;
             Some(FedNeighbour { interface, address: address.into(), mac: mac?, sure })
         };
         self.neighbours.values().filter_map(fed).collect()
@@ -221,18 +224,25 @@ impl Table {
         }
     }
 
+    /// Which interface of the router a link is.
+    fn port(&self, link: u32) -> Option<InterfaceId> {
+        let (name, _) = self.links.get(&link)?;
+        self.ports.get(name).copied()
+    }
+
     fn unicast(&self, hops: &[NextHop]) -> Option<Target> {
-        let port = |hop: &NextHop| self.ports.get(self.names.get(&hop.interface)?).copied();
-        let by_gateways: Vec<_> = hops
-            .iter()
+        let hops = || hops.iter().filter(|hop| hop.alive);
+        let by_gateways: Vec<_> = hops()
             .filter_map(|hop| match hop.gateway {
-                Gateway::Address(gateway) => Some(((port(hop)?, gateway.into()), hop.weight)),
+                Gateway::Address(gateway) => {
+                    Some(((self.port(hop.interface)?, gateway.into()), hop.weight))
+                }
                 Gateway::None | Gateway::Foreign => None,
             })
             .collect();
         if by_gateways.is_empty() {
-            let direct = hops.iter().filter(|hop| hop.gateway == Gateway::None);
-            return direct.filter_map(port).next().map(Target::Connected);
+            let mut direct = hops().filter(|hop| hop.gateway == Gateway::None);
+            return direct.find_map(|hop| self.port(hop.interface)).map(Target::Connected);
         }
         let common = by_gateways.iter().fold(0, |common, (_, weight)| gcd(common, *weight)).max(1);
         let shares: u16 = by_gateways.iter().map(|(_, weight)| weight / common).sum();
@@ -270,11 +280,14 @@ mod tests {
     const ONE: InterfaceId = InterfaceId(1);
     const TWO: InterfaceId = InterfaceId(2);
 
+    /// Of its links `eth1` does not run.
     fn table() -> Table {
         let mut table = Table::default();
         table.hear(Event::Anew);
         for (index, name) in [(11, "eth1"), (12, "eth2"), (13, "mgmt")] {
-            table.hear(Event::Link(Link { index, name: name.to_string(), ..Link::default() }));
+            let running = name != "eth1";
+            let link = Link { index, name: name.to_string(), running, ..Link::default() };
+            table.hear(Event::Link(link));
         }
         table.set_ports([("eth1".to_string(), ONE), ("eth2".to_string(), TWO)].into());
         table
@@ -286,7 +299,11 @@ mod tests {
 
     fn hop(interface: u32, gateway: Option<u8>, weight: u16) -> NextHop {
         let gateway = gateway.map(|last| Gateway::Address(Ipv4Addr::new(10, 0, 0, last)));
-        NextHop { interface, gateway: gateway.unwrap_or(Gateway::None), weight, alive: false }
+        NextHop { interface, gateway: gateway.unwrap_or(Gateway::None), weight, alive: true }
+    }
+
+    fn dead(hop: NextHop) -> NextHop {
+        NextHop { alive: false, ..hop }
     }
 
     fn told(hops: &[NextHop], kind: RouteKind) -> Event {
@@ -305,6 +322,11 @@ mod tests {
         for (hops, kind, expected) in [
             (vec![a], unicast, gateways(&[(ONE, 1)])),
             (vec![a, b], unicast, gateways(&[(ONE, 1), (TWO, 2)])),
+            // By a link that does not run all are dead, and it is the router that sees to that.
+            (vec![dead(a), b], unicast, gateways(&[(ONE, 1), (TWO, 2)])),
+            (vec![a, dead(b)], unicast, gateways(&[(ONE, 1)])),
+            (vec![dead(b)], unicast, None),
+            (vec![dead(hop(12, None, 1))], unicast, None),
             (vec![a, hop(13, Some(3), 1)], unicast, gateways(&[(ONE, 1)])),
             (vec![hop(13, Some(3), 1)], unicast, None),
             (vec![hop(99, Some(3), 1)], unicast, None),
