@@ -16,13 +16,15 @@
 use super::message::{Received, messages};
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
 use super::{Address, Link, Neighbour, Route, address, link, neighbour, route};
+use crate::clock::Clock;
 use port::linux::{Namespace, Unavailable};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use wire::Moment;
 
 /// What is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,8 +78,8 @@ pub struct Watch {
     netlink: Netlink,
     /// Whether everything is to be told.
     anew: bool,
-    /// When it is to be told once more.
-    again: Option<Instant>,
+    /// Since when it is to be told once more, when all has settled.
+    again: Option<Clock>,
     /// Whether routes go through links: these are up, these are running.
     states: HashMap<u32, (bool, bool)>,
     overruns: u64,
@@ -90,6 +92,11 @@ const REPLACES: u16 = 0x100;
 const HELD: usize = 32 << 20;
 /// After so long the kernel's routes are as its links and addresses.
 const SETTLED: Duration = Duration::from_millis(100);
+
+/// How long that is still to come, for a clock that was started when something was lost.
+fn until_settled(since: &Clock) -> Duration {
+    SETTLED.saturating_sub(since.now().since(Moment::ZERO))
+}
 
 impl Watch {
     /// Watches the calling thread's namespace.
@@ -130,7 +137,7 @@ impl Watch {
     /// # Errors
     /// [`Unavailable`]: everything could not be read; it is tried again when this is called again.
     pub fn poll(&mut self, tell: &mut dyn FnMut(Event)) -> Result<(), Unavailable> {
-        self.anew |= self.again.take_if(|at| *at <= Instant::now()).is_some();
+        self.anew |= self.again.take_if(|since| until_settled(since).is_zero()).is_some();
         loop {
             if self.anew {
                 self.tell_all(tell)?;
@@ -159,7 +166,7 @@ impl Watch {
             }
             self.anew = silent_loss;
             if silent_loss {
-                self.again = Some(Instant::now() + SETTLED);
+                self.again = Some(Clock::start());
             }
         }
     }
@@ -170,7 +177,7 @@ impl Watch {
     /// Of `poll(2)`.
     pub fn wait(&self, at_most: Duration) -> io::Result<bool> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let until_again = self.again.map(|at| at.saturating_duration_since(Instant::now()));
+        let until_again = self.again.as_ref().map(until_settled);
         if self.anew || until_again == Some(Duration::ZERO) {
             return Ok(true);
         }
