@@ -45,7 +45,7 @@ pub use link::{End, Link, Tun};
 pub use neighbour::Neighbour;
 pub use route::{NextHop, Route, RouteKind};
 pub use socket::Netlink;
-pub use watch::{Event, Topics, Watch};
+pub use watch::{Event, Place, Topics, Watch};
 
 #[cfg(test)]
 mod tests;

@@ -46,6 +46,8 @@ pub enum RouteKind {
     Unreachable,
     /// Dropped, with "administratively prohibited".
     Prohibit,
+    /// This table says no more of them, no shorter prefix of it either.
+    Throw,
     /// Something else: the number in `linux/rtnetlink.h`.
     Other(u8),
 }
@@ -70,7 +72,8 @@ pub enum Gateway {
     None,
     /// A router.
     Address(Ipv4Addr),
-    /// A router whose address is none of IPv4.
+    /// What is no IPv4 router: one of IPv6, a tunnel that packets are put into, a next-hop object that
+    /// the kernel does not spell out (`net.ipv4.nexthop_compat_mode=0`).
     Foreign,
 }
 
@@ -89,6 +92,8 @@ const SOURCE: u16 = 7;
 const MULTIPATH: u16 = 9;
 const TABLE: u16 = 15;
 const VIA: u16 = 18;
+const ENCAP_TYPE: u16 = 21;
+const NEXT_HOP_ID: u16 = 30;
 const INET: u8 = 2;
 /// `RTNH_F_DEAD | RTNH_F_LINKDOWN`.
 const DEAD: u8 = 0x01 | 0x10;
@@ -106,6 +111,7 @@ impl RouteKind {
             6 => RouteKind::Blackhole,
             7 => RouteKind::Unreachable,
             8 => RouteKind::Prohibit,
+            9 => RouteKind::Throw,
             other => RouteKind::Other(other),
         }
     }
@@ -118,6 +124,7 @@ impl RouteKind {
             RouteKind::Blackhole => 6,
             RouteKind::Unreachable => 7,
             RouteKind::Prohibit => 8,
+            RouteKind::Throw => 9,
             RouteKind::Other(number) => number,
         }
     }
@@ -157,6 +164,7 @@ impl Route {
         let mut route = Route::of(Ipv4Prefix::ALL, RouteKind::of(kind));
         (route.table, route.protocol, route.tos) = (u32::from(table), protocol, tos);
         let (mut bits, mut interface, mut gateway) = (0, None, Gateway::None);
+        let (mut tunnel, mut object) = (false, false);
         for (kind, value) in super::message::attributes(attributes) {
             match kind {
                 DESTINATION => bits = ipv4(value)?,
@@ -166,13 +174,20 @@ impl Route {
                 OUT_INTERFACE => interface = u32_at(value, 0),
                 GATEWAY | VIA => gateway = Gateway::read(kind, value),
                 MULTIPATH => route.next_hops.extend(ways(value)),
+                ENCAP_TYPE => tunnel = true,
+                NEXT_HOP_ID => object = true,
                 _ => {}
             }
         }
         route.destination = Ipv4Prefix::new(bits, len);
         if let Some(interface) = interface {
             let alive = flags as u8 & DEAD == 0;
+            let gateway = if tunnel { Gateway::Foreign } else { gateway };
             route.next_hops.push(NextHop { interface, gateway, weight: 1, alive });
+        }
+        if object && route.kind == RouteKind::Unicast && route.next_hops.is_empty() {
+            let gateway = Gateway::Foreign;
+            route.next_hops.push(NextHop { interface: 0, gateway, weight: 1, alive: true });
         }
         Some(route)
     }
@@ -242,7 +257,7 @@ fn ways(mut bytes: &[u8]) -> impl Iterator<Item = NextHop> {
         let len = usize::from(u16_at(bytes, 0)?);
         let (hop, inside) = (bytes.get(..8)?, bytes.get(8..len)?);
         bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
-        let gateway = [GATEWAY, VIA]
+        let gateway = [ENCAP_TYPE, GATEWAY, VIA]
             .into_iter()
             .find_map(|kind| attribute(inside, kind).map(|value| Gateway::read(kind, value)));
         Some(NextHop {

@@ -237,7 +237,7 @@ fn a_watch_tells_all_there_is_and_then_what_happens() {
     let neighbour = |e: &Event| matches!(e, Event::Neighbour(n) if n.permanent && n.sure);
     let events = until(&mut watch, |events| events.iter().any(neighbour));
     let came =
-        events.iter().position(|e| *e == Event::Route { route: route.clone(), replaces: false });
+        events.iter().position(|e| *e == Event::Route { route: route.clone(), place: Place::Last });
     let went = events.iter().position(|e| *e == Event::RouteGone(route.clone()));
     assert!(came.is_some() && came < went, "{events:#?}");
     assert!(!events.contains(&Event::Anew), "{events:#?}");

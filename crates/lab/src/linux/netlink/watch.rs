@@ -11,7 +11,8 @@
 //! once. The kernel says nothing of the IPv4 routes that go with a link or an address, or of the ways
 //! that die or come to life with one, or with a carrier: when one of these comes or goes, they are
 //! told anew. It speaks of the link before it sees to the routes, so that is done once more a little
-//! later.
+//! later; and only then where next-hop objects changed (`ip nexthop`), whose routes go without a word,
+//! too.
 
 use super::message::{Received, messages};
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
@@ -54,13 +55,12 @@ pub enum Event {
     Address(Address),
     /// An address is gone.
     AddressGone(Address),
-    /// A route is there. Whether it took another one's place is not said: a route of the same
-    /// destination, type of service and priority has gone then.
+    /// A route is there.
     Route {
         /// The route.
         route: Route,
-        /// Whether it takes the place of one that was there.
-        replaces: bool,
+        /// Where among those of the same destination, type of service and priority.
+        place: Place,
     },
     /// A route is gone.
     RouteGone(Route),
@@ -68,6 +68,29 @@ pub enum Event {
     Neighbour(Neighbour),
     /// A neighbour is gone.
     NeighbourGone(Neighbour),
+}
+
+/// Where a route stands among those of the same destination, type of service and priority: the kernel
+/// takes the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Behind those that were told before (`ip route append`), if there are any.
+    Last,
+    /// In front of them (`ip route prepend`).
+    First,
+    /// It takes the place of the first (`ip route replace`), which is gone.
+    OfFirst,
+}
+
+impl Place {
+    /// By a message's flags (`NLM_F_REPLACE`, `NLM_F_CREATE` without `NLM_F_APPEND` or `NLM_F_EXCL`).
+    fn of(flags: u16) -> Place {
+        match flags {
+            _ if flags & 0x100 != 0 => Place::OfFirst,
+            _ if flags & 0xe00 == 0x400 => Place::First,
+            _ => Place::Last,
+        }
+    }
 }
 
 /// A watch over a network namespace.
@@ -86,8 +109,8 @@ pub struct Watch {
     buffer: Vec<u8>,
 }
 
-/// `NLM_F_REPLACE`, in what the kernel tells.
-const REPLACES: u16 = 0x100;
+/// `RTM_NEWNEXTHOP` and `RTM_DELNEXTHOP`.
+const NEXT_HOPS: std::ops::RangeInclusive<u16> = 104..=105;
 /// What the kernel may hold for us, if it lets us ask: a hundred thousand routes at once.
 const HELD: usize = 32 << 20;
 /// After so long the kernel's routes are as its links and addresses.
@@ -104,13 +127,15 @@ impl Watch {
     /// # Errors
     /// [`Unavailable`]: no such sockets here.
     pub fn open(topics: Topics) -> Result<Watch, Unavailable> {
-        // RTNLGRP_LINK 1, RTNLGRP_NEIGH 3, RTNLGRP_IPV4_IFADDR 5, RTNLGRP_IPV4_ROUTE 7.
+        // RTNLGRP_LINK 1, RTNLGRP_NEIGH 3, RTNLGRP_IPV4_IFADDR 5, RTNLGRP_IPV4_ROUTE 7,
+        // RTNLGRP_NEXTHOP 32.
         let group = |number: u32, wanted: bool| u32::from(wanted) << (number - 1);
         let routes = topics.routes.is_some();
         let groups = group(1, topics.links || routes)
             | group(3, topics.neighbours)
             | group(5, routes || topics.addresses)
-            | group(7, routes);
+            | group(7, routes)
+            | group(32, routes);
         let socket = subscribe(groups).map_err(|e| unavailable("watch the interfaces", e))?;
         // As large as may be: without rights for more it stays at what every socket may have.
         if net::sockopt::set_socket_recv_buffer_size_force(&socket, HELD).is_err() {
@@ -157,9 +182,10 @@ impl Watch {
                 }
                 Err(error) => return Err(unavailable("hear what happens to interfaces", error)),
             };
-            let mut silent_loss = false;
+            let (mut silent_loss, mut objects) = (false, false);
             for message in messages(&self.buffer[..received]) {
                 silent_loss |= self.topics.routes.is_some() && loses(&mut self.states, &message);
+                objects |= NEXT_HOPS.contains(&message.kind);
                 if let Some(event) = event(self.topics, &message) {
                     tell(event);
                 }
@@ -167,8 +193,15 @@ impl Watch {
             self.anew = silent_loss;
             if silent_loss {
                 self.again = Some(Clock::start());
+            } else if objects {
+                self.again.get_or_insert_with(Clock::start);
             }
         }
+    }
+
+    /// How long until it has more to tell though nothing is heard.
+    pub fn due(&self) -> Option<Duration> {
+        self.again.as_ref().map(until_settled)
     }
 
     /// Waits until there is something to hear, at most so long; whether there is.
@@ -177,12 +210,12 @@ impl Watch {
     /// Of `poll(2)`.
     pub fn wait(&self, at_most: Duration) -> io::Result<bool> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let until_again = self.again.as_ref().map(until_settled);
-        if self.anew || until_again == Some(Duration::ZERO) {
+        let due = self.due();
+        if self.anew || due == Some(Duration::ZERO) {
             return Ok(true);
         }
         let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
-        let at_most = until_again.map_or(at_most, |until| until.min(at_most));
+        let at_most = due.map_or(at_most, |due| due.min(at_most));
         let at_most = Timespec::try_from(at_most).map_err(io::Error::other)?;
         match poll(&mut ready, Some(&at_most)) {
             Ok(n) => Ok(n > 0),
@@ -227,7 +260,7 @@ impl Watch {
         if let Some(table) = topics.routes {
             netlink.each_route(table, &mut |route| {
                 if let Some(route) = route {
-                    tell(Event::Route { route, replaces: false });
+                    tell(Event::Route { route, place: Place::Last });
                 }
             })?;
         }
@@ -275,9 +308,8 @@ fn event(topics: Topics, message: &Received<'_>) -> Option<Event> {
         address::NEW => Address::read(message).map(Event::Address),
         address::DEL => Address::read(message).map(Event::AddressGone),
         route::NEW => {
-            let replaces = message.flags & REPLACES != 0;
             let route = Route::read(message).filter(watched)?;
-            Some(Event::Route { route, replaces })
+            Some(Event::Route { route, place: Place::of(message.flags) })
         }
         route::DEL => Route::read(message).filter(watched).map(Event::RouteGone),
         neighbour::NEW => Neighbour::read(message).map(Event::Neighbour),

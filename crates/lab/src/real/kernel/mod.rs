@@ -65,8 +65,8 @@ struct Follower {
     /// What was said last of what does not go.
     trouble: String,
     overruns: u64,
-    /// Whether it was said that routes are left out.
-    left_out: bool,
+    /// Of how many routes it was said that they are left out.
+    left_out: usize,
 }
 
 /// The way to the router.
@@ -113,7 +113,7 @@ impl Mirror {
             move || {
                 let feeder = Feeder { door, tell, ports, full: false, has_neighbours: false };
                 let (watch, table) = (Some(watch), Table::default());
-                let (trouble, overruns, left_out) = (String::new(), 0, false);
+                let (trouble, overruns, left_out) = (String::new(), 0, 0);
                 Follower { namespace, file, watch, table, feeder, trouble, overruns, left_out }
                     .run(&stop, &alarm);
             }
@@ -161,7 +161,8 @@ impl Follower {
             let fds: Vec<_> = self.watch.iter().map(AsFd::as_fd).collect();
             alarm.set();
             if !stop.load(Ordering::Acquire) {
-                alarm.sleep(&fds, LOOK);
+                let due = self.watch.as_ref().and_then(Watch::due);
+                alarm.sleep(&fds, due.map_or(LOOK, |due| due.min(LOOK)));
             }
         }
     }
@@ -184,15 +185,16 @@ impl Follower {
         done
     }
 
+    /// What is left out is said, and again when it is twice as much.
     fn say_left_out(&mut self) {
         let n = self.table.left_out();
-        if n > 0 && !self.left_out {
+        if n > 0 && n >= 2 * self.left_out {
             let lead = if n == 1 { "leads" } else { "lead" };
             let text =
                 format!("{n} of the kernel's routes {lead} by no port of the router: left out");
             self.feeder.say("route,info", &text);
+            self.left_out = n;
         }
-        self.left_out |= n > 0;
     }
 
     /// What goes wrong is said once.

@@ -6,16 +6,19 @@
 //!           neighbours by link, address ───┴─► those behind our ports
 //! ```
 //!
-//! Of several routes to a prefix that lead by our ports the one with the least priority counts.
-//! Which ways there are is kept once for all routes that share them.
+//! Of several routes to a prefix that lead by our ports the one with the least priority counts, of
+//! several of the same priority the first (`ip route append`). Which ways there are is kept once for
+//! all routes that share them.
 //!
-//! Missing: **routes by type of service**, **several routes of the same prefix and priority** (`ip
-//! route append`: the last one told counts), **weights** that need more than 64 shares (each way gets
-//! one then).
+//! A way into a tunnel (`encap`), by a gateway of IPv6 or by a next-hop object that the kernel does not
+//! spell out is none of ours.
+//!
+//! Missing: **routes by type of service**, **weights** that need more than 64 shares (each way gets one
+//! then).
 
 use super::Way;
 use crate::linux::netlink::route::Gateway;
-use crate::linux::netlink::{Event, Neighbour, NextHop, Route, RouteKind};
+use crate::linux::netlink::{Event, Neighbour, NextHop, Place, Route, RouteKind};
 use router::interface::InterfaceId;
 use router::ip::feed::Protocol;
 use router::ip::neighbour::FedNeighbour;
@@ -28,7 +31,7 @@ use wire::Ipv4Prefix;
 /// What the kernel has.
 #[derive(Default)]
 pub(super) struct Table {
-    routes: BTreeMap<(Ipv4Prefix, u32), Entry>,
+    routes: BTreeMap<Key, Entry>,
     /// What routes share.
     ways: HashMap<Rc<Ways>, Option<Target>>,
     /// By link and address; with the round in which each was told last.
@@ -43,6 +46,9 @@ pub(super) struct Table {
     changed: HashSet<Ipv4Prefix>,
     left_out: HashSet<Ipv4Prefix>,
 }
+
+/// Prefix, priority, and in which order those of the same stand.
+type Key = (Ipv4Prefix, u32, i32);
 
 struct Entry {
     ways: Rc<Ways>,
@@ -68,7 +74,7 @@ impl Table {
             Event::Complete => {
                 let round = self.round;
                 let gone = self.routes.extract_if(.., |_, entry| entry.round != round);
-                self.changed.extend(gone.map(|((prefix, _), _)| prefix));
+                self.changed.extend(gone.map(|((prefix, ..), _)| prefix));
                 self.ways.retain(|ways, _| Rc::strong_count(ways) > 1);
                 self.neighbours.retain(|_, (_, told)| *told == round);
             }
@@ -83,7 +89,7 @@ impl Table {
                 self.links.remove(&link.index);
                 self.renamed(&[link.name]);
             }
-            Event::Route { route, .. } if route.tos == 0 => self.insert(route),
+            Event::Route { route, place } if route.tos == 0 => self.insert(route, place),
             Event::RouteGone(route) if route.tos == 0 => self.remove(&route),
             Event::Neighbour(neighbour) => {
                 let key = (neighbour.interface, neighbour.address);
@@ -97,30 +103,71 @@ impl Table {
     }
 
     fn remove(&mut self, route: &Route) {
-        if self.routes.remove(&(route.destination, route.priority)).is_some() {
+        let is_it = |entry: &Entry| {
+            let same =
+                |(a, b): (&NextHop, &NextHop)| (a.interface, a.gateway) == (b.interface, b.gateway);
+            let Ways { kind, hops } = &*entry.ways;
+            (entry.protocol, *kind, hops.len())
+                == (route.protocol, route.kind, route.next_hops.len())
+                && hops.iter().zip(&route.next_hops).all(same)
+        };
+        let key = self.alike(route).find(|(_, entry)| is_it(entry)).map(|(key, _)| *key);
+        if key.is_some_and(|key| self.routes.remove(&key).is_some()) {
             self.changed.insert(route.destination);
         }
     }
 
-    fn insert(&mut self, route: Route) {
+    /// The routes of the same prefix and priority, in their order.
+    fn alike(&self, route: &Route) -> impl Iterator<Item = (&Key, &Entry)> {
+        let (prefix, priority) = (route.destination, route.priority);
+        self.routes.range((prefix, priority, i32::MIN)..=(prefix, priority, i32::MAX))
+    }
+
+    /// Where the first and the last of them stand that were told in this round: what is not told again
+    /// yet does not count.
+    fn told_alike(&self, route: &Route) -> Option<(i32, i32)> {
+        let told = self.alike(route).filter(|(_, entry)| entry.round == self.round);
+        let mut places = told.map(|((.., at), _)| *at);
+        let first = places.next()?;
+        Some((first, places.last().unwrap_or(first)))
+    }
+
+    fn insert(&mut self, route: Route, place: Place) {
         /// `RTPROT_KERNEL`: the networks of addresses. The router has its own.
         const KERNEL: u8 = 2;
         if route.protocol == KERNEL {
             return;
         }
+        let round = self.round;
+        let at = match (place, self.told_alike(&route)) {
+            (_, None) => 0,
+            (Place::OfFirst, Some((first, _))) => first,
+            (Place::First, Some((first, _))) => first.saturating_sub(1),
+            (Place::Last, Some((_, last))) => last.saturating_add(1),
+        };
         let Route { destination, priority, protocol, kind, next_hops: mut hops, .. } = route;
         // The router follows the links itself. Dead for the kernel though its link runs is a way whose
         // address there is gone.
         let runs = |hop: &NextHop| self.links.get(&hop.interface).is_some_and(|(_, runs)| *runs);
         hops.iter_mut().for_each(|hop| hop.alive |= !runs(hop));
         let ways = self.share(Ways { kind, hops });
-        let round = self.round;
         let same = |old: &Entry| Rc::ptr_eq(&old.ways, &ways) && old.protocol == protocol;
-        let entry = Entry { ways: Rc::clone(&ways), protocol, round };
-        let old = self.routes.insert((destination, priority), entry);
-        if !old.as_ref().is_some_and(same) {
-            self.changed.insert(destination);
+        let range = (destination, priority, i32::MIN)..=(destination, priority, i32::MAX);
+        let twin = self.routes.range(range).find(|(_, entry)| same(entry));
+        let twin = twin.map(|((.., at), entry)| (*at, entry.round));
+        match twin {
+            // The kernel has no two that are the same: it was heard twice.
+            Some((_, told)) if told == round => return,
+            Some((twin, _)) if twin == at => {}
+            Some((twin, _)) => {
+                self.routes.remove(&(destination, priority, twin));
+                self.changed.insert(destination);
+            }
+            None => {
+                self.changed.insert(destination);
+            }
         }
+        self.routes.insert((destination, priority, at), Entry { ways, protocol, round });
     }
 
     fn share(&mut self, ways: Ways) -> Rc<Ways> {
@@ -155,13 +202,13 @@ impl Table {
             let target = self.target(&ways);
             self.ways.insert(ways, target);
         }
-        self.changed.extend(self.routes.keys().map(|(prefix, _)| *prefix));
+        self.changed.extend(self.routes.keys().map(|(prefix, ..)| *prefix));
     }
 
     /// The kernel is gone: nothing leads anywhere.
     pub(super) fn forget(&mut self) {
         let routes = std::mem::take(&mut self.routes);
-        self.changed.extend(routes.into_keys().map(|(prefix, _)| prefix));
+        self.changed.extend(routes.into_keys().map(|(prefix, ..)| prefix));
         self.links.clear();
         self.ways.clear();
         self.neighbours.clear();
@@ -203,11 +250,19 @@ impl Table {
     }
 
     fn entries(&self, prefix: Ipv4Prefix) -> impl Iterator<Item = &Entry> {
-        self.routes.range((prefix, 0)..=(prefix, u32::MAX)).map(|(_, entry)| entry)
+        let all = (prefix, 0, i32::MIN)..=(prefix, u32::MAX, i32::MAX);
+        self.routes.range(all).map(|(_, entry)| entry)
     }
 
     fn best(&self, prefix: Ipv4Prefix) -> Option<Way> {
-        self.entries(prefix).find_map(|entry| {
+        // What the kernel has for itself no later route may have.
+        let mut ours = self.entries(prefix).take_while(|entry| {
+            !matches!(
+                entry.ways.kind,
+                RouteKind::Local | RouteKind::Broadcast | RouteKind::Other(_)
+            )
+        });
+        ours.find_map(|entry| {
             let target = self.ways.get(&entry.ways)?.clone()?;
             Some((target, protocol(entry.protocol)))
         })
@@ -217,7 +272,8 @@ impl Table {
     fn target(&self, ways: &Ways) -> Option<Target> {
         match ways.kind {
             RouteKind::Blackhole => Some(Target::Blackhole),
-            RouteKind::Unreachable => Some(Target::Unreachable),
+            // No other table comes after this one.
+            RouteKind::Unreachable | RouteKind::Throw => Some(Target::Unreachable),
             RouteKind::Prohibit => Some(Target::Prohibit),
             RouteKind::Unicast => self.unicast(&ways.hops),
             RouteKind::Local | RouteKind::Broadcast | RouteKind::Other(_) => None,
@@ -306,9 +362,80 @@ mod tests {
         NextHop { alive: false, ..hop }
     }
 
+    #[test]
+    fn the_first_of_several_alike_counts() {
+        use Place::{First, Last, OfFirst};
+        let route = |last: u8| Route {
+            next_hops: vec![hop(12, Some(last), 1)],
+            ..Route::of(prefix(), RouteKind::Unicast)
+        };
+        let mut table = table();
+        let leads = |table: &Table| match table.best(prefix()) {
+            Some((Target::Gateways(ways), _)) => (ways[0].1 & 255) as u8,
+            other => panic!("{other:?}"),
+        };
+        for (last, place, expected) in [
+            (1, Some(Last), 1),
+            (2, Some(Last), 1),
+            (3, Some(First), 3),
+            (3, Some(Last), 3), // heard twice
+            (4, Some(OfFirst), 4),
+            (2, None, 4),
+            (4, None, 1),
+            (3, None, 1), // gone before
+            (5, Some(Last), 1),
+            (6, Some(First), 6),
+        ] {
+            match place {
+                Some(place) => table.hear(Event::Route { route: route(last), place }),
+                None => table.hear(Event::RouteGone(route(last))),
+            }
+            assert_eq!(leads(&table), expected, "{last} {place:?}");
+        }
+        // In another order, and without one.
+        table.take_changed();
+        table.hear(Event::Anew);
+        for last in [5, 6] {
+            table.hear(Event::Route { route: route(last), place: Last });
+        }
+        table.hear(Event::Complete);
+        assert_eq!(leads(&table), 5);
+        assert_eq!((table.changed(), table.entries(prefix()).count()), (1, 2));
+        table.take_changed();
+        table.hear(Event::Anew);
+        for last in [5, 6] {
+            table.hear(Event::Route { route: route(last), place: Last });
+        }
+        table.hear(Event::Complete);
+        assert_eq!((table.changed(), table.entries(prefix()).count()), (0, 2));
+    }
+
+    /// What the kernel takes a packet by, though it is none of ours, no later route of ours may have.
+    #[test]
+    fn other_kinds_hide_what_comes_after() {
+        for (kind, expected) in [
+            (RouteKind::Throw, Some(Target::Unreachable)),
+            (RouteKind::Local, None),
+            (RouteKind::Other(5), None),
+        ] {
+            let mut table = table();
+            let ours = Route {
+                priority: 5,
+                next_hops: vec![hop(12, Some(1), 1)],
+                ..Route::of(prefix(), RouteKind::Unicast)
+            };
+            let hides = Route { priority: 2, ..Route::of(prefix(), kind) };
+            for route in [ours, hides] {
+                table.hear(Event::Route { route, place: Place::Last });
+            }
+            let way = table.best(prefix()).map(|(target, _)| target);
+            assert_eq!(way, expected, "{kind:?}");
+        }
+    }
+
     fn told(hops: &[NextHop], kind: RouteKind) -> Event {
         let route = Route { next_hops: hops.to_vec(), ..Route::of(prefix(), kind) };
-        Event::Route { route, replaces: false }
+        Event::Route { route, place: Place::OfFirst }
     }
 
     #[test]
@@ -347,7 +474,8 @@ mod tests {
             (vec![], RouteKind::Unreachable, Some(Target::Unreachable)),
             (vec![], RouteKind::Prohibit, Some(Target::Prohibit)),
             (vec![a], RouteKind::Local, None),
-            (vec![a], RouteKind::Other(9), None),
+            (vec![], RouteKind::Throw, Some(Target::Unreachable)),
+            (vec![NextHop { gateway: Gateway::Foreign, ..a }], unicast, None),
         ] {
             let mut table = table();
             table.hear(told(&hops, kind));
@@ -367,7 +495,7 @@ mod tests {
             let route = Route::of(prefix(), RouteKind::Unicast);
             Route { priority, protocol, next_hops, ..route }
         };
-        let came = |route: Route| Event::Route { route, replaces: false };
+        let came = |route: Route| Event::Route { route, place: Place::OfFirst };
         let now = |table: &mut Table| {
             let changed = table.take_changed();
             let [(_, way)] = &changed[..] else { panic!("{changed:?}") };
