@@ -32,10 +32,13 @@ pub fn run(input: &[u8]) {
             of_pcap.push(format!("{:?}", Record { direction: None, ..*record }));
         }
     });
-    let (frames, foreign) = (survey.frames, survey.foreign);
-    let seen = survey.finish();
-    let of_streams = seen.iter().map(|seen| seen.received + seen.duplicate + seen.stale);
-    assert_eq!(of_streams.sum::<u64>() + foreign, frames, "{seen:?}");
+    let capture = survey.capture("", None);
+    let of_streams = capture.runs.iter().map(|seen| {
+        let damaged = [seen.wrong_size, seen.bad_checksum].into_iter().flatten().sum::<u64>();
+        seen.received + seen.duplicate + seen.stale + damaged
+    });
+    let beside = capture.foreign + capture.damaged.unwrap_or(0);
+    assert_eq!(of_streams.sum::<u64>() + beside, capture.frames, "{capture:?}");
     for (file, expected) in [
         (in_pcap.finish().expect("a vector"), of_pcap),
         (in_pcapng.finish().expect("a vector"), of_pcapng),

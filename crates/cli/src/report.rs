@@ -20,6 +20,7 @@ Examples:
   wirespeed report check iperf3.json --link 1G
   wirespeed report pcap behind-the-router.pcapng
   wirespeed report pcap --json before.pcap behind.pcap
+  wirespeed report pcap --format csv behind.pcap
   wirespeed report check table-2014.csv table-2016.csv --link CCR1072=8x10G")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -63,7 +64,7 @@ enum What {
     },
     /// Prints the tables of results again
     Table {
-        /// Results of `bench`, `test` or `iperf3`
+        /// Results of `bench`, `test` or `iperf3`, or of `report pcap --json`
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// As what
@@ -73,16 +74,27 @@ enum What {
     /// Counts the test frames of captures: of wirespeed's streams, and of the kernel's pktgen
     ///
     /// For each stream, and each time it began anew: received, missing, duplicate and reordered
-    /// frames, and how late they were by the capture's clock. What is none of theirs is foreign.
+    /// frames, gaps, those of a wrong size or with a bad checksum, and how late they were by the
+    /// capture's clock. What is none of theirs is foreign.
+    ///
+    /// What was sent a capture does not say: a size is wrong that the frame's own headers contradict
+    /// (IP's and UDP's lengths; pieces of packets), a checksum where IP's, UDP's, TCP's or ICMP's is.
+    /// A UDP checksum of 0 is none. One that a network card has still to fill in, captured on the
+    /// sender, is bad. A frame that a snap length cut off is not damaged: its headers are looked at as
+    /// far as they go, and without its trailer it is foreign, unless it is pktgen's.
+    ///
     /// Threads of pktgen are told apart by an address or a port of their own; those that have none
     /// are counted as one, and that is said.
     Pcap {
         /// pcap or pcapng, of Ethernet
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Print JSON (wirespeed-survey/1) instead of tables
+        /// Print JSON (wirespeed-survey/2) instead of tables
         #[arg(long)]
         json: bool,
+        /// As what
+        #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
+        format: Written,
     },
     /// Compares runs cell by cell: medians, spread, and a verdict where there is one
     ///
@@ -100,6 +112,17 @@ enum What {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+}
+
+/// How what captures have is written.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Written {
+    /// A table for each capture
+    Text,
+    /// A line for each run of each stream, nothing rounded
+    Csv,
+    /// For whoever writes about it
+    Markdown,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -121,7 +144,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Check { files, link } => check(files, link),
-        What::Pcap { files, json } => pcaps(files, *json),
+        What::Pcap { files, json, format } => pcaps(files, *json, *format),
         What::Table { file, format } => {
             out!("{}", table(file, *format)?);
             Ok(())
@@ -137,6 +160,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 Kind::Suite => report::html::suite_page(&suite(&name, &text)?),
                 Kind::Iperf3 => report::html::iperf3_page(&iperf3(&name, &text)?),
                 Kind::Bench => report::html::page(&results(file)?),
+                Kind::Survey => return Err(no_results(&name, "and are not drawn")),
             };
             if keep::is_stdout(output) {
                 out!("{page}");
@@ -162,6 +186,7 @@ enum Kind {
     Bench,
     Suite,
     Iperf3,
+    Survey,
 }
 
 impl Kind {
@@ -171,6 +196,7 @@ impl Kind {
             Kind::Bench => "`bench`",
             Kind::Suite => "`test`",
             Kind::Iperf3 => "`iperf3`",
+            Kind::Survey => "`report pcap`",
         }
     }
 
@@ -179,6 +205,7 @@ impl Kind {
         match report::suite::is_suite(text) {
             true => Kind::Suite,
             false if value().is_ok_and(|value| report::iperf3::is_one(&value)) => Kind::Iperf3,
+            false if report::survey::is_one(text) => Kind::Survey,
             false => Kind::Bench,
         }
     }
@@ -218,6 +245,17 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
                 Format::Series => return Err(without("time series")),
             }
         }
+        Kind::Survey => {
+            let all = survey(&name, &text)?.captures;
+            match format {
+                Format::Text => all.iter().map(report::survey::render).collect(),
+                Format::Csv => report::survey::csv(&all),
+                Format::Markdown => report::survey::markdown(&all),
+                Format::Trials => return Err(without("trials")),
+                Format::Streams => return Err(without("streams beside their tables")),
+                Format::Series => return Err(without("time series")),
+            }
+        }
         Kind::Bench => {
             let results = results(file)?;
             match format {
@@ -245,6 +283,7 @@ fn compare(base: &[PathBuf], files: &[PathBuf]) -> Result<String, Failure> {
             Kind::Suite => drop(suite(name, text)?),
             Kind::Iperf3 => drop(iperf3(name, text)?),
             Kind::Bench => drop(bench(name, text)?),
+            Kind::Survey => return Err(no_results(name, "and are not compared")),
         }
     }
     let mut runs = base.iter().chain(&files);
@@ -278,6 +317,15 @@ fn bench(name: &str, text: &str) -> Result<measure::Results, Failure> {
 
 fn iperf3(name: &str, text: &str) -> Result<measure::iperf3::Results, Failure> {
     report::iperf3::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
+}
+
+fn survey(name: &str, text: &str) -> Result<measure::survey::Surveys, Failure> {
+    report::survey::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
+}
+
+/// Counts of captures where results are wanted.
+fn no_results(name: &str, what: &str) -> Failure {
+    Failure::Usage(format!("{name}: these are counts of captures, by `report pcap`, {what}"))
 }
 
 fn suite(name: &str, text: &str) -> Result<measure::suite_result::SuiteResults, Failure> {
@@ -329,11 +377,11 @@ fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
 }
 
 /// Prints what captures have, each up to where it can be read.
-fn pcaps(files: &[PathBuf], json: bool) -> Result<(), Failure> {
+fn pcaps(files: &[PathBuf], json: bool, format: Written) -> Result<(), Failure> {
     let mut captures = Vec::new();
     for file in files {
         let capture = pcap(file)?;
-        if !json {
+        if !json && format == Written::Text {
             out!("{}", report::survey::render(&capture));
         }
         captures.push(capture);
@@ -342,8 +390,11 @@ fn pcaps(files: &[PathBuf], json: bool) -> Result<(), Failure> {
     let ended = ended.map(|(name, why)| {
         Failure::Failed(format!("{name}: {why}; what is before is counted above"))
     });
-    if json {
-        out!("{}", report::survey::json(captures).map_err(Failure::Failed)?);
+    match format {
+        _ if json => out!("{}", report::survey::json(captures).map_err(Failure::Failed)?),
+        Written::Text => {}
+        Written::Csv => out!("{}", report::survey::csv(&captures)),
+        Written::Markdown => out!("{}", report::survey::markdown(&captures)),
     }
     ended.map_or(Ok(()), Err)
 }

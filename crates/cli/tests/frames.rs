@@ -7,7 +7,7 @@ mod left_out;
 
 use folder::{Folder, text, wirespeed};
 use port::pcap;
-use port::record::Record;
+use port::record::{Reader, Record};
 use std::process::{Command, Output};
 
 const PLAN: &str = r#"
@@ -169,14 +169,14 @@ fn what_was_written_is_counted_again() {
         let head = lines[0].join(" ");
         let expected = format!("{n} frames in ");
         assert!(head.contains(&expected) && head.ends_with(", 36 of them foreign"), "{head}");
-        let rows = &lines[2..lines.len() - 1];
+        let rows = &lines[2..lines.len() - 2];
         // Streams 0 and 1 in 8 trials, broadcasts as 240 and 241 in two.
         assert_eq!(rows.len(), 2 * 8 + 2 * 2, "{lines:?}");
         let mut received = 0;
         for row in rows {
             received += row[4].parse::<u64>().unwrap();
-            assert_eq!(row[5..8], ["0", "0", "0"], "nothing lost, doubled, or late: {row:?}");
-            let delays: Vec<&str> = row[8..].iter().map(String::as_str).collect();
+            assert_eq!(row[5..11], ["0"; 6], "nothing lost, doubled, late, or damaged: {row:?}");
+            let delays: Vec<&str> = row[11..].iter().map(String::as_str).collect();
             assert_eq!(delays, ["0", "ns", "0", "ns", "0", "ns", "0", "ns"], "made as it is sent");
         }
         assert_eq!(received, n - 36, "{rows:?}");
@@ -213,7 +213,8 @@ fn the_kernel_s_generator_is_known() {
     let expected = ["pktgen", "1", "64", "79,522.9", "5", "1", "1", "1", "(by", "1)"];
     assert_eq!(lines[2][..10], expected, "{lines:?}");
     let delays = ["700", "ns", "900", "ns", "11000", "ns", "11000", "ns"];
-    assert_eq!(lines[2][10..], delays, "{lines:?}");
+    assert_eq!(lines[2][10..13], ["2", "0", "0"], "gaps, wrong size, bad checksum: {lines:?}");
+    assert_eq!(lines[2][13..], delays, "{lines:?}");
     assert!(
         lines[0].join(" ").ends_with("7 frames in 0.000061000 s, 1 of them foreign"),
         "{lines:?}"
@@ -242,4 +243,102 @@ fn the_kernel_s_generator_is_known() {
     assert!(lines.is_empty() && error.contains("neither pcap nor pcapng"), "{error}");
     let (lines, error) = counted(&folder.path("none.pcap"), 3);
     assert!(lines.is_empty() && error.contains("cannot read"), "{error}");
+}
+
+/// A plan's frames, some of them lost, cut in the middle or damaged on their way: counted as that, and
+/// Wireshark finds the same. What a snap length cut off is not damaged.
+#[test]
+fn damage_is_told_from_loss_and_from_snap_lengths() {
+    let plan = PLAN
+        .replace("[traffic]\n", "[traffic]\nudp-checksum = true\n")
+        .replace("[64, 1518]", "[256]")
+        .replace(", \"1-percent-broadcasts\", \"management-queries\", \"routing-updates\"", "");
+    let folder = Folder::with("damage", &plan);
+    let file = folder.path("frames.pcap");
+    let out = wirespeed(&["test", &folder.path("plan.toml"), "--pcap", &file, "--packets", "50"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+
+    // Of stream 0: two lost in one piece and one alone, and one of each fault.
+    let mut reader = Reader::new(std::fs::File::open(&file).unwrap()).unwrap();
+    let (mut whole, mut cut) = (vec![], vec![]);
+    let [mut damaged, mut short] =
+        [&mut whole, &mut cut].map(|file| pcap::Writer::new(file).unwrap());
+    let mut n = 0;
+    while let Some(record) = reader.read().unwrap() {
+        let mut bytes = record.bytes.to_vec();
+        let of = bytes.len() - 17;
+        if bytes.len() == 252 && bytes[of] == 0 {
+            n += 1;
+            match n - 1 {
+                10 | 11 | 20 => continue,
+                15 => bytes[22] ^= 1,                              // TTL
+                25 => bytes[100] ^= 1,                             // data
+                30 => bytes.splice(90..90, [0; 4]).for_each(drop), // more than the headers say
+                35 => *bytes.last_mut().unwrap() ^= 1,             // the trailer
+                _ => {}
+            }
+        }
+        damaged.write(&Record::ethernet(record.timestamp_ns, &bytes)).unwrap();
+        let snapped = &bytes[..bytes.len().min(96)];
+        let original_len = bytes.len() as u32;
+        let record = Record { original_len, ..Record::ethernet(record.timestamp_ns, snapped) };
+        short.write(&record).unwrap();
+    }
+    assert_eq!(n, 50);
+    damaged.finish().unwrap();
+    short.finish().unwrap();
+    let (file, snapped) = (folder.path("damaged.pcap"), folder.path("snapped.pcap"));
+    std::fs::write(&file, whole).unwrap();
+    std::fs::write(&snapped, cut).unwrap();
+
+    let (lines, _) = counted(&file, 0);
+    let head = lines[0].join(" ");
+    assert!(head.ends_with("1 with a damaged trailer, of a stream unknown therefore"), "{head}");
+    // Of the 7 that are missing 3 are lost and 4 came damaged; each is a gap but two in one piece.
+    let expected = ["43", "7", "0", "0", "6", "1", "2"];
+    assert_eq!(lines[2][4..11], expected, "{lines:?}");
+    assert_eq!(lines[3][4..11], ["50", "0", "0", "0", "0", "0", "0"], "{lines:?}");
+    // Nothing of theirs is left of the others: no trailer, no stream, and no fault.
+    let (lines, _) = counted(&snapped, 0);
+    let head = lines[0].join(" ");
+    assert!(head.ends_with("not captured whole") && !head.contains("damaged trailer"), "{head}");
+
+    // In CSV and Markdown, and again from JSON.
+    let printed = |arguments: &[&str]| {
+        let out = wirespeed(&[&["report"], arguments].concat());
+        assert!(out.status.success(), "{arguments:?}: {}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    let csv = printed(&["pcap", "--format", "csv", &file]);
+    assert!(csv.lines().nth(1).unwrap().contains(",43,7,0,0,0,0,6,1,2,"), "{csv}");
+    let page = printed(&["pcap", "--format", "markdown", &file]);
+    assert!(page.contains("| 43 | 7 | 0 | 0 | 6 | 1 | 2 |"), "{page}");
+    let json = folder.path("counts.json");
+    std::fs::write(&json, printed(&["pcap", "--json", &file])).unwrap();
+    assert_eq!(printed(&["table", &json]), printed(&["pcap", &file]));
+    assert_eq!(printed(&["table", "--format", "csv", &json]), csv);
+    for arguments in [
+        ["table", "--format", "trials"],
+        ["html", "--output", "a.html"],
+        ["compare", "--base", &json],
+    ] {
+        let out = wirespeed(&[&["report"], &arguments[..], &[json.as_str()]].concat());
+        assert_eq!(out.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&out.stderr).contains("report pcap"), "{}", text(&out.stderr));
+    }
+
+    if Command::new("tshark").arg("--version").output().is_err() {
+        return left_out::left_out("no tshark here");
+    }
+    for (filter, n) in [
+        ("ip.checksum.status == 0", 1),
+        // What is behind the wrong TTL's header is right; the trailer is covered, too.
+        ("udp.checksum.status == 0", 3),
+        ("frame.len == 256", 1),
+    ] {
+        let checks = ["ip.check_checksum:TRUE", "udp.check_checksum:TRUE"];
+        let read = ["-n", "-o", checks[0], "-o", checks[1], "-r", &file, "-Y", filter];
+        let out = run("tshark", &read);
+        assert_eq!(text(&out.stdout).lines().count(), n, "{filter}: {}", text(&out.stdout));
+    }
 }

@@ -18,6 +18,7 @@ mod suite;
 pub use iperf3::{iperf3_csv, iperf3_markdown};
 pub use parts::suite_parts;
 pub use series::suite_series;
+pub(crate) use suite::markdown as markdown_table;
 pub use suite::{suite_csv, suite_markdown, suite_trials};
 
 use crate::number::thousands;
@@ -59,7 +60,7 @@ const COLUMNS: [Column; 28] = [
     ("remark", |row| row.remark.clone().unwrap_or_default()),
 ];
 
-fn optional<T: ToString>(value: Option<T>) -> String {
+pub(crate) fn optional<T: ToString>(value: Option<T>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
@@ -135,7 +136,7 @@ pub fn markdown(results: &Results) -> String {
 }
 
 /// A table's cell ends at a bar.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
 }
 

@@ -82,11 +82,15 @@ impl fmt::Display for ReadError {
                     (SCHEMA, OLDER),
                     (measure::suite_result::SCHEMA, &measure::suite_result::OLDER),
                     (measure::iperf3::SCHEMA, &[]),
+                    (measure::survey::SCHEMA, &measure::survey::OLDER),
                 ];
                 let ours = all.into_iter().find(|ours| ours.0.split('/').next() == Some(kind));
                 let (ours, older) = ours.unwrap_or((SCHEMA, OLDER));
                 if ours == schema || older.contains(&schema.as_str()) {
-                    let command = kind.trim_start_matches("wirespeed-");
+                    let command = match kind.trim_start_matches("wirespeed-") {
+                        "survey" => "report pcap",
+                        command => command,
+                    };
                     return write!(
                         f,
                         "results of `wirespeed {command}` ({schema:?}), and other results are wanted here"

@@ -1,31 +1,24 @@
-//! What a capture has of test frames, as a table.
+//! What a capture has of test frames: as a table, CSV, Markdown and JSON.
 
+use crate::export::{escaped, optional};
+use crate::json::ReadError;
 use crate::number::thousands;
-use measure::survey::{Capture, Delay, SCHEMA, Seen, Sender, Surveys, Thread};
+use measure::survey::{Capture, Delay, OLDER, SCHEMA, Seen, Sender, Surveys, Thread};
 use std::fmt::Write;
+
+/// What missing and the others are, below each table.
+const NOTES: [&str; 2] = [
+    "missing: numbers between the lowest and the highest that came, those that came damaged among them",
+    "wrong size: a length in the headers is not the frame's; what a capture cut off is not looked at",
+];
 
 /// The table: a line for each run of each stream, and what is none of theirs.
 pub fn render(of: &Capture) -> String {
-    let (first, last) = of.span_ns.unwrap_or_default();
-    let span = (last - first) as f64 / 1e9;
-    let mut out = format!("{}: {} frames in {span:.9} s", of.file, of.frames);
-    match (of.foreign, of.cut) {
-        (0, _) => {}
-        (foreign, 0) => _ = write!(out, ", {foreign} of them foreign"),
-        (foreign, cut) => {
-            _ = write!(out, ", {foreign} of them foreign, {cut} of these not captured whole");
-        }
-    }
-    out.push('\n');
-    let all = of.runs.as_slice();
-    if all.is_empty() {
+    let mut out = sentence(of) + "\n";
+    let rows = table(of);
+    if rows.len() == 1 {
         return out + "no frames of wirespeed's or of the kernel's pktgen\n";
     }
-    let head =
-        ["stream", "run", "byte", "frames/s", "received", "missing", "duplicate", "reordered"];
-    let delays = ["delay min", "median", "99 %", "max"];
-    let mut rows = vec![head.into_iter().chain(delays).map(String::from).collect::<Vec<_>>()];
-    rows.extend(all.iter().map(row));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<usize> = (0..rows[0].len()).filter_map(width).collect();
     for row in &rows {
@@ -33,21 +26,99 @@ pub fn render(of: &Capture) -> String {
         out += cells.collect::<Vec<_>>().join("  ").trim_end();
         out.push('\n');
     }
-    let is_other = |seen: &Seen| seen.delay.is_some_and(|delay| !delay.one_clock);
-    if all.iter().any(is_other) {
-        out += "+: above the least; the sender's clock was not the capture's\n";
+    notes(of).iter().for_each(|note| _ = writeln!(out, "{note}"));
+    out
+}
+
+/// The same for whoever writes about it.
+pub fn markdown(all: &[Capture]) -> String {
+    let mut out = String::new();
+    for (i, of) in all.iter().enumerate() {
+        let between = if i == 0 { "" } else { "\n" };
+        let _ = writeln!(out, "{between}{}", escaped(&sentence(of)));
+        out += &crate::export::markdown_table(&table(of));
+        notes(of).iter().for_each(|note| _ = writeln!(out, "\n*{}*", escaped(note)));
     }
-    for seen in all.iter().filter(|seen| seen.stale > 0) {
-        let (stream, run) = (sender(seen.sender), seen.run);
-        _ = writeln!(out, "{stream}, run {run}: {} more so late that nobody knows", seen.stale);
+    out
+}
+
+/// The columns of [`csv`].
+const COLUMNS: [&str; 27] = [
+    "file",
+    "stream",
+    "run",
+    "bytes_min_l2_with_fcs",
+    "bytes_max_l2_with_fcs",
+    "first_ns_since_1970",
+    "last_ns_since_1970",
+    "received_frames",
+    "missing_frames",
+    "duplicate_frames",
+    "reordered_frames",
+    "reordering_extent_max_frames",
+    "stale_frames",
+    "gaps",
+    "wrong_size_frames",
+    "bad_checksum_frames",
+    "one_clock",
+    "delay_min_ns",
+    "delay_median_ns",
+    "delay_p99_ns",
+    "delay_max_ns",
+    "file_frames",
+    "file_foreign_frames",
+    "file_cut_frames",
+    "file_damaged_frames",
+    "file_first_ns_since_1970",
+    "file_last_ns_since_1970",
+];
+
+/// The same as CSV (RFC 4180), nothing rounded: a line for each run, and one for a file without any. What
+/// an older version did not count is empty.
+pub fn csv(all: &[Capture]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Into memory nothing fails.
+    let _ = writer.write_record(COLUMNS);
+    for of in all {
+        let runs = of.runs.iter().map(Some);
+        for seen in runs.chain(of.runs.is_empty().then_some(None)) {
+            let counts = seen.map_or(vec![String::new(); 20], counts);
+            let (first, last) = of.span_ns.unzip();
+            let of_file =
+                [Some(of.frames), Some(of.foreign), Some(of.cut), of.damaged, first, last];
+            let file = std::iter::once(of.file.clone());
+            let _ = writer.write_record(file.chain(counts).chain(of_file.map(optional)));
+        }
     }
-    let alike = Sender::Pktgen { which: Thread::Alike };
-    if all.iter().any(|seen| seen.sender == alike) {
-        out += "pktgen, threads: several send at the same time, and nothing in their frames tells them \
-                apart; they are counted as one, so that numbers of theirs are duplicate which no copies \
-                are (give each a udp_src_min of its own)\n";
-    }
-    out + "missing: numbers between the lowest and the highest that came\n"
+    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+}
+
+/// A run in CSV, from its stream to its delays.
+fn counts(seen: &Seen) -> Vec<String> {
+    let delay = |of: fn(Delay) -> u64| optional(seen.delay.map(of));
+    let text = |number: u64| number.to_string();
+    vec![
+        sender(seen.sender),
+        seen.run.to_string(),
+        seen.bytes.0.to_string(),
+        seen.bytes.1.to_string(),
+        text(seen.span_ns.0),
+        text(seen.span_ns.1),
+        text(seen.received),
+        text(seen.missing),
+        text(seen.duplicate),
+        text(seen.reordered),
+        text(seen.extent_max),
+        text(seen.stale),
+        optional(seen.gaps),
+        optional(seen.wrong_size),
+        optional(seen.bad_checksum),
+        optional(seen.delay.map(|delay| delay.one_clock)),
+        delay(|delay| delay.min_ns),
+        delay(|delay| delay.median_ns),
+        delay(|delay| delay.p99_ns),
+        delay(|delay| delay.max_ns),
+    ]
 }
 
 /// The same of several captures as JSON, indented, with a newline at the end.
@@ -58,6 +129,77 @@ pub fn json(captures: Vec<Capture>) -> Result<String, String> {
     let surveys = Surveys { schema: SCHEMA.to_string(), captures };
     let text = serde_json::to_string_pretty(&surveys).map_err(|error| error.to_string())?;
     Ok(text + "\n")
+}
+
+/// Reads what [`json`] wrote, also of an older version.
+///
+/// # Errors
+/// [`ReadError`] says whether it is JSON, whose it is, and where it is damaged.
+pub fn read(text: &str) -> Result<Surveys, ReadError> {
+    let schema = crate::json::schema(text)?;
+    if schema != SCHEMA && !OLDER.contains(&schema.as_str()) {
+        return Err(ReadError::OtherSchema(schema));
+    }
+    crate::json::parse(&schema, text)
+}
+
+/// Whether a file is one of these, of whatever version, by its schema.
+pub fn is_one(text: &str) -> bool {
+    crate::json::schema(text).is_ok_and(|schema| schema.starts_with("wirespeed-survey/"))
+}
+
+/// What the whole capture is.
+fn sentence(of: &Capture) -> String {
+    let (first, last) = of.span_ns.unwrap_or_default();
+    let span = (last - first) as f64 / 1e9;
+    let mut out = format!("{}: {} frames in {span:.9} s", of.file, of.frames);
+    match (of.foreign, of.cut) {
+        (0, _) => {}
+        (foreign, 0) => _ = write!(out, ", {foreign} of them foreign"),
+        (foreign, cut) => {
+            _ = write!(out, ", {foreign} of them foreign, {cut} of these not captured whole");
+        }
+    }
+    if let Some(damaged @ 1..) = of.damaged {
+        _ = write!(out, ", {damaged} with a damaged trailer, of a stream unknown therefore");
+    }
+    out
+}
+
+/// A head, and a line for each run.
+fn table(of: &Capture) -> Vec<Vec<String>> {
+    let head =
+        ["stream", "run", "byte", "frames/s", "received", "missing", "duplicate", "reordered"];
+    let more = ["gaps", "wrong size", "bad checksum", "delay min", "median", "99 %", "max"];
+    let mut rows = vec![head.into_iter().chain(more).map(String::from).collect::<Vec<_>>()];
+    rows.extend(of.runs.iter().map(row));
+    rows
+}
+
+/// What has to be said of a table that has runs.
+fn notes(of: &Capture) -> Vec<String> {
+    let all = of.runs.as_slice();
+    let mut out = Vec::new();
+    if all.iter().any(|seen| seen.delay.is_some_and(|delay| !delay.one_clock)) {
+        out.push("+: above the least; the sender's clock was not the capture's".to_string());
+    }
+    for seen in all.iter().filter(|seen| seen.stale > 0) {
+        let (stream, run) = (sender(seen.sender), seen.run);
+        out.push(format!("{stream}, run {run}: {} more so late that nobody knows", seen.stale));
+    }
+    let alike = Sender::Pktgen { which: Thread::Alike };
+    if all.iter().any(|seen| seen.sender == alike) {
+        out.push(
+            "pktgen, threads: several send at the same time, and nothing in their frames tells them \
+             apart; they are counted as one, so that numbers of theirs are duplicate which no copies \
+             are (give each a udp_src_min of its own)"
+                .to_string(),
+        );
+    }
+    if !all.is_empty() {
+        out.extend(NOTES.map(String::from));
+    }
+    out
 }
 
 fn sender(sender: Sender) -> String {
@@ -83,6 +225,9 @@ fn row(seen: &Seen) -> Vec<String> {
     let mut row = vec![sender(seen.sender), seen.run.to_string(), bytes, thousands(rate)];
     row.extend(counts);
     row.push(reordered);
+    let not_counted = || "-".to_string();
+    let more = [seen.gaps, seen.wrong_size, seen.bad_checksum];
+    row.extend(more.map(|n| n.map_or_else(not_counted, |n| n.to_string())));
     row.extend(match seen.delay {
         None => [const { String::new() }; 4],
         Some(Delay { one_clock, min_ns, median_ns, p99_ns, max_ns }) => {
@@ -116,7 +261,7 @@ mod tests {
         survey.frame(7, &[0; 60], 600);
         let capture = survey.capture("a.pcap", None);
         let written = json(vec![capture.clone()]).unwrap();
-        let read: Surveys = serde_json::from_str(&written).unwrap();
+        let read = read(&written).unwrap();
         assert_eq!((read.schema.as_str(), &read.captures), (SCHEMA, &vec![capture.clone()]));
         assert!(
             written.contains("\"one_clock\": true") && written.contains("\"kind\": \"stream\"")
@@ -126,13 +271,67 @@ mod tests {
         assert!(text.starts_with("a.pcap: 8 frames in "), "{text}");
         assert!(text.contains("2 of them foreign, 1 of these not captured whole"), "{text}");
         assert_eq!(lines[2][..8], ["0", "1", "64", "664,451.8", "3", "1", "0", "0"], "{text}");
-        assert_eq!(lines[2][8..], ["40", "ns", "50", "ns", "60", "ns", "60", "ns"], "{text}");
+        assert_eq!(lines[2][8..11], ["1", "0", "0"], "{text}");
+        assert_eq!(lines[2][11..], ["40", "ns", "50", "ns", "60", "ns", "60", "ns"], "{text}");
         assert_eq!(lines[3][..4], ["9", "of", "test", "9"], "{text}");
-        assert_eq!(lines[3][11..], ["+0", "ns", "+10", "ns", "+20", "ns", "+20", "ns"], "{text}");
+        assert_eq!(lines[3][14..], ["+0", "ns", "+10", "ns", "+20", "ns", "+20", "ns"], "{text}");
         assert!(text.contains("above the least"), "{text}");
+        let rows = csv(std::slice::from_ref(&capture));
+        let stream = "0,1,64,64,40,3050,3,1,0,0,0,0,1,0,0,true,40,50,60,60";
+        let expected = format!("a.pcap,{stream},8,2,1,0,7,{}", (1u64 << 60) + 3050);
+        assert_eq!(rows.lines().nth(1), Some(expected.as_str()));
+        assert_eq!(rows.lines().map(|line| line.split(',').count()).collect::<Vec<_>>(), [27; 3]);
+        let page = markdown(&[capture.clone(), capture.clone()]);
+        assert_eq!(
+            page.matches("| 0 | 1 | 64 | 664,451.8 | 3 | 1 | 0 | 0 | 1 | 0 | 0 | 40 ns |").count(),
+            2,
+            "{page}"
+        );
+        let empty = csv(&[Survey::default().capture("b.pcap", None)]);
+        assert!(empty.ends_with("\nb.pcap,,,,,,,,,,,,,,,,,,,,,0,0,0,0,,\n"), "{empty}");
         let nothing = render(&Survey::default().capture("b.pcap", None));
         assert!(nothing.contains("0 frames") && nothing.contains("no frames of wirespeed's"));
     }
+
+    const STORED: &str = include_str!("../data/survey-2.json");
+    const OF_VERSION_1: &str = include_str!("../data/survey-1.json");
+
+    #[test]
+    fn the_stored_file_is_read_and_written_again() {
+        let surveys = read(STORED).unwrap();
+        let [capture] = &surveys.captures[..] else { panic!("{surveys:?}") };
+        let seen = &capture.runs[0];
+        let counted = [seen.gaps, seen.wrong_size, seen.bad_checksum, capture.damaged];
+        assert_eq!(counted, [Some(5), Some(1), Some(3), Some(1)]);
+        assert_eq!(json(surveys.captures).unwrap(), STORED);
+    }
+
+    /// What it did not count is not 0.
+    #[test]
+    fn a_file_of_version_1_is_read() {
+        let surveys = read(OF_VERSION_1).unwrap();
+        let [capture] = &surveys.captures[..] else { panic!("{surveys:?}") };
+        assert_eq!(
+            (capture.runs[0].received, capture.runs[0].gaps, capture.damaged),
+            (5, None, None)
+        );
+        let text = render(capture);
+        let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!(row[4..13], ["5", "1", "1", "1", "(by", "1)", "-", "-", "-"], "{text}");
+        assert!(csv(&surveys.captures).contains(",5,1,1,1,1,0,,,,true,"));
+        for (text, expected) in [
+            ("{}", "no result file"),
+            (
+                &OF_VERSION_1.replace("survey/1", "survey/3"),
+                "this version reads \"wirespeed-survey/2\"",
+            ),
+            (&OF_VERSION_1.replace("received", "recieved"), "missing field `received` at line"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{expected:?} in {error:?}");
+        }
+    }
+
     /// Threads by their names, there and back; those that are alike are said.
     #[test]
     fn threads_have_names() {

@@ -14,6 +14,7 @@
 //! All of its frames are kept up to the end, some 40 bytes each. Missing: **threads told by two fields
 //! together**.
 
+use crate::frame::Look;
 use crate::pktgen::{Fields, Header};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -98,6 +99,8 @@ pub(super) struct Frame {
     pub(super) captured_ns: u64,
     /// L2 with FCS.
     pub(super) l2: u32,
+    /// What its headers look like.
+    pub(super) look: Look,
     /// Which of the fields that were seen are its.
     fields: u32,
 }
@@ -112,13 +115,20 @@ pub(super) struct Frames {
 
 impl Frames {
     /// Keeps one.
-    pub(super) fn push(&mut self, header: Header, fields: Fields, captured_ns: u64, l2: u32) {
+    pub(super) fn push(
+        &mut self,
+        header: Header,
+        fields: Fields,
+        captured_ns: u64,
+        l2: u32,
+        look: Look,
+    ) {
         let Frames { frames, fields: all, known } = self;
         let fields = *known.entry(fields).or_insert_with(|| {
             all.push(fields);
             all.len() as u32 - 1
         });
-        frames.push(Frame { header, captured_ns, l2, fields });
+        frames.push(Frame { header, captured_ns, l2, look, fields });
     }
 
     /// Each thread's frames, in the order of the capture.

@@ -219,7 +219,7 @@ pub fn suite_markdown(results: &SuiteResults) -> String {
 }
 
 /// A table of heads and lines.
-fn markdown(lines: &[Vec<String>]) -> String {
+pub(crate) fn markdown(lines: &[Vec<String>]) -> String {
     if lines.is_empty() {
         return String::new();
     }
