@@ -204,8 +204,6 @@ pub enum BadFrame {
     TwoChecksums,
     /// Two headers share bytes.
     Overlap(usize),
-    /// So many IP headers; there can be two.
-    TooManyIp(usize),
     /// What varies lies where a length, a checksum or the footer stands, or another thing varies.
     VaryingTwice(usize),
     /// What varies lies behind the longest frame's data, or is no field: offset and width.
@@ -236,7 +234,6 @@ impl fmt::Display for BadFrame {
                 "compute-checksum-from-offset beside a udp or tcp checksum, which covers all already",
             ),
             BadFrame::Overlap(at) => write!(f, "two headers share the bytes at {at}"),
-            BadFrame::TooManyIp(n) => write!(f, "{n} ip headers, at most 2"),
             BadFrame::VaryingTwice(at) => {
                 write!(f, "byte {at} cannot vary: it is computed, or varies already")
             }
@@ -319,10 +316,6 @@ impl FramePlan {
 
     fn check_headers(&self) -> Result<(), BadFrame> {
         let end = self.header.len();
-        let headers = self.ipv4.len() + self.ipv6.len();
-        if headers > 2 {
-            return Err(BadFrame::TooManyIp(headers));
-        }
         let mut places = Vec::new();
         for &ip in &self.ipv4 {
             if ip >= end || self.ip_end(ip) > end {

@@ -71,7 +71,7 @@ const HEADERS: [(&str, Header); 13] = [
 ];
 
 /// The longest stack.
-const MOST: usize = 12;
+const MOST: usize = 64;
 
 /// IEEE 802's first EtherType and RFC 3692's first protocol for experiments.
 const EXPERIMENTAL: (u16, u8) = (0x88b5, 253);
@@ -106,8 +106,8 @@ pub enum BadStack {
     Header(String),
     /// The bytes of a raw header are none.
     Raw(String),
-    /// More than 12 headers, or more than two of IP.
-    TooMany(&'static str),
+    /// So many headers, more than 64.
+    TooMany(usize),
     /// The second cannot be behind the first.
     Behind(String, String),
     /// Of two transports the first is no tunnel's, or no IP header is between them.
@@ -132,7 +132,7 @@ impl fmt::Display for BadStack {
             BadStack::Raw(text) => {
                 write!(f, "{text:?}: raw bytes are hexadecimal digits, two a byte: raw(0a0b0c)")
             }
-            BadStack::TooMany(what) => write!(f, "too many headers: at most {what}"),
+            BadStack::TooMany(n) => write!(f, "{n} headers are too many: at most {MOST}"),
             BadStack::Behind(first, second) => write!(f, "{second} cannot be behind {first}"),
             BadStack::Tunnel(first, second) => write!(
                 f,
@@ -285,14 +285,10 @@ impl Stack {
         let headers =
             text.split('/').map(|name| header(name.trim())).collect::<Result<Vec<_>, _>>()?;
         if headers.len() > MOST {
-            return Err(BadStack::TooMany("12"));
+            return Err(BadStack::TooMany(headers.len()));
         }
         if headers[0] != Header::Eth {
             return Err(BadStack::First(headers[0].name().to_string()));
-        }
-        let is_ip = |header: &&Header| matches!(header, Header::Ipv4 | Header::Ipv6);
-        if headers.iter().filter(is_ip).count() > 2 {
-            return Err(BadStack::TooMany("two of IP"));
         }
         if let Some(pair) = headers.windows(2).find(|pair| !pair[0].takes(&pair[1])) {
             return Err(BadStack::Behind(pair[0].name().into(), pair[1].name().into()));

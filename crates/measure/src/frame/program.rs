@@ -12,8 +12,8 @@ use crate::trailer::{self, Trailer};
 use crate::vary::{Source, Values};
 use wire::checksum::{self, Sum};
 
-/// Two IP headers and a transport.
-const MAX_SUMS: usize = 3;
+/// The widest field.
+const WIDEST: usize = 8;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
@@ -43,11 +43,9 @@ struct Patch {
     /// The bits that change. The others may be a length's, which differs from frame to frame.
     mask: u64,
     source: Fed,
-    /// Per checksum and byte, last byte first: 256 if it is the high half of a word, 1 if it is
-    /// the low half, 0 if it is not covered.
-    weights: [[u32; 8]; MAX_SUMS],
-    /// One bit for each checksum with any weight.
-    touches: u8,
+    /// The checksums that cover any of it, and per byte, last byte first: 256 if it is the high half
+    /// of a word, 1 if it is the low half, 0 if it is not covered.
+    weights: Box<[(usize, [u32; WIDEST])]>,
 }
 
 /// Where a field's values come from.
@@ -64,6 +62,8 @@ struct Checksum {
     at: usize,
     /// One's complement sum of all that stays, for each length from the shortest.
     stays: Vec<u16>,
+    /// The sum of what varies in the frame that is being written.
+    varied: u64,
     /// Whether it covers the trailer, and where its region begins.
     covers_trailer: Option<usize>,
     /// Whether 0 means none, so that a computed 0 is sent as 0xffff (RFC 768, RFC 8200 §8.1).
@@ -133,6 +133,7 @@ impl FramePlan {
                 stays: (shortest..=longest)
                     .map(|len| self.sum_of_what_stays(&image, coverage, &lengths, len))
                     .collect(),
+                varied: 0,
                 covers_trailer: coverage.payload.filter(|_| self.footer),
                 udp: coverage.udp,
             })
@@ -235,18 +236,23 @@ impl FramePlan {
         lengths: &[(usize, usize)],
         len: usize,
     ) -> u16 {
-        let mut frame = image[..len].to_vec();
+        // Of an IP header nothing behind the headers counts, but a field may begin before their end.
+        let end = match coverage.payload {
+            Some(_) => len,
+            None => len.min(self.header.len() + WIDEST),
+        };
+        let mut frame = image[..end].to_vec();
         set_lengths(&mut frame, lengths, len);
-        if self.footer {
+        if self.footer && end == len {
             frame[len - trailer::LEN..].fill(0);
         }
-        if self.checksum_from.is_some() {
+        if self.checksum_from.is_some() && end == len {
             let at = len - self.tail();
             frame[at..at + 2].fill(0); // made last, over all: it is left out of the others
         }
         for varying in &self.varying {
             let end = varying.at + varying.width;
-            if end <= len - self.tail() {
+            if end <= (len - self.tail()).min(frame.len()) {
                 let bytes = &mut frame[varying.at..end];
                 put(bytes, get(bytes) & !varying.mask);
             }
@@ -267,19 +273,19 @@ impl FramePlan {
 
 fn patch(varying: &Varying, coverages: &[Coverage], prng: &mut Prng) -> Patch {
     let Varying { at, width, mask, ref values, pick, link } = *varying;
-    let mut weights = [[0; 8]; MAX_SUMS];
-    let mut touches = 0;
-    for (i, (weights, coverage)) in weights.iter_mut().zip(coverages).enumerate() {
+    let weights = coverages.iter().enumerate().filter_map(|(i, coverage)| {
+        let mut weights = [0; WIDEST];
         for byte in 0..width {
             weights[width - 1 - byte] = coverage.weight(at + byte);
         }
-        touches |= u8::from(weights.iter().any(|weight| *weight > 0)) << i;
-    }
+        weights.iter().any(|weight| *weight > 0).then_some((i, weights))
+    });
+    let weights = weights.collect();
     let source = match link {
         None => Fed::Itself(Source::new(values.clone(), pick, prng)),
         Some((link, divisor)) => Fed::Link(link, divisor, values.clone()),
     };
-    Patch { at, width, mask, source, weights, touches }
+    Patch { at, width, mask, source, weights }
 }
 
 impl Program {
@@ -323,7 +329,6 @@ impl Program {
         bytes.copy_from_slice(&image[..len]);
         set_lengths(bytes, &self.lengths, len);
         let end = len - self.tail;
-        let mut varied = [0u64; MAX_SUMS];
         for (source, number) in &mut self.links {
             *number = source.next(prng);
         }
@@ -341,10 +346,8 @@ impl Program {
             }
             let field = &mut bytes[patch.at..patch.at + patch.width];
             put(field, value | get(field) & !patch.mask);
-            for (i, varied) in varied.iter_mut().enumerate().take(self.sums.len()) {
-                if patch.touches >> i & 1 == 1 {
-                    *varied += weigh(value, &patch.weights[i]);
-                }
+            for (sum, weights) in &patch.weights {
+                self.sums[*sum].varied += weigh(value, weights);
             }
         }
         let mut footer = [0; trailer::LEN];
@@ -352,14 +355,15 @@ impl Program {
             footer = trailer.to_bytes();
             bytes[len - trailer::LEN..].copy_from_slice(&footer);
         }
-        for (sum, varied) in self.sums.iter().zip(varied) {
+        for sum in &mut self.sums {
+            let varied = fold(std::mem::take(&mut sum.varied));
             let footer = sum.covers_trailer.map_or(0, |from| {
                 let footer = Sum::default().bytes(&footer).fold();
                 // At an odd offset every byte is the other half of its word (RFC 1071 §2 (B)).
                 let even = (len - trailer::LEN - from).is_multiple_of(2);
                 if even { footer } else { footer.swap_bytes() }
             });
-            sum.write(bytes, len - self.shortest, fold(varied), footer);
+            sum.write(bytes, len - self.shortest, varied, footer);
         }
         if let Some(from) = self.checksum_from {
             write_check(bytes, from, self.tail);
@@ -406,7 +410,7 @@ fn set_lengths(bytes: &mut [u8], fields: &[(usize, usize)], len: usize) {
 }
 
 #[inline]
-fn weigh(value: u64, weights: &[u32; 8]) -> u64 {
+fn weigh(value: u64, weights: &[u32; WIDEST]) -> u64 {
     let bytes = value.to_le_bytes().into_iter().zip(weights);
     bytes.map(|(byte, weight)| u64::from(byte) * u64::from(*weight)).sum()
 }

@@ -127,9 +127,6 @@ fn check_order(names: &[String]) -> Result<(), String> {
     if !matches!(names[0].as_str(), "mac" | "raw") {
         return fault("an ethernet frame begins with mac (or raw)");
     }
-    if count("ip") > 2 {
-        return fault("at most 2 ip headers");
-    }
     if count("udp") + count("tcp") > 1 {
         return fault("at most 1 udp or tcp header");
     }

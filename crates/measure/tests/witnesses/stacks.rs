@@ -7,8 +7,9 @@
 //! ```
 
 use super::{File, is_there, rebuilt};
+use measure::frame::Varying;
 use measure::stack::Hosts;
-use measure::{Lengths, Prng, Stack};
+use measure::{Lengths, Pick, Prng, Stack, Values};
 use std::process::Command;
 use wire::{FrameLen, MacAddr, Moment};
 
@@ -88,6 +89,10 @@ fn stacks() -> Vec<String> {
         "ipv4/gre/ipv6",
         "ipv6/gre/ipv4",
         "ipv6/gre/ipv6",
+        "ipv4/ipv4/ipv4",
+        "ipv6/ipv4/ipv6/ipv4",
+        "ipv4/gre/ipv6/ipv4/ipv6",
+        "ipv4/gre/ipv4/gre/ipv4",
     ];
     let mut all: Vec<String> = vec!["eth".into(), "eth/arp".into(), "eth/vlan/arp".into()];
     for link in links {
@@ -159,7 +164,7 @@ fn of(stacks: impl Iterator<Item = (String, Given)>) -> Vec<Made> {
     for (stack, given) in stacks {
         let parsed = Stack::parse(&stack).unwrap_or_else(|bad| panic!("{stack}: {bad}"));
         // Even and odd, and with and without a checksum over IPv4.
-        for (turn, l2) in [180, 257, 1518].into_iter().enumerate() {
+        for (turn, l2) in [220, 257, 1518].into_iter().enumerate() {
             let lengths: Lengths = FrameLen::with_fcs(l2).into();
             let mut plan = parsed.plan(&HOSTS, lengths, turn != 1);
             let mut fields = vec![];
@@ -300,5 +305,64 @@ fn wireshark_knows_what_raw_bytes_in_front_of_headers_are() {
         wireshark.finds_nothing_wrong();
         let (found, _) = wireshark.read(filter);
         assert_eq!(found, made.len(), "{stack}: {filter}: {}", wireshark.read("frame").1);
+    }
+}
+
+/// Fields of every header of several networks vary, and lengths with them.
+#[test]
+fn wireshark_finds_checksums_right_whatever_varies() {
+    if !is_there("tshark") {
+        return;
+    }
+    let stacks = [
+        "eth/ipv4/ipv4/ipv6/ipv4/udp",
+        "eth/ipv6/ipv4/gre/ipv6/ipv4/tcp",
+        "eth/vlan/ipv4/gre/eth/ipv6/gre/ipv4/ipv4/icmp",
+        "eth/ipv4/ipv6/ipv6/ipv6/icmpv6",
+    ];
+    let mut made = vec![];
+    for stack in stacks {
+        let parsed = Stack::parse(stack).unwrap();
+        let lengths = Lengths::Even(FrameLen::with_fcs(300), FrameLen::with_fcs(1518));
+        let mut plan = parsed.plan(&HOSTS, lengths, true);
+        for nth in 1..=4 {
+            for field in ["ipv4.src", "ipv4.id", "ipv4.ttl", "ipv6.dst", "ipv6.hop-limit"] {
+                let name = field.replace('.', &format!("#{nth}."));
+                let Ok(place) = parsed.place(&name) else { continue };
+                // Of an address its last bits.
+                let (at, width) = match field {
+                    "ipv4.src" => (place.at + 2, 2),
+                    "ipv6.dst" => (place.at + 14, 2),
+                    "ipv4.id" => (place.at, 2),
+                    _ => (place.at, 1),
+                };
+                plan.varying.push(Varying {
+                    at,
+                    width,
+                    mask: u64::MAX >> (64 - 8 * width),
+                    values: Values::Range(1, (1 << (8 * width)) - 1),
+                    pick: Pick::Random,
+                    link: None,
+                });
+            }
+        }
+        let mut stream = plan.build(1, 0, 1).unwrap_or_else(|bad| panic!("{stack}: {bad}"));
+        for _ in 0..50 {
+            let mut bytes = vec![0; stream.next_len()];
+            stream.write(Moment::from_nanos(1), &mut bytes);
+            made.push(Made { stack: stack.to_string(), fields: vec![], bytes });
+        }
+    }
+    let wireshark = Wireshark::new("stacks-varying.pcap", &made, None);
+    wireshark.finds_nothing_wrong();
+    for (filter, expected) in [
+        ("count(ip.checksum) == 3 && udp.checksum.status == 1", 50),
+        ("count(ip.checksum) == 2 && count(ipv6.dst) == 2 && tcp.checksum.status == 1", 50),
+        ("count(ip.checksum) == 3 && gre && icmp.checksum.status == 1", 50),
+        ("count(ipv6.dst) == 3 && icmpv6.checksum.status == 1", 50),
+        ("ip.checksum.status == 1", 200),
+    ] {
+        let (found, said) = wireshark.read(filter);
+        assert_eq!(found, expected, "{filter}: {said}");
     }
 }

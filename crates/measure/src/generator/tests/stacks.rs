@@ -44,6 +44,12 @@ const STACKS: &[(&str, &str, &str)] = &[
         "100-101",
         "eth:ethertype:ip:udp:data",
     ),
+    (
+        "header-stack=mac,ip,ip,ip,ip,tcp ip-src=3.3.3.3,4.4.4.0/24,5.5.5.5,10.0.0.1 \
+         ip-dst=9.9.9.9,10.0.1.0/24,10.0.2.0/24,10.0.3.0/24",
+        "150-160",
+        "eth:ethertype:ip:ip:ip:ip:tcp:data",
+    ),
 ];
 
 /// The frames of a template, 40 of them.
