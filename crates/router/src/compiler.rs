@@ -180,6 +180,7 @@ impl Compiler {
         let same_addresses = same_interfaces && same(&[&ADDRESS]);
         if !same_addresses {
             program.addresses = address::read(tree, &program.names);
+            program.own_sources = address::OwnSources::of(&program.addresses);
         }
         let same_bridge_filter = compile_rules(tree, &mut program, same_interfaces, &same);
         let same_queues = same_interfaces && same(&[&SIMPLE]);

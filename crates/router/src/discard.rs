@@ -49,7 +49,8 @@ reasons! {
     InterfaceDown = "interface-down",
     /// No facility takes this protocol (IPv6, MPLS and tags are not built yet).
     UnknownProtocol = "unknown-protocol",
-    /// An IPv4 source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7).
+    /// An IPv4 source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the
+    /// router's own addresses and the broadcasts of its networks.
     MartianSource = "martian-source",
     /// An IPv4 destination that may not be: loopback, 0/8, 240/4 (RFC 1812 §5.3.7).
     MartianDestination = "martian-destination",

@@ -229,7 +229,7 @@ fn routing(r: &mut Router, now: Moment, p: Packet) {
     if !checksum::is_ok(r.ip_header(&p)) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }
-    if is_martian_source(p.layers.tuple.src) {
+    if is_martian_source(p.layers.tuple.src) || is_own_source(r, p.layers.tuple.src) {
         return r.discard(p, Discard::MartianSource);
     }
     r.at(Step::HotspotIn);
@@ -470,6 +470,14 @@ fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool
 #[inline]
 pub(crate) fn is_martian_source(src: u32) -> bool {
     matches!(src >> 24, 0 | 127 | 224..)
+}
+
+/// A source that is the router's own, or a broadcast of its networks: as Linux has it, a packet that
+/// comes from outside has none of these.
+#[inline]
+pub(crate) fn is_own_source(r: &Router, src: u32) -> bool {
+    r.program.own_sources.may_have(src)
+        && matches!(r.routes.target(r.routes.lookup(src)), Some(Target::Local | Target::Broadcast))
 }
 
 fn reason(malformed: Malformed) -> Discard {

@@ -18,7 +18,7 @@ use crate::interface::bridge::menu::SETTINGS as BRIDGE_SETTINGS;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
-use crate::ip::address::Address;
+use crate::ip::address::{Address, OwnSources};
 use crate::ip::settings::Settings;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
@@ -173,6 +173,8 @@ pub struct Program {
     pub(crate) bridge_looks_at: [u64; 4],
     /// The router's own addresses.
     pub addresses: Vec<Address>,
+    /// What may be one of them, or of their broadcasts.
+    pub(crate) own_sources: OwnSources,
     /// `/ip firewall address-list`.
     pub(crate) lists: Arc<AddressLists>,
     /// `/ip settings`.
@@ -228,6 +230,7 @@ impl Program {
             bridge_filter: Arc::default(),
             queues: Arc::default(),
             addresses: Vec::new(),
+            own_sources: OwnSources::of(&[]),
             settings: Settings::read(&tree),
             connection_settings: connection::Settings::read(&tree),
             tracking: false,

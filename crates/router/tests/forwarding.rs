@@ -3,6 +3,7 @@
 mod rig;
 
 use rig::{Rig, mac, own_mac};
+use router::discard::Discard;
 use wire::craft::{self, ip};
 
 const TWO_NETS: &str = "/ip address
@@ -30,6 +31,30 @@ fn a_packet_is_routed() {
         let expected =
             craft::Frame { src_mac: own_mac(2), dst_mac: mac(2), ttl: frame.ttl - 1, ..frame };
         assert_eq!(out, [(2, expected.build())], "{:?}", rig.router.discards());
+    }
+}
+
+/// From outside come no packets of the router's own, or of its networks' broadcasts; `10.0.1.1` is
+/// somebody else's.
+#[test]
+fn the_routers_own_sources_are_martian() {
+    for reference in [false, true] {
+        for (src, martian) in [
+            (ip(10, 0, 1, 1), 0),
+            (ip(10, 0, 1, 254), 1),
+            (ip(10, 0, 2, 254), 1),
+            (ip(10, 0, 1, 255), 1),
+            (ip(10, 0, 2, 0), 1),
+            (ip(10, 0, 3, 255), 0),
+        ] {
+            let mut rig = two_nets();
+            rig.router.set_reference(reference);
+            let udp = craft::udp(src, 1000, ip(10, 0, 2, 1), 2000);
+            let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..udp };
+            let out = rig.pass(1, &frame.build()).len() as u64;
+            let discarded = rig.router.discards().get(Discard::MartianSource);
+            assert_eq!((out, discarded), (1 - martian, martian), "{src:#x}, {reference}");
+        }
     }
 }
 

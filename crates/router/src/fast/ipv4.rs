@@ -7,7 +7,7 @@
 
 use super::decrement_ttl;
 use crate::counter::Count;
-use crate::flow::{self, is_martian_source};
+use crate::flow::{self, is_martian_source, is_own_source};
 use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::{Adjacency, NeighbourId};
@@ -41,7 +41,8 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     let mut dst = [0; Batch::CAPACITY];
     for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
         if !frame.has_offload() {
-            *dst = plain_destination(r.slab.bytes(frame), own_mac);
+            let own = |src| is_own_source(r, src);
+            *dst = plain_destination(r.slab.bytes(frame), own_mac, own);
         }
     }
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
@@ -82,16 +83,18 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
 
 /// The destination of a packet that needs nothing but forwarding; 0 for all others.
 #[inline(always)]
-fn plain_destination(frame: &[u8], own_mac: [u8; 6]) -> u32 {
+fn plain_destination(frame: &[u8], own_mac: [u8; 6], is_own_source: impl Fn(u32) -> bool) -> u32 {
     let Some(head) = frame.first_chunk::<34>() else { return 0 };
     let ip: &[u8; 20] = head[14..].first_chunk().expect("34 - 14 bytes");
     let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+    let src = u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]);
     let plain = head[..6] == own_mac
         && head[6] & 1 == 0
         && head[12..15] == [0x08, 0x00, 0x45]
         && (20..=frame.len() - 14).contains(&total)
         && ip[8] > 1
-        && !is_martian_source(u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]))
+        && !is_martian_source(src)
+        && !is_own_source(src)
         && checksum::ipv4_header_ok(ip);
     if plain { u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]) } else { 0 }
 }

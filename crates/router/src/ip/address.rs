@@ -17,6 +17,38 @@ pub struct Address {
     pub interface: InterfaceId,
 }
 
+/// Which sources could be the router's own, or its networks' broadcasts: of a thousand others one or two
+/// look so, too, and have to be looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnSources([u64; 64]);
+
+impl OwnSources {
+    /// Of these addresses.
+    pub(crate) fn of(addresses: &[Address]) -> OwnSources {
+        let mut all = OwnSources([0; 64]);
+        for own in addresses {
+            for address in [own.address, own.network.bits(), own.network.last()] {
+                let (word, bit) = OwnSources::place(address);
+                all.0[word] |= bit;
+            }
+        }
+        all
+    }
+
+    /// Whether this may be one.
+    #[inline]
+    pub(crate) fn may_have(&self, src: u32) -> bool {
+        let (word, bit) = OwnSources::place(src);
+        self.0[word] & bit != 0
+    }
+
+    #[inline]
+    fn place(address: u32) -> (usize, u64) {
+        let hash = address.wrapping_mul(0x9e37_79b9) >> 20;
+        ((hash >> 6) as usize, 1 << (hash & 63))
+    }
+}
+
 /// The enabled addresses whose interface exists.
 pub fn read(tree: &Tree, names: &Names) -> Vec<Address> {
     let enabled = tree.read(&ADDRESS).filter(|item| !item.bool("disabled"));
