@@ -4,7 +4,6 @@ use crate::arguments;
 use crate::external;
 use crate::failure::Failure;
 use crate::keep;
-use crate::labs;
 use crate::progress::Shown;
 use clap::Args;
 use flate2::bufread::MultiGzDecoder;
@@ -138,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// been measured is there.
 fn measure(arguments: &Arguments, plan: Plan) -> Result<(Results, Result<(), Failure>), Failure> {
     let interrupt = Interrupt::default();
-    labs::on_signals(&interrupt)?;
+    crate::signals::raise(&interrupt)?;
     let n = plan.devices.len() * plan.configurations.len() * plan.sizes.len();
     let shown = Arc::new(Mutex::new(Some(Shown::new(n, !arguments.no_color))));
     let kept = Arc::new(Kept::new(environment(arguments.seed, &plan)));

@@ -187,6 +187,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
         What::Encapsulated { rate, by, packets } => {
+            if let Some(long) = packets.iter().find(|&&packet| packet > by.longest()) {
+                return Err(Failure::Usage(format!(
+                    "no packet of {long} bytes: with what is around it the outer IP packet would be \
+                     longer than 65535; {} at most",
+                    by.longest()
+                )));
+            }
             outln!("packet  frame         kpps       L3 Mbps  share");
             for &packet in packets {
                 let pps = by.max_packets(BitRate(*rate), packet);
@@ -234,6 +241,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 })
             };
             let rows = packets.iter().map(of).collect::<Result<Vec<_>, Failure>>()?;
+            let bad = rows.iter().find(|(_, made)| !headers.udp && !tcp::MSS.contains(&made.mss));
+            if let Some((packet, made)) = bad {
+                let (least, most) = (tcp::MSS.start(), tcp::MSS.end());
+                return Err(Failure::Usage(format!(
+                    "no TCP packet of {packet} bytes: it needs -M {}, and iperf3 on Linux takes \
+                     {least} to {most}: packets of {} to {} bytes",
+                    made.mss,
+                    least + 40,
+                    most + 40
+                )));
+            }
             outln!("packet      -M      -l   to L3   to L2");
             for (packet, iperf3) in rows {
                 let tcp::Iperf3 { mss, length, l3, l2, .. } = iperf3;

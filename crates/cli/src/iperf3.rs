@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         })?;
     }
     let interrupt = Interrupt::default();
-    crate::labs::on_signals(&interrupt)?;
+    crate::signals::raise(&interrupt)?;
     let quick = arguments.quick;
     let environment =
         Environment { sysctls: lab::machine::sysctls(), ..crate::bench::in_memory(0) };

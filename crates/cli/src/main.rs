@@ -42,6 +42,8 @@ mod iperf3;
 mod lent;
 // Result files.
 mod keep;
+// What ends a run in good order.
+mod signals;
 // What there is of them while a run goes on.
 mod so_far;
 // `wirespeed lab`.
@@ -109,11 +111,12 @@ fn main() -> ExitCode {
     };
     match (done, out::trouble()) {
         (Ok(()), None) => ExitCode::SUCCESS,
-        (Ok(()), Some(trouble)) => {
+        (done, Some(trouble)) => {
+            done.err().into_iter().for_each(|failure| say!("wirespeed: {failure}"));
             say!("wirespeed: {trouble}");
             failure::Failure::Environment(trouble.to_string()).exit_code()
         }
-        (Err(failure), _) => {
+        (Err(failure), None) => {
             say!("wirespeed: {failure}");
             failure.exit_code()
         }

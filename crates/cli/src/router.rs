@@ -105,7 +105,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     }
     let (labs, socket) = place.map_err(|error| nowhere(&error))?;
     let interrupt = Interrupt::default();
-    crate::labs::on_signals(&interrupt)?;
+    crate::signals::raise(&interrupt)?;
     let asked = interrupt.clone();
     let standing =
         labs.stand(&plan.name, move || asked.raise()).map_err(|error| nowhere(&error))?;

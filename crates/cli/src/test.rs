@@ -12,7 +12,6 @@ use lab::suite::plan::{self, Allowed};
 use lab::suite::{self, Device, Options, Plan, Progress};
 use lab::{machine, placement};
 use measure::SuiteResults;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -157,13 +156,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     };
     let interrupt = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // A second one ends the program at once: the first may have come at a bad time.
-        let twice =
-            signal_hook::flag::register_conditional_shutdown(signal, 130, interrupt.clone());
-        let registered = twice.and(signal_hook::flag::register(signal, interrupt.clone()));
-        registered.map_err(|error| Failure::Environment(format!("no signals: {error}")))?;
-    }
+    crate::signals::set(&interrupt)?;
     let mut environment = crate::bench::in_memory(plan.seed);
     let files = arguments.files(&environment.timestamp);
     // Before anything is measured: a result that cannot be written is a result lost.

@@ -59,6 +59,12 @@ fn known_numbers() {
         // Tunnels of S3: 20 Gbit/s, 1024 byte frames, PPPoE's 8 bytes and Ethernet's 38.
         (&["encapsulated", "20G", "--by", "pppoe", "--packets", "1006"], 0, &["2376.426"]),
         (&["encapsulated", "1G", "--by", "string"], 2, &["known are vlan"]),
+        (&["encapsulated", "1G", "--by", "vlan+"], 2, &["known are vlan"]),
+        (
+            &["encapsulated", "1G", "--by", "gre", "--packets", "65535"],
+            2,
+            &["no packet of 65535 bytes", "65511 at most"],
+        ),
         (&["loss", "0.01%", "--rtt", "100ms"], 0, &["about: 14.", "Mathis 1997"]),
         (&["loss", "2", "--rtt", "100ms"], 2, &["above 0 and below 1"]),
         // No more passes than comes.
@@ -82,6 +88,9 @@ fn known_numbers() {
             ],
         ),
         (&["iperf3", "40"], 2, &["no packet of 40 bytes"]),
+        (&["iperf3", "53"], 2, &["needs -M 13", "88 to 9216: packets of 128 to 9256 bytes"]),
+        (&["iperf3", "9257"], 2, &["needs -M 9217"]),
+        (&["iperf3", "53", "--udp"], 0, &["25"]),
         // S0's tables of 802.11n, ac and ad: by MCS, by name, by 802.11n's own numbers.
         (&["wireless", "--mcs", "7"], 0, &["72.2", "150.0", "325.0", "650.0"]),
         (&["wireless", "--mcs", "9", "--streams", "4"], 0, &["800.0", "1733.3", "3466.7", "n/a"]),

@@ -15,6 +15,7 @@
 //!
 //! Never reads a clock; keeps nothing of a single frame.
 
+use crate::suite_result::total;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wire::Moment;
@@ -55,15 +56,24 @@ impl Series {
 
     /// Frames sent and received, all intervals together.
     pub fn sums(&self) -> (u64, u64) {
-        (self.sent.iter().sum(), self.received.iter().sum())
+        (total(self.sent.iter().copied()), total(self.received.iter().copied()))
+    }
+
+    /// Whether every list there is has as many intervals.
+    pub fn is_whole(&self) -> bool {
+        let optional =
+            [&self.latency_max_ns, &self.established, &self.transactions, &self.bytes].into_iter();
+        self.interval_ns > 0
+            && self.received.len() == self.len()
+            && optional.filter(|list| !list.is_empty()).all(|list| list.len() == self.len())
     }
 
     /// Frames that were sent and had not come back by the end of each interval: under way, or lost.
     pub fn missing(&self) -> Vec<u64> {
         let (mut sent, mut received) = (0u64, 0u64);
         let each = self.sent.iter().zip(&self.received).map(|(s, r)| {
-            sent += s;
-            received += r;
+            sent = sent.saturating_add(*s);
+            received = received.saturating_add(*r);
             sent.saturating_sub(received)
         });
         each.collect()

@@ -314,6 +314,11 @@ impl Stack {
         at.map_or(14, |at| self.offset(at))
     }
 
+    /// Whether there is an IP packet in it.
+    pub fn has_ip(&self) -> bool {
+        self.headers.iter().any(|h| matches!(h, Header::Ipv4 | Header::Ipv6))
+    }
+
     /// The bytes of its raw headers.
     pub fn raw(&self) -> Vec<&[u8]> {
         let bytes = self.headers.iter().filter_map(|header| match header {

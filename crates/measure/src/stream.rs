@@ -18,7 +18,7 @@
 #[cfg(target_os = "linux")]
 pub mod kernel;
 
-use crate::frame::{BadFrame, FramePlan, Program, Shape};
+use crate::frame::{BadFrame, FramePlan, Look, Program, Shape};
 use crate::message::Kind;
 use crate::template::{BadLength, IPV4, UDP};
 use crate::trailer::{self, Trailer};
@@ -231,6 +231,11 @@ impl Stream {
     /// The lengths that its frames have by turns, if they do.
     pub(crate) fn turns(&self) -> Option<Vec<FrameLen>> {
         self.shape.as_ref()?.turns()
+    }
+
+    /// Whether the receiver would take a frame with this number for a whole one of the stream.
+    pub fn is_intact(&self, frame: &[u8], number: u64) -> bool {
+        self.shape.as_ref().is_none_or(|shape| shape.look(frame, number) == Look::Intact)
     }
 
     /// What frames of any headers look like.

@@ -387,7 +387,7 @@ impl TcpRecord {
     /// What cannot be of a trial that passed or failed.
     fn fault(&self, passed: bool) -> Option<&'static str> {
         let TcpRecord { due, opened, established, closed, reset, timed_out, .. } = *self;
-        if opened > due || established > opened || closed + reset + timed_out > opened {
+        if opened > due || established > opened || total([closed, reset, timed_out]) > opened {
             Some("more connections than there were to be")
         } else if self.bytes_received > self.bytes_sent {
             Some("more bytes received than sent")

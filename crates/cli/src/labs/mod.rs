@@ -11,8 +11,6 @@ mod run;
 // Labs that are left running.
 mod up;
 
-pub(crate) use run::on_signals;
-
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use lab::run::RunError;

@@ -6,8 +6,6 @@ use clap::{Args, ValueEnum};
 use lab::live::Interrupt;
 use lab::run::{Lab, Plan};
 use lab::topology::Time;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (files, limit) = (arguments.files.clone(), arguments.limit);
     let plan = Plan { topology, scripts, time, seed, files, limit };
     let interrupt = Interrupt::default();
-    on_signals(&interrupt)?;
+    crate::signals::raise(&interrupt)?;
     let language = Arc::new(lab::node::language(&[]));
     let lab = Lab::up(&plan, &language, interrupt.clone());
     let mut lab = lab.map_err(|error| super::failed(&error))?;
@@ -83,25 +81,4 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Failed(format!("{}: not all was as expected", arguments.file.display())))
-}
-
-/// Lets ctrl-C, SIGTERM and a terminal that goes (SIGHUP) end a run in good order.
-pub(crate) fn on_signals(interrupt: &Interrupt) -> Result<(), Failure> {
-    // Whoever starts it with `nohup` wants it to go on.
-    let mut asked = vec![SIGINT, SIGTERM];
-    asked.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
-    let signals = Signals::new(asked);
-    let mut signals =
-        signals.map_err(|error| Failure::Environment(format!("listening for signals: {error}")))?;
-    let interrupt = interrupt.clone();
-    std::thread::spawn(move || signals.forever().for_each(|_| interrupt.raise()));
-    Ok(())
-}
-
-/// Whether this process was started with a signal ignored (`proc(5)`, `SigIgn`).
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
-    set.is_some_and(|set| set >> (signal - 1) & 1 == 1)
 }

@@ -5,7 +5,6 @@
 //!                              nodes, a server for each ─► until `down`, SIGTERM, ctrl-C
 //! ```
 
-use super::run::on_signals;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::served::Served;
@@ -145,7 +144,7 @@ fn stay(arguments: &UpArguments) -> Result<(), Failure> {
     let sockets = routers.map(|node| labs.socket(&topology.name, &node.name));
     let sockets = sockets.collect::<Result<Vec<_>, _>>().map_err(environment)?;
     let interrupt = Interrupt::default();
-    on_signals(&interrupt)?;
+    crate::signals::raise(&interrupt)?;
     let asked = interrupt.clone();
     let standing = labs.stand(&topology.name, move || asked.raise()).map_err(environment)?;
     let Some(standing) = standing else {

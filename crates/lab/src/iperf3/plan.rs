@@ -6,7 +6,7 @@ use measure::iperf3::{Direction, Protocol, Tool};
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wire::throughput::tcp::{Headers, iperf3_with};
+use wire::throughput::tcp::{Headers, MSS, iperf3_with};
 
 /// What is between the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -206,8 +206,6 @@ fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
 
 /// The longest that Linux's veths carry.
 const LONGEST: u32 = 65_535;
-/// What `TCP_MAXSEG` takes on Linux: 88 to 32767.
-const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
 /// iperf3 numbers its UDP packets in their payload.
 const UDP_LEAST: u32 = 16;
 
@@ -352,7 +350,9 @@ impl Plan {
         let of = of.ok_or_else(|| format!("there is no {protocol} packet of {packet} bytes"))?;
         if protocol == Protocol::Tcp && !MSS.contains(&of.mss) {
             let (least, most) = (MSS.start() + 40, MSS.end() + 40);
-            return Err(format!("TCP packets of {packet} bytes: Linux makes {least} to {most}"));
+            return Err(format!(
+                "TCP packets of {packet} bytes: iperf3 on Linux makes {least} to {most}"
+            ));
         }
         if protocol == Protocol::Udp && of.length < UDP_LEAST {
             let least = UDP_LEAST + headers.bytes();
@@ -414,7 +414,7 @@ mod tests {
     fn what_cannot_be() {
         for (line, expected) in [
             ("warm-ups = 1", "unknown field `warm-ups`"),
-            ("packets = [64]", "TCP packets of 64 bytes: Linux makes 128 to 32807"),
+            ("packets = [64]", "TCP packets of 64 bytes: iperf3 on Linux makes 128 to 9256"),
             ("packets = [40]\nprotocols = [\"udp\"]", "iperf3 makes them of 44 on"),
             ("packets = [20]", "no TCP packet of 20 bytes"),
             ("packets = [70000]", "no TCP packet of 70000 bytes"),

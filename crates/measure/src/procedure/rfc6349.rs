@@ -49,12 +49,12 @@ pub struct Path {
 impl Path {
     /// Bytes of data in a full segment.
     pub fn mss(&self) -> u32 {
-        self.mtu - AROUND.1
+        self.mtu.saturating_sub(AROUND.1)
     }
 
     /// The bottleneck's bits a second, L2 with FCS.
     pub fn bottleneck_bps(&self) -> f64 {
-        self.frames.0 * f64::from(self.mtu + AROUND.0) * 8.0
+        self.frames.0 * (f64::from(self.mtu) + f64::from(AROUND.0)) * 8.0
     }
 
     /// What TCP carries at best: the bottleneck's frames, full of data.

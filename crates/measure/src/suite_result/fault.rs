@@ -32,6 +32,9 @@ impl TrialRecord {
     pub(crate) fn faults(&self) -> Vec<String> {
         let (valid, passed) = (self.is_valid(), self.outcome == "pass");
         let mut faults = vec![];
+        if self.series.as_ref().is_some_and(|series| !series.is_whole()) {
+            faults.push(": a time series whose lists have other intervals".to_string());
+        }
         let sums = self.series.as_ref().map(Series::sums);
         if sums.is_some_and(|sums| sums != (self.sent, self.received)) {
             faults.push(": a time series is not the sum of its trial".to_string());

@@ -89,7 +89,8 @@ const COLUMNS: [Column; 39] = [
     ("rtt_min_ns", |of| optional(of.latency().map(|latency| latency.min_ns))),
     ("rtt_median_ns", |of| optional(of.latency().map(|latency| latency.median_ns))),
     ("rtt_mean_ns", |of| {
-        let of_transfer = of.transfer().and_then(|transfer| transfer.rtt_us).map(|us| us * 1000);
+        let of_transfer =
+            of.transfer().and_then(|transfer| transfer.rtt_us).map(|us| us.saturating_mul(1000));
         optional(of.latency().map(|latency| latency.mean_ns).or(of_transfer))
     }),
     ("rtt_p99_ns", |of| optional(of.latency().map(|latency| latency.p99_ns))),

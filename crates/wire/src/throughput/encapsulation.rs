@@ -29,15 +29,28 @@ pub const KINDS: [(&str, u32, &str); 11] = [
 pub struct Encapsulation {
     /// All their bytes together.
     pub bytes: u32,
+    /// Those of them that are in the outermost IP packet.
+    pub inside_ip: u32,
 }
 
 impl Encapsulation {
     /// `vlan`, `mpls+mpls`, `vlan+pppoe`; nothing is plain Ethernet. `None` if a name is none of
     /// [`KINDS`].
     pub fn named(text: &str) -> Option<Encapsulation> {
-        let words = text.split('+').filter(|word| !word.is_empty());
-        let bytes = words.map(|word| Some(KINDS.iter().find(|(name, ..)| *name == word)?.1));
-        Some(Encapsulation { bytes: bytes.sum::<Option<u32>>()? })
+        let mut all = Encapsulation::default();
+        for word in text.split('+').filter(|_| !text.is_empty()) {
+            let (_, bytes, around) = KINDS.iter().find(|(name, ..)| *name == word)?;
+            all.bytes += bytes;
+            if all.inside_ip > 0 || around.starts_with("IP ") {
+                all.inside_ip += bytes;
+            }
+        }
+        Some(all)
+    }
+
+    /// The longest IP packet that fits in: one around it is no longer than 65,535 bytes.
+    pub fn longest(self) -> u32 {
+        65_535 - self.inside_ip.min(65_535)
     }
 
     /// Bytes of the frame that carries an IP packet of so many bytes, FCS included: 64 at least.
@@ -87,7 +100,12 @@ mod tests {
         assert_eq!(Encapsulation::named("vlan+pppoe").unwrap().bytes, 12);
         assert_eq!(Encapsulation::named("mpls+mpls").unwrap().l2(1500), 1526);
         assert_eq!(Encapsulation::named("").unwrap(), Encapsulation::default());
-        assert_eq!(Encapsulation::named("vlan+"), Encapsulation::named("vlan"));
+        assert_eq!(Encapsulation::named("vlan+"), None);
+        let longest = |text: &str| Encapsulation::named(text).unwrap().longest();
+        assert_eq!(
+            ["", "vlan", "gre", "vlan+gre", "gre+vlan"].map(longest),
+            [65_535, 65_535, 65_511, 65_511, 65_507]
+        );
         assert_eq!(Encapsulation::named("wireguard"), None);
         assert_eq!(pppoe.l1(u32::MAX), u32::MAX, "no overflow");
     }

@@ -62,6 +62,10 @@ impl Default for Headers {
     }
 }
 
+/// The segments that Linux makes for who asks (`TCP_MAXSEG`), and iperf3 asks for (`-M`: at most 9
+/// KiB).
+pub const MSS: std::ops::RangeInclusive<u32> = 88..=9216;
+
 impl Headers {
     /// Bytes from the IP header to the payload.
     pub fn bytes(self) -> u32 {

@@ -316,7 +316,7 @@ impl<'a, P: Place> Bench<'a, P> {
         let ran = self.place.run(&mut duty, reset_at);
         let told = told.zip(self.place.left_and_came());
         duty.conditions.device_says =
-            told.map(|(before, after)| (after.0 - before.0, after.1 - before.1));
+            told.map(|(before, after)| (after.0.wrapping_sub(before.0), after.1 - before.1));
         self.note(&duty);
         let mut counts = duty.counts(self.place.tester());
         counts.tester_rx_drop += self.place.found_no_room().saturating_sub(full);

@@ -444,7 +444,12 @@ fn tempo(source: Source<'_>, table: &ReplayTable) -> Result<Tempo, BadPlan> {
         (None, Some(rate)) => match rate.get_ref() {
             Number::Text(text) if text == "asap" => Ok(Tempo::Rate(Rate::Percent(100.0))),
             value => number_or_text(value).map(Tempo::Rate).map_err(|why| {
-                source.bad(rate, format!("{why}, \"asap\" for all that the wire carries"))
+                source.bad(
+                    rate,
+                    format!(
+                        "{why}, \"asap\" for all that one wire carries, of all its frames together"
+                    ),
+                )
             }),
         },
     }

@@ -68,8 +68,10 @@ impl Source<'_> {
 
     /// Bits per second: `10G`, `100M`, or a number.
     pub(super) fn bits(self, text: &Spanned<String>) -> Result<f64, BadPlan> {
-        quantity(text.get_ref()).ok_or_else(|| {
-            self.bad(text, format!("{:?} is no rate: 100M, 10G, above zero", text.get_ref()))
+        let rate = quantity(text.get_ref()).filter(|rate| (1e3..=1e13).contains(rate));
+        rate.ok_or_else(|| {
+            let why = format!("{:?} is no rate of a wire: 100M, 10G; 1k to 10T", text.get_ref());
+            self.bad(text, why)
         })
     }
 

@@ -97,6 +97,16 @@ impl Setting {
     ) -> Result<Setting, BadPlan> {
         let reader = Reader { source, stack, allowed };
         let mut setting = Setting::default();
+        let mut seen: Vec<&str> = vec![];
+        let tables = fields.iter().map(|table| &table.get_ref().name);
+        let columns = tuples.iter().flat_map(|table| table.get_ref().fields.get_ref());
+        for name in tables.chain(columns) {
+            if seen.contains(&name.get_ref().as_str()) {
+                let why = "this field has a table before: all that is said of a field is in one";
+                return Err(source.bad(name, why));
+            }
+            seen.push(name.get_ref());
+        }
         for table in fields {
             setting.field(reader, table)?;
         }

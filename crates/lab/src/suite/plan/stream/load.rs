@@ -180,6 +180,10 @@ impl Spec {
     /// It is above the wire: why, in a sentence.
     fn frames_of(&self, rate: Rate, link: BitRate) -> Result<PacketRate, String> {
         let l2 = self.mean_l2();
+        if matches!(rate, Rate::L3(_)) && !self.stack.has_ip() {
+            let name = &self.name;
+            return Err(format!("{name}: a rate of layer 3, and no IP packet: say (L2) or (L1)"));
+        }
         // Behind the Ethernet header, tags and labels; less the FCS.
         let l3 = l2 - 4.0 - self.stack.before_ip() as f64;
         rate.frames(l2, l3, Some(link)).map_err(|bad| format!("{}: {bad}", self.name))

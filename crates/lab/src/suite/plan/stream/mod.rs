@@ -193,6 +193,18 @@ pub(super) fn streams(
     }
 }
 
+/// Whether the receiver would call some of a stream's first frames damaged, though nothing happened to
+/// them.
+fn is_damaged(mut stream: measure::Stream) -> bool {
+    let mut bytes = vec![];
+    (0..16).any(|number| {
+        bytes.clear();
+        bytes.resize(stream.next_len(), 0);
+        stream.write(wire::Moment::ZERO, &mut bytes);
+        !stream.is_intact(&bytes, number)
+    })
+}
+
 fn stream(
     source: Source<'_>,
     spanned: &Spanned<StreamTable>,
@@ -259,7 +271,16 @@ fn stream(
         dst6: ipv6_host(to),
     };
     // What a build would refuse is refused here, where there is a line to point to.
-    match spec.frames(&hosts).build(0, 0, spec.seed) {
+    let built = spec.frames(&hosts).build(0, 0, spec.seed);
+    match built {
+        Ok(built) if is_damaged(built.clone()) => {
+            let why = format!(
+                "frames of {} are damaged as they are sent: a field makes a length or a checksum wrong, \
+                 and the device would be blamed for it",
+                spec.name
+            );
+            Err(source.bad(spanned, why))
+        }
         Ok(_) if !allowed.external || allowed.any_address => Ok(spec),
         Ok(mut built) => match reach::outside(&mut built, &spec.stack.raw()) {
             None => Ok(spec),

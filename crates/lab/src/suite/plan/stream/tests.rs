@@ -263,7 +263,11 @@ fn impossible_streams() {
             field(
                 "name = \"udp.dst\"\nlist = [1]\n[[stream.field]]\nname = \"udp.dst\"\nlist = [2]",
             ),
-            "9:1: two fields change the same bits, at byte 36 of the frame",
+            "19:8: this field has a table before",
+        ),
+        (
+            field("name = \"ipv4.protocol\"\nvalue = 6"),
+            "9:1: frames of a are damaged as they are sent",
         ),
         (tuple("fields = [\"udp.dst\"]"), "16:10: two fields at least"),
         (tuple("fields = [\"udp.dst\", \"udp.src\"]"), "16:10: a tuple has rows"),
