@@ -12,7 +12,8 @@
 //! for that here, not in the port's queue, so that its time is the one at which its bits begin, and
 //! whatever is due, none is lost for want of room.
 //!
-//! Never reads a clock, never sleeps. Several streams are as many senders, each with its schedule.
+//! Never reads a clock, never sleeps. Several streams are as many senders, each with its schedule, but for
+//! those that take turns on one port frame by frame, which have one ([`Sender::in_turn`]).
 
 use crate::Stream;
 use crate::schedule::{Load, Schedule, Timetable, Turns};
@@ -46,9 +47,13 @@ impl Sent {
     }
 }
 
-/// Sends one stream by a schedule.
+/// Sends one stream by a schedule, or several by turns.
 pub struct Sender {
-    stream: Stream,
+    streams: Box<[Stream]>,
+    /// Whose the next frame is.
+    turn: usize,
+    /// Frames that the port dropped of each, where there are several.
+    refused: Box<[u64]>,
     schedule: Schedule,
     timetable: Timetable,
     /// [`Schedule::frames`], worked out once, or fewer.
@@ -67,21 +72,52 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing yet.
     pub fn new(stream: Stream, schedule: Schedule) -> Sender {
+        Sender::of(Box::new([stream]), schedule)
+    }
+
+    fn of(streams: Box<[Stream]>, schedule: Schedule) -> Sender {
         let (frames, timetable, next) = (schedule.frames(), schedule.timetable(), schedule.start);
         let (ends_by_time, sent, batch) = (frames.is_none(), Sent::default(), Batch::new());
-        let due = next;
-        Sender { stream, schedule, timetable, frames, ends_by_time, next, due, sent, batch }
+        let (due, turn, refused) = (next, 0, streams.iter().map(|_| 0).collect());
+        Sender {
+            streams,
+            turn,
+            refused,
+            schedule,
+            timetable,
+            frames,
+            ends_by_time,
+            next,
+            due,
+            sent,
+            batch,
+        }
     }
 
     /// The same, but where a constant rate is of frames whose lengths go by turns, each is as long
     /// apart from the next as it is long: the wire is as full at every moment, and none waits in
     /// the tester for the one before it.
     pub fn by_length(stream: Stream, schedule: Schedule) -> Sender {
+        Sender::in_turn(vec![stream], schedule)
+    }
+
+    /// The same of streams that take turns, frame by frame: the schedule is that of all together. Their
+    /// frames have the same lengths; where these go by turns each stream has all of them, so that one
+    /// length is sent once to each before the next one's turn.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn in_turn(streams: Vec<Stream>, schedule: Schedule) -> Sender {
+        let n = streams.len();
+        assert!(n > 0, "no stream, and nobody's turn");
         let turns = match schedule.load {
-            Load::Paced(pace) => stream.turns().and_then(|lengths| Turns::new(pace, &lengths)),
+            Load::Paced(pace) => streams[0].turns().and_then(|lengths| {
+                let each = lengths.iter().flat_map(|len| std::iter::repeat_n(*len, n));
+                Turns::new(pace, &each.collect::<Vec<_>>())
+            }),
             _ => None,
         };
-        let mut sender = Sender::new(stream, schedule);
+        let mut sender = Sender::of(streams.into(), schedule);
         if let Some(turns) = turns {
             sender.frames = Some(turns.before(schedule.duration));
             sender.timetable = Timetable::Turns(Box::new(turns));
@@ -89,7 +125,8 @@ impl Sender {
         sender
     }
 
-    /// When frame `k` is due, after the schedule's start; `None` if that has been and is forgotten.
+    /// When frame `k` is due, of all streams' together, after the schedule's start; `None` if that has
+    /// been and is forgotten.
     pub fn time_of(&self, k: u64) -> Option<std::time::Duration> {
         self.timetable.time_of(k)
     }
@@ -122,13 +159,26 @@ impl Sender {
         if n > 0 {
             let refused = port.refused();
             port.send(now, pool, &mut batch);
-            self.sent.refused += port.refused() - refused;
+            let refused = port.refused() - refused;
+            if refused > 0 {
+                self.refuse(refused);
+            }
         }
         self.batch = batch;
         if let Some(start) = start.and_then(|_| port.next_start()) {
             self.next = self.next.max(start);
         }
         n
+    }
+
+    /// So many of the frames sent last were dropped: a port takes the first ones of a batch.
+    #[cold]
+    fn refuse(&mut self, refused: u64) {
+        self.sent.refused += refused;
+        let n = self.streams.len();
+        for back in 1..=refused.min(self.sent.offered) as usize {
+            self.refused[(self.turn + n - back % n) % n] += 1;
+        }
     }
 
     /// Adds what is due to `batch`, as far as there is room, and returns how many frames that
@@ -145,16 +195,18 @@ impl Sender {
     #[inline]
     fn fill_with(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch, room: usize) -> usize {
         let due = self.due(now).min(room as u64);
-        let fixed = self.stream.fixed_len();
+        let fixed = self.streams[0].fixed_len();
         let mut n = 0;
         while n < due {
-            let len = fixed.unwrap_or_else(|| self.stream.next_len());
+            let stream = &mut self.streams[self.turn];
+            let len = fixed.unwrap_or_else(|| stream.next_len());
             let Some(mut frame) = pool.alloc(len) else {
                 self.sent.starved += 1;
                 break;
             };
-            self.stream.write(now, pool.slab().bytes_mut(&mut frame));
+            stream.write(now, pool.slab().bytes_mut(&mut frame));
             batch.push(frame);
+            self.turn = if self.turn + 1 == self.streams.len() { 0 } else { self.turn + 1 };
             n += 1;
         }
         if n > 0 {
@@ -208,14 +260,29 @@ impl Sender {
         Sent { intended: self.sent.intended.max(self.sent.offered), ..self.sent }
     }
 
-    /// The stream, for its number and length.
-    pub fn stream(&self) -> &Stream {
-        &self.stream
+    /// What was done so far of one of the streams that take turns, by its place among them; late, first
+    /// and last are those of all.
+    pub fn sent_of(&self, turn: usize) -> Sent {
+        let n = self.streams.len() as u64;
+        let share = |all: u64| (all + n - 1 - turn as u64) / n;
+        let sent = self.sent();
+        let (intended, offered) = (share(sent.intended), share(sent.offered));
+        Sent { intended, offered, refused: self.refused[turn], ..sent }
     }
 
-    /// The stream, to go on with in another trial.
+    /// The stream, for its number and length; of several the first.
+    pub fn stream(&self) -> &Stream {
+        &self.streams[0]
+    }
+
+    /// All that take turns, in that order.
+    pub fn streams(&self) -> &[Stream] {
+        &self.streams
+    }
+
+    /// The stream, to go on with in another trial; of several the first.
     pub fn into_stream(self) -> Stream {
-        self.stream
+        self.streams.into_vec().swap_remove(0)
     }
 
     /// How many frames are due and unsent; `now` is not before `next`.
@@ -405,6 +472,69 @@ mod tests {
         let mut sender = Sender::new(stream(), paced(1e9, 0, 10));
         assert_eq!(sender.poll(at(9), &mut pool, &mut Full(7)), 10);
         assert_eq!((sender.sent().offered, sender.sent().went_out()), (10, 1));
+    }
+
+    /// However late it is polled, and of a mix too: a frame of the first, of the second, of the third,
+    /// of the first … each with all lengths.
+    #[test]
+    fn streams_take_turns_frame_by_frame() {
+        let mix = crate::Mix::of("abg", &[]).unwrap();
+        for (size, lengths) in [
+            (crate::FrameSize::One(FrameLen::MIN), vec![64]),
+            (crate::FrameSize::Mix(std::sync::Arc::new(mix)), vec![64, 128, 1518]),
+        ] {
+            let streams = (1..=3).map(|id| {
+                let plan = FramePlan::of_template(&Template::default(), &[], size.lengths());
+                plan.build(id, 0, 1).unwrap()
+            });
+            let mut sender = Sender::in_turn(streams.collect(), paced(1e6, 5, 100_000));
+            let slab = Slab::new(256).unwrap();
+            let (mut pool, mut batch, mut came) = (slab.pool(), Batch::new(), vec![]);
+            for now in [5, 6, 3_005, 90_000, 99_000, 100_005, 200_000] {
+                sender.fill(at(now), &mut pool, &mut batch);
+                for frame in batch.drain() {
+                    let bytes = pool.slab().bytes(&frame);
+                    let Some(crate::trailer::Found::Good(trailer)) =
+                        crate::trailer::Trailer::read(bytes)
+                    else {
+                        panic!("no trailer")
+                    };
+                    came.push((trailer.stream, trailer.sequence, bytes.len() + 4));
+                    pool.free(frame);
+                }
+            }
+            let n = sender.sent().offered;
+            let expected = (0..n).map(|k| {
+                let (stream, sequence) = (k % 3, k / 3);
+                (stream as u8 + 1, sequence, lengths[sequence as usize % lengths.len()])
+            });
+            let expected: Vec<_> = expected.collect();
+            assert!((100..=105).contains(&n) && came == expected, "{came:?}");
+            let each = [0, 1, 2].map(|turn| sender.sent_of(turn).offered);
+            let of = |stream| came.iter().filter(|(one, ..)| *one == stream).count() as u64;
+            assert_eq!(each, [1, 2, 3].map(of));
+            // And as long apart as the wire takes for them.
+            let time = |k| sender.time_of(k).unwrap().as_secs_f64();
+            let apart = (time(5) - time(3)) / time(2);
+            let expected = if lengths.len() == 1 { 1.0 } else { 148.0 / 84.0 };
+            assert!((apart / expected - 1.0).abs() < 0.01, "{apart}");
+        }
+    }
+
+    /// A port takes the first frames of a batch: the last ones' streams did not send them.
+    #[test]
+    fn what_a_port_drops_is_of_those_whose_turn_it_was() {
+        let mut sender = Sender::in_turn(vec![stream(), stream(), stream()], paced(1e9, 0, 8));
+        let slab = Slab::new(16).unwrap();
+        let (mut pool, mut batch) = (slab.pool(), Batch::new());
+        sender.fill(at(7), &mut pool, &mut batch);
+        sender.refuse(4);
+        let each = [0, 1, 2].map(|turn| sender.sent_of(turn));
+        assert_eq!(each.map(|sent| (sent.intended, sent.offered)), [(3, 3), (3, 3), (2, 2)]);
+        // Frames 4 to 7 are of the second, the third, the first and the second.
+        assert_eq!(each.map(|sent| sent.refused), [1, 2, 1]);
+        assert_eq!(sender.sent().went_out(), each.iter().map(Sent::went_out).sum::<u64>());
+        batch.free_all(&mut pool);
     }
 
     /// Of a mix all frames are sent, at 100 % of a wire one right behind the other.
