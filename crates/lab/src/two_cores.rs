@@ -67,7 +67,7 @@ pub struct Patch<'a> {
 }
 
 impl<'a> Patch<'a> {
-    /// A patch between the first two of these ports, whose frames are of this slab.
+    /// A patch between the first two of these ports, the next two, and so on, whose frames are of this slab.
     pub fn new(ports: &'a mut [MemoryPort], slab: &Slab) -> Patch<'a> {
         Patch { ports, pool: slab.pool(), batch: Batch::new() }
     }
@@ -76,9 +76,9 @@ impl<'a> Patch<'a> {
 impl Dut for Patch<'_> {
     fn breathe(&mut self, now: Moment) -> usize {
         let mut received = 0;
-        for from in 0..2 {
+        for from in 0..self.ports.len() & !1 {
             received += self.ports[from].receive(now, &mut self.pool, &mut self.batch);
-            self.ports[1 - from].send(now, &mut self.pool, &mut self.batch);
+            self.ports[from ^ 1].send(now, &mut self.pool, &mut self.batch);
         }
         received
     }

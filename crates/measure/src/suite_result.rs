@@ -79,6 +79,9 @@ pub struct SuiteResults {
     pub traffic: String,
     /// How many ports sent at the same time.
     pub senders: u32,
+    /// Whether each of these sent to every other (RFC 2889 §5.1), by turns.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fully_meshed: bool,
     /// The wire's L1 rate in 10⁶ bit/s: what 100 % is.
     pub wire_mbps: f64,
     /// The definition of latency used (RFC 2544 §26.2 wants it stated).

@@ -202,7 +202,7 @@ mod tests {
         let (start, duration) = (Moment::from_nanos(1000), Duration::from_millis(1));
         let load = Load::Paced(Pace::of(PacketRate(1e5)).unwrap());
         let sender = |port: usize| {
-            let stream = stream(&plan, port as u8, port, &FrameLen::MIN.into(), None).unwrap();
+            let stream = stream(&plan, port as u8, (port, 0), &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
         let mut duty = Duty::new(start, vec![sender(0), sender(1)]);
@@ -236,7 +236,7 @@ mod tests {
         let clock = Clock::start();
         let (start, load) = (clock.now(), Load::Paced(Pace::of(PacketRate(rate)).unwrap()));
         let sender = |port: usize| {
-            let stream = stream(&plan, port as u8, port, &FrameLen::MIN.into(), None).unwrap();
+            let stream = stream(&plan, port as u8, (port, 0), &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
         let mut duty = Duty::new(start, vec![sender(0), sender(1)]);

@@ -6,7 +6,7 @@
 //!
 //! Never knows which device it is, nor where.
 
-use super::plan::{Criterion, Procedure};
+use super::plan::{Criterion, Procedure, Traffic};
 use measure::mlrsearch::MlrSearch;
 use measure::procedure::again::{self, Again, Seen};
 use measure::procedure::back_to_back::{self, BackToBack, Bursts};
@@ -63,7 +63,7 @@ pub(super) struct Known {
 pub(super) fn find(
     run: &mut Run<'_>,
     procedure: &Procedure,
-    (wire, simulated): (PacketRate, bool),
+    (wire, simulated, traffic): (PacketRate, bool, Traffic),
     alone: &TesterAlone,
     known: &mut Known,
 ) -> Result<Finding, Stop> {
@@ -236,10 +236,9 @@ pub(super) fn find(
         }
         Procedure::Forwarding { duration } => {
             let found = bridge::forwarding(run, mol, *rate, *duration)?;
-            // Of four ports two send: what the others could do at the same time is not known.
-            let name = |what: &str| {
-                format!("{what}[rfc2889 {}s, the sending ports]", duration.as_secs_f64())
-            };
+            // Whether all ports send is what such a figure is of.
+            let (seconds, ports) = (duration.as_secs_f64(), traffic.distribution());
+            let name = |what: &str| format!("{what}[rfc2889 {seconds}s, {ports}]");
             let finding = Finding::of([
                 Figure::of("MOL (this tester's, from each port)", Some(found.mol), "fps"),
                 Figure::of(name("FRMOL"), Some(found.frmol), "fps in all"),

@@ -142,6 +142,8 @@ pub fn run(
         }
         false => (plan.described(), plan.traffic.senders()),
     };
+    let is_frames = !plan.is_all_tcp() && !super::streams::are_all(plan);
+    let is_meshed = is_frames && plan.traffic.mesh().is_some();
     let (device, medium, latency) = words(plan, options);
     let mut results = SuiteResults {
         schema: SCHEMA.to_string(),
@@ -155,6 +157,7 @@ pub fn run(
         virtual_time: options.pair.is_none(),
         traffic,
         senders: senders as u32,
+        fully_meshed: is_meshed,
         wire_mbps: link.as_mbps(),
         latency_definition: latency.to_string(),
         exact_extremes: true,
@@ -417,7 +420,10 @@ impl Part<'_> {
                 super::tcp::find(&mut run, tcp, known)
             }
             (Ok(()), Procedure::Streams(_)) => super::streams::find(&mut run, self.plan, self.link),
-            (Ok(()), _) => find(&mut run, procedure, (highest, simulated), alone, known),
+            (Ok(()), _) => {
+                let traffic = self.plan.traffic;
+                find(&mut run, procedure, (highest, simulated, traffic), alone, known)
+            }
         };
         self.patience = run.patience + kept;
         let trials: Vec<TrialRecord> = run.journal.iter().map(TrialRecord::of).collect();
@@ -435,6 +441,7 @@ impl Part<'_> {
             Err(stop) => (Finding::default().remark(true, format!("{stop}")), Some(stop)),
         };
         found.remarks.extend(told);
+        found.remarks.extend(flooded(procedure, self.plan.traffic, &trials));
         found.remarks.extend(caveat(self.device, procedure.need()).map(str::to_string));
         let mut cell = Cell {
             configuration: configuration.to_string(),
@@ -455,6 +462,27 @@ impl Part<'_> {
         (self.progress)(Progress::Done(self.results));
         stop.map_or(Ok(()), Err)
     }
+}
+
+/// What is to be said of frames that a bridge sent where they were not to go, though it had seen all hosts:
+/// they are no loss, and not forwarded either (RFC 2889 §5.1).
+fn flooded(procedure: &Procedure, traffic: Traffic, trials: &[TrialRecord]) -> Option<String> {
+    let is_asked = !matches!(
+        procedure,
+        Procedure::AddressCaching { .. }
+            | Procedure::AddressLearning { .. }
+            | Procedure::Streams(_)
+    );
+    let flooded: u64 = trials.iter().map(|trial| trial.flooded).sum();
+    let some = trials.iter().filter(|trial| trial.flooded > 0).count();
+    let is_bridge = matches!(traffic, Traffic::Hosts { .. });
+    (is_asked && is_bridge && flooded > 0).then(|| {
+        format!(
+            "flooded: in {some} of {} trials {flooded} frames came out of ports that they were not sent \
+             to; the bridge had seen every host before, and had not learnt it, or had forgotten it",
+            trials.len()
+        )
+    })
 }
 
 #[cfg(test)]

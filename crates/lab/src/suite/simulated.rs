@@ -214,10 +214,10 @@ impl Simulated {
             port.pull(now, pool, batch);
         }
         if self.without {
-            for from in 0..2 {
+            for from in 0..ports.len() & !1 {
                 while let Some(frame) = ports[from].ring.pop_front() {
                     batch.push(frame);
-                    ports[1 - from].wire.send(now, pool, batch);
+                    ports[from ^ 1].wire.send(now, pool, batch);
                 }
             }
             return;

@@ -233,16 +233,16 @@ impl Duty {
     /// Frames that came out of ports they were not to come out of: in [`counts`](Self::counts) they are
     /// among the foreign.
     pub fn elsewhere(&self) -> u64 {
-        let ids = || self.senders.iter().flatten().map(|sender| sender.stream().id());
+        let streams = || self.senders.iter().flatten().flat_map(Sender::streams);
+        let ids = || streams().map(Stream::id);
         self.receivers.iter().map(|at| ids().map(|id| at.strays(id)).sum::<u64>()).sum()
     }
 
     /// What went from port to port, when all is over; nothing if that was one way only.
     pub fn directions(&self) -> Vec<Direction> {
         let (mut all, mut delays): (Vec<Direction>, Vec<Cow<'_, Delays>>) = (vec![], vec![]);
-        let ports = self.senders.iter().enumerate();
-        for (from, sender) in ports.flat_map(|(from, all)| all.iter().map(move |s| (from, s))) {
-            let (id, sent) = (sender.stream().id(), sender.sent());
+        for (from, sender, turn) in self.streams() {
+            let (id, sent) = (sender.streams()[turn].id(), sender.sent_of(turn));
             let elsewhere: u64 = self.receivers.iter().map(|at| at.strays(id)).sum();
             for (to, at) in self.receivers.iter().enumerate().filter(|(_, at)| at.expects(id)) {
                 let ports = (from as u32 + 1, to as u32 + 1);
@@ -270,6 +270,22 @@ impl Duty {
             one.variation = delays.variation();
         }
         all
+    }
+
+    /// Every stream: the port that sends it, its sender, and its place among those that take turns there.
+    pub(super) fn streams(&self) -> impl Iterator<Item = (usize, &Sender, usize)> {
+        let senders = self.senders.iter().enumerate();
+        let senders = senders.flat_map(|(from, all)| all.iter().map(move |one| (from, one)));
+        senders.flat_map(|(from, one)| (0..one.streams().len()).map(move |turn| (from, one, turn)))
+    }
+
+    /// From which port a stream goes to which, counted from 1.
+    pub(super) fn way(&self, stream: u8) -> Option<(u32, u32)> {
+        let is_it =
+            |(_, sender, turn): &(usize, &Sender, usize)| sender.streams()[*turn].id() == stream;
+        let (from, ..) = self.streams().find(is_it)?;
+        let to = self.receivers.iter().position(|at| at.expects(stream))?;
+        Some((from as u32 + 1, to as u32 + 1))
     }
 
     /// When frames went and came, when all is over.
@@ -562,7 +578,9 @@ fn receivers(
 ) -> Vec<Receiver> {
     let at = |port: usize| {
         let all = senders.iter().enumerate();
-        let streams = all.flat_map(|(from, all)| all.iter().map(move |one| (from, one.stream())));
+        let streams = all.flat_map(|(from, all)| {
+            all.iter().flat_map(Sender::streams).map(move |stream| (from, stream))
+        });
         let here = streams.filter(|(from, stream)| comes(*from, stream.id(), port));
         Receiver::new(begin, here.map(|(_, stream)| stream))
     };
@@ -591,18 +609,25 @@ pub fn template(plan: &Plan, from: usize, to: usize, device_mac: Option<MacAddr>
     }
 }
 
-/// The stream of the plan's traffic from a port (0 or 1) to the other.
+/// The address of a port of a mesh, each its own, of those that are for benchmarks (RFC 6815): bridges do
+/// not look at it.
+fn on_a_bridge(port: usize) -> u32 {
+    u32::from_be_bytes([198, 18, 1, 2 + port as u8])
+}
+
+/// The stream of the plan's traffic from a port, of those that take turns there one: to the other port,
+/// or to one of a mesh.
 ///
 /// # Errors
 /// The frame length is none a frame can have.
 pub fn stream(
     plan: &Plan,
     id: u8,
-    from: usize,
+    (from, turn): (usize, usize),
     size: &FrameSize,
     device_mac: Option<MacAddr>,
 ) -> Result<Stream, String> {
-    let to = 1 - from;
+    let to = plan.traffic.destination(from, turn);
     let variation = match plan.traffic {
         Traffic::Pair { .. } | Traffic::Hosts { .. } => Variation::NONE,
         Traffic::Networks { .. } => {
@@ -612,7 +637,10 @@ pub fn stream(
             Variation::Fields(vec![(Field::Dst, anywhere, Pick::Random)])
         }
     };
-    let template = template(plan, from, to, device_mac);
+    let mut template = template(plan, from, to, device_mac);
+    if plan.traffic.mesh().is_some() {
+        (template.src, template.dst) = (on_a_bridge(from), on_a_bridge(to));
+    }
     let seed = plan.seed ^ u64::from(id) << 32;
     built(id, template, size, variation, seed)
 }

@@ -12,8 +12,10 @@
 //!
 //! FRMOL below MFR is a device that does less the more it is asked for (receive livelock).
 //!
-//! Missing: **RFC 2889 §5.1's full mesh**: ports 1 and 2 send to each other, the others learn and
-//! listen.
+//! Between which ports frames go (a full mesh of all, or ports 1 and 2 alone) is the measurer's to know:
+//! a load is that of each port that sends.
+//!
+//! Missing: RFC 2889's **bursts** of more than one frame, **partial meshes** (§5.2, §5.3).
 
 use super::bisect::{Bisect, Step};
 use super::throughput::answer;

@@ -33,16 +33,19 @@ impl<P: Place> Bench<'_, P> {
 
     fn alone(&mut self, duration: Duration) -> Result<TesterAlone, Stop> {
         let (start, highest) = (self.start(), self.highest());
-        let mut senders = self.senders(highest, duration, Duration::ZERO)?;
+        let mut senders = self.connected(highest, duration)?;
+        let sending = senders.iter().filter(|all| !all.is_empty()).count().max(1);
         if !self.place.is_simulated() {
             for sender in senders.iter_mut().flatten() {
                 let schedule = Schedule { load: Load::FullSpeed, start, duration };
-                *sender = Sender::new(sender.stream().clone(), schedule);
+                *sender = Sender::in_turn(sender.streams().to_vec(), schedule);
             }
         }
         let (duty, counts) = self.duty(Duty::new(start, senders))?;
         let took = duration.max(duty.last_sent().since(start));
-        let each = counts.received as f64 / self.plan.traffic.senders() as f64;
+        // Wires have their rates each; what a tester can is shared by all who are to send.
+        let sending = if self.place.is_simulated() { sending } else { self.plan.traffic.senders() };
+        let each = counts.received as f64 / sending as f64;
         let rate = match duty.arriving().filter(|_| self.place.is_simulated()) {
             // Of a wire: between the first frame and the last, and so not what a queue on the way held
             // when the sending ended, nor the frame that a time has more than gaps.
@@ -69,6 +72,16 @@ impl<P: Place> Bench<'_, P> {
         })
     }
 
+    /// The plan's streams where a wire leads from each port to the one beside it, the third's to the
+    /// fourth: of an odd number the last has none, and does not send.
+    fn connected(&mut self, load: PacketRate, time: Duration) -> Result<Vec<Vec<Sender>>, Stop> {
+        let mut senders = self.senders(load, time, Duration::ZERO)?;
+        if let Some(ports) = self.plan.traffic.mesh() {
+            senders[ports & !1..].iter_mut().for_each(Vec::clear);
+        }
+        Ok(senders)
+    }
+
     /// What wires carried, of which so many frames took so long from the first one's arrival to the
     /// last one's. Of a mix the last may have waited, where a wire follows a wire, for a longest one
     /// that was before it, once and for all: no more than the wire is made of that.
@@ -86,7 +99,7 @@ impl<P: Place> Bench<'_, P> {
     /// until those of its batch are made.
     fn low(&mut self, load: PacketRate, duration: Duration) -> Result<Times, Stop> {
         let start = self.start();
-        let senders = self.senders(load, duration, Duration::ZERO)?;
+        let senders = self.connected(load, duration)?;
         let (duty, _) = self.duty(Duty::new(start, senders))?;
         Ok(receive::latency(&duty.receivers))
     }

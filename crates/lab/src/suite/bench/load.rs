@@ -2,13 +2,12 @@
 
 use super::{Bench, Place};
 use crate::suite::beside::Shares;
-use crate::suite::tester::Duty;
 use measure::procedure::{Direction, Stop, Tag, TrialOutput};
 use measure::result::Latency;
 use measure::schedule::{Load, Schedule};
 use measure::times::Times;
 use measure::watch::{Losses, Silence, Tags, Watch};
-use measure::{Sender, receive};
+use measure::{Sender, Stream, receive};
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -22,13 +21,14 @@ impl<P: Place> Bench<'_, P> {
         let start = self.begin();
         let Shares { rest: load, broadcasts, control } = self.share(load, start, duration)?;
         let senders = self.senders(load, duration, Duration::ZERO)?;
-        let frames = (load.0 * duration.as_secs_f64()) as u64;
+        let each = self.plan.traffic.destinations() as f64;
+        let frames = (load.0 * duration.as_secs_f64() / each) as u64;
         let tags = tag.map_or(vec![], |tag| tags(tag, frames, duration));
         let watch = match tags.is_empty() {
             true => Watch::Nothing,
             false => Watch::Tags(ids(&senders).map(|id| Tags::new(id, tags.clone())).collect()),
         };
-        let mut duty = Duty::new(start, senders).watched(watch);
+        let mut duty = self.duty_of(start, senders).watched(watch);
         (duty.beside, duty.control) = (broadcasts, control);
         let (mut duty, counts) = self.measured(duty, None)?;
         let mut output = self.judge(start, duration, &duty, counts);
@@ -38,7 +38,7 @@ impl<P: Place> Bench<'_, P> {
         output.variation = late.variation();
         if let Watch::Tags(tags) = &duty.watch {
             for tags in tags {
-                if let Some(way) = way_of(&mut output.directions, tags.stream()) {
+                if let Some(way) = way_of(&mut output.directions, duty.way(tags.stream())) {
                     let mut all = Times::default();
                     tags.came_ns().iter().for_each(|ns| all.record(*ns));
                     way.tagged = Latency::of(&all);
@@ -51,16 +51,19 @@ impl<P: Place> Bench<'_, P> {
 
     pub(super) fn burst(&mut self, frames: u64) -> Result<TrialOutput, Stop> {
         let (start, highest) = (self.begin(), self.highest());
-        let duration = self.frame.wire_time(frames, self.link);
+        // Streams that take turns have all lengths of a mix each.
+        let n = self.plan.traffic.destinations() as u64;
+        let of_each = (0..n).map(|turn| (frames + n - 1 - turn) / n);
+        let duration = of_each.map(|frames| self.frame.wire_time(frames, self.link)).sum();
         let long = Duration::from_secs(86_400);
         let mut senders = self.senders(highest, long, Duration::ZERO)?;
         for sender in senders.iter_mut().flatten() {
             let (load, start) = (Load::Paced(self.pace(highest)?), start);
             let schedule = Schedule { load, start, duration: long };
-            let stream = sender.stream().clone();
-            *sender = Sender::by_length(stream, schedule).at_most(frames);
+            let streams = sender.streams().to_vec();
+            *sender = Sender::in_turn(streams, schedule).at_most(frames);
         }
-        let mut duty = Duty::new(start, senders);
+        let mut duty = self.duty_of(start, senders);
         duty.control = self.control(start, duration);
         let (mut duty, counts) = self.measured(duty, None)?;
         // As fast as may be: that no time is left is what is meant.
@@ -73,31 +76,36 @@ impl<P: Place> Bench<'_, P> {
         (high, high_for): (PacketRate, Duration),
         (low, low_for): (PacketRate, Duration),
     ) -> Result<TrialOutput, Stop> {
-        /// The streams of the second part have numbers from here on.
-        const LOW: u8 = 16;
+        // The streams of the second part have numbers from here on.
+        let low_from = self.streams_n().max(16) as u8;
         let start = self.begin();
         let mut senders = self.senders(high, high_for, Duration::ZERO)?;
-        let after = self.streams_at(LOW, low, low_for, high_for)?;
+        let after = self.streams_at(low_from, low, low_for, high_for)?;
         for (all, low) in senders.iter_mut().zip(after) {
             all.extend(low);
         }
-        let watch = Watch::Losses(Box::new(Losses::from(LOW)));
-        let mut duty = Duty::new(start, senders).watched(watch);
+        let watch = Watch::Losses(Box::new(Losses::from(low_from)));
+        let mut duty = self.duty_of(start, senders).watched(watch);
         duty.control = self.control(start, high_for + low_for);
         let (mut duty, counts) = self.measured(duty, None)?;
         let mut output = self.judge(start, high_for + low_for, &duty, counts);
         output.series = duty.series();
         if let Watch::Losses(losses) = &duty.watch {
-            let of_low = duty.senders.iter().flatten().filter(|s| s.stream().id() >= LOW);
             // When that frame was due is when it was sent: the trial is invalid otherwise.
-            for sender in of_low {
-                let id = sender.stream().id();
-                let last = losses.last(id, sender.sent().offered);
-                let over = last.and_then(|last| sender.time_of(last + 1));
+            for (_, sender, turn) in duty.streams() {
+                let id = sender.streams()[turn].id();
+                if id < low_from {
+                    continue;
+                }
+                let last = losses.last(id, sender.sent_of(turn).offered);
+                // Streams that take turns have every so many of the sender's frames.
+                let number =
+                    |of_stream: u64| of_stream * sender.streams().len() as u64 + turn as u64;
+                let over = last.and_then(|last| sender.time_of(number(last + 1)));
                 output.time = output.time.max(over);
                 // A way that lost nothing had nothing to recover from; one that lost nothing after the
                 // drop had recovered by then.
-                if let Some(way) = way_of(&mut output.directions, id - LOW)
+                if let Some(way) = way_of(&mut output.directions, duty.way(id))
                     && way.tally.received < way.sent
                 {
                     way.time = Some(over.unwrap_or_default());
@@ -118,7 +126,7 @@ impl<P: Place> Bench<'_, P> {
         let reset_at = start + before;
         let each = ids(&senders).map(|id| Silence::ending_after(id, reset_at));
         let watch = Watch::Silence(each.collect());
-        let mut duty = Duty::new(start, senders).watched(watch);
+        let mut duty = self.duty_of(start, senders).watched(watch);
         duty.control = self.control(start, before + after);
         let (mut duty, counts) = self.measured(duty, Some(reset_at))?;
         let mut output = self.judge(start, before + after, &duty, counts);
@@ -128,7 +136,7 @@ impl<P: Place> Bench<'_, P> {
             let all: Option<Vec<Duration>> = silences.iter().map(Silence::longest).collect();
             output.time = all.and_then(|all| all.into_iter().max());
             for silence in silences {
-                if let Some(way) = way_of(&mut output.directions, silence.stream()) {
+                if let Some(way) = way_of(&mut output.directions, duty.way(silence.stream())) {
                     way.time = silence.longest();
                 }
             }
@@ -139,12 +147,12 @@ impl<P: Place> Bench<'_, P> {
 
 /// The numbers of the streams that are sent.
 fn ids(senders: &[Vec<Sender>]) -> impl Iterator<Item = u8> + '_ {
-    senders.iter().flatten().map(|sender| sender.stream().id())
+    senders.iter().flatten().flat_map(Sender::streams).map(Stream::id)
 }
 
-/// The direction of a stream, whose number is its port's.
-fn way_of(directions: &mut [Direction], stream: u8) -> Option<&mut Direction> {
-    directions.iter_mut().find(|way| way.ports.0 == u32::from(stream) + 1)
+/// The direction between these ports.
+fn way_of(directions: &mut [Direction], ports: Option<(u32, u32)>) -> Option<&mut Direction> {
+    directions.iter_mut().find(|way| Some(way.ports) == ports)
 }
 
 /// The numbers of the tagged frames among so many.

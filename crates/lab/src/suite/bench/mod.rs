@@ -49,6 +49,8 @@ pub struct Bench<'a, P> {
     pub(super) used: Used,
     /// How things stood when the trial under way began.
     before: Surroundings,
+    /// Whether everybody was introduced, and no trial was run since.
+    introduced: bool,
 }
 
 /// What may change under a trial, read before it and after it.
@@ -64,7 +66,8 @@ impl<'a, P: Place> Bench<'a, P> {
     pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
         let (frame, asked, used) = (FrameLen::MIN.into(), Asked::default(), Used::default());
         let before = Surroundings::default();
-        Bench { place, plan, modifier, link, frame, asked, used, before }
+        let introduced = false;
+        Bench { place, plan, modifier, link, frame, asked, used, before, introduced }
     }
 
     /// The wire's highest rate of the frames of now.
@@ -83,13 +86,14 @@ impl<'a, P: Place> Bench<'a, P> {
         self.meet(if self.plan.is_all_tcp() { &smallest } else { frame })?;
         let (mut sent, mut received, mut elsewhere) = (0, 0, 0);
         // Of a mix every length.
-        let cycle = Duration::from_micros(500 * frame.cycle().frames);
+        let each = frame.cycle().frames * self.plan.traffic.destinations() as u64;
+        let cycle = Duration::from_micros(500 * each);
         for _ in 0..5 {
             let duration = Duration::from_millis(20).max(cycle);
             // Before the senders are made: what is sent earlier than that is no frame of this trial.
             let start = self.start();
             let senders = self.senders(PacketRate(2000.0), duration, Duration::ZERO)?;
-            let (duty, counts) = self.duty(Duty::new(start, senders))?;
+            let (duty, counts) = self.duty(self.duty_of(start, senders))?;
             (sent, received, elsewhere) = (counts.sent, counts.received, duty.elsewhere());
             if sent == received {
                 self.frame = frame.clone();
@@ -118,7 +122,7 @@ impl<'a, P: Place> Bench<'a, P> {
         let start = self.start();
         let senders =
             self.senders(PacketRate(2000.0), Duration::from_millis(20), Duration::ZERO)?;
-        let (_, counts) = self.duty(Duty::new(start, senders))?;
+        let (_, counts) = self.duty(self.duty_of(start, senders))?;
         Ok(counts.sent > 0 && counts.sent == counts.received)
     }
 
@@ -131,6 +135,7 @@ impl<'a, P: Place> Bench<'a, P> {
 
     /// ARP, or a frame of every host.
     fn introduce(&mut self) -> Result<(), Stop> {
+        self.introduced = true;
         let ports = self.place.tester().wires.len();
         if let Traffic::Hosts { .. } = self.plan.traffic {
             let (start, mut senders) = (self.start(), vec![]);
@@ -218,7 +223,24 @@ impl<'a, P: Place> Bench<'a, P> {
         Ok(Sender::by_length(stream, Schedule { load, start, duration }).at_most(frames))
     }
 
-    /// The plan's streams at a load from each sending port; numbers from `first` on.
+    /// The plan's streams, whose frames come where its traffic has them come.
+    fn duty_of(&self, start: Moment, senders: Vec<Vec<Sender>>) -> Duty {
+        let (traffic, duty) = (self.plan.traffic, Duty::new(start, senders));
+        if traffic.mesh().is_none() {
+            return duty;
+        }
+        let n = traffic.destinations();
+        let to = |from, id: u8| traffic.destination(from, usize::from(id) % n);
+        duty.expecting(start, |from, id, at| to(from, id) == at)
+    }
+
+    /// How many streams the plan's traffic has.
+    fn streams_n(&self) -> usize {
+        self.plan.traffic.senders() * self.plan.traffic.destinations()
+    }
+
+    /// The plan's streams at a load from each sending port, to all others of a mesh by turns; numbers
+    /// from `first` on.
     fn streams_at(
         &mut self,
         first: u8,
@@ -231,9 +253,13 @@ impl<'a, P: Place> Bench<'a, P> {
         let (load, start) = (Load::Paced(self.pace(load)?), self.start() + later);
         for (port, senders) in all.iter_mut().enumerate().take(self.plan.traffic.senders()) {
             let device_mac = self.device_mac(port);
-            let stream = stream(self.plan, first + port as u8, port, &self.frame, device_mac);
-            let stream = stream.map_err(Stop::Broken)?;
-            senders.push(Sender::by_length(stream, Schedule { load, start, duration }));
+            let n = self.plan.traffic.destinations();
+            let each = (0..n).map(|turn| {
+                let id = first + (port * n + turn) as u8;
+                stream(self.plan, id, (port, turn), &self.frame, device_mac)
+            });
+            let streams: Vec<Stream> = each.collect::<Result<_, _>>().map_err(Stop::Broken)?;
+            senders.push(Sender::in_turn(streams, Schedule { load, start, duration }));
         }
         Ok(all)
     }
@@ -351,6 +377,11 @@ impl<'a, P: Place> Bench<'a, P> {
 
 impl<P: Place> Measurer for Bench<'_, P> {
     fn trial(&mut self, input: &TrialInput) -> Result<TrialOutput, Stop> {
+        // Every trial of a mesh has its learning frames: a host may have aged since the last.
+        if self.plan.traffic.mesh().is_some() && !std::mem::take(&mut self.introduced) {
+            self.introduce()?;
+            self.introduced = false;
+        }
         match *input {
             TrialInput::Steady { load, duration, tag } => self.steady(load, duration, tag),
             TrialInput::Burst { frames } => self.burst(frames),

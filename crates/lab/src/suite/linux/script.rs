@@ -167,7 +167,9 @@ mod tests {
     #[test]
     fn our_own_configurations() {
         let (pair, networks) = (PAIR, Traffic::Networks { bidirectional: false });
-        let hosts = Traffic::Hosts { bidirectional: true };
+        let hosts = Traffic::Hosts {
+            distribution: crate::suite::plan::Distribution::NonMeshed { bidirectional: true },
+        };
         for (script, traffic, stateful, masquerade, expected) in [
             (include_str!("../../../../../configs/rfc2544.rsc"), pair, false, &[][..], &[][..]),
             (

@@ -12,7 +12,9 @@ use super::reader::{ProcedureTable, Reader};
 use super::replay::{Common, Open, ReplayTable, replays};
 use super::stream::{StreamTable, streams};
 use super::value::{Number, Source};
-use super::{BadPlan, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic, frame_sizes};
+use super::{
+    BadPlan, Distribution, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic, frame_sizes,
+};
 use serde::Deserialize;
 use std::time::Duration;
 use toml::Spanned;
@@ -75,7 +77,8 @@ struct Medium {
 struct TrafficTable {
     frame_sizes: Option<frame_sizes::Table>,
     flows: Spanned<String>,
-    bidirectional: Option<bool>,
+    bidirectional: Option<Spanned<bool>>,
+    distribution: Option<Spanned<String>>,
     udp_checksum: Option<bool>,
     networks: Option<Spanned<Vec<Spanned<String>>>>,
 }
@@ -139,7 +142,7 @@ pub fn read_with(
         // Streams have their own; with these they are introduced.
         None => vec![FrameLen::MIN.into()],
     };
-    let traffic = traffic(source, &file.traffic)?;
+    let mut traffic = traffic(source, &file.traffic)?;
     let networks = networks(source, &file.traffic, allowed)?;
     let modifiers = modifiers(source, &file.device.modifiers)?;
     let mut procedures = Vec::new();
@@ -178,13 +181,21 @@ pub fn read_with(
             match usize::try_from(*ports.get_ref()) {
                 Ok(n) if (least.0..=MOST_PORTS).contains(&n) => n,
                 _ => {
-                    let why =
-                        format!("{} to {MOST_PORTS} ports ({} needs so many)", least.0, least.1);
+                    let why = match meshes(&file) && least.0 == 2 {
+                        true => format!(
+                            "{least} to {MOST_PORTS} ports: a full mesh is of two at least",
+                            least = 2
+                        ),
+                        false => {
+                            format!("{} to {MOST_PORTS} ports ({} needs so many)", least.0, least.1)
+                        }
+                    };
                     return Err(source.bad(ports, why));
                 }
             }
         }
     };
+    traffic = meshed(source, &file, traffic, ports, &procedures)?;
     fits(source, &file, traffic, &modifiers)?;
     let run = procedures.iter().any(|procedure| matches!(procedure, Procedure::Streams(_)));
     if let Some(table) = file.replay.first().filter(|_| !run) {
@@ -270,13 +281,63 @@ fn fits(
 }
 
 fn traffic(source: Source<'_>, table: &TrafficTable) -> Result<Traffic, BadPlan> {
-    let bidirectional = table.bidirectional.unwrap_or(true);
+    let bidirectional = table.bidirectional.as_ref().is_none_or(|both| *both.get_ref());
     match table.flows.get_ref().as_str() {
         "pair" => Ok(Traffic::Pair { bidirectional }),
         "networks" => Ok(Traffic::Networks { bidirectional }),
-        "hosts" => Ok(Traffic::Hosts { bidirectional }),
+        "hosts" => Ok(Traffic::Hosts { distribution: Distribution::NonMeshed { bidirectional } }),
         _ => Err(source.bad(&table.flows, "flows are \"pair\", \"networks\" or \"hosts\"")),
     }
+}
+
+/// Whether all ports are to send to all others.
+fn meshes(file: &File) -> bool {
+    file.traffic.distribution.as_ref().is_some_and(|name| name.get_ref() == "fully-meshed")
+}
+
+/// The traffic, once it is known how many ports there are: all of a full mesh's send and receive.
+fn meshed(
+    source: Source<'_>,
+    file: &File,
+    traffic: Traffic,
+    ports: usize,
+    procedures: &[Procedure],
+) -> Result<Traffic, BadPlan> {
+    let Some(name) = &file.traffic.distribution else { return Ok(traffic) };
+    let bad = |why: String| Err(source.bad(name, why));
+    match name.get_ref().as_str() {
+        "fully-meshed" => {}
+        "non-meshed" => return Ok(traffic),
+        other => {
+            return bad(format!(
+                "{other:?}: distributions are \"non-meshed\" and \"fully-meshed\""
+            ));
+        }
+    }
+    if !matches!(traffic, Traffic::Hosts { .. }) {
+        return bad(
+            "a full mesh is for bridges, a router has two networks: flows = \"hosts\"".into()
+        );
+    }
+    if file.device.ports.is_none() {
+        return bad(format!(
+            "a full mesh is of all ports: say in [device] how many, ports = 2 to {MOST_PORTS}"
+        ));
+    }
+    if let Some(both) = file.traffic.bidirectional.as_ref().filter(|both| !*both.get_ref()) {
+        let why = "each port of a full mesh sends and receives: bidirectional = true, or distribution = \
+                   \"non-meshed\"";
+        return Err(source.bad(both, why));
+    }
+    // Before the drop and behind it they are other streams, and there are numbers for 256.
+    let many = ports * (ports - 1) > 128;
+    if many && procedures.iter().any(|one| matches!(one, Procedure::Recovery { .. })) {
+        return bad(format!(
+            "recovery has two streams from each port to every other, 256 at most: ports = 2 to 11, not \
+             {ports}, or distribution = \"non-meshed\""
+        ));
+    }
+    Ok(Traffic::Hosts { distribution: Distribution::FullyMeshed { ports } })
 }
 
 fn networks(

@@ -185,6 +185,61 @@ fn impossible_plans() {
     assert!(read(&other, anywhere).is_ok() && read(&other, here).is_ok());
 }
 
+/// A full mesh is of a bridge's ports, of two at least, and of all of them.
+#[test]
+fn a_full_mesh_or_none() {
+    let plan = |ports: &str, traffic: &str, kind: &str| {
+        let text = format!(
+            "name = \"x\"\n[device]\n{ports}\n[medium]\nlink = \"1G\"\n[traffic]\n\
+             frame-sizes = [64]\n{traffic}\n[[procedure]]\nkind = \"{kind}\"\n"
+        );
+        read(&text, Allowed::default())
+    };
+    let mesh = "flows = \"hosts\"\ndistribution = \"fully-meshed\"";
+    for (ports, traffic, senders, destinations) in [
+        ("ports = 4", mesh, 4, 3),
+        ("ports = 2", mesh, 2, 1),
+        ("ports = 16", mesh, 16, 15),
+        ("ports = 4", "flows = \"hosts\"\ndistribution = \"non-meshed\"", 2, 1),
+        ("ports = 4", "flows = \"hosts\"", 2, 1),
+    ] {
+        let traffic = plan(ports, traffic, "forwarding").unwrap().traffic;
+        assert_eq!((traffic.senders(), traffic.destinations()), (senders, destinations));
+    }
+    let of_four = plan("ports = 4", mesh, "throughput").unwrap().traffic;
+    let order = |from| (0..3).map(|turn| of_four.destination(from, turn)).collect::<Vec<_>>();
+    assert_eq!([0, 1, 2, 3].map(order), [[1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]]);
+    assert!(plan("ports = 11", mesh, "recovery").is_ok());
+    for (ports, traffic, kind, expected) in [
+        ("ports = 1", mesh.to_string(), "forwarding", "3:9: 2 to 16 ports: a full mesh is of two"),
+        ("ports = 17", mesh.to_string(), "forwarding", "3:9: 2 to 16 ports: a full mesh is of two"),
+        ("ports = 3", mesh.to_string(), "congestion", "3:9: 4 to 16 ports (congestion needs so"),
+        ("", mesh.to_string(), "forwarding", "9:16: a full mesh is of all ports: say in [device]"),
+        ("ports = 12", mesh.to_string(), "recovery", "9:16: recovery has two streams from each"),
+        (
+            "ports = 2",
+            mesh.replace("hosts", "pair"),
+            "throughput",
+            "9:16: a full mesh is for bridges, a router has two networks",
+        ),
+        (
+            "ports = 4",
+            mesh.replace("fully-meshed", "meshed"),
+            "throughput",
+            "9:16: \"meshed\": distributions are \"non-meshed\" and \"fully-meshed\"",
+        ),
+        (
+            "ports = 4",
+            format!("{mesh}\nbidirectional = false"),
+            "throughput",
+            "10:17: each port of a full mesh sends and receives",
+        ),
+    ] {
+        let why = plan(ports, &traffic, kind).unwrap_err().to_string();
+        assert!(why.starts_with(expected), "{ports} {traffic} {kind}: {why}");
+    }
+}
+
 /// Mixes are sizes like lengths, in the plan and in what makes it short; not for what is of one
 /// length.
 #[test]
