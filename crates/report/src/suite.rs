@@ -36,7 +36,7 @@ pub(crate) const PROCEDURES: [(&str, &str); 21] = [
     ("back-to-back", "Back-to-back frames (RFC 9004)"),
     ("recovery", "System recovery (RFC 2544 §26.5)"),
     ("reset", "Reset (RFC 2544 §26.6, RFC 6201)"),
-    ("forwarding", "Forwarding at the highest load (RFC 2889 §5.1)"),
+    ("forwarding", "Forwarding at the highest load (RFC 2889)"),
     ("congestion", "Congestion control (RFC 2889 §5.4)"),
     ("address-caching", "Address caching capacity (RFC 2889 §5.7)"),
     ("address-learning", "Address learning rate (RFC 2889 §5.8)"),

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// What went from a port to another, and what came of it. Of a trial that is valid,
 /// `received + lost = sent`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionRecord {
     /// The port it goes from, from 1.
     pub from: u32,

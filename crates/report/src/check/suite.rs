@@ -11,6 +11,8 @@
 mod delays;
 // Each figure against what its cell says it is made of.
 mod figures;
+// Forwarding rates, and whether a full mesh is one.
+mod forwarding;
 // What procedures of one configuration and size say of each other.
 mod together;
 
@@ -42,6 +44,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         latencies(cell, &mut note);
         floor(results, cell, &mut note);
         figures::check(results, cell, &mut note);
+        forwarding::check(results, cell, &mut note);
         delays::check(cell, results.exact_extremes, &mut note);
         let valid = cell.trials.iter().filter(is_valid);
         // At which load it was to be is none that was found.
@@ -100,7 +103,8 @@ fn loads(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String
         }
         let expected = load * duration * senders;
         // Each port begins with a frame and may end with one; of a mix, amidst a cycle.
-        let cycle = results.cycle(cell.size()).frames as f64;
+        let turns = if results.fully_meshed { senders - 1.0 } else { 1.0 };
+        let cycle = results.cycle(cell.size()).frames as f64 * turns;
         let some = (1.0 + cycle) * senders + expected * 1e-3;
         // A load is that of a modifier's frames, too.
         let least = expected - some - trial.beside as f64;

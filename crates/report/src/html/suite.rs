@@ -32,7 +32,8 @@ pub fn page(results: &SuiteResults) -> String {
             continue;
         }
         let _ = writeln!(body, "<h2>{}</h2>", escape(heading));
-        let _ = writeln!(body, "<p>{}</p>", escape(words::meaning(procedure)));
+        let _ =
+            writeln!(body, "<p>{}</p>", escape(words::meaning(procedure, results.fully_meshed)));
         body += &graphs::of(results, procedure, &cells);
         if procedure == "streams" {
             body += &super::streams::tables(&cells);

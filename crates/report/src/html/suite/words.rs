@@ -3,7 +3,7 @@
 use measure::suite_result::{Cell, Figure};
 
 /// In a sentence or two.
-pub(super) fn meaning(procedure: &str) -> &'static str {
+pub(super) fn meaning(procedure: &str, fully_meshed: bool) -> &'static str {
     match procedure {
         "throughput" => {
             "The highest rate at which every frame that is sent comes back, or all but what the criterion \
@@ -30,11 +30,17 @@ pub(super) fn meaning(procedure: &str) -> &'static str {
              of itself."
         }
         "reset" => "How long nothing is forwarded when the device starts anew under load.",
+        "forwarding" if fully_meshed => {
+            "Fully meshed (RFC 2889 §5.1): every port sends to every other at once, a frame to the next port, \
+             one to the port behind that, and so on, all at the same load. MOL: the highest load that this \
+             tester offers from each port. FRMOL: what is forwarded then. MFR: the most that is forwarded \
+             at any load tried, the throughput among them."
+        }
         "forwarding" => {
-            "Ports 1 and 2 send to each other at once (with one-way traffic port 1 to 2); further ports only \
-             listen, so this is not the full mesh of RFC 2889 §5.1. MOL: the highest load that this tester \
-             offers. FRMOL: what is forwarded then. MFR: the most that is forwarded at any load tried, the \
-             throughput among them."
+            "Non-meshed: ports 1 and 2 send to each other at once (with one-way traffic port 1 to 2), further \
+             ports only listen; the full mesh of RFC 2889 §5.1 is another distribution. MOL: the highest \
+             load that this tester offers. FRMOL: what is forwarded then. MFR: the most that is forwarded \
+             at any load tried, the throughput among them."
         }
         "congestion" => {
             "Two ports send to a third, more than it can carry, and one of them to a free port as well. \
