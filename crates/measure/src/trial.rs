@@ -15,7 +15,7 @@
 // What the tester's own shortcomings are.
 mod reason;
 
-pub use reason::Reason;
+pub use reason::{Reason, disturbance};
 
 use crate::busy::Busy;
 use crate::{Receiver, send::Sent};

@@ -10,7 +10,8 @@
 //! The last column doubles layer 3, every packet counted in and out: what to compare data sheets
 //! with, and nothing else.
 //!
-//! Never opens a file; never hides a row that cannot be: what is wrong with it stands below.
+//! Never opens a file; never hides a row that cannot be, or is invalid: what is wrong with it stands
+//! below.
 
 // How long packets took, and one device beside another.
 pub(crate) mod beside;
@@ -62,6 +63,12 @@ pub fn render(results: &Results) -> String {
     for omitted in &results.omitted {
         let _ = writeln!(out, "OMITTED  {omitted}");
     }
+    for repeated in results.repeated() {
+        let _ = writeln!(out, "REPEATED  {repeated}");
+    }
+    for invalid in results.invalid() {
+        let _ = writeln!(out, "INVALID  {invalid}");
+    }
     for fault in results.faults() {
         let _ = writeln!(out, "IMPOSSIBLE  {fault}");
     }
@@ -73,6 +80,11 @@ pub fn render(results: &Results) -> String {
 
 fn group(setting: &Setting) -> (&str, Protocol, measure::iperf3::Direction) {
     (&setting.device, setting.protocol, setting.direction)
+}
+
+/// What stands behind the figures of what is invalid.
+pub(crate) fn mark(invalid: Option<&String>) -> &'static str {
+    if invalid.is_some() { "  invalid" } else { "" }
 }
 
 /// What kept a row from being higher, in a word.
@@ -88,7 +100,7 @@ pub(crate) fn limit(results: &Results, row: &Row) -> &'static str {
 /// What these words mean.
 pub(crate) const LIMITS: &str = "Limit: the wire (99 % of it and more), the hosts (alone, node to \
                                  node, they do less than 1.2 times that), else the device; - where \
-                                 the hosts were not measured alone.";
+                                 the hosts were not measured alone, and of invalid rows.";
 
 fn table(out: &mut String, results: &Results, rows: &[&Row]) {
     let Some(Row { setting: of, .. }) = rows.first() else { return };
@@ -125,10 +137,11 @@ fn table(out: &mut String, results: &Results, rows: &[&Row]) {
             Protocol::Tcp => row.retransmits.map(|n| n.to_string()),
             Protocol::Udp => row.lost.map(|n| n.to_string()),
         };
-        let mark = if row.faults().is_empty() { "" } else { "  !" };
+        let wrong = if row.faults().is_empty() { "" } else { "  !" };
+        let mark = mark(row.validity.invalid.as_ref());
         let _ = writeln!(
             out,
-            "{:>10}{:>15}{:>11}{:>15}{:>11}{:>10}{:>9}{:>8}{:>13}{:>13}{mark}",
+            "{:>10}{:>15}{:>11}{:>15}{:>11}{:>10}{:>9}{:>8}{:>13}{:>13}{mark}{wrong}",
             row.setting.packet,
             thousands(row.payload_mbps),
             thousands(row.l3_mbps),
@@ -189,6 +202,10 @@ pub fn read(text: &str) -> Result<Results, ReadError> {
         Some(schema) => crate::json::parse(schema, text),
     }
 }
+
+// What is invalid, wherever it is shown.
+#[cfg(test)]
+mod invalid;
 
 #[cfg(test)]
 mod tests {

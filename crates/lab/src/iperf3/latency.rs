@@ -7,11 +7,13 @@
 //! ```
 
 use super::Iperf3Error;
+use super::around::Around;
 use super::pair::PairError;
 use super::rig::Rig;
 use crate::host::Process;
 use crate::live::Interrupt;
-use measure::iperf3::{Latency, Tool};
+use measure::iperf3::{Latency, Tool, undisturbed};
+use port::affinity;
 use port::linux::Namespace;
 use std::io;
 use std::path::Path;
@@ -27,11 +29,20 @@ const LAST: Duration = Duration::from_secs(1);
 /// How long pings may take to find the round trip of an empty path.
 pub(super) const PINGS_OF_A_PATH: Duration = Duration::from_secs(2);
 
-/// Measures through one device, for `duration` at most.
+/// Measures through one device, for `duration` at most; once more if it was disturbed.
 ///
 /// # Errors
 /// [`Iperf3Error`]; no process is left then.
 pub(super) fn measure(
+    rig: &Rig,
+    tool: Tool,
+    duration: Duration,
+    interrupt: &Interrupt,
+) -> Result<Latency, Iperf3Error> {
+    undisturbed(|| once(rig, tool, duration, interrupt), |of| &mut of.validity)
+}
+
+fn once(
     rig: &Rig,
     tool: Tool,
     duration: Duration,
@@ -51,8 +62,11 @@ pub(super) fn measure(
             )
         }
     };
+    let around = Around::anywhere(affinity::allowed(), Duration::ZERO..duration);
     let said = run(&rig.hosts[0], &command, duration + LAST + GRACE, interrupt)?;
+    let (took, conditions) = around.end();
     let latency = Latency::of(&rig.setup.device, tool, &command, &said);
+    let latency = latency.map(|of| of.judged(took, &conditions));
     latency.map_err(|why| failed(format!("`{command}`: {why}")))
 }
 

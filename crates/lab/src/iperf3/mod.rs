@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Nothing of what iperf3 writes is thrown away; what it means on other layers is
-//! [`measure::iperf3`]'s. Never uses `-O` (esnet/iperf #236): all pairs run before and after the time
-//! that counts.
+//! [`measure::iperf3`]'s. What the machine disturbed is measured once more, a few times at most, and then
+//! is invalid. Never uses `-O` (esnet/iperf #236): all pairs run before and after the time that counts.
 //! Missing: **hosts on other machines**, **packets with IP options**.
 
 // What is to be measured.
@@ -23,6 +23,8 @@ mod pair;
 mod latency;
 // What TCP makes of a path (RFC 6349).
 mod path;
+// What the machine does meanwhile.
+mod around;
 // Hosts, wires, devices.
 mod rig;
 // What is connected to two interfaces.
@@ -36,8 +38,10 @@ pub use plan::{Device, Plan};
 pub use rig::{Rig, RigError};
 
 use crate::live::Interrupt;
+use around::Around;
 use measure::Environment;
-use measure::iperf3::{Arrived, Direction, Pair, Protocol, Results, Row, SCHEMA, Setting, figures};
+use measure::iperf3::{Arrived, Direction, Pair, Protocol, Results, Row, SCHEMA, Setting};
+use measure::iperf3::{figures, undisturbed};
 use place::Place;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -194,18 +198,17 @@ fn measure(
             setup.facts.extend(found.clone());
             results.setups.push(setup);
             for setting in settings(plan, device, rig.link_mbps, &packets) {
-                let row = row(plan, &rig, setting, place, &options.interrupt)?;
-                let Setting { device, protocol, direction, packet, .. } = &row.setting;
-                let rate = row.l3_mbps;
-                tell(format!(
-                    "{device}, {protocol}, {direction}, {packet} byte: {rate:.1} Mbps(L3)"
-                ));
+                let row = row(plan, &rig, &setting, place, &options.interrupt)?;
+                let (name, rate) = (row.setting.name(), row.l3_mbps);
+                let but = but(row.validity.invalid.as_ref());
+                tell(format!("{name}: {rate:.1} Mbps(L3){but}"));
                 results.rows.push(row);
             }
             for &tool in plan.latency.iter().filter(|_| is_ordinary) {
                 let of = latency::measure(&rig, tool, plan.duration, &options.interrupt)?;
-                let median = of.median_ns as f64 / 1e3;
-                tell(format!("{}, {tool}: {median:.1} µs there and back, median", device.name()));
+                let (name, median) = (device.name(), of.median_ns as f64 / 1e3);
+                let but = but(of.validity.invalid.as_ref());
+                tell(format!("{name}, {tool}: {median:.1} µs there and back, median{but}"));
                 results.latencies.push(of);
             }
             if !plan.windows.is_empty() && is_ordinary {
@@ -264,7 +267,8 @@ fn probe(
             let rig = Rig::new(&probe, options, device, mtu, place).map_err(of)?;
             let setting = settings(&probe, device, rig.link_mbps, &[probe.packets[0].min(limit)]);
             let setting = setting.into_iter().next().expect("a protocol and a direction");
-            rates.push(row(&probe, &rig, setting, place, &options.interrupt)?.l3_mbps);
+            let row = row(&probe, &rig, &setting, place, &options.interrupt)?;
+            rates.extend(row.validity.is_valid().then_some(row.l3_mbps));
         }
     }
     let median = |mut rates: Vec<f64>| {
@@ -312,8 +316,23 @@ fn by_mtu(packets: &[u32], wanted: bool) -> Vec<(u32, Vec<u32>)> {
     ordinary.into_iter().chain(long.into_iter().map(|packet| (packet, vec![packet]))).collect()
 }
 
-/// Measures one row.
+/// What is to be said of an invalid figure behind it.
+fn but(invalid: Option<&String>) -> String {
+    invalid.map_or(String::new(), |why| format!("; invalid: {why}"))
+}
+
+/// Measures one row; once more if it was disturbed.
 fn row(
+    plan: &Plan,
+    rig: &Rig,
+    setting: &Setting,
+    place: &Place,
+    interrupt: &Interrupt,
+) -> Result<Row, Iperf3Error> {
+    undisturbed(|| once(plan, rig, setting.clone(), place, interrupt), |row| &mut row.validity)
+}
+
+fn once(
     plan: &Plan,
     rig: &Rig,
     setting: Setting,
@@ -366,9 +385,12 @@ fn row(
         }
     }
     let limit = plan.warm_up + plan.duration + COOL_DOWN + GRACE;
+    let mut around = Around::of(place, plan.warm_up..plan.warm_up + plan.duration);
     let before = rig.arrived();
-    let wrote = pair::run(&specs, limit, interrupt).map_err(Iperf3Error::Pair)?;
+    let wrote = pair::run(&specs, limit, interrupt, &mut |since| around.at(since));
+    let wrote = wrote.map_err(Iperf3Error::Pair)?;
     let after = rig.arrived();
+    let (_, conditions) = around.end();
     let mut pairs = Vec::new();
     for (wrote, reverse) in wrote.into_iter().zip(reversed) {
         let window = warm_up as f64..(warm_up + duration) as f64;
@@ -385,7 +407,8 @@ fn row(
         bytes: after.bytes - before.bytes,
     });
     let packet = setting.packet;
-    Row::of(setting, pairs, arrived).ok_or_else(|| failed(format!("no packet of {packet} bytes")))
+    let row = Row::of(setting, pairs, arrived).map(|row| row.judged(&conditions));
+    row.ok_or_else(|| failed(format!("no packet of {packet} bytes")))
 }
 
 #[cfg(test)]

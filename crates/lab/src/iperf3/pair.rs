@@ -155,7 +155,8 @@ pub(super) fn installed() -> Result<(), PairError> {
     })
 }
 
-/// Starts all pairs together and waits for them, `limit` at most.
+/// Starts all pairs together and waits for them, `limit` at most; `look` is called every few
+/// milliseconds meanwhile, with how long ago the senders were started.
 ///
 /// # Errors
 /// [`PairError`]; no process is left then.
@@ -163,6 +164,7 @@ pub(super) fn run(
     specs: &[Spec<'_>],
     limit: Duration,
     interrupt: &Interrupt,
+    look: &mut dyn FnMut(Duration),
 ) -> Result<Vec<Wrote>, PairError> {
     let clock = Clock::start();
     let mut servers = Vec::new();
@@ -192,6 +194,7 @@ pub(super) fn run(
     let began = clock.now();
     let in_time = || clock.now().since(began) < limit;
     while !clients.iter_mut().all(Process::has_ended) {
+        look(clock.now().since(began));
         if !in_time() {
             let late = clients.iter_mut().position(|client| !client.has_ended());
             let command = late.map_or(String::new(), |at| clients[at].command.clone());

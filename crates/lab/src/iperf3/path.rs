@@ -5,13 +5,14 @@
 //!  iperf3 -w WINDOW   ─► a transfer for each window, `streams` connections
 //! ```
 
+use super::around::Around;
 use super::latency::{self, PINGS_OF_A_PATH};
 use super::place::Place;
 use super::plan::Plan;
 use super::rig::Rig;
-use super::{Iperf3Error, PORT, pair, row};
+use super::{Iperf3Error, PORT, but, pair, row};
 use crate::live::Interrupt;
-use measure::iperf3::{Direction, HostPath, Protocol, Setting, Tool};
+use measure::iperf3::{Direction, HostPath, Protocol, Setting, Tool, undisturbed};
 use std::time::Duration;
 
 /// IPv4's and ICMP's headers.
@@ -50,13 +51,14 @@ pub(super) fn measure(
         streams: 1,
         link_mbps: rig.link_mbps,
     };
-    let packets_per_second = row(&full, rig, setting, place, interrupt)?.kpps * 1e3;
+    let narrowest = row(&full, rig, &setting, place, interrupt)?;
     let mut path = HostPath {
         device,
         mtu,
         mtu_is_limit: mtu < own,
         rtt_ns: empty.min_ns,
-        packets_per_second,
+        packets_per_second: narrowest.kpps * 1e3,
+        validity: empty.validity.and(narrowest.validity),
         transfers: Vec::new(),
     };
     for &window in &plan.windows {
@@ -75,15 +77,23 @@ pub(super) fn measure(
             client: words(&client),
             server: words(&format!("-4 -s -1 -p {PORT} -i 1{receiver} --json")),
         };
-        let wrote = pair::run(&[spec], plan.duration + GRACE, interrupt);
-        for wrote in wrote.map_err(Iperf3Error::Pair)? {
+        let once = || {
+            let mut around = Around::of(place, Duration::ZERO..plan.duration);
+            let look = &mut |since| around.at(since);
+            let specs = std::slice::from_ref(&spec);
+            let wrote = pair::run(specs, plan.duration + GRACE, interrupt, look);
+            let wrote = wrote.map_err(Iperf3Error::Pair)?.remove(0);
+            let (_, conditions) = around.end();
             let command = &wrote.client_command;
             let of = path.transfer(command, (plan.streams, window), &wrote.client);
             let of = of.map_err(|why| failed(format!("`{command}`: {why}")))?;
-            let device = &path.device;
-            tell(format!("{device}, window {window}: transfer time ratio {:.2}", of.ratio));
-            path.transfers.push(of);
-        }
+            Ok(of.judged(&conditions))
+        };
+        let of = undisturbed(once, |of| &mut of.validity)?;
+        let (device, ratio) = (&path.device, of.ratio);
+        let but = but(path.invalid(&of));
+        tell(format!("{device}, window {window}: transfer time ratio {ratio:.2}{but}"));
+        path.transfers.push(of);
     }
     Ok(path)
 }

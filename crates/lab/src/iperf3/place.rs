@@ -23,6 +23,7 @@
 //! runs when they wait for it, takes more frames at a time, and interrupts nobody for one of them.
 
 use super::plan::{Device, Placement, Plan};
+use port::affinity;
 
 /// A place for everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,20 @@ impl Place {
         let n = self.processes.len().max(1);
         let place = self.processes.get((2 * pair + usize::from(is_server)) % n);
         place.map_or(String::new(), |core| format!(" -A {core}"))
+    }
+
+    /// The processors of everything here; those of this program where the system moves it.
+    pub(super) fn processors(&self) -> Vec<usize> {
+        let mut all = [self.processes.as_slice(), &self.router].concat();
+        all.sort_unstable();
+        all.dedup();
+        if self.processes.is_empty() { affinity::allowed() } else { all }
+    }
+
+    /// Two processors on which processes stay, if there are two.
+    pub(super) fn apart(&self) -> Option<(usize, usize)> {
+        let (&first, rest) = self.processes.split_first()?;
+        Some((first, *rest.iter().find(|core| **core != first)?))
     }
 
     /// What it means for a device, for the result.
@@ -176,7 +191,11 @@ mod tests {
         let of = |pair| [false, true].map(|is_server| pinned.affinity(pair, is_server));
         assert_eq!([of(0), of(1)], [[" -A 4", " -A 5"], [" -A 6", " -A 7"]]);
         assert_eq!((of(2), pinned.router.as_slice()), (of(0), &[7][..]));
+        assert_eq!((pinned.processors(), pinned.apart()), (vec![4, 5, 6, 7], Some((4, 5))));
+        let across = &places("probed", Device::Wirespeed, &[4, 5])[3];
+        assert_eq!((across.processors(), across.apart()), (vec![4, 5], None));
         let free = &places("free", Device::Linux, &[4, 5])[0];
+        assert_eq!((free.processors(), free.apart()), (affinity::allowed(), None));
         assert_eq!(free.affinity(1, true), "");
     }
 }

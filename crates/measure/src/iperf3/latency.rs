@@ -8,6 +8,8 @@
 //! ping sends the next packet when the answer is there, as its flood does (which prints no times);
 //! irtt sends at intervals, whatever is under way.
 
+use super::Validity;
+use super::validity::is_zero;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -58,6 +60,12 @@ pub struct Latency {
     /// 2026-11-22. In the file a text, [`histogram`](crate::histogram).
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::histogram")]
     pub histogram: Vec<(u64, u64)>,
+    /// How long it took in all; 0 in files that were written before this was kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub took_ns: u64,
+    /// Whether it says something about the device.
+    #[serde(flatten)]
+    pub validity: Validity,
 }
 
 impl Latency {
@@ -90,6 +98,8 @@ impl Latency {
             p99_ns: share(99),
             max_ns,
             histogram: histogram(&times),
+            took_ns: 0,
+            validity: Validity::default(),
         })
     }
 }

@@ -17,15 +17,20 @@ const WIRE_SPEED: f64 = 0.99;
 
 impl Results {
     /// What the hosts did without a device, in Mbps of layer 3: the most of all turns with the same
-    /// packets, connections and wire. None if they were not asked.
+    /// packets, connections and wire, but for invalid ones. None if they were not asked.
     pub fn alone(&self, of: &Setting) -> Option<f64> {
         let direct = Setting { device: DIRECT.to_string(), ..of.clone() };
         let rows = self.rows.iter().filter(|row| row.setting == direct);
+        let rows = rows.filter(|row| row.validity.is_valid());
         rows.map(|row| row.l3_mbps).max_by(f64::total_cmp)
     }
 
-    /// What kept a row's rate from being higher; none where the hosts were not measured alone.
+    /// What kept a row's rate from being higher; none where the hosts were not measured alone, and of
+    /// an invalid row.
     pub fn limit(&self, row: &Row) -> Option<Limit> {
+        if !row.validity.is_valid() {
+            return None;
+        }
         if row.most_l3_mbps().is_some_and(|most| row.l3_mbps >= WIRE_SPEED * most) {
             return Some(Limit::Wire);
         }
@@ -84,6 +89,15 @@ mod tests {
             let row = row(setting(device, packet, link), mbps);
             assert_eq!(results.limit(&row), expected, "{device} {packet} {mbps}");
         }
+        let mut disturbed = results.clone();
+        let invalid = |row: &mut Row| row.validity.invalid = Some("the clocks differ".to_string());
+        let through = row(setting("kernel", 128, link), 380.2);
+        assert!(disturbed.limit(&through).is_some());
+        let mut own = through.clone();
+        invalid(&mut own);
+        assert_eq!(disturbed.limit(&own), None, "it has no rate");
+        disturbed.rows.iter_mut().filter(|row| row.setting.packet == 128).for_each(invalid);
+        assert_eq!((disturbed.alone(&through.setting), disturbed.limit(&through)), (None, None));
         let other = row(setting("kernel", 128, None), 100.0);
         assert_eq!(results.limit(&other), None, "another wire");
     }

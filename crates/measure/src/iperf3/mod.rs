@@ -5,6 +5,7 @@
 //! link, packet length, headers ───┴─► Row ─► Results { wirespeed-iperf3/1 } ─► report, JSON
 //!                                      ├ faults: above the wire, sums, packets of another length
 //!                                      ├ mixed: the simple IMIX, computed of a device's rows
+//!                                      ├ validity: what the machine did meanwhile
 //! what ping and irtt printed ─► Latency ┘
 //! ```
 //!
@@ -22,10 +23,13 @@ mod limit;
 mod output;
 // What TCP makes of the path (RFC 6349).
 mod path;
+// What the machine did meanwhile.
+mod validity;
 
 pub use latency::{Latency, Tool, pings};
 pub use output::figures;
 pub use path::{HostPath, HostTransfer};
+pub use validity::{AGAIN, Validity, undisturbed};
 
 use crate::result::{Environment, Fault};
 use serde::{Deserialize, Serialize};
@@ -217,6 +221,12 @@ impl Setting {
         let udp = self.protocol == Protocol::Udp;
         Headers { udp, timestamps: self.timestamps && !udp, ip_options: 0 }
     }
+
+    /// In a few words, which tell it from the others of a run.
+    pub fn name(&self) -> String {
+        let Setting { device, protocol, direction, packet, .. } = self;
+        format!("{device}, {protocol}, {direction}, {packet} byte")
+    }
 }
 
 /// A row of the table.
@@ -253,6 +263,9 @@ pub struct Row {
     /// What to know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// Whether it says something about the device.
+    #[serde(flatten)]
+    pub validity: Validity,
     /// Who measured it.
     pub pairs_run: Vec<Pair>,
 }
@@ -294,6 +307,7 @@ impl Row {
             retransmits: figures().map(|figures| figures.retransmits).sum(),
             arrived,
             remarks,
+            validity: Validity::default(),
             setting,
             pairs_run,
         })
@@ -344,9 +358,8 @@ impl Row {
         if let Some(lost) = self.lost.filter(|lost| *lost < 0) {
             faults.push(Fault(format!("{lost} packets lost: more came than were sent")));
         }
-        if let Some(fault) = self.other_lengths() {
-            faults.push(fault);
-        }
+        faults.extend(self.other_lengths());
+        faults.extend(self.validity.fault(self.counted()));
         faults
     }
 
@@ -396,11 +409,12 @@ pub const SIMPLE_IMIX: [(u32, u32); 3] = [(40, 7), (576, 4), (1500, 1)];
 
 /// What a device would do with the simple IMIX, if each packet took it the time that packets of this
 /// length took in these rows; times of lengths between are interpolated, those of shorter ones are
-/// the shortest row's. `None` if the rows do not reach from 128 bytes, the shortest TCP, to 1500, or
+/// the shortest row's. Invalid rows have no times. `None` if the others do not reach from 128 bytes, the shortest TCP, to 1500, or
 /// one has no packets.
 pub fn mixed(rows: &[&Row]) -> Option<Mixed> {
+    let valid = rows.iter().filter(|row| row.validity.is_valid());
     let mut times: Vec<(u32, f64)> =
-        rows.iter().map(|row| (row.setting.packet, 1e-3 / row.kpps)).collect();
+        valid.map(|row| (row.setting.packet, 1e-3 / row.kpps)).collect();
     times.sort_by_key(|(packet, _)| *packet);
     let too_long = times.first().is_none_or(|(packet, _)| *packet > 128);
     if too_long || times.iter().any(|(_, time)| !time.is_finite()) {
@@ -437,12 +451,11 @@ impl Results {
     /// All that cannot be, each with the row's name.
     pub fn faults(&self) -> Vec<String> {
         let of = |row: &Row| {
-            let Setting { device, protocol, direction, packet, .. } = &row.setting;
-            let name = format!("{device}, {protocol}, {direction}, {packet} byte");
+            let name = row.setting.name();
             let faults = row.faults().into_iter();
             faults.map(|fault| format!("{name}: {fault}")).collect::<Vec<_>>()
         };
-        self.rows.iter().flat_map(of).collect()
+        self.rows.iter().flat_map(of).chain(self.not_valid()).collect()
     }
 }
 

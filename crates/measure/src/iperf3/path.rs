@@ -10,6 +10,7 @@
 //! The arithmetic is [`procedure::rfc6349`](crate::procedure::rfc6349)'s, of figures that the hosts'
 //! kernels give: `tcpi_rtt` for the round trip, retransmitted segments for what was sent again.
 
+use super::Validity;
 use crate::procedure::rfc6349::transfer_time_ratio;
 use crate::procedure::rfc6349::{Path, buffer_delay_percent, efficiency_percent};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub struct HostPath {
     pub rtt_ns: u64,
     /// Full packets a second that come through when more are sent.
     pub packets_per_second: f64,
+    /// Whether the three above say something about it.
+    #[serde(flatten)]
+    pub validity: Validity,
     /// Of TCP, one after the other.
     pub transfers: Vec<HostTransfer>,
 }
@@ -57,6 +61,9 @@ pub struct HostTransfer {
     pub efficiency: f64,
     /// Per cent by which the round trip was longer than on the empty path.
     pub buffer_delay: Option<f64>,
+    /// Whether it says something about the path.
+    #[serde(flatten)]
+    pub validity: Validity,
 }
 
 impl HostPath {
@@ -113,6 +120,7 @@ impl HostPath {
             ),
             efficiency: efficiency_percent(sent + again, again),
             buffer_delay: rtt_us.map(delay),
+            validity: Validity::default(),
         })
     }
 }
@@ -128,6 +136,7 @@ mod tests {
             mtu_is_limit: false,
             rtt_ns: 25_000_000,
             packets_per_second: 1000.0,
+            validity: Validity::default(),
             transfers: Vec::new(),
         }
     }

@@ -1,6 +1,8 @@
 //! Of stored output of iperf3 3.12, and of rows whose numbers are known.
 
 use super::*;
+use crate::Conditions;
+use std::time::Duration;
 
 const TCP: [&str; 2] = [
     include_str!("../../data/iperf3-3.12-tcp-client.json"),
@@ -150,11 +152,18 @@ fn what_cannot_be() {
         (&|row: &mut Row| row.kpps *= 1.01, "kpps "),
         (&|row: &mut Row| row.data_sheet_mbps *= 1.01, "data_sheet_mbps "),
         (&|row: &mut Row| row.length += 14, "length 1462 should be 1448"),
+        (&|row: &mut Row| row.validity.stolen_ns = 610_000_000, "away for 610ms, of 30.0s"),
     ] {
         let told = told(change);
         assert!(told.contains(expected), "{told}");
     }
     assert_eq!(told(&|row| row.arrived = frames(15_100_000)), "");
+    assert_eq!(told(&|row| row.validity.stolen_ns = 600_000_000), "");
+    // That it is invalid is said, and no fault.
+    let stolen = Duration::from_millis(610);
+    let judged = |row: &Row| row.clone().judged(&Conditions { stolen, ..Conditions::default() });
+    assert_eq!(told(&|row| *row = judged(row)), "");
+    assert!(!judged(&sound).validity.is_valid());
 }
 
 #[test]
@@ -171,5 +180,14 @@ fn the_mix() {
     let mix = mixed(&rows.each_ref()).unwrap();
     assert!((mix.kpps - 12e6 / 4700.0).abs() < 0.1, "{mix:?}");
     assert_eq!(mixed(&[&rows[0]]), None, "there is no 1500");
+    // An invalid row has no time: 576 lies between its neighbours then, and without a 1500 there is
+    // no mix.
+    for (at, expected) in [(1, Some("576 between 128 and 1024")), (3, None)] {
+        let mut rows = rows.clone();
+        rows[at].validity.invalid = Some("the clocks differ".to_string());
+        let basis = mixed(&rows.each_ref()).map(|mix| mix.basis);
+        assert_eq!(basis.is_some(), expected.is_some());
+        assert!(expected.is_none_or(|part| basis.unwrap().contains(part)));
+    }
     assert_eq!(mixed(&[&rows[3], &row(128, 0.0, None)]), None, "nothing came");
 }

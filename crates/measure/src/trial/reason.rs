@@ -137,6 +137,32 @@ const STOLEN_TICK: Duration = Duration::from_millis(10);
 /// For so long, at most, a shared machine takes a processor away.
 const AWAY: Duration = Duration::from_millis(100);
 
+/// What the machine did to a trial of this length, whatever became of its frames: processors that were
+/// taken away or have moved, a clock that was set. It asks for the same conditions as those of trials
+/// whose frames are counted, and may be asked of any other measurement.
+pub fn disturbance(duration: Duration, conditions: &Conditions) -> Option<Reason> {
+    stolen(duration, conditions)
+        .or_else(|| moved(conditions))
+        .or_else(|| stepped(duration, conditions))
+}
+
+fn stolen(duration: Duration, conditions: &Conditions) -> Option<Reason> {
+    let stolen = conditions.stolen;
+    (stolen > STOLEN_TICK.max(duration / 50)).then_some(Reason::Stolen(stolen))
+}
+
+fn moved(conditions: &Conditions) -> Option<Reason> {
+    let (before, after) = conditions.placement_ns?;
+    let moved = before.max(after) > PLACEMENT_FACTOR * before.min(after);
+    moved.then_some(Reason::PlacementChanged(before, after))
+}
+
+fn stepped(duration: Duration, conditions: &Conditions) -> Option<Reason> {
+    let (steady, wall) = conditions.clocks?;
+    let by = steady.abs_diff(wall);
+    (by > STEP.max(duration / 100)).then_some(Reason::ClockStepped(by))
+}
+
 pub(super) fn shortcoming(
     duration: Duration,
     counts: &Counts,
@@ -144,19 +170,15 @@ pub(super) fn shortcoming(
 ) -> Option<Reason> {
     let Counts { intended, sent, received, .. } = *counts;
     let (left, came) = conditions.device_says.unwrap_or_default();
-    let (steady, wall) = conditions.clocks.unwrap_or_default();
-    let (before, after) = conditions.placement_ns.unwrap_or_default();
-    let moved = before.max(after) > PLACEMENT_FACTOR * before.min(after);
-    let stepped = steady.abs_diff(wall);
     if let Some(after) = conditions.interrupted {
         Some(Reason::Interrupted(after))
     } else if received > sent {
         Some(Reason::CountersDisagree { received, most: sent })
     } else if left != came {
         Some(Reason::DeviceDisagrees { left, came })
-    } else if conditions.stolen > STOLEN_TICK.max(duration / 50) {
+    } else if let Some(stolen) = stolen(duration, conditions) {
         // Before what follows from it: rings run over while nobody empties them.
-        Some(Reason::Stolen(conditions.stolen))
+        Some(stolen)
     } else if explained(duration, counts, conditions) {
         Some(Reason::StoodStill(conditions.stood_still))
     } else if let Some(busy) = saturated(duration, counts, conditions) {
@@ -171,12 +193,8 @@ pub(super) fn shortcoming(
         Some(Reason::OfferedBelowIntended { sent, intended })
     } else if conditions.overrun > on_time(duration) {
         Some(Reason::Overrun(conditions.overrun))
-    } else if moved {
-        Some(Reason::PlacementChanged(before, after))
-    } else if stepped > STEP.max(duration / 100) {
-        Some(Reason::ClockStepped(stepped))
     } else {
-        None
+        moved(conditions).or_else(|| stepped(duration, conditions))
     }
 }
 

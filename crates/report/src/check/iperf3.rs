@@ -67,7 +67,8 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
 /// Rows of our method that were half as fast again through a device as the same hosts node to node: one
 /// of the two was disturbed.
 pub(super) fn beyond_the_hosts(results: &measure::iperf3::Results) -> Vec<String> {
-    let beyond = results.rows.iter().filter_map(|row| {
+    let valid = results.rows.iter().filter(|row| row.validity.is_valid());
+    let beyond = valid.filter_map(|row| {
         let (alone, through) = (results.alone(&row.setting)?, row.l3_mbps);
         (through > 1.5 * alone).then(|| {
             format!(

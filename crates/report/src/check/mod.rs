@@ -87,7 +87,7 @@ pub enum Kind {
     Inconsistent,
     /// What it counts cannot be told, or is not what its name says.
     Ambiguous,
-    /// Two measurements do not fit each other, which noise may explain.
+    /// Two measurements do not fit each other, which noise may explain; or one is invalid, as it says.
     Doubtful,
     /// It is right but for its last digit.
     Rounded,
@@ -284,6 +284,9 @@ fn json_file(
         let results = crate::iperf3::read(text).map_err(|error| error.to_string())?;
         for fault in results.faults() {
             note(None, Kind::Impossible, fault);
+        }
+        for text in results.invalid() {
+            note(None, Kind::Doubtful, format!("invalid: {text}"));
         }
         for text in iperf3::beyond_the_hosts(&results) {
             note(None, Kind::Doubtful, text);

@@ -98,6 +98,9 @@ pub fn iperf3(base: &[iperf3::Results], device: &[iperf3::Results]) -> String {
     let incomparable = conditions::of_iperf3(base, device, &mut said);
     let mut out = tables(&of_iperf3(base), &of_iperf3(device), &incomparable) + &said;
     for results in base.iter().chain(device) {
+        for invalid in results.invalid() {
+            let _ = writeln!(out, "left out: of a run of {}: invalid: {invalid}", results.name);
+        }
         if let Some(why) = &results.incomplete_because {
             let _ = writeln!(out, "incomplete: a run of {}: {why}", results.name);
         }
@@ -175,7 +178,7 @@ fn of_iperf3(results: &[&iperf3::Results]) -> Samples {
             let key = Key { title, unit: unit.to_string(), procedure: String::new(), row };
             samples.push((key, Sample { value, spread: None, by_tester: false }));
         };
-        for row in &run.rows {
+        for row in run.rows.iter().filter(|row| row.validity.is_valid()) {
             let of = &row.setting;
             let link = of.link_mbps.map_or(String::new(), |mbps| format!(", {mbps} Mbps(L1)"));
             let plain = if of.timestamps { "" } else { ", no time stamps" };
@@ -185,7 +188,7 @@ fn of_iperf3(results: &[&iperf3::Results]) -> Samples {
             );
             add(title, "Mbit/s", [of.device.clone(), of.packet.to_string()], row.l3_mbps);
         }
-        for latency in &run.latencies {
+        for latency in run.latencies.iter().filter(|of| of.validity.is_valid()) {
             let title = format!("{}: median", latency.command);
             let row = [latency.device.clone(), "-".to_string()];
             add(title, "ns", row, latency.median_ns as f64);

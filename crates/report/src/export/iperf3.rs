@@ -9,7 +9,7 @@ use super::{escaped, optional};
 use crate::iperf3::beside;
 use crate::number::thousands;
 use crate::suite::whole;
-use measure::iperf3::{HostPath, HostTransfer, Latency, Protocol, Results, Row};
+use measure::iperf3::{HostPath, HostTransfer, Latency, Protocol, Results, Row, Validity};
 use std::fmt::Write;
 
 /// A line of the CSV.
@@ -37,6 +37,14 @@ impl<'a> Line<'a> {
         if let Line::Transfer(_, transfer) = self { Some(transfer) } else { None }
     }
 
+    fn validity(self) -> &'a Validity {
+        match self {
+            Line::Throughput(row) => &row.validity,
+            Line::Latency(of) => &of.validity,
+            Line::Transfer(_, transfer) => &transfer.validity,
+        }
+    }
+
     fn kind(self) -> &'static str {
         match self {
             Line::Throughput(_) => "throughput",
@@ -57,7 +65,7 @@ impl<'a> Line<'a> {
 /// A column of the CSV: its name, and how a line has it.
 type Column = (&'static str, fn(Line<'_>) -> String);
 
-const COLUMNS: [Column; 39] = [
+const COLUMNS: [Column; 42] = [
     ("kind", |of| of.kind().to_string()),
     ("device", |of| of.device().to_string()),
     ("protocol", |of| optional(of.row().map(|row| row.setting.protocol))),
@@ -111,6 +119,12 @@ const COLUMNS: [Column; 39] = [
     ("buffer_delay_percent", |of| {
         optional(of.transfer().and_then(|transfer| transfer.buffer_delay))
     }),
+    ("stolen_ns", |of| of.validity().stolen_ns.to_string()),
+    ("repeated", |of| of.validity().disturbed.len().to_string()),
+    ("invalid", |of| match of {
+        Line::Transfer(path, transfer) => optional(path.invalid(transfer)),
+        _ => optional(of.validity().invalid.as_ref()),
+    }),
 ];
 
 fn lines(results: &Results) -> impl Iterator<Item = Line<'_>> {
@@ -154,6 +168,12 @@ pub fn iperf3_markdown(results: &Results) -> String {
     for omitted in &results.omitted {
         let _ = writeln!(out, "\n*Omitted:* {}.", escaped(omitted));
     }
+    for repeated in results.repeated() {
+        let _ = writeln!(out, "\n*Repeated:* {}.", escaped(&repeated));
+    }
+    for invalid in results.invalid() {
+        let _ = writeln!(out, "\n**Invalid:** {}.", escaped(&invalid));
+    }
     for fault in results.faults() {
         let _ = writeln!(out, "\n**Impossible:** {}.", escaped(&fault));
     }
@@ -164,6 +184,11 @@ pub fn iperf3_markdown(results: &Results) -> String {
         let _ = writeln!(out, "\n**Incomplete:** {}.", escaped(why));
     }
     out
+}
+
+/// What stands behind a figure that is invalid.
+fn mark(invalid: Option<&String>) -> &'static str {
+    if invalid.is_some() { " *invalid*" } else { "" }
 }
 
 /// The head of a table: names, those of the first `left` columns being words.
@@ -217,13 +242,14 @@ fn rows(out: &mut String, rows: &[Row]) {
         };
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {gone} |",
+            "| {} | {} | {} | {} | {} | {}{} | {} | {} | {} | {gone} |",
             escaped(&row.setting.device),
             row.setting.protocol,
             row.setting.direction,
             row.setting.packet,
             thousands(row.payload_mbps),
             thousands(row.l3_mbps),
+            mark(row.validity.invalid.as_ref()),
             thousands(row.l2_mbps),
             thousands(row.kpps),
             share.unwrap_or_default(),
@@ -252,13 +278,14 @@ fn latencies(out: &mut String, latencies: &[Latency]) {
     for of in latencies {
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {}{} | {} | {} | {} |",
             escaped(&of.device),
             of.tool,
             of.sent,
             of.sent.saturating_sub(of.received),
             us(of.min_ns),
             us(of.median_ns),
+            mark(of.validity.invalid.as_ref()),
             us(of.mean_ns),
             us(of.p99_ns),
             us(of.max_ns)
@@ -295,11 +322,12 @@ fn paths(out: &mut String, paths: &[HostPath]) {
         for transfer in &of.transfers {
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {:.3} | {:.3} | {} | {} | {} |",
+                "| {} | {} | {} | {:.3}{} | {:.3} | {} | {} | {} |",
                 transfer.window,
                 transfer.connections,
                 thousands(transfer.bytes as f64 * 8.0 / transfer.seconds / 1e6),
                 transfer.ratio,
+                mark(of.invalid(transfer)),
                 transfer.efficiency,
                 transfer.retransmits,
                 optional(transfer.rtt_us),

@@ -29,7 +29,8 @@ pub fn page(results: &Results) -> String {
             .filter(|row| (row.setting.protocol, row.setting.direction) == (protocol, direction))
             .collect();
         let _ = writeln!(body, "<h2>{protocol}, {direction}</h2>");
-        body += &chart(protocol, direction, &rows);
+        let valid: Vec<&Row> = rows.iter().filter(|row| row.validity.is_valid()).copied().collect();
+        body += &chart(protocol, direction, &valid);
         body += &table(protocol, results, &rows);
     }
     if !results.rows.is_empty() {
@@ -40,6 +41,9 @@ pub fn page(results: &Results) -> String {
     }
     body += &latency::part(results);
     body += &path::part(results);
+    for repeated in results.repeated() {
+        let _ = writeln!(body, "<p class=\"note\">Repeated: {}</p>", escape(&repeated));
+    }
     for omitted in &results.omitted {
         let _ = writeln!(body, "<p class=\"note\">Omitted: {}</p>", escape(omitted));
     }
@@ -64,10 +68,18 @@ fn notices(results: &Results) -> String {
     if results.quick {
         notice("Shortened", "Too short to be a result");
     }
+    for invalid in results.invalid() {
+        notice("Invalid", &invalid);
+    }
     for fault in results.faults() {
         notice("Impossible", &fault);
     }
     out
+}
+
+/// What stands behind a figure that is invalid.
+fn mark(invalid: Option<&String>) -> &'static str {
+    if invalid.is_some() { "<sup>invalid</sup>" } else { "" }
 }
 
 /// Two devices beside each other, medians of their turns; nothing if there are no two.
@@ -145,7 +157,7 @@ fn groups(results: &Results) -> Vec<(Protocol, Direction)> {
     groups
 }
 
-/// Rate against length; of a single length against turns, if there are several; else nothing.
+/// Rate against length, of valid rows; of a single length against turns, if there are several; else nothing.
 fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
     let mut packets: Vec<u32> = rows.iter().map(|row| row.setting.packet).collect();
     packets.sort_unstable();
@@ -156,9 +168,10 @@ fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
             devices.push(&row.setting.device);
         }
     }
-    let turns = |device: &str, packet: u32| -> Vec<f64> {
+    let turns = |device: &str, packet: u32| -> Vec<Option<f64>> {
         let of = rows.iter().filter(|row| row.setting.device == device);
-        of.filter(|row| row.setting.packet == packet).map(|row| row.l3_mbps).collect()
+        let of = of.filter(|row| row.setting.packet == packet);
+        of.map(|row| row.validity.is_valid().then_some(row.l3_mbps)).collect()
     };
     let most = |packet: u32| {
         rows.iter().find(|row| row.setting.packet == packet).and_then(|row| row.most_l3_mbps())
@@ -183,16 +196,11 @@ fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
             "turn",
             (1..=n).map(|turn| turn.to_string()).collect(),
             vec![most(packet); n],
-            devices
-                .iter()
-                .map(|device| {
-                    line(device, turns(device, packet).into_iter().map(Some).collect(), false)
-                })
-                .collect(),
+            devices.iter().map(|device| line(device, turns(device, packet), false)).collect(),
         ),
         None => {
             let middle = |device: &str, packet: u32| {
-                let mut all = turns(device, packet);
+                let mut all: Vec<f64> = turns(device, packet).into_iter().flatten().collect();
                 all.sort_by(f64::total_cmp);
                 median(&all)
             };
@@ -239,10 +247,11 @@ fn table(protocol: Protocol, results: &Results, rows: &[&Row]) -> String {
             Protocol::Tcp => row.retransmits.map(|n| whole(n as f64)),
             Protocol::Udp => row.lost.map(|n| whole(n as f64)),
         };
-        let mark = if row.faults().is_empty() { "" } else { "<sup>!</sup>" };
+        let wrong = if row.faults().is_empty() { "" } else { "<sup>!</sup>" };
+        let mark = mark(row.validity.invalid.as_ref());
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{mark}</td><td>{}</td><td>{}</td>\
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{mark}{wrong}</td><td>{}</td><td>{}</td>\
              <td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&row.setting.device),
             row.setting.packet,

@@ -42,9 +42,10 @@ pub(super) fn latencies(results: &Results) -> String {
             );
         }
         let Latency { device, tool, sent, received, min_ns, median_ns, .. } = of;
+        let mark = super::mark(of.validity.invalid.as_ref());
         let _ = writeln!(
             out,
-            "{device:<24}{tool:<8}{:>10}{:>9}{:>11}{:>10}{:>10}{:>10}{:>11}",
+            "{device:<24}{tool:<8}{:>10}{:>9}{:>11}{:>10}{:>10}{:>10}{:>11}{mark}",
             whole(*sent),
             whole(sent.saturating_sub(*received)),
             us(*min_ns),
@@ -106,15 +107,15 @@ pub(crate) fn devices(results: &Results) -> Option<[&str; 2]> {
     devices.try_into().ok()
 }
 
-/// All that was measured through these two.
+/// All that was measured through these two, and is valid.
 pub(crate) fn compared(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
     // In order of their first appearance: what it is, of which device, and how much.
-    let rows = results.rows.iter().map(|row| {
+    let rows = results.rows.iter().filter(|row| row.validity.is_valid()).map(|row| {
         let of = &row.setting;
         let what = format!("{}, {}, {} byte, Mbps(L3)", of.protocol, of.direction, of.packet);
         (what, of.device.as_str(), row.l3_mbps)
     });
-    let times = results.latencies.iter().map(|of| {
+    let times = results.latencies.iter().filter(|of| of.validity.is_valid()).map(|of| {
         (format!("{}, median, µs", of.tool), of.device.as_str(), of.median_ns as f64 / 1e3)
     });
     let all: Vec<_> = rows.chain(times).collect();
@@ -155,7 +156,7 @@ pub(super) fn medians(results: &Results) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::iperf3::Tool;
+    use measure::iperf3::{Tool, Validity};
 
     fn results(latencies: &[(&str, Tool, u64)]) -> Results {
         let mut results = super::super::read(super::super::tests::STORED).unwrap();
@@ -171,6 +172,8 @@ mod tests {
             p99_ns: median_ns,
             max_ns: 2_000_000,
             histogram: Vec::new(),
+            took_ns: 0,
+            validity: Validity::default(),
         };
         results.rows.clear();
         results.latencies = latencies.iter().map(latency).collect();

@@ -44,7 +44,7 @@ pub(super) fn table(of: &HostPath) -> String {
         let all = f64::from(transfer.window) * f64::from(transfer.connections);
         let _ = writeln!(
             out,
-            "{:>12}{:>12}{:>13}{:>11}{:>21.3}{:>15.3}{:>12}{:>10}{:>17}",
+            "{:>12}{:>12}{:>13}{:>11}{:>21.3}{:>15.3}{:>12}{:>10}{:>17}{}",
             transfer.window,
             thousands(all / path.bdp_bytes() * 100.0),
             transfer.connections,
@@ -53,7 +53,8 @@ pub(super) fn table(of: &HostPath) -> String {
             transfer.efficiency,
             transfer.retransmits,
             transfer.rtt_us.map_or_else(dash, |us| us.to_string()),
-            transfer.buffer_delay.map_or_else(dash, thousands)
+            transfer.buffer_delay.map_or_else(dash, thousands),
+            super::mark(of.invalid(transfer))
         );
     }
     out
@@ -62,7 +63,7 @@ pub(super) fn table(of: &HostPath) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::iperf3::HostTransfer;
+    use measure::iperf3::{HostTransfer, Validity};
 
     #[test]
     fn a_path_and_its_transfers() {
@@ -77,6 +78,7 @@ mod tests {
             ratio: 1.25,
             efficiency: 99.5,
             buffer_delay: None,
+            validity: Validity::default(),
         };
         let of = HostPath {
             device: "linux kernel".to_string(),
@@ -84,6 +86,7 @@ mod tests {
             mtu_is_limit: true,
             rtt_ns: 10_000_000,
             packets_per_second: 1000.0,
+            validity: Validity::default(),
             transfers: vec![transfer],
         };
         let text = table(&of);

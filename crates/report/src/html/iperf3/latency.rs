@@ -25,7 +25,8 @@ pub(super) fn part(results: &Results) -> String {
         (Tool::Ping, "ping: ICMP, the next packet when the answer is there"),
         (Tool::Irtt, "irtt: UDP, a packet every 200 µs"),
     ] {
-        let of: Vec<&Latency> = all.iter().filter(|of| of.tool == tool).collect();
+        let valid = all.iter().filter(|of| of.validity.is_valid());
+        let of: Vec<&Latency> = valid.filter(|of| of.tool == tool).collect();
         if !of.is_empty() {
             out += &picture(how, &of);
         }
@@ -109,9 +110,10 @@ fn table(all: &[Latency]) -> String {
         [Tool::Ping, Tool::Irtt].iter().flat_map(|tool| all.iter().filter(|of| of.tool == *tool))
     {
         let Latency { device, tool, sent, received, min_ns, median_ns, .. } = of;
+        let mark = super::mark(of.validity.invalid.as_ref());
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{tool}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+            "<tr><td>{}</td><td>{tool}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}{mark}</td>\
              <td>{}</td><td>{}</td></tr>",
             escape(device),
             whole(*sent as f64),

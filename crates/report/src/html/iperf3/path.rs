@@ -58,7 +58,7 @@ fn table(paths: &[HostPath]) -> String {
         let dash = || "–".to_string();
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.3}</td><td>{:.3}</td>\
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.3}{}</td><td>{:.3}</td>\
              <td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&of.device),
             whole(f64::from(transfer.window)),
@@ -66,6 +66,7 @@ fn table(paths: &[HostPath]) -> String {
             transfer.connections,
             thousands(mbps(transfer)),
             transfer.ratio,
+            super::mark(of.invalid(transfer)),
             transfer.efficiency,
             whole(transfer.retransmits as f64),
             transfer.rtt_us.map_or_else(dash, |us| whole(us as f64)),
@@ -73,6 +74,11 @@ fn table(paths: &[HostPath]) -> String {
         );
     }
     out + "</tbody>\n</table></div>\n"
+}
+
+/// Each that is valid.
+fn valid(of: &HostPath) -> impl Iterator<Item = &HostTransfer> {
+    of.transfers.iter().filter(|transfer| of.invalid(transfer).is_none())
 }
 
 fn each(paths: &[HostPath]) -> impl Iterator<Item = (&HostPath, &HostTransfer)> {
@@ -92,16 +98,18 @@ fn short(bytes: u32) -> String {
     }
 }
 
-/// Rate, and how long the round trip is meanwhile, against window; nothing for a single window.
+/// Rate, and how long the round trip is meanwhile, against window, of what is valid; nothing for a single
+/// window.
 fn charts(paths: &[HostPath]) -> String {
-    let mut windows: Vec<u32> = each(paths).map(|(_, transfer)| transfer.window).collect();
+    let mut windows: Vec<u32> =
+        paths.iter().flat_map(valid).map(|transfer| transfer.window).collect();
     windows.sort_unstable();
     windows.dedup();
     if windows.len() < 2 {
         return String::new();
     }
     let line = |of: &HostPath, value: &dyn Fn(&HostTransfer) -> Option<f64>| {
-        let at = |window: &u32| of.transfers.iter().find(|t| t.window == *window).and_then(value);
+        let at = |window: &u32| valid(of).find(|t| t.window == *window).and_then(value);
         Series::line(of.device.clone(), windows.iter().map(at).collect())
     };
     let flat = |name: String, value: f64| Series::limit(name, vec![Some(value); windows.len()]);

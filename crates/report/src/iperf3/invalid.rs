@@ -1,0 +1,101 @@
+//! What says nothing about its device is marked with its reason wherever it is shown, and has no part
+//! in any other figure.
+
+use super::{read, render, tests, write};
+use crate::check::{Known, check};
+use crate::compare::iperf3 as compared;
+use crate::export::{iperf3_csv, iperf3_markdown};
+use crate::html::iperf3_page;
+use measure::iperf3::{Results, Validity};
+
+const LATENCIES: &str =
+    include_str!("../../../../results/2026-11-22-latency-beside-the-kernel.json");
+const PATHS: &str = include_str!("../../../../results/2026-11-22-rfc6349-hosts-quick.json");
+const WHY: &str = "the machine's host took its processors away for 9s";
+
+/// Stolen for nine seconds, and once before.
+fn stolen() -> Validity {
+    let invalid = Some(WHY.to_string());
+    Validity { stolen_ns: 9_000_000_000, invalid, disturbed: vec![WHY.to_string()] }
+}
+
+/// Of a stored file, what is disturbed there: a row, a latency, a transfer, a path.
+type Part = fn(&mut Results) -> &mut Validity;
+
+const PARTS: [(&str, Part, &str); 4] = [
+    (tests::STORED, |of| &mut of.rows[1].validity, "node to node, TCP, one way, 1500 byte"),
+    (LATENCIES, |of| &mut of.latencies[0].validity, "linux kernel, ping"),
+    (PATHS, |of| &mut of.paths[0].transfers[0].validity, "linux kernel, window 4096"),
+    (PATHS, |of| &mut of.paths[0].validity, "linux kernel, the path and all its transfers"),
+];
+
+/// How often it is there.
+fn times(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+#[test]
+fn each_is_marked_once_with_its_reason() {
+    for (file, part, name) in PARTS {
+        let mut results = read(file).unwrap();
+        let before = render(&results);
+        assert!(!before.contains("INVALID") && !before.contains("  invalid\n"), "{before}");
+        *part(&mut results) = stolen();
+        let n = if name.contains("all its") { results.paths[0].transfers.len() } else { 1 };
+        let text = render(&results);
+        assert_eq!(times(&text, "  invalid\n"), n, "{text}");
+        assert_eq!(times(&text, &format!("INVALID  {name}: {WHY}\n")), 1, "{text}");
+        let again = format!("REPEATED  {name}: measured 2 times, since {WHY}\n");
+        assert_eq!(times(&text, &again), 1, "{text}");
+        let markdown = iperf3_markdown(&results);
+        assert_eq!(times(&markdown, " *invalid* |"), n, "{markdown}");
+        assert_eq!(times(&markdown, &format!("**Invalid:** {name}: {WHY}.")), 1, "{markdown}");
+        let page = iperf3_page(&results);
+        assert_eq!(times(&page, "<sup>invalid</sup>"), n, "{name}");
+        assert_eq!(times(&page, &format!("<b>Invalid.</b> {name}: {WHY}.")), 1, "{page}");
+        let csv = iperf3_csv(&results);
+        assert_eq!(times(&csv, WHY), n, "{csv}");
+        // What is written can be read; what is not disturbed says nothing of it.
+        let written = write(&results).unwrap();
+        assert_eq!(times(&written, "\"stolen_ns\": 9000000000"), 1);
+        assert_eq!(read(&written).unwrap(), results);
+        let found = check(&[("x".to_string(), written)], &Known::default()).findings;
+        let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert!(told.contains(&format!("x: warning: invalid: {name}: {WHY}")), "{told:?}");
+        assert!(found.iter().all(|finding| !finding.kind.is_fault()), "{told:?}");
+        // Who says nothing of it has a fault.
+        part(&mut results).invalid = None;
+        let found = check(&[("x".to_string(), write(&results).unwrap())], &Known::default());
+        let told: Vec<String> = found.findings.iter().map(ToString::to_string).collect();
+        let fault = told.iter().any(|told| {
+            told.starts_with(&format!("x: impossible: {name}: it is said to be valid, but {WHY}"))
+        });
+        // Of a path there is no time that it took.
+        assert_eq!(fault, n == 1, "{told:?}");
+    }
+}
+
+#[test]
+fn nothing_is_compared_with_it() {
+    for (file, part, name) in PARTS {
+        let one = read(file).unwrap();
+        let mut other = one.clone();
+        *part(&mut other) = stolen();
+        let text = compared(&[one], &[other]);
+        let left_out = format!("invalid: {name}: {WHY}\n");
+        assert_eq!(times(&text, &left_out), 1, "{text}");
+    }
+    let mut results = read(tests::STORED).unwrap();
+    let figures = |results: &Results| {
+        let [a, b] = ["linux kernel", "wirespeed router"];
+        super::beside::compared(results, [a, b]).len()
+    };
+    let (all, text) = (figures(&results), render(&results));
+    assert!(all > 0 && text.contains("simple IMIX"));
+    for row in results.rows.iter_mut().filter(|row| row.setting.packet == 1500) {
+        row.validity = stolen();
+    }
+    assert!(figures(&results) < all);
+    assert!(!render(&results).contains("simple IMIX"), "without 1500 bytes there is none");
+    assert!(!iperf3_page(&results).contains("simple IMIX"));
+}
