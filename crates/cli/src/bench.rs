@@ -283,7 +283,8 @@ fn devices(arguments: &Arguments) -> Result<Vec<Kind>, Failure> {
         }
     }
     if arguments.compare && devices.len() < 2 {
-        let text = "--compare takes two devices: --device linux,wirespeed".to_string();
+        let text = "--compare takes two devices that differ, on veths: --device linux,wirespeed"
+            .to_string();
         return Err(Failure::Usage(text));
     }
     Ok(devices)

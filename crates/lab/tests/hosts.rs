@@ -62,7 +62,11 @@ fn steps_run_programs() {
             &["\nno\nexit status 3\nFAIL no error: exit status 3"],
         ),
         ("- { node: a, exec: 'sh -c \"kill -9 $$\"' }", true, &["a$ sh -c 'kill -9 $$'"]),
-        ("- { node: a, exec: no-such-program }", false, &["FAIL no error: No such file"]),
+        (
+            "- { node: a, exec: no-such-program }",
+            false,
+            &["FAIL no error: no-such-program: there is no such program here"],
+        ),
         (
             "- { node: a, exec: sleep 60, timeout: 100ms, fails: no end within 100ms }",
             true,

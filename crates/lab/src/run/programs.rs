@@ -14,6 +14,7 @@ use super::{Lab, Plan, RunError};
 use crate::host::{Ended, Process};
 use crate::topology::Program;
 use config::Pattern;
+use std::io;
 use std::time::Duration;
 
 /// Those that go on: their names, hosts and processes.
@@ -34,7 +35,7 @@ impl Lab {
             why,
         };
         let mut process =
-            self.host(node).start(words).map_err(|error| failed(error.to_string()))?;
+            self.host(node).start(words).map_err(|error| failed(unstarted(words, &error)))?;
         let mut text = String::new();
         let told = &mut |piece: &str| text.push_str(piece);
         let ended = process.wait(limit, &|| self.interrupt.is_raised(), told, &mut || false);
@@ -58,7 +59,7 @@ impl Lab {
         let limit = program.timeout.unwrap_or(plan.limit);
         match self.host(node).start(&program.words) {
             Ok(mut process) => self.follow(&mut process, limit, report, events),
-            Err(error) => report.ended(&error.to_string(), events),
+            Err(error) => report.ended(&unstarted(&program.words, &error), events),
         }
     }
 
@@ -78,7 +79,7 @@ impl Lab {
         report.typed(&self.dollar(node), &format!("{} &", shown(&program.words)), events);
         let mut process = match self.host(node).start(&program.words) {
             Ok(process) => process,
-            Err(error) => return report.ended(&error.to_string(), events),
+            Err(error) => return report.ended(&unstarted(&program.words, &error), events),
         };
         if let Some(ready) = ready {
             let limit = program.timeout.unwrap_or(plan.limit);
@@ -173,6 +174,14 @@ impl Programs {
         let at = self.0.iter().position(|(other, ..)| other == name)?;
         let (_, node, process) = self.0.remove(at);
         Some((node, process))
+    }
+}
+
+/// Why a program could not be started.
+fn unstarted(words: &[String], error: &io::Error) -> String {
+    match (error.kind(), words.first()) {
+        (io::ErrorKind::NotFound, Some(name)) => format!("{name}: there is no such program here"),
+        (_, name) => format!("{}: {error}", name.map_or("", String::as_str)),
     }
 }
 

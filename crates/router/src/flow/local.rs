@@ -97,6 +97,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     let sender_known = icmp::is_host(message.sender_ip)
         && !message.sender_mac.is_multicast()
         && !r.program.is_local(message.sender_ip)
+        && !super::is_own_source(r, message.sender_ip)
         && r.is_neighbour(interface, message.sender_ip);
     if sender_known {
         let ip = message.sender_ip;

@@ -38,6 +38,8 @@ pub(super) struct Table {
     neighbours: HashMap<(u32, Ipv4Addr), (Neighbour, u32)>,
     /// What the links are called, and whether they run.
     links: HashMap<u32, (String, bool)>,
+    /// What links were called that were ports when they were renamed: a port stays with its link.
+    renamed: HashMap<u32, String>,
     /// Where our ports' interfaces lead.
     ports: HashMap<String, InterfaceId>,
     /// How often everything was told.
@@ -81,13 +83,17 @@ impl Table {
             Event::Link(link) => {
                 let now = (link.name.clone(), link.running);
                 let (old, _) = self.links.insert(link.index, now).unwrap_or_default();
+                if self.ports.contains_key(&old) && old != link.name {
+                    self.renamed.entry(link.index).or_insert(old.clone());
+                }
                 if old != link.name {
-                    self.renamed(&[old, link.name]);
+                    self.other_names(&[old, link.name]);
                 }
             }
             Event::LinkGone(link) => {
                 self.links.remove(&link.index);
-                self.renamed(&[link.name]);
+                let was = self.renamed.remove(&link.index).unwrap_or_default();
+                self.other_names(&[link.name, was]);
             }
             Event::Route { route, place } if route.tos == 0 => self.insert(route, place),
             Event::RouteGone(route) if route.tos == 0 => self.remove(&route),
@@ -190,7 +196,7 @@ impl Table {
     }
 
     /// Other links have these names than before.
-    fn renamed(&mut self, names: &[String]) {
+    fn other_names(&mut self, names: &[String]) {
         if names.iter().any(|name| self.ports.contains_key(name)) {
             self.all_changed();
         }
@@ -210,6 +216,7 @@ impl Table {
         let routes = std::mem::take(&mut self.routes);
         self.changed.extend(routes.into_keys().map(|(prefix, ..)| prefix));
         self.links.clear();
+        self.renamed.clear();
         self.ways.clear();
         self.neighbours.clear();
     }
@@ -283,7 +290,10 @@ impl Table {
     /// Which interface of the router a link is.
     fn port(&self, link: u32) -> Option<InterfaceId> {
         let (name, _) = self.links.get(&link)?;
-        self.ports.get(name).copied()
+        let was = self.renamed.get(&link);
+        // Who takes the name of a port that goes on under another is none.
+        let is_taken = was.is_none() && self.renamed.values().any(|taken| taken == name);
+        self.ports.get(was.unwrap_or(name)).copied().filter(|_| !is_taken)
     }
 
     fn unicast(&self, hops: &[NextHop]) -> Option<Target> {
@@ -524,9 +534,18 @@ mod tests {
         table.hear(came(by(1, 11, 100, 188)));
         table.hear(Event::Complete);
         assert_eq!(table.changed(), 0);
+        // A port goes on under another name, and who takes its name is none.
         let link = |index, name: &str| Link { index, name: name.to_string(), ..Link::default() };
         table.hear(Event::Link(link(11, "other")));
+        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
+        table.hear(Event::Link(link(13, "eth1")));
+        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
+        assert_eq!((table.port(11), table.port(13)), (Some(ONE), None));
+        // It is gone, and another one of its name is there.
+        table.hear(Event::LinkGone(link(11, "other")));
         assert_eq!(now(&mut table), None);
+        assert_eq!((table.port(11), table.port(13)), (None, Some(ONE)));
+        table.hear(Event::LinkGone(link(13, "eth1")));
         table.hear(Event::Link(link(11, "eth1")));
         assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
         assert!(table.set_ports([("eth1".to_string(), InterfaceId(7))].into()));
