@@ -199,6 +199,16 @@ pub enum Verdict {
     Invalid,
 }
 
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::Invalid => "invalid",
+        })
+    }
+}
+
 /// What kept a rate from being higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -214,6 +224,18 @@ pub enum Limit {
     Placement,
     /// The plan, which tried nothing higher: the rate is *at least* this.
     Plan,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Limit::Device => "device",
+            Limit::Tester => "tester",
+            Limit::Wire => "wire",
+            Limit::Placement => "placement",
+            Limit::Plan => "plan",
+        })
+    }
 }
 
 /// Latencies in nanoseconds, of every frame received.
@@ -243,6 +265,20 @@ impl Latency {
             p99_ns: times.at_quantile(0.99),
             p999_ns: times.at_quantile(0.999),
             max_ns: times.max(),
+        })
+    }
+
+    /// What cannot be of any latencies: percentiles that fall, or are of nothing.
+    pub fn fault(&self) -> Option<String> {
+        let Latency { count, min_ns, p50_ns, p99_ns, p999_ns, max_ns } = *self;
+        if count == 0 {
+            return Some("latencies of no frames".to_string());
+        }
+        (![min_ns, p50_ns, p99_ns, p999_ns, max_ns].is_sorted()).then(|| {
+            format!(
+                "latencies out of order: {min_ns} ns at least, p50 {p50_ns}, p99 {p99_ns}, p99.9 \
+                 {p999_ns}, {max_ns} at most"
+            )
         })
     }
 }

@@ -386,20 +386,6 @@ impl TcpRecord {
             transaction: Latency::of(&clients.transaction_ns),
         }
     }
-
-    /// What cannot be of a trial that passed or failed.
-    fn fault(&self, passed: bool) -> Option<&'static str> {
-        let TcpRecord { due, opened, established, closed, reset, timed_out, .. } = *self;
-        if opened > due || established > opened || total([closed, reset, timed_out]) > opened {
-            Some("more connections than there were to be")
-        } else if self.bytes_received > self.bytes_sent {
-            Some("more bytes received than sent")
-        } else if passed && (closed != due || self.bytes_received != self.bytes_sent) {
-            Some("a pass with connections or bytes missing")
-        } else {
-            None
-        }
-    }
 }
 
 fn is_false(is: &bool) -> bool {

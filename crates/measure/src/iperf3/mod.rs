@@ -17,6 +17,8 @@
 
 // How long packets take, by ping and irtt.
 mod latency;
+// What cannot be of latencies, paths and pairs.
+mod fault;
 // What kept a rate from being higher.
 mod limit;
 // What iperf3 wrote.
@@ -351,6 +353,7 @@ impl Row {
             faults.push(Fault(format!("the pairs add up to {sum} Mbps of payload, not {said}")));
         }
         for pair in &self.pairs_run {
+            faults.extend(pair.faults(self.length).into_iter().map(Fault));
             if let Some(mss) = pair.figures.mss.filter(|mss| *mss != self.mss && self.mss > 0) {
                 faults.push(Fault(format!("the MSS was {mss}, not the {} asked for", self.mss)));
             }
@@ -455,7 +458,8 @@ impl Results {
             let faults = row.faults().into_iter();
             faults.map(|fault| format!("{name}: {fault}")).collect::<Vec<_>>()
         };
-        self.rows.iter().flat_map(of).chain(self.not_valid()).collect()
+        let of_rows = self.rows.iter().flat_map(of);
+        of_rows.chain(self.not_valid()).chain(self.faults_beside_rows()).collect()
     }
 }
 

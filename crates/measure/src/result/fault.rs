@@ -5,7 +5,7 @@
 //!  latencies = those of the histogram             counts = those of a trial, each trial sound
 //! ```
 
-use super::{Limit, Row, Verdict, kind};
+use super::{Compared, Limit, Results, Row, Verdict, kind};
 use crate::histogram::{self, at_quantile};
 use crate::self_test::HEADROOM;
 use std::fmt;
@@ -21,6 +21,48 @@ pub struct Fault(
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Results {
+    /// All that cannot be, each with its row's or its comparison's name.
+    pub fn faults(&self) -> Vec<String> {
+        let of_rows = self.rows.iter().flat_map(|row| {
+            let name = format!("{} {}", row.configuration, row.frame_size);
+            row.faults().into_iter().map(move |fault| format!("{name}: {fault}"))
+        });
+        let of_pairs = self.comparisons.iter().flat_map(|one| {
+            let name = format!(
+                "{} {}, {} beside {}",
+                one.configuration, one.frame_size, one.device, one.base
+            );
+            let faults = one.comparison.faults().into_iter().chain(self.faults_of_rates(one));
+            faults.map(move |fault| format!("{name}: {fault}"))
+        });
+        of_rows.chain(of_pairs).collect()
+    }
+
+    /// Rates compared that no trial of the device had.
+    fn faults_of_rates(&self, one: &Compared) -> Vec<String> {
+        let of = |(device, rates): (&String, &Vec<f64>)| {
+            let of_it = self.rows.iter().filter(|row| {
+                (&row.device, row.mode, &row.configuration, row.frame_size)
+                    == (device, one.mode, &one.configuration, one.frame_size)
+            });
+            let trials = of_it.flat_map(|row| &row.trials);
+            let highest = trials.filter(|t| t.kind == kind::HIGHEST && t.is_valid());
+            let had: Vec<f64> = highest.map(|t| t.received as f64 / t.duration).collect();
+            // Files that were written before trials were kept have none.
+            let none = |rate: &&f64| !had.is_empty() && !had.iter().any(|had| close(*had, **rate));
+            let why =
+                |rate: &f64| format!("{rate} pps compared, and no trial of {device} had that");
+            rates.iter().filter(none).map(why).collect::<Vec<_>>()
+        };
+        let comparison = &one.comparison;
+        [(&one.base, &comparison.base_pps), (&one.device, &comparison.device_pps)]
+            .into_iter()
+            .flat_map(of)
+            .collect()
     }
 }
 
@@ -42,7 +84,7 @@ impl Row {
         });
         check(sent <= offered, &|| format!("sent {sent} is more than offered {offered}"));
         check(!sound || (self.verdict == Verdict::Pass) == (lost == 0), &|| {
-            format!("verdict {:?} with {lost} frames lost", self.verdict)
+            format!("verdict {} with {lost} frames lost", self.verdict)
         });
         check(duration > 0.0 && duration.is_finite(), &|| format!("duration {duration} s"));
         check(close(pps * duration, forwarded as f64), &|| {
@@ -75,13 +117,14 @@ impl Row {
             format!("no_drop {no_drop} is far more than was ever offered, {at_most}")
         });
         let l1 = PacketRate(no_drop).l1(frame).as_mbps();
-        check(self.wire_mbps.is_none_or(|wire| l1 <= wire * 1.0001), &|| {
-            format!("no_drop {no_drop} is more than the wire's {:?} Mbit/s", self.wire_mbps)
+        let wire = self.wire_mbps.unwrap_or(f64::MAX);
+        check(l1 <= wire * 1.0001, &|| {
+            format!("no_drop {no_drop} is more than the wire's {wire} Mbit/s")
         });
-        let headroom = self.tester_pps.map(|tester| tester / pps);
+        let headroom = self.tester_pps.map_or(f64::MAX, |tester| tester / pps);
         let is_device = sound && self.limited_by == Limit::Device;
-        check(!is_device || headroom.is_none_or(|times| times >= HEADROOM * 0.999), &|| {
-            format!("limited by the device, and the tester alone does {headroom:?} times {pps}")
+        check(!is_device || headroom >= HEADROOM * 0.999, &|| {
+            format!("limited by the device, and the tester alone does {headroom} times {pps}")
         });
         let share = self.fast_path_share.unwrap_or(0.0);
         check((0.0..=1.0).contains(&share), &|| format!("fast_path_share {share} is not 0 to 1"));
@@ -92,8 +135,8 @@ impl Row {
             check(value >= 0.0 && value.is_finite(), &|| format!("{name} {value}"));
         }
         if let Some(l) = self.latency {
-            let order = [l.min_ns, l.p50_ns, l.p99_ns, l.p999_ns, l.max_ns];
-            check(order.is_sorted(), &|| format!("latency percentiles fall: {order:?}"));
+            let fault = l.fault();
+            check(fault.is_none(), &|| fault.clone().unwrap_or_default());
             check(l.count == forwarded, &|| {
                 format!("latency of {} frames, forwarded {forwarded}", l.count)
             });
@@ -143,6 +186,25 @@ impl Row {
             let place = |why| Fault(format!("trial {n}, {}{why}", trial.kind));
             faults.extend(trial.faults().into_iter().map(place));
         }
+        for (n, trial) in (1..).zip(&self.trials) {
+            let mut place =
+                |why: String| faults.push(Fault(format!("trial {n}, {}: {why}", trial.kind)));
+            if let Some(all) = trial.latency.filter(|all| all.count < trial.received) {
+                place(format!(
+                    "latencies of {} frames, and {} received",
+                    all.count, trial.received
+                ));
+            }
+            // Each port begins with a frame, and ends of trials are a frame or two.
+            let due = trial.load * trial.duration;
+            let is_steady = trial.kind == kind::SEARCH && trial.is_valid();
+            if is_steady && (due - trial.sent as f64).abs() > 4.0 + due * 1e-2 {
+                let (load, duration, sent) = (trial.load, trial.duration, trial.sent);
+                place(format!(
+                    "{load} fps for {duration} s are {due:.0} frames, and {sent} were sent"
+                ));
+            }
+        }
         let of = |name: &'static str| self.trials.iter().filter(move |trial| trial.kind == name);
         let counts = (self.offered, self.sent, self.forwarded);
         if !of(kind::HIGHEST).any(|t| (t.intended, t.sent, t.received) == counts) {
@@ -151,6 +213,14 @@ impl Row {
                 "offered {offered}, sent {sent}, forwarded {forwarded}: no trial at the highest load \
                  counted that"
             )));
+        }
+        // Slower alone than with the device it was disturbed: then it is the row's.
+        let alone = || of(kind::SELF_TEST).map(|trial| trial.received as f64 / trial.duration);
+        if let Some(tester) = self.tester_pps.filter(|_| alone().next().is_some())
+            && !alone().chain([self.pps]).any(|rate| close(rate, tester))
+        {
+            faults
+                .push(Fault(format!("tester_pps {tester}: no trial of the tester alone had that")));
         }
         if let Some(no_drop) = self.no_drop.filter(|rate| *rate > 0.0)
             && !of(kind::SEARCH).any(|trial| trial.is_valid() && close(trial.load, no_drop))

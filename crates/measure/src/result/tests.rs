@@ -158,7 +158,7 @@ fn faults() {
         met: Some(Met { criterion: "throughput[…]".into(), pps: Some(300.0) }),
         ..measured(1000, 900)
     };
-    let passed = measured(60, 60).trial;
+    let passed = measured(600, 600).trial;
     let search = TrialRecord::plain(kind::SEARCH, 300.0, passed.duration, &passed, None);
     sound.trials.push(search);
     let sound = sound.row();
@@ -168,7 +168,7 @@ fn faults() {
         (|r| r.lost = 99, "forwarded 900 + lost 99 is not sent 1000"),
         (|r| r.lost = u64::MAX, "is not sent"),
         (|r| r.offered = 999, "sent 1000 is more than offered 999"),
-        (|r| r.verdict = Verdict::Pass, "verdict Pass with 100 frames lost"),
+        (|r| r.verdict = Verdict::Pass, "verdict pass with 100 frames lost"),
         (|r| r.duration = 0.0, "duration 0 s"),
         (|r| r.pps = 451.0, "pps 451 in 2 s is not forwarded 900"),
         (|r| r.pps = f64::NAN, "pps NaN"),
@@ -186,7 +186,7 @@ fn faults() {
         ),
         (|r| r.tester_pps = Some(500.0), "limited by the device, and the tester alone does "),
         (|r| r.fast_path_share = Some(1.1), "fast_path_share 1.1 is not 0 to 1"),
-        (|r| r.latency.as_mut().unwrap().p99_ns = 1, "latency percentiles fall"),
+        (|r| r.latency.as_mut().unwrap().p99_ns = 1, "latencies out of order"),
         (|r| r.latency.as_mut().unwrap().p999_ns = 893, "p999_ns 893, and 900 of its histogram"),
         (|r| r.histogram[0].1 = 2, "latency of 900 frames, 901 in its histogram"),
         (
@@ -194,7 +194,7 @@ fn faults() {
             "forwarded 900: no trial at the highest load counted that",
         ),
         (|r| r.trials[0].kind = "search".into(), "no trial at the highest load counted that"),
-        (|r| r.trials[1].received = 61, "trial 2, search: 61 received of 60"),
+        (|r| r.trials[1].received = 601, "trial 2, search: 601 received of 600"),
         (|r| r.trials[1].load = 299.0, "no_drop 300: no valid trial had that load"),
         (
             |r| r.trials[1].outcome = "invalid: …".into(),

@@ -8,7 +8,7 @@
 //!
 //! Of invalid trials only the sums that hold whatever went wrong.
 
-use super::{StreamRecord, TrialRecord, total};
+use super::{Ipdv, StreamRecord, TcpRecord, TrialRecord, total};
 use crate::result::kind;
 use crate::series::Series;
 
@@ -39,9 +39,10 @@ impl TrialRecord {
         if sums.is_some_and(|sums| sums != (self.sent, self.received)) {
             faults.push(": a time series is not the sum of its trial".to_string());
         }
+        faults.extend(self.faults_of_times().into_iter().map(|why| format!(": {why}")));
         if let Some(tcp) = &self.tcp {
-            let fault = valid.then(|| tcp.fault(passed)).flatten();
-            faults.extend(fault.map(|fault| format!(": {fault}: {tcp:?}")));
+            let of_tcp = if valid { tcp.faults(passed, self.series.as_ref()) } else { vec![] };
+            faults.extend(of_tcp.into_iter().map(|why| format!(": {why}")));
             return faults;
         }
         for stream in self.streams.iter().filter(|_| valid) {
@@ -54,10 +55,11 @@ impl TrialRecord {
         }
         let TrialRecord { intended, sent, received, .. } = *self;
         let outcome = &self.outcome;
+        let is_judged = passed || outcome == "fail";
         let mut note = |wrong: bool, why: String| faults.extend(wrong.then(|| format!(": {why}")));
         note(valid && received > sent, format!("{received} received of {sent}"));
         note(
-            valid && passed != (received == sent),
+            is_judged && passed != (received == sent),
             format!("{outcome} of a trial that lost frames"),
         );
         note(sent > intended, format!("{sent} sent of {intended}"));
@@ -69,7 +71,60 @@ impl TrialRecord {
             valid && self.stale > 0,
             format!("{outcome} of a trial with {} frames too late to tell", self.stale),
         );
+        note(valid && self.lost_gaps() > 0, {
+            let (gaps, lost, late) = (self.gaps, sent.saturating_sub(received), self.reordered);
+            format!("{gaps} gaps, {lost} frames lost and {late} overtaken")
+        });
         self.sums(passed, &mut note);
+        faults
+    }
+
+    /// Gaps beyond those that lost and overtaken frames can leave: each is in front of a frame, and each
+    /// is of frames of its own. (As for frames that are flooded and who sends as fast as it can,
+    /// see [`sums`](Self::sums).)
+    fn lost_gaps(&self) -> u64 {
+        if self.flooded > 0 || self.is_full_speed() {
+            return 0;
+        }
+        let lost = self.sent.saturating_sub(self.received);
+        self.gaps.saturating_sub(lost.saturating_add(self.reordered))
+    }
+
+    fn is_full_speed(&self) -> bool {
+        [kind::SELF_TEST, kind::HIGHEST].contains(&self.kind.as_str())
+    }
+
+    /// Latencies, how long it took, and its course.
+    fn faults_of_times(&self) -> Vec<String> {
+        let mut faults: Vec<String> = self.latency.iter().filter_map(|all| all.fault()).collect();
+        if self.is_valid() && !(self.duration.is_finite() && self.duration > 0.0) {
+            faults.push(format!("it took {} s", self.duration));
+        }
+        if let Some(all) = self.latency.filter(|all| self.is_valid() && all.count > self.received) {
+            faults.push(format!("latencies of {} frames, and {} came", all.count, self.received));
+        }
+        let Some(series) = &self.series else { return faults };
+        let slowest = series.latency_max_ns.iter().max().copied().unwrap_or(0);
+        // Three digits are kept of older files' greatest latency.
+        let most = self.latency.map_or(u64::MAX, |all| all.max_ns.saturating_add(all.max_ns / 500));
+        if slowest > most {
+            faults
+                .push(format!("a latency of {slowest} ns in its course, and none is above {most}"));
+        }
+        // What is sent is sent while it takes. Who is disturbed is late.
+        let Some(last) = series.sent.iter().rposition(|sent| *sent > 0) else { return faults };
+        let interval = series.interval_ns as f64 / 1e9;
+        let took = self.tcp.map_or(self.duration, |tcp| tcp.took_ns as f64 / 1e9);
+        let (begins, ends) = (last as f64 * interval, (last + 1) as f64 * interval);
+        if self.outcome == "pass" && begins > took * LATE + 0.02 {
+            faults.push(format!("its course goes on at {begins} s, and it took {took}"));
+        }
+        // A steady load is sent until the end; of TCP the last segment closes a connection.
+        let (steady, tcp) = (self.kind == "steady" && self.load > 0.0, self.tcp.is_some());
+        let gap = if steady { 1.0 / self.load } else { 0.0 };
+        if self.outcome == "pass" && (steady || tcp) && ends * LATE + gap + interval < took {
+            faults.push(format!("its course ends at {ends} s, and it took {took}"));
+        }
         faults
     }
 
@@ -82,7 +137,7 @@ impl TrialRecord {
         note(extent_max > 0 && reordered == 0, format!("none overtaken, and by {extent_max}"));
         // Frames that are flooded come out of ports where only some of them come; who sends as fast as
         // it can has numbers for frames that its port refused.
-        let full_speed = [kind::SELF_TEST, kind::HIGHEST].contains(&self.kind.as_str());
+        let full_speed = self.is_full_speed();
         note(
             passed && gaps > 0 && reordered == 0 && self.flooded == 0 && !full_speed,
             format!("{gaps} gaps that nobody filled, and nothing lost"),
@@ -92,6 +147,7 @@ impl TrialRecord {
             !self.directions.is_empty() && by_way != received,
             format!("{received} received, and {by_way} of its directions"),
         );
+        self.differences(note);
         if self.streams.is_empty() {
             return;
         }
@@ -106,6 +162,94 @@ impl TrialRecord {
             let sum = total(self.streams.iter().map(of));
             note(sum != all, format!("{all} {what}, and {sum} of its streams"));
         }
+    }
+
+    /// Pairs of neighbours are each of a stream, and each of a direction: all together have as many, the
+    /// least and the greatest difference, and the mean.
+    fn differences(&self, note: &mut impl FnMut(bool, String)) {
+        let streams: Vec<Ipdv> = self.streams.iter().filter_map(|one| one.ipdv).collect();
+        let ways: Vec<Ipdv> = self.directions.iter().filter_map(|one| one.ipdv).collect();
+        for (of, each) in [("streams", streams), ("directions", ways)] {
+            let Some(all) = self.ipdv.filter(|_| !each.is_empty() && self.is_valid()) else {
+                continue;
+            };
+            let pairs = total(each.iter().map(|one| one.pairs));
+            note(
+                pairs != all.pairs,
+                format!("{} pairs of neighbours, and {pairs} of its {of}", all.pairs),
+            );
+            let least = each.iter().map(|one| one.min_ns).min().unwrap_or(0);
+            let most = each.iter().map(|one| one.max_ns).max().unwrap_or(0);
+            note(
+                (all.min_ns, all.max_ns) != (least, most),
+                format!(
+                    "IPDV {} to {} ns, and of its {of} {least} to {most}",
+                    all.min_ns, all.max_ns
+                ),
+            );
+            let sum: f64 = each.iter().map(|one| one.mean_abs_ns * one.pairs as f64).sum();
+            let mean = sum / pairs.max(1) as f64;
+            note(
+                (mean - all.mean_abs_ns).abs() > mean.abs() * 1e-6 + 1e-3,
+                format!("IPDV {} ns in the mean, and of its {of} {mean}", all.mean_abs_ns),
+            );
+        }
+    }
+}
+
+/// By how much more than intended what is valid may take: who is disturbed is late.
+const LATE: f64 = 1.1;
+
+impl TcpRecord {
+    /// What cannot be of a trial that passed or failed.
+    fn faults(&self, passed: bool, series: Option<&Series>) -> Vec<String> {
+        let TcpRecord { due, opened, established, closed, reset, timed_out, .. } = *self;
+        let TcpRecord { transactions, bytes_sent, bytes_received, concurrent_max, .. } = *self;
+        let mut faults = vec![];
+        let mut note = |wrong: bool, why: String| faults.extend(wrong.then_some(why));
+        let ended = total([closed, reset, timed_out]);
+        note(
+            opened > due || established > opened || ended > opened,
+            format!(
+                "more connections than there were to be: {due} due, {opened} opened, {established} \
+                 established, {closed} closed, {reset} reset, {timed_out} timed out"
+            ),
+        );
+        note(
+            bytes_received > bytes_sent,
+            format!("more bytes received than sent: {bytes_received} of {bytes_sent}"),
+        );
+        note(
+            passed && (closed != due || bytes_received != bytes_sent),
+            format!(
+                "a pass with connections or bytes missing: {closed} of {due} closed, \
+                 {bytes_received} of {bytes_sent} bytes"
+            ),
+        );
+        note(
+            concurrent_max > opened,
+            format!("{concurrent_max} connections at a time, and {opened} were opened"),
+        );
+        for (what, of, all, times) in [
+            ("handshakes", "established", established, self.connect),
+            ("transactions", "answered", transactions, self.transaction),
+        ] {
+            let Some(times) = times else { continue };
+            let (count, most, took) = (times.count, times.max_ns, self.took_ns);
+            note(times.fault().is_some(), format!("{what}: {}", times.fault().unwrap_or_default()));
+            note(count != all, format!("times of {count} {what}, and {all} were {of}"));
+            note(most > took, format!("{what} of {most} ns, and all together took {took}"));
+        }
+        for (what, all, each) in [
+            ("established", established, series.map(|series| &series.established)),
+            ("transactions", transactions, series.map(|series| &series.transactions)),
+            ("bytes received", bytes_received, series.map(|series| &series.bytes)),
+        ] {
+            let Some(each) = each.filter(|each| !each.is_empty()) else { continue };
+            let sum = total(each.iter().copied());
+            note(sum != all, format!("{all} {what}, and {sum} in its course"));
+        }
+        faults
     }
 }
 
