@@ -96,7 +96,8 @@ impl TrialRecord {
 
     /// Latencies, how long it took, and its course.
     fn faults_of_times(&self) -> Vec<String> {
-        let mut faults: Vec<String> = self.latency.iter().filter_map(|all| all.fault()).collect();
+        let mut faults: Vec<String> =
+            self.latency.iter().filter_map(super::super::result::Latency::fault).collect();
         if self.is_valid() && !(self.duration.is_finite() && self.duration > 0.0) {
             faults.push(format!("it took {} s", self.duration));
         }

@@ -64,6 +64,27 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
     }
 }
 
+/// What iperf3 wrote of each pair, kept with our rows: sums against rates and streams.
+pub(super) fn kept(results: &measure::iperf3::Results, note: &mut Note) {
+    for row in &results.rows {
+        let setting = &row.setting;
+        let place = format!("{}, {}, {} byte", setting.device, setting.protocol, setting.packet);
+        for pair in &row.pairs_run {
+            for (who, value) in [("client", &pair.client), ("server", &pair.server)] {
+                let end = &value["end"];
+                let mut note =
+                    |kind, text| note(None, kind, format!("{place}: the {who}'s JSON: {text}"));
+                for way in WAYS {
+                    for name in ["sum_sent", "sum_received", "sum"] {
+                        rate(end, (name, way), &mut note);
+                    }
+                    streams(end, way, &mut note);
+                }
+            }
+        }
+    }
+}
+
 /// Rows of our method that were half as fast again through a device as the same hosts node to node: one
 /// of the two was disturbed.
 pub(super) fn beyond_the_hosts(results: &measure::iperf3::Results) -> Vec<String> {

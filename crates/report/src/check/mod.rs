@@ -291,6 +291,7 @@ fn json_file(
         for text in iperf3::beyond_the_hosts(&results) {
             note(None, Kind::Doubtful, text);
         }
+        iperf3::kept(&results, note);
     } else if crate::suite::is_suite(text) {
         let results = crate::suite::read(text).map_err(|error| error.to_string())?;
         suite::check(&results, note);
@@ -299,11 +300,8 @@ fn json_file(
         if let Some(why) = &results.incomplete_because {
             note(None, Kind::Ambiguous, format!("the run is incomplete: {why}"));
         }
-        for row in &results.rows {
-            for fault in row.faults() {
-                let name = format!("{} {}", row.configuration, row.frame_size);
-                note(None, Kind::Impossible, format!("{name}: {fault}"));
-            }
+        for fault in results.faults() {
+            note(None, Kind::Impossible, fault);
         }
     }
     Ok(())

@@ -3,7 +3,8 @@
 //! ```text
 //!  file ─► cell ─┬ trials: sent = load x seconds x ports, latencies = frames received
 //!                ├ figures: a throughput is a load that passed, and none above it did
-//!                └ histogram: as many as its trials have
+//!                ├ histogram: as many as its trials have
+//!                └ names that nothing of ours writes: a warning
 //!  cells of one configuration and size ─► together
 //! ```
 
@@ -13,11 +14,18 @@ mod delays;
 mod figures;
 // Forwarding rates, and whether a full mesh is one.
 mod forwarding;
+// Of streams and replays, against the trial that counted them.
+mod streams;
+// Of TCP connections and paths.
+mod tcp;
+// Of bridges and stateful devices.
+mod rates;
 // What procedures of one configuration and size say of each other.
 mod together;
 
 use super::{Kind, Note};
 use measure::SuiteResults;
+use measure::procedure::spread::Spread;
 use measure::result::Limit;
 use measure::self_test::HEADROOM;
 use measure::suite_result::{Cell, Figure, TesterAlone, TrialRecord};
@@ -36,6 +44,7 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         let place = format!("{}, {}, {}", cell.configuration, cell.size().words(), cell.procedure);
         let mut note = |kind, text: String| note(kind, format!("{place}: {text}"));
         limited(results, cell, &mut note);
+        alone(results, cell, &mut note);
         points(results, cell, &mut note);
         loads(results, cell, &mut note);
         throughput(cell, &mut note);
@@ -45,6 +54,10 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         floor(results, cell, &mut note);
         figures::check(results, cell, &mut note);
         forwarding::check(results, cell, &mut note);
+        streams::check(cell, &mut note);
+        tcp::check(results, cell, &mut note);
+        rates::check(results, cell, &mut note);
+        unknown(cell, &mut note);
         delays::check(cell, results.exact_extremes, &mut note);
         let valid = cell.trials.iter().filter(is_valid);
         // At which load it was to be is none that was found.
@@ -223,6 +236,19 @@ fn limited(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, Stri
     }
 }
 
+/// In virtual time the tester alone is never disturbed: with a device it does no more.
+fn alone(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let alone = results.self_tests.iter().find(|alone| alone.size() == cell.size());
+    let Some(alone) = alone.filter(|_| results.virtual_time) else { return };
+    let steady = cell.trials.iter().filter(is_valid).filter(|trial| trial.kind == "steady");
+    let most = steady.map(|trial| trial.load).fold(0.0, f64::max);
+    if most > alone.rate * 1.001 {
+        let rate = alone.rate;
+        let text = format!("{most:.0} fps were sent, and the tester alone does only {rate:.0}");
+        note(Kind::Inconsistent, text);
+    }
+}
+
 /// Loss against load: per cent are of the frames beside them.
 fn points(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
     let wire = results.wire_rate(cell.size()).0;
@@ -262,6 +288,30 @@ fn spread(figure: &Figure, note: &mut impl FnMut(Kind, String)) {
             note(Kind::Inconsistent, text);
         }
     }
+    let Spread { n, min, max, p1, p99, stddev, .. } = spread;
+    // Of fewer than a hundred the first percentile is the least, the 99th the greatest.
+    let few = n < 100;
+    let near = |a: f64, b: f64| (a - b).abs() <= slack;
+    let is_ordered = if few { near(p1, min) && near(p99, max) } else { min <= p1 && p99 <= max };
+    if n == 0 || !is_ordered || p1 > p99 {
+        let text = format!(
+            "{}: of {n} repetitions the percentiles 1 and 99 are {p1} and {p99}, and they are {min} to \
+             {max}",
+            figure.name
+        );
+        note(Kind::Inconsistent, text);
+    }
+    // Least where all but the ends are in the middle, greatest where all are at the ends.
+    let (range, n) = (max - min, f64::from(n.max(2)));
+    let (least, most) = (range / (2.0 * (n - 1.0)).sqrt(), range * (n / (n - 1.0)).sqrt() / 2.0);
+    // Of an odd number not as many are at either end; rounding of sums of squares is more than of sums.
+    if stddev < least * (1.0 - 1e-6) - slack || stddev > most * (1.0 + 1e-6) + slack {
+        let text = format!(
+            "{}: a standard deviation of {stddev}, of {n} between {min} and {max} it is {least} to {most}",
+            figure.name
+        );
+        note(Kind::Inconsistent, text);
+    }
 }
 
 /// More frames are within a longer time.
@@ -275,13 +325,66 @@ fn latencies(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
             note(Kind::Inconsistent, format!("{a}, {low:.0} ns, is above {b}, {high:.0} ns"));
         }
     }
-    for trial in &cell.trials {
-        let Some(latency) = trial.latency else { continue };
-        let ordered = [latency.min_ns, latency.p50_ns, latency.p99_ns, latency.p999_ns];
-        if !ordered.is_sorted() || latency.p999_ns > latency.max_ns {
-            note(Kind::Inconsistent, format!("latencies out of order: {latency:?}"));
-        }
+}
+
+/// Procedures there are, units of their figures, and outcomes of trials.
+const PROCEDURES: [&str; 20] = [
+    "throughput",
+    "latency",
+    "delay-variation",
+    "frame-loss",
+    "back-to-back",
+    "recovery",
+    "reset",
+    "forwarding",
+    "congestion",
+    "address-caching",
+    "address-learning",
+    "broadcast",
+    "establishment",
+    "tear-down",
+    "capacity",
+    "tcp-connections",
+    "tcp-concurrent",
+    "tcp-transactions",
+    "tcp-path",
+    "tcp-throughput",
+];
+const UNITS: [&str; 16] = [
+    "fps",
+    "fps in all",
+    "ns",
+    "s",
+    "frames",
+    "streams",
+    "segments",
+    "%",
+    "/s",
+    "addresses",
+    "connections",
+    "TCP",
+    "ratio",
+    "byte",
+    "Mbit/s",
+    "",
+];
+
+/// Names that none of our programs writes: what is said of them is not looked at.
+fn unknown(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let mut say = |what: &str, name: &str| {
+        note(Kind::Doubtful, format!("the {what} `{name}` is unknown: it is not looked at"));
+    };
+    let procedure = cell.procedure.as_str();
+    if !PROCEDURES.contains(&procedure) && procedure != "streams" {
+        say("procedure", procedure);
     }
+    let units = cell.figures.iter().map(|figure| figure.unit.as_str());
+    units.filter(|unit| !UNITS.contains(unit)).for_each(|unit| say("unit", unit));
+    let outcomes = cell.trials.iter().map(|trial| trial.outcome.as_str());
+    let is_known = |outcome: &&str| {
+        ["pass", "fail", "invalid"].contains(outcome) || outcome.starts_with("invalid: ")
+    };
+    outcomes.filter(|outcome| !is_known(outcome)).for_each(|outcome| say("outcome", outcome));
 }
 
 #[cfg(test)]

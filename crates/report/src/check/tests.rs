@@ -515,3 +515,5 @@ fn file_by_file() {
 }
 
 mod vendors;
+// One figure of a sound file of ours, altered.
+mod altered;

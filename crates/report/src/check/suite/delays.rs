@@ -13,7 +13,9 @@ use super::is_valid;
 use measure::histogram::at_quantile;
 use measure::procedure::spread::Spread;
 use measure::result::Latency;
-use measure::suite_result::{Cell, DirectionRecord, Figure, Ipdv, StreamRecord, TrialRecord};
+use measure::suite_result::{
+    Cell, DirectionRecord, Figure, Ipdv, StreamRecord, TrialRecord, total,
+};
 use std::collections::BTreeMap;
 
 /// Checks a cell; `exact` if its least and greatest times are.
@@ -85,8 +87,19 @@ fn of_direction(way: &DirectionRecord, exact: bool, wrong: &mut impl FnMut(Strin
     if latency.count != received {
         wrong(format!("latencies of {} frames, and {received} received", latency.count));
     }
-    if let Some(tagged) = way.tagged.filter(|tagged| tagged.count > latency.count) {
-        wrong(format!("{} tagged frames of {received}", tagged.count));
+    if let Some(tagged) = way.tagged {
+        if tagged.count > latency.count {
+            wrong(format!("{} tagged frames of {received}", tagged.count));
+        }
+        if let Some(fault) = tagged.fault() {
+            wrong(format!("tagged frames: {fault}"));
+        }
+        let (least, most) = (latency.min_ns, latency.max_ns);
+        let below = tagged.min_ns < least && !near(tagged.min_ns, least);
+        if below || tagged.max_ns > most && !near(tagged.max_ns, most) {
+            let Latency { min_ns, max_ns, .. } = tagged;
+            wrong(format!("tagged frames took {min_ns} to {max_ns} ns, and all {least} to {most}"));
+        }
     }
     varies(latency, way.pdv_ns, way.ipdv, wrong);
     // Of older files the wires' own time was taken off what was rounded.
@@ -123,9 +136,9 @@ fn varies(
     ipdv: Option<Ipdv>,
     wrong: &mut impl FnMut(String),
 ) {
-    let Latency { min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = latency;
-    if ![min_ns, p50_ns, p99_ns, p999_ns, max_ns].is_sorted() {
-        wrong(format!("latencies out of order: {latency:?}"));
+    let Latency { min_ns, p999_ns, .. } = latency;
+    if let Some(fault) = latency.fault() {
+        wrong(fault);
     }
     let exact = p999_ns.saturating_sub(min_ns);
     if let Some(pdv) = pdv_ns.filter(|pdv| *pdv != exact) {
@@ -144,7 +157,10 @@ fn differences(latency: Latency, ipdv: Option<Ipdv>, wrong: &mut impl FnMut(Stri
         wrong(format!("IPDV out of order: {least}, {median}, {most} ns"));
     }
     let steepest = least.unsigned_abs().max(most.unsigned_abs());
-    if !(0.0..=steepest as f64 * 1.01 + 1.0).contains(&mean) {
+    // The steepest fall and rise are pairs of their own, if there are both; two digits of older files.
+    let both = if least < 0 && most > 0 { most.abs_diff(least) } else { steepest };
+    let low = (both as f64 * 0.98 - 2.0).max(0.0) / pairs.max(1) as f64;
+    if !(low..=steepest as f64 * 1.01 + 1.0).contains(&mean) {
         wrong(format!("IPDV {mean} ns in the mean, and {steepest} at most"));
     }
 }
@@ -184,14 +200,26 @@ fn together(trial: &TrialRecord, exact: bool, wrong: &mut impl FnMut(String)) {
             wrong(format!("latencies of {} frames, and {sum} of its {of}", all.count));
         }
     }
-    if let (Some(all), Some(least), Some(most)) = (
-        trial.latency,
-        streams.iter().map(|one| one.min_ns).min(),
-        streams.iter().map(|one| one.max_ns).max(),
-    ) && !(same(all.min_ns, least) && same(all.max_ns, most))
-    {
+    // Of directions of older files the wires' own time was taken off.
+    let of_ways = if exact { ways } else { vec![] };
+    for (of, each) in [("streams", streams), ("directions", of_ways)] {
+        let (least, most) = (each.iter().map(|one| one.min_ns), each.iter().map(|one| one.max_ns));
+        let (Some(all), Some(least), Some(most)) = (trial.latency, least.min(), most.max()) else {
+            continue;
+        };
         let (min, max) = (all.min_ns, all.max_ns);
-        wrong(format!("latencies of {min} to {max} ns, and of its streams {least} to {most}"));
+        if !(same(min, least) && same(max, most)) {
+            wrong(format!("latencies of {min} to {max} ns, and of its {of} {least} to {most}"));
+        }
+    }
+    type Count = (&'static str, u64, fn(&DirectionRecord) -> u64);
+    let counts: [Count; 2] =
+        [("intended", trial.intended, |way| way.intended), ("sent", trial.sent, |way| way.sent)];
+    for (what, all, of) in counts.into_iter().filter(|_| !trial.directions.is_empty()) {
+        let sum = total(trial.directions.iter().map(of));
+        if sum != all {
+            wrong(format!("{all} frames {what}, and {sum} of its directions"));
+        }
     }
     // After an overload and over a reset it is back when both directions are.
     let times: Vec<Option<u64>> = trial.directions.iter().map(|way| way.time_ns).collect();

@@ -55,12 +55,12 @@ pub(super) fn twice(results: &SuiteResults, note: &mut impl FnMut(Kind, String))
     }
 }
 
-fn value(cell: &Cell, start: &str) -> Option<f64> {
+pub(super) fn value(cell: &Cell, start: &str) -> Option<f64> {
     cell.figures.iter().find(|figure| figure.name.starts_with(start))?.value
 }
 
 /// Equal to a millionth, or to a digit behind the point.
-fn close(a: f64, b: f64) -> bool {
+pub(super) fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * a.abs().max(b.abs()) + 1e-6
 }
 
@@ -129,7 +129,8 @@ fn at_the_wire(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(Strin
     // The cell's is its first figure's.
     let first = cell.figures.first().filter(|first| first.limited_by.is_some());
     if let Some(first) = first.filter(|first| first.limited_by != cell.limited_by) {
-        let [own, of_cell] = [first.limited_by, cell.limited_by].map(|limit| format!("{limit:?}"));
+        let [own, of_cell] = [first.limited_by, cell.limited_by]
+            .map(|limit| limit.map_or("nothing".to_string(), |limit| limit.to_string()));
         wrong(format!("{}: limited by {own}, and its cell by {of_cell}", first.name));
     }
     for (i, figure) in cell.figures.iter().enumerate().filter(|(_, one)| one.unit == "fps") {

@@ -245,6 +245,7 @@ fn spreads_below_zero() {
         figure.value = Some(mean);
         let spread = figure.spread.as_mut().unwrap();
         (spread.min, spread.max, spread.median, spread.mean) = (-141.0, -141.0, -141.0, mean);
+        (spread.p1, spread.p99, spread.stddev) = (-141.0, -141.0, 0.0);
         let text = crate::suite::write(&results).unwrap();
         check(&[("a.json".to_string(), text)], &Known::default()).findings.len()
     };
@@ -361,7 +362,7 @@ fn altered_copies() {
         ),
         (
             |r| cell(r, "throughput").figures[0].limited_by = Some(measure::result::Limit::Plan),
-            ": limited by Some(Plan), and its cell by ",
+            ": limited by plan, and its cell by ",
         ),
         (
             |r| {
