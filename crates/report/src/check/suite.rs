@@ -61,8 +61,9 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         delays::check(cell, results.exact_extremes, &mut note);
         let valid = cell.trials.iter().filter(is_valid);
         // At which load it was to be is none that was found.
+        let is_found = |name: &str| !matches!(name, "load" | "overload");
         let has_figure =
-            cell.figures.iter().any(|figure| figure.value.is_some() && figure.name != "load");
+            cell.figures.iter().any(|figure| figure.value.is_some() && is_found(&figure.name));
         if !cell.trials.is_empty() && valid.count() == 0 && has_figure {
             let text = "it has figures, and not one valid trial".to_string();
             note(Kind::Ambiguous, text);

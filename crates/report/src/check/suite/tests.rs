@@ -297,8 +297,19 @@ fn altered_copies() {
         figure.value.as_mut().unwrap()
     }
     const RUN: &str = include_str!("../../../../../results/2026-11-23-rfc2544-virtual.json");
-    let cases: [(Change, &str); 24] = [
+    let cases: [(Change, &str); 25] = [
         (|_| {}, ""),
+        (
+            // At which load it was to be stays.
+            |r| {
+                let cell = cell(r, "recovery");
+                for trial in &mut cell.trials {
+                    trial.outcome = "invalid: the tester had no time left".into();
+                }
+                (cell.figures[0].value, cell.figures[0].spread) = (None, None);
+            },
+            "",
+        ),
         (
             |r| cell(r, "throughput").figures[0].name = "throughput[rfc2544 60s 0 loss]".into(),
             "throughput[rfc2544 60s 0 loss]: no trial took so long; the longest took 0.2 s",
