@@ -45,6 +45,8 @@ fn the_plans_that_come_with_the_program() {
             let stream = all.iter().find(|stream| stream.name == *name).unwrap();
             assert_eq!(stream.sent, *sent, "{name}");
         }
+        let alone: Vec<u32> = results.self_tests.iter().map(|one| one.frame_size).collect();
+        assert!(alone.contains(&64) && alone.contains(&1518), "the tester alone: {alone:?}");
         assert!(printed.contains("no frame of any stream: duplicate, reordered"), "{printed}");
         let again = run(&committed(plan), &folder).0;
         assert_eq!(streams(&again), all, "the same seed, the same run");

@@ -344,6 +344,9 @@ impl Part<'_> {
         for frame in &self.plan.sizes {
             bench.prepare(frame)?;
             let alone = self.tester_alone(bench, frame)?;
+            for length in super::streams::lengths(self.plan) {
+                self.tester_alone(bench, &FrameSize::One(length))?;
+            }
             let mut known = Known::default();
             self.path = None;
             let first = self.results.cells.len();
@@ -386,7 +389,7 @@ impl Part<'_> {
         if let Some(known) = known {
             return Ok(known.clone());
         }
-        let alone = bench.self_test(Duration::from_millis(100))?;
+        let alone = bench.self_test_of(frame, Duration::from_millis(100))?;
         self.results.self_tests.push(alone.clone());
         Ok(alone)
     }

@@ -14,7 +14,7 @@
 use super::bench::{Bench, Place};
 use super::find::Finding;
 use super::plan::stream::{above_the_wire, ipv6_host};
-use super::plan::{Plan, Procedure, Spec};
+use super::plan::{Plan, Procedure, Replay, Spec};
 use super::replays;
 use super::tester::{Duty, mac};
 use crate::jumbo;
@@ -44,6 +44,22 @@ pub(super) fn senders(plan: &Plan) -> usize {
     ports.sort_unstable();
     ports.dedup();
     ports.len()
+}
+
+/// The shortest and the longest frames of each stream, and the longest of each replay: of as many lengths
+/// as a table of the tester's own rates can have.
+pub(super) fn lengths(plan: &Plan) -> Vec<FrameLen> {
+    const MOST: usize = 12;
+    let of_streams = plan.streams().iter().filter_map(|spec| spec.lengths.extremes());
+    let mut lengths: Vec<FrameLen> = of_streams.flat_map(|(a, b)| [a, b]).collect();
+    lengths.extend(plan.replays.iter().map(Replay::longest));
+    lengths.sort_unstable();
+    lengths.dedup();
+    if lengths.len() > MOST {
+        let n = lengths.len() - 1;
+        lengths = (0..MOST).map(|at| lengths[at * n / (MOST - 1)]).collect();
+    }
+    lengths
 }
 
 /// Whether the plan runs nothing else.

@@ -6,11 +6,26 @@ use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
 use measure::suite_result::TesterAlone;
 use measure::times::Times;
-use measure::{Mix, Sender, receive};
+use measure::{FrameSize, Mix, Sender, receive};
 use std::time::Duration;
 use wire::PacketRate;
 
 impl<P: Place> Bench<'_, P> {
+    /// The same with frames of another length than those of now.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    pub fn self_test_of(
+        &mut self,
+        frame: &FrameSize,
+        duration: Duration,
+    ) -> Result<TesterAlone, Stop> {
+        let now = std::mem::replace(&mut self.frame, frame.clone());
+        let alone = self.self_test(duration);
+        self.frame = now;
+        alone
+    }
+
     /// The tester alone, with no device between the wires: as fast as it can, or (where wires are
     /// simulated) as fast as these go.
     ///
