@@ -344,8 +344,12 @@ impl Part<'_> {
         for frame in &self.plan.sizes {
             bench.prepare(frame)?;
             let alone = self.tester_alone(bench, frame)?;
-            for length in super::streams::lengths(self.plan) {
-                self.tester_alone(bench, &FrameSize::One(length))?;
+            let lengths = super::streams::lengths(self.plan);
+            for length in &lengths {
+                self.tester_alone(bench, &FrameSize::One(*length))?;
+            }
+            if !lengths.is_empty() {
+                bench.prepare(frame)?; // what the device said meanwhile is none of the trial's
             }
             let mut known = Known::default();
             self.path = None;
