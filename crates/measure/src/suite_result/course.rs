@@ -22,9 +22,12 @@ impl Cell {
         }
     }
 
-    /// The trial whose time series is kept, and the series.
+    /// The trial whose time series is kept, and the series; none whose lists have other intervals.
     pub fn course(&self) -> Option<(&TrialRecord, &crate::series::Series)> {
-        self.trials.iter().find_map(|trial| trial.series.as_ref().map(|series| (trial, series)))
+        self.trials.iter().find_map(|trial| {
+            let series = trial.series.as_ref().filter(|series| series.is_whole());
+            series.map(|series| (trial, series))
+        })
     }
 
     fn kept(&self) -> Option<usize> {

@@ -49,7 +49,7 @@ pub fn suite_series(results: &SuiteResults) -> String {
                 cell.procedure.clone(),
                 trial.load.to_string(),
                 trial.outcome.clone(),
-                (at as u64 * series.interval_ns).to_string(),
+                (at as u64).saturating_mul(series.interval_ns).to_string(),
                 series.interval_ns.to_string(),
                 counted(&series.sent),
                 counted(&series.received),

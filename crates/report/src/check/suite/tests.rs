@@ -412,6 +412,7 @@ fn counts_without_bounds() {
     let stored = [
         include_str!("../../../data/test-2.json"),
         include_str!("../../../data/test-2-delays.json"),
+        include_str!("../../../data/test-2-tcp.json"),
     ];
     for stored in stored {
         let mut results = crate::suite::read(stored).unwrap();
@@ -422,6 +423,14 @@ fn counts_without_bounds() {
                 counts.into_iter().for_each(|count| *count = u64::MAX);
                 (trial.foreign, trial.beside) = (u64::MAX, u64::MAX);
                 (trial.duplicate, trial.stale) = (u64::MAX, u64::MAX);
+                if let Some(series) = &mut trial.series {
+                    series.sent = vec![u64::MAX; series.sent.len()];
+                    series.received.truncate(1);
+                    series.latency_max_ns.truncate(2);
+                }
+                if let Some(tcp) = &mut trial.tcp {
+                    (tcp.closed, tcp.reset, tcp.timed_out) = (u64::MAX, u64::MAX, u64::MAX);
+                }
                 for one in &mut trial.directions {
                     (one.sent, one.received, one.lost) = (u64::MAX, u64::MAX, u64::MAX);
                 }

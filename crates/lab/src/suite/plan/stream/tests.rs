@@ -193,6 +193,11 @@ fn impossible_streams() {
         ("1000", "0", "13:8: a rate is above zero"),
         ("1000", "\"fast\"", "13:8: \"fast\" is no rate"),
         ("1000", "\"101%\"", "13:8: a: 1502976 frames a second, but the wire carries 1488095"),
+        (
+            "eth/ipv4/udp\"\nsizes = 64\nrate = 1000",
+            "eth/arp\"\nsizes = 64\nrate = \"1Mbps(L3)\"",
+            "13:8: a: a rate of layer 3, and no IP packet",
+        ),
         ("packets = 9", "", "9:1: packets = 1000 or duration"),
         ("packets = 9", "shape = \"ramp to 2kpps\"", "9:1: a ramp has a duration"),
         ("packets = 9", "packets = 9\nshape = \"bursts\"", "15:9: \"bursts\" is no shape"),
