@@ -35,7 +35,7 @@ pub(crate) fn set(interrupt: &Arc<AtomicBool>) -> Result<(), Failure> {
         for _ in signals.forever() {
             let since = first.get_or_insert_with(Clock::start).now().since(Moment::ZERO);
             if since >= PATIENCE {
-                say!("wirespeed: ended at once: nothing is written");
+                say!("wirespeed: asked twice: ended at once, and the result is not written");
                 std::process::exit(130);
             }
         }

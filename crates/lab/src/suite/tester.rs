@@ -88,9 +88,9 @@ pub struct Duty {
     pub talk: Option<Box<Talk>>,
     /// Under what conditions it ran, as far as whoever ran it looked.
     pub conditions: Conditions,
-    /// When frames went and came.
     /// Frames sent that are none of the trial's: ARP, a modifier's.
     pub sent_beside: u64,
+    /// When frames went and came.
     course: Recorder,
     before: Vec<PortCounters>,
     /// When the first frame came, and the last.
