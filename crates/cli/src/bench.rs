@@ -14,7 +14,7 @@ use lab::placement::{self, Pair};
 use lab::routes::Table;
 use lab::{clock, machine};
 use measure::mlrsearch::Goal;
-use measure::{Environment, Mode, Results};
+use measure::{Environment, Mode, Results, Verdict};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ Examples:
   wirespeed bench --device linux,wirespeed --compare --quick
   wirespeed bench --device external --port a=xdp:eth1 --port b=packet:eth2
 
-Exit codes: 0 done, 1 failed or interrupted, 2 usage, 3 environment")]
+Exit codes: 0 done, 1 failed, interrupted, or with no valid row, 2 usage, 3 environment")]
 pub(crate) struct Arguments {
     /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, between two
     /// veths), wirespeed-veth (the built-in router in the kernel's place), testpmd and testpmd-packet
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     quick: bool,
 
     /// 2: tester and router on a core each, in real time; 1: the router alone, fed from memory,
-    /// its own time counted [default: 2 if there are two]
+    /// its own time counted: for the router in memory only [default: 2 if there are two]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2))]
     cores: Option<u32>,
 
@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         keep::check(path).map_err(|error| cannot("write the results to", path, &error))?;
     }
     let (results, ended) = measure(arguments, plan)?;
-    let kept = finish(arguments, &results);
+    let kept = finish(arguments.json.as_deref(), &results);
     ended.and(kept)
 }
 
@@ -177,21 +177,25 @@ fn failure(error: &BenchError) -> Failure {
 }
 
 /// Prints first, then writes: whatever a disk does, the figures are there.
-fn finish(arguments: &Arguments, results: &Results) -> Result<(), Failure> {
+fn finish(json: Option<&Path>, results: &Results) -> Result<(), Failure> {
     if results.rows.is_empty() && results.incomplete_because.is_some() {
         return Ok(()); // nothing to keep; the reason is told
     }
     let tables = report::render(results);
-    match arguments.json.as_deref().is_some_and(keep::is_stdout) {
+    match json.is_some_and(keep::is_stdout) {
         true => crate::out::stderr(&tables),
         false => out!("{tables}"),
     }
-    if let Some(path) = &arguments.json {
+    if let Some(path) = json {
         let text = report::write(results).map_err(|error| Failure::Failed(error.to_string()))?;
         keep::keep(path, "results", &text, true)
             .map_err(|why| Failure::Environment(format!("{why}; the figures are printed above")))?;
     }
-    Ok(())
+    let all_invalid = results.rows.iter().all(|row| row.verdict == Verdict::Invalid);
+    match !results.rows.is_empty() && all_invalid {
+        true => Err(Failure::nothing_valid("row")),
+        false => Ok(()),
+    }
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
@@ -233,6 +237,11 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         (false, _) => 1000,
     };
     let turns = arguments.turns.unwrap_or(if quick { 6 } else { 9 });
+    if arguments.cores == Some(1) && devices.iter().any(|kind| *kind != Kind::Memory) {
+        let text = "--cores 1 feeds the router from memory; a device behind wires has its tester \
+                    beside it, and both would be on whichever processors: leave --cores out";
+        return Err(Failure::Usage(text.to_string()));
+    }
     let pair = pair(arguments.cores)?;
     if arguments.criterion.is_some() && pair.is_none() && devices.contains(&Kind::Memory) {
         let text = "--criterion searches for a load, and a router that is fed from memory on one core \
@@ -356,5 +365,25 @@ pub(crate) fn in_memory(seed: u64) -> Environment {
         seed,
         machine: machine::settings(),
         ..Environment::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As of a `test` and of `iperf3`: one row that is valid is a result.
+    #[test]
+    fn without_a_valid_row_it_has_failed() {
+        let stored = report::read(include_str!("../../report/data/bench-2.json")).unwrap();
+        for (valid, expected) in [(0, true), (1, false), (stored.rows.len(), false)] {
+            let mut results = stored.clone();
+            for row in results.rows.iter_mut().skip(valid) {
+                row.verdict = Verdict::Invalid;
+            }
+            let ended = finish(None, &results).map_err(|failure| failure.to_string());
+            let failed = ended.is_err_and(|why| why.starts_with("every row was invalid: "));
+            assert_eq!(failed, expected, "{valid} valid");
+        }
     }
 }

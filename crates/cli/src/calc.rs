@@ -43,7 +43,7 @@ enum What {
         /// Packets per second: 1488095, 1488.095k, 14.88Mpps; with --layer bit/s; or as plans have
         /// it: 985.3Mbps(L2)
         #[arg(value_name = "RATE", value_parser = rate_of)]
-        rate: (f64, Option<Layer>),
+        rate: (f64, Unit),
         /// The rate is in bit/s of this layer: L1 (preamble and gap), L2 (frames with FCS), L2-FCS
         /// (without), L3 (IP packets)
         #[arg(long, value_name = "LAYER", value_parser = layer)]
@@ -167,13 +167,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 layers(size, BitRate(*rate).max_frames(size));
             }
         }
-        What::Rate { rate: (_, Some(_)), layer: Some(_), .. } => {
-            let text = "calc rate: the rate says its layer itself: leave --layer out";
+        What::Rate { rate: (_, Unit::Frames | Unit::Bits(_)), layer: Some(_), .. } => {
+            let text = "calc rate: the rate says itself what it is: leave --layer out";
             return Err(Failure::Usage(text.to_string()));
         }
-        What::Rate { rate: (rate, said), layer, size } => {
+        What::Rate { rate: (rate, unit), layer, size } => {
             outln!("{HEAD}");
-            let bits = said.or(*layer).map_or(1.0, |layer| 8.0 * f64::from(layer(*size)));
+            let layer = if let Unit::Bits(layer) = unit { Some(*layer) } else { *layer };
+            let bits = layer.map_or(1.0, |layer| 8.0 * f64::from(layer(*size)));
             layers(*size, PacketRate(rate / bits));
         }
         What::Window { rtt, rate, window } => {
@@ -369,19 +370,28 @@ fn layer(text: &str) -> Result<Layer, String> {
     }
 }
 
+/// What a rate says of itself.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// Nothing: what `--layer` says, else frames.
+    None,
+    Frames,
+    Bits(Layer),
+}
+
 /// Frames a second, or bits of the layer behind them.
-fn rate_of(text: &str) -> Result<(f64, Option<Layer>), String> {
+fn rate_of(text: &str) -> Result<(f64, Unit), String> {
     let number = |digits: &str| arguments::quantity(digits.trim());
     if let Some(frames) = text.strip_suffix("pps").or(text.strip_suffix("fps")) {
-        return Ok((number(frames)?, None));
+        return Ok((number(frames)?, Unit::Frames));
     }
     if let Some((digits, named)) = text.strip_suffix(')').and_then(|text| text.split_once("bps(")) {
-        return Ok((number(digits)?, Some(layer(named)?)));
+        return Ok((number(digits)?, Unit::Bits(layer(named)?)));
     }
     if text.ends_with("bps") {
         return Err(format!("{text} of which layer? {text}(L1), (L2), (L2-FCS) or (L3)"));
     }
-    Ok((number(text)?, None))
+    Ok((number(text)?, Unit::None))
 }
 
 /// A time as paths have it: of a cable to that of an hour.

@@ -15,6 +15,13 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Of a run all of whose rows, or trials, say nothing about the device. One that is valid among
+    /// them is a result, and each of the others has its mark there.
+    pub(crate) fn nothing_valid(what: &str) -> Failure {
+        let why = "the tester fell short, and nothing was measured";
+        Failure::Failed(format!("every {what} was invalid: {why}"))
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Failed(_) => 1,

@@ -25,8 +25,8 @@ is left of them. Through an external device each host has a macvlan of an interf
 which itself stays where it is, settings and all, whatever ends the program.
 Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
 
-Exit codes: 0 done, 1 failed, interrupted, or with rows that cannot be, 2 usage or an impossible
-plan, 3 environment (no iperf3, no permission)")]
+Exit codes: 0 done, 1 failed, interrupted, with rows that cannot be, or with none that is valid, 2
+usage or an impossible plan, 3 environment (no iperf3, no permission)")]
 pub(crate) struct Arguments {
     /// The plan: devices, packet lengths, pairs of processes (see plans/iperf3.toml)
     #[arg(value_name = "PLAN")]
@@ -82,19 +82,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Iperf3Error::Pair(PairError::Failed(_)) => Failure::Failed(error.to_string()),
         _ => Failure::Environment(error.to_string()),
     })?;
-    finish(arguments, &results)
+    finish((arguments.json.as_deref(), arguments.html.as_deref()), &results)
 }
 
 /// Prints first, then writes: whatever a disk does, the figures are there.
-fn finish(arguments: &Arguments, results: &Results) -> Result<(), Failure> {
+fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<(), Failure> {
     let json = || report::iperf3::write(results);
     let page = || report::html::iperf3_page(results);
-    let files = (arguments.json.as_deref(), arguments.html.as_deref());
     keep::finish(&report::iperf3::render(results), files, json, page)?;
     if let Some(why) = &results.incomplete_because {
         return Err(Failure::Failed(format!("incomplete: {why}")));
     }
     match results.faults().len() {
+        0 if results.is_all_invalid() => Err(Failure::nothing_valid("row")),
         0 => Ok(()),
         n => Err(Failure::Failed(format!("{n} numbers cannot be; they are named above"))),
     }
@@ -104,4 +104,54 @@ fn read(path: &Path, what: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         Failure::Environment(format!("cannot read {what} in {}: {error}", path.display()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::iperf3::Validity;
+
+    const ROWS: &str = include_str!("../../report/data/iperf3-1.json");
+    const LATENCIES: &str =
+        include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
+    const PATHS: &str = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
+
+    /// Something measured, and whether it says anything.
+    fn validities(of: &mut Results) -> impl Iterator<Item = &mut Validity> {
+        let rows = of.rows.iter_mut().map(|row| &mut row.validity);
+        let latencies = of.latencies.iter_mut().map(|latency| &mut latency.validity);
+        let transfers = of.paths.iter_mut().flat_map(|path| &mut path.transfers);
+        rows.chain(latencies).chain(transfers.map(|transfer| &mut transfer.validity))
+    }
+
+    /// One that is valid is a result; without any there is none, as with `test` and `bench`.
+    #[test]
+    fn how_a_run_ends() {
+        let why = || Some("the clocks differ by 3s".to_string());
+        for stored in [ROWS, LATENCIES, PATHS] {
+            let ended = |change: &dyn Fn(&mut Results)| {
+                let mut results = report::iperf3::read(stored).unwrap();
+                change(&mut results);
+                finish((None, None), &results).map_err(|failure| failure.to_string())
+            };
+            let all = |of: &mut Results| validities(of).for_each(|it| it.invalid = why());
+            let invalid =
+                Err("every row was invalid: the tester fell short, and nothing was measured");
+            assert_eq!(ended(&|_| {}), Ok(()));
+            assert_eq!(
+                ended(&|of| validities(of).skip(1).for_each(|it| it.invalid = why())),
+                Ok(())
+            );
+            assert_eq!(ended(&all), invalid.map_err(String::from));
+            let stopped = |of: &mut Results| {
+                all(of);
+                of.incomplete_because = Some("interrupted".to_string());
+            };
+            assert_eq!(ended(&stopped), Err("incomplete: interrupted".to_string()));
+        }
+        // Of a path without its own time no transfer says anything.
+        let mut results = report::iperf3::read(PATHS).unwrap();
+        results.paths.iter_mut().for_each(|path| path.validity.invalid = why());
+        assert!(finish((None, None), &results).is_err());
+    }
 }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use measure::survey::{Capture, Survey};
 use port::record::{ETHERNET, ReadError, Reader};
 use report::check::{self, Known};
+use report::compare::Compared;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -35,8 +36,9 @@ enum What {
     /// Reads results of wirespeed, what iperf3 --json writes, and tables in CSV, parted by commas,
     /// semicolons or tabs. Columns that are known, by these names or what others call them: frame
     /// size with frames a second, bits a second or both (`Frame size [bytes]`, `Throughput (fps)`,
-    /// `rate (kpps)`, `Mbps L3`, `L2 Gbit/s`, `% of line rate`, or `64 byte kpps` and so on);
-    /// tx_packet, rx_packet, lost_packet; packet_l3 with l3_mbps; tx_pps with tx_mbps; expression or
+    /// `rate (kpps)`, `Mbps L3`, `L2 Gbit/s`, `% of line rate`, or `64 byte kpps` and so on), `Tx
+    /// (fps)`, `Rx (fps)` and `Loss (%)`; `Min Latency (us)`, `Avg …`, `Max …`; tx_packet, rx_packet,
+    /// lost_packet, duplicate_packet; packet_l3 with l3_mbps; tx_pps with tx_mbps; expression or
     /// item with printed; packet_len, count, bytes; latency, count, percent; minute_values,
     /// printed_sum; model with ports, mpps, max, typical; field with value (monitor-traffic,
     /// speed-test); bytes with packets (WinBox). Cells of these that have no number are told.
@@ -99,7 +101,7 @@ enum What {
     /// Compares runs cell by cell: medians, spread, and a verdict where there is one
     ///
     /// Runs of `bench`, of `test` or of `iperf3`, all of one of them. Cells that only one side has
-    /// are named. Four runs of each are the least that can say anything; copies of one run count once.
+    /// are named; runs that have none in common are refused (exit code 2). Four runs of each are the least that can say anything; copies of one run count once.
     /// Chances are those of all cells together (Benjamini and Hochberg). What was measured with other
     /// traffic, over other wires, by a plan or device script that makes other figures of them is named,
     /// and has no verdict; a plan that has only more cells (a frame size) makes none. To compare two
@@ -150,8 +152,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(())
         }
         What::Compare { base, files } => {
-            out!("{}", compare(base, files)?);
-            Ok(())
+            let Compared { text, lines } = compare(base, files)?;
+            out!("{text}");
+            match lines {
+                0 => Err(Failure::Usage("the runs have nothing in common to compare".to_string())),
+                _ => Ok(()),
+            }
         }
         What::Html { file, output } => {
             keep::apart(&[("the results", file.clone())], &[("--output", Some(output))])?;
@@ -275,7 +281,7 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
 }
 
 /// Runs of one command against each other.
-fn compare(base: &[PathBuf], files: &[PathBuf]) -> Result<String, Failure> {
+fn compare(base: &[PathBuf], files: &[PathBuf]) -> Result<Compared, Failure> {
     let (base, files) = (all(base)?, all(files)?);
     // What cannot be read is of no kind.
     for (name, text) in base.iter().chain(&files) {

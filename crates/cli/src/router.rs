@@ -37,7 +37,8 @@ A port is NAME=BACKEND:INTERFACE[@NAMESPACE][,OPTION=VALUE…]; NAME may be left
 Backends: xdp (options queues, ring, mode=native|generic, copy=yes|no, kernel=yes|no),
           packet (queues, ring, offload=yes|no, kernel=yes|no), tap (queues, offload=yes|no).
 With --kernel-routes bird or frr on the host drive the router: what they put into the kernel's table
-is in `/ip route`, dynamic, while the kernel has it, and its neighbours are in `/ip arp`. The kernel
+is in `/ip route`, dynamic, while the kernel has it, and its neighbours are in `/ip arp`. What it
+sends by an interface that is no port is unreachable (distance 255). The kernel
 needs an address in each network a next hop is in, on the port's interface. If that is not one of
 the router's as well, a port by xdp leaves it to the kernel (kernel=no: it does not; kernel=yes:
 without --kernel-routes too): ARP, ICMP and the daemon's sessions with neighbours there, past the
@@ -238,6 +239,11 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let name = name.clone().or_else(stem).unwrap_or_default();
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
         return Err(Failure::Usage(format!("{name:?} is no name of a router; give it a --name")));
+    }
+    if let Some(directory) = files {
+        std::fs::read_dir(directory).map_err(|error| {
+            Failure::Environment(format!("--files {}: {error}", directory.display()))
+        })?;
     }
     let workers = usize::from(*workers);
     Ok(Plan {

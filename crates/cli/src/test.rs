@@ -34,7 +34,8 @@ Examples:
 Ctrl-C ends it: what was measured is printed and written, what came of the trial under way included,
 and marked as incomplete.
 
-Exit codes: 0 done, 1 failed or interrupted, 2 usage or an impossible plan, 3 environment")]
+Exit codes: 0 done, 1 failed, interrupted, with numbers that cannot be, or with no valid trial, 2 usage
+or an impossible plan, 3 environment")]
 pub(crate) struct Arguments {
     /// The plan: device, traffic, procedures (see plans/)
     #[arg(value_name = "PLAN")]
@@ -218,10 +219,7 @@ fn finish(
     match &results.incomplete_because {
         Some(_) if interrupted => Err(Failure::Failed("interrupted: incomplete".to_string())),
         Some(why) => Err(Failure::Failed(format!("incomplete: {why}"))),
-        None if invalid => {
-            let why = "every trial was invalid: the tester fell short, and nothing was measured";
-            Err(Failure::Failed(why.to_string()))
-        }
+        None if invalid => Err(Failure::nothing_valid("trial")),
         None => Ok(()),
     }
 }

@@ -56,6 +56,12 @@ fn refusals() {
             &["cannot be used with"],
         ),
         (&["bench", "--cores", "3"], 2, &["'3'", "1..=2"]),
+        (&["bench", "--cores", "1", "--device", "linux"], 2, &["behind wires"]),
+        (
+            &["bench", "--cores", "1", "--compare", "--device", "linux,wirespeed"],
+            2,
+            &["leave --cores out"],
+        ),
         (&["bench", "--seed", "-1"], 2, &["'-1'"]),
         (
             &["bench", "--routes", "/no/such/file"],

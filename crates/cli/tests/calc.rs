@@ -28,7 +28,12 @@ fn known_numbers() {
         (
             &["rate", "985.3Mbps(L2)", "--size", "64", "--layer", "L1"],
             2,
-            &["the rate says its layer itself: leave --layer out"],
+            &["the rate says itself what it is: leave --layer out"],
+        ),
+        (
+            &["rate", "14.88Mpps", "--layer", "L2", "--size", "64"],
+            2,
+            &["the rate says itself what it is: leave --layer out"],
         ),
         (&["rate", "985.3Mbps(L4)", "--size", "64"], 2, &["layers are L1, L2, L2-FCS, L3"]),
         (&["rate", "1G", "--size", "64", "--layer", "l4"], 2, &["layers are L1, L2, L2-FCS, L3"]),

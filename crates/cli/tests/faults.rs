@@ -132,6 +132,50 @@ for n in range(64):
     }
 }
 
+/// While a port is opened anew under load, what the router has not had or counted as lost is the
+/// kernel's.
+#[test]
+fn more_queues_under_load_lose_nothing_uncounted() {
+    const LOAD: &str = "import socket, time
+port = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for n in range(1500):
+    for _ in range(20):
+        port.sendto(bytes(100), ('10.0.2.2', 2000))
+    time.sleep(.001)";
+    for more in [&[][..], &["--workers", "1"]] {
+        let Some(mut rig) = Rig::new("load") else { return };
+        sh(&rig.a, "ip link del a0");
+        rig.connect_a_by(4);
+        sh(&rig.r, "ethtool -L eth1 rx 1 tx 1");
+        sh(&rig.a, "ethtool -L a0 rx 1 tx 1");
+        sh(
+            &rig.r,
+            "nft add table netdev past
+             nft 'add chain netdev past frames { type filter hook ingress device eth1 priority 0 ; }'
+             nft add rule netdev past frames counter",
+        );
+        rig.start(&[XDP, more].concat());
+        rig.pings(1);
+        let mut load = std::process::Command::new("python3");
+        load.arg(rig.file("load.py", LOAD));
+        let mut load = rig.a.spawn(load).unwrap();
+        // Some of it comes before.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        sh(&rig.r, "ethtool -L eth1 rx 4 tx 4");
+        rig.says("ether1: open again: eth1");
+        assert!(load.wait().unwrap().success());
+        rig.pings(1);
+        rig.signal("TERM");
+        assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+        let counted = sh(&rig.r, "nft list chain netdev past frames");
+        let past = counted.split("packets ").nth(1).and_then(|text| text.split(' ').next());
+        let past: u64 = past.and_then(|n| n.parse().ok()).expect("a counter");
+        let [rx, lost] = ["rx-packet", "rx-drop"].map(|name| rig.counter("ether1", name));
+        let sent = rig.sent(&rig.a, "a0");
+        assert_eq!(rx + lost + past, sent, "{rx} {lost} {past}\n{}", rig.all());
+    }
+}
+
 /// Checksums left undone at the other end of a veth are told of, with the command against them.
 #[test]
 fn what_a_veths_other_end_leaves_undone_is_said() {
@@ -150,6 +194,9 @@ fn what_a_veths_other_end_leaves_undone_is_said() {
     rig.says(&format!("ether1: eth1 is a veth; its other end a0 in {} has on: tx", named.name));
     rig.says(&remedy);
     rig.says("ether2: eth2 is a veth whose other end is not seen from here; if programs send");
+    // While it runs, too.
+    sh(&rig.a, &format!("{inside} gso on"));
+    rig.says("has on: tx gso");
     rig.signal("TERM");
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());
     // Where both ends are ports, no program sends.

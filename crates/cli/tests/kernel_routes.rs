@@ -95,9 +95,22 @@ fn a_routing_daemon_drives_the_fib() {
     sh(&far, "ip address add 192.168.9.2/30 dev mgmt; ip link set mgmt up");
     sh(&rig.b, "ip link set lo up; ip address add 172.16.7.1/32 dev lo");
     sh(&rig.r, "ip route add 10.66.0.0/16 via 10.0.1.2; ip route add 10.65.0.0/16 via 192.168.9.2");
+    sh(
+        &rig.r,
+        "ip route add 10.64.0.0/10 via 10.0.2.2; ip route add 10.65.0.0/16 via 10.0.2.2 metric 9",
+    );
     rig.start(&[XDP, &["--kernel-routes"]].concat());
-    rig.says("1 of the kernel's routes leads by no port of the router: left out");
+    rig.says("2 of the kernel's routes lead by no port of the router: unreachable to it");
     rig.pings(1);
+    // Neither by a shorter route nor by a later one.
+    let refused = sh(&rig.a, "ping -c 1 -w 5 10.65.0.1 || true");
+    assert!(refused.contains("Host Unreachable"), "{refused}");
+    let route = "[/ip route find dst-address=10.65.0.0/16]";
+    let why = rig.console(&format!(":put [/ip route get {route} gateway-status]"));
+    assert_eq!(why.trim(), "the host sends there by an interface that is no port");
+    sh(&rig.r, "ip route del 10.65.0.0/16 via 192.168.9.2");
+    rig.console_comes_to(&format!(":put [/ip route get {route} gateway]"), "10.0.2.2");
+    sh(&rig.r, "ip route del 10.64.0.0/10; ip route del 10.65.0.0/16");
     let routes =
         (0..ROUTES).map(|n| format!("route 172.{}.{}.0/24 blackhole;", 16 + n / 256, n % 256));
     let routes: String = routes.collect();
@@ -148,22 +161,29 @@ fn a_routing_daemon_drives_the_fib() {
     sh(&rig.r, "ip address add 10.0.1.1/24 dev eth1");
     rig.console_comes_to(gateways, &both);
 
-    // Routes by next-hop objects go with these, without a word; what goes into a tunnel is none of ours.
+    // Routes by next-hop objects go with these, without a word, whether the kernel spells their ways
+    // out or not; what goes into a tunnel goes by no port, and is unreachable.
+    sh(&rig.r, "ip route add 172.31.4.0/24 encap ip id 5 dst 10.0.2.2 dev eth2");
     let by_objects = "/ip route print count-only where dst-address in 172.31.0.0/16";
-    sh(
-        &rig.r,
-        "ip nexthop add id 1 via 10.0.1.2 dev eth1; ip nexthop add id 2 via 10.0.2.2 dev eth2
-         ip nexthop add id 3 group 1/2; ip nexthop add id 4 blackhole
-         ip route add 172.31.1.0/24 nhid 1; ip route add 172.31.2.0/24 nhid 3
-         ip route add 172.31.3.0/24 nhid 4
-         ip route add 172.31.4.0/24 encap ip id 5 dst 10.0.2.2 dev eth2",
-    );
-    rig.console_comes_to(by_objects, "3");
-    sh(&rig.r, "ip nexthop del id 1");
-    rig.console_comes_to(by_objects, "2");
-    sh(&rig.r, "ip nexthop del id 4; ip nexthop del id 2");
-    rig.console_comes_to(by_objects, "0");
-    rig.says("2 of the kernel's routes lead by no port of the router: left out");
+    let group = ":put [/ip route get [find dst-address=172.31.2.0/24] gateway]";
+    for spelled_out in [1, 0] {
+        sh(&rig.r, &format!("sysctl -qw net.ipv4.nexthop_compat_mode={spelled_out}"));
+        sh(
+            &rig.r,
+            "ip nexthop add id 1 via 10.0.1.2 dev eth1; ip nexthop add id 2 via 10.0.2.2 dev eth2
+             ip nexthop add id 3 group 1/2,2; ip nexthop add id 4 blackhole
+             ip route add 172.31.1.0/24 nhid 1; ip route add 172.31.2.0/24 nhid 3
+             ip route add 172.31.3.0/24 nhid 4",
+        );
+        rig.console_comes_to(by_objects, "4");
+        rig.console_comes_to(group, "10.0.1.2;10.0.2.2;10.0.2.2");
+        sh(&rig.r, "ip nexthop replace id 1 via 10.0.1.3 dev eth1");
+        rig.console_comes_to(group, "10.0.1.3;10.0.2.2;10.0.2.2");
+        sh(&rig.r, "ip nexthop del id 1");
+        rig.console_comes_to(by_objects, "3");
+        sh(&rig.r, "ip nexthop del id 4; ip nexthop del id 2");
+        rig.console_comes_to(by_objects, "1");
+    }
 
     there.says("disable learnt");
     rig.console_comes_to(all, "0");

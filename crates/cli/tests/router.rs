@@ -98,6 +98,12 @@ fn links_go_down_and_up_under_load() {
     sh(&rig.r, "ip link set eth2 up");
     rig.says("ether2: the link of eth2 is up");
     rig.pings(2);
+    sh(&rig.r, "ip link set eth2 down; ip link set eth2 name wan0; ip link set wan0 up");
+    rig.says(
+        "ether2: eth2 is called wan0 now, and stays the port; when it is opened again, eth2 is",
+    );
+    rig.says("ether2: the link of wan0 is up");
+    rig.pings(2);
     sh(&rig.r, "ip link set eth1 mtu 1400");
     rig.says("ether1: the mtu of eth1 is 1400, it was 1500");
     drop(load);
@@ -204,8 +210,13 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
     assert!(code == 3 && told && text.contains("  set XDG_RUNTIME_DIR"), "{text}");
     // Too few descriptors.
     let words = [&["router", &config][..], XDP].concat();
-    rig.wrapped_says(&["prlimit", "--nofile=24"], &words, 3, "`ulimit -n 1024` or more");
-    rig.nothing_is_attached();
+    for more in [&[][..], &["--check"]] {
+        let words = [&words[..], more].concat();
+        rig.wrapped_says(&["prlimit", "--nofile=24"], &words, 3, "`ulimit -n 1024` or more");
+        rig.nothing_is_attached();
+        let words = [&words[..], &["--files", "/nonexistent/x"]].concat();
+        rig.wirespeed_says(&words, 3, "--files /nonexistent/x: No such file or directory");
+    }
     // Root in name only.
     let without = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
     rig.wrapped_says(&without, &words, 3, "run as root");
@@ -222,6 +233,11 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
     assert_eq!(code, 3, "{text}");
     rig.wrapped_says(&little, &checked, 3, &format!("`ulimit -l {asked}`"));
     rig.nothing_is_attached();
+    // Longer than any frame here.
+    sh(&rig.r, "ip link set eth1 mtu 65535");
+    rig.wirespeed_says(&words, 3, "`ip link set eth1 mtu 65130`, or less");
+    rig.wirespeed_says(&checked, 3, "`ip link set eth1 mtu 65130`, or less");
+    sh(&rig.r, "ip link set eth1 mtu 1500");
     // In use.
     rig.start(XDP);
     let again = [&["router", &config][..], XDP, &["--name", "other"]].concat();
@@ -274,6 +290,18 @@ fn some_capabilities_are_enough() {
         rig.wrapped_says(&none, &words, 3, says);
         rig.wrapped_says(&none, &[&words[..], &["--check"]].concat(), 3, says);
     }
+    // Who may administer the system needs no CAP_NET_ADMIN.
+    let rest = ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"];
+    let ports = ["--port", "xdp:eth1", "--port", "packet:eth2"];
+    rig.wrapped_says(
+        &rest,
+        &[&["router", &config][..], &ports, &["--check"]].concat(),
+        0,
+        "granted",
+    );
+    rig.start_by(&rest, &ports, &[]);
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
     // Namespaces take more to be entered.
     let named = Named::new(&format!("ws-capable-{}", std::process::id()));
     named.takes(&rig.r, "eth1");
@@ -391,17 +419,22 @@ fn jumbo_frames_are_routed_and_what_is_too_long_is_counted() {
     }
 }
 
-/// Frames that there is no memory for: a sentence, and nothing is touched.
+/// Frames, or tables, that there is no memory for: a sentence, and nothing is touched.
 #[test]
 fn too_little_memory_is_said() {
     let Some(rig) = Rig::new("memory") else { return };
-    let limited = ["sh", "-c", "ulimit -v 600000; exec \"$@\"", "sh"];
     let config = rig.config();
-    for more in [&[][..], &["--check"]] {
-        let port = ["--port", "xdp:eth1,ring=65536", "--port", "packet:eth2,offload=yes"];
-        let words = [&["router", config.as_str()][..], &port, more].concat();
-        rig.wrapped_says(&limited, &words, 3, "MiB of memory for frames");
-        rig.nothing_is_attached();
+    for (limit, ports, expected) in [
+        ("600000", ["xdp:eth1,ring=65536", "packet:eth2,offload=yes"], "MiB of memory for frames"),
+        ("450000", ["xdp:eth1", "packet:eth2"], "its address space may be 439 MiB (`ulimit -v`)"),
+    ] {
+        let limited = ["sh", "-c", &format!("ulimit -v {limit}; exec \"$@\""), "sh"];
+        for more in [&[][..], &["--check"]] {
+            let port = ["--port", ports[0], "--port", ports[1]];
+            let words = [&["router", config.as_str()][..], &port, more].concat();
+            rig.wrapped_says(&limited, &words, 3, expected);
+            rig.nothing_is_attached();
+        }
     }
 }
 
@@ -509,8 +542,10 @@ fn a_check_tells_and_touches_nothing() {
     );
     rig.nothing_is_attached();
     assert_eq!(sh(&rig.r, "ethtool -k eth1; ethtool -l eth1"), before);
-    // While a router has the interfaces, they are not to be had.
+    // While a router has the interfaces, they are not to be had; who else had them is told.
+    sh(&rig.r, "ip link add link eth2 name mac0 type macvlan");
     rig.start(XDP);
+    rig.says("ether2: the kernel's mac0 is made on eth2: it gets no frames any more");
     let (code, text) = check(&rig, &[]);
     assert!(code == 3 && text.contains("has it") && text.contains("attached already"), "{text}");
     assert!(text.contains("STOP    edge is up already, process "), "{text}");

@@ -60,6 +60,35 @@ fn files_are_written_unless_none_are_wanted() {
     }
 }
 
+/// A program that hangs: a key that was pressed twice ends nothing, who asks again a second later does.
+#[cfg(unix)]
+#[test]
+fn asked_twice() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::Stdio;
+    use std::time::Duration;
+    let folder = Folder::with("asked-twice", SMALL);
+    // Whoever reads the results takes nothing, and there is no room left.
+    let (reader, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[0; 1 << 16]).unwrap();
+    let mut test = command(&["test", &folder.path("plan.toml"), "--virtual", "--no-files"]);
+    let mut child = test.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    // Its last words: what follows are the results.
+    assert!(said.any(|line| line.unwrap().starts_with("[4/4] ")));
+    let pid = rustix::process::Pid::from_child(&child);
+    let ask = |signal| rustix::process::kill_process(pid, signal).unwrap();
+    ask(rustix::process::Signal::INT);
+    ask(rustix::process::Signal::TERM);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(child.try_wait().unwrap(), None, "the second one was too soon");
+    ask(rustix::process::Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let last = said.last().unwrap().unwrap();
+    assert_eq!(last, "wirespeed: asked twice: ended at once, and the result is not written");
+    drop(reader);
+}
+
 /// Every plan of ours, and RFC 2544's with each modifier: numbers that can be, whoever checks them.
 #[test]
 fn no_plan_of_ours_measures_what_cannot_be() {
@@ -112,11 +141,13 @@ fn options_that_would_do_nothing() {
 #[test]
 fn runs_are_compared() {
     let data = |name: &str| format!("{}/../report/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    let [suite, bench, iperf3] = ["test-2.json", "bench-2.json", "iperf3-1.json"].map(data);
+    let [suite, tcp, bench, iperf3] =
+        ["test-2.json", "test-2-tcp.json", "bench-2.json", "iperf3-1.json"].map(data);
     for (base, other, code, expected) in [
         (&suite, &suite, 0, "throughput[rfc2544 0.02s 0 loss]"),
         (&iperf3, &iperf3, 0, ": L3"),
         (&bench, &bench, 0, "verdict"),
+        (&suite, &tcp, 2, "the runs have nothing in common to compare"),
         (&bench, &suite, 2, "has results of `test`, and the others of `bench`"),
         (&iperf3, &bench, 2, "has results of `bench`, and the others of `iperf3`"),
     ] {

@@ -148,8 +148,10 @@ pub(crate) fn choices(typed: &str, legal: &[&str]) -> String {
     let Some(nearest) = legal.iter().min_by_key(|word| distance(typed, word)) else {
         return "there is nothing to choose from".to_string();
     };
-    // A third of the letters wrong is still a typing error; more is another word.
-    let near = distance(typed, nearest) <= 1 + typed.chars().count() / 3;
+    // A third of the letters wrong is still a typing error; more is another word, and so is one of a
+    // few letters of which not half are right.
+    let (wrong, letters) = (distance(typed, nearest), typed.chars().count());
+    let near = wrong <= 1 + letters / 3 && 2 * wrong <= letters.max(nearest.chars().count());
     let mut text = format!("one of: {}", legal[..legal.len().min(SHOWN)].join(", "));
     if legal.len() > SHOWN {
         text += &format!(", and {} more", legal.len() - SHOWN);
@@ -191,6 +193,17 @@ mod tests {
         assert_eq!(choices("tpc", &legal), "one of: icmp, tcp, udp; did you mean tcp?");
         assert_eq!(choices("wireguard", &legal), "one of: icmp, tcp, udp");
         assert_eq!(choices("x", &[]), "there is nothing to choose from");
+        // The only choice there is need not be what was meant.
+        for (typed, only, near) in [
+            ("x", "a", false),
+            ("udp", "tcp", false),
+            ("lan", "wan", true),
+            ("on", "no", true),
+            ("b", "br", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(choices(typed, &[only]).contains("did you mean"), near, "{typed} {only}");
+        }
         for (a, b, n) in [("", "", 0), ("abc", "abc", 0), ("ab", "ba", 1), ("kitten", "sitting", 3)]
         {
             assert_eq!(distance(a, b), n, "{a} {b}");

@@ -159,9 +159,8 @@ impl Run<'_> {
     /// The item of this number, `*ID` or name.
     fn one(&mut self, menu: &'static Menu, typed: &str, word: &Word) -> Result<ItemId, Error> {
         let no_such = || Error::new(word.value_at, "no such item");
-        if let Some(hex) = typed.strip_prefix('*') {
-            let id = u32::from_str_radix(hex, 16).map(ItemId).map_err(|_| no_such())?;
-            return Ok(id);
+        if typed.starts_with('*') {
+            return ItemId::parse(typed).ok_or_else(no_such);
         }
         if typed.bytes().all(|b| b.is_ascii_digit()) {
             let number = typed.parse::<usize>().map_err(|_| no_such())?;

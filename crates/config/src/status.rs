@@ -41,6 +41,12 @@ pub trait Status {
         all.into_iter().skip(from).take(max).collect()
     }
 
+    /// One of [`dynamic`](Self::dynamic), by its identity. A device with many items of its own knows better
+    /// than to look at them all: scripts ask for each.
+    fn dynamic_item(&self, menu: &Menu, id: ItemId) -> Option<Item> {
+        self.dynamic(menu).into_iter().find(|item| item.id == id)
+    }
+
     /// A rule about a whole item, asked when an `add` or `set` is about to put it into `tree`,
     /// which holds the item's old state, if it has one.
     ///

@@ -9,6 +9,14 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(pub u32);
 
+impl ItemId {
+    /// An identity as it is printed: `*HEX`, without a sign.
+    pub fn parse(text: &str) -> Option<ItemId> {
+        let hex = text.strip_prefix('*').filter(|hex| !hex.starts_with('+'))?;
+        u32::from_str_radix(hex, 16).ok().map(ItemId)
+    }
+}
+
 /// One item of a list menu, or the values of a settings menu.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
@@ -90,7 +98,11 @@ impl Tree {
 
     /// The item of this identity.
     pub fn item(&self, path: &str, id: ItemId) -> Option<&Item> {
-        self.items(path).iter().find(|item| item.id == id).map(|item| &**item)
+        let items = self.items(path);
+        // They are in the order of their identities where none was moved.
+        let sorted = items.binary_search_by_key(&id, |item| item.id);
+        let at = sorted.ok().or_else(|| items.iter().position(|item| item.id == id));
+        Some(&*items[at?])
     }
 
     /// The items there are; makes no entry for a menu nothing was typed in.

@@ -158,6 +158,10 @@ impl Run<'_> {
 
     /// Whether these are items of the menu, the device's own included.
     pub(crate) fn are_here(&mut self, menu: &'static Menu, ids: &[ItemId]) -> bool {
+        // A script asks for each of thousands.
+        if let [id] = ids {
+            return self.item(menu, *id).is_some();
+        }
         let mut wanted: HashSet<ItemId> = ids.iter().copied().collect();
         for member in self.language.members(menu.path) {
             for item in self.tree.items(member.path) {
@@ -187,23 +191,16 @@ impl Run<'_> {
         menu: &'static Menu,
         id: ItemId,
     ) -> Option<(&'static Menu, Item)> {
-        for member in self.language.members(menu.path) {
-            if let Some(item) = self.tree.item(member.path, id) {
-                return Some((member, item.clone()));
-            }
-        }
+        let members = self.language.members(menu.path);
         if id.0 < FIRST_DYNAMIC {
-            return None;
+            let mut own = members.iter().map(|member| (*member, self.tree.item(member.path, id)));
+            return own.find_map(|(member, item)| Some((member, item?.clone())));
         }
-        let mut cursor = Cursor::default();
-        loop {
-            let page = self.page(menu, &mut cursor, false, |_, member, item| {
-                (item.id == id).then(|| (member, item.clone()))
-            })?;
-            if let Some(found) = page.into_iter().next() {
-                return Some(found);
-            }
-        }
+        self.look(|view| {
+            let mut told =
+                members.iter().map(|member| (*member, view.status.dynamic_item(member, id)));
+            told.find_map(|(member, item)| Some((member, item?)))
+        })
     }
 
     /// The item that stands at this place of an unprinted menu.

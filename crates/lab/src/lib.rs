@@ -63,6 +63,8 @@ pub mod tester;
 // The same in the kernel, for devices on veth pairs.
 #[cfg(target_os = "linux")]
 pub mod kernel_tester;
+// Ways from port to port that carry nothing.
+pub mod ways;
 // The addresses of the tester's hosts, and of whom they send to.
 pub mod net;
 // The tester's hosts, and the streams between them.

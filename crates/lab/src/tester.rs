@@ -19,17 +19,22 @@ use crate::device::Device;
 use crate::net::Net;
 use crate::routes::Table;
 use crate::traffic::{self, HOSTS, tester_mac};
+use crate::ways::{self, Between, Side, Way};
 use measure::stream::BadStream;
 use measure::{Load, Receiver, Schedule, Sender, Stream};
 use port::{Batch, MemoryPort, Pool, Port, PortCounters, Slab};
 use router::Router;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
 use wire::{FrameLen, MacAddr, Moment, craft};
 
 /// How often the hosts say that they are there.
 pub const ANNOUNCE: Duration = Duration::from_secs(5);
+
+/// A device may be so many times slower than its patience says before frames are called lost.
+const SLOWEST: u32 = 8;
 
 /// What is behind the wires, as the tester sees it.
 pub trait Behind {
@@ -87,8 +92,12 @@ pub struct Tester<P = MemoryPort> {
     pub streams: [Vec<Stream>; 2],
     /// Its hosts, and whom they send to.
     pub net: Net,
+    /// What the wires are called, where somebody has to find them.
+    pub names: [String; 2],
     /// Where routed frames go: known once it is prepared.
     pub gateway_macs: [MacAddr; 2],
+    /// Whether a device that loses some of the warm-up is measured all the same.
+    pub bears_loss: bool,
     /// Whether it has hosts that speak ARP.
     speaks_arp: bool,
     announced: Moment,
@@ -99,10 +108,12 @@ pub struct Tester<P = MemoryPort> {
 /// The device cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It did not answer ARP on this port (0 or 1), asked for this address.
-    NoArp(usize, u32),
+    /// It did not answer ARP: where, and asked for which address.
+    NoArp(String),
     /// No stream can be made.
     Stream(BadStream),
+    /// It forwards nothing, or nothing one way: which, and where to look.
+    Silent(String),
     /// It lost frames of the warm-up, one batch at a time, nothing overloaded.
     Loses {
         /// How many were sent the last time.
@@ -117,16 +128,8 @@ pub enum Unfit {
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfit::NoArp(port, address) => {
-                let address = std::net::Ipv4Addr::from(*address);
-                write!(f, "nobody answers ARP for {address} on port {}", port + 1)
-            }
+            Unfit::NoArp(why) | Unfit::Silent(why) => f.write_str(why),
             Unfit::Stream(bad) => write!(f, "no traffic can be made: {bad}"),
-            Unfit::Loses { sent, received: 0, discards } => write!(
-                f,
-                "the device does not forward: of {sent} frames sent one batch at a time, none came \
-                 back; it dropped {discards}"
-            ),
             Unfit::Loses { sent, received, discards } => write!(
                 f,
                 "loses frames one batch at a time: of {sent} frames, {received} came back; it \
@@ -139,7 +142,7 @@ impl fmt::Display for Unfit {
 impl Unfit {
     /// Whether it forwards all the same: other rows may be had of it.
     pub fn forwards(&self) -> bool {
-        matches!(self, Unfit::Loses { received, .. } if *received > 0)
+        matches!(self, Unfit::Loses { .. })
     }
 }
 
@@ -152,7 +155,19 @@ impl<P: Port> Tester<P> {
         let (streams, net) = ([vec![], vec![]], Net::default());
         let gateway_macs = [MacAddr::default(); 2];
         let (speaks_arp, refused_arp) = (false, [0; 2]);
-        Tester { wires, pool, streams, net, gateway_macs, speaks_arp, announced, refused_arp }
+        let names = ["port 1", "port 2"].map(str::to_string);
+        Tester {
+            wires,
+            pool,
+            streams,
+            net,
+            names,
+            gateway_macs,
+            speaks_arp,
+            announced,
+            refused_arp,
+            bears_loss: false,
+        }
     }
 
     /// Makes the streams of a row, and everything known that they need.
@@ -274,8 +289,12 @@ impl<P: Port> Tester<P> {
                 break;
             }
         }
-        let port = usize::from(macs[0].is_some());
-        Err(Unfit::NoArp(port, self.net.gateways[port]))
+        let silent = macs.iter().enumerate().filter(|(_, mac)| mac.is_none());
+        let asked = silent.map(|(port, _)| {
+            format!("{} on {}", Ipv4Addr::from(self.net.gateways[port]), self.names[port])
+        });
+        let asked: Vec<String> = asked.collect();
+        Err(Unfit::NoArp(format!("nobody answers ARP for {}", asked.join(", nor for "))))
     }
 
     /// The router's MAC address, if it has come on this port.
@@ -298,45 +317,68 @@ impl<P: Port> Tester<P> {
     }
 
     /// Everything is sent three times, there and back, a batch at a time; the last time nothing
-    /// may be lost. On real wires, on a machine that does other things as well, a ring may run over
-    /// even so: then it is sent a few times more, and each time a device that forwards is given
-    /// longer.
+    /// may be lost, unless that is known and borne. On real wires, on a machine that does other things as well, a ring may run over
+    /// even so: then it is sent a few times more, and a device whose frames came late is given
+    /// longer each time. One that has let nothing through by then, in whichever direction, never will.
     fn warm_up(&mut self, device: &mut impl Behind) -> Result<(), Unfit> {
         const ROUNDS: usize = 3;
         const MORE: usize = 6;
-        let most = if device.patience().is_zero() { ROUNDS } else { ROUNDS + MORE };
-        let mut slower = 1;
+        let once = device.patience().is_zero() || self.bears_loss;
+        let most = if once { ROUNDS } else { ROUNDS + MORE };
+        let (mut slower, mut so_far) = (1, vec![]);
         for round in 1..=most {
-            let (sent, received) = self.round(device, device.patience() * slower);
-            if round >= ROUNDS && received > 0 && slower < 8 {
+            let (ways, late) = self.round(device, device.patience() * slower);
+            let sent = ways.iter().map(|way| way.sent).sum();
+            let received = ways.iter().map(|way| way.received).sum();
+            ways::add(&mut so_far, ways);
+            let silent = ways::silence(&so_far, &self.names, &self.between(device));
+            if let Some(why) = silent.filter(|_| round >= ROUNDS) {
+                return Err(Unfit::Silent(format!("{why}. It dropped {}", device.drops())));
+            }
+            if late && slower < SLOWEST {
                 slower *= 2;
             }
             if round >= ROUNDS && sent == received {
                 break;
             }
-            if round == most {
+            if round == most && !self.bears_loss {
                 return Err(Unfit::Loses { sent, received, discards: device.drops() });
             }
         }
         Ok(())
     }
 
-    /// All of it once; so long each batch is waited for.
-    fn round(&mut self, device: &mut impl Behind, patience: Duration) -> (u64, u64) {
+    /// What is between the wires, as far as it told.
+    fn between(&self, device: &impl Behind) -> Between {
+        if !self.speaks_arp {
+            return if device.macs().is_some() { Between::Cable } else { Between::Bridge };
+        }
+        let side = |port: usize| Side {
+            gateway: self.net.gateways[port],
+            mac: Some(self.gateway_macs[port]),
+            host: self.net.host(port, 0),
+        };
+        Between::Router([0, 1].map(side).to_vec())
+    }
+
+    /// All of it once, from port to port; so long each batch is waited for. And whether some came
+    /// after that.
+    fn round(&mut self, device: &mut impl Behind, patience: Duration) -> ([Way; 2], bool) {
         /// All flows of a stream of 5,000, rounded up to batches; enough for 500 hosts, too.
         const BATCHES: usize = 79;
         let clock = device.clock();
-        // Behind a device that loses frames, each batch would be waited for in vain.
-        let end = clock.now() + 20 * patience;
         let (mut senders, mut receivers) = self.begin(clock.now(), Duration::MAX, Load::FullSpeed);
         let mut batch = Batch::new();
         // What has not come of the batches before is not waited for with each one after.
-        let (mut sent, mut missing) = (0, 0);
+        let (mut sent, mut missing, mut sent_by) = (0, 0, [0; 2]);
         for (port, senders) in senders.iter_mut().enumerate() {
+            // Behind a device that loses frames, each batch would be waited for in vain.
+            let end = clock.now() + 5 * patience;
             for sender in senders {
                 for _ in 0..BATCHES {
                     let now = clock.now();
-                    sent += sender.fill(now, &mut self.pool, &mut batch) as u64;
+                    let filled = sender.fill(now, &mut self.pool, &mut batch) as u64;
+                    (sent, sent_by[port]) = (sent + filled, sent_by[port] + filled);
                     self.wires[port].send(now, &mut self.pool, &mut batch);
                     loop {
                         device.settle();
@@ -352,13 +394,19 @@ impl<P: Port> Tester<P> {
             }
         }
         // What was late, batch by batch, may come yet.
-        let last = clock.now();
-        while received(&receivers) < sent && clock.now().since(last) < patience {
+        let (last, mut late) = (clock.now(), false);
+        while received(&receivers) < sent && clock.now().since(last) < device.patience() * SLOWEST {
+            let (before, waited) = (received(&receivers), clock.now().since(last));
             device.settle();
             self.receive(clock.now(), &mut receivers);
+            late |= waited >= patience && received(&receivers) > before;
         }
         self.end(senders);
-        (sent, received(&receivers))
+        let ways = [(0, 1), (1, 0)].map(|(from, to)| {
+            let received = receivers[to].total().received;
+            Way { from, to, sent: sent_by[from], received }
+        });
+        (ways, late)
     }
 
     /// What the wires count, but that of frames which found no room only test frames are told.
@@ -397,15 +445,17 @@ mod tests {
 
     #[test]
     fn what_loses_some_is_not_called_one_that_does_not_forward() {
-        for (received, forwards, says) in [
+        let (loses, discards) =
+            ("loses frames one batch at a time: of 10112 frames, 9066", "nothing");
+        let (sent, received, discards) = (10112, 9066, discards.to_string());
+        for (unfit, forwards, says) in [
             (
-                0,
+                Unfit::Silent("the device does not forward".to_string()),
                 false,
-                "the device does not forward: of 10112 frames sent one batch at a time, none",
+                "the device does not",
             ),
-            (9066, true, "loses frames one batch at a time: of 10112 frames, 9066 came back"),
+            (Unfit::Loses { sent, received, discards }, true, loses),
         ] {
-            let unfit = Unfit::Loses { sent: 10112, received, discards: "nothing".to_string() };
             assert_eq!(unfit.forwards(), forwards);
             assert!(unfit.to_string().starts_with(says), "{unfit}");
         }

@@ -16,6 +16,7 @@ use lab::placement;
 use measure::trial::{Counts, Outcome};
 use measure::{Comparison, Environment, Mode, Results};
 use port::linux::Namespace;
+use std::process::Command;
 use std::time::Duration;
 use wire::{FrameLen, PacketRate};
 
@@ -102,6 +103,42 @@ fn the_kernel_forwards_and_bridges() {
         assert!(ping.answered > 0 && ping.p50_ns > 0, "{mode}: {ping:?}");
         assert!(!stand.setup.commands.is_empty());
     }
+}
+
+/// What is kept of a device makes it again, typed into a shell: the same links, offloads, threads,
+/// routes and rules.
+#[test]
+fn what_is_kept_makes_it_again() {
+    if skipped() {
+        return;
+    }
+    let stand = stand(&Kind::Linux, Mode::Routing, "25-filter-rules");
+    // Of the offloads, those that the program at the tester's end does not fix.
+    let tells = "for end in d0 d1; do ip -br link show $end; cat /sys/class/net/$end/threaded; \
+                 ethtool -k $end | grep -E '^([rt]x-checksumming|tcp-seg|generic-)'; done; \
+                 ip route; ip neighbour show nud permanent | sort; nft list ruleset";
+    let device = [stand.setup.commands.join("\n"), format!("{{ {tells}; }} >&3")].join("\n");
+    // Threads are called alike wherever they are, and these would be the device's own.
+    let cables = stand.setup.cables.iter().filter(|line| !line.contains("pgrep"));
+    let cables = cables.map(String::as_str).collect::<Vec<_>>().join("\n");
+    let script = format!(
+        "mkdir -p /run/netns; mount -t tmpfs none /run/netns; set -e; exec 3>&1 >/dev/null\n\
+         {cables}\nip netns exec device sh -e <<'END'\n{device}\nEND"
+    );
+    let typed = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script]);
+        let output = stand.rig().device.output(command).unwrap();
+        let [said, error] =
+            [&output.stdout, &output.stderr].map(|out| String::from_utf8_lossy(out));
+        assert!(output.status.success() && error.is_empty(), "{error}\n{script}");
+        said.lines().map(str::to_string).collect::<Vec<_>>()
+    };
+    let is = typed(&format!("mount -t sysfs none /sys; {tells}"));
+    let again = typed(&script);
+    assert!(is.len() > 90 && is.iter().any(|line| line.contains("drop")), "{is:#?}");
+    assert_eq!(is, again);
+    assert!(stand.setup.cables.iter().filter(|line| line.contains("pgrep")).count() >= 4);
 }
 
 #[test]
@@ -268,6 +305,13 @@ fn testpmd_forwards_and_does_nothing_else() {
         stand.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{driver:?}: {error}"));
         lossless(&mut stand);
         assert!(stand.setup.commands.iter().any(|line| line.starts_with("dpdk-testpmd ")));
+        // It polls, but only while it is measured.
+        let worked = stand.worked();
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(worked > Duration::ZERO);
+        assert_eq!(stand.worked(), worked, "it takes the processor from others");
+        let is_mute = stand.setup.remarks.iter().any(|remark| remark.starts_with("no pings: "));
+        assert_eq!((stand.setup.ping.is_none(), stand.is_fair()), (is_mute, false));
     }
     let plan = plan(&[Kind::Testpmd(Driver::Xdp)], Mode::Routing, "conntrack");
     let results = measured(&plan);

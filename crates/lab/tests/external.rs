@@ -15,7 +15,6 @@ use lab::configuration::ALL;
 use lab::net::Net;
 use lab::placement;
 use lab::real::PortSpec;
-use lab::tester::Unfit;
 use measure::{Environment, Mode, Results};
 use rig::can_have_hosts;
 use std::net::Ipv4Addr;
@@ -69,7 +68,11 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
 #[test]
 fn a_kernel_between_two_interfaces() {
     let others = net(["10.1.0.2", "10.2.0.2"], ["10.1.0.1", "10.2.0.254"]);
-    for (backends, net) in [(["xdp", "packet"], Net::default()), (["xdp", "xdp"], others)] {
+    for (backends, net) in [
+        (["xdp", "packet"], Net::default()),
+        (["packet", "packet"], Net::default()),
+        (["xdp", "xdp"], others),
+    ] {
         let Some(rig) = rig() else { return };
         route(&rig, &net);
         let results = measure(&rig, backends, net, false).unwrap();
@@ -84,6 +87,8 @@ fn a_kernel_between_two_interfaces() {
             let expected = format!("{} is at {}", Ipv4Addr::from(gateway), device_mac(i));
             assert!(setup.witness.contains(&expected), "{expected}: {setup:?}");
         }
+        let alone = "through a veth of this machine, from one end to the other";
+        assert!(setup.witness.iter().any(|line| line.contains(alone)), "{setup:?}");
         assert!(row.medium.wire.contains(&format!("a={}:t0@", backends[0])), "{row:?}");
         // It knows our hosts, by ARP alone.
         let neighbours = ask(&rig.device, "ip neighbour show").unwrap();
@@ -108,11 +113,56 @@ fn nobody_at_the_other_end_is_said() {
     let Some(rig) = rig() else { return };
     // One address of two.
     ask(&rig.device, "ip address add 198.18.0.1/24 dev d0").unwrap();
-    match measure(&rig, ["xdp", "xdp"], Net::default(), false) {
-        Err(BenchError::Unfit(DEVICE, unfit @ Unfit::NoArp(1, _))) => {
-            assert_eq!(unfit.to_string(), "nobody answers ARP for 198.19.0.1 on port 2");
-        }
+    assert_eq!(why_not(&rig), "nobody answers ARP for 198.19.0.1 on b (t1)");
+}
+
+/// Why there is no figure of the kernel between the cables.
+fn why_not(rig: &Rig) -> String {
+    match measure(rig, ["xdp", "xdp"], Net::default(), false) {
+        Err(BenchError::Unfit(DEVICE, unfit)) => unfit.to_string(),
         other => panic!("{other:?}"),
     }
-    ask(&rig.device, "ip link set d0 down").unwrap();
+}
+
+/// A device that answers ARP and forwards nothing, or nothing one way: found before anything is
+/// measured.
+#[test]
+fn ways_that_carry_nothing_are_said() {
+    let Some(rig) = rig() else { return };
+    route(&rig, &Net::default());
+    ask(&rig.device, "ip rule add iif d1 blackhole pref 10").unwrap();
+    let why = why_not(&rig);
+    for words in [
+        "the device does not forward from b (t1) to a (t0): a (t0) sent 30336 test frames, b (t1) \
+         received ",
+        "; b (t1) sent 30336 test frames, a (t0) received 0 of them",
+        "By ARP, 198.18.0.1 is at 02:00:00:00:00:01 on a (t0), 198.19.0.1 is at",
+        "its route to 198.18.0.101, and its firewall",
+    ] {
+        assert!(why.contains(words), "{words} in {why}");
+    }
+    ask(&rig.device, "ip rule add iif d0 blackhole pref 10").unwrap();
+    assert!(why_not(&rig).starts_with("the device does not forward: a (t0) sent 30336"));
+}
+
+/// A device that loses one frame in a hundred, however slowly they come: it has a row, and no load
+/// that it forwards without loss.
+#[test]
+fn one_that_loses_some_is_measured() {
+    let Some(rig) = rig() else { return };
+    route(&rig, &Net::default());
+    for words in [
+        "nft add table ip filter",
+        "nft add chain ip filter forward { type filter hook forward priority 0 ; }",
+        "nft add rule ip filter forward numgen inc mod 100 < 1 drop",
+    ] {
+        ask(&rig.device, words).unwrap();
+    }
+    let results = measure(&rig, ["xdp", "xdp"], Net::default(), false).unwrap();
+    let [row] = results.rows.as_slice() else { panic!("{results:?}") };
+    assert!(row.faults().is_empty() && row.forwarded > 0 && row.lost > 0, "{row:?}");
+    assert_eq!(row.no_drop, None, "{row:?}");
+    let [remark] = results.setups[0].remarks.as_slice() else { panic!("{results:?}") };
+    let expected = "64 byte: it loses frames one batch at a time: of ";
+    assert!(remark.starts_with(expected), "{remark}");
 }

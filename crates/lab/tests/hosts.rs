@@ -39,10 +39,16 @@ fn steps_run_programs() {
         }
     };
     for (step, passes, shown) in [
+        // What is sent before is lost.
+        (
+            "- { node: a, exec: ip -o link show eth1, expect: [output: ' state UP '] }",
+            true,
+            &[" state UP "][..],
+        ),
         (
             "- { node: a, exec: ping -c 1 -W 5 10.9.9.1, expect: [output: ' 0% packet loss'] }",
             true,
-            &["a$ ping -c 1 -W 5 10.9.9.1\n", "PASS output:  0% packet loss"][..],
+            &["a$ ping -c 1 -W 5 10.9.9.1\n", "PASS output:  0% packet loss"],
         ),
         // Across the veth pair, its MTU and both routes.
         (

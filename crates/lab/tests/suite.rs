@@ -473,6 +473,58 @@ fn tcp_over_a_path_with_a_bottleneck() {
     }
 }
 
+/// A bottleneck is one in both directions: so much comes through, there and back, and the rest is lost in
+/// its buffers, none of it at the tester.
+#[test]
+fn a_bottleneck_there_and_back() {
+    let stream = |from, to| {
+        format!(
+            "[[stream]]\nstack = \"eth/ipv4/udp\"\nfrom = {from}\nto = {to}\nsizes = 1230\n\
+             rate = 2000\nduration = \"2s\"\n"
+        )
+    };
+    let text = format!(
+        "name = \"narrow\"\n[device]\n[medium]\nlink = \"100M\"\n[traffic]\nflows = \"pair\"\n\
+         [[procedure]]\nkind = \"streams\"\n{}{}[virtual]\nlink = \"100M\"\nframe = \"5us\"\n\
+         bottleneck = \"10M\"\nbuffer = 50\n\
+         [virtual.scaling]\ndivide-durations-by = 1.0\n",
+        stream(1, 2),
+        stream(2, 1)
+    );
+    let plan = plan::read(&text, Allowed::default()).unwrap_or_else(|bad| panic!("{bad}\n{text}"));
+    let results = measure(&plan, ROUTER);
+    let [trial] = &results.cells[0].trials[..] else { panic!("{:?}", results.cells) };
+    assert!(!trial.outcome.starts_with("invalid"), "{trial:?}");
+    for stream in &trial.streams {
+        assert_eq!((stream.intended, stream.sent), (4000, 4000), "{stream:?}");
+        // 1250 bytes of wire are 1 ms: 2000 in two seconds, and what the buffer held when it ended.
+        assert!((2000..=2053).contains(&stream.received), "{stream:?}");
+        assert_eq!(stream.received + stream.lost, stream.sent, "{stream:?}");
+    }
+}
+
+/// Streams with a VLAN tag through a router without VLANs: the short frames are lost as the long ones, and
+/// no MTU is to blame. The router says what is.
+#[test]
+fn streams_that_the_router_drops() {
+    let stream = |name: &str, stack: &str, sizes: &str| {
+        format!(
+            "[[stream]]\nname = \"{name}\"\nstack = \"{stack}\"\nsizes = {sizes}\nrate = \"1kpps\"\n\
+             duration = \"100ms\"\n"
+        )
+    };
+    let procedures = format!(
+        "[[procedure]]\nkind = \"streams\"\n{}{}",
+        stream("tagged", "eth/vlan/ipv4/udp", "\"72:7,1522:1\""),
+        stream("plain", "eth/ipv4/udp", "64")
+    );
+    let results = measure(&plan("flows = \"pair\"", &procedures), ROUTER);
+    let remarks = results.cells[0].remarks.join("\n");
+    assert!(remarks.contains("nothing of tagged came; the device dropped "), "{remarks}");
+    assert!(remarks.contains(" as unknown-protocol"), "{remarks}");
+    assert!(!remarks.contains("MTU"), "{remarks}");
+}
+
 /// A router with a smaller MTU behind it: segments that do not fit do not come through.
 #[test]
 fn a_path_with_a_smaller_mtu() {

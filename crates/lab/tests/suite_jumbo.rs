@@ -247,7 +247,8 @@ fn the_kernels_interfaces_are_given_the_mtu() {
         let results = measure(&plan, Device::Linux, "", Some(pair));
         every_length_came(&results);
         let script = &results.configurations[0].script;
-        for expected in ["ip link set d0 mtu 9842", "ip link set d1 mtu 9842", line] {
+        for expected in ["mtu 9842 type veth peer name t0", "mtu 9842 type veth peer name t1", line]
+        {
             assert!(script.contains(expected), "{expected} in {script}");
         }
     }

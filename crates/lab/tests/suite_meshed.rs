@@ -1,9 +1,10 @@
-//! RFC 2889's full mesh of a bridge: the built-in one, in virtual time and on memory wires.
+//! RFC 2889's meshes of a bridge, full and partial: the built-in one, in virtual time and on memory wires.
 
 use lab::placement::{self, Pair};
 use lab::suite::plan::{self, Allowed, Offer, Plan};
 use lab::suite::written::{self, Excerpt};
 use lab::suite::{Device, Options, run, scaled};
+use measure::result::Limit;
 use measure::suite_result::{Cell, TrialRecord};
 use measure::{Environment, SuiteResults};
 use std::sync::Arc;
@@ -16,12 +17,16 @@ fn bridge(ports: usize, learn: &str) -> String {
     format!("/interface bridge add name=bridge1\n/interface bridge port\n{ports}")
 }
 
-/// A plan of so many ports; wires of 100 Mbit/s, so long for a frame, no pauses.
+/// A plan of so many ports, all to all; wires of 100 Mbit/s, so long for a frame, no pauses.
 fn plan(ports: usize, sizes: &str, frame: &str, kinds: &[&str]) -> Plan {
+    plan_of("fully-meshed", ports, sizes, frame, kinds)
+}
+
+fn plan_of(mesh: &str, ports: usize, sizes: &str, frame: &str, kinds: &[&str]) -> Plan {
     let kinds = kinds.iter().map(|kind| format!("[[procedure]]\nkind = \"{kind}\"\n"));
     let text = format!(
         "name = \"mesh\"\n[device]\nports = {ports}\n[medium]\nlink = \"100M\"\n\
-         [traffic]\nframe-sizes = [{sizes}]\nflows = \"hosts\"\ndistribution = \"fully-meshed\"\n{}\
+         [traffic]\nframe-sizes = [{sizes}]\nflows = \"hosts\"\ndistribution = \"{mesh}\"\n{}\
          [virtual]\nlink = \"100M\"\nframe = \"{frame}\"\nbyte-ps = 1\npause-every = \"10s\"\n\
          pause = \"1ns\"\nring = 64\n[virtual.scaling]\ndivide-durations-by = 600.0\n\
          shortest = \"20ms\"\nrepetitions-at-most = 2\nprecision = \"0.2%\"\n",
@@ -104,6 +109,51 @@ fn every_port_receives_from_every_other() {
         trials.for_each(|trial| all_to_all(ports as u32, trial));
         for remark in results.cells.iter().flat_map(|cell| &cell.remarks) {
             assert!(!remark.contains("flooded"), "{told}: {remark}");
+        }
+    }
+}
+
+/// One to all others by turns, all others to one, one half to the other: what limits each is its own, and
+/// every frame comes where it is to come.
+#[test]
+fn partial_meshes() {
+    let kinds = ["throughput", "forwarding", "frame-loss"];
+    let wire = 1e8 / 672.0;
+    for (mesh, ports, frame, expected, ways) in [
+        // A wire carries what one port sends, and what one receives.
+        ("one-to-many", 4, "1us", wire, vec![(1, 2), (1, 3), (1, 4)]),
+        ("many-to-one", 4, "1us", wire / 3.0, vec![(1, 4), (2, 4), (3, 4)]),
+        ("partially-meshed-unidirectional", 4, "1us", wire, vec![(1, 3), (1, 4), (2, 3), (2, 4)]),
+        // A processor that takes so long for a frame.
+        ("one-to-many", 3, "10us", 100e3, vec![(1, 2), (1, 3)]),
+        (
+            "partially-meshed-unidirectional",
+            4,
+            "10us",
+            100e3 / 2.0,
+            vec![(1, 3), (1, 4), (2, 3), (2, 4)],
+        ),
+    ] {
+        let plan = plan_of(mesh, ports, "64", frame, &kinds);
+        let results = measure(&plan, &bridge(ports, "yes"));
+        let told = format!("{mesh}, {ports} ports, {frame}");
+        let senders = plan.traffic.senders();
+        assert_eq!((results.senders as usize, results.fully_meshed), (senders, false), "{told}");
+        assert_eq!(results.destinations, Some(plan.traffic.destinations() as u32), "{told}");
+        let limit = results.cells[0].limited_by;
+        assert_eq!(limit == Some(Limit::Wire), frame == "1us", "{told}: {limit:?}");
+        let rate = figure(&results, "throughput", "throughput");
+        assert!((rate / expected - 1.0).abs() < 0.03, "{told}: {rate}");
+        let all = figure(&results, "forwarding", "MFR[rfc2889 0.05s, ");
+        assert!((all / expected / senders as f64 - 1.0).abs() < 0.03, "{told}: {all}");
+        for trial in results.cells.iter().flat_map(|cell| &cell.trials) {
+            let mut all: Vec<_> = trial.directions.iter().map(|way| (way.from, way.to)).collect();
+            all.sort_unstable();
+            assert_eq!(all, ways, "{told}: {trial:?}");
+            for way in &trial.directions {
+                assert!(trial.outcome != "pass" || way.received == way.sent, "{told}: {trial:?}");
+                assert!(way.sent > 0 && way.elsewhere == 0, "{told}: {trial:?}");
+            }
         }
     }
 }

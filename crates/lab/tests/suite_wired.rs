@@ -153,9 +153,8 @@ fn whatever_is_between_two_interfaces() {
     let bridge = plan::read(&bridge, Allowed::default()).unwrap();
     let error = fit(&bridge, &device, None).unwrap_err().to_string();
     assert_eq!(error, "the plan wants 4 ports, --port a=… to --port d=…: 2 were given");
-    let reset = PLAN.replace("throughput", "reset").replace("highest = \"20%\"", "");
-    let reset = reset.replace("kind = \"latency\"", "kind = \"reset\"");
-    let reset = plan::read(&reset, Allowed::default()).unwrap();
+    let mut reset = plan::read(PLAN, Allowed::default()).unwrap();
+    reset.procedures.retain(|procedure| procedure.name() == "reset");
     for device in [device, Device::Linux] {
         let error = fit(&reset, &device, None).unwrap_err().to_string();
         assert!(error.contains("is started anew by its owner, and nobody else"), "{error}");
@@ -451,6 +450,36 @@ fn nobody_at_the_other_end_is_said() {
     let external = external(&rig, Modifier::FiltersLast);
     let results = measure(Device::External(Box::new(external)), pair);
     let why = results.incomplete_because.unwrap();
-    assert_eq!(why, "nobody answers ARP for the device's address, 198.18.1.1, on port 1");
+    assert_eq!(
+        why,
+        "nobody answers ARP for the device's address, 198.18.1.1 on a (t0), nor for 198.19.1.1 on \
+         b (t1)"
+    );
     assert_eq!(results.configurations[0].name, "25-filters-permit-last");
+}
+
+/// A device that answers ARP, and lets nothing through one way: found before anything is measured.
+#[test]
+fn a_way_that_carries_nothing_is_said() {
+    let Some(pair) = allowed() else { return };
+    let rig = Rig::new(Some(pair)).unwrap();
+    for line in [
+        "sysctl -qw net.ipv4.ip_forward=1",
+        "ip address add 198.18.1.1/24 dev d0",
+        "ip address add 198.19.1.1/24 dev d1",
+        "ip rule add iif d1 blackhole pref 10",
+    ] {
+        ask(&rig.device, line).unwrap();
+    }
+    let results = measure(Device::External(Box::new(external(&rig, Modifier::None))), pair);
+    let why = results.incomplete_because.unwrap();
+    for words in [
+        "the device does not forward from b (t1) to a (t0): a (t0) sent 200 test frames, b (t1) \
+         received 200 of them; b (t1) sent 200 test frames, a (t0) received 0 of them",
+        "198.19.1.1 is at 02:00:00:00:00:02 on b (t1)",
+        "its route to 198.18.1.2",
+    ] {
+        assert!(why.contains(words), "{words} in {why}");
+    }
+    assert!(results.cells.is_empty() && results.self_tests.is_empty());
 }

@@ -93,8 +93,8 @@ fn tcp(c: &mut Criterion) {
         });
     }
 
-    const BYTES: u32 = 100_000_000;
-    group.throughput(Throughput::Bytes(u64::from(BYTES)));
+    const BYTES: u64 = 100_000_000;
+    group.throughput(Throughput::Bytes(BYTES));
     let talk = Transactions { count: 1, request: 100, response: BYTES, think: Duration::ZERO };
     group.bench_function("data", |bench| {
         bench.iter(|| Lab::new(&slab, plans(talk, 1, 1, Duration::ZERO)).run());

@@ -153,8 +153,9 @@ pub struct Unpaired {
     pub device: [f64; 3],
     /// How many rates there are of each.
     pub runs: (usize, usize),
-    /// The ratio of the medians: above 1 where the device is faster.
-    pub ratio: f64,
+    /// The ratio of the medians: above 1 where the device is faster. None if one of them is not above
+    /// zero: ranks can be compared all the same.
+    pub ratio: Option<f64>,
     /// How often as clear a difference comes of equal devices (0 to 1).
     pub chance: f64,
     /// What may be said.
@@ -165,11 +166,11 @@ pub struct Unpaired {
 const RUNS: usize = 100;
 
 impl Unpaired {
-    /// Of the rates of each; `None` if one has no rate above zero.
+    /// Of the rates of each, those of zero too; `None` if one has no rate.
     pub fn of(base: &[f64], device: &[f64]) -> Option<Unpaired> {
         let [base, device] = [base, device].map(|rates| {
-            let counts = |rate: &&f64| **rate > 0.0 && rate.is_finite();
-            let mut rates: Vec<f64> = rates.iter().filter(counts).take(RUNS).copied().collect();
+            let rates = rates.iter().filter(|rate| rate.is_finite());
+            let mut rates: Vec<f64> = rates.take(RUNS).copied().collect();
             rates.sort_by(f64::total_cmp);
             rates
         });
@@ -191,7 +192,8 @@ impl Unpaired {
             false => Ahead::Unclear,
         };
         let (base, device, runs) = (least, most, (base.len(), device.len()));
-        Some(Unpaired { base, device, runs, ratio: device[1] / base[1], chance, verdict })
+        let ratio = (base[1] > 0.0 && device[1] > 0.0).then(|| device[1] / base[1]);
+        Some(Unpaired { base, device, runs, ratio, chance, verdict })
     }
 }
 
@@ -352,8 +354,10 @@ mod tests {
             assert_eq!(compared.verdict, verdict, "{compared:?}");
         }
         let compared = Unpaired::of(&[2.0, 4.0, f64::NAN], &[6.0, 0.0]).unwrap();
-        assert_eq!((compared.base, compared.device), ([2.0, 3.0, 4.0], [6.0, 6.0, 6.0]));
-        assert_eq!((compared.ratio, compared.runs), (2.0, (2, 1)));
+        assert_eq!((compared.base, compared.device), ([2.0, 3.0, 4.0], [0.0, 3.0, 6.0]));
+        assert_eq!((compared.ratio, compared.runs), (Some(1.0), (2, 2)));
+        let compared = Unpaired::of(&[0.0; 5], &[18.0; 5]).unwrap();
+        assert_eq!((compared.ratio, compared.verdict), (None, Ahead::Device));
         assert_eq!(Unpaired::of(&[], &[1.0]), None);
     }
 

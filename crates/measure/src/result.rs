@@ -62,12 +62,21 @@ pub struct Setup {
     pub mode: Mode,
     /// As in [`Row::configuration`].
     pub configuration: String,
-    /// Every command that made it so, as it was run, in order; for our own router, its script.
+    /// Every command that made the cables between it and the tester, as it is typed where the
+    /// namespaces have names; none of files that were written before, and where there are no such
+    /// cables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cables: Vec<String>,
+    /// Every command that made it so, as it was run, in order, in the device's namespace; for our own
+    /// router, its script.
     pub commands: Vec<String>,
     /// What the device says afterwards, to be compared with what was meant: rules hit, connections
     /// tracked, classes passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witness: Vec<String>,
+    /// What a reader of the rows must know of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Why there are no rows, if the device cannot do this; or none of some sizes, which it names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<String>,
@@ -294,8 +303,8 @@ pub struct Row {
     pub configuration: String,
     /// L2 bytes with FCS.
     pub frame_size: u32,
-    /// On how many cores: 2 is tester and device on one each, in real time; 1 is the device alone,
-    /// fed from memory, its own time counted.
+    /// On how many cores: 2 is tester and device on one each, in real time; 1 is, fed from
+    /// memory, the device alone, its own time counted, and on wires both on whichever there are.
     pub cores: u32,
     /// Frames the tester was to send (intended load). At full speed: that it sent.
     pub offered: u64,
@@ -337,6 +346,10 @@ pub struct Row {
     /// The highest load by [`criterion`](Self::criterion) in frames per second, if one was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_drop: Option<f64>,
+    /// What kept `no_drop` from being higher, if its trials are kept; see
+    /// [`limit_of_no_drop`](Self::limit_of_no_drop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_drop_limited_by: Option<Limit>,
     /// What `no_drop` had to meet, if it was searched for: `throughput[0.2s 0 loss, within 2%]`, or a
     /// goal's name (RFC 9971). Files that do not say it have no loss in trials of a fifth of the
     /// row's.
@@ -426,10 +439,15 @@ impl Measured {
     /// What is to be said if the tester did less by itself.
     fn slow_alone(&self, pps: PacketRate) -> Option<String> {
         let alone = self.tester.filter(|alone| alone.0 < pps.0)?;
-        Some(format!(
-            "the tester by itself was slower ({:.1} kpps) than with the device: it was disturbed then",
-            alone.as_kpps()
-        ))
+        // On a device's own cables it is not known what the tester can do there.
+        let (by_itself, so) = match self.medium.wire.as_str() {
+            "memory" | "veth" => ("the tester by itself was slower", "it was disturbed then"),
+            _ => {
+                let elsewhere = "through a veth of this machine the tester was slower";
+                (elsewhere, "no limit of it is known")
+            }
+        };
+        Some(format!("{by_itself} ({:.1} kpps) than with the device: {so}", alone.as_kpps()))
     }
 
     /// The row. A placement that changed is the limit whatever else there is; then the wire, then
@@ -444,7 +462,7 @@ impl Measured {
         };
         let remarks = [why, self.unmet(), self.slow_alone(pps)];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();
-        Row {
+        let mut row = Row {
             device: self.device,
             mode: self.mode,
             configuration: self.configuration,
@@ -475,6 +493,7 @@ impl Measured {
             ),
             wire_mbps: self.wire.map(BitRate::as_mbps),
             no_drop: self.met.as_ref().and_then(|met| met.pps),
+            no_drop_limited_by: None,
             criterion: self.met.map(|met| met.criterion),
             tester_pps: self.tester.map(|rate| rate.0.max(pps.0)),
             latency: Latency::of(&self.latency),
@@ -482,7 +501,9 @@ impl Measured {
             trials: self.trials,
             medium: self.medium,
             environment: self.environment,
-        }
+        };
+        row.no_drop_limited_by = row.limit_of_no_drop();
+        row
     }
 }
 
@@ -516,6 +537,34 @@ impl Row {
     /// The frames' length.
     pub fn frame(&self) -> FrameLen {
         FrameLen::with_fcs(self.frame_size)
+    }
+
+    /// What kept [`no_drop`](Self::no_drop) from being higher, by the trials at the next load above:
+    /// the device if it fell short there, the tester if those trials were invalid, or if nothing
+    /// higher was tried because the tester has no more. Without trials nobody knows: older files have
+    /// none.
+    pub fn limit_of_no_drop(&self) -> Option<Limit> {
+        let no_drop = self.no_drop?;
+        let searched = || self.trials.iter().filter(|trial| trial.kind == kind::SEARCH);
+        searched().next()?;
+        if self
+            .wire_mbps
+            .is_some_and(|wire| PacketRate(no_drop).l1(self.frame()).as_mbps() >= WIRE_SPEED * wire)
+        {
+            return Some(Limit::Wire);
+        }
+        // The last trial at a load that was not passed decided about it.
+        let stopped = searched().rev().filter(|trial| trial.outcome != "pass");
+        let above = stopped.filter(|trial| trial.load > no_drop * (1.0 + 1e-9));
+        Some(match above.min_by(|a, b| a.load.total_cmp(&b.load)) {
+            Some(next) if next.is_valid() => Limit::Device,
+            Some(_) => Limit::Tester,
+            // More than the device does when it is overloaded, and less than the tester has.
+            None if no_drop > self.pps && no_drop < 0.99 * self.tester_pps.unwrap_or(0.0) => {
+                Limit::Plan
+            }
+            None => Limit::Tester,
+        })
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Sent {
     pub starved: u64,
     /// How late the latest poll was, behind the first frame it had to send, in nanoseconds.
     pub late_ns_max: u64,
+    /// How long a frame waited at most for the wire behind its own time, in nanoseconds: where the port
+    /// says when that is free, and others' frames had it.
+    pub waited_ns_max: u64,
     /// When the first frame was sent.
     pub first: Option<Moment>,
     /// When the last frame was sent.
@@ -155,8 +158,13 @@ impl Sender {
         let mut batch = std::mem::take(&mut self.batch);
         // The next one begins when this one is over.
         let room = if start.is_some() { 1 } else { batch.room() };
+        let due = self.due;
         let n = self.fill_with(now, pool, &mut batch, room);
         if n > 0 {
+            if start.is_some() && self.is_paced() {
+                let waited = now.since(due).as_nanos() as u64;
+                self.sent.waited_ns_max = self.sent.waited_ns_max.max(waited);
+            }
             let refused = port.refused();
             port.send(now, pool, &mut batch);
             let refused = port.refused() - refused;

@@ -82,6 +82,10 @@ pub struct SuiteResults {
     /// Whether each of these sent to every other (RFC 2889 §5.1), by turns.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fully_meshed: bool,
+    /// If not, and all ports had a part in it: to how many each of these sent, by turns (RFC 2889 §5.2,
+    /// §5.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destinations: Option<u32>,
     /// The wire's L1 rate in 10⁶ bit/s: what 100 % is.
     pub wire_mbps: f64,
     /// The definition of latency used (RFC 2544 §26.2 wants it stated).
@@ -142,6 +146,34 @@ pub struct TesterAlone {
     pub latency_floor_ns: u64,
     /// Whether it lost frames by itself.
     pub lossy: bool,
+    /// By the clock, what was counted when it was at its fastest: rate and loss follow from it. None in
+    /// virtual time, where wires say how fast it is, and in files that were written before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<AloneTried>,
+}
+
+/// What the tester alone did, at its highest load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AloneTried {
+    /// Ports that share what it can, as they do when a device is there.
+    pub ports: u32,
+    /// Frames sent, of all ports.
+    pub sent: u64,
+    /// Frames that came.
+    pub received: u64,
+    /// From the beginning to the end of the sending.
+    pub took_ns: u64,
+    /// The lowest latency of these frames; at other loads it may have been lower.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_min_ns: Option<u64>,
+}
+
+impl AloneTried {
+    /// Frames per second from each port.
+    pub fn rate(&self) -> f64 {
+        let each = self.received as f64 / f64::from(self.ports.max(1));
+        each / Duration::from_nanos(self.took_ns.max(1)).as_secs_f64()
+    }
 }
 
 /// A configuration, a size, a procedure.
@@ -174,6 +206,10 @@ pub struct Cell {
     /// What the device dropped meanwhile, by its own reasons, where it is the built-in router.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
+    /// Frames that came later than their trials waited, and are lost to them; none in files that were
+    /// written before this was kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub too_late: u64,
     /// What a frame cost the device at the first figure's rate, in a trial of its own, by facility:
     /// cycles of the processor's time stamp counter; where the device is the built-in router.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -208,6 +244,11 @@ impl TesterAlone {
     }
 }
 
+/// 10⁶ bit/s of frames with FCS.
+pub const MBPS_L2: &str = "Mbps(L2)";
+/// 10⁶ bit/s of what TCP carries for its users: no header, nothing that was sent again.
+pub const MBPS_TCP: &str = "Mbps(TCP payload)";
+
 /// A number with its name, which carries its criterion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -215,8 +256,8 @@ pub struct Figure {
     pub name: String,
     /// None if there is none: a remark says why.
     pub value: Option<f64>,
-    /// `fps`, `ns`, `frames`, `%`, `s`, `/s`, `addresses`, `connections`,
-    /// `Mbit/s`.
+    /// `fps`, `ns`, `frames`, `%`, `s`, `/s`, `addresses`, `connections`, [`MBPS_L2`], [`MBPS_TCP`];
+    /// as it stands in the file: [`unit`](Self::unit) is to be shown.
     pub unit: String,
     /// Of the repetitions, if there were some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,6 +284,16 @@ impl Figure {
     ) -> Figure {
         let value = spread.as_ref().map(pick);
         Figure { spread, ..Figure::of(name, value, unit) }
+    }
+
+    /// The unit, with the layer that bits are of. Older files have `Mbit/s` of frames and of what TCP
+    /// carries, and the layer in the name, or nowhere.
+    pub fn unit(&self) -> &str {
+        match self.unit.as_str() {
+            "Mbit/s" if self.name.ends_with("(L2)") => MBPS_L2,
+            "Mbit/s" => MBPS_TCP,
+            unit => unit,
+        }
     }
 }
 
@@ -354,6 +405,13 @@ pub struct TcpRecord {
     pub bytes_received: u64,
     /// Segments sent again, SYNs included.
     pub retransmitted: u64,
+    /// Bytes of data that servers sent again, which are not among those sent; not in files that were
+    /// written before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_again: Option<u64>,
+    /// The mean of the round trips that servers measured on data, in nanoseconds; none if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_mean_ns: Option<u64>,
     /// The most connections at a time, closing and waiting ones included.
     pub concurrent_max: u64,
     /// From the first SYN until the last connection was closed, in nanoseconds.
@@ -380,6 +438,8 @@ impl TcpRecord {
             bytes_sent: clients.bytes_sent + servers.bytes_sent,
             bytes_received: clients.bytes_received + servers.bytes_received,
             retransmitted: output.retransmitted(),
+            sent_again: Some(servers.bytes_sent_again),
+            rtt_mean_ns: servers.rtt_mean().map(|mean| mean.as_nanos() as u64),
             concurrent_max: clients.concurrent_max,
             took_ns: took.as_nanos() as u64,
             connect: Latency::of(&clients.connect_ns),

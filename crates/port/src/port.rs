@@ -49,6 +49,10 @@ pub trait Port {
     fn failure(&self) -> Option<String> {
         None
     }
+
+    /// Nothing more is received: what waits to be is lost, and the counters have all that came. Of an
+    /// interface that several ports share nothing comes by any of them.
+    fn close(&mut self) {}
 }
 
 /// What a port has seen since it was made. Bytes are L2 without FCS, as RouterOS counts them.
@@ -164,5 +168,9 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn failure(&self) -> Option<String> {
         (**self).failure()
+    }
+
+    fn close(&mut self) {
+        (**self).close();
     }
 }

@@ -76,18 +76,14 @@ impl std::error::Error for LinkError {}
 /// # Errors
 /// [`LinkError`].
 pub fn wire(link: Link) -> Result<(SimulatedPort, SimulatedPort), LinkError> {
-    let rate = link.rate.0.round();
-    if !(1.0..=1e15).contains(&rate) {
-        return Err(LinkError::BadRate(link.rate));
-    }
+    let line = Line::new(link.rate)?;
     if link.tx_buffer == 0 || link.rx_ring == 0 {
         return Err(LinkError::NoBuffer);
     }
     let lane = || {
         Arc::new(Mutex::new(Lane {
             link,
-            bits_per_second: rate as u64,
-            line_free: Exact::default(),
+            line,
             leaving: VecDeque::new(),
             flying: VecDeque::new(),
             ring: VecDeque::new(),
@@ -128,7 +124,7 @@ impl SimulatedPort {
 
     /// The first moment at which the transmit buffer, as it is now, is empty and the last gap over.
     pub fn line_free(&self) -> Moment {
-        lock(&self.tx).line_free.ceil()
+        lock(&self.tx).line.free.ceil()
     }
 }
 
@@ -176,8 +172,7 @@ impl Port for SimulatedPort {
         if self.buffers {
             return None;
         }
-        // Rounded up, every frame of a full wire would begin a part of a nanosecond later than it can.
-        Some(Moment::from_nanos(lock(&self.tx).line_free.ns))
+        Some(lock(&self.tx).line.next_start())
     }
 
     fn refused(&self) -> u64 {
@@ -188,9 +183,7 @@ impl Port for SimulatedPort {
 /// One direction of the cable, from transmit buffer to receive ring.
 struct Lane {
     link: Link,
-    bits_per_second: u64,
-    /// When the last gap ends.
-    line_free: Exact,
+    line: Line,
     /// When each frame in the transmit buffer will have left it.
     leaving: VecDeque<Moment>,
     /// Frames that have not arrived, with the moment they will.
@@ -209,11 +202,7 @@ impl Lane {
         if self.leaving.len() >= self.link.tx_buffer {
             return Err(frame);
         }
-        let len = FrameLen::without_fcs((frame.len() as u32).max(60));
-        let start = self.line_free.max(Exact { ns: now.as_nanos(), part: 0 });
-        // 8 bytes preamble and start of frame; the other 12 of the overhead are the gap behind.
-        let left = start.after(8 + len.l2(), self.bits_per_second).ceil();
-        self.line_free = start.after(len.l1(), self.bits_per_second);
+        let left = self.line.depart(now, frame.len());
         self.leaving.push_back(left);
         self.flying.push_back((left + self.link.delay, frame));
         Ok(())
@@ -229,6 +218,44 @@ impl Lane {
                 pool.free(frame);
             }
         }
+    }
+}
+
+/// Where bits go one after the other: one direction of a wire, and when it is free.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    bits_per_second: u64,
+    /// When the last gap ends.
+    free: Exact,
+}
+
+impl Line {
+    /// A line of this L1 rate that was never used.
+    ///
+    /// # Errors
+    /// [`LinkError::BadRate`].
+    pub fn new(rate: BitRate) -> Result<Line, LinkError> {
+        let bits = rate.0.round();
+        if !(1.0..=1e15).contains(&bits) {
+            return Err(LinkError::BadRate(rate));
+        }
+        Ok(Line { bits_per_second: bits as u64, free: Exact::default() })
+    }
+
+    /// From when on a frame can begin, rounded down: rounded up, every frame of a full wire would begin a
+    /// part of a nanosecond later than it can.
+    pub fn next_start(&self) -> Moment {
+        Moment::from_nanos(self.free.ns)
+    }
+
+    /// A frame of so many bytes without FCS begins at `now`, or when the line is free; returns when its
+    /// last bit has left.
+    pub fn depart(&mut self, now: Moment, len: usize) -> Moment {
+        let len = FrameLen::without_fcs((len as u32).max(60));
+        let start = self.free.max(Exact { ns: now.as_nanos(), part: 0 });
+        self.free = start.after(len.l1(), self.bits_per_second);
+        // 8 bytes preamble and start of frame; the other 12 of the overhead are the gap behind.
+        start.after(8 + len.l2(), self.bits_per_second).ceil()
     }
 }
 

@@ -118,12 +118,15 @@ impl Slots {
     /// 1792 bytes.
     pub const ALIGNED: Slots = Slots { stride: 2048 };
 
-    /// The shortest slots for frames of up to `max_frame` bytes; `None` beyond 65,152, the longest
-    /// there are.
+    /// The longest there are, for frames of up to 65,152 bytes.
+    pub const LONGEST: Slots = Slots { stride: 511 * 128 };
+
+    /// The shortest slots for frames of up to `max_frame` bytes; `None` beyond
+    /// [`LONGEST`](Self::LONGEST)'s.
     pub fn holding(max_frame: usize) -> Option<Slots> {
         let lines = max_frame.checked_add(RESERVED)?.div_ceil(128) | 1;
         let stride = (lines * 128).max(STRIDE);
-        (stride <= usize::from(u16::MAX)).then_some(Slots { stride })
+        (stride <= Slots::LONGEST.stride).then_some(Slots { stride })
     }
 
     /// The most bytes a frame can hold when it is made, and when AF_XDP receives it.

@@ -29,9 +29,18 @@ use std::fmt::Write;
 /// A cell: mode, configuration, frame size, cores.
 type Cell = (Mode, String, u32, u32);
 
+/// What there is to say of two sets of runs.
+#[derive(Debug)]
+pub struct Compared {
+    /// The tables and what to know about them. Ends with a newline.
+    pub text: String,
+    /// Lines of these tables: what both sides have. Of none nothing was compared.
+    pub lines: usize,
+}
+
 /// The comparison as text: a line for each cell that both have. `base` and `device` are all runs
 /// of each.
-pub fn render(base: &[Results], device: &[Results]) -> String {
+pub fn render(base: &[Results], device: &[Results]) -> Compared {
     let (mut out, mut said) = (String::new(), String::new());
     let base = &once("the base", base, is_copy_of_bench, &mut said)[..];
     let device = &once("what is compared", device, is_copy_of_bench, &mut said)[..];
@@ -78,18 +87,22 @@ pub fn render(base: &[Results], device: &[Results]) -> String {
             cell.3.to_string(),
             kpps(base, runs.0),
             kpps(device, runs.1),
-            format!("{ratio:.3}"),
+            ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}")),
             format!("{}:{}", runs.0, runs.1),
             verdicts.text(i, ["faster", "slower"]),
         ]);
     }
-    draw(&mut out, &lines);
+    let compared = lines.len() - 1;
+    match compared {
+        0 => out += "nothing to compare: no cell of one is a valid cell of the other\n",
+        _ => draw(&mut out, &lines),
+    }
     let notes = said + &verdicts.note() + &notes(base, device, alone, needs_runs);
     if !notes.is_empty() {
         out.push('\n');
         out.push_str(&notes);
     }
-    out
+    Compared { text: out, lines: compared }
 }
 
 /// What may be said of each of many comparisons, looked at together.

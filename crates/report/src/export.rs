@@ -29,7 +29,7 @@ use std::fmt::Write;
 /// A column of the CSV: its name, and how a row has it.
 type Column = (&'static str, fn(&Row) -> String);
 
-const COLUMNS: [Column; 28] = [
+const COLUMNS: [Column; 29] = [
     ("device", |row| row.device.clone()),
     ("mode", |row| row.mode.to_string().to_lowercase()),
     ("configuration", |row| row.configuration.clone()),
@@ -50,6 +50,9 @@ const COLUMNS: [Column; 28] = [
     ("router_ns_per_packet", |row| optional(row.router_ns_per_packet)),
     ("fast_path_share", |row| optional(row.fast_path_share)),
     ("no_drop_pps", |row| optional(row.no_drop)),
+    ("no_drop_limited_by", |row| {
+        optional(row.no_drop_limited_by.or_else(|| row.limit_of_no_drop()))
+    }),
     ("criterion", |row| row.criterion.clone().unwrap_or_default()),
     ("tester_pps", |row| optional(row.tester_pps)),
     ("latency_min_ns", |row| optional(row.latency.map(|latency| latency.min_ns))),

@@ -19,7 +19,7 @@ mod streams;
 pub use iperf3::page as iperf3_page;
 pub use suite::page as suite_page;
 
-use crate::table::{criterion, find, label, order};
+use crate::table::{criterion, find, how, label, order};
 use chart::{Chart, Series, escape};
 use distribution::Strip;
 use measure::{Environment, Latency, Mode, Results, Row};
@@ -38,10 +38,7 @@ pub fn page(results: &Results) -> String {
         let rows = results.rows.iter();
         let rows: Vec<&Row> =
             rows.filter(|row| row.device == device && row.cores == cores).collect();
-        let how = match cores {
-            1 => "one core, fed from memory: only the device's own time counts".to_string(),
-            n => format!("{n} cores, in real time, through {}", wire_of(results, device, cores)),
-        };
+        let how = rows.first().map_or(String::new(), |row| escape(&how(row)));
         let _ = writeln!(body, "<h2>{}: {how}</h2>", escape(device));
         for mode in [Mode::Bridging, Mode::Routing] {
             let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.mode == mode).collect();
@@ -72,12 +69,6 @@ fn parts(results: &Results) -> Vec<(&str, u32)> {
         }
     }
     parts
-}
-
-/// What was between tester and device.
-fn wire_of<'a>(results: &'a Results, device: &str, cores: u32) -> &'a str {
-    let row = results.rows.iter().find(|row| row.device == device && row.cores == cores);
-    row.map_or("nothing", |row| row.medium.wire.as_str())
 }
 
 /// How many trials there were, and how many of them say nothing; nothing of older files.

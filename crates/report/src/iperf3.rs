@@ -242,6 +242,34 @@ mod tests {
         assert!(write(&results).unwrap_err().contains("row 0"));
     }
 
+    /// A file may say anything of a path: it is shown, and what cannot be is named.
+    #[test]
+    fn paths_that_cannot_be() {
+        const PATHS: &str = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
+        type Change = fn(&mut measure::iperf3::HostPath);
+        let changes: [(Change, &str); 6] = [
+            (|of| of.mtu = 0, "an MTU of 0 bytes"),
+            (|of| of.mtu = 39, "an MTU of 39 bytes"),
+            (|of| of.mtu = u32::MAX, "an MTU of 4294967295 bytes"),
+            (|of| of.rtt_ns = 0, "a round trip of 0 ns"),
+            (|of| of.packets_per_second = 0.0, "0 packets a second"),
+            (|of| of.transfers[0].retransmits = u64::MAX, "an efficiency of"),
+        ];
+        for (change, expected) in changes {
+            let mut results = read(PATHS).unwrap();
+            change(&mut results.paths[0]);
+            let text = render(&results);
+            assert!(text.contains(expected), "{expected} in\n{text}");
+            crate::html::iperf3_page(&results);
+            crate::export::iperf3_csv(&results);
+            crate::export::iperf3_markdown(&results);
+            crate::compare::iperf3(&[read(PATHS).unwrap()], &[results.clone()]);
+            let files = [("x".to_string(), write(&results).unwrap())];
+            let found = crate::check::check(&files, &crate::check::Known::default()).findings;
+            assert!(found.iter().any(|one| one.to_string().contains(expected)), "{found:?}");
+        }
+    }
+
     #[test]
     fn refused() {
         let other = STORED.replace(SCHEMA, "wirespeed-iperf3/2");

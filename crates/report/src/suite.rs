@@ -37,7 +37,7 @@ pub(crate) const PROCEDURES: [(&str, &str); 21] = [
     ("recovery", "System recovery (RFC 2544 §26.5)"),
     ("reset", "Reset (RFC 2544 §26.6, RFC 6201)"),
     ("forwarding", "Forwarding at the highest load (RFC 2889)"),
-    ("congestion", "Congestion control (RFC 2889 §5.4)"),
+    ("congestion", "Congestion control (RFC 2889 §5.5)"),
     ("address-caching", "Address caching capacity (RFC 2889 §5.7)"),
     ("address-learning", "Address learning rate (RFC 2889 §5.8)"),
     ("broadcast", "Broadcast forwarding (RFC 2889 §5.10)"),
@@ -211,7 +211,8 @@ fn losses(cells: &[&Cell]) -> String {
                 (false, lost) if point.loss_percent < 0.0005 => format!("{lost} frames"),
                 (false, _) => format!("{:.3}%", point.loss_percent),
             };
-            format!("{:.0}%: {loss}", point.load_percent)
+            // 93, and 97.5.
+            format!("{}%: {loss}", (point.load_percent * 100.0).round() / 100.0)
         });
         let points: Vec<String> = points.collect();
         lines.push(format!(
@@ -284,7 +285,7 @@ fn alone(results: &SuiteResults) -> String {
 /// A figure with its unit.
 pub fn figure(figure: &Figure) -> String {
     let Some(value) = figure.value else { return "-".to_string() };
-    match figure.unit.as_str() {
+    match figure.unit() {
         "ns" => time(value),
         "%" => format!("{}%", short(value)),
         "/s" => format!("{}/s", whole(value)),
@@ -319,8 +320,12 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
-/// Without decimals where there are many digits.
+/// Without decimals where there are many digits; with as many as show two of a small number.
 pub(crate) fn whole(value: f64) -> String {
+    if (1e-9..0.1).contains(&value.abs()) {
+        let digits = (1.0 - value.abs().log10().floor()) as usize;
+        return format!("{value:.digits$}").trim_end_matches('0').to_string();
+    }
     let text = thousands(value);
     if value.abs() >= 100.0 || value.fract() == 0.0 {
         let rounded = thousands(value.round());

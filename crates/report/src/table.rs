@@ -75,7 +75,10 @@ pub(crate) fn details<'a>(rows: &[&Row], by_criterion: &'a str) -> Vec<Column<'a
     };
     let all = [
         Column { name: "ns/packet", cell: |row| row.router_ns_per_packet.map(thousands) },
-        Column { name: by_criterion, cell: |row| row.no_drop.map(|pps| thousands(pps / 1e3)) },
+        Column {
+            name: by_criterion,
+            cell: |row| Some(thousands(row.no_drop? / 1e3) + met_mark(row)),
+        },
         Column {
             name: "fast path",
             cell: |row| row.fast_path_share.map(|share| format!("{}%", thousands(100.0 * share))),
@@ -84,8 +87,17 @@ pub(crate) fn details<'a>(rows: &[&Row], by_criterion: &'a str) -> Vec<Column<'a
     all.into_iter().filter(is_shown).collect()
 }
 
-/// What the columns of [`details`] are.
-pub(crate) fn meanings(columns: &[Column<'_>], what: &str) -> Vec<String> {
+/// The letter behind the highest load by a criterion. Of files that do not say what its limit was,
+/// the trials do.
+fn met_mark(row: &Row) -> &'static str {
+    match row.no_drop_limited_by.or_else(|| row.limit_of_no_drop()) {
+        Some(Limit::Tester) => "t",
+        _ => " ",
+    }
+}
+
+/// What the columns of [`details`] are, and their mark.
+pub(crate) fn meanings(rows: &[&Row], columns: &[Column<'_>], what: &str) -> Vec<String> {
     let meaning = |column: &Column<'_>| match column.name {
         "ns/packet" => "ns/packet: the device's own time for each".to_string(),
         "fast path" => {
@@ -93,22 +105,32 @@ pub(crate) fn meanings(columns: &[Column<'_>], what: &str) -> Vec<String> {
                         their flow's first packets left behind"
                 .to_string()
         }
-        name => format!("{name}: {what}"),
+        name => {
+            let mark = match rows.iter().any(|row| row.no_drop.is_some() && met_mark(row) == "t") {
+                true => {
+                    "; t: at least that, for at the next load above the tester fell short, or it \
+                         had none"
+                }
+                false => "",
+            };
+            format!("{}: {what}{mark}", name.trim_end())
+        }
     };
     columns.iter().map(meaning).collect()
 }
 
-/// What the highest load by a criterion is called in a table, and what that is.
+/// What the highest load by a criterion is called in a table (with the place of a mark behind it), and
+/// what that is.
 pub(crate) fn criterion(rows: &[&Row]) -> (String, String) {
     let name = rows.iter().find_map(|row| row.criterion.as_deref()).unwrap_or_default();
     // A goal's name begins with its preset.
     let goal = name.strip_prefix("throughput[").filter(|_| name.contains(" exceed "));
     match goal.and_then(|rest| rest.split_once(' ')) {
-        Some((preset, _)) => (format!("kpps({preset})"), format!("the highest load by {name}")),
+        Some((preset, _)) => (format!("kpps({preset}) "), format!("the highest load by {name}")),
         None => {
             let by = if name.is_empty() { String::new() } else { format!(" ({name})") };
             let what = format!("the highest load of which nothing was lost{by}");
-            ("kpps(0 loss)".to_string(), what)
+            ("kpps(0 loss) ".to_string(), what)
         }
     }
 }
@@ -123,7 +145,7 @@ fn table(results: &Results, rows: &[&Row]) -> String {
     if !details.is_empty() {
         out.push('\n');
         out += &grid(rows, &sizes, &details.iter().collect::<Vec<_>>());
-        let _ = writeln!(out, "\n{}", meanings(&details, &what).join("\n"));
+        let _ = writeln!(out, "\n{}", meanings(rows, &details, &what).join("\n"));
     }
     out + &tax(results, rows, &sizes)
 }
@@ -178,11 +200,7 @@ pub(crate) fn find<'a>(
 
 fn title(rows: &[&Row]) -> String {
     let Some(row) = rows.first() else { return String::new() };
-    let how = match row.cores {
-        1 => "1 core, fed from memory: only the device's own time counts".to_string(),
-        n if row.medium.wire == "memory" => format!("{n} cores, real time"),
-        n => format!("{n} cores, real time, through {}", row.medium.wire),
-    };
+    let how = how(row);
     format!(
         "{}: {how}; forwarding rate at the highest load offered\n\
          {}, {}, {} build of {}, {}\n\n",
@@ -193,6 +211,18 @@ fn title(rows: &[&Row]) -> String {
         row.environment.commit,
         row.environment.timestamp,
     )
+}
+
+/// How a device's rows were measured.
+pub(crate) fn how(row: &Row) -> String {
+    match (row.medium.wire.as_str(), row.cores) {
+        ("memory", 1) => "1 core, fed from memory: only the device's own time counts".to_string(),
+        ("memory", n) => format!("{n} cores, real time"),
+        (wire, 1) => {
+            format!("tester and device on whichever processors, real time, through {wire}")
+        }
+        (wire, n) => format!("{n} cores, real time, through {wire}"),
+    }
 }
 
 /// Modes and configurations in the documents' order; unknown configurations last, in the order in

@@ -19,8 +19,11 @@ use std::fmt::Write;
 pub(crate) fn render(results: &Results) -> String {
     let mut out = comparisons(results) + &pings(results);
     for setup in &results.setups {
+        let name = label(setup.mode, &setup.configuration);
+        for remark in &setup.remarks {
+            let _ = writeln!(out, "\n{}, {}, {name}: {remark}", setup.device, setup.mode);
+        }
         if let Some(reason) = &setup.omitted {
-            let name = label(setup.mode, &setup.configuration);
             let _ = writeln!(out, "\n{} has no row {}, {name}: {reason}", setup.device, setup.mode);
         }
     }
@@ -183,6 +186,17 @@ Routing  none (fast path)  linux   1000      1000  12.0 us  19.0 us
 linux has no row Routing, fasttrack, 25 ip filter rules: this kernel has no flow tables
 ";
         assert_eq!(render(&results), expected);
+    }
+
+    #[test]
+    fn remarks_are_said() {
+        let mut results = crate::json::read(include_str!("../data/bench-2.json")).unwrap();
+        results.setups[0].remarks = vec!["64 byte: it loses frames".to_string()];
+        let (setup, printed) = (&results.setups[0], render(&results));
+        let name = label(setup.mode, &setup.configuration);
+        let expected =
+            format!("\n{}, {}, {name}: 64 byte: it loses frames\n", setup.device, setup.mode);
+        assert!(printed.contains(&expected), "{printed}");
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::firewall::filter::FilterChain;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::Decision;
 use crate::interface::bridge::filter::Chain;
+use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
@@ -209,10 +210,16 @@ fn bridge_output_by(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId)
 }
 
 /// Boxes B, F, J's head: a frame for the router's own upper layers.
-fn to_router(r: &mut Router, now: Moment, p: Packet) {
+fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::MplsDecision);
     if let Some(malformed) = p.malformed {
         return r.discard(p, reason(malformed));
+    }
+    if p.layers.vlan.is_some() && priority::take_off(&r.slab, &mut p.frame) {
+        match layers::network(r.slab.bytes(&p.frame)) {
+            Ok(layers) => p.layers = layers,
+            Err(malformed) => return r.discard(p, reason(malformed)),
+        }
     }
     match p.layers.ether_type {
         ETHERTYPE_IPV4 if p.layers.vlan.is_none() => routing(r, now, p),

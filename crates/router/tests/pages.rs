@@ -4,7 +4,9 @@ mod rig;
 
 use config::{ItemId, Status};
 use rig::{Rig, mac, own_mac};
+use router::ip::route::Target;
 use std::collections::BTreeSet;
+use wire::Ipv4Prefix;
 use wire::craft::{self, Frame, ip};
 
 const N: u16 = 3000;
@@ -70,4 +72,49 @@ fn print_shows_them_all_behind_one_title() {
     assert_eq!(count.trim(), N.to_string());
     let one = rig.run(&format!("{CONNECTION} print detail where src-address=10.0.1.1:777"));
     assert!(one.contains("orig-packets=1 orig-bytes=28"), "{one}");
+}
+
+/// Whatever the device made is found by its identity, and only there: scripts ask for each.
+#[test]
+fn items_of_the_devices_own_are_found_by_their_identities() {
+    let mut rig = rig();
+    let gateway = Target::Gateways(vec![(rig.ether(2), ip(10, 0, 2, 1))]);
+    let many = (0..200u32).map(|n| (Ipv4Prefix::new(0x2000_0000 | n << 8, 24), gateway.clone()));
+    rig.router.feed_routes(many).unwrap();
+    rig.router.log_message(rig.now, "script,info", "hello");
+    rig.run("/tool sniffer start");
+    // One that is for nobody here.
+    rig.pass(1, &craft::udp(ip(10, 0, 1, 1), 1, ip(10, 9, 9, 9), 53).build());
+    rig.run("/tool sniffer stop");
+    let status = rig.router.status(rig.now);
+    for (path, at_least) in [
+        (CONNECTION, 3000),
+        ("/ip route", 202),
+        ("/ip arp", 2),
+        ("/log", 1),
+        ("/tool sniffer packet", 1),
+        ("/tool discard", 1),
+    ] {
+        let menu = router::MENUS.iter().find(|menu| menu.path == path).unwrap();
+        let all = status.dynamic(menu);
+        assert!(all.len() >= at_least, "{path}: {}", all.len());
+        for item in &all {
+            assert_eq!(status.dynamic_item(menu, item.id).as_ref(), Some(item), "{path}");
+        }
+        let ids: BTreeSet<_> = all.iter().map(|item| item.id.0).collect();
+        for strange in [0x8000_0000, 0xbfff_ffff, 0xc000_0000, 0xfffe_ffff, 0xffff_0000, u32::MAX] {
+            let found = status.dynamic_item(menu, ItemId(strange));
+            assert_eq!(found.is_some(), ids.contains(&strange), "{path} {strange:x}");
+        }
+    }
+}
+
+#[test]
+fn a_script_asks_for_each() {
+    let mut rig = rig();
+    let count = rig.run(&format!(
+        ":local n 0; :foreach c in=[{CONNECTION} find] do={{ \
+         :if ([{CONNECTION} get $c protocol] = \"udp\") do={{ :set n ($n + 1) }} }}; :put $n"
+    ));
+    assert_eq!(count.trim(), N.to_string());
 }

@@ -240,6 +240,7 @@ fn fed_routes_and_pages_of_them() {
         ("10.9.0.0/16", &Target::Blackhole, Protocol::Other),
         ("0.0.0.0/0", &gateway, Protocol::Static),
         ("14.0.0.0/8", &Target::Prohibit, Protocol::Static),
+        ("16.0.0.0/8", &Target::Unreachable, Protocol::Elsewhere),
     ];
     rig.router.feed(fed.map(feed)).unwrap();
     assert_eq!(rig.router.withdraw_routes(["12.0.0.0/8".parse().unwrap()]), 1);
@@ -255,6 +256,7 @@ fn fed_routes_and_pages_of_them() {
             " 3 AD B 10.9.0.0/16                   20",
             " 4  DS  0.0.0.0/0            10.0.2.9 1",
             " 5 ADSP 14.0.0.0/8                    1",
+            " 6 AD U 16.0.0.0/8                    255",
         ],
         "{text}"
     );
@@ -267,6 +269,10 @@ fn fed_routes_and_pages_of_them() {
         (
             ":put [/ip route get [find dst-address=32.0.7.0/24] gateway-status]",
             "10.0.2.9 reachable via ether2",
+        ),
+        (
+            ":put [/ip route get [find dst-address=16.0.0.0/8] gateway-status]",
+            "the host sends there by an interface that is no port",
         ),
     ] {
         assert_eq!(rig.run(line).trim(), expected, "{line}");

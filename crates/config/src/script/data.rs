@@ -84,7 +84,7 @@ impl Datum {
         match text.bytes().next()? {
             b't' | b'y' if text == "true" || text == "yes" => Some(Datum::Bool(true)),
             b'f' | b'n' if text == "false" || text == "no" => Some(Datum::Bool(false)),
-            b'*' => u32::from_str_radix(&text[1..], 16).ok().map(|id| Datum::Id(ItemId(id))),
+            b'*' => ItemId::parse(text).map(Datum::Id),
             b'0'..=b'9' | b'-' => {
                 if let Some(Value::Number(number)) = as_kind(Type::Number(i64::MIN, i64::MAX)) {
                     return Some(Datum::Number(number));

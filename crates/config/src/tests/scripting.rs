@@ -62,6 +62,7 @@ fn variables() {
             "6\n<a b> 2 3 $x",
         ),
         (":local x; :put [:typeof $x]", "nothing"),
+        (":put [:typeof *+5]; :put [:typeof *5]", "str\nid"),
         (":put $x", "!syntax error (line 1 column 6) (line 1 column 6)"),
         (":set x 1", "!syntax error (line 1 column 6) (line 1 column 6)"),
         (

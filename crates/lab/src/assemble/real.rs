@@ -109,6 +109,11 @@ fn with_hosts(
             remarks.extend(host.configure(of).map_err(failed(&spec.name))?);
         }
     }
+    for (made, spec) in boxes.iter().zip(nodes) {
+        if let (Made::Host(host), Some(of)) = (made, spec.host()) {
+            host.wait_for_wires(of).map_err(failed(&spec.name))?;
+        }
+    }
     let (mut lives, mut hosts) = (Vec::new(), Vec::new());
     for ((at, sockets), made) in sockets.into_iter().enumerate().zip(boxes) {
         match made {

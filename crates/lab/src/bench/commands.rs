@@ -5,7 +5,8 @@
 //! run("ip address add 198.18.0.1/24 dev d0") ─► a process in the namespace ─► kept, if it worked
 //! ```
 //!
-//! Words are split at blanks; there is no shell, so nothing is expanded or quoted.
+//! Words are split at blanks; there is no shell, so nothing is expanded. What is kept is quoted as a
+//! shell wants it.
 
 use super::BenchError;
 use port::linux::Namespace;
@@ -30,7 +31,7 @@ impl<'a> Commands<'a> {
     /// [`BenchError::Command`], with what it printed.
     pub fn run(&mut self, words: &str) -> Result<(), BenchError> {
         ask(self.namespace, words)?;
-        self.ran.push(words.to_string());
+        self.ran.push(typed(words));
         Ok(())
     }
 
@@ -44,6 +45,16 @@ impl<'a> Commands<'a> {
         self.ran.push(said.into());
         Ok(())
     }
+}
+
+/// A command as it is typed into a shell.
+pub(super) fn typed(words: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let word = |word: &str| match word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{word}'"),
+    };
+    words.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs a command in a namespace and returns what it prints.
@@ -68,4 +79,23 @@ pub fn ask(namespace: &Namespace, words: &str) -> Result<String, BenchError> {
     let said = if err.trim().is_empty() { out } else { err };
     let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it failed");
     Err(failed(first.trim().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed;
+
+    #[test]
+    fn a_shell_takes_what_is_kept() {
+        for (words, expected) in [
+            ("ip address add 198.18.0.1/24 dev d0", "ip address add 198.18.0.1/24 dev d0"),
+            (
+                "nft add chain ip filter forward { type filter hook forward priority 0 ; }",
+                "nft add chain ip filter forward '{' type filter hook forward priority 0 ';' '}'",
+            ),
+            ("nft add rule ip t c tcp dport != 80", "nft add rule ip t c tcp dport '!=' 80"),
+        ] {
+            assert_eq!(typed(words), expected);
+        }
+    }
 }

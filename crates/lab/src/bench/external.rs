@@ -8,16 +8,15 @@
 //! It is set up by its owner, for the row he names: nothing is known of it but what comes back. Our
 //! hosts ask for its addresses, and answer when it asks for theirs, during trials, too.
 //!
-//! What the tester can do by itself is not seen with a device in the way: it is measured through two
-//! veths of this machine, by the same backends, and the result says so. A cable from one interface
+//! What the tester can do by itself is not seen with a device in the way: it is measured through a
+//! veth of this machine, by the same backends, and the result says so. A cable from one interface
 //! to the other, and [`External::patch`], measures it on the interfaces themselves.
 //!
 //! The interfaces are the tester's while this runs: by AF_XDP, the machine itself gets nothing from
 //! them. Their settings stay as they are.
 //! Missing: **a full table's traffic**, **TAP**.
 
-use super::patch::Patch;
-use super::veth::Rig;
+use super::cable::Cable;
 use super::wired::{Job, RealPort, no_setup};
 use super::{BenchError, Kept, Progress, REPEATS, criterion};
 use crate::clock::Clock;
@@ -27,7 +26,7 @@ use crate::net::Net;
 use crate::real::open::{self, Opened};
 use crate::real::spec::{Backend, Options};
 use crate::real::{PortSpec, several};
-use crate::tester::{Behind, Tester};
+use crate::tester::{Behind, Tester, Unfit};
 use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
 use measure::result::{Medium, kind};
@@ -85,12 +84,21 @@ pub(super) fn measure(
     for &frame in &job.plan.sizes {
         progress(Progress::Begin(name, job.configuration, frame));
         let mut trials = vec![];
+        let mut ends = Ends::open(&external.ports, job.plan.longest(), external.net)?;
+        let told = external.patch.then(|| [tester_mac(1), tester_mac(0)]);
+        // First of all whether it forwards: nothing else is worth waiting for. One that loses some
+        // is what it is: its owner wants to know how much.
+        if let Err(error) = ends.prepare(job, frame, told) {
+            let BenchError::Unfit(_, unfit @ Unfit::Loses { .. }) = error else {
+                return Err(error);
+            };
+            setup.remarks.push(format!("{} byte: it {unfit}", frame.l2()));
+            ends.tester.bears_loss = true;
+        }
         let alone = match external.patch {
             true => None,
             false => Some(alone(external, job, frame, &mut trials)?),
         };
-        let mut ends = Ends::open(&external.ports, job.plan.longest(), external.net)?;
-        let told = external.patch.then(|| [tester_mac(1), tester_mac(0)]);
         let gateways = ends.prepare(job, frame, told)?;
         let highest = ends.highest(job, &mut trials)?;
         let rate = highest.trial.forwarding_rate();
@@ -135,8 +143,8 @@ fn witness(external: &External, ends: &Ends, gateways: Option<[MacAddr; 2]>) -> 
     }
     witness.push(match external.patch {
         true => "the tester alone: these interfaces, a cable between them".to_string(),
-        false => "set up by its owner; the tester alone was measured through veths of this \
-                  machine, not on these interfaces"
+        false => "set up by its owner; the tester alone was measured through a veth of this \
+                  machine, from one end to the other, not on these interfaces"
             .to_string(),
     });
     witness
@@ -162,16 +170,15 @@ fn medium(external: &External, job: &Job<'_>) -> Medium {
     }
 }
 
-/// What the tester does by itself, by the same backends: through two veths and nothing between.
+/// What the tester does by itself, by the same backends: through a veth from one to the other.
 fn alone(
     external: &External,
     job: &Job<'_>,
     frame: FrameLen,
     trials: &mut Vec<TrialRecord>,
 ) -> Result<PacketRate, BenchError> {
-    let rig = Rig::for_frames(job.plan.longest(), 2, job.plan.pair)?;
-    let _patch = Patch::new(&rig)?;
-    let paths = rig.tester_ends().map(|(namespace, end)| (namespace.path(), end));
+    let cable = Cable::new(job.plan.longest())?;
+    let paths = cable.ends().map(|(namespace, end)| (namespace.path(), end));
     let mut ports = external.ports.clone();
     for (spec, (path, end)) in ports.iter_mut().zip(paths) {
         spec.interface = end.to_string();
@@ -230,6 +237,8 @@ impl Ends {
         let Ok(wires) = <[RealPort; 2]>::try_from(wires) else { unreachable!("two ports") };
         let mut tester = Tester::new(wires, &slab);
         tester.net = net;
+        tester.names =
+            [0, 1].map(|port| format!("{} ({})", specs[port].name, specs[port].interface));
         let wire = slowest.map(|mbps| BitRate(2e6 * f64::from(mbps)));
         Ok(Ends { tester, opened, wire, clock: Clock::start() })
     }

@@ -22,7 +22,6 @@ use super::translate;
 use super::veth::{DEVICE_ENDS, Rig};
 use super::wired::{Cannot, Wired};
 use crate::configuration::{Configuration, Traffic};
-use crate::jumbo;
 use crate::routes::Table;
 use crate::traffic::{HOSTS, host, router_address, tester_mac};
 use measure::Mode;
@@ -49,7 +48,6 @@ pub fn set_up(
     table: Option<&Table>,
 ) -> Result<(Kernel, Vec<String>), Cannot> {
     let mut commands = Commands::new(&rig.device);
-    longer(&mut commands, rig)?;
     let said = |word: String| {
         Cannot::Omitted(format!("{} has something the kernel is not told: {word}", row.file))
     };
@@ -80,12 +78,6 @@ pub fn set_up(
         }
     }
     Ok((Kernel { rig: rig.clone() }, commands.ran))
-}
-
-/// Says which MTU its ends have for frames longer than usual: the cables have it already.
-pub(crate) fn longer(commands: &mut Commands<'_>, rig: &Rig) -> Result<(), BenchError> {
-    let Some(mtu) = jumbo::mtu(rig.longest()) else { return Ok(()) };
-    rig.inner().iter().try_for_each(|end| commands.run(&format!("ip link set {end} mtu {mtu}")))
 }
 
 /// Makes it a bridge of these ends.

@@ -11,7 +11,10 @@
 //! each frame.
 //!
 //! It never sleeps: its thread and the NAPI threads of the device's ends, as preferred as it, take
-//! the device's processor by turns, which costs it more than a router that sleeps.
+//! the device's processor by turns, which costs it more than a router that sleeps: most of its rate.
+//! So **its rows are no fair figures of it**: they say so, and it is not compared with others. What it
+//! does with receiving on another processor is in `port`'s example `forward`. While it is not measured
+//! it is stopped, or it would take the processor from whoever is.
 //!
 //! Its memory is the process's own (`--no-huge`), it takes no card, and ends with the stand. Never
 //! writes outside the namespace. Missing: **its other modes**, **several queues**, **frames above 1518
@@ -27,6 +30,7 @@ use crate::traffic::tester_mac;
 use crate::two_cores::NICE;
 use measure::Mode;
 use port::linux::{Namespace, Unavailable};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -82,7 +86,7 @@ pub struct Testpmd {
     child: Child,
     mode: Mode,
     /// Its forwarding thread.
-    lcore: Option<u32>,
+    lcore: u32,
     _rig: Arc<Rig>,
 }
 
@@ -124,9 +128,17 @@ pub fn set_up(
     }
     let words = words(driver, row, pair).map_err(Cannot::Omitted)?;
     let child = start(&rig.device, &words)?;
-    let lcore = lcore(child.id());
-    machine::prefer(lcore, NICE);
-    Ok((Testpmd { driver, child, mode: row.mode, lcore, _rig: rig.clone() }, vec![words]))
+    let process = child.id();
+    let mut testpmd = Testpmd { driver, child, mode: row.mode, lcore: 0, _rig: rig.clone() };
+    testpmd.lcore = lcore(process).ok_or_else(|| {
+        let why = format!("none of its threads is called {}", LCORES.join("… or ") + "…");
+        Unavailable::because(
+            format!("find the forwarding thread of {PROGRAM}"),
+            io::Error::other(why),
+        )
+    })?;
+    machine::prefer(Some(testpmd.lcore), NICE);
+    Ok((testpmd, vec![words]))
 }
 
 /// Starts it and waits until it forwards.
@@ -182,13 +194,16 @@ fn is_error(line: &str) -> bool {
     ["Cause:", "rror", "annot", "ailed"].iter().any(|word| line.contains(word))
 }
 
+/// What the thread that forwards is called, by DPDK's versions.
+const LCORES: [&str; 3] = ["rte-worker", "lcore-worker", "dpdk-worker"];
+
 /// The thread that forwards.
 fn lcore(process: u32) -> Option<u32> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let mut numbers = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok());
     numbers.find(|number: &u32| {
         let comm = fs::read_to_string(format!("/proc/{number}/comm")).unwrap_or_default();
-        comm.starts_with("lcore-worker") || comm.starts_with("dpdk-worker")
+        LCORES.iter().any(|name| comm.starts_with(name))
     })
 }
 
@@ -201,12 +216,35 @@ impl Wired for Testpmd {
         (self.mode == Mode::Routing).then(|| [0, 1].map(device_mac))
     }
 
-    fn answers(&self) -> bool {
-        self.mode == Mode::Bridging
+    fn mute(&self) -> Option<&'static str> {
+        let why = "no pings: testpmd answers no ARP in its mode `mac`";
+        (self.mode == Mode::Routing).then_some(why)
+    }
+
+    fn unfair(&self) -> Option<&'static str> {
+        Some(
+            "no fair figure of testpmd's: it polls without a rest, and the kernel's threads that \
+             receive for it take its processor by turns; it is not compared with others",
+        )
+    }
+
+    fn rest(&mut self) {
+        self.signal(Signal::STOP);
+        // Not before it stands: whoever is measured next is to have the processor.
+        for _ in 0..1000 {
+            if self.is_stopped() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn wake(&mut self) {
+        self.signal(Signal::CONT);
     }
 
     fn worked(&self) -> Duration {
-        self.lcore.and_then(machine::thread_time).unwrap_or_default()
+        machine::thread_time(self.lcore).unwrap_or_default()
     }
 
     fn witness(&mut self) -> Vec<String> {
@@ -215,8 +253,24 @@ impl Wired for Testpmd {
     }
 }
 
+impl Testpmd {
+    fn signal(&self, signal: Signal) {
+        if let Some(process) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = kill_process(process, signal);
+        }
+    }
+
+    /// Whether its thread stands still: the first word behind its name in `stat` is T then (proc(5)).
+    fn is_stopped(&self) -> bool {
+        let path = format!("/proc/{}/task/{}/stat", self.child.id(), self.lcore);
+        let stat = fs::read_to_string(path).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+    }
+}
+
 impl Drop for Testpmd {
     fn drop(&mut self) {
+        self.wake();
         // It ends when it reads a line, and then takes its programs off.
         let asked = self.child.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
         if !matches!(asked, Some(Ok(()))) {

@@ -75,6 +75,10 @@ fn cell(
     let trials: Vec<Vec<&Trial>> =
         turns.iter().map(|turns| turns.iter().map(|turn| &turn.ran.trial).collect()).collect();
     for (i, stand) in stands.iter().enumerate().skip(1).filter(|_| has_base) {
+        // What one cannot help is no verdict on the other.
+        if !(stand.is_fair() && stands[0].is_fair()) {
+            continue;
+        }
         let pairs = trials[0].iter().copied().zip(trials[i].iter().copied());
         kept.compared(Compared {
             mode: job.configuration.mode,

@@ -19,7 +19,7 @@
 //! is left when the process is gone. Never touches an interface it did not make.
 
 use super::BenchError;
-use super::commands::ask;
+use super::commands::{ask, typed};
 use crate::jumbo;
 use crate::machine;
 use crate::placement::Pair;
@@ -52,6 +52,8 @@ const ENDS: [[&str; 16]; 2] = [
 /// The offloads of all ends, for the result.
 pub const OFFLOADS: &str = "veth: gro on, tx off, tso off, gso off";
 
+/// A thread of its own.
+const THREADED: (&str, u64) = ("threaded", 1);
 /// The tester's ends look for frames this often while some come, as a card gathers them before it
 /// interrupts. Without it every frame wakes a thread, for a microsecond of the tester's processor.
 const COALESCED: [(&str, u64); 2] = [("napi_defer_hard_irqs", 5), ("gro_flush_timeout", GATHER_NS)];
@@ -69,6 +71,7 @@ pub struct Rig {
     pair: Option<Pair>,
     /// Of frames, that they carry.
     longest: FrameLen,
+    commands: Vec<String>,
 }
 
 /// Kernel threads are named after interfaces, which are called the same in every rig: so one rig at
@@ -110,62 +113,94 @@ impl Rig {
         assert!((2..=ENDS[0].len()).contains(&ports), "a device of {ports} ports");
         let testers: Result<Vec<_>, _> = (0..ports).map(|_| Namespace::new()).collect();
         let (testers, device) = (testers?, Namespace::new()?);
-        let mut rig = Rig { testers, device, threads: [vec![], vec![]], pair, longest };
-        for namespace in rig.testers.iter().chain([&rig.device]) {
+        let (threads, commands) = ([vec![], vec![]], vec![]);
+        let mut rig = Rig { testers, device, threads, pair, longest, commands };
+        let mut said = Vec::new();
+        rig.link(&mut said)?;
+        rig.give_threads(&mut said)?;
+        rig.commands = said;
+        Ok(rig)
+    }
+
+    /// The cables, up.
+    fn link(&self, said: &mut Vec<String>) -> Result<(), BenchError> {
+        for place in self.places() {
+            said.push(format!("ip netns add {}", place.name));
             // Nobody is to announce himself on the wires. Without IPv6 nobody can.
             let quiet = || fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-            let _ = namespace.run(quiet);
-            ask(namespace, "ip link set lo up")?;
+            if let Ok(Ok(())) = place.namespace.run(quiet) {
+                said.push(place.typed("sysctl -qw net.ipv6.conf.default.disable_ipv6=1"));
+            }
+            place.run("ip link set lo up", said)?;
         }
         let mut queues = "numrxqueues 1 numtxqueues 1".to_string();
-        if let Some(mtu) = jumbo::mtu(longest) {
+        if let Some(mtu) = jumbo::mtu(self.longest) {
             queues += &format!(" mtu {mtu}");
         }
-        for (i, (here, (namespace, there))) in rig.inner().iter().zip(rig.outer()).enumerate() {
-            let (mac, peer, path) = (device_mac(i), tester_mac(i), namespace.path());
+        let device = self.place_of_device();
+        for (i, (here, (tester, there))) in self.inner().iter().zip(self.outer_ends()).enumerate() {
+            let (mac, peer) = (device_mac(i), tester_mac(i));
             let pair = format!(
                 "ip link add name {here} address {mac} {queues} type veth \
-                 peer name {there} address {peer} {queues} netns {}",
-                path.display()
+                 peer name {there} address {peer} {queues} netns"
             );
-            ask(&rig.device, &pair)?;
+            ask(&self.device, &format!("{pair} {}", tester.namespace.path().display()))?;
+            said.push(device.typed(&format!("{pair} {}", tester.name)));
         }
         // Before any is up: what may be redirected to an end is settled when it goes up, and it is
         // nothing while the other end has no GRO and no program.
-        for (namespace, end) in rig.ends() {
-            ask(namespace, &format!("ethtool -K {end} gro on tx off tso off gso off"))?;
+        for (place, end) in self.ends() {
+            place.run(&format!("ethtool -K {end} gro on tx off tso off gso off"), said)?;
         }
-        for (namespace, end) in rig.ends() {
-            ask(namespace, &format!("ip link set {end} up"))?;
-        }
+        self.ends().try_for_each(|(place, end)| place.run(&format!("ip link set {end} up"), said))
+    }
+
+    /// A thread of the kernel for every end, where it is to be.
+    fn give_threads(&mut self, said: &mut Vec<String>) -> Result<(), BenchError> {
         let _making = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut threads = Vec::new();
-        for (namespace, end) in rig.ends() {
-            threads.push(threaded(namespace, end)?);
+        for (place, end) in self.ends() {
+            threads.push(threaded(place.namespace, end)?);
+            said.push(place.sets(end, &[THREADED]));
         }
+        let mut keep = |words: &str, end: &str| {
+            said.push(format!("{words} \"$(pgrep '^napi/{end}-')\""));
+        };
         // The device's come first.
-        let of_tester = threads.split_off(ports);
-        if let Some(Pair { tester, device }) = pair {
-            let all = [(&threads, device), (&of_tester, tester)];
-            for (thread, processor) in
-                all.iter().flat_map(|(of, at)| of.iter().map(move |t| (t, at)))
-            {
-                ask(&rig.device, &format!("taskset -p -c {processor} {thread}"))?;
+        let of_tester = threads.split_off(self.testers.len());
+        let with_ends = || {
+            let of_device = threads.iter().zip(ENDS[0]).map(|(thread, end)| (*thread, end, false));
+            of_device.chain(of_tester.iter().zip(ENDS[1]).map(|(thread, end)| (*thread, end, true)))
+        };
+        for (thread, end, is_tester) in with_ends() {
+            if let Some(Pair { tester, device }) = self.pair {
+                let words = format!("taskset -p -c {}", if is_tester { tester } else { device });
+                ask(&self.device, &format!("{words} {thread}"))?;
+                keep(&words, end);
+            }
+            // The device's threads are alike, the kernel's and ours, on a machine that does other
+            // things as well. At the tester's ends, whatever comes is taken before more is sent.
+            if is_tester {
+                let words = "chrt --fifo --pid 1";
+                ask(&self.device, &format!("{words} {thread}"))?;
+                keep(words, end);
+            } else {
+                machine::prefer(Some(thread), NICE);
+                keep(&format!("renice -n {NICE} -p"), end);
             }
         }
-        // The device's threads are alike, the kernel's and ours, on a machine that does other
-        // things as well. At the tester's ends, whatever comes is taken before more is sent.
-        for thread in &threads {
-            machine::prefer(Some(*thread), NICE);
+        for (place, end) in self.outer_ends() {
+            set(place.namespace, end, &COALESCED)?;
+            said.push(place.sets(end, &COALESCED));
         }
-        for thread in &of_tester {
-            ask(&rig.device, &format!("chrt --fifo --pid 1 {thread}"))?;
-        }
-        for (namespace, end) in rig.outer() {
-            set(namespace, end, &COALESCED)?;
-        }
-        rig.threads = [threads, of_tester];
-        Ok(rig)
+        self.threads = [threads, of_tester];
+        Ok(())
+    }
+
+    /// What made it, as it is typed into a shell where the namespaces have names: `device`,
+    /// `tester0` and so on. These have none.
+    pub fn commands(&self) -> &[String] {
+        &self.commands
     }
 
     /// The longest frames that they are made for.
@@ -188,9 +223,23 @@ impl Rig {
         self.testers.iter().zip(ENDS[1])
     }
 
+    fn place_of_device(&self) -> Place<'_> {
+        Place { namespace: &self.device, name: "device".to_string() }
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        let tester = |(i, namespace)| Place { namespace, name: format!("tester{i}") };
+        [self.place_of_device()].into_iter().chain(self.testers.iter().enumerate().map(tester))
+    }
+
+    fn outer_ends(&self) -> impl Iterator<Item = (Place<'_>, &'static str)> {
+        self.places().skip(1).zip(ENDS[1])
+    }
+
     /// The device's, then the tester's.
-    fn ends(&self) -> impl Iterator<Item = (&Namespace, &'static str)> {
-        self.inner().iter().map(|end| (&self.device, *end)).chain(self.outer())
+    fn ends(&self) -> impl Iterator<Item = (Place<'_>, &'static str)> {
+        let inner = self.inner().iter().map(|end| (self.place_of_device(), *end));
+        inner.chain(self.outer_ends())
     }
 
     /// How long the kernel has worked for the device so far.
@@ -227,6 +276,30 @@ impl Rig {
     }
 }
 
+/// A namespace, and what it is called where commands are told.
+struct Place<'a> {
+    namespace: &'a Namespace,
+    name: String,
+}
+
+impl Place<'_> {
+    /// Runs a command here, and keeps it.
+    fn run(&self, words: &str, said: &mut Vec<String>) -> Result<(), BenchError> {
+        ask(self.namespace, words)?;
+        said.push(self.typed(words));
+        Ok(())
+    }
+
+    fn typed(&self, words: &str) -> String {
+        format!("ip netns exec {} {}", self.name, typed(words))
+    }
+
+    /// What [`set`] does.
+    fn sets(&self, end: &str, values: &[(&str, u64)]) -> String {
+        format!("ip netns exec {} sh -c '{}'", self.name, echoes(end, values))
+    }
+}
+
 /// The address of a device's end, as `ether1` and `ether2` have in memory.
 pub fn device_mac(port: usize) -> MacAddr {
     MacAddr([0x02, 0, 0, 0, 0, port as u8 + 1])
@@ -235,21 +308,20 @@ pub fn device_mac(port: usize) -> MacAddr {
 /// Gives an interface a thread of its own in the kernel, and returns its number.
 fn threaded(namespace: &Namespace, end: &str) -> Result<u32, BenchError> {
     let before = threads_of(end);
-    let script = set(namespace, end, &[("threaded", 1)])?;
+    set(namespace, end, &[THREADED])?;
     let new = threads_of(end).into_iter().find(|thread| !before.contains(thread));
-    let none = || BenchError::Command(script, "no NAPI thread came of it".to_string());
+    let none =
+        || BenchError::Command(echoes(end, &[THREADED]), "no NAPI thread came of it".to_string());
     new.ok_or_else(none)
 }
 
-/// Sets what sysfs alone has of an interface; returns what would be typed.
+/// Sets what sysfs alone has of an interface.
 ///
 /// # Errors
 /// [`BenchError::Command`].
-pub fn set(namespace: &Namespace, end: &str, values: &[(&str, u64)]) -> Result<String, BenchError> {
-    let echo = |(name, value): &(&str, u64)| format!("echo {value} > /sys/class/net/{end}/{name}");
-    let words = values.iter().map(echo).collect::<Vec<_>>().join(" && ");
+fn set(namespace: &Namespace, end: &str, values: &[(&str, u64)]) -> Result<(), BenchError> {
     // The files of a namespace's interfaces show where sysfs was mounted in it.
-    let script = format!("mount -t sysfs none /sys && {words}");
+    let script = format!("mount -t sysfs none /sys && {}", echoes(end, values));
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &script]);
     let failed = |said: String| BenchError::Command(script.clone(), said);
@@ -257,7 +329,12 @@ pub fn set(namespace: &Namespace, end: &str, values: &[(&str, u64)]) -> Result<S
     if !output.status.success() {
         return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()));
     }
-    Ok(words)
+    Ok(())
+}
+
+fn echoes(end: &str, values: &[(&str, u64)]) -> String {
+    let echo = |(name, value): &(&str, u64)| format!("echo {value} > /sys/class/net/{end}/{name}");
+    values.iter().map(echo).collect::<Vec<_>>().join(" && ")
 }
 
 /// The kernel's threads `napi/END-…`.

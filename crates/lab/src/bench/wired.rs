@@ -66,10 +66,21 @@ pub trait Wired: Send {
         None
     }
 
-    /// Whether hosts can ping each other through it.
-    fn answers(&self) -> bool {
-        true
+    /// Why hosts cannot ping each other through it, if they cannot.
+    fn mute(&self) -> Option<&'static str> {
+        None
     }
+
+    /// Why its figures are not what it can do, if they are not: then it is not compared.
+    fn unfair(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Leaves its processor to others until it is woken, if it takes any when nothing comes.
+    fn rest(&mut self) {}
+
+    /// Goes on.
+    fn wake(&mut self) {}
 
     /// How long its own process has worked for it so far, if it has one.
     fn worked(&self) -> Duration {
@@ -191,11 +202,17 @@ impl Stand {
                 return Err(Cannot::Omitted(why.to_string()));
             }
         };
-        let ping = match device.answers() {
-            true => Some(ping::through(&rig, plan.pair, device.as_mut(), configuration.mode)?),
-            false => None,
-        };
-        let setup = Setup { commands, ping, ..no_setup(device.name(), configuration) };
+        let (mut ping, mut remarks) = (None, vec![]);
+        match device.mute() {
+            None => {
+                ping = Some(ping::through(&rig, plan.pair, device.as_mut(), configuration.mode)?)
+            }
+            Some(why) => remarks.push(why.to_string()),
+        }
+        device.rest();
+        let cables = rig.commands().to_vec();
+        let setup = no_setup(device.name(), configuration);
+        let setup = Setup { cables, commands, ping, remarks, ..setup };
         Ok(Stand::with(rig, device, clock, plan, setup)?)
     }
 
@@ -223,6 +240,16 @@ impl Stand {
         self.device.name()
     }
 
+    /// How long its own process has worked so far, if it has one.
+    pub fn worked(&self) -> Duration {
+        self.device.worked()
+    }
+
+    /// Whether its figures are what it can do.
+    pub fn is_fair(&self) -> bool {
+        self.device.unfair().is_none()
+    }
+
     /// Its cables, and the namespaces at their ends.
     pub fn rig(&self) -> &Rig {
         &self.rig
@@ -235,8 +262,11 @@ impl Stand {
     pub fn prepare(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<(), BenchError> {
         self.trials.clear();
         let Stand { rig, device, ends, clock, .. } = self;
+        device.wake();
         let mut side = Side { device: device.as_mut(), clock: *clock };
-        ends.prepare(rig, &mut side, job, frame)
+        let prepared = ends.prepare(rig, &mut side, job, frame);
+        device.rest();
+        prepared
     }
 
     /// Makes it ready as [`prepare`](Self::prepare) does. If it forwards, and loses frames before it
@@ -272,11 +302,13 @@ impl Stand {
         duration: Duration,
     ) -> Result<Turn, BenchError> {
         let Stand { rig, device, ends, .. } = self;
+        device.wake();
         let worked_of = |device: &dyn Wired| rig.worked() + device.worked();
         let (worked, full) = (worked_of(device.as_ref()), rig.full());
         let fast = device.fast_path();
         let (mut ran, cost) = ends.trial(rig, device.as_mut(), rate, duration)?;
         ran.worked += worked_of(device.as_ref()).saturating_sub(worked);
+        device.rest();
         let full = rig.full() - full;
         ran.judge(|counts, _| counts.tester_rx_drop += full);
         let kind = if rate.is_some() { kind::SEARCH } else { kind::HIGHEST };
@@ -314,7 +346,7 @@ impl Stand {
         met: Option<Met>,
     ) -> Row {
         let [generator, receiver] = self.ends.names(&turn.cost);
-        Measured {
+        let mut row = Measured {
             device: self.name().to_string(),
             mode: job.configuration.mode,
             configuration: job.configuration.name.to_string(),
@@ -336,7 +368,11 @@ impl Stand {
             },
             environment: job.environment.clone(),
         }
-        .row()
+        .row();
+        let remarks = [row.remark.take(), self.device.unfair().map(str::to_string)];
+        let remarks: Vec<String> = remarks.into_iter().flatten().collect();
+        row.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
+        row
     }
 
     /// What is said of it in the result, now that it has been measured.
@@ -352,8 +388,10 @@ pub(super) fn no_setup(device: &str, configuration: &Configuration) -> Setup {
         device: device.to_string(),
         mode: configuration.mode,
         configuration: configuration.name.to_string(),
+        cables: Vec::new(),
         commands: Vec::new(),
         witness: Vec::new(),
+        remarks: Vec::new(),
         omitted: None,
         ping: None,
     }

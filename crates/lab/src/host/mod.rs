@@ -12,7 +12,7 @@
 //! switched off on a host's interfaces, unless the lab asks for them.
 //!
 //! Never touches the namespace or the interfaces of the machine.
-//! Missing: **a file system of its own** (`/sys` shows the machine's interfaces, `/etc` its files).
+//! Missing: **a file system of its own** (`/etc` has the machine's files).
 
 mod process;
 
@@ -24,6 +24,7 @@ use port::linux::interface::{Offloads, set_offloads};
 use port::linux::{Namespace, Unavailable};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A host.
 pub struct LinuxHost {
@@ -84,6 +85,22 @@ impl LinuxHost {
             netlink.add_route(&Route::by(*destination, *gateway, index))?;
         }
         Ok(remarks)
+    }
+
+    /// Waits until its interfaces run: the kernel begins to send some time after both ends of a wire
+    /// are on, and drops what it is given before. Two seconds at most: a wire may end at nothing.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: an interface is not there.
+    pub fn wait_for_wires(&self, spec: &HostSpec) -> Result<(), Unavailable> {
+        const PAUSE: Duration = Duration::from_millis(2);
+        let (mut netlink, mut pauses) = (Netlink::open_in(&self.namespace)?, 0..1000);
+        for interface in &spec.interfaces {
+            while !netlink.link(interface)?.running && pauses.next().is_some() {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
     }
 
     /// Starts a program, in the lab's directory.

@@ -52,12 +52,14 @@ pub(super) fn measure(
         link_mbps: rig.link_mbps,
     };
     let narrowest = row(&full, rig, &setting, place, interrupt)?;
+    let took = Duration::from_nanos(empty.took_ns) + narrowest.counted();
     let mut path = HostPath {
         device,
         mtu,
         mtu_is_limit: mtu < own,
         rtt_ns: empty.min_ns,
         packets_per_second: narrowest.kpps * 1e3,
+        took_ns: Some(took.as_nanos() as u64),
         validity: empty.validity.and(narrowest.validity),
         transfers: Vec::new(),
     };

@@ -7,7 +7,7 @@
 //!                        └ shaped ┘  kernel, or router  └ shaped ┘
 //! ```
 //!
-//! What is outside is [`external`](super::external)'s. The namespaces have no names; nothing is left
+//! What is outside is [`external`]'s. The namespaces have no names; nothing is left
 //! when this is dropped. Never touches an interface it did not make.
 
 use super::Options;

@@ -10,6 +10,8 @@
 pub mod check;
 // Links, addresses, routes and neighbours: read, made, changed, watched.
 pub mod netlink;
+// Who else has an interface's frames.
+pub mod others;
 // Whose a TAP interface is.
 pub mod tap;
 // The other end of a veth pair, and what its kernel leaves undone.

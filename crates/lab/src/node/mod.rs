@@ -320,6 +320,13 @@ impl Status for NodeStatus<'_> {
         self.facility(menu).dynamic_page(menu, after, max)
     }
 
+    fn dynamic_item(&self, menu: &Menu, id: ItemId) -> Option<Item> {
+        if is_system(menu) {
+            return self.system.dynamic(menu).into_iter().find(|item| item.id == id);
+        }
+        self.facility(menu).dynamic_item(menu, id)
+    }
+
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
         self.facility(menu).check(menu, item, tree)
     }

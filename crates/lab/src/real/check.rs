@@ -11,7 +11,7 @@
 
 use super::claim::Claim;
 use super::spec::PortSpec;
-use super::{Plan, StartError, identity, kernel, open, running};
+use super::{Plan, StartError, identity, kernel, limits, open, running};
 use crate::clock::{self, Clock};
 use crate::linux::check::{self, Finding, Report, Verdict, Wanted};
 use crate::live::{Interrupt, Live};
@@ -33,10 +33,11 @@ const FRAMES: usize = 4096;
 /// configuration, which is in `file`, on a router without cables. Changes nothing.
 pub fn check(plan: &Plan, file: &Path, cores: &[usize], language: &Arc<Language>) -> Report {
     let plan = &Plan { ports: running::with_kernel(plan), ..plan.clone() };
-    let mut report = Report { findings: vec![configuration(plan, file, language)] };
+    let mut report = Report { findings: vec![] };
     // What cannot be looked at stops it anyway; the others tell how much memory there must be.
     let looks = plan.ports.iter().filter_map(|spec| Some((spec.clone(), open::look(spec).ok()?)));
     let (ports, looks): (Vec<_>, Vec<_>) = looks.unzip();
+    let enough = limits::descriptors(ports.iter().zip(&looks), plan.workers);
     let (slots, memory) = match running::slab(&Plan { ports, ..plan.clone() }, &looks) {
         Ok(slab) => (slab.slots(), slab.capacity() * slab.slots().stride()),
         Err(error) => {
@@ -44,6 +45,14 @@ pub fn check(plan: &Plan, file: &Path, cores: &[usize], language: &Arc<Language>
             (Slots::STANDARD, 0)
         }
     };
+    match limits::room(memory as u64) {
+        // A router is made to try it on.
+        Ok(()) => report.findings.insert(0, configuration(plan, file, language)),
+        Err(why) => report.stop("machine", "memory", &why, ""),
+    }
+    if let Err(why) = enough {
+        report.stop("machine", "descriptors", &why, "");
+    }
     let wanted = Wanted {
         ports: &plan.ports,
         threads: plan.workers + 1,

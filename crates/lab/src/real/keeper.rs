@@ -17,13 +17,14 @@
 
 use super::open::{self, Opened};
 use super::place::Place;
-use super::plug::{Jack, Line};
+use super::plug::{Jack, Line, Taken};
 use super::several::several;
 use super::spec::{Backend, PortSpec};
 use super::worker;
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::linux::netlink::{Event, Link};
+use crate::linux::veth::inside;
 use crate::live::Door;
 use port::Slab;
 use port::linux::Kernels;
@@ -54,6 +55,9 @@ enum Standing {
         opened: Owned,
         /// What the router was told of it, and the MTU it has itself.
         link: Option<(router::Link, u32)>,
+        /// What was said to be wrong there, and when it is looked for more.
+        warned: Vec<String>,
+        warn_at: Moment,
     },
     Missing {
         tries: u32,
@@ -66,6 +70,8 @@ enum Standing {
 /// What is left of an [`Opened`] when its lines are in.
 struct Owned {
     index: u32,
+    /// What it was called last: it stays the port's whatever it is called.
+    called: String,
     kernels: Option<Kernels>,
     queues: Option<QueueWatch>,
     _claim: super::claim::Claim,
@@ -90,6 +96,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 /// How often names of namespaces are looked up, and ports asked whether they have failed.
 const LOOK: Duration = Duration::from_millis(250);
+/// How often it is looked whether something is wrong with an interface that was not: offloads that
+/// were switched on at a veth's other end, which nothing tells of.
+const WARN: Duration = Duration::from_secs(2);
 
 impl Kept {
     /// One that is yet to be opened.
@@ -139,12 +148,14 @@ impl Keeper {
         for at in 0..self.ports.len() {
             let port = &self.ports[at];
             match &port.standing {
-                Standing::There { opened, .. } => {
+                Standing::There { opened, warn_at, .. } => {
                     if let Some(why) = port.jacks.iter().find_map(|jack| jack.failure()) {
                         self.lose(at, &why, PAUSE);
                     } else if let Some(why) = opened.queues.as_ref().and_then(QueueWatch::changed) {
                         // It is there all the same, and every moment counts.
                         self.lose(at, &why, Duration::ZERO);
+                    } else if *warn_at <= now {
+                        self.warn(at);
                     }
                 }
                 Standing::Missing { next, .. } if *next <= now => self.open_again(at),
@@ -252,7 +263,8 @@ impl Keeper {
     fn follow(&mut self, at: usize, heard: &Link) {
         let most = self.most_mtu();
         let port = &mut self.ports[at];
-        let Standing::There { link, .. } = &mut port.standing else { return };
+        let Standing::There { link, opened, .. } = &mut port.standing else { return };
+        let called = std::mem::replace(&mut opened.called, heard.name.clone());
         let new = router::Link {
             running: heard.running,
             // What no frame of ours can hold the interface does not carry for us.
@@ -262,13 +274,24 @@ impl Keeper {
             ..router::Link::default()
         };
         let before = link.replace((new, heard.mtu));
+        let (name, interface) = (port.spec.name.clone(), heard.name.clone());
+        let inside = inside(port.spec.namespace.as_deref());
+        if called != interface {
+            let typed = port.spec.interface.clone();
+            self.say(&format!(
+                "{name}: {called} is called {interface} now, and stays the port; when it is opened again, \
+                 {typed} is looked for"
+            ));
+        }
         if before == Some((new, heard.mtu)) {
             return;
         }
         let (old, old_mtu) = before.unzip();
-        let (name, interface) = (port.spec.name.clone(), port.spec.interface.clone());
         if old.is_none_or(|old| old.running) && !new.running {
-            let why = if heard.up { "its wire does not carry" } else { "it is switched off" };
+            let why = match heard.up {
+                true => "its wire does not carry".to_string(),
+                false => format!("it is switched off (`{inside}ip link set {interface} up`)"),
+            };
             self.say(&format!("{name}: the link of {interface} is down: {why}"));
         } else if new.running && old.is_some_and(|old| !old.running) {
             self.say(&format!("{name}: the link of {interface} is up"));
@@ -332,10 +355,14 @@ impl Keeper {
         let before = std::mem::replace(&mut port.standing, missing);
         self.say(&format!("{name}: {why}; it is opened again as soon as it can be"));
         self.set_link(at, router::Link { running: false, ..router::Link::default() });
-        for jack in &self.ports[at].jacks {
-            drop(self.put(jack, None));
+        let jacks = &self.ports[at].jacks;
+        let mut lines: Vec<_> = jacks.iter().map(|jack| (jack, self.put(jack, None))).collect();
+        // All of them before one is asked: they share an interface.
+        lines.iter_mut().filter_map(|(_, line)| line.as_mut()).for_each(|line| line.0.close());
+        for (jack, line) in &lines {
+            line.iter().for_each(|line| jack.settle(line));
         }
-        drop(before);
+        drop((lines, before));
     }
 
     fn open_again(&mut self, at: usize) {
@@ -376,14 +403,26 @@ impl Keeper {
         for (jack, share) in self.ports[at].jacks.iter().zip(shares) {
             drop(self.put(jack, several(share)));
         }
-        let opened = Owned { index, kernels, queues, _claim: claim, _promiscuous: promiscuous };
-        self.ports[at].standing = Standing::There { opened, link: None };
-        let all: Vec<_> = self.ports.iter().map(|port| port.spec.clone()).collect();
-        for warning in open::warnings(&all[at], &all) {
-            self.say(&format!("{}: {warning}", self.ports[at].spec.name));
-        }
+        let called = self.ports[at].spec.interface.clone();
+        let opened =
+            Owned { index, called, kernels, queues, _claim: claim, _promiscuous: promiscuous };
+        let (warned, warn_at) = (Vec::new(), Moment::ZERO);
+        self.ports[at].standing = Standing::There { opened, link: None, warned, warn_at };
+        self.warn(at);
         self.ask_link(at);
         facts
+    }
+
+    /// Says what is wrong with a port's interface, and was not when it was looked at before.
+    fn warn(&mut self, at: usize) {
+        let all: Vec<_> = self.ports.iter().map(|port| port.spec.clone()).collect();
+        let (warnings, next) = (open::warnings(&all[at], &all), self.clock.now() + WARN);
+        let Standing::There { warned, warn_at, .. } = &mut self.ports[at].standing else { return };
+        *warn_at = next;
+        let before = std::mem::replace(warned, warnings.clone());
+        for warning in warnings.iter().filter(|warning| !before.contains(warning)) {
+            self.say(&format!("{}: {warning}", all[at].name));
+        }
     }
 
     /// Looks how a port's link is, whoever has said so already.
@@ -399,7 +438,7 @@ impl Keeper {
         }
     }
 
-    fn put(&self, jack: &Jack, line: Option<Line>) -> Option<Line> {
+    fn put(&self, jack: &Jack, line: Option<Line>) -> Option<Taken> {
         jack.put(line, || self.alarms.iter().for_each(Alarm::shout))
     }
 

@@ -38,6 +38,8 @@ mod place;
 mod keeper;
 // The kernel's routes and neighbours, followed.
 mod kernel;
+// What the process may have.
+mod limits;
 // From the first thread to the last.
 mod running;
 
@@ -94,6 +96,8 @@ pub enum StartError {
     Port(String, Unavailable),
     /// The kernel's routes cannot be followed.
     Routes(Unavailable),
+    /// A limit of the process is too low.
+    Limit(Unavailable),
     /// No frames.
     Slab(SlabError),
     /// The system has no threads, or no descriptors.
@@ -109,7 +113,7 @@ impl fmt::Display for StartError {
                 write!(f, "{line}:{column}: {error}")
             }
             StartError::Port(name, unavailable) => write!(f, "{name}: {unavailable}"),
-            StartError::Routes(unavailable) => unavailable.fmt(f),
+            StartError::Routes(unavailable) | StartError::Limit(unavailable) => unavailable.fmt(f),
             StartError::Slab(error) => write!(f, "no frames for the router: {error}"),
             StartError::System(error) => {
                 write!(f, "no thread, or no descriptor, for the router: {error}")?;

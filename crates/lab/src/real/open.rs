@@ -12,6 +12,7 @@ use super::plug::Line;
 use super::running::SUPER_FRAME;
 use super::spec::{Backend, PortSpec};
 use crate::linux::netlink::{Netlink, Tun};
+use crate::linux::others;
 use crate::linux::tap::User;
 use crate::linux::veth;
 use port::linux::bpf::Mode;
@@ -67,7 +68,7 @@ pub struct Look {
 }
 
 /// What stands before a packet: Ethernet's header and two tags.
-pub(super) const HEADER: usize = 14 + 8;
+pub(crate) const HEADER: usize = 14 + 8;
 /// What the kernel gives to a tap that it makes.
 const NEW_TAP_MTU: u32 = 1500;
 
@@ -270,14 +271,18 @@ fn named(why: Unavailable, interface: &Interface) -> Unavailable {
 /// do about it.
 pub(super) fn warnings(spec: &PortSpec, ports: &[PortSpec]) -> Vec<String> {
     let look = || {
-        let link = Netlink::open()?.link(&spec.interface)?;
+        let mut netlink = Netlink::open()?;
+        let link = netlink.link(&spec.interface)?;
         let end = veth::other_end(&link, spec.namespace.as_deref(), ports);
-        Ok((link, Interface::of(&spec.interface)?, end))
+        Ok((netlink.links()?, link, Interface::of(&spec.interface)?, end))
     };
-    let looked = inside(spec, look).ok();
-    let Some((link, interface, end)) = looked.filter(|(link, ..)| link.kind == "veth") else {
-        return Vec::new();
-    };
+    let Ok((links, link, interface, end)) = inside(spec, look) else { return Vec::new() };
+    let typed = veth::inside(spec.namespace.as_deref());
+    let others = others::others(spec, &link, &links, &typed);
+    let others = others.into_iter().map(|other| format!("{}; {}", other.is, other.advice));
+    if link.kind != "veth" {
+        return others.collect();
+    }
     let onto_itself = end.as_ref().and_then(|end| veth::onto_itself(&link, end, ports));
     let frames = match (onto_itself, spec.backend) {
         (Some(itself), _) => Some(itself),
@@ -287,7 +292,7 @@ pub(super) fn warnings(spec: &PortSpec, ports: &[PortSpec]) -> Vec<String> {
     let native = spec.backend == Backend::Xdp && spec.options.native != Some(false);
     let queues = veth::fewer_queues(&interface, end.as_ref()).filter(|_| native);
     let words = |(is, advice): (String, String)| format!("{is}; {advice}");
-    frames.into_iter().chain(queues).map(words).collect()
+    others.chain(frames.into_iter().chain(queues).map(words)).collect()
 }
 
 /// Does something in a port's namespace.

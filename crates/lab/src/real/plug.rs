@@ -6,12 +6,13 @@
 //! ```
 //!
 //! A [`Line`] is the way to an interface, or to some of its queues. Without one nothing comes, and
-//! what is sent is lost and counted. Counters go on where the line before has ended. Lines are made
+//! what is sent is lost and counted. Counters go on where the line before has ended, which loses
+//! some until it is closed: that the keeper tells. Lines are made
 //! and dropped by the keeper, never here: that takes milliseconds.
 
 use port::{Batch, Capabilities, Pool, Port, PortCounters};
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use wire::Moment;
@@ -38,13 +39,18 @@ pub(super) struct Jack {
     changed: AtomicBool,
     exchange: Mutex<Exchange>,
     taken: Condvar,
+    /// What lines lost when they had been taken out: `rx_drop`.
+    lost: AtomicU64,
 }
+
+/// A line that was taken out, and its `rx_drop` then.
+pub(super) struct Taken(pub(super) Line, u64);
 
 #[derive(Default)]
 struct Exchange {
     /// The line to be taken, or none.
     new: Option<Option<Line>>,
-    old: Option<Line>,
+    old: Option<Taken>,
     deaf: bool,
     failure: Option<String>,
 }
@@ -79,8 +85,9 @@ impl Plug {
         self.deaf = exchange.deaf;
         let Some(new) = exchange.new.take() else { return };
         if let Some(old) = std::mem::replace(&mut self.line, new) {
-            self.before = [self.before, old.counters()].into_iter().sum();
-            exchange.old = Some(old);
+            let counters = old.counters();
+            self.before = [self.before, counters].into_iter().sum();
+            exchange.old = Some(Taken(old, counters.rx_drop));
         }
         exchange.failure = None;
         drop(exchange);
@@ -127,7 +134,9 @@ impl Port for Plug {
     }
 
     fn counters(&self) -> PortCounters {
-        [self.before].into_iter().chain(self.line.as_ref().map(Port::counters)).sum()
+        let rx_drop = self.jack.lost.load(Ordering::Relaxed);
+        let lost = PortCounters { rx_drop, ..PortCounters::default() };
+        [self.before, lost].into_iter().chain(self.line.as_ref().map(Port::counters)).sum()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -147,7 +156,7 @@ impl Port for Plug {
 impl Jack {
     /// Puts a line in the place of the one that is there, or none, and returns that one, once
     /// `wake` has made the plug's thread look. `None` as well if that thread is gone.
-    pub(super) fn put(&self, new: Option<Line>, wake: impl Fn()) -> Option<Line> {
+    pub(super) fn put(&self, new: Option<Line>, wake: impl Fn()) -> Option<Taken> {
         /// A thread that is longer than this within a breath has stopped.
         const PATIENCE: Duration = Duration::from_secs(2);
         let mut exchange = self.lock();
@@ -157,6 +166,12 @@ impl Jack {
         let waited = self.taken.wait_timeout_while(exchange, PATIENCE, |e| e.new.is_some());
         exchange = waited.unwrap_or_else(PoisonError::into_inner).0;
         exchange.old.take()
+    }
+
+    /// What a line that is closed now has lost since it was taken out counts here.
+    pub(super) fn settle(&self, Taken(line, before): &Taken) {
+        let lost = line.counters().rx_drop.saturating_sub(*before);
+        self.lost.fetch_add(lost, Ordering::Relaxed);
     }
 
     /// From now on nothing is received.

@@ -12,7 +12,7 @@ use super::place::Place;
 use super::plug::{Jack, Plug};
 use super::spec::Backend;
 use super::worker::{self, Trunk, Work, Worker};
-use super::{KernelRoutes, Plan, PortSpec, StartError, Tell, identity};
+use super::{KernelRoutes, Plan, PortSpec, StartError, Tell, identity, limits};
 use crate::alarm::Alarm;
 use crate::clock::{self, Clock};
 use crate::live::{Door, Interrupt, Live};
@@ -101,6 +101,9 @@ pub fn start(
     })?;
     identity::distinct(&plan.ports).map_err(|(spec, why)| wrong(spec)(why))?;
     let slab = slab(plan, &looks).map_err(StartError::Slab)?;
+    let memory = slab.capacity() * slab.slots().stride();
+    limits::room(memory as u64).map_err(StartError::Limit)?;
+    limits::descriptors(plan.ports.iter().zip(&looks), plan.workers).map_err(StartError::Limit)?;
     let namespace = routes_of(plan).map_err(StartError::Routes)?;
     let mut running = assemble(plan, &looks, &slab).map_err(StartError::System)?;
     import(&running.door, plan, plan.files.clone(), language, interrupt)?;
@@ -122,6 +125,12 @@ pub fn start(
     let (door, clock, own, alarms) = (door.clone(), *clock, keepers.clone(), alarms.clone());
     let told = Arc::clone(&tell);
     let mut keeper = Keeper { ports, places, slab, door, clock, tell, alarms, own };
+    let queues: usize = opened.iter().map(|opened| opened.lines.len()).sum();
+    if plan.workers > queues {
+        let (workers, idle) = (plan.workers, plan.workers - queues);
+        let said = format!("{workers} workers, and {queues} queues: {idle} have nothing to do");
+        (keeper.tell)(&said);
+    }
     for (at, opened) in opened.into_iter().enumerate() {
         proceed(interrupt)?;
         let facts = keeper.put_in(at, opened);

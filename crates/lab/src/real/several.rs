@@ -58,4 +58,8 @@ impl Port for Several {
     fn failure(&self) -> Option<String> {
         self.lines.iter().find_map(Port::failure)
     }
+
+    fn close(&mut self) {
+        self.lines.iter_mut().for_each(Port::close);
+    }
 }

@@ -12,8 +12,9 @@
 //! those of a host, updates those of a router beside it, both on the first port.
 
 use super::bench::{Bench, Place};
+use super::duty::Duty;
 use super::plan::Modifier;
-use super::tester::{Duty, mac, template};
+use super::tester::{mac, template};
 use measure::control::{Control, Path, Told};
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
@@ -30,6 +31,8 @@ pub(super) struct Asked {
     updates: u64,
     told: Told,
     broadcasts: u64,
+    /// Test frames that came when nothing was waited for any more.
+    too_late: u64,
 }
 
 /// A load, divided.
@@ -115,6 +118,12 @@ impl<P: Place> Bench<'_, P> {
         duty.control.iter().for_each(|(_, control)| self.asked.told += control.told());
         let broadcasts = duty.beside.iter().flatten().map(|sender| sender.sent().offered);
         self.asked.broadcasts += broadcasts.sum::<u64>();
+        self.asked.too_late += duty.too_late.unwrap_or(0);
+    }
+
+    /// How many frames came too late since this was asked last.
+    pub(super) fn too_late(&mut self) -> u64 {
+        std::mem::take(&mut self.asked.too_late)
     }
 
     /// What became of a modifier's frames since this was asked last, in sentences: that none were

@@ -1,5 +1,5 @@
 //! The tester's thread of a trial in real time: tick, tick, until all is sent and nothing comes any
-//! more.
+//! more, or the time for that is over.
 //!
 //! ```text
 //!  senders, receiver ── tick ─► wires       raised interrupt: nothing more is sent from this tick on
@@ -13,7 +13,8 @@
 //!
 //! Missing: **a thread for each direction**.
 
-use super::tester::{Duty, Tester};
+use super::duty::{Duty, RESIDUAL};
+use super::tester::Tester;
 use crate::clock::Clock;
 use measure::Sender;
 use measure::procedure::Stop;
@@ -29,10 +30,14 @@ const TALK_GAP: Duration = Duration::from_millis(2);
 /// Sending may take this much longer than the schedule, or a tenth of it: ten times what is too late.
 const BEHIND: Duration = Duration::from_millis(100);
 
+/// RFC 2544 §23 e: what is still under way when a trial is over is given so long to come, and is then the
+/// load of no other.
+const RESTABILISE: Duration = Duration::from_secs(5);
+
 /// What a tester goes by.
 pub(super) struct Drive<'a> {
     pub(super) clock: Clock,
-    /// It listens on until nothing has come for so long (RFC 2544 §23 d: two seconds).
+    /// It listens on until nothing has come for so long, for two seconds at most (RFC 2544 §23 d).
     pub(super) quiet: Duration,
     /// Raised when the user has had enough.
     pub(super) interrupt: &'a AtomicBool,
@@ -83,11 +88,24 @@ impl Drive<'_> {
         }
         // What is still under way.
         let (mut last, end) = (now, now);
-        while !duty.is_back() && now.since(last) < self.quiet && now.since(end) < 10 * self.quiet {
+        let most = 10 * self.quiet;
+        let most = if duty.until_quiet { most } else { most.min(RESIDUAL) };
+        while !duty.is_back() && now.since(last) < self.quiet && now.since(end) < most {
             if self.tick(now, tester, duty)? > 0 {
                 last = now;
             }
             now = self.look(now, duty);
+        }
+        if duty.is_back() || now.since(last) >= self.quiet {
+            return Ok(());
+        }
+        duty.close();
+        let (end, most) = (now, (10 * self.quiet).min(RESTABILISE));
+        while now.since(last) < self.quiet && now.since(end) < most {
+            if self.tick(now, tester, duty)? > 0 {
+                last = now;
+            }
+            now = self.clock.now();
         }
         Ok(())
     }

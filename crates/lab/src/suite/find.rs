@@ -12,16 +12,17 @@ use measure::procedure::again::{self, Again, Seen};
 use measure::procedure::back_to_back::{self, BackToBack, Bursts};
 use measure::procedure::bridge;
 use measure::procedure::connections::{self, Capacity, Establishment};
-use measure::procedure::frame_loss::{self, FrameLoss};
+use measure::procedure::frame_loss::{self, FrameLoss, LossPoint};
 use measure::procedure::latency::{self, Latency};
 use measure::procedure::recovery::{self, Recovery};
 use measure::procedure::throughput::{self, Bisection, Throughput};
 use measure::procedure::variation::{self, DelayVariation};
-use measure::procedure::{Run, Stop};
+use measure::procedure::{Run, Stop, TrialInput, Tried};
 use measure::result::Limit;
 use measure::search::Bound;
 use measure::suite_result::{Figure, TesterAlone, limit};
 use measure::times::Times;
+use measure::trial::Outcome;
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -31,7 +32,7 @@ pub(super) struct Finding {
     pub(super) figures: Vec<Figure>,
     pub(super) limited_by: Option<Limit>,
     pub(super) remarks: Vec<String>,
-    pub(super) points: Vec<frame_loss::LossPoint>,
+    pub(super) points: Vec<LossPoint>,
     pub(super) histogram: Vec<(u64, u64)>,
 }
 
@@ -69,16 +70,19 @@ pub(super) fn find(
 ) -> Result<Finding, Stop> {
     let Known { rate, seen, .. } = known;
     let mol = PacketRate(alone.rate.min(wire.0));
+    // What the wires of those who receive carry, of each who sends.
+    let carried = PacketRate(wire.0 * traffic.share());
     // Simulated wires are the limit there is: no tester is.
     let most_fps = PacketRate(if simulated { f64::INFINITY } else { alone.rate });
     let no_rate = "no throughput was found that this could be measured at";
     Ok(match procedure {
         Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest } => {
             let (lowest, highest) = (lowest.of(wire), highest.of(wire));
-            let bounds = (lowest, PacketRate(highest.0.min(mol.0)));
+            let most = PacketRate(mol.0.min(carried.0));
+            let bounds = (lowest, PacketRate(highest.0.min(most.0)));
             if bounds.0.0 >= bounds.1.0 {
                 let why = format!(
-                    "not searched: the plan tries nothing below {lowest} (`lowest`), and {mol} is \
+                    "not searched: the plan tries nothing below {lowest} (`lowest`), and {most} is \
                      all that can be sent"
                 );
                 return Ok(Finding::default().remark(true, why));
@@ -89,11 +93,12 @@ pub(super) fn find(
             let (found, again): (Vec<Throughput>, Vec<Option<Again>>) = found.into_iter().unzip();
             // The first criterion's is what the other procedures are run at.
             *rate = found.first().and_then(|first| first.rate);
-            let by_plan = highest.0 < 0.999 * mol.0;
-            let mut finding = of_throughputs(&found, wire, most_fps, by_plan);
+            let by_plan = highest.0 < 0.999 * most.0;
+            let mut finding = of_throughputs(&found, carried, most_fps, by_plan);
             for one in found.iter().filter(|one| one.rate.is_none() && !one.disturbed) {
                 finding.remarks.push(format!("{}: nothing below {lowest} was tried", one.metric));
             }
+            finding.remarks.extend(found.iter().filter_map(|one| held(&run.journal, one)));
             for (one, again) in found.iter().zip(again) {
                 finding.remarks.extend(again.map(|again| format!("{}: {again}", one.metric)));
             }
@@ -115,8 +120,9 @@ pub(super) fn find(
                 let name = format!("latency[rfc2544 {long}s {repetitions}x{way}]");
                 figures.push(Figure::spread(name, found.tagged, |s| s.mean, "ns"));
             } else {
+                let each = found.tagged_each;
                 let name =
-                    |what| format!("{what}[rfc8219 {tagged} tagged {long}s {repetitions}x{way}]");
+                    |what| format!("{what}[rfc8219 {each} tagged {long}s {repetitions}x{way}]");
                 figures.push(Figure::spread(name("TL"), found.typical, |s| s.median, "ns"));
                 figures.push(Figure::spread(name("WCL"), found.worst, |s| s.median, "ns"));
             }
@@ -131,7 +137,13 @@ pub(super) fn find(
             }
             let histogram = found.all.as_ref().map_or(vec![], Times::buckets);
             let floor = alone.latency_floor_ns;
+            let (each, left) = (found.tagged_each, duration.saturating_sub(*after).as_secs_f64());
+            let fewer = format!(
+                "{each} frames are tagged of {tagged}: at {:.0} fps no more are sent in the last {left} s",
+                load.0
+            );
             Finding { histogram, ..Finding::of(figures) }
+                .remark(each < *tagged, fewer)
                 .remark(found.tagged_lost > 0, format!("{} tagged frames lost", found.tagged_lost))
                 .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
                 .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
@@ -168,7 +180,10 @@ pub(super) fn find(
                 Figure::of("loss at 100% of the wire", at_most, "%"),
                 Figure::of("highest load without loss", free, "%"),
             ];
-            Finding { points, ..Finding::of(figures) }.remark(
+            let odd = odd_losses(&points);
+            let mut finding = Finding { points, ..Finding::of(figures) };
+            finding.remarks.extend(odd);
+            finding.remark(
                 invalid > 0,
                 format!(
                     "{invalid} of the loads stayed invalid: the tester fell short, or was disturbed"
@@ -235,7 +250,8 @@ pub(super) fn find(
             .remark(found.never > 0, format!("{} times it did not come back", found.never))
         }
         Procedure::Forwarding { duration } => {
-            let found = bridge::forwarding(run, mol, *rate, *duration)?;
+            let most = PacketRate(mol.0.min(carried.0));
+            let found = bridge::forwarding(run, most, *rate, *duration)?;
             // Whether all ports send is what such a figure is of.
             let (seconds, ports) = (duration.as_secs_f64(), traffic.distribution());
             let name = |what: &str| format!("{what}[rfc2889 {seconds}s, {ports}]");
@@ -247,6 +263,14 @@ pub(super) fn find(
             ]);
             finding
                 .remark(found.tester_limited, "the tester fell short in some trials")
+                .remark(
+                    traffic.share() < 1.0,
+                    format!(
+                        "no load is tried of which the one port's wire could not carry all: from each {:.1} \
+                         % of a wire at most",
+                        100.0 * traffic.share()
+                    ),
+                )
                 .remark(found.frmol < 0.95 * found.mfr, "it forwards less the more is offered")
         }
         Procedure::Congestion { duration } => {
@@ -336,9 +360,49 @@ pub(super) fn find(
     })
 }
 
+/// Losses that do not grow with the load, and a search that ended without the two loads in a row that
+/// lose nothing (RFC 2544 §26.3).
+fn odd_losses(points: &[LossPoint]) -> Vec<String> {
+    let valid: Vec<&LossPoint> = points.iter().filter(|point| !point.invalid).collect();
+    let Some(free) = valid.iter().position(|point| point.lost == 0) else { return vec![] };
+    let mut odd = vec![];
+    let below = valid[free..].iter().filter(|point| point.lost > 0);
+    if let Some(worst) = below.max_by(|a, b| a.loss_percent.total_cmp(&b.loss_percent)) {
+        odd.push(format!(
+            "it lost nothing at {} % of the wire, and {:.3} % at {} %, which is less",
+            valid[free].load_percent, worst.loss_percent, worst.load_percent
+        ));
+    }
+    if !matches!(points, [.., a, b] if [a, b].iter().all(|point| !point.invalid && point.lost == 0))
+    {
+        odd.push("no two loads in a row were free of loss (RFC 2544 §26.3)".to_string());
+    }
+    odd
+}
+
 /// What names say of figures of several directions.
 fn worst_of(directions: usize) -> &'static str {
     if directions > 1 { " worst direction" } else { "" }
+}
+
+/// What is to be said of a throughput whose frames came for longer than they were sent, by more than a
+/// tenth: the device held them, and a longer trial has it forward less (RFC 2544 §24).
+fn held(journal: &[Tried], found: &Throughput) -> Option<String> {
+    let rate = found.rate?;
+    let passed = journal.iter().rev().find_map(|tried| match tried.input {
+        TrialInput::Steady { load, duration, .. }
+            if load == rate && tried.output.trial.outcome == Outcome::Pass =>
+        {
+            Some((tried.output.arriving?.as_secs_f64(), duration.as_secs_f64()))
+        }
+        _ => None,
+    });
+    let (came, sent) = passed.filter(|(came, sent)| *came > 1.1 * sent)?;
+    Some(format!(
+        "{}: frames came for {came:.3} s that were sent in {sent} s: the device held them, and forwards \
+         less than that for longer",
+        found.metric
+    ))
 }
 
 /// What kept a search from a better figure, which took frames at such a rate from one port: a
@@ -411,7 +475,9 @@ fn of_throughputs(
         finding.figures.push(Figure::of(&one.metric, one.rate.map(|rate| rate.0), "fps"));
         let by_tester = one.bound == Bound::Tester;
         let rate = one.rate.unwrap_or_default();
-        let limited = match limit(rate, wire, mol, by_tester) {
+        // Of a goal that allows loss by what comes through: a load that is the wire's may lose a fifth.
+        let forwarded = one.conditional.unwrap_or(rate);
+        let limited = match limit(forwarded, wire, mol, by_tester) {
             Limit::Device if one.bound == Bound::Highest && by_plan => Limit::Plan,
             limited => limited,
         };
@@ -501,6 +567,52 @@ fn of_bursts(found: &Bursts, plan: &BackToBack) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A goal that allows a fifth to be lost is met at the wire's rate: what comes through is not that.
+    #[test]
+    fn wire_speed_is_of_what_comes_through() {
+        let (wire, tester) = (PacketRate(1e6), PacketRate(f64::INFINITY));
+        for (conditional, limited) in
+            [(None, Limit::Wire), (Some(0.9999e6), Limit::Wire), (Some(0.824e6), Limit::Device)]
+        {
+            let found = Throughput {
+                metric: "throughput[goal]".to_string(),
+                rate: Some(wire),
+                above: None,
+                conditional: conditional.map(PacketRate),
+                bound: Bound::Highest,
+                regular: false,
+                disturbed: false,
+            };
+            let finding = of_throughputs(&[found], wire, tester, false);
+            assert_eq!(finding.limited_by, Some(limited), "{conditional:?}");
+            assert_eq!(finding.figures[0].limited_by, Some(limited), "{conditional:?}");
+        }
+    }
+
+    #[test]
+    fn losses_that_do_not_grow_with_the_load() {
+        for (lost, inverted, two) in [
+            (&[30, 0, 0][..], false, true),
+            (&[0, 39, 0, 0], true, true),
+            (&[40, 0, 39, 0, 4], true, false),
+            (&[40, 0], false, false),
+            (&[40, 30], false, true),
+        ] {
+            let points = lost.iter().enumerate().map(|(n, lost)| LossPoint {
+                load_percent: 100.0 - 10.0 * n as f64,
+                load: 100.0,
+                loss_percent: *lost as f64,
+                sent: 100,
+                lost: *lost,
+                invalid: false,
+            });
+            let odd = odd_losses(&points.collect::<Vec<_>>());
+            let says = |what: &str| odd.iter().any(|one| one.contains(what));
+            assert_eq!(says("which is less"), inverted, "{lost:?}: {odd:?}");
+            assert_eq!(says("no two loads"), !two, "{lost:?}: {odd:?}");
+        }
+    }
 
     /// The rule of 1.2 times holds of whatever frames carry.
     #[test]

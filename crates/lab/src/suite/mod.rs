@@ -18,6 +18,8 @@ pub mod plan;
 pub mod tester;
 // From a procedure's trial to frames, and back to counts.
 pub mod bench;
+// What one trial has it do.
+pub mod duty;
 // What a modifier sends beside the test's frames.
 mod beside;
 // What waits in a host for its wire.

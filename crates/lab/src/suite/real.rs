@@ -10,9 +10,10 @@
 use super::bench::Place;
 use super::device;
 use super::drive::Drive;
+use super::duty::Duty;
 use super::inside::Dropped;
 use super::plan::End;
-use super::tester::{Duty, Tester};
+use super::tester::Tester;
 use crate::clock::Clock;
 use crate::machine;
 use crate::placement::{Distance, Pair};

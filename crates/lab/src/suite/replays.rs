@@ -11,8 +11,9 @@
 //! Never decides whether a replay can be: the plan did.
 
 use super::bench::{Bench, Place};
+use super::duty::Duty;
 use super::plan::Replay;
-use super::tester::{Duty, Tester, mac};
+use super::tester::{Tester, mac};
 use measure::procedure::Stop;
 use measure::procedure::streams::{CaptureOutput, StreamOutput};
 use measure::replay::{Player, Returned, Script, Side, Way};
@@ -24,7 +25,7 @@ use wire::{BitRate, Moment};
 const AT_ONCE: usize = 64;
 
 /// The ways of a replay that have frames.
-fn ways(replay: &Replay) -> impl Iterator<Item = Side> + '_ {
+pub(super) fn ways(replay: &Replay) -> impl Iterator<Item = Side> + '_ {
     [Side::First, Side::Second].into_iter().filter(|side| replay.plan.sends(*side))
 }
 
@@ -119,6 +120,7 @@ impl<P: Place> Bench<'_, P> {
                     seed: 0,
                     intended: sent.intended,
                     sent: sent.went_out(),
+                    waited: self.waited(&sent),
                     tally: back.tally,
                     elsewhere: back.elsewhere,
                     latency: Some(back.latency).filter(|all| !all.is_empty()),

@@ -12,7 +12,7 @@ use super::bench::{Bench, Place};
 use super::find::{Finding, Known, find};
 use super::fit::{caveat, meets};
 use super::linux;
-use super::plan::{Modifier, Plan, Procedure, Traffic};
+use super::plan::{Mesh, Modifier, Plan, Procedure, Traffic};
 use super::real::Real;
 use super::simulated::Simulated;
 use super::wired::{EXTERNAL, Wired};
@@ -143,7 +143,8 @@ pub fn run(
         false => (plan.described(), plan.traffic.senders()),
     };
     let is_frames = !plan.is_all_tcp() && !super::streams::are_all(plan);
-    let is_meshed = is_frames && plan.traffic.mesh().is_some();
+    let mesh = plan.traffic.mesh().map(|(mesh, _)| mesh).filter(|_| is_frames);
+    let partial = mesh.filter(|mesh| *mesh != Mesh::Full);
     let (device, medium, latency) = words(plan, options);
     let mut results = SuiteResults {
         schema: SCHEMA.to_string(),
@@ -157,7 +158,8 @@ pub fn run(
         virtual_time: options.pair.is_none(),
         traffic,
         senders: senders as u32,
-        fully_meshed: is_meshed,
+        fully_meshed: mesh == Some(Mesh::Full),
+        destinations: partial.map(|_| plan.traffic.destinations() as u32),
         wire_mbps: link.as_mbps(),
         latency_definition: latency.to_string(),
         exact_extremes: true,
@@ -447,7 +449,17 @@ impl Part<'_> {
             Ok(found) => (found, None),
             Err(stop) => (Finding::default().remark(true, format!("{stop}")), Some(stop)),
         };
+        found.remarks.extend(bench.first_look.clone());
         found.remarks.extend(told);
+        let too_late = bench.too_late();
+        found = found.remark(
+            too_late > 0,
+            format!(
+                "{too_late} frames came later than a trial waits for them (RFC 2544 §23 d: two seconds \
+                 after the last was sent, beside what the plan's own wires take): they are lost"
+            ),
+        );
+        found.remarks.extend(super::streams::dropped_whole(&trials, &dropped));
         found.remarks.extend(flooded(procedure, self.plan.traffic, &trials));
         found.remarks.extend(caveat(self.device, procedure.need()).map(str::to_string));
         let mut cell = Cell {
@@ -455,6 +467,7 @@ impl Part<'_> {
             frame_size: frame.rounded(),
             mix: frame.mix().map(Mix::label),
             procedure: name.to_string(),
+            too_late,
             figures: found.figures,
             points: found.points,
             histogram: found.histogram,
@@ -501,11 +514,11 @@ mod tests {
     fn frame_loss_comes_before_what_it_may_contradict() {
         for (procedures, expected) in [
             (&["throughput", "latency", "frame-loss", "back-to-back"][..], &[2, 0, 1, 3][..]),
-            (&["latency", "throughput", "frame-loss"], &[0, 2, 1]),
+            (&["tear-down", "throughput", "frame-loss"], &[0, 2, 1]),
             (&["frame-loss", "throughput"], &[0, 1]),
             // Shorter than what decides: they contradict nothing.
             (&["throughput", "frame-loss\"\nduration = \"1s"], &[0, 1]),
-            (&["latency", "frame-loss"], &[0, 1]),
+            (&["tear-down", "frame-loss"], &[0, 1]),
         ] {
             let kinds = procedures.iter().map(|kind| format!("[[procedure]]\nkind = \"{kind}\"\n"));
             let text = format!(

@@ -13,9 +13,10 @@
 
 use super::bench::Place;
 use super::device;
+use super::duty::{Duty, RESIDUAL};
 use super::inside::Dropped;
 use super::plan;
-use super::tester::{Duty, Tester};
+use super::tester::Tester;
 use measure::procedure::Stop;
 use port::simulated::{self, Link, SimulatedPort};
 use port::slab::{SlabError, Slots};
@@ -25,7 +26,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wire::{FrameLen, Moment};
+use wire::{BitRate, FrameLen, Moment};
 
 /// A device in virtual time.
 pub struct Simulated {
@@ -196,12 +197,23 @@ impl Simulated {
             || self.ports.iter().any(|p| !p.ring.is_empty() || p.wire.next_arrival().is_some())
     }
 
+    /// How long frames are waited for after the last one: two seconds, and what the plan's own wires
+    /// take, with those that wait for a bottleneck.
+    fn patience(&self) -> Duration {
+        const LONGEST: FrameLen = FrameLen::with_fcs(9238);
+        let queue = |(rate, frames): (BitRate, usize)| frames as f64 / rate.max_frames(LONGEST).0;
+        let queue = self.model.bottleneck.map_or(0.0, queue);
+        RESIDUAL + 2 * self.model.delay + Duration::from_secs_f64(queue)
+    }
+
     /// Why time stands still: somebody is to send, and there are no frames.
     fn starved(&self) -> Stop {
-        let (link, delay) = (self.model.link, self.model.delay);
+        let plan::Simulated { link, delay, pause, frame_ns, .. } = self.model;
+        let frame = Duration::from_nanos(frame_ns);
         Stop::Broken(format!(
-            "no frames are left in virtual time: {} are under way, in wires of {link:#} that take \
-             {delay:?}; it takes a shorter `delay`, a slower `link` or longer frames",
+            "no frames are left in virtual time: {} are under way, before a device that takes {frame:?} \
+             a frame and pauses for {pause:?}, and in wires of {link:#} that take {delay:?}; it takes a \
+             shorter `delay`, `pause` or `frame`, a slower `link` or longer frames",
             self.slab.frames_out()
         ))
     }
@@ -298,6 +310,7 @@ impl Place for Simulated {
         // Nothing to send: a while for what is asked and answered.
         let until = self.now + Duration::from_millis(5);
         let nothing = duty.senders.is_empty();
+        let waits = nothing || duty.talk.is_some() || duty.until_quiet;
         self.tester.tick(self.now, duty);
         loop {
             n = n.wrapping_add(1);
@@ -323,6 +336,10 @@ impl Place for Simulated {
             let until = if nothing && self.now < until { until } else { NEVER };
             let at = next.min(arrival).min(duty.next_due()).min(reset).min(until);
             self.now = self.now.max(at);
+            // What comes from now on is late. It is taken off the wires: no other trial's load.
+            if over && !waits && self.now > duty.sent_all() + self.patience() {
+                duty.close();
+            }
             if reset_at.is_some_and(|at| at <= self.now) {
                 reset_at = None;
                 self.start_anew()?;
@@ -335,9 +352,8 @@ impl Place for Simulated {
                 self.tester.tick(self.now, duty);
             }
         }
-        // RFC 2544 §23 d: two seconds for what may still come. Nothing is under way: they cost
-        // nothing.
-        self.now = self.now + Duration::from_secs(2);
+        // RFC 2544 §23 d, e: nothing is under way, so time costs nothing.
+        self.now = self.now + RESIDUAL;
         Ok(())
     }
 
@@ -425,20 +441,24 @@ mod tests {
         }
     }
 
-    /// Where frames are all under way time went no further, and the run never ended.
-    #[test]
-    fn wires_that_are_too_long_are_told() {
-        let options = Options {
+    fn options(quick: bool) -> Options {
+        Options {
             device: Device::BuiltIn,
             text: String::new(),
             script: "/ip address add address=198.18.1.1/24 interface=ether1\n\
                      /ip address add address=198.19.1.1/24 interface=ether2"
                 .to_string(),
-            quick: true,
+            quick,
             pair: None,
             interrupt: Arc::new(AtomicBool::new(false)),
             environment: measure::Environment::default(),
-        };
+        }
+    }
+
+    /// Where frames are all under way time went no further, and the run never ended.
+    #[test]
+    fn wires_that_are_too_long_are_told() {
+        let options = options(true);
         let (plan, scaling) = scaled(&read("20ms"), &options);
         let results = run(&plan, scaling, &options, |_| {});
         assert_eq!((results.complete, results.incomplete_because), (true, None));
@@ -467,6 +487,35 @@ mod tests {
         assert!(
             why.contains("wires of 1000.0 Mbps that take 20ms; it takes a shorter `delay`"),
             "{why}"
+        );
+        assert!(why.contains("takes 10µs a frame and pauses for "), "{why}");
+    }
+
+    /// A hundred frames a second, and rings that hold 256: of a trial no more comes than in its own time
+    /// and the two seconds after it, and nothing of it in the next one.
+    #[test]
+    fn frames_that_come_late_are_lost() {
+        let text = "name = \"slow\"\n[device]\n[medium]\nlink = \"10M\"\n[traffic]\n\
+                    frame-sizes = [64]\nflows = \"pair\"\n\
+                    [[procedure]]\nkind = \"throughput\"\ncriteria = [\"bisection\"]\n\
+                    trial = \"500ms\"\nconfirmation = \"500ms\"\nprecision = \"10%\"\n\
+                    [virtual]\nlink = \"10M\"\nframe = \"10ms\"\nring = 256\n";
+        let plan = plan::read(text, Allowed::default()).unwrap_or_else(|bad| panic!("{bad}"));
+        let options = options(false);
+        let results = run(&plan, None, &options, |_| {});
+        assert_eq!((results.incomplete_because.as_deref(), results.faults()), (None, vec![]));
+        let cell = &results.cells[0];
+        assert!(cell.trials.len() > 3, "{:?}", cell.trials);
+        for trial in &cell.trials {
+            let counts = (trial.sent, trial.received, trial.foreign);
+            assert!(trial.received <= 251 && trial.foreign < 10, "{counts:?}");
+        }
+        let rate = cell.figures[0].value.unwrap();
+        assert!(rate <= 251.0, "{rate}");
+        let told = |what: &str| cell.remarks.iter().any(|remark| remark.contains(what));
+        assert!(
+            told("frames came later than a trial waits") && told("frames came for"),
+            "{cell:?}"
         );
     }
 }

@@ -12,19 +12,22 @@
 //! Never decides whether a stream can be: the plan did.
 
 use super::bench::{Bench, Place};
+use super::duty::Duty;
 use super::find::Finding;
-use super::plan::stream::{above_the_wire, ipv6_host};
+use super::plan::stream::{above_the_wire, due_at_once, ipv6_host};
 use super::plan::{Plan, Procedure, Replay, Spec};
 use super::replays;
-use super::tester::{Duty, mac};
+use super::tester::mac;
 use crate::jumbo;
 use measure::procedure::streams::{self, StreamOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
+use measure::send::Sent;
 use measure::stack::Hosts;
-use measure::suite_result::Figure;
+use measure::suite_result::{Figure, TrialRecord};
 use measure::times::Times;
 use measure::trial::{Conditions, Outcome, Trial};
 use measure::{Receiver, Sender, Stream, receive};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::{BitRate, FrameLen};
 
@@ -87,6 +90,11 @@ impl<P: Place> Bench<'_, P> {
         let hosts = self.ends_of(spec);
         let built = spec.frames(&hosts).build(number as u8, 0, spec.seed);
         built.map_err(|bad| Stop::Broken(format!("{}: {bad}", spec.name)))
+    }
+
+    /// How long a frame waited for its wire, where somebody sees that.
+    pub(super) fn waited(&self, sent: &Sent) -> Option<Duration> {
+        self.place.is_simulated().then(|| Duration::from_nanos(sent.waited_ns_max))
     }
 
     /// A trial of all streams, of each no more than `most` frames.
@@ -155,6 +163,7 @@ impl<P: Place> Bench<'_, P> {
                 seed: spec.seed,
                 intended: sent.intended,
                 sent: sent.went_out(),
+                waited: self.waited(&sent),
                 tally: receiver.tally(number as u8),
                 elsewhere: elsewhere(number),
                 latency: receiver.latency_of(number as u8).filter(|all| !all.is_empty()),
@@ -191,18 +200,30 @@ impl<P: Place> Bench<'_, P> {
     }
 }
 
-/// A stream: its name, the longest of its frames, how many were sent, and how many came.
-type Came<'a> = (&'a str, FrameLen, u64, u64);
+/// What came of a stream.
+#[derive(Clone, Copy, Debug)]
+struct Came<'a> {
+    name: &'a str,
+    /// Its shortest and its longest frames.
+    lengths: (FrameLen, FrameLen),
+    /// Bytes of each between the Ethernet header and the IP packet: no MTU counts them.
+    tags: u32,
+    sent: u64,
+    received: u64,
+}
 
-/// What is said where streams of long frames lost all of them, and others came through whole.
+/// What is said where streams of long frames lost all of them, and others came through whole. One whose
+/// shortest frames are not too long, and came as little, has lost them for another reason.
 fn too_long(streams: &[Came<'_>]) -> Option<String> {
-    let whole = streams.iter().filter(|(.., sent, received)| *sent > 0 && received == sent);
-    let came = whole.map(|(_, longest, ..)| *longest).max()?;
-    let lost = streams.iter().filter(|(_, longest, sent, received)| {
-        *sent > 0 && *received == 0 && *longest > came.max(FrameLen::MAX)
+    let untagged = |len: FrameLen, tags| FrameLen::with_fcs(len.l2().saturating_sub(tags));
+    let whole = streams.iter().filter(|one| one.sent > 0 && one.received == one.sent);
+    let came = whole.map(|one| untagged(one.lengths.1, one.tags)).max()?;
+    let lost = streams.iter().filter(|one| {
+        let shortest = untagged(one.lengths.0, one.tags);
+        one.sent > 0 && one.received == 0 && shortest > came.max(FrameLen::MAX)
     });
-    let names: Vec<&str> = lost.clone().map(|(name, ..)| *name).collect();
-    let longest = lost.map(|(_, longest, ..)| *longest).max()?;
+    let names: Vec<&str> = lost.clone().map(|one| one.name).collect();
+    let longest = lost.map(|one| untagged(one.lengths.1, one.tags)).max()?;
     Some(format!(
         "nothing of {} came, of frames of up to {} bytes, and those of {} bytes did: {}",
         names.join(", "),
@@ -210,6 +231,53 @@ fn too_long(streams: &[Came<'_>]) -> Option<String> {
         came.l2(),
         jumbo::advice(longest)
     ))
+}
+
+/// What is said where nothing of a stream came, and the device, ours, says why it dropped frames.
+pub(super) fn dropped_whole(
+    trials: &[TrialRecord],
+    dropped: &BTreeMap<String, u64>,
+) -> Option<String> {
+    let streams = trials.last().map_or(&[][..], |trial| &trial.streams);
+    let lost = streams.iter().filter(|one| one.sent > 0 && one.received + one.elsewhere == 0);
+    let names: Vec<&str> = lost.map(|one| one.name.as_str()).collect();
+    let reasons: Vec<String> = dropped.iter().map(|(why, n)| format!("{n} as {why}")).collect();
+    (!names.is_empty() && !reasons.is_empty()).then(|| {
+        format!("nothing of {} came; the device dropped {}", names.join(", "), reasons.join(", "))
+    })
+}
+
+/// What is said where frames went later than due, by more than a frame of each of the others by their
+/// port takes: so much streams at constant rates cost one another.
+fn waited(outputs: &[StreamOutput], longest: &[FrameLen], link: BitRate) -> Option<String> {
+    let wire_time = |len: FrameLen| Duration::from_secs_f64(f64::from(8 * len.l1()) / link.0);
+    let said = outputs.iter().enumerate().filter_map(|(n, one)| {
+        let others = outputs.iter().zip(longest).enumerate();
+        let others = others.filter(|(m, (of, _))| *m != n && of.ports.0 == one.ports.0);
+        let usual: Duration = others.map(|(_, (_, len))| wire_time(*len)).sum();
+        // Times are rounded by a nanosecond.
+        let waited = one.waited.filter(|time| *time > usual + Duration::from_nanos(1))?;
+        Some(format!("{} by up to {waited:.1?}", one.name))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| {
+        let said = said.join(", ");
+        format!("frames that were due while others had their port's wire went later: {said}")
+    })
+}
+
+/// The same by the clock, where nobody sees when the wire is free: which ports it may be of.
+fn may_wait(plan: &Plan, link: BitRate) -> Option<String> {
+    let ports = due_at_once(plan.streams(), &plan.replays, link);
+    let ports: Vec<String> = ports.iter().map(|port| (port + 1).to_string()).collect();
+    (!ports.is_empty()).then(|| {
+        format!(
+            "at times more is due by port {} than the wire carries: frames then go one after the other, \
+             later than due, and their latency has in it what they waited at the tester's own end; \
+             --virtual and --pcap tell how long that is",
+            ports.join(" and ")
+        )
+    })
 }
 
 /// Runs the streams of a plan, and what was found of all of them together.
@@ -232,12 +300,24 @@ pub(super) fn find(run: &mut Run<'_>, plan: &Plan, link: BitRate) -> Result<Find
     // The plan's streams are first, in its order.
     let streams = plan.streams().iter().zip(&output.streams);
     let streams: Vec<Came<'_>> = streams
-        .map(|(spec, one)| (one.name.as_str(), spec.longest(), one.sent, one.tally.received))
+        .map(|(spec, one)| Came {
+            name: &one.name,
+            lengths: spec.lengths.extremes().unwrap_or((FrameLen::MIN, FrameLen::MIN)),
+            tags: (spec.stack.before_ip() as u32).saturating_sub(14),
+            sent: one.sent,
+            received: one.tally.received,
+        })
         .collect();
-    let finding = match too_long(&streams) {
-        Some(advice) => finding.remark(true, advice),
-        None => finding,
+    let replayed =
+        plan.replays.iter().flat_map(|one| replays::ways(one).map(move |_| one.longest()));
+    let longest: Vec<FrameLen> = plan.streams().iter().map(Spec::longest).chain(replayed).collect();
+    let waited = match output.streams.iter().any(|one| one.waited.is_some()) {
+        true => waited(&output.streams, &longest, link),
+        false => may_wait(plan, link),
     };
+    let remarks = [too_long(&streams), waited];
+    let finding =
+        remarks.into_iter().flatten().fold(finding, |finding, why| finding.remark(true, why));
     Ok(match output.trial.outcome {
         Outcome::Invalid(reason) => {
             finding.remark(true, format!("invalid, nothing about the device: {reason}"))
@@ -252,16 +332,23 @@ mod tests {
 
     #[test]
     fn streams_that_are_too_long_for_the_way() {
-        let stream = |name, l2, received| (name, FrameLen::with_fcs(l2), 10, received);
+        let mix = |name, lengths: (u32, u32), tags, received| {
+            let lengths = (FrameLen::with_fcs(lengths.0), FrameLen::with_fcs(lengths.1));
+            Came { name, lengths, tags, sent: 10, received }
+        };
+        let stream = |name, l2, received| mix(name, (l2, l2), 0, received);
         let advice = "an interface on their way has an MTU below 9000";
         for (streams, expected) in [
             (vec![stream("a", 64, 10), stream("b", 9018, 0), stream("c", 1600, 0)], Some("b, c")),
             (vec![stream("a", 1518, 10), stream("b", 9018, 0)], Some("b")),
+            (vec![stream("a", 64, 10), mix("b", (1604, 9022), 4, 0)], Some("b")),
             // Some of each came, nothing did, short ones did not: another reason.
             (vec![stream("a", 64, 10), stream("b", 9018, 1)], None),
             (vec![stream("a", 64, 0), stream("b", 9018, 0)], None),
             (vec![stream("a", 9018, 10), stream("b", 64, 0)], None),
             (vec![stream("a", 64, 10), stream("b", 1518, 0)], None),
+            (vec![stream("a", 64, 10), mix("b", (72, 9018), 0, 0)], None),
+            (vec![stream("a", 64, 10), mix("b", (1522, 1522), 4, 0)], None),
             (vec![], None),
         ] {
             let said = too_long(&streams).unwrap_or_default();

@@ -11,10 +11,11 @@
 //! Never reads a clock: [`Talk::tick`] is the tester's.
 
 use super::bench::{Bench, Place};
+use super::duty::Duty;
 use super::find::Finding;
 use super::held::Held;
 use super::plan::{TCP_HOSTS as HOSTS, Tcp, Traffic, mss};
-use super::tester::{Duty, mac};
+use super::tester::mac;
 use measure::procedure::connections::Capacity;
 use measure::procedure::rfc6349::{self, Found, Path, Transfer};
 use measure::procedure::spread::Spread;
@@ -23,7 +24,7 @@ use measure::procedure::{Run, Stop, TrialOutput};
 use measure::result::{Latency, Limit};
 use measure::search::Bound;
 use measure::series::Totals;
-use measure::suite_result::Figure;
+use measure::suite_result::{Figure, MBPS_L2, MBPS_TCP};
 use measure::tcp::{Endpoint, NextHop, Plan, Role, Transactions};
 use measure::trial::{Conditions, Counts, Outcome, Trial};
 use port::{Pool, Port};
@@ -445,8 +446,14 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
                 Bound::Highest => None,
             };
             let at_least = format!("at least: no more than {most} were tried");
+            let none = format!(
+                "not even one connection opened at {}/s and held had no fault: a segment was lost, or \
+                 the wire carries no such rate",
+                rate.0
+            );
             Ok(Finding { limited_by, ..Finding::of([figure]) }
                 .remark(true, carried(talk.transactions))
+                .remark(found.connections.is_none(), none)
                 .remark(found.bound == Bound::Highest, at_least))
         }
         Tcp::Transactions { connections, repetitions, talk } => {
@@ -472,7 +479,7 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
             let again = spread(|output| output.retransmitted() as f64);
             let mut figures = vec![
                 Figure::spread(name("TCP transactions per second"), per_second, |s| s.median, "/s"),
-                Figure::spread("goodput, both ways", goodput, |s| s.median, "Mbit/s"),
+                Figure::spread("goodput, both ways", goodput, |s| s.median, MBPS_TCP),
                 Figure::spread("segments sent again", again, |s| s.median, "segments"),
             ];
             let last = outputs.last();
@@ -504,11 +511,19 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
                 return Ok(Finding::default().remark(true, why));
             };
             let found = rfc6349::throughput(run, path, (connections, share), duration)?;
-            let short = duration < Duration::from_secs(30);
+            // What is not is short by what it asked for, or because the path is better than was found.
+            let took = found.as_ref().map_or(duration, |found| found.time);
+            let short = took.as_secs_f64() < 29.5;
+            let plural = if connections == 1 { "" } else { "s" };
+            let unfinished = format!(
+                "the transfer by {connections} connection{plural} with windows of {} % of the BDP did \
+                 not come to its end",
+                share * 100.0
+            );
             Ok(found
                 .as_ref()
-                .map_or_else(Finding::default, |found| of_transfer(found, path, share, duration))
-                .remark(found.is_none(), "the transfer did not come to its end")
+                .map_or_else(Finding::default, |found| of_transfer(found, path, duration))
+                .remark(found.is_none(), unfinished)
                 .remark(short, "transfers of less than 30 seconds: RFC 6349 wants longer ones"))
         }
     }
@@ -519,8 +534,8 @@ fn of_path(path: &Path) -> Finding {
     let figures = [
         Figure::of("path MTU[rfc4821]", Some(f64::from(path.mtu)), "byte"),
         Figure::of("baseline RTT[rfc6349]", Some(path.rtt.as_nanos() as f64), "ns"),
-        Figure::of("bottleneck bandwidth (L2)", Some(path.bottleneck_bps() / 1e6), "Mbit/s"),
-        Figure::of("ideal TCP throughput", Some(path.ideal_bps() / 1e6), "Mbit/s"),
+        Figure::of("bottleneck bandwidth (L2)", Some(path.bottleneck_bps() / 1e6), MBPS_L2),
+        Figure::of("ideal TCP throughput", Some(path.ideal_bps() / 1e6), MBPS_TCP),
         Figure::of("bandwidth-delay product", Some(path.bdp_bytes()), "byte"),
     ];
     Finding::of(figures)
@@ -528,18 +543,30 @@ fn of_path(path: &Path) -> Finding {
 }
 
 /// What a transfer was like.
-fn of_transfer(found: &Transfer, path: &Path, share: f64, duration: Duration) -> Finding {
+fn of_transfer(found: &Transfer, path: &Path, duration: Duration) -> Finding {
     let name = |what: &str| format!("{what}[rfc6349 {}s]", duration.as_secs_f64());
     Finding::of([
         Figure::of("connections", Some(found.connections as f64), "TCP"),
-        Figure::of("windows, of the BDP", Some(share * 100.0), "%"),
+        Figure::of("windows, of the BDP", Some(found.share * 100.0), "%"),
         Figure::of("window of each", Some(f64::from(found.window)), "byte"),
-        Figure::of(name("TCP throughput"), Some(found.throughput_bps() / 1e6), "Mbit/s"),
-        Figure::of("ideal", Some(path.ideal_bps() / 1e6), "Mbit/s"),
+        Figure::of(name("TCP throughput"), Some(found.throughput_bps() / 1e6), MBPS_TCP),
+        Figure::of("ideal", Some(path.ideal_bps() / 1e6), MBPS_TCP),
         Figure::of("TCP transfer time ratio", Some(found.ratio), "ratio"),
         Figure::of("TCP efficiency", Some(found.efficiency), "%"),
         Figure::of("buffer delay", found.buffer_delay, "%"),
     ])
+    .remark(
+        found.segment_percent.is_some(),
+        format!(
+            "windows are a segment each, and more than asked for: a segment is {:.1} % of the BDP",
+            found.segment_percent.unwrap_or_default()
+        ),
+    )
+    .remark(
+        found.window < 2 * path.mss(),
+        "no buffer delay: a window of less than two segments waits for the receiver's delayed \
+         acknowledgement, and for no buffer",
+    )
 }
 
 /// What was said, in words.

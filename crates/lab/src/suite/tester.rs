@@ -1,32 +1,22 @@
-//! The tester of a suite: hosts on the device's ports, and what one trial has them do.
+//! The tester of a suite: hosts on the device's ports, who do what a trial's duty says.
 //!
 //! ```text
-//!  Duty: senders and a receiver of each port, a watch ─► tick, tick … ─► counts
+//!  Duty: senders and receivers ─► tick, tick …
 //!  hosts: .2 (and routers .10) on each port, who answer ARP and say that they are there
 //! ```
-//!
-//! A frame is received where it was to come. Out of any other port, that by which it was sent among them,
-//! it came elsewhere: to the stream it is lost.
 //!
 //! The same in real and in virtual time: whoever has the time calls [`Tester::tick`].
 //!
 //! Never reads a clock, never waits.
 
+use super::duty::Duty;
 use super::plan::{End, Plan, Traffic};
 use super::tcp::Talk;
 use crate::tester::{less_refused, refused};
-use measure::control::Control;
-use measure::delay::Delays;
-use measure::procedure::Direction;
-use measure::replay::{Player, Returned};
-use measure::result::Latency;
-use measure::series::{Recorder, Series, Totals};
-use measure::trial::{Conditions, Counts, since};
 use measure::watch::Watch;
-use measure::{Field, Pick, Receiver, Sender, Stream, StreamPlan, Template, Values, Variation};
+use measure::{Field, Pick, Sender, Stream, StreamPlan, Template, Trailer, Values, Variation};
 use measure::{FramePlan, FrameSize};
 use port::{Batch, Pool, Port, PortCounters, Slab};
-use std::borrow::Cow;
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
 use wire::{Ipv4Prefix, MacAddr, Moment, craft};
@@ -68,252 +58,6 @@ enum Turn {
     Player(usize),
 }
 
-/// What one trial has the tester do.
-pub struct Duty {
-    /// Of each port.
-    pub senders: Vec<Vec<Sender>>,
-    /// Of each port, not counted: broadcasts that are not to come back.
-    pub beside: Vec<Vec<Sender>>,
-    /// What the device is asked and told meanwhile, and by which port.
-    pub control: Vec<(usize, Control)>,
-    /// Of each port, for the streams that are to come there; none where only ARP is answered.
-    pub receivers: Vec<Receiver>,
-    /// Replays, and what of them is to come back: looked at before the receivers are.
-    pub players: Vec<Player>,
-    /// See `players`.
-    pub returned: Option<Box<Returned>>,
-    /// What is looked at besides.
-    pub watch: Watch,
-    /// Hosts that speak TCP; the tester's own then do nothing.
-    pub talk: Option<Box<Talk>>,
-    /// Under what conditions it ran, as far as whoever ran it looked.
-    pub conditions: Conditions,
-    /// Frames sent that are none of the trial's: ARP, a modifier's.
-    pub sent_beside: u64,
-    /// When frames went and came.
-    course: Recorder,
-    before: Vec<PortCounters>,
-    /// When the first frame came, and the last.
-    arrivals: Option<(Moment, Moment)>,
-}
-
-impl Duty {
-    /// Senders of each port, whose frames are to come by the other port of its pair: the first and the
-    /// second are one.
-    pub fn new(begin: Moment, senders: Vec<Vec<Sender>>) -> Duty {
-        let receivers = receivers(begin, &senders, |from, _, at| at == from ^ 1);
-        let beside = senders.iter().map(|_| vec![]).collect();
-        let (watch, before, conditions) = (Watch::Nothing, vec![], Conditions::default());
-        let (control, players) = (vec![], vec![]);
-        let (talk, arrivals, returned) = (None, None, None);
-        let course = Recorder::beginning(begin);
-        Duty {
-            senders,
-            beside,
-            control,
-            receivers,
-            players,
-            returned,
-            watch,
-            talk,
-            conditions,
-            sent_beside: 0,
-            course,
-            before,
-            arrivals,
-        }
-    }
-
-    /// Hosts on the first two of so many ports that speak TCP, and nothing else.
-    pub fn talking(begin: Moment, ports: usize, talk: Talk) -> Duty {
-        let mut duty = Duty::new(begin, (0..ports).map(|_| vec![]).collect());
-        duty.talk = Some(Box::new(talk));
-        duty
-    }
-
-    /// Frames from a port, of a stream by its number, are to come where `comes` says of the port: there,
-    /// or at several.
-    #[must_use]
-    pub fn expecting(mut self, begin: Moment, comes: impl Fn(usize, u8, usize) -> bool) -> Duty {
-        self.receivers = receivers(begin, &self.senders, comes);
-        self
-    }
-
-    /// Looks at single frames, too.
-    #[must_use]
-    pub fn watched(mut self, watch: Watch) -> Duty {
-        self.watch = watch;
-        self
-    }
-
-    /// Whether everything was sent.
-    pub fn is_done(&self, now: Moment) -> bool {
-        self.senders.iter().flatten().all(|sender| sender.is_done(now))
-            && self.is_played()
-            && self.talk.as_ref().is_none_or(|talk| talk.is_done())
-    }
-
-    /// Whether everything sent has come back, as far as it is to.
-    pub fn is_back(&self) -> bool {
-        let is_waiting = |(_, control): &(usize, Control)| control.is_waiting();
-        self.received() >= self.sent() && !self.control.iter().any(is_waiting)
-    }
-
-    /// When the next frame is due.
-    pub fn next_due(&self) -> Moment {
-        let all = self.senders.iter().chain(&self.beside).flatten();
-        let talk = self.talk.iter().map(|talk| talk.next_due());
-        let control = self.control.iter().map(|(_, control)| control.next_due());
-        all.map(Sender::next_due)
-            .chain(self.players.iter().map(Player::next_due))
-            .chain(talk)
-            .chain(control)
-            .min()
-            .unwrap_or(Moment::from_nanos(u64::MAX))
-    }
-
-    /// How often a frame was to be sent and there was none to be had.
-    pub fn starved(&self) -> u64 {
-        let streams = self.senders.iter().chain(&self.beside).flatten().map(Sender::sent);
-        let played = self.players.iter().flat_map(Player::both);
-        streams.chain(played).map(|sent| sent.starved).sum()
-    }
-
-    /// Frames sent so far.
-    pub fn sent(&self) -> u64 {
-        let streams = self.senders.iter().flatten().map(|sender| sender.sent().offered);
-        streams.sum::<u64>() + self.played()
-    }
-
-    /// Frames received so far, on all ports.
-    pub fn received(&self) -> u64 {
-        let streams = self.receivers.iter().map(|receiver| receiver.total().received);
-        streams.sum::<u64>() + self.returned.as_ref().map_or(0, |returned| returned.received())
-    }
-
-    /// How late the latest frame was sent.
-    pub fn late(&self) -> Duration {
-        let played = self.players.iter().flat_map(Player::both);
-        let all = self.senders.iter().flatten().map(Sender::sent).chain(played);
-        Duration::from_nanos(all.map(|sent| sent.late_ns_max).max().unwrap_or(0))
-    }
-
-    /// Whether anything was begun.
-    pub fn has_begun(&self) -> bool {
-        self.sent() > 0 || self.talk.as_ref().is_some_and(|talk| talk.has_begun())
-    }
-
-    /// When the last frame was sent.
-    pub fn last_sent(&self) -> Moment {
-        let all = self.senders.iter().flatten();
-        all.map(|sender| sender.sent().last).max().unwrap_or(Moment::ZERO)
-    }
-
-    /// From the first frame that came to the last.
-    pub fn arriving(&self) -> Option<Duration> {
-        self.arrivals.map(|(first, last)| last.since(first))
-    }
-
-    /// An interval of the time series is over.
-    #[cold]
-    fn cut(&mut self, now: Moment) {
-        let (totals, latency) = self.so_far();
-        self.course.cut(now, totals, latency);
-    }
-
-    /// All there has been, and the greatest latency since this was last asked.
-    fn so_far(&mut self) -> (Totals, Option<u64>) {
-        if let Some(talk) = &self.talk {
-            return (talk.totals(), None);
-        }
-        let latency = self.receivers.iter_mut().filter_map(Receiver::take_peak).max();
-        (Totals { sent: self.sent(), received: self.received(), tcp: None }, latency)
-    }
-
-    /// Frames that came out of ports they were not to come out of: in [`counts`](Self::counts) they are
-    /// among the foreign.
-    pub fn elsewhere(&self) -> u64 {
-        let streams = || self.senders.iter().flatten().flat_map(Sender::streams);
-        let ids = || streams().map(Stream::id);
-        self.receivers.iter().map(|at| ids().map(|id| at.strays(id)).sum::<u64>()).sum()
-    }
-
-    /// What went from port to port, when all is over; nothing if that was one way only.
-    pub fn directions(&self) -> Vec<Direction> {
-        let (mut all, mut delays): (Vec<Direction>, Vec<Cow<'_, Delays>>) = (vec![], vec![]);
-        for (from, sender, turn) in self.streams() {
-            let (id, sent) = (sender.streams()[turn].id(), sender.sent_of(turn));
-            let elsewhere: u64 = self.receivers.iter().map(|at| at.strays(id)).sum();
-            for (to, at) in self.receivers.iter().enumerate().filter(|(_, at)| at.expects(id)) {
-                let ports = (from as u32 + 1, to as u32 + 1);
-                let (intended, sent, tally) = (sent.intended, sent.went_out(), at.tally(id));
-                let late = at.delays_of(id);
-                let found = all.iter_mut().zip(&mut delays).find(|(one, _)| one.ports == ports);
-                if let Some((one, delays)) = found {
-                    one.intended += intended;
-                    one.sent += sent;
-                    one.tally = one.tally.and(tally);
-                    one.elsewhere += elsewhere;
-                    late.into_iter().for_each(|late| delays.to_mut().add(late));
-                    continue;
-                }
-                let counts = Direction { ports, intended, sent, tally, ..Direction::default() };
-                all.push(Direction { elsewhere, ..counts });
-                delays.push(late.map_or_else(|| Cow::Owned(Delays::default()), Cow::Borrowed));
-            }
-        }
-        if all.len() < 2 {
-            return vec![];
-        }
-        for (one, delays) in all.iter_mut().zip(delays) {
-            one.latency = Latency::of(&delays.latency());
-            one.variation = delays.variation();
-        }
-        all
-    }
-
-    /// Every stream: the port that sends it, its sender, and its place among those that take turns there.
-    pub(super) fn streams(&self) -> impl Iterator<Item = (usize, &Sender, usize)> {
-        let senders = self.senders.iter().enumerate();
-        let senders = senders.flat_map(|(from, all)| all.iter().map(move |one| (from, one)));
-        senders.flat_map(|(from, one)| (0..one.streams().len()).map(move |turn| (from, one, turn)))
-    }
-
-    /// From which port a stream goes to which, counted from 1.
-    pub(super) fn way(&self, stream: u8) -> Option<(u32, u32)> {
-        let is_it =
-            |(_, sender, turn): &(usize, &Sender, usize)| sender.streams()[*turn].id() == stream;
-        let (from, ..) = self.streams().find(is_it)?;
-        let to = self.receivers.iter().position(|at| at.expects(stream))?;
-        Some((from as u32 + 1, to as u32 + 1))
-    }
-
-    /// When frames went and came, when all is over.
-    pub fn series(&mut self) -> Option<Series> {
-        let (totals, latency) = self.so_far();
-        self.course.clone().finish(totals, latency)
-    }
-
-    /// What went out and what came back, when all is over.
-    pub fn counts<P: Port>(&mut self, tester: &Tester<P>) -> Counts {
-        let ports = self.before.iter().zip(tester.counters());
-        let ports: Vec<_> = ports.map(|(before, after)| since(*before, after)).collect();
-        let out: u64 = ports.iter().map(|port| port.tx_packet).sum();
-        let played = self.players.iter().flat_map(Player::both);
-        let sent = self.senders.iter().flatten().map(Sender::sent).chain(played);
-        let mut all = Counts::gather(sent, &self.receivers, ports);
-        if let Some(returned) = &self.returned {
-            let replays = returned.total();
-            all.received += replays.received;
-            all.reordered += replays.reordered;
-            all.duplicate += replays.duplicate;
-            all.corrupt += replays.corrupt;
-        }
-        self.sent_beside = out.saturating_sub(all.sent);
-        all
-    }
-}
-
 impl<P: Port> Tester<P> {
     /// A tester on these wires. `ends` are who is on the ports, none on a bridge.
     pub fn new(wires: Vec<P>, slab: &Slab, ends: Vec<End>) -> Tester<P> {
@@ -352,7 +96,7 @@ impl<P: Port> Tester<P> {
     }
 
     /// What the wires count, but that of frames which found no room only test frames are told.
-    fn counters(&self) -> Vec<PortCounters> {
+    pub(super) fn counters(&self) -> Vec<PortCounters> {
         let each = self.wires.iter().zip(&self.refused_beside);
         each.map(|(wire, beside)| less_refused(wire.counters(), *beside)).collect()
     }
@@ -371,7 +115,7 @@ impl<P: Port> Tester<P> {
     /// frames came. In this order, so that no frame comes back at the time it was sent.
     #[inline]
     pub fn tick(&mut self, now: Moment, duty: &mut Duty) -> usize {
-        if duty.course.is_due(now) {
+        if duty.too_late.is_none() && duty.course.is_due(now) {
             duty.cut(now);
         }
         if let Some(talk) = &mut duty.talk {
@@ -455,6 +199,9 @@ impl<P: Port> Tester<P> {
     /// Receives what has come.
     #[inline]
     pub fn receive(&mut self, now: Moment, duty: &mut Duty) -> usize {
+        if let Some(too_late) = &mut duty.too_late {
+            return self.drain(now, too_late);
+        }
         if duty.course.is_due(now) {
             duty.cut(now);
         }
@@ -496,6 +243,20 @@ impl<P: Port> Tester<P> {
                 }
                 self.behind |= turn == TURNS;
             }
+        }
+        received
+    }
+
+    /// Takes off the wires what came too late.
+    #[cold]
+    fn drain(&mut self, now: Moment, too_late: &mut u64) -> usize {
+        let mut received = 0;
+        for port in 0..self.wires.len() {
+            received += self.wires[port].receive(now, &mut self.pool, &mut self.batch);
+            let bytes = self.batch.as_slice().iter().map(|frame| self.pool.slab().bytes(frame));
+            *too_late += bytes.filter(|bytes| Trailer::read(bytes).is_some()).count() as u64;
+            self.answer(now, port);
+            self.batch.free_all(&mut self.pool);
         }
         received
     }
@@ -568,23 +329,6 @@ impl<P: Port> Tester<P> {
             self.refused_beside[port] += refused(wire, send).1;
         }
     }
-}
-
-/// A receiver on each port, for the streams of which `comes` says from where, which, and whether there.
-fn receivers(
-    begin: Moment,
-    senders: &[Vec<Sender>],
-    comes: impl Fn(usize, u8, usize) -> bool,
-) -> Vec<Receiver> {
-    let at = |port: usize| {
-        let all = senders.iter().enumerate();
-        let streams = all.flat_map(|(from, all)| {
-            all.iter().flat_map(Sender::streams).map(move |stream| (from, stream))
-        });
-        let here = streams.filter(|(from, stream)| comes(*from, stream.id(), port));
-        Receiver::new(begin, here.map(|(_, stream)| stream))
-    };
-    (0..senders.len()).map(at).collect()
 }
 
 /// The tester's own MAC address on a port.

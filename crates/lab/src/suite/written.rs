@@ -1,13 +1,14 @@
 //! A plan's frames, written and not sent.
 //!
 //! ```text
-//!  Plan ─► Bench: the trials' own code ─► Tester ══ CapturePort ─► whoever takes the frames
-//!                                            ▲          │            (times: the schedule's)
-//!                                            └── ARP ── ● a stand-in for the device
+//!  Plan ─► Bench: the trials' own code ─► Tester ══ a wire ─► whoever takes the frames
+//!                                            ▲        │       (times: when each begins)
+//!                                            └─ ARP ─ ● a stand-in for the device
 //! ```
 //!
 //! Hosts, streams, senders and schedules are those of a run, in virtual time: a frame's time is when
-//! it is due, and its bytes are those that a run with the same seed sends at that time. The device is
+//! it is due, or when the wire is free that others had, and its bytes are those that a run with the same
+//! seed sends at that time. No two frames of a port are on its wire at once. The device is
 //! stood for by somebody who says which MAC address it has, and keeps every frame to himself. So what
 //! depends on a device's answers is not there: TCP, RFC 9693's frames back, answers to its questions.
 //!
@@ -16,17 +17,19 @@
 
 use super::bench::{Bench, Place};
 use super::device;
+use super::duty::Duty;
 use super::fit::Unfit;
 use super::plan::{End, Modifier, Offer, Plan, Procedure, Traffic};
 use super::run::{Device, scaled_for};
-use super::tester::{Duty, Tester};
+use super::tester::Tester;
 use crate::jumbo;
 use measure::FrameSize;
 use measure::procedure::{Measurer, Stop, TrialInput};
-use port::capture::{CapturePort, Sink};
 use port::record::{Direction, Record};
+use port::simulated::Line;
 use port::{Batch, Pool, Port, PortCounters, Slab};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::rc::Rc;
@@ -69,11 +72,13 @@ pub struct Written {
     pub first: Moment,
     /// And the last.
     pub last: Moment,
+    /// How long a stream's frame waited at most for its wire, behind its time.
+    pub waited: Duration,
 }
 
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Written { configuration, frame, kind, load, introduction, frames, .. } = self;
+        let Written { configuration, frame, kind, load, introduction, frames, waited, .. } = self;
         let frames: Vec<String> = frames.iter().map(u64::to_string).collect();
         let seconds = |at: Moment| {
             let ns = at.as_nanos();
@@ -89,7 +94,12 @@ impl fmt::Display for Written {
             frames.join(" + "),
             seconds(self.first),
             seconds(self.last)
-        )
+        )?;
+        // Times are rounded by a nanosecond.
+        match *waited > Duration::from_nanos(1) {
+            true => write!(f, "; later than due, since others had the wire, by up to {waited:.1?}"),
+            false => Ok(()),
+        }
     }
 }
 
@@ -132,16 +142,16 @@ pub fn write(
         let why = "the plan's procedures speak TCP: what they send depends on what is answered";
         return Err(impossible(why.to_string()));
     }
-    let shared =
-        Rc::new(RefCell::new(Shared { take, n: vec![0; plan.ports], introduction: 0, span: None }));
+    let shared = Rc::new(RefCell::new(Shared::new(take, plan.ports)));
     let mut all = vec![];
     let mut now = Moment::ZERO;
     for &modifier in &plan.modifiers {
-        let place = Quiet::new(&plan, &shared, now).map_err(|stop| impossible(stop.to_string()))?;
+        let place =
+            Quiet::new(&plan, link, &shared, now).map_err(|stop| impossible(stop.to_string()))?;
         let mut bench = Bench::new(place, &plan, modifier, link);
         let done = sizes(&mut bench, &plan, link, excerpt, (modifier, &shared));
         now = bench.place.now;
-        if let Some(error) = bench.place.error() {
+        if let Some(error) = shared.borrow_mut().error.take() {
             return Err(Unwritten::Io(error));
         }
         all.extend(done?);
@@ -175,7 +185,8 @@ fn sizes(
             shared.borrow_mut().restart();
             bench.meet(frame).map_err(broken)?;
             let before = shared.borrow_mut().restart();
-            bench.trial(&input).map_err(broken)?;
+            let output = bench.trial(&input).map_err(broken)?;
+            let waited = output.streams.iter().filter_map(|one| one.waited).max();
             let Counted { n: frames, introduction, span } = shared.borrow_mut().restart();
             let introduction = introduction + before.introduction + before.n.iter().sum::<u64>();
             let (first, last) = span.unwrap_or_default();
@@ -189,6 +200,7 @@ fn sizes(
                 frames,
                 first,
                 last,
+                waited: waited.unwrap_or_default(),
             });
         }
     }
@@ -246,6 +258,12 @@ fn trials(
 /// What all ports have in common.
 struct Shared<'a> {
     take: &'a mut Take<'a>,
+    /// Why a frame was not taken: none is, after that.
+    error: Option<io::Error>,
+    /// Frames by when they begin, and which was given first: one whose wire others have begins later than
+    /// frames of other ports that were given after it.
+    waiting: BTreeMap<(Moment, u64), (usize, Vec<u8>)>,
+    given: u64,
     n: Vec<u64>,
     /// ARP, by which hosts say that they are there: of captures at the beginning of their trial.
     introduction: u64,
@@ -258,7 +276,19 @@ struct Counted {
     span: Option<(Moment, Moment)>,
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    fn new(take: &'a mut Take<'a>, ports: usize) -> Shared<'a> {
+        Shared {
+            take,
+            error: None,
+            waiting: BTreeMap::new(),
+            given: 0,
+            n: vec![0; ports],
+            introduction: 0,
+            span: None,
+        }
+    }
+
     /// What was counted since the last time.
     fn restart(&mut self) -> Counted {
         let none = vec![0; self.n.len()];
@@ -266,31 +296,30 @@ impl Shared<'_> {
         let introduction = std::mem::take(&mut self.introduction);
         Counted { n, introduction, span: self.span.take() }
     }
-}
 
-/// Where a port's frames go.
-struct Tap<'a> {
-    port: usize,
-    /// Whether the tester says by ARP who is there: behind a bridge nobody does, and what a capture has
-    /// of it is the capture's.
-    introduces: bool,
-    shared: Rc<RefCell<Shared<'a>>>,
-}
-
-impl Sink for Tap<'_> {
-    fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
-        if record.direction != Some(Direction::Out) {
-            return Ok(()); // the stand-in's
-        }
-        let shared = &mut *self.shared.borrow_mut();
-        if self.introduces && is_arp(record.bytes) {
-            shared.introduction += 1;
+    /// A frame of a port begins.
+    fn frame(&mut self, port: usize, at: Moment, bytes: &[u8], introduces: bool) {
+        if introduces {
+            self.introduction += 1;
         } else {
-            shared.n[self.port] += 1;
-            let at = Moment::from_nanos(record.timestamp_ns);
-            shared.span = Some((shared.span.map_or(at, |(first, _)| first), at));
+            self.n[port] += 1;
+            let (first, last) = self.span.unwrap_or((at, at));
+            self.span = Some((first.min(at), last.max(at)));
         }
-        (shared.take)(self.port, record)
+        self.waiting.insert((at, self.given), (port, bytes.to_vec()));
+        self.given += 1;
+    }
+
+    /// No frame will begin before this.
+    fn take_until(&mut self, now: Moment) {
+        while let Some(next) = self.waiting.first_entry().filter(|next| next.key().0 < now) {
+            let ((at, _), (port, bytes)) = next.remove_entry();
+            if self.error.is_none() {
+                let record = Record::ethernet(at.as_nanos(), &bytes);
+                let record = Record { direction: Some(Direction::Out), ..record };
+                self.error = (self.take)(port, &record).err();
+            }
+        }
     }
 }
 
@@ -300,14 +329,20 @@ fn is_arp(bytes: &[u8]) -> bool {
     bytes.get(12..14) == Some(&[0x08, 0x06]) && bytes.get(14 + 28..).is_some_and(is_zero)
 }
 
-/// Stands for the device on a port: says which MAC address it has, and forwards nothing.
-struct StandIn {
+/// The wire of a port, and who stands for the device at its other end: says which MAC address it has, and
+/// forwards nothing.
+struct StandIn<'a> {
+    port: usize,
+    line: Line,
     mac: MacAddr,
+    /// The device's, if the tester says by ARP who is there: behind a bridge nobody does, and what a
+    /// capture has of it is the capture's.
     address: Option<u32>,
     answers: Vec<ArpMessage>,
+    shared: Rc<RefCell<Shared<'a>>>,
 }
 
-impl Port for StandIn {
+impl Port for StandIn<'_> {
     fn receive(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
         let before = batch.len();
         for answer in self.answers.drain(..) {
@@ -320,9 +355,13 @@ impl Port for StandIn {
         batch.len() - before
     }
 
-    fn send(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) {
+    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
         for frame in batch.as_slice() {
             let bytes = pool.slab().bytes(frame);
+            let begins = self.line.next_start().max(now);
+            self.line.depart(now, bytes.len());
+            let introduces = self.address.is_some() && is_arp(bytes);
+            self.shared.borrow_mut().frame(self.port, begins, bytes, introduces);
             let arp = bytes.get(14..).filter(|_| bytes[12..14] == [0x08, 0x06]);
             let Some(Ok(arp)) = arp.map(wire::Arp::new) else { continue };
             let asked = arp.message();
@@ -342,40 +381,51 @@ impl Port for StandIn {
     fn counters(&self) -> PortCounters {
         PortCounters::default()
     }
+
+    fn next_start(&self) -> Option<Moment> {
+        Some(self.line.next_start())
+    }
 }
+
+/// Hosts say that they are there so long before a trial's first frame: no frame waits for that.
+const LEAD: Duration = Duration::from_millis(1);
 
 /// Where nothing comes back, in virtual time.
 struct Quiet<'a> {
-    tester: Tester<CapturePort<StandIn, Tap<'a>>>,
+    tester: Tester<StandIn<'a>>,
+    shared: Rc<RefCell<Shared<'a>>>,
     now: Moment,
 }
 
 impl<'a> Quiet<'a> {
-    fn new(plan: &Plan, shared: &Rc<RefCell<Shared<'a>>>, now: Moment) -> Result<Quiet<'a>, Stop> {
+    fn new(
+        plan: &Plan,
+        link: BitRate,
+        shared: &Rc<RefCell<Shared<'a>>>,
+        now: Moment,
+    ) -> Result<Quiet<'a>, Stop> {
         let slab = Slab::with(1 << 10, jumbo::slots(plan.longest()))
             .map_err(|error| Stop::Broken(format!("no room for frames: {error}")))?;
+        let line = Line::new(link).map_err(|error| Stop::Broken(error.to_string()))?;
         let ends: Vec<End> = match plan.traffic {
             Traffic::Hosts { .. } => vec![],
             _ => plan.ends.to_vec(),
         };
-        let wire = |port: usize| {
-            let address = ends.get(port).map(|end| end.device);
-            let stand_in = StandIn { mac: device::mac(port), address, answers: vec![] };
-            let tap = Tap { port, introduces: address.is_some(), shared: shared.clone() };
-            CapturePort::new(stand_in, tap)
+        let wire = |port: usize| StandIn {
+            port,
+            line,
+            mac: device::mac(port),
+            address: ends.get(port).map(|end| end.device),
+            answers: vec![],
+            shared: shared.clone(),
         };
         let wires = (0..plan.ports).map(wire).collect();
-        Ok(Quiet { tester: Tester::new(wires, &slab, ends), now })
-    }
-
-    /// Why frames were not taken.
-    fn error(self) -> Option<io::Error> {
-        self.tester.wires.into_iter().find_map(|wire| wire.finish().2)
+        Ok(Quiet { tester: Tester::new(wires, &slab, ends), shared: shared.clone(), now })
     }
 }
 
 impl<'a> Place for Quiet<'a> {
-    type Wire = CapturePort<StandIn, Tap<'a>>;
+    type Wire = StandIn<'a>;
 
     fn tester(&mut self) -> &mut Tester<Self::Wire> {
         &mut self.tester
@@ -389,15 +439,22 @@ impl<'a> Place for Quiet<'a> {
         self.tester.tick(self.now, duty);
         while duty.next_due() < Moment::from_nanos(u64::MAX) {
             self.now = self.now.max(duty.next_due());
+            self.shared.borrow_mut().take_until(self.now);
             self.tester.tick(self.now, duty);
         }
+        self.shared.borrow_mut().take_until(Moment::from_nanos(u64::MAX));
         // The stand-in's answers.
         self.tester.receive(self.now, duty);
         // RFC 2544 §23: two seconds after what is learned, and after a trial; and on to the next
         // whole one, so that whoever reads the file finds the trials.
         let second = 1_000_000_000;
-        self.now = Moment::from_nanos((self.now.as_nanos() / second + 2) * second);
+        let begin = Moment::from_nanos((self.now.as_nanos() / second + 2) * second);
+        self.now = Moment::from_nanos(begin.as_nanos() - LEAD.as_nanos() as u64);
         Ok(())
+    }
+
+    fn lead(&self) -> Duration {
+        LEAD
     }
 
     fn renew(&mut self) -> Result<(), Stop> {

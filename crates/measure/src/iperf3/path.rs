@@ -31,7 +31,10 @@ pub struct HostPath {
     pub rtt_ns: u64,
     /// Full packets a second that come through when more are sent.
     pub packets_per_second: f64,
-    /// Whether the three above say something about it.
+    /// How long it took to find out these; none in files that were written before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ns: Option<u64>,
+    /// Whether the round trip and the rate say something about it.
     #[serde(flatten)]
     pub validity: Validity,
     /// Of TCP, one after the other.
@@ -136,6 +139,7 @@ mod tests {
             mtu_is_limit: false,
             rtt_ns: 25_000_000,
             packets_per_second: 1000.0,
+            took_ns: None,
             validity: Validity::default(),
             transfers: Vec::new(),
         }

@@ -101,7 +101,7 @@ impl Row {
     }
 
     /// The time that counts, the shortest of all pairs; nothing if there is none.
-    pub(super) fn counted(&self) -> Duration {
+    pub fn counted(&self) -> Duration {
         let seconds = self.pairs_run.iter().map(|pair| pair.figures.seconds);
         seconds_of(seconds.fold(f64::MAX, f64::min))
     }
@@ -161,6 +161,17 @@ impl Results {
         self.validities().into_iter().filter_map(of).collect()
     }
 
+    /// Whether nothing that was measured says anything about a device.
+    pub fn is_all_invalid(&self) -> bool {
+        let rows = self.rows.iter().map(|row| row.validity.is_valid());
+        let latencies = self.latencies.iter().map(|of| of.validity.is_valid());
+        let transfers = self.paths.iter().flat_map(|path| {
+            path.transfers.iter().map(|transfer| path.invalid(transfer).is_none())
+        });
+        let mut all = rows.chain(latencies).chain(transfers).peekable();
+        all.peek().is_some() && all.all(|is_valid| !is_valid)
+    }
+
     /// What was measured more than once, how often, and why the last time.
     pub fn repeated(&self) -> Vec<String> {
         let of = |(name, of): (String, &Validity)| {
@@ -182,10 +193,15 @@ impl Results {
                 (name, &of.validity, seconds_of(of.seconds))
             })
         });
+        // What a path is was measured in two parts, each of which may have lost what is no share of a second.
+        let paths = self.paths.iter().filter_map(|path| {
+            let took = Duration::from_nanos(path.took_ns?) + Duration::from_secs(1);
+            Some((format!("{}, the path", path.device), &path.validity, took))
+        });
         let fault = |(name, of, duration): (String, &Validity, Duration)| {
             of.fault(duration).map(|fault| format!("{name}: {fault}"))
         };
-        latencies.chain(transfers).filter_map(fault).collect()
+        latencies.chain(paths).chain(transfers).filter_map(fault).collect()
     }
 }
 

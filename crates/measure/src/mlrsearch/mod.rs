@@ -361,8 +361,13 @@ fn bounds(loads: &BTreeMap<At, AtLoad>, target: &Target) -> Bounds {
 /// a search does not stop at too low a load.
 fn loss_ratio(trial: &Trial) -> f64 {
     let counts = &trial.counts;
-    let all = counts.sent.max(counts.intended);
-    let lost = counts.sent.abs_diff(counts.received) + counts.intended.abs_diff(counts.sent);
+    loss_ratio_of(counts.intended, counts.sent, counts.received)
+}
+
+/// The same of what a file says of a trial.
+pub fn loss_ratio_of(intended: u64, sent: u64, received: u64) -> f64 {
+    let all = sent.max(intended);
+    let lost = sent.abs_diff(received).saturating_add(intended.abs_diff(sent));
     if all == 0 { 0.0 } else { lost as f64 / all as f64 }
 }
 

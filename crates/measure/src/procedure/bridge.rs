@@ -12,10 +12,10 @@
 //!
 //! FRMOL below MFR is a device that does less the more it is asked for (receive livelock).
 //!
-//! Between which ports frames go (a full mesh of all, or ports 1 and 2 alone) is the measurer's to know:
-//! a load is that of each port that sends.
+//! Between which ports frames go (a mesh of all, full or partial, or ports 1 and 2 alone) is the
+//! measurer's to know: a load is that of each port that sends.
 //!
-//! Missing: RFC 2889's **bursts** of more than one frame, **partial meshes** (§5.2, §5.3).
+//! Missing: RFC 2889's **bursts** of more than one frame, **two devices** with a backbone (§5.3).
 
 use super::bisect::{Bisect, Step};
 use super::throughput::answer;
@@ -99,19 +99,23 @@ pub fn forwarding(
     Ok(found)
 }
 
-/// Frames a second that came back, all ports together, of a trial at this load from each. If all did,
-/// that is the load, as a throughput is; if not, by the time they took, where that is longer than the
-/// trial (a queue was emptied after it), or sending them took longer (the first of N frames leaves at
-/// once, so they fit into N - 1 gaps).
+/// A trial whose frames came for so much longer than they were sent, as a share, emptied a queue.
+const QUEUE: f64 = 0.01;
+
+/// Frames a second that came back, all ports together, of a trial at this load from each: by the time
+/// they took, where that is longer than the trial (a queue was emptied after it) or sending them took
+/// longer (the first of N frames leaves at once, so they fit into N - 1 gaps). If all came that is the
+/// load, as a throughput is, unless a queue took some of it: by the load, what a queue holds would be
+/// forwarded at loads that are just low enough for it, and the device do less the more it is asked for.
 fn forwarding_rate(output: &TrialOutput, load: PacketRate) -> f64 {
     let Trial { duration, counts, .. } = output.trial;
     let seconds = duration.as_secs_f64();
     let ports = (counts.sent as f64 / (load.0 * seconds)).round().max(1.0);
     let sending = counts.sent as f64 / (ports * load.0);
-    if output.trial.outcome == Outcome::Pass {
+    let arriving = output.arriving.map_or(0.0, |time| time.as_secs_f64());
+    if output.trial.outcome == Outcome::Pass && arriving <= sending * (1.0 + QUEUE) {
         return counts.received as f64 / sending;
     }
-    let arriving = output.arriving.map_or(0.0, |time| time.as_secs_f64());
     counts.received as f64 / seconds.max(sending).max(arriving)
 }
 

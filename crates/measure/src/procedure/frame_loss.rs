@@ -47,15 +47,18 @@ pub struct LossPoint {
 pub fn frame_loss(run: &mut Run<'_>, plan: &FrameLoss) -> Result<Vec<LossPoint>, Stop> {
     let mut points = Vec::new();
     let mut free = 0;
-    let steps = (1.0 / plan.step).round().max(1.0) as u32;
-    for n in (1..=steps).rev() {
-        let share = f64::from(n) / f64::from(steps);
-        let load = plan.highest * share;
+    // Each step is so much of the highest rate, whether or not that goes into it: 93, 86 … 2 %.
+    for n in 0u32.. {
+        let load_percent = rounded(100.0 * (1.0 - f64::from(n) * plan.step));
+        if load_percent <= 0.0 {
+            break;
+        }
+        let load = plan.highest * (load_percent / 100.0);
         let output = run.steady(load, plan.duration)?;
         let invalid = matches!(output.trial.outcome, Outcome::Invalid(_));
         let counts = output.trial.counts;
         points.push(LossPoint {
-            load_percent: share * 100.0,
+            load_percent,
             load: load.0,
             loss_percent: output.loss_ratio() * 100.0,
             sent: counts.sent,
@@ -68,4 +71,9 @@ pub fn frame_loss(run: &mut Run<'_>, plan: &FrameLoss) -> Result<Vec<LossPoint>,
         }
     }
     Ok(points)
+}
+
+/// Without what sums of binary fractions leave behind: 79 %, not 79.00000000000001.
+fn rounded(percent: f64) -> f64 {
+    (percent * 1e9).round() / 1e9
 }

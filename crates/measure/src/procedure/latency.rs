@@ -41,6 +41,9 @@ pub struct Latencies {
     pub typical: Option<Spread>,
     /// RFC 8219's worst-case latency: of the 99.9th percentiles.
     pub worst: Option<Spread>,
+    /// How many frames were tagged in each direction of a repetition, at the least: fewer than planned
+    /// where the load has no more.
+    pub tagged_each: u64,
     /// Tagged frames that did not come back.
     pub tagged_lost: u64,
     /// Repetitions that stayed invalid: they are not among the others.
@@ -62,11 +65,13 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
     let input = TrialInput::Steady { load: plan.load, duration: plan.duration, tag };
     let mut ways: Vec<Way> = vec![];
     let (mut tagged_lost, mut invalid, mut lossy) = (0, 0, 0);
+    let mut tagged_each = plan.tagged;
     let mut all: Option<Times> = None;
     for _ in 0..plan.repetitions {
         let output = run.trial(input)?;
         // Of invalid ones, too: how many directions there are is in the figures' names.
         ways.resize_with(ways.len().max(output.tagged_ns.len()), Way::default);
+        tagged_each = tagged_each.min(output.tagged);
         match output.trial.outcome {
             Outcome::Invalid(_) => {
                 invalid += 1;
@@ -79,7 +84,7 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
             way.note(came);
         }
         let came = output.tagged_ns.iter().map(|came| came.len() as u64);
-        tagged_lost += came.map(|came| plan.tagged.saturating_sub(came)).sum::<u64>();
+        tagged_lost += came.map(|came| output.tagged.saturating_sub(came)).sum::<u64>();
         add(&mut all, output.latency);
     }
     let worst = |of: fn(&Way) -> &[f64], benchmark: fn(&Spread) -> f64| {
@@ -91,6 +96,7 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
         typical: worst(|way| &way.typical, |all| all.median),
         worst: worst(|way| &way.worst, |all| all.median),
         directions: ways.len(),
+        tagged_each,
         tagged_lost,
         invalid,
         lossy,

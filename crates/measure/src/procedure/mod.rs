@@ -134,7 +134,7 @@ pub enum TrialInput {
         duration: Duration,
     },
     /// Two ports send at this load, the first half of it to a port nobody else sends to, the rest
-    /// and all of the second to one port: more than that can carry (RFC 2889 §5.4).
+    /// and all of the second to one port: more than that can carry (RFC 2889 §5.5).
     Congestion {
         /// From each of the two.
         load: PacketRate,
@@ -180,6 +180,8 @@ pub struct TrialOutput {
     /// Latencies of the tagged frames that came back, in nanoseconds: of each stream that had some
     /// tagged.
     pub tagged_ns: Vec<Vec<u64>>,
+    /// How many were tagged of each of these streams, at the least: no more than were sent.
+    pub tagged: u64,
     /// How much latencies vary, those of all streams together: differences are of frames that one
     /// stream sent one after the other.
     pub variation: Option<Variation>,
@@ -238,6 +240,7 @@ impl TrialOutput {
             trial,
             latency: None,
             tagged_ns: Vec::new(),
+            tagged: 0,
             variation: None,
             time: None,
             arriving: None,

@@ -100,7 +100,7 @@ pub enum Found {
 }
 
 /// What carries the transfers: nothing is asked but that the answer comes.
-fn transfer(mss: u16, connections: u64, window: u32, bytes: u32) -> TcpLoad {
+fn transfer(mss: u16, connections: u64, window: u32, bytes: u64) -> TcpLoad {
     let transactions =
         Transactions { count: 1, request: 1, response: bytes, think: Duration::ZERO };
     TcpLoad {
@@ -170,7 +170,7 @@ pub fn path(
 fn largest(run: &mut Run<'_>, most: u16) -> Result<Result<Option<u16>, Reason>, Stop> {
     let mut comes_through = |mss: u16| -> Result<Result<bool, Reason>, Stop> {
         // One segment, which is not to be sent again: a larger one would never come.
-        let load = TcpLoad { lossless: true, ..transfer(mss, 1, u32::from(mss), u32::from(mss)) };
+        let load = TcpLoad { lossless: true, ..transfer(mss, 1, u32::from(mss), u64::from(mss)) };
         Ok(match run.trial(TrialInput::Tcp(load))?.trial.outcome {
             Outcome::Pass => Ok(true),
             Outcome::Fail { .. } => Ok(false),
@@ -216,6 +216,11 @@ pub struct Transfer {
     pub connections: u64,
     /// The receive window of each, in bytes.
     pub window: u32,
+    /// All windows together, as a share of the BDP: what was asked for, or more where that is less than a
+    /// segment for each.
+    pub share: f64,
+    /// Then what a segment is of the BDP, per cent.
+    pub segment_percent: Option<f64>,
     /// Bytes of data, all connections.
     pub bytes: u64,
     /// From the first request to the last byte of the last answer.
@@ -224,7 +229,8 @@ pub struct Transfer {
     pub ratio: f64,
     /// Per cent.
     pub efficiency: f64,
-    /// Per cent; none if no round trip was measured.
+    /// Per cent; none if no round trip was measured, or the windows are less than two segments: one that
+    /// is alone waits for the receiver's delayed acknowledgement (RFC 1122 §4.2.3.2), which is no buffer's.
     pub buffer_delay: Option<f64>,
 }
 
@@ -234,19 +240,28 @@ impl Transfer {
         self.bytes as f64 * 8.0 / self.time.as_secs_f64().max(1e-9)
     }
 
-    fn of(output: &TcpOutput, path: &Path) -> Transfer {
+    fn of(output: &TcpOutput, path: &Path, asked: f64) -> Transfer {
         let senders = &output.servers;
         let bytes = output.clients.bytes_received;
         let time = Duration::from_nanos(output.clients.transaction_ns.max());
         let sent = senders.bytes_sent + senders.bytes_sent_again;
+        let (connections, window) = (output.load.connections, output.load.window);
+        let (mss, bdp) = (f64::from(path.mss()), path.bdp_bytes());
+        let is_least = bdp * asked < mss * connections as f64;
+        let acknowledged_at_once = window >= 2 * path.mss();
         Transfer {
-            connections: output.load.connections,
-            window: output.load.window,
+            connections,
+            window,
+            share: if is_least { mss * connections as f64 / bdp } else { asked },
+            segment_percent: is_least.then_some(mss / bdp * 100.0),
             bytes,
             time,
             ratio: transfer_time_ratio(time, bytes, path.ideal_bps()),
             efficiency: efficiency_percent(sent, senders.bytes_sent_again),
-            buffer_delay: senders.rtt_mean().map(|mean| buffer_delay_percent(mean, path.rtt)),
+            buffer_delay: senders
+                .rtt_mean()
+                .filter(|_| acknowledged_at_once)
+                .map(|mean| buffer_delay_percent(mean, path.rtt)),
         }
     }
 }
@@ -266,10 +281,10 @@ pub fn throughput(
     let each = |all: f64| all / connections as f64;
     let window = (each(path.bdp_bytes() * share) as u32).clamp(mss, 1 << 30);
     let bytes = each(path.ideal_bps() * duration.as_secs_f64() / 8.0);
-    let bytes = (bytes as u32).clamp(1, 1 << 30);
+    let bytes = (bytes as u64).max(1);
     let output = run.trial(TrialInput::Tcp(transfer(mss as u16, connections, window, bytes)))?;
     let passed = answer(&output) == Answer::Pass;
-    Ok(output.tcp.filter(|_| passed).map(|tcp| Transfer::of(&tcp, path)))
+    Ok(output.tcp.filter(|_| passed).map(|tcp| Transfer::of(&tcp, path, share)))
 }
 
 #[cfg(test)]

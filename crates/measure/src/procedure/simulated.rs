@@ -118,7 +118,7 @@ impl Simulated {
     fn talked(load: TcpLoad, closed: u64) -> TcpOutput {
         let transactions = closed * u64::from(load.transactions.count);
         let asked = transactions * u64::from(load.transactions.request);
-        let answered = transactions * u64::from(load.transactions.response);
+        let answered = transactions * load.transactions.response;
         let mut connect_ns = tcp::Counts::default().connect_ns;
         connect_ns.record_n(2_000_000, closed);
         let clients = tcp::Counts {
@@ -152,8 +152,13 @@ impl Measurer for Simulated {
                 for i in 0..100 {
                     all.record(self.latency_ns + i);
                 }
-                let tagged = tag.map_or(0, |tag| tag.frames);
+                let left = tag.map_or(Duration::ZERO, |tag| duration.saturating_sub(tag.after));
+                let tagged = tag.map_or(0, |tag| tag.frames.min(frames(load, left)));
+                // What it holds comes at the rate it can.
+                let took = trial.counts.received as f64 / load.0.min(self.capacity);
                 TrialOutput {
+                    arriving: Some(Duration::from_secs_f64(took)),
+                    tagged,
                     latency: Some(all),
                     tagged_ns: vec![(0..tagged).map(|i| self.latency_ns + i % 100).collect()],
                     variation: Some(Variation {

@@ -34,6 +34,9 @@ pub struct StreamOutput {
     pub intended: u64,
     /// Frames sent.
     pub sent: u64,
+    /// How long a frame waited at most for its port's wire, which others had; none by the clock, where
+    /// nobody sees it.
+    pub waited: Option<Duration>,
     /// What came where it was to come.
     pub tally: Tally,
     /// Frames that came elsewhere.

@@ -141,6 +141,11 @@ fn latencies() {
     let found = latency(&mut Run::new(&mut device), &Latency { tagged: 1, ..plan }).unwrap();
     assert_eq!(found.tagged.unwrap().mean, 5000.0);
 
+    // At 5 frames a second there are 300 to be tagged: no others are lost, and the figure is of these.
+    let slow = Latency { load: PacketRate(5.0), ..plan };
+    let found = latency(&mut Run::new(&mut device), &slow).unwrap();
+    assert_eq!((found.tagged_each, found.tagged_lost), (300, 0));
+
     // A tester that is late in every trial: no latency is claimed.
     let mut late = Simulated { stretch: 1, ..STEADY };
     let found = latency(&mut Run::new(&mut late), &plan).unwrap();
@@ -176,6 +181,13 @@ fn frame_loss_ends_after_two_trials_without() {
     let mut one = Simulated { flake: 1, ..STEADY };
     let points = frame_loss(&mut Run::new(&mut one), &plan).unwrap();
     assert_eq!((points.len(), points[9].lost), (10, 1));
+    // A step that does not go into 100 %.
+    let plan = FrameLoss { step: 0.07, ..plan };
+    let mut device = Simulated { capacity: 1.0, ..STEADY };
+    let points = frame_loss(&mut Run::new(&mut device), &plan).unwrap();
+    let percent: Vec<f64> = points.iter().map(|point| point.load_percent).collect();
+    assert_eq!(percent, (0..15).map(|n| 100.0 - 7.0 * f64::from(n)).collect::<Vec<_>>());
+    assert_eq!(points[1].load, 930e3);
 }
 
 #[test]
@@ -295,6 +307,13 @@ fn bridges() {
         assert!((found.frmol - 0.8e6).abs() < 2.0 && (found.mfr - mfr).abs() < 2.0, "{found:?}");
         assert!((found.mfr_load - mfr).abs() < 2.0, "{found:?}");
     }
+
+    // A second's trials of a device that holds two seconds' frames: it forwards no more for it, and what
+    // it takes whole is no better than what it loses some of.
+    let mut holding = Simulated { buffer: 400e3, ..STEADY };
+    let found = forwarding(&mut Run::new(&mut holding), PacketRate(1.488e6), None, SECOND).unwrap();
+    assert!((found.frmol / 1e6 - 1.0).abs() < 1e-3, "{found:?}");
+    assert!((found.mfr / 1e6 - 1.0).abs() < 1e-2, "{found:?}");
 
     let kept = address_caching(&mut run, 100_000, PacketRate(1000.0)).unwrap();
     assert_eq!((kept.value, kept.bound), (Some(4000.0), Bound::Loss));
@@ -512,6 +531,16 @@ fn a_path_and_what_tcp_makes_of_it() {
     assert_eq!((one.connections, one.bytes, one.efficiency), (2, 1_360_000, 100.0));
     assert!((1.4e6..1.42e6).contains(&(f64::from(one.window) * 4.0 / 2.0)), "{one:?}");
     assert!((one.ratio - 2.0).abs() < 0.01, "a millisecond's data in two: {one:?}");
+    // Half a minute of 10 Gbit/s is more than 2³² bytes.
+    let long = rfc6349::throughput(&mut run, &found, (1, 1.0), SECOND * 30).unwrap().unwrap();
+    assert_eq!(long.bytes, 40_800_000_000);
+    // No window is less than a segment: what it is of the BDP is said as it is.
+    let many = rfc6349::throughput(&mut run, &found, (10_000, 0.5), SECOND).unwrap().unwrap();
+    let of_bdp = 1360.0 * 10_000.0 / found.bdp_bytes();
+    let percent = many.segment_percent.unwrap();
+    assert_eq!((many.window, (percent * 1e6).round()), (1360, (of_bdp * 1e4).round()));
+    assert!((many.share / of_bdp - 1.0).abs() < 1e-9 && many.buffer_delay.is_none(), "{many:?}");
+    assert_eq!((one.share, one.segment_percent), (0.5, None));
     let mut small = Simulated { mss_most: 100, ..STEADY };
     let found = rfc6349::path(&mut Run::new(&mut small), 1460, (link, SECOND));
     assert_eq!(found, Ok(Found::Nothing));

@@ -141,6 +141,10 @@ impl Player {
             self.batches[cue.side.index()].push(frame);
             let late = now.since(self.next).as_nanos() as u64;
             outlet.sent.late_ns_max = outlet.sent.late_ns_max.max(late);
+            if start.is_some() {
+                let waited = now.since(self.due).as_nanos() as u64;
+                outlet.sent.waited_ns_max = outlet.sent.waited_ns_max.max(waited);
+            }
             outlet.sent.offered += 1;
             outlet.sent.first.get_or_insert(now);
             outlet.sent.last = now;

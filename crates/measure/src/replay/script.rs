@@ -43,6 +43,22 @@ impl Capture {
         let mut all = self.frames.iter().flat_map(|frame| addresses(&frame.bytes));
         all.any(|address| network.contains(address))
     }
+
+    /// Two addresses of its frames that a map makes one, and that one: conversations that the capture has
+    /// apart would be the same. `counts` says which frames are looked at.
+    pub fn merged(
+        &self,
+        map: &AddressMap,
+        counts: impl Fn(&[u8]) -> bool,
+    ) -> Option<([IpAddr; 2], IpAddr)> {
+        let mut whose: BTreeMap<IpAddr, IpAddr> = BTreeMap::new();
+        let frames = self.frames.iter().filter(|frame| counts(&frame.bytes));
+        frames.flat_map(|frame| addresses(&frame.bytes)).find_map(|address| {
+            let new = map.of(address);
+            let first = *whose.entry(new).or_insert(address);
+            (first != address).then_some(([first, address], new))
+        })
+    }
 }
 
 impl ReplayPlan {

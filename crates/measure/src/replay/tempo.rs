@@ -3,10 +3,14 @@
 //! ```text
 //!  captured   │ │  │          │        speed 2   ││ │     │        rate   │ │ │ │
 //!  one loop   └────────────────┴ and the mean gap: then the next begins
+//!
+//!  as soon as its port's wire is free      first   ├a─┤├b─────┤├d──┤
+//!  (and the one before it has begun)       second     ├c┤      ├e──────┤
 //! ```
 //!
 //! No wire carries two frames at once: of those that would be due on a port while the one before is
-//! still being sent, each follows right behind it. What is too much in the mean is refused.
+//! still being sent, each follows right behind it. None is due before one that stands before it in the
+//! capture, whichever port that is sent by. What is too much in the mean is refused.
 
 use super::sides::Side;
 use crate::schedule::Rate;
@@ -20,6 +24,8 @@ pub enum Tempo {
     Speed(f64),
     /// At this rate, whatever it was then: of all frames together, by both ports.
     Rate(Rate),
+    /// As fast as the wires of both ports carry it in its order, as tcpreplay's `--topspeed`.
+    Wires,
 }
 
 /// A frame, as far as times go by it.
@@ -76,26 +82,22 @@ impl Tempo {
         let of = |side| beats.iter().filter(move |beat| beat.side == side);
         for side in [Side::First, Side::Second] {
             let busy: f64 = of(side).map(l1_ns).sum();
-            if busy > period * (1.0 + 1e-6) {
+            if self != Tempo::Wires && busy > period * (1.0 + 1e-6) {
                 let needs = BitRate(wire.0 * busy / period);
                 return Err(AboveTheWire { side, needs, wire });
             }
         }
-        let mut free = [0.0; 2];
+        let (mut free, mut before): ([f64; 2], f64) = ([0.0; 2], 0.0);
         for (due, beat) in due.iter_mut().zip(beats) {
             let free = &mut free[beat.side.index()];
-            *due = due.max(*free);
-            *free = *due + l1_ns(beat);
+            before = due.max(*free).max(before);
+            *due = before;
+            *free = before + l1_ns(beat);
         }
         // A microsecond's millionth is what such sums may be wrong by.
         let whole = |ns: f64| (ns - 1e-6).ceil().max(0.0) as u64;
-        let mut last = 0;
-        let due_ns = due.iter().map(|ns| {
-            last = whole(*ns).max(last);
-            last
-        });
-        let due_ns = due_ns.collect();
-        let period_ns = whole(period.max(free[0]).max(free[1])).max(last).max(1);
+        let due_ns = due.iter().map(|ns| whole(*ns)).collect();
+        let period_ns = whole(period.max(free[0]).max(free[1])).max(1);
         Ok(Timetable { due_ns, period_ns })
     }
 
@@ -110,6 +112,7 @@ impl Tempo {
                 return (due, (span + gap.max(1.0)) / speed);
             }
             Tempo::Rate(rate) => rate,
+            Tempo::Wires => return (vec![0.0; beats.len()], 0.0),
         };
         let ns_of = |beat: &Beat| {
             let (l1, l2) = (f64::from(beat.len.l1()), f64::from(beat.len.l2()));

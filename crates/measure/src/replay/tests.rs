@@ -180,6 +180,32 @@ fn times_and_loops() {
         assert_eq!(times, [0, 1, 2, 3, 4, 5, 6, 7].map(|k| k * gap), "{rate:?}");
     }
     assert!(times(Tempo::Rate(Rate::L1(BitRate(1.1e9))), 1, nothing).is_err());
+    assert_eq!(times(Tempo::Wires, 2, nothing), Ok((0..8).map(|k| k * 960).collect()));
+}
+
+/// Each port has a wire of its own, and no frame begins before one that stands before it.
+#[test]
+fn as_fast_as_both_wires_carry() {
+    let (a, b) = (0x0a00_0001, 0x0a00_0002);
+    // 84 bytes of wire or 1,066: 672 ns of a gigabit, 8,528.
+    let frame = |from, to, payload| (0, udp(from, to, (1, 2), &vec![7; payload]));
+    let read = capture(&[
+        frame(a, b, 1000),
+        frame(b, a, 10),
+        frame(a, b, 10),
+        frame(b, a, 1000),
+        frame(b, a, 10),
+        frame(a, b, 10),
+    ]);
+    let plan = ReplayPlan { tempo: Tempo::Wires, loops: 2, ..plan(&read, &Split::Hosts) };
+    let timetable = plan.timetable(GIGABIT).unwrap();
+    let one = [0, 0, 8_528, 8_528, 17_056, 17_056];
+    // Then the next: when both wires are free.
+    let both: Vec<u64> = one.into_iter().chain(one.map(|ns| ns + 17_728)).collect();
+    assert_eq!((0..12).map(|k| timetable.time_of(k)).collect::<Vec<_>>(), both);
+    let sum: f64 =
+        [Side::First, Side::Second].map(|side| plan.mean(side, GIGABIT).unwrap().0).iter().sum();
+    assert!(sum > 1.1e9, "{sum}: more than one wire carries");
 }
 
 /// What a router does to a frame on its way.

@@ -227,6 +227,14 @@ impl Row {
         {
             faults.push(Fault(format!("no_drop {no_drop}: no valid trial had that load")));
         }
+        // Files that were written before it was kept do not say it.
+        if let (Some(said), Some(is)) = (self.no_drop_limited_by, self.limit_of_no_drop())
+            && said != is
+        {
+            faults.push(Fault(format!(
+                "no_drop_limited_by {said}, and by its trials it is the {is}"
+            )));
+        }
         faults
     }
 }

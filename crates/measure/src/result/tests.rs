@@ -92,12 +92,33 @@ fn an_invalid_trial_says_why() {
     assert_eq!(row.remark, Some(reason.to_string()));
 }
 
+#[test]
+fn a_tester_that_was_slower_by_itself() {
+    let medium = |wire: &str| Medium { wire: wire.into(), ..Medium::default() };
+    for (wire, expected) in [
+        (
+            "veth",
+            "the tester by itself was slower (0.4 kpps) than with the device: it was disturbed then",
+        ),
+        (
+            "a=packet:eth1, b=packet:eth2",
+            "through a veth of this machine the tester was slower (0.4 kpps) than with the device: no \
+             limit of it is known",
+        ),
+    ] {
+        let tester = Some(PacketRate(400.0));
+        let row = Measured { tester, medium: medium(wire), ..measured(1000, 1000) }.row();
+        assert_eq!(row.remark.as_deref(), Some(expected));
+    }
+}
+
 /// Every name the format promises, literally.
 #[test]
 fn names() {
     let mut row = measured(1000, 900);
     row.latency = latencies();
     row.met = Some(Met { criterion: "throughput[…]".into(), pps: Some(1.0) });
+    row.trials.push(TrialRecord { kind: kind::SEARCH.into(), ..row.trials[0].clone() });
     (row.wire, row.tester) = (Some(BitRate::gbps(1.0)), Some(PacketRate(1e6)));
     let row = serde_json::to_value(row.row()).unwrap();
     for name in [
@@ -122,6 +143,7 @@ fn names() {
         "limited_by",
         "wire_mbps",
         "no_drop",
+        "no_drop_limited_by",
         "criterion",
         "tester_pps",
         "latency",
@@ -148,6 +170,47 @@ fn what_is_written_is_read_again() {
     assert_eq!(serde_json::from_str::<Results>(&text).unwrap(), results, "{text}");
 }
 
+/// Whose fault the next load above the highest without loss was.
+#[test]
+fn what_limits_the_highest_load_without_loss() {
+    let (pass, fail, late) = ("pass", "fail", "invalid: the tester finished sending 3 ms too late");
+    type Trials = Vec<(f64, &'static str)>;
+    let cases: [(Trials, f64, Option<Limit>); 8] = [
+        (vec![], 1000.0, None),
+        (vec![(400.0, fail), (300.0, pass)], 1000.0, Some(Limit::Device)),
+        // Of a cable: nothing was ever lost.
+        (vec![(400.0, late), (400.0, late), (300.0, pass)], 1000.0, Some(Limit::Tester)),
+        (vec![(400.0, late), (400.0, fail), (300.0, pass)], 1000.0, Some(Limit::Device)),
+        (
+            vec![(400.0, fail), (350.0, late), (350.0, pass), (350.0, late)],
+            1e3,
+            Some(Limit::Tester),
+        ),
+        // No trials were left for the confirmation of 350.
+        (vec![(400.0, fail), (300.0, pass), (350.0, pass)], 1000.0, Some(Limit::Device)),
+        (vec![(300.0, pass)], 300.0, Some(Limit::Tester)),
+        (vec![(300.0, pass)], 1000.0, Some(Limit::Plan)),
+    ];
+    for (trials, tester, expected) in cases {
+        let of = |&(load, outcome): &(f64, &str)| {
+            let trial = measured(600, 600).trial;
+            let record = TrialRecord::plain(kind::SEARCH, load, trial.duration, &trial, None);
+            TrialRecord { outcome: outcome.to_string(), ..record }
+        };
+        let row = Measured {
+            met: Some(Met { criterion: "throughput[…]".into(), pps: Some(300.0) }),
+            tester: Some(PacketRate(tester)),
+            trials: trials.iter().map(of).collect(),
+            ..measured(400, 200)
+        };
+        let mut row = row.row();
+        assert_eq!(row.no_drop_limited_by, expected, "{trials:?}, {tester}");
+        row.wire_mbps = Some(row.frame().l1() as f64 * 8.0 * 300.0 / 1e6);
+        let by_wire = (!trials.is_empty()).then_some(Limit::Wire);
+        assert_eq!(row.limit_of_no_drop(), by_wire, "{trials:?}");
+    }
+}
+
 /// Each change to a sound row is found, and named.
 #[test]
 fn faults() {
@@ -164,7 +227,7 @@ fn faults() {
     let sound = sound.row();
     assert_eq!(sound.faults(), []);
     type Change = fn(&mut Row);
-    let cases: [(Change, &str); 25] = [
+    let cases: [(Change, &str); 27] = [
         (|r| r.lost = 99, "forwarded 900 + lost 99 is not sent 1000"),
         (|r| r.lost = u64::MAX, "is not sent"),
         (|r| r.offered = 999, "sent 1000 is more than offered 999"),
@@ -199,6 +262,17 @@ fn faults() {
         (
             |r| r.trials[1].outcome = "invalid: …".into(),
             "no_drop 300: no valid trial had that load",
+        ),
+        (
+            |r| r.no_drop_limited_by = Some(Limit::Device),
+            "no_drop_limited_by device, and by its trials it is the tester",
+        ),
+        (
+            |r| {
+                r.no_drop_limited_by = Some(Limit::Wire);
+                r.wire_mbps = Some(0.31);
+            },
+            "no_drop_limited_by wire, and by its trials it is the tester",
         ),
     ];
     for (change, expected) in cases {

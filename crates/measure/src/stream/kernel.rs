@@ -106,7 +106,8 @@ pub fn sent(sent: &generator::Sent, zero_ns: u64) -> Sent {
         refused: 0,
         starved: 0,
         late_ns_max: sent.late_ns_max,
-        first: None, // the kernel does not say
+        waited_ns_max: 0, // nor this
+        first: None,      // the kernel does not say
         last: Moment::from_nanos(sent.last_ns.saturating_sub(zero_ns)),
     }
 }

@@ -98,7 +98,10 @@ impl TrialRecord {
     fn faults_of_times(&self) -> Vec<String> {
         let mut faults: Vec<String> =
             self.latency.iter().filter_map(super::super::result::Latency::fault).collect();
-        if self.is_valid() && !(self.duration.is_finite() && self.duration > 0.0) {
+        // One frame, or one of each stream, takes no time to be sent: there is no gap.
+        let instant = self.duration == 0.0 && self.intended <= self.streams.len().max(1) as u64;
+        let is_time = self.duration.is_finite() && (self.duration > 0.0 || instant);
+        if self.is_valid() && !is_time {
             faults.push(format!("it took {} s", self.duration));
         }
         if let Some(all) = self.latency.filter(|all| self.is_valid() && all.count > self.received) {
@@ -117,7 +120,8 @@ impl TrialRecord {
         let interval = series.interval_ns as f64 / 1e9;
         let took = self.tcp.map_or(self.duration, |tcp| tcp.took_ns as f64 / 1e9);
         let (begins, ends) = (last as f64 * interval, (last + 1) as f64 * interval);
-        if self.outcome == "pass" && begins > took * LATE + 0.02 {
+        let still = self.stood_still_ns as f64 / 1e9;
+        if self.outcome == "pass" && begins > took * LATE + 0.02 + still {
             faults.push(format!("its course goes on at {begins} s, and it took {took}"));
         }
         // A steady load is sent until the end; of TCP the last segment closes a connection.
@@ -316,6 +320,24 @@ mod tests {
         let json = serde_json::to_string(&record(few)).unwrap();
         for name in ["gaps", "extent_max", "wrong_size", "stale", "foreign", "tester_rx_drop"] {
             assert!(!json.contains(name), "{name} in {json}");
+        }
+    }
+
+    /// The one frame of a stream, or of a replay, is sent in no time; two are not.
+    #[test]
+    fn one_frame_takes_no_time() {
+        for (frames, seconds, sound) in [
+            (1, 0.0, true),
+            (2, 0.0, false),
+            (1, -1.0, false),
+            (1, f64::NAN, false),
+            (2, 1.0, true),
+        ] {
+            let counts =
+                Counts { intended: frames, sent: frames, received: frames, ..Counts::default() };
+            let record = TrialRecord { duration: seconds, load: 0.0, ..record(counts) };
+            let faults = record.faults();
+            assert_eq!(faults.is_empty(), sound, "{frames} in {seconds} s: {faults:?}");
         }
     }
 

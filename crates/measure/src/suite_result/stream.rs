@@ -27,6 +27,10 @@ pub struct StreamRecord {
     pub intended: u64,
     /// Frames sent.
     pub sent: u64,
+    /// How long a frame waited at most for its port's wire, behind its time, in nanoseconds; none by the
+    /// clock, where nobody sees it, and in files that were written before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns_max: Option<u64>,
     /// First copies that came where they were to come, whole.
     pub received: u64,
     /// Sent and not received.
@@ -120,6 +124,7 @@ impl StreamRecord {
             seed: output.seed,
             intended: output.intended,
             sent: output.sent,
+            waited_ns_max: output.waited.map(|time| time.as_nanos() as u64),
             received: tally.received,
             lost: tally.lost(output.sent).unwrap_or_default(),
             bytes: tally.bytes,

@@ -74,7 +74,7 @@ impl Host {
     }
 
     fn is_answered(&self, connection: &Connection, plan: &Transactions) -> bool {
-        let due = u64::from(self.done + 1) * u64::from(plan.response);
+        let due = u64::from(self.done + 1) * plan.response;
         match plan.response {
             0 => connection.all_acknowledged(),
             _ => connection.bytes_received() >= due,
@@ -92,7 +92,7 @@ impl Host {
         while self.done < plan.count && connection.bytes_received() >= requests(self.done) {
             self.done += 1;
             counts.transactions += 1;
-            connection.write(u64::from(plan.response));
+            connection.write(plan.response);
         }
         if connection.peer_is_done() {
             connection.close();

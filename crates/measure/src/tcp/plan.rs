@@ -83,7 +83,7 @@ pub struct Transactions {
     /// Bytes of each request; at least one, if there are any transactions.
     pub request: u32,
     /// Bytes of each response; may be 0 only for the one and only transaction.
-    pub response: u32,
+    pub response: u64,
     /// From the end of a response to the next request.
     pub think: Duration,
 }

@@ -58,7 +58,7 @@ fn clients(transactions: Transactions, total: u64, concurrent: usize) -> Plan {
 }
 
 fn say(count: u32, request: u32, response: u32) -> Transactions {
-    Transactions { count, request, response, think: Duration::ZERO }
+    Transactions { count, request, response: response.into(), think: Duration::ZERO }
 }
 
 /// Runs both in virtual time until all is done, or an hour has passed; goes from event to event.
@@ -119,7 +119,7 @@ fn what_is_asked_is_answered_over_a_simulated_wire() {
         let n = total * u64::from(transactions.count);
         assert_eq!((ours.transactions, theirs.transactions), (n, n), "{told}");
         assert_eq!(theirs.bytes_received, n * u64::from(transactions.request), "{told}");
-        assert_eq!(ours.bytes_received, n * u64::from(transactions.response), "{told}");
+        assert_eq!(ours.bytes_received, n * transactions.response, "{told}");
         assert_eq!(ours.connect_ns.len(), total, "{told}");
         assert!(ours.connect_ns.min() >= 1_000_000, "two crossings of 500 µs: {told}");
         drop((left, right, pool));

@@ -225,7 +225,7 @@ fn the_kernel_accepts_what_we_open() {
             let slab = Slab::new(1 << 14).unwrap();
             let Some((pair, port)) = lab(by, &slab) else { return };
             let file = File::new(&format!("accepts-{by:?}"));
-            let arguments = [CONNECTIONS, u64::from(TALK.request), u64::from(TALK.response)];
+            let arguments = [CONNECTIONS, u64::from(TALK.request), TALK.response];
             let mut child = start(&pair.b, "server.py", &arguments);
             let mut ready = String::new();
             BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
@@ -233,7 +233,7 @@ fn the_kernel_accepts_what_we_open() {
             let ours = run(clients(), port, &slab, &file, Endpoint::is_done);
             let transactions = CONNECTIONS * u64::from(TALK.count);
             let asked = transactions * u64::from(TALK.request);
-            let answered = transactions * u64::from(TALK.response);
+            let answered = transactions * TALK.response;
             assert_eq!(said(child), [CONNECTIONS, asked, answered], "{}", told(&ours));
             let counted = [ours.opened, ours.established, ours.closed, ours.transactions];
             assert_eq!(counted, [CONNECTIONS, CONNECTIONS, CONNECTIONS, transactions]);
@@ -258,7 +258,7 @@ fn we_accept_what_the_kernel_opens() {
             let Some((pair, port)) = lab(by, &slab) else { return };
             let file = File::new(&format!("opens-{by:?}"));
             let Transactions { count, request, response, .. } = TALK;
-            let words = [count, request, response].map(u64::from);
+            let words = [u64::from(count), u64::from(request), response];
             let mut child = start(&pair.b, "client.py", &[&[CONNECTIONS, 8], &words[..]].concat());
             let mut over = false;
             let ours = run(plan(Role::Servers), port, &slab, &file, |endpoint| {

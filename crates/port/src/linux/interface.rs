@@ -66,6 +66,9 @@ pub struct Queues {
 }
 
 impl Queues {
+    /// Of an interface that has no choice.
+    const ONE: Queues = Queues { rx: 1, tx: 1, rx_max: 1, tx_max: 1, combined: false };
+
     /// What `ethtool -L` is to be told behind the interface's name to have so many to receive by, and
     /// as many as that to send by if it can; `None` if it has not as many.
     pub fn words(&self, wanted: u32) -> Option<String> {
@@ -201,7 +204,7 @@ pub fn set_offloads(name: &str, wanted: Offloads) -> Result<Vec<String>, Unavail
 }
 
 /// The queues of the interface of this number in the namespace that a socket belongs to; `None` if
-/// it is not there.
+/// it is not there, or is being renamed.
 pub(super) fn queues(socket: BorrowedFd<'_>, index: u32) -> Option<Queues> {
     let socket = socket.try_clone_to_owned().ok()?;
     // SAFETY: `ifreq` is plain memory, for which all zeros are legal.
@@ -210,7 +213,11 @@ pub(super) fn queues(socket: BorrowedFd<'_>, index: u32) -> Option<Queues> {
     // SAFETY: the request reads and writes one `ifreq`, which lives until the call ends.
     let found =
         unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME as _, &raw mut asked) } == 0;
-    found.then(|| Handle { socket, name: asked.ifr_name }.queues())
+    let queues = found.then(|| Handle { socket, name: asked.ifr_name }.channels())?;
+    match queues {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => None,
+        queues => Some(queues.unwrap_or(Queues::ONE)),
+    }
 }
 
 /// A socket to ask about one interface by.
@@ -294,18 +301,20 @@ impl Handle {
     }
 
     fn queues(&self) -> Queues {
+        self.channels().unwrap_or(Queues::ONE)
+    }
+
+    fn channels(&self) -> io::Result<Queues> {
         // `ethtool_channels`: command, max rx, tx, other, combined, then as many there are of each.
         let mut words = [GET_CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
-        match self.ethtool(&mut words) {
-            Ok(()) => Queues {
-                rx: (words[5] + words[8]).max(1),
-                tx: (words[6] + words[8]).max(1),
-                rx_max: words[1].max(words[4]).max(1),
-                tx_max: words[2].max(words[4]).max(1),
-                combined: words[4] > 0,
-            },
-            Err(_) => Queues { rx: 1, tx: 1, rx_max: 1, tx_max: 1, combined: false },
-        }
+        self.ethtool(&mut words)?;
+        Ok(Queues {
+            rx: (words[5] + words[8]).max(1),
+            tx: (words[6] + words[8]).max(1),
+            rx_max: words[1].max(words[4]).max(1),
+            tx_max: words[2].max(words[4]).max(1),
+            combined: words[4] > 0,
+        })
     }
 
     fn rings(&self) -> Option<(u32, u32)> {

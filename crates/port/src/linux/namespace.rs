@@ -149,7 +149,7 @@ impl Namespace {
 
     /// The same in a namespace of processes of its own: whatever it starts, daemons too, is killed
     /// when it ends. It is number 1 there, so signals it does not handle do not reach it, except
-    /// SIGKILL.
+    /// SIGKILL. Where it may mount, `/sys` and `/proc` show it the namespaces that it is in.
     ///
     /// # Errors
     /// As of [`Command::spawn`]; or rights are lacking.
@@ -158,9 +158,12 @@ impl Namespace {
     }
 
     fn start(&self, mut command: Command, processes: Processes) -> io::Result<Child> {
-        // SAFETY: between fork and exec only `prctl` is called, which allocates nothing.
+        // SAFETY: between fork and exec only system calls are made, of which none allocates.
         unsafe {
-            command.pre_exec(|| {
+            command.pre_exec(move || {
+                if processes == Processes::ItsOwn {
+                    see_own();
+                }
                 match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) {
                     0 => Ok(()),
                     _ => Err(io::Error::last_os_error()),
@@ -206,6 +209,25 @@ fn start_apart(command: &mut Command) -> io::Result<Child> {
     match unsafe { libc::setns(ours.as_raw_fd(), libc::CLONE_NEWPID) } {
         0 => child,
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Has the calling process see its own namespaces in `/sys` (interfaces) and `/proc` (processes),
+/// not those of whoever mounted these. Where mounting is not allowed they stay as they are.
+fn see_own() {
+    let none = std::ptr::null();
+    // SAFETY: the strings end with a NUL and outlive the calls; only mounts of this process's own
+    // namespace of mounts change, and it is alone.
+    unsafe {
+        let slave = libc::MS_REC | libc::MS_SLAVE;
+        if libc::unshare(libc::CLONE_NEWNS) == 0
+            && libc::mount(none, c"/".as_ptr(), none, slave, none.cast()) == 0
+        {
+            let own = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+            for (kind, at) in [(c"sysfs", c"/sys"), (c"proc", c"/proc")] {
+                libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), own, none.cast());
+            }
+        }
     }
 }
 
@@ -274,6 +296,19 @@ mod tests {
             assert_eq!(io::Read::read(&mut reader, &mut said).unwrap(), 0);
         }
         assert!(namespace.output(Command::new("true")).unwrap().status.success(), "as before");
+    }
+
+    #[test]
+    fn a_process_apart_sees_its_own() {
+        let Ok(namespace) = Namespace::new() else { return };
+        let (reader, writer) = io::pipe().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo /sys/class/net/* /proc/[0-9]*"]).stdout(writer);
+        let mut child = namespace.spawn_apart(shell).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert_eq!(io::read_to_string(reader).unwrap(), "/sys/class/net/lo /proc/1\n");
+        let ours = format!("/proc/{}", std::process::id());
+        assert!(Path::new(&ours).exists(), "as before");
     }
 
     #[test]

@@ -34,22 +34,33 @@ const NUMBERS: [&str; 15] = [
 /// How a cell says that there is nothing.
 const NOTHING: [&str; 10] = ["-", "--", "–", "—", "n/a", "na", "none", "n.a.", "*", "?"];
 
+/// Rows of a size that are of several, by the size's cell.
+const SUMMARIES: [&str; 8] = ["average", "avg", "mean", "median", "total", "sum", "overall", "all"];
+
 /// Tells the cells of a table that has one of the checks' shapes.
 pub(super) fn check(table: &Table, note: &mut Note) {
+    for at in table.unread() {
+        let text = format!("column `{}`: not checked: another is the rate", table.head(*at));
+        note(None, Kind::Doubtful, text);
+    }
     let named = NUMBERS.iter().filter_map(|name| table.position(name));
     let mut columns: Vec<usize> = named.chain(table.bits().iter().map(|(at, _)| *at)).collect();
     columns.sort_unstable();
     columns.dedup();
     let is_size = |at| table.position("size_bytes") == Some(at);
     let is_ours = table.has("figure") || table.has("l2_without_fcs_mbps");
-    for at in columns {
+    for &at in &columns {
         let head = table.head(at);
         let mut empty: Vec<u64> = Vec::new();
         for row in table.rows() {
             let text = table.cell(row, at);
             let small = text.to_lowercase();
             if text.is_empty() {
-                empty.push(row.line);
+                // Of a table by size each size may have another unit.
+                let is_rate = |at: &&usize| !is_size(**at) && !table.cell(row, **at).is_empty();
+                if !table.is_by_size() || columns.iter().find(is_rate).is_none() {
+                    empty.push(row.line);
+                }
             } else if let Some(number) = numbers::parse(text, table.style()) {
                 if number.value < 0.0 {
                     let text = format!("column `{head}`: `{text}` is below nothing");
@@ -57,11 +68,17 @@ pub(super) fn check(table: &Table, note: &mut Note) {
                 } else if is_size(at) && number.value == 0.0 {
                     let text = format!("column `{head}`: a frame of no bytes");
                     note(Some(row.line), Kind::Impossible, text);
+                } else if is_size(at) && number.value < 60.0 && !is_ours {
+                    let text = format!(
+                        "column `{head}`: `{text}` bytes: no frame is shorter than 64 with FCS, 60 \
+                         without"
+                    );
+                    note(Some(row.line), Kind::Ambiguous, text);
                 }
             } else if is_infinite(&small) {
                 let text = format!("column `{head}`: `{text}` is no number that was measured");
                 note(Some(row.line), Kind::Impossible, text);
-            } else if !(is_nothing(&small) || is_size(at) && small.contains("mix")) {
+            } else if !(is_nothing(&small) || is_size(at) && is_of_several(&small)) {
                 let text = format!("column `{head}`: `{text}` is no number: not checked");
                 note(Some(row.line), Kind::Ambiguous, text);
             }
@@ -81,6 +98,10 @@ pub(super) fn check(table: &Table, note: &mut Note) {
             note(Some(*first), Kind::Doubtful, text);
         }
     }
+}
+
+fn is_of_several(small: &str) -> bool {
+    small.contains("mix") || SUMMARIES.contains(&small)
 }
 
 fn is_nothing(small: &str) -> bool {

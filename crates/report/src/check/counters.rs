@@ -1,7 +1,7 @@
 //! Sent, received and lost, stream by stream: the traffic generator's tables.
 //!
 //! ```text
-//!  packets   tx = rx + lost, streams = TOT
+//!  packets   tx = rx + lost - duplicate, streams = TOT
 //!  Mbps      tx = rx + lost, but for 2^32 bits that a counter wrapped by
 //!  both      Mbps x seconds / packets: the bytes that a packet counts for, in one column one number
 //! ```
@@ -51,11 +51,15 @@ fn packets(table: &Table, row: &Row, note: &mut Note) {
     else {
         return;
     };
-    if rx > tx {
-        let text = format!("{rx} packets received of {tx} sent");
+    // (Of a table that does not count them, none.)
+    let twice = number("duplicate_packet").unwrap_or(0.0);
+    let and = if twice == 0.0 { String::new() } else { format!(", {twice} of them duplicates,") };
+    let exact = tx - (rx - twice);
+    if exact < 0.0 {
+        let text = format!("{rx} packets received{and} of {tx} sent");
         note(Some(row.line), Kind::Impossible, text);
-    } else if lost >= 0.0 && tx - rx != lost {
-        let text = format!("{tx} sent and {rx} received leave {} lost, not {lost}", tx - rx);
+    } else if lost >= 0.0 && exact != lost {
+        let text = format!("{tx} sent and {rx} received{and} leave {exact} lost, not {lost}");
         note(Some(row.line), Kind::Inconsistent, text);
     }
 }

@@ -4,6 +4,8 @@
 //!  end ─┬─ sum_sent                sum_received                sum                 one way
 //!       ├─ sum_sent_bidir_reverse  sum_received_bidir_reverse  sum_bidir_reverse   --bidir: back
 //!       └─ streams[].{sender, receiver | udp}: each with `sender`, which way it goes
+//!  intervals[] ─┬─ sum, sum_bidir_reverse
+//!               └─ streams[], the same
 //! ```
 //!
 //! The client is told what the server counted; the server is told nothing, and writes 0 for the
@@ -37,21 +39,25 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
         );
         note(Kind::Ambiguous, text);
     }
+    let has_sums = end.as_object().is_some_and(|end| end.keys().any(|key| key.starts_with("sum")));
+    if !has_sums && !value["error"].is_string() {
+        let text = "it has no sums at its `end`: the run did not end, and what it did is not told";
+        note(Kind::Inconsistent, text.to_string());
+    }
     let is_server = value["start"]["accepted_connection"].is_object();
+    figures(value, &mut note);
+    course(value, &mut note);
     for way in WAYS {
         let sum = |name: &str| &end[format!("{name}{way}")];
-        for name in ["sum_sent", "sum_received", "sum"] {
-            rate(end, (name, way), &mut note);
-        }
         let bytes = |name: &str| sum(name)["bytes"].as_u64();
-        // What the other side has sent, or received, a server does not know, and writes 0.
+        // What the other side has sent, or received, a server does not know, nor does a client that was
+        // interrupted: it writes 0.
         if let (Some(sent), Some(received)) = (bytes("sum_sent"), bytes("sum_received"))
             && received > sent
-            && !(is_server && sent == 0)
+            && !(sent == 0 && (is_server || value["error"].is_string()))
         {
             note(Kind::Impossible, format!("{received} bytes received of {sent} sent"));
         }
-        streams(end, way, &mut note);
         losses(sum("sum"), &mut note);
     }
     wire(value, link, &mut note);
@@ -64,6 +70,60 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
     }
 }
 
+/// Of a run that came to its end: what was asked for was done, and its intervals are what its end counts.
+fn course(value: &Value, note: &mut impl FnMut(Kind, String)) {
+    let (test, end) = (&value["start"]["test_start"], &value["end"]);
+    if value["error"].is_string() {
+        return;
+    }
+    let mut wrong = |text: String| note(Kind::Inconsistent, text);
+    let asked = |name: &str| test[name].as_f64().unwrap_or(0.0);
+    let is_bidir = end.as_object().is_some_and(|end| end.keys().any(|key| key.ends_with(WAYS[1])));
+    let there = end["streams"].as_array().map_or(0, Vec::len);
+    let due = asked("num_streams") * if is_bidir { 2.0 } else { 1.0 };
+    if due > 0.0 && there > 0 && there as f64 != due {
+        wrong(format!("{due} streams were asked for, and its `end` has {there}"));
+    }
+    for way in WAYS {
+        let sums = ["sum_sent", "sum_received", "sum"].map(|name| &end[format!("{name}{way}")]);
+        let most = |field: &str| sums.iter().filter_map(|sum| sum[field].as_f64()).reduce(f64::max);
+        // So many bytes, or blocks, take what they take.
+        let due = asked("duration") * f64::from(asked("bytes") + asked("blocks") == 0.0);
+        if let Some(took) = most("seconds").filter(|took| *took < due * 0.95 - 0.1) {
+            wrong(format!("{due} s were asked for, and it took {took:.2} s"));
+        }
+        let sum = format!("sum{way}");
+        let intervals = value["intervals"].as_array().into_iter().flatten();
+        let intervals = intervals.map(|one| &one[&sum]);
+        let counted =
+            |one: &Value| one["bytes"].as_f64().filter(|_| one["omitted"] != true).unwrap_or(0.0);
+        let added = intervals.filter(|one| one.is_object()).map(counted).reduce(|a, b| a + b);
+        // Its own side's; what is left out at the beginning is not cut off at the same moment.
+        let slack = if asked("omit") > 0.0 { 0.1 } else { 0.02 };
+        let fits = |added: f64| {
+            let ends = sums.iter().filter_map(|sum| sum["bytes"].as_f64());
+            ends.filter(|said| *said > 0.0).any(|said| (said - added).abs() <= said * slack)
+        };
+        if let (Some(added), Some(said)) =
+            (added.filter(|added| !fits(*added)), most("bytes").filter(|said| *said > 0.0))
+        {
+            wrong(format!(
+                "{sum}: its intervals that count are {added} bytes, and its end says {said}"
+            ));
+        }
+        // Segments are a path's MTU at most, and no smaller than what was written at once; some are sent
+        // more than once again.
+        let least = asked("blksize").clamp(1.0, 536.0);
+        let (again, bytes) = (sums[0]["retransmits"].as_f64(), most("bytes").unwrap_or(0.0));
+        let segments = bytes / least;
+        if let Some(again) = again.filter(|again| *again > 2.0 * segments + 1000.0) {
+            wrong(format!(
+                "{again} segments sent again, and {bytes} bytes are {segments:.0} at most"
+            ));
+        }
+    }
+}
+
 /// What iperf3 wrote of each pair, kept with our rows: sums against rates and streams.
 pub(super) fn kept(results: &measure::iperf3::Results, note: &mut Note) {
     for row in &results.rows {
@@ -71,15 +131,9 @@ pub(super) fn kept(results: &measure::iperf3::Results, note: &mut Note) {
         let place = format!("{}, {}, {} byte", setting.device, setting.protocol, setting.packet);
         for pair in &row.pairs_run {
             for (who, value) in [("client", &pair.client), ("server", &pair.server)] {
-                let end = &value["end"];
                 let mut note =
                     |kind, text| note(None, kind, format!("{place}: the {who}'s JSON: {text}"));
-                for way in WAYS {
-                    for name in ["sum_sent", "sum_received", "sum"] {
-                        rate(end, (name, way), &mut note);
-                    }
-                    streams(end, way, &mut note);
-                }
+                figures(value, &mut note);
             }
         }
     }
@@ -105,9 +159,75 @@ pub(super) fn beyond_the_hosts(results: &measure::iperf3::Results) -> Vec<String
 /// What the names of sums end with: those of `--bidir` have a second set, of the way back.
 const WAYS: [&str; 2] = ["", "_bidir_reverse"];
 
-/// Bits per second are bytes by seconds.
-fn rate(end: &Value, (name, way): (&str, &str), note: &mut impl FnMut(Kind, String)) {
-    let sum = &end[format!("{name}{way}")];
+/// What every run's numbers are to each other, at its end and in each interval.
+fn figures(value: &Value, note: &mut impl FnMut(Kind, String)) {
+    let end = &value["end"];
+    numbers("end", end, note);
+    for way in WAYS {
+        for name in ["sum_sent", "sum_received", "sum"] {
+            // `sum` of UDP has the seconds of one side, and the rate of the other.
+            let other = |name: &str| end[format!("{name}{way}")]["seconds"].as_f64();
+            let others = ["sum_sent", "sum_received"].into_iter().filter_map(other);
+            let name_of = format!("{name}{way}");
+            rate(&name_of, &end[&name_of], others.filter(|_| name == "sum"), note);
+        }
+        for (part, name) in [("sender", "sum_sent"), ("receiver", "sum_received"), ("udp", "sum")] {
+            streams("", end, &format!("{name}{way}"), |stream| &stream[part], note);
+        }
+    }
+    for interval in value["intervals"].as_array().into_iter().flatten() {
+        let at = |end: &str| interval["sum"][end].as_f64().unwrap_or(f64::NAN);
+        let place = format!("the interval from {:.1} to {:.1} s: ", at("start"), at("end"));
+        numbers(place.trim_end_matches(": "), interval, note);
+        for way in WAYS {
+            let name = format!("sum{way}");
+            rate(&format!("{place}{name}"), &interval[&name], [].into_iter(), note);
+            streams(&place, interval, &name, |stream| stream, note);
+        }
+    }
+}
+
+/// Counts, rates and times are numbers, and none is below zero.
+fn numbers(place: &str, value: &Value, note: &mut impl FnMut(Kind, String)) {
+    const FIGURES: [&str; 7] = [
+        "bytes",
+        "bits_per_second",
+        "seconds",
+        "packets",
+        "retransmits",
+        "jitter_ms",
+        "out_of_order",
+    ];
+    let parts: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, part)| (name.clone(), part)).collect(),
+        Value::Array(all) => {
+            all.iter().enumerate().map(|(i, part)| (i.to_string(), part)).collect()
+        }
+        _ => vec![],
+    };
+    for (name, part) in parts {
+        let place = format!("{place}, {name}");
+        let is_figure = FIGURES.contains(&name.as_str());
+        match part.as_f64() {
+            None if is_figure => note(Kind::Inconsistent, format!("{place}: {part} is no number")),
+            // (Retransmissions that were not counted are -1.)
+            Some(number)
+                if is_figure && number < 0.0 && (name, number) != ("retransmits".into(), -1.0) =>
+            {
+                note(Kind::Impossible, format!("{place}: {number} is below zero"));
+            }
+            _ => numbers(&place, part, note),
+        }
+    }
+}
+
+/// Bits per second are bytes by seconds, its own or one of `others`.
+fn rate(
+    name: &str,
+    sum: &Value,
+    mut others: impl Iterator<Item = f64>,
+    note: &mut impl FnMut(Kind, String),
+) {
     let number = |field: &str| sum[field].as_f64();
     let (Some(bytes), Some(seconds), Some(rate)) =
         (number("bytes"), number("seconds"), number("bits_per_second"))
@@ -119,13 +239,9 @@ fn rate(end: &Value, (name, way): (&str, &str), note: &mut impl FnMut(Kind, Stri
         let exact = bytes * 8.0 / seconds;
         seconds <= 0.0 || (rate - exact).abs() <= exact.abs() * 0.005
     };
-    // `sum` of UDP has the seconds of one side, and the rate of the other.
-    let other = |name: &str| end[format!("{name}{way}")]["seconds"].as_f64();
-    let others = ["sum_sent", "sum_received"].into_iter().filter_map(other);
-    let mut others = others.filter(|_| name == "sum");
     if !fits(seconds) && !others.any(fits) {
         let text = format!(
-            "{name}{way}: {bytes} bytes in {seconds} s are {:.1} Mbps, not {:.1}",
+            "{name}: {bytes} bytes in {seconds} s are {:.1} Mbps, not {:.1}",
             bytes * 8.0 / seconds / 1e6,
             rate / 1e6
         );
@@ -133,21 +249,27 @@ fn rate(end: &Value, (name, way): (&str, &str), note: &mut impl FnMut(Kind, Stri
     }
 }
 
-/// The streams of one direction add up.
-fn streams(end: &Value, way: &str, note: &mut impl FnMut(Kind, String)) {
-    let Some(streams) = end["streams"].as_array() else { return };
-    let is_bidir = end.as_object().is_some_and(|end| end.keys().any(|key| key.ends_with(WAYS[1])));
-    for (part, name) in [("sender", "sum_sent"), ("receiver", "sum_received"), ("udp", "sum")] {
-        let sum = &end[format!("{name}{way}")];
-        // Of --bidir, those that this side sends, or those that it receives, as the sum says.
-        let is_of = |part: &Value| !is_bidir || part["sender"] == sum["sender"];
-        let parts = || streams.iter().map(|stream| &stream[part]).filter(|part| is_of(part));
-        let bytes = parts()
-            .map(|part| part["bytes"].as_u64())
-            .try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
-        let (Some(bytes), Some(sum_bytes)) = (bytes, sum["bytes"].as_u64()) else { continue };
-        if bytes != sum_bytes && parts().next().is_some() {
-            let text = format!("{name}{way}: {sum_bytes} bytes, but its streams add up to {bytes}");
+/// The streams of one direction add up to its sum; `part` is what of each is summed there.
+fn streams<'a>(
+    place: &str,
+    all: &'a Value,
+    name: &str,
+    part: impl Fn(&'a Value) -> &'a Value,
+    note: &mut impl FnMut(Kind, String),
+) {
+    let Some(streams) = all["streams"].as_array() else { return };
+    let sum = &all[name];
+    let is_bidir = all.as_object().is_some_and(|all| all.keys().any(|key| key.ends_with(WAYS[1])));
+    // Of --bidir, those that this side sends, or those that it receives, as the sum says.
+    let is_of = |part: &&Value| !is_bidir || part["sender"] == sum["sender"];
+    let parts: Vec<&Value> = streams.iter().map(part).filter(is_of).collect();
+    for field in ["bytes", "packets", "lost_packets", "retransmits"] {
+        let mut added = parts.iter().map(|part| part[field].as_i64());
+        let added = added.try_fold(0i64, |sum, number| sum.checked_add(number?));
+        let (Some(added), Some(said)) = (added, sum[field].as_i64()) else { continue };
+        if added != said && !parts.is_empty() {
+            let field = field.replace('_', " ");
+            let text = format!("{place}{name}: {said} {field}, but its streams add up to {added}");
             note(Kind::Inconsistent, text);
         }
     }
@@ -179,12 +301,15 @@ fn wire(value: &Value, link: Option<f64>, note: &mut impl FnMut(Kind, String)) {
     let Some(link) = link else { return };
     let (start, end) = (&value["start"], &value["end"]);
     let udp = start["test_start"]["protocol"].as_str() == Some("UDP");
-    let payload = if udp { &start["test_start"]["blksize"] } else { &start["tcp_mss_default"] };
-    let Some(payload) = payload.as_f64().filter(|&bytes| bytes > 0.0 && (bytes < 9200.0 || !udp))
-    else {
-        return;
+    let payload = match udp {
+        true => &start["test_start"]["blksize"],
+        // That of -M, if it was asked for.
+        false if start["tcp_mss"].is_number() => &start["tcp_mss"],
+        false => &start["tcp_mss_default"],
     };
-    // The default MSS is told with or without its options: at best there are none.
+    let Some(payload) = payload.as_f64().filter(|&bytes| bytes > 0.0) else { return };
+    // The default MSS is told with or without its options: at best there are none. A datagram that is
+    // longer than a frame takes more than one: at best it were one.
     let header = if udp { UDP } else { TCP - 12.0 };
     let most = link * payload / (payload + header + L2 + L1);
     let sum = if end["sum_received"].is_object() { "sum_received" } else { "sum" };
@@ -193,8 +318,8 @@ fn wire(value: &Value, link: Option<f64>, note: &mut impl FnMut(Kind, String)) {
             continue;
         };
         let text = format!(
-            "{sum}: {:.1} Mbps of payload in packets of {} bytes are {} what the wire carries, \
-             {:.1}",
+            "{sum}: {:.1} Mbps of payload in packets of {} bytes are {} what the wire carries, {:.1} \
+             at most",
             rate / 1e6,
             payload + header,
             above(rate, most),

@@ -7,6 +7,8 @@
 //!            frame size, frames a second, bits a second ──────► rates, wires
 //!            frame size, bits a second, shares of the wire ───► throughput
 //!            tx_packet, rx_packet, lost_packet ───────────────► counters
+//!            offered and received rates or counts, loss ──────► offered
+//!            least, mean, greatest latency ───────────────────► latencies
 //!            packet_l3, l3_mbps ──────────────────────────────► layers
 //!            expression or item, printed ─────────────────────► sums
 //!            shares, windows, mixes, histograms ──────────────► shares
@@ -43,6 +45,12 @@ mod throughput;
 
 // Sent, received and lost, stream by stream.
 mod counters;
+
+// What was offered, what came of it, and what share is said to be lost.
+mod offered;
+
+// Least, mean and greatest latency.
+mod latencies;
 
 // IP packet sizes and rates of layer 3 and 2.
 mod layers;
@@ -260,9 +268,11 @@ fn nothing_known(table: &Table) -> String {
 
 /// Each looks whether a table has its columns, and says so.
 type Check = fn(&Table, &Known, &mut Note) -> bool;
-const CHECKS: [Check; 8] = [
+const CHECKS: [Check; 10] = [
     rates::check,
     counters::check,
+    offered::check,
+    latencies::check,
     layers::check,
     sums::check,
     shares::check,
@@ -305,6 +315,15 @@ fn json_file(
         }
     }
     Ok(())
+}
+
+/// What the wires of a row carry on layer 1, bit/s, if it says so itself or it is known: twice that, if
+/// it is of both directions together.
+fn wires_of(table: &Table, row: &table::Row, known: &Known) -> Option<f64> {
+    const BOTH: [&str; 6] = ["total", "both", "sum", "aggregate", "bidirectional", "bidir"];
+    let one = link(table.text(row, "link")).or_else(|| known.link(table.text(row, "device")))?;
+    let is_both = BOTH.contains(&table.text(row, "direction").to_lowercase().as_str());
+    Some(if is_both { 2.0 * one } else { one })
 }
 
 /// Takes a finding: line, kind, text.

@@ -41,9 +41,9 @@ pub(super) struct Number<'a> {
 }
 
 impl Number<'_> {
-    /// What its last digit is worth.
+    /// What its last digit is worth; of one with all that a program knows, what programs make of it.
     pub(super) fn digit(&self) -> f64 {
-        10f64.powi(-self.decimals)
+        10f64.powi(-self.decimals).max(self.value.abs() * 1e-11)
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
         wires::check(table, known, note);
         throughput::beside_frames(table, known, note);
     }
-    let bits_alone = table.has("size_bytes") && !forwarding && !table.bits().is_empty();
+    // (Of a table by size, some sizes may have bits alone.)
+    let bits_alone = table.has("size_bytes") && !table.bits().is_empty();
     if bits_alone {
         throughput::check(table, known, note);
     }
@@ -90,12 +91,15 @@ fn conventions(table: &Table, column: (usize, Bits), note: &mut Note) {
             name if name.is_empty() => name,
             name => name + ": ",
         };
-        let fits_with = |unit: f64, factor: f64, more: f64| {
-            rows.iter().all(|&(row, size, kpps, (mbps, mbps_digit))| {
+        type Shown<'a> = (&'a Row, f64, f64, (f64, f64));
+        let fits_one =
+            |unit: f64, factor: f64, more: f64, &(row, size, kpps, (mbps, digit)): &Shown<'_>| {
                 let kbits = factor * (size + more) * 8.0 / 1e3;
-                let slack = kpps_digit(table, row) * kbits + mbps_digit * unit;
+                let slack = kpps_digit(table, row) * kbits + digit * unit;
                 (kpps * kbits - mbps * unit).abs() <= slack * 0.55 + 1e-9
-            })
+            };
+        let fits_with = |unit: f64, factor: f64, more: f64| {
+            rows.iter().all(|row| fits_one(unit, factor, more, row))
         };
         let fits = |factor, more| fits_with(1.0, factor, more);
         let fitting = CONVENTIONS.iter().filter(|(factor, more, _)| fits(*factor, *more));
@@ -122,6 +126,25 @@ fn conventions(table: &Table, column: (usize, Bits), note: &mut Note) {
             }
             [] => {
                 let count = |kpps: f64, mbps: f64| mbps * 1e3 / (kpps * 8.0);
+                // Where most agree, the others are wrong.
+                let fit = |(factor, more, meaning): (f64, f64, &'static str)| {
+                    let is_it = |row: &&Shown<'_>| fits_one(1.0, factor, more, row);
+                    (rows.iter().filter(is_it).count(), factor, more, meaning)
+                };
+                let fits = CONVENTIONS.into_iter().rev().map(fit);
+                let (n, factor, more, meaning) = fits.max_by_key(|fit| fit.0).unwrap_or_default();
+                if n >= 2 && 2 * n > rows.len() {
+                    let wrong = rows.iter().filter(|row| !fits_one(1.0, factor, more, row));
+                    for &(row, size, kpps, (mbps, _)) in wrong {
+                        let text = format!(
+                            "{what}packets and bits do not fit each other: at {size} bytes each packet \
+                             would count {:.1}; the other {n} rows are of {meaning}",
+                            count(kpps, mbps)
+                        );
+                        note(Some(row.line), Kind::Inconsistent, text);
+                    }
+                    continue;
+                }
                 let others = match rows.last() {
                     Some(&(_, other, kpps, (mbps, _))) if other != size => {
                         format!(", at {other} {:.1}", count(kpps, mbps))

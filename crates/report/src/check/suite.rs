@@ -14,6 +14,10 @@ mod delays;
 mod figures;
 // Forwarding rates, and whether a full mesh is one.
 mod forwarding;
+// Names that something of ours writes.
+mod names;
+// Throughputs against the searches that found them.
+mod searches;
 // Of streams and replays, against the trial that counted them.
 mod streams;
 // Of TCP connections and paths.
@@ -28,7 +32,7 @@ use measure::SuiteResults;
 use measure::procedure::spread::Spread;
 use measure::result::Limit;
 use measure::self_test::HEADROOM;
-use measure::suite_result::{Cell, Figure, TesterAlone, TrialRecord};
+use measure::suite_result::{AloneTried, Cell, Figure, TesterAlone, TrialRecord};
 
 /// Checks a file.
 pub(super) fn check(results: &SuiteResults, note: &mut Note) {
@@ -45,19 +49,20 @@ pub(super) fn check(results: &SuiteResults, note: &mut Note) {
         let mut note = |kind, text: String| note(kind, format!("{place}: {text}"));
         limited(results, cell, &mut note);
         alone(results, cell, &mut note);
+        size(results, cell, &mut note);
         points(results, cell, &mut note);
         loads(results, cell, &mut note);
-        throughput(cell, &mut note);
+        searches::check(cell, &mut |text| note(Kind::Inconsistent, text));
         histogram(cell, &mut note);
         cell.figures.iter().for_each(|figure| spread(figure, &mut note));
         latencies(cell, &mut note);
         floor(results, cell, &mut note);
         figures::check(results, cell, &mut note);
         forwarding::check(results, cell, &mut note);
-        streams::check(cell, &mut note);
+        streams::check(results, cell, &mut note);
         tcp::check(results, cell, &mut note);
         rates::check(results, cell, &mut note);
-        unknown(cell, &mut note);
+        names::check(cell, &mut note);
         delays::check(cell, results.exact_extremes, &mut note);
         let valid = cell.trials.iter().filter(is_valid);
         // At which load it was to be is none that was found.
@@ -92,7 +97,32 @@ fn testers(results: &SuiteResults, note: &mut impl FnMut(Kind, String)) {
             let (size, rate) = (alone.size().words(), alone.rate);
             note(Kind::Impossible, format!("the tester alone, {size}: {rate:.0} fps, {what}"));
         }
+        for why in alone.tried.iter().flat_map(|tried| not_tried(alone, tried)) {
+            let size = alone.size().words();
+            note(Kind::Inconsistent, format!("the tester alone, {size}: {why}"));
+        }
     }
+}
+
+/// What of a tester does not follow from what it did.
+fn not_tried(alone: &TesterAlone, tried: &AloneTried) -> Vec<String> {
+    let AloneTried { ports, sent, received, took_ns, latency_min_ns } = *tried;
+    let (rate, floor) = (alone.rate, alone.latency_floor_ns);
+    let mut wrong = vec![];
+    if (rate - tried.rate()).abs() > 1e-6 * rate.abs() {
+        let exact = tried.rate();
+        wrong.push(format!(
+            "{rate:.0} fps from each port, and {received} frames by {ports} in {took_ns} ns are {exact:.0}"
+        ));
+    }
+    if alone.lossy != (received != sent) {
+        let lost = if alone.lossy { "it lost frames" } else { "it lost none" };
+        wrong.push(format!("{lost}, and {received} came of {sent}"));
+    }
+    if let Some(least) = latency_min_ns.filter(|least| *least < floor) {
+        wrong.push(format!("no latency below {floor} ns, and one of {least} ns"));
+    }
+    wrong
 }
 
 /// Frames a second that no core makes: one in each nanosecond.
@@ -117,7 +147,7 @@ fn loads(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String
         }
         let expected = load * duration * senders;
         // Each port begins with a frame and may end with one; of a mix, amidst a cycle.
-        let turns = if results.fully_meshed { senders - 1.0 } else { 1.0 };
+        let turns = forwarding::destinations(results).map_or(1.0, f64::from);
         let cycle = results.cycle(cell.size()).frames as f64 * turns;
         let some = (1.0 + cycle) * senders + expected * 1e-3;
         // A load is that of a modifier's frames, too.
@@ -133,43 +163,6 @@ fn loads(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String
             let text = format!("latencies of {} frames, and {received} received", latency.count);
             note(Kind::Inconsistent, text);
         }
-    }
-}
-
-/// Throughput without loss: a load that passed, at full length, and no higher one that did. (Goals
-/// that weigh trials, RFC 9971, say something else; so do several criteria in one cell.)
-fn throughput(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
-    let [figure] = cell.figures.as_slice() else { return };
-    let is_lossless = figure.name.starts_with("throughput[") && figure.name.contains(" 0 loss");
-    let (Some(rate), true) = (figure.value, is_lossless && cell.procedure == "throughput") else {
-        return;
-    };
-    let is_goal = !["throughput[rfc2544", "throughput[tst009"]
-        .iter()
-        .any(|criterion| figure.name.starts_with(criterion));
-    if is_goal || cell.trials.is_empty() {
-        return;
-    }
-    let passed = || cell.trials.iter().filter(|t| t.kind == "steady" && t.outcome == "pass");
-    let longest = cell.trials.iter().map(|trial| trial.duration).fold(0.0, f64::max);
-    let at = passed().any(|trial| (trial.load - rate).abs() <= rate * 1e-6);
-    if !at {
-        note(Kind::Inconsistent, format!("{}: no trial passed at {rate:.0} fps", figure.name));
-    }
-    let is_full = |trial: &&TrialRecord| trial.duration >= longest * 0.999;
-    // A load that failed as well, when it was asked again, is none that passed.
-    let failed = |load: f64| {
-        let mut fails = cell.trials.iter().filter(is_full).filter(|t| t.outcome == "fail");
-        fails.any(|trial| (trial.load - load).abs() <= load * 1e-6)
-    };
-    let full = passed().filter(is_full).map(|trial| trial.load);
-    let best = full.filter(|load| !failed(*load)).fold(0.0, f64::max);
-    if best > rate * (1.0 + 1e-6) {
-        let text = format!(
-            "{}: {rate:.0} fps, and a trial of the same length lost nothing at {best:.0}",
-            figure.name
-        );
-        note(Kind::Inconsistent, text);
     }
 }
 
@@ -234,6 +227,16 @@ fn limited(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, Stri
                  {times:.2} times that"
             ),
         );
+    }
+}
+
+/// Before frames of a size are sent through a device the tester tries them by itself. (Where it never did,
+/// the file has none.)
+fn size(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let testers = &results.self_tests;
+    if !testers.is_empty() && testers.iter().all(|alone| alone.size() != cell.size()) {
+        let text = "the tester never tried frames of this size by itself".to_string();
+        note(Kind::Inconsistent, text);
     }
 }
 
@@ -326,66 +329,6 @@ fn latencies(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
             note(Kind::Inconsistent, format!("{a}, {low:.0} ns, is above {b}, {high:.0} ns"));
         }
     }
-}
-
-/// Procedures there are, units of their figures, and outcomes of trials.
-const PROCEDURES: [&str; 20] = [
-    "throughput",
-    "latency",
-    "delay-variation",
-    "frame-loss",
-    "back-to-back",
-    "recovery",
-    "reset",
-    "forwarding",
-    "congestion",
-    "address-caching",
-    "address-learning",
-    "broadcast",
-    "establishment",
-    "tear-down",
-    "capacity",
-    "tcp-connections",
-    "tcp-concurrent",
-    "tcp-transactions",
-    "tcp-path",
-    "tcp-throughput",
-];
-const UNITS: [&str; 16] = [
-    "fps",
-    "fps in all",
-    "ns",
-    "s",
-    "frames",
-    "streams",
-    "segments",
-    "%",
-    "/s",
-    "addresses",
-    "connections",
-    "TCP",
-    "ratio",
-    "byte",
-    "Mbit/s",
-    "",
-];
-
-/// Names that none of our programs writes: what is said of them is not looked at.
-fn unknown(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
-    let mut say = |what: &str, name: &str| {
-        note(Kind::Doubtful, format!("the {what} `{name}` is unknown: it is not looked at"));
-    };
-    let procedure = cell.procedure.as_str();
-    if !PROCEDURES.contains(&procedure) && procedure != "streams" {
-        say("procedure", procedure);
-    }
-    let units = cell.figures.iter().map(|figure| figure.unit.as_str());
-    units.filter(|unit| !UNITS.contains(unit)).for_each(|unit| say("unit", unit));
-    let outcomes = cell.trials.iter().map(|trial| trial.outcome.as_str());
-    let is_known = |outcome: &&str| {
-        ["pass", "fail", "invalid"].contains(outcome) || outcome.starts_with("invalid: ")
-    };
-    outcomes.filter(|outcome| !is_known(outcome)).for_each(|outcome| say("outcome", outcome));
 }
 
 #[cfg(test)]

@@ -25,6 +25,10 @@ pub(super) struct Table {
     style: Style,
     /// The columns with bits a second that are beside a frame size.
     bits: Vec<(usize, Bits)>,
+    /// Whether it had columns for each size.
+    by_size: bool,
+    /// Columns of a rate of which another is looked at.
+    unread: Vec<usize>,
 }
 
 /// A line of it, or of a line what is of one frame size.
@@ -35,7 +39,7 @@ pub(super) struct Row {
 }
 
 /// What checks call a column, and what others call it.
-const ALIASES: [(&str, &[&str]); 7] = [
+const ALIASES: [(&str, &[&str]); 10] = [
     ("config", &["configuration"]),
     ("device", &["router", "system"]),
     ("tx_packet", &["tx_packets", "tx_frames", "sent", "sent_packets", "sent_frames", "tx_pkts"]),
@@ -44,8 +48,52 @@ const ALIASES: [(&str, &[&str]); 7] = [
         &["rx_packets", "rx_frames", "received", "received_packets", "received_frames", "rx_pkts"],
     ),
     ("lost_packet", &["lost_packets", "lost_frames", "lost", "packets_lost", "frames_lost"]),
+    (
+        "duplicate_packet",
+        &[
+            "duplicate_packets",
+            "duplicate_frames",
+            "duplicated_packets",
+            "duplicated_frames",
+            "duplicates",
+            "duplicate",
+            "dup_packets",
+            "dup_frames",
+            "dup",
+        ],
+    ),
+    ("tx_pps", &["tx_fps", "offered_fps", "offered_pps", "sent_fps", "sent_pps"]),
+    ("rx_pps", &["rx_fps", "received_fps", "received_pps"]),
     ("packet_l3", &["ip_packet", "ip_packet_size", "ip_size", "packet_size_ip"]),
     ("link", &["wire", "port_speed", "link_speed"]),
+];
+
+/// Cells of a line under the heads that has their units.
+const UNITS: [&str; 24] = [
+    "",
+    "-",
+    "%",
+    "b",
+    "byte",
+    "bytes",
+    "octets",
+    "1/s",
+    "fps",
+    "frames/s",
+    "pps",
+    "packets/s",
+    "kpps",
+    "mpps",
+    "bit/s",
+    "kbit/s",
+    "mbit/s",
+    "gbit/s",
+    "mbps",
+    "gbps",
+    "ns",
+    "us",
+    "µs",
+    "ms",
 ];
 
 impl Table {
@@ -74,10 +122,15 @@ impl Table {
             let line = record.position().map_or(0, csv::Position::line);
             rows.push(Row { line, cells: record.iter().map(str::to_string).collect() });
         }
+        let is_unit = |cell: &String| UNITS.contains(&cell.to_lowercase().as_str());
+        if rows.first().is_some_and(|row: &Row| row.cells.iter().all(is_unit)) {
+            rows.remove(0);
+        }
         let cells = || rows.iter().flat_map(|row| row.cells.iter().map(String::as_str));
         let style = Style::of(cells(), delimiter == ';');
-        by_size(&mut written, &mut rows);
-        let mut table = Table { names: Vec::new(), written, rows, style, bits: Vec::new() };
+        let by_size = by_size(&mut written, &mut rows);
+        let (names, bits, unread) = (vec![], vec![], vec![]);
+        let mut table = Table { names, written, rows, style, bits, by_size, unread };
         table.name();
         Ok(table)
     }
@@ -110,6 +163,7 @@ impl Table {
                     // One of each layer: a second is another quantity (the least, the most).
                     let is_new = |(_, other): &(usize, Bits)| other.layer != bits.layer;
                     if !self.bits.iter().all(is_new) {
+                        self.unread.push(at);
                         continue;
                     }
                     self.bits.push((at, bits));
@@ -121,6 +175,8 @@ impl Table {
             };
             if !self.has(name) {
                 self.names[at] = name.to_string();
+            } else if self.names[at] != name && name.ends_with("pps") {
+                self.unread.push(at);
             }
         }
         // Of what was measured by size; in a price list a model is what is sold.
@@ -159,6 +215,16 @@ impl Table {
     /// The columns with bits a second beside a frame size.
     pub(super) fn bits(&self) -> &[(usize, Bits)] {
         &self.bits
+    }
+
+    /// The columns of a rate of which another is looked at.
+    pub(super) fn unread(&self) -> &[usize] {
+        &self.unread
+    }
+
+    /// Whether the file has columns for each size.
+    pub(super) fn is_by_size(&self) -> bool {
+        self.by_size
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -217,7 +283,8 @@ impl Table {
             _ => head,
         };
         // Scaling leaves what no one printed: 4385.400000000001.
-        Some(((number.value * scale * 1e6).round() / 1e6, number.digit() * scale))
+        let kpps = format!("{:.12e}", number.value * scale).parse().ok()?;
+        Some((kpps, number.digit() * scale))
     }
 
     /// A rate of bits in 10^6 a second, and the last digit printed of it.
@@ -231,8 +298,8 @@ impl Table {
     }
 }
 
-/// Makes rows of one size each of rows with columns for each size.
-fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) {
+/// Makes rows of one size each of rows with columns for each size; whether there were some.
+fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) -> bool {
     let mut of: Vec<(usize, u32, String)> = Vec::new();
     for (at, head) in written.iter().enumerate() {
         match heads::of_one_size(head) {
@@ -250,7 +317,7 @@ fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) {
     let mut sizes: Vec<u32> = of.iter().map(|(_, size, _)| *size).collect();
     sizes.dedup();
     if sizes.is_empty() {
-        return;
+        return false;
     }
     let mut whats: Vec<String> = Vec::new();
     for (_, _, what) in &of {
@@ -275,6 +342,7 @@ fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) {
     *written = others.iter().map(|at| written[*at].clone()).collect();
     written.push("frame size".to_string());
     written.extend(whats);
+    true
 }
 
 /// `Packet size (bytes)` as `packet_size_bytes`.

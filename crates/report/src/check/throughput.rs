@@ -11,7 +11,7 @@
 use super::heads::Bits;
 use super::rates::{kpps, kpps_digit, named_layer};
 use super::table::{Row, Table};
-use super::{Kind, Known, L1, Note, above, link};
+use super::{Kind, Known, L1, Note, above, wires_of};
 use std::collections::BTreeMap;
 
 /// How many bytes a frame counts for beside its size.
@@ -49,11 +49,11 @@ impl Rate<'_> {
 const GROUPS: [&str; 9] =
     ["device", "config", "mode", "test", "direction", "tunnel", "version", "ros_version", "link"];
 
-/// Checks a table of `size_bytes` with columns of bits a second, and none of frames.
+/// Checks a table of `size_bytes` with columns of bits a second: the rows that have none of frames.
 pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
     for &column in table.bits() {
         let mut groups: BTreeMap<Vec<&str>, Vec<Rate<'_>>> = BTreeMap::new();
-        for row in table.rows() {
+        for row in table.rows().iter().filter(|row| kpps(table, row).is_none()) {
             let size = table.number(row, "size_bytes").filter(|size| *size > -L1);
             let (Some(size), Some((mbps, digit))) = (size, table.mbps(row, column)) else {
                 continue;
@@ -66,8 +66,7 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
             rates.sort_by(|a, b| a.size.total_cmp(&b.size));
             let config = table.text(rates[0].row, "config");
             let named = named_layer(column.1, config);
-            let device = table.text(rates[0].row, "device");
-            let link = link(table.text(rates[0].row, "link")).or_else(|| known.link(device));
+            let link = wires_of(table, rates[0].row, known);
             let layers = LAYERS.into_iter().filter(|(layer, ..)| named.is_none_or(|n| n == *layer));
             let layers: Vec<Layer> = layers.collect();
             let layers = match link {
@@ -94,13 +93,12 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
 /// the wire. (What is of no layer, or of both directions, is compared with the frames.)
 pub(super) fn beside_frames(table: &Table, known: &Known, note: &mut Note) {
     for &column in table.bits() {
-        for row in table.rows() {
+        for row in table.rows().iter().filter(|row| kpps(table, row).is_some()) {
             let config = table.text(row, "config");
             let named = named_layer(column.1, config).filter(|_| !config.contains("capacity"));
-            let device = table.text(row, "device");
             let (Some(layer), Some(link), Some(size), Some((mbps, digit))) = (
                 LAYERS.into_iter().find(|(layer, ..)| Some(*layer) == named),
-                link(table.text(row, "link")).or_else(|| known.link(device)),
+                wires_of(table, row, known),
                 table.number(row, "size_bytes").filter(|size| *size > 0.0),
                 table.mbps(row, column),
             ) else {
@@ -294,9 +292,7 @@ pub(super) fn shares(table: &Table, known: &Known, note: &mut Note) -> bool {
                 note(Some(row.line), Kind::Impossible, text);
                 continue;
             }
-            let wire = link(table.text(row, "link"))
-                .or_else(|| known.link(table.text(row, "device")))
-                .filter(|_| name == "wire_percent");
+            let wire = wires_of(table, row, known).filter(|_| name == "wire_percent");
             let rate = table.number(row, "size_bytes").zip(kpps(table, row));
             if let (Some(wire), Some((size, kpps))) = (wire, rate) {
                 let most = wire / (size + L1) / 8.0 / 1e3;

@@ -10,7 +10,7 @@
 
 use super::rates::{kpps, kpps_digit};
 use super::table::{Row, Table};
-use super::{Kind, Known, L1, Note, above, link, ports};
+use super::{Kind, Known, L1, Note, above, ports, wires_of};
 use std::collections::BTreeMap;
 
 /// A row, its bytes on the wire, and how many thousands a second.
@@ -50,7 +50,7 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
         let overhead = L1 + tunnel(table.text(row, "tunnel"));
         let rate = Rate { row, size, overhead, kpps, digit: kpps_digit(table, row) };
         let is_marked = table.text(row, "underlined_wire_speed") == "1";
-        if let Some(link) = link(table.text(row, "link")).or_else(|| known.link(device)) {
+        if let Some(link) = wires_of(table, row, known) {
             let most = rate.most(link);
             if kpps > most + rate.digit {
                 let text = format!(

@@ -14,7 +14,7 @@
 //! Never pools different figures; never says that two are equal.
 
 use super::conditions::{self, Incomparable, once, shared};
-use super::{Verdicts, differences};
+use super::{Compared, Verdicts, differences};
 use crate::suite::{figure as shown, streams};
 use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, StreamRecord, SuiteResults};
@@ -41,15 +41,15 @@ struct Sample {
 
 type Samples = Vec<(Key, Sample)>;
 
-/// Results of `wirespeed test` as text: `base` and `device` are all runs of each. Ends with a
-/// newline.
-pub fn suites(base: &[SuiteResults], device: &[SuiteResults]) -> String {
+/// Results of `wirespeed test` as text: `base` and `device` are all runs of each.
+pub fn suites(base: &[SuiteResults], device: &[SuiteResults]) -> Compared {
     let (is_copy, mut said) = (conditions::is_copy_of_suite, String::new());
     let base = &once("the base", base, is_copy, &mut said)[..];
     let device = &once("what is compared", device, is_copy, &mut said)[..];
     said += &shared(base, device, is_copy);
     let incomparable = conditions::of_suites(base, device, &mut said);
-    let mut out = tables(&of_suites(base), &of_suites(device), &incomparable) + &said;
+    let tables = tables(&of_suites(base), &of_suites(device), &incomparable);
+    let mut out = tables.text + &said;
     let how = |results: &[&SuiteResults]| {
         let mut all: Vec<String> = results
             .iter()
@@ -82,21 +82,23 @@ pub fn suites(base: &[SuiteResults], device: &[SuiteResults]) -> String {
         let why = results.incomplete_because.as_deref().unwrap_or("it is not known why");
         let _ = writeln!(out, "incomplete: a run of {}: {why}", results.name);
     }
-    out + &differences(
+    out += &differences(
         &environments(base, |r| &r.environment),
         &environments(device, |r| &r.environment),
-    )
+    );
+    Compared { text: out, ..tables }
 }
 
 /// Results of `wirespeed iperf3` as text. Turns of one run are rows of their own, and count as
 /// runs: each had its hosts made anew.
-pub fn iperf3(base: &[iperf3::Results], device: &[iperf3::Results]) -> String {
+pub fn iperf3(base: &[iperf3::Results], device: &[iperf3::Results]) -> Compared {
     let (is_copy, mut said) = (conditions::is_copy_of_iperf3, String::new());
     let base = &once("the base", base, is_copy, &mut said)[..];
     let device = &once("what is compared", device, is_copy, &mut said)[..];
     said += &shared(base, device, is_copy);
     let incomparable = conditions::of_iperf3(base, device, &mut said);
-    let mut out = tables(&of_iperf3(base), &of_iperf3(device), &incomparable) + &said;
+    let tables = tables(&of_iperf3(base), &of_iperf3(device), &incomparable);
+    let mut out = tables.text + &said;
     for results in base.iter().chain(device) {
         for invalid in results.invalid() {
             let _ = writeln!(out, "left out: of a run of {}: invalid: {invalid}", results.name);
@@ -105,10 +107,11 @@ pub fn iperf3(base: &[iperf3::Results], device: &[iperf3::Results]) -> String {
             let _ = writeln!(out, "incomplete: a run of {}: {why}", results.name);
         }
     }
-    out + &differences(
+    out += &differences(
         &environments(base, |r| &r.environment),
         &environments(device, |r| &r.environment),
-    )
+    );
+    Compared { text: out, ..tables }
 }
 
 fn environments<'a, T>(results: &[&'a T], of: fn(&T) -> &Environment) -> Vec<&'a Environment> {
@@ -124,7 +127,7 @@ fn of_suites(results: &[&SuiteResults]) -> Samples {
                 let title = format!("{}, {}: {}", run.name, cell.procedure, figure.name);
                 let row = [cell.configuration.clone(), size_of(run, cell)];
                 let spread = figure.spread.map(|spread| (spread.min, spread.max, spread.n));
-                let (unit, procedure) = (figure.unit.clone(), cell.procedure.clone());
+                let (unit, procedure) = (figure.unit().to_string(), cell.procedure.clone());
                 let by_tester = i == 0 && cell.limited_by == Some(Limit::Tester);
                 let key = Key { title, unit, procedure, row };
                 samples.push((key, Sample { value, spread, by_tester }));
@@ -186,7 +189,7 @@ fn of_iperf3(results: &[&iperf3::Results]) -> Samples {
                 "{}, {}, {} pairs of {} streams{link}{plain}: L3",
                 of.protocol, of.direction, of.pairs, of.streams
             );
-            add(title, "Mbit/s", [of.device.clone(), of.packet.to_string()], row.l3_mbps);
+            add(title, "Mbps(L3)", [of.device.clone(), of.packet.to_string()], row.l3_mbps);
         }
         for latency in run.latencies.iter().filter(|of| of.validity.is_valid()) {
             let title = format!("{}: median", latency.command);
@@ -206,7 +209,7 @@ struct Line<'a> {
 }
 
 /// A table for each figure that both have, and then what only one has.
-fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> String {
+fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> Compared {
     let mut out = String::new();
     let mut lines: Vec<Line<'_>> = Vec::new();
     for (key, _) in base {
@@ -238,18 +241,17 @@ fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> Stri
             let [row, size] = key.row.clone();
             let runs = format!("{}:{}", base.len(), device.len());
             let cell = |samples: &[Sample]| cell(samples, &key.unit);
-            // Ranks are of numbers above zero: of others (a time of zero) there is no ratio.
-            let (ratio, verdict) = match compared {
-                None => ("-".to_string(), "-".to_string()),
-                Some(of) => (format!("{:.3}", of.ratio), verdicts.text(i, ["higher", "lower"])),
-            };
+            // Of a median of zero (no loss, no time) there is no ratio, of its rank a verdict.
+            let ratio = compared.as_ref().and_then(|of| of.ratio);
+            let ratio = ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
+            let verdict = verdicts.text(i, ["higher", "lower"]);
             rows.push([row, size, cell(base), cell(device), ratio, runs, verdict]);
         }
         let _ = writeln!(out, "{}", title.0);
         draw(&mut out, &rows);
         out.push('\n');
     }
-    if out.is_empty() {
+    if lines.is_empty() {
         out += "nothing to compare: no figure of one is a figure of the other\n\n";
     }
     if lines.iter().any(|line| line.base.len().min(line.device.len()) < 4) {
@@ -258,7 +260,7 @@ fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> Stri
     out += &verdicts.note();
     out += &alone("the base", base, device);
     out += &alone("what is compared", device, base);
-    out
+    Compared { text: out, lines: lines.len() }
 }
 
 /// The samples of a figure.
@@ -278,12 +280,10 @@ fn alone(whose: &str, samples: &Samples, others: &Samples) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// What follows of samples, if all are above zero.
+/// What follows of samples.
 fn unpaired(base: &[Sample], device: &[Sample]) -> Option<Unpaired> {
     let values = |samples: &[Sample]| samples.iter().map(|s| s.value).collect::<Vec<f64>>();
-    let (base, device) = (values(base), values(device));
-    let have_ratios = base.iter().chain(&device).all(|value| *value > 0.0);
-    Unpaired::of(&base, &device).filter(|_| have_ratios)
+    Unpaired::of(&values(base), &values(device))
 }
 
 /// The median and, of several runs, the least and the greatest; of one run's repetitions theirs.

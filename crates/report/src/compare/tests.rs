@@ -66,24 +66,25 @@ different processors: A and B
             &four,
             vec![run("A", "none", 7.0)],
             "\
-Mode  Configuration  size  cores  base kpps  kpps  ratio  runs  verdict
+nothing to compare: no cell of one is a valid cell of the other
 
 left out: 2 cells that only one side has, or has valid
 ",
         ),
     ];
     for (base, device, expected) in cases {
-        let text = render(base, &device);
+        let Compared { text, lines } = render(base, &device);
         assert_eq!(text, expected, "\n{text}");
+        assert_eq!(lines == 0, text.starts_with("nothing to compare"), "{text}");
     }
-    let slower = render(&faster, &four);
+    let slower = render(&faster, &four).text;
     assert!(slower.contains("0.910   4:4  slower (p 0.029)"), "{slower}");
     // The same run twice is one; over another wire it is none to compare with.
-    let text = render(&four, &[faster[0].clone(), faster[0].clone()]);
+    let text = render(&four, &[faster[0].clone(), faster[0].clone()]).text;
     assert!(text.contains("4:1") && text.contains("are of 1 run: "), "{text}");
     let mut veth = faster.clone();
     veth.iter_mut().for_each(|run| run.rows[0].medium.wire = "veth".to_string());
-    let text = render(&four, &veth);
+    let text = render(&four, &veth).text;
     for part in ["4:4  not comparable", "Routing, conntrack: different wires: memory, sent by"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -102,7 +103,7 @@ fn many_cells() {
     };
     let base: Vec<Results> = (0..4).map(|n| run(n, n as f64)).collect();
     let device: Vec<Results> = (4..8).map(|n| run(n, 100.0 + n as f64)).collect();
-    let text = render(&base, &device);
+    let text = render(&base, &device).text;
     assert!(text.contains("unclear (p 0.029 alone)") && !text.contains("faster"), "{text}");
     assert!(text.contains("p: of 20 comparisons together"), "{text}");
 }

@@ -300,7 +300,7 @@ fn paths(out: &mut String, paths: &[HostPath]) {
         let _ = writeln!(
             out,
             "{}, the path (RFC 6349): MTU {}, round trip {} µs, narrowest place {} Mbps (L2), \
-             bandwidth-delay product {} byte; TCP at best {} Mbps\n",
+             bandwidth-delay product {} byte; TCP at best {} Mbps (TCP payload)\n",
             escaped(&of.device),
             of.mtu,
             thousands(of.rtt_ns as f64 / 1e3),
@@ -311,7 +311,7 @@ fn paths(out: &mut String, paths: &[HostPath]) {
         let names = [
             "window, byte",
             "connections",
-            "Mbps (TCP)",
+            "Mbps (TCP payload)",
             "transfer time ratio",
             "efficiency, %",
             "sent again",

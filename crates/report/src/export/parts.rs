@@ -24,6 +24,7 @@ struct Part<'a> {
     counts: [u64; 8],
     /// What is told apart of streams alone: bytes, extent, gaps, wrong size, bad checksum, altered.
     of_stream: Option<[u64; 6]>,
+    waited_ns: Option<u64>,
     /// Of directions.
     corrupt: Option<u64>,
     rates: [Option<Achieved>; 2],
@@ -55,6 +56,7 @@ impl<'a> From<&'a StreamRecord> for Part<'a> {
                 one.elsewhere,
             ],
             of_stream: Some([bytes, extent_max, gaps, wrong_size, bad_checksum, one.altered()]),
+            waited_ns: one.waited_ns_max,
             corrupt: None,
             rates: [one.sending, one.arriving],
             latency: one.latency,
@@ -86,6 +88,7 @@ impl<'a> From<&'a DirectionRecord> for Part<'a> {
                 one.elsewhere,
             ],
             of_stream: None,
+            waited_ns: None,
             corrupt: Some(one.corrupt),
             rates: [None; 2],
             latency: one.latency,
@@ -113,7 +116,7 @@ impl Part<'_> {
 /// A column: its name, and how a part has it.
 type Column = (&'static str, fn(&Part<'_>) -> String);
 
-const COLUMNS: [Column; 40] = [
+const COLUMNS: [Column; 41] = [
     ("part", |one| one.kind.to_string()),
     ("name", |one| one.name.to_string()),
     ("from_port", |one| one.ports.0.to_string()),
@@ -134,6 +137,7 @@ const COLUMNS: [Column; 40] = [
     ("bad_checksum_frames", |one| some(one.of_stream.map(|all| all[4]))),
     ("altered_frames", |one| some(one.of_stream.map(|all| all[5]))),
     ("sent_fps", |one| some(one.rates[0].map(|rate| rate.fps))),
+    ("waited_ns_max", |one| some(one.waited_ns)),
     ("sending_ns", |one| some(one.rates[0].map(|rate| rate.ns))),
     ("received_fps", |one| some(one.rates[1].map(|rate| rate.fps))),
     ("arriving_ns", |one| some(one.rates[1].map(|rate| rate.ns))),

@@ -48,7 +48,7 @@ pub fn suite_csv(results: &SuiteResults) -> String {
                 cell.procedure.clone(),
                 one.name.clone(),
                 optional(one.value),
-                one.unit.clone(),
+                one.unit().to_string(),
                 optional(rate.map(|rate| results.l2_mbps(rate, cell.size()))),
                 optional(rate.map(|rate| rate / results.wire_rate(cell.size()).0 * 100.0)),
                 one.spread.map_or(String::new(), |spread| spread.n.to_string()),

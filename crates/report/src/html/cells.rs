@@ -44,13 +44,22 @@ pub(super) fn tables(results: &Results, rows: &[&Row]) -> String {
         .iter()
         .map(|column| Column {
             name: column.name,
-            cell: Box::new(|row| (column.cell)(row).map(|text| escape(&text))),
+            cell: Box::new(|row| {
+                let text = (column.cell)(row)?;
+                Some(match text.strip_suffix('t') {
+                    Some(number) => format!("{}<sup>t</sup>", escape(number)),
+                    None => escape(text.trim_end()),
+                })
+            }),
         })
         .collect();
     if !columns.is_empty() {
         out += &grid(rows, &columns);
-        let _ =
-            writeln!(out, "<p class=\"note\">{}.</p>", escape(&meanings(&known, &what).join("; ")));
+        let _ = writeln!(
+            out,
+            "<p class=\"note\">{}.</p>",
+            escape(&meanings(rows, &known, &what).join("; "))
+        );
     }
     out
 }
@@ -66,7 +75,7 @@ fn grid(rows: &[&Row], columns: &[Column<'_>]) -> String {
     out += "</tr>\n<tr>";
     for _ in &sizes {
         columns.iter().for_each(|column| {
-            let _ = write!(out, "<th>{}</th>", escape(column.name));
+            let _ = write!(out, "<th>{}</th>", escape(column.name.trim_end()));
         });
     }
     out += "</tr></thead>\n<tbody>\n";

@@ -11,7 +11,7 @@
 //! Colours are classes of the page's style sheet, so that the same drawing is read by day, by
 //! night and on paper; marks differ in shape, too, and lines in their dashes, for paper without colours.
 
-use crate::suite::whole;
+use crate::suite::{short, whole};
 use std::fmt::Write;
 
 /// A chart, with what it is of above it and how to read it below.
@@ -169,7 +169,7 @@ impl Chart<'_> {
     /// What the drawing shows, for who does not see it: each line's first and last point.
     fn in_words(&self) -> String {
         let place = |i: usize| match (self.at.get(i), self.x.get(i)) {
-            (Some(at), _) => whole(*at),
+            (Some(at), _) => short(*at),
             (_, Some(name)) => name.clone(),
             _ => String::new(),
         };

@@ -77,7 +77,11 @@ pub(super) fn detail(
     let mut panels = vec![];
     if trial.tcp.is_some() {
         let mbps = rate(&series.bytes).iter().map(|bytes| bytes * 8.0 / 1e6).collect();
-        panels.push(between(plain("Mbit/s of data received, both ways together", mbps, whole)));
+        panels.push(between(plain(
+            "Mbps of TCP payload received, both ways together",
+            mbps,
+            whole,
+        )));
         let answered = rate(&series.transactions);
         panels.push(between(plain("requests answered per second", answered, whole)));
         let established = rate(&series.established);

@@ -32,8 +32,7 @@ pub fn page(results: &SuiteResults) -> String {
             continue;
         }
         let _ = writeln!(body, "<h2>{}</h2>", escape(heading));
-        let _ =
-            writeln!(body, "<p>{}</p>", escape(words::meaning(procedure, results.fully_meshed)));
+        let _ = writeln!(body, "<p>{}</p>", escape(words::meaning(procedure, results)));
         body += &graphs::of(results, procedure, &cells);
         if procedure == "streams" {
             body += &super::streams::tables(&cells);
@@ -300,7 +299,7 @@ fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
             let at = cell.figures.iter().position(|figure| figure.name == *name);
             let mark = at.map_or("", |at| mark(cell, at));
             let spread = one.spread.filter(|spread| spread.n > 1).map_or(String::new(), |spread| {
-                format!("<small> ±{}</small>", unit(spread.stddev, &one.unit))
+                format!("<small> ±{}</small>", unit(spread.stddev, one.unit()))
             });
             let _ = write!(out, "<td>{}{mark}{spread}</td>", escape(&figure(one)));
             if is_rate(name) {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! linux kernel, the path (RFC 6349 §3): MTU 1500, round trip 3.0 µs, narrowest place 98.7 Mbps(L2), …
-//! window, byte   of BDP, %  connections  Mbps(TCP)  transfer time ratio  efficiency, %  …
-//!         4096    11,067.7            1       92.1                1.030         99.990  …
+//! window, byte   of BDP, %  connections  Mbps(TCP payload)  transfer time ratio  efficiency, %  …
+//!         4096    11,067.7            1               92.1                1.030         99.990  …
 //! ```
 
 use crate::number::thousands;
@@ -18,7 +18,7 @@ pub(super) fn table(of: &HostPath) -> String {
     let _ = writeln!(
         out,
         "\n{}, the path (RFC 6349 §3): MTU {}{limit}, round trip {} µs, narrowest place {} \
-         Mbps(L2), bandwidth-delay product {:.0} byte; TCP at best {} Mbps",
+         Mbps(L2), bandwidth-delay product {:.0} byte; TCP at best {} Mbps(TCP payload)",
         of.device,
         of.mtu,
         thousands(of.rtt_ns as f64 / 1e3),
@@ -28,11 +28,11 @@ pub(super) fn table(of: &HostPath) -> String {
     );
     let _ = writeln!(
         out,
-        "{:>12}{:>12}{:>13}{:>11}{:>21}{:>15}{:>12}{:>10}{:>17}",
+        "{:>12}{:>12}{:>13}{:>19}{:>21}{:>15}{:>12}{:>10}{:>17}",
         "window, byte",
         "of BDP, %",
         "connections",
-        "Mbps(TCP)",
+        "Mbps(TCP payload)",
         "transfer time ratio",
         "efficiency, %",
         "sent again",
@@ -44,7 +44,7 @@ pub(super) fn table(of: &HostPath) -> String {
         let all = f64::from(transfer.window) * f64::from(transfer.connections);
         let _ = writeln!(
             out,
-            "{:>12}{:>12}{:>13}{:>11}{:>21.3}{:>15.3}{:>12}{:>10}{:>17}{}",
+            "{:>12}{:>12}{:>13}{:>19}{:>21.3}{:>15.3}{:>12}{:>10}{:>17}{}",
             transfer.window,
             thousands(all / path.bdp_bytes() * 100.0),
             transfer.connections,
@@ -86,6 +86,7 @@ mod tests {
             mtu_is_limit: true,
             rtt_ns: 10_000_000,
             packets_per_second: 1000.0,
+            took_ns: None,
             validity: Validity::default(),
             transfers: vec![transfer],
         };

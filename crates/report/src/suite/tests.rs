@@ -142,8 +142,42 @@ fn units() {
         (4.2941, "ratio", "4.294"),
         (8000.0, "/s", "8,000/s"),
         (12.5, "frames", "12.5 frames"),
+        (0.01, "fps", "0.01 fps"),
+        (-0.051_23, "frames", "-0.051 frames"),
     ] {
         assert_eq!(shown(value, unit), expected);
     }
     assert_eq!(figure(&Figure::of("x", None, "ns")), "-");
+}
+
+/// Bits a second say of which layer they are, whatever the file has; of both versions the same.
+#[test]
+fn bits_have_a_layer() {
+    for (stored, name, expected) in [
+        (include_str!("../../data/test-2-tcp.json"), "goodput, both ways", "Mbps(TCP payload)"),
+        (include_str!("../../data/test-2-path.json"), "TCP throughput", "Mbps(TCP payload)"),
+        (include_str!("../../data/test-2-path.json"), "bottleneck bandwidth (L2)", "Mbps(L2)"),
+    ] {
+        let old = read(stored).unwrap();
+        let mut new = old.clone();
+        let figures = new.cells.iter_mut().flat_map(|cell| &mut cell.figures);
+        figures.for_each(|figure| figure.unit = figure.unit().to_string());
+        for results in [&old, &new] {
+            let all = || results.cells.iter().flat_map(|cell| &cell.figures);
+            let one = all().find(|figure| figure.name.starts_with(name)).unwrap();
+            let shown = figure(one);
+            assert!(shown.ends_with(expected), "{name}: {shown}");
+            let written = [
+                render(results),
+                crate::html::suite_page(results),
+                crate::export::suite_markdown(results),
+            ];
+            assert!(written.iter().all(|text| text.contains(&shown)), "{shown}");
+            assert!(crate::export::suite_csv(results).contains(&format!(",{expected},")));
+        }
+        let [mut one, mut other] = [old, new];
+        (one.environment.seed, other.environment.seed) = (1, 2);
+        let text = crate::compare::suites(&[one], &[other]).text;
+        assert!(!text.contains("only "), "{text}");
+    }
 }

@@ -1,7 +1,8 @@
 //! Tables as they are printed: cells, marks, notes and the tax.
 
 use super::*;
-use measure::result::Met;
+use measure::result::{Met, kind};
+use measure::suite_result::TrialRecord;
 use measure::{Conditions, Counts, Environment, Measured, Trial};
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
@@ -95,7 +96,11 @@ fn everything_else() {
     };
     let moved = Conditions { placement_ns: Some((90, 500)), ..Conditions::default() };
     let counts = Counts { intended: 9, sent: 8, received: 8, ..Counts::default() };
-    let invalid = |c| Trial::judge(Duration::from_secs(1), counts, c);
+    let invalid = |c: &Conditions| Trial::judge(Duration::from_secs(1), counts, c);
+    let late = |load| {
+        let trial = invalid(&Conditions::default());
+        TrialRecord::plain(kind::SEARCH, load, trial.duration, &trial, None)
+    };
     let rows = [
         routing("none", 64, 50_000.0),
         Measured { tester: Some(PacketRate(51e6)), ..routing("none", 128, 50_000.0) },
@@ -109,6 +114,11 @@ fn everything_else() {
             ..routing("fasttrack", 64, 0.0)
         },
         routing("my-own", 64, 25_000.0),
+        Measured {
+            met: Some(Met { criterion: String::new(), pps: Some(8e6) }),
+            trials: vec![late(9e6), late(9e6)],
+            ..routing("25-simple-queues", 64, 10_000.0)
+        },
         Measured {
             device: "linux".into(),
             wire: None,
@@ -127,14 +137,16 @@ TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19
         "Routing  connection tracking            10,000.0    5,120.0         -          -",
         "Routing  fasttrack, 25 ip filter rules       0.0p       0.0",
         "Routing  full BGP table (fast path)          0.0x       0.0",
-        "Routing  none (fast path)                          20.0             -       20.0             -",
-        "Routing  connection tracking                      100.0       9,500.0",
+        "Routing  none (fast path)                          20.0             -        20.0             -",
+        "Routing  connection tracking                      100.0       9,500.0           -             -",
+        "Routing  25 simple queues                         100.0       8,000.0t          -             -",
+        "kpps(0 loss): the highest load of which nothing was lost; t: at least that, for at the next",
         "t  the tester's limit",
         "p  the cores moved",
         "x  invalid",
         "   Routing, full BGP table (fast path), 64 byte: the tester sent 8 frames instead of 9",
         "   Routing, fasttrack, 25 ip filter rules, 64 byte: the cores moved during the trial: 90 ns apart, then 500 ns",
-        "Functionality tax, routing, 64 byte (plain rate / rate with it): connection tracking 5.00; my-own 2.00",
+        "Functionality tax, routing, 64 byte (plain rate / rate with it): 25 simple queues 5.00; connection tracking 5.00; my-own 2.00",
         "linux: 72 cores, real time; forwarding rate at the highest load offered",
         "Bridging  none (fast path)   1.0        0.5",
     ] {
@@ -142,6 +154,23 @@ TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19
     }
     assert!(!text.contains("w  wire"), "no such row\n{text}");
     assert!(text.lines().all(|line| line.trim_end() == line), "blanks at a line's end\n{text}");
+}
+
+/// On wires a device is never fed from memory, however many processors there were.
+#[test]
+fn how_it_was_measured() {
+    for (wire, cores, expected) in [
+        ("memory", 1, "1 core, fed from memory: only the device's own time counts"),
+        ("memory", 2, "2 cores, real time"),
+        ("veth", 1, "tester and device on whichever processors, real time, through veth"),
+        ("veth", 2, "2 cores, real time, through veth"),
+    ] {
+        let medium = measure::result::Medium { wire: wire.into(), ..Default::default() };
+        let row = Measured { cores, medium, ..measured(Mode::Routing, "none", 64, 1.0) }.row();
+        assert_eq!(how(&row), expected);
+        let page = crate::html::page(&Results::of(environment(), vec![row]));
+        assert!(page.contains(&format!("<h2>CCR1072: {expected}</h2>")), "{page}");
+    }
 }
 
 #[test]

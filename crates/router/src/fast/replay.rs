@@ -14,7 +14,7 @@ use super::revalidate::revalidate;
 use super::{decrement_ttl, has_ports};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::flow::{self, Hop, Leaving, is_martian_source};
-use crate::interface::InterfaceId;
+use crate::interface::{InterfaceId, priority};
 use crate::queue::leaf::Decision;
 use crate::router::Router;
 use crate::tool::profile::Facility;
@@ -45,6 +45,7 @@ pub(super) fn receive<const PROFILED: bool>(
         r.slab.prefetch(frame);
     }
     let mut plain = [Plain::default(); Batch::CAPACITY];
+    let mut are_all = true;
     for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
         if frame.has_offload() {
             continue;
@@ -52,7 +53,12 @@ pub(super) fn receive<const PROFILED: bool>(
         if let Some(tuple) = plain_tuple(r.slab.bytes(frame), own_mac) {
             *plain = Plain { tuple, hash: tuple.hash(), flow: None };
             r.connections.flows().prefetch_bucket(plain.hash);
+        } else {
+            are_all = false;
         }
+    }
+    if !are_all {
+        untag(r, own_mac, &mut plain, batch);
     }
     let n = batch.len();
     for plain in plain[..n].iter_mut().filter(|plain| plain.tuple.protocol != 0) {
@@ -64,6 +70,21 @@ pub(super) fn receive<const PROFILED: bool>(
     for (plain, frame) in plain.iter().zip(batch.drain()) {
         if let Err(frame) = replay::<PROFILED>(r, now, port, plain, frame) {
             flow::physical_in(r, now, port, frame);
+        }
+    }
+}
+
+/// Takes priority tags off what was not plain, and looks again: out of line, for the loop's sake.
+#[cold]
+#[inline(never)]
+fn untag(r: &Router, own_mac: [u8; 6], plain: &mut [Plain], batch: &mut Batch) {
+    let all = plain.iter_mut().zip(batch.as_mut_slice());
+    for (plain, frame) in all.filter(|(plain, _)| plain.tuple.protocol == 0) {
+        if !frame.has_offload()
+            && priority::take_off(&r.slab, frame)
+            && let Some(tuple) = plain_tuple(r.slab.bytes(frame), own_mac)
+        {
+            *plain = Plain { tuple, hash: tuple.hash(), flow: None };
         }
     }
 }

@@ -9,6 +9,9 @@ pub mod menu;
 // Whether a port's wire carries, and what.
 pub mod link;
 
+// 802.1Q's tags that name no VLAN.
+pub(crate) mod priority;
+
 // `/interface ethernet monitor`.
 pub(crate) mod monitor;
 

@@ -30,6 +30,8 @@ pub enum Protocol {
     Rip,
     /// A program that does not say by which protocol it learnt it.
     Other,
+    /// The host sends there itself, by an interface that is none of the router's.
+    Elsewhere,
 }
 
 impl Protocol {
@@ -41,6 +43,8 @@ impl Protocol {
             Protocol::Bgp | Protocol::Other => 20,
             Protocol::Ospf => 110,
             Protocol::Rip => 120,
+            // Whatever the router itself has of the same prefix wins.
+            Protocol::Elsewhere => 255,
         }
     }
 }

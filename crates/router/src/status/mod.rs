@@ -30,7 +30,7 @@ use crate::program::{Interface, Kind};
 use crate::queue::leaf::LeafStats;
 use crate::router::Router;
 use crate::{firewall, queue};
-use config::{Item, ItemId, Menu, Tree, Value};
+use config::{FIRST_DYNAMIC, Item, ItemId, Menu, Tree, Value};
 use std::net::Ipv4Addr;
 use wire::{Ipv4Prefix, Moment};
 
@@ -115,6 +115,19 @@ impl config::Status for RouterStatus<'_> {
                 all.into_iter().skip(from.unwrap_or(usize::MAX)).take(max).collect()
             }
         }
+    }
+
+    fn dynamic_item(&self, menu: &Menu, id: ItemId) -> Option<Item> {
+        let found = match menu.path {
+            "/ip route" if connection(id).is_none() => self.connected_routes(),
+            // The one behind the number before.
+            "/ip firewall connection" | "/ip route" | "/tool sniffer packet" | "/log" => {
+                let before = (id.0 > FIRST_DYNAMIC).then(|| ItemId(id.0 - 1));
+                self.dynamic_page(menu, before, 1)
+            }
+            _ => self.dynamic(menu),
+        };
+        found.into_iter().find(|item| item.id == id)
     }
 
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {

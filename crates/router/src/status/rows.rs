@@ -154,6 +154,10 @@ impl RouterStatus<'_> {
         if let Some(kind) = drops {
             values.insert(kind, Value::Bool(true));
             values.insert("type", Value::Text(kind.to_string()));
+            if route.protocol == Protocol::Elsewhere {
+                let why = "the host sends there by an interface that is no port";
+                values.insert("gateway-status", Value::Text(why.to_string()));
+            }
         } else {
             let program = &self.router.program;
             let status = ways.iter().map(|(interface, gateway)| match program.runs(*interface) {
@@ -169,7 +173,7 @@ impl RouterStatus<'_> {
 
     /// The networks of the router's addresses: flags `DAC`, or `DC` while another interface has
     /// the network or the interface does not run.
-    fn connected_routes(&self) -> Vec<Item> {
+    pub(super) fn connected_routes(&self) -> Vec<Item> {
         let mut numbers = Numbers::default();
         let mut seen = HashSet::new();
         let own = self.router.program.addresses.iter();

@@ -31,7 +31,7 @@ pub(crate) struct Packet {
     tos: u8,
     dont_fragment: bool,
     options: bool,
-    vlan: bool,
+    vlan: Option<Tci>,
     cut: Option<Cut>,
     broken: Option<Broken>,
 }
@@ -148,7 +148,13 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
         1 => (0..80usize).prop_map(|n| Some(Broken::Truncated(n))),
     ];
     let where_to = (1..=usize::from(PORTS), link, src, dst, kind());
-    let how = (payload, ttl, tos, rare(8), rare(25), rare(25), cut, broken);
+    // Of a VLAN, which nobody knows, and of none: a priority tag.
+    let vlan = prop_oneof![
+        25 => Just(None),
+        1 => Just(Some(Tci::new(5, 0))),
+        2 => Just(Some(Tci::new(0, 5))),
+    ];
+    let how = (payload, ttl, tos, rare(8), rare(25), vlan, cut, broken);
     (where_to, how).prop_map(
         |(
             (port, link, (odd, h), dst, kind),
@@ -212,7 +218,7 @@ impl Packet {
             tos: 0,
             dont_fragment: false,
             options: false,
-            vlan: false,
+            vlan: None,
             cut: None,
             broken: None,
         }
@@ -253,7 +259,7 @@ impl Packet {
         let template = Frame {
             dst_mac,
             src_mac,
-            vlan: self.vlan.then(|| Tci::new(5, 0)),
+            vlan: self.vlan,
             src: self.src,
             dst: self.dst,
             tos: self.tos,

@@ -96,7 +96,7 @@ impl External {
                 let of = of.map_or("another", |link| link.name.as_str());
                 return unfit(format!("it is a port of {of}"), "`ip link set … nomaster` first");
             }
-            if link.xdp {
+            if link.xdp.is_some() {
                 return unfit(
                     "an XDP program takes its frames".to_string(),
                     "end whoever has it (wirespeed router?), or `ip link set … xdp off`",

@@ -1,7 +1,7 @@
 //! An interface, and whether it is what its port asks for.
 //!
 //! ```text
-//!  there? Ethernet? ─► link ─► whose else: a bridge's port, the kernel's addresses, its default route
+//!  there? Ethernet? ─► link ─► whose else: XDP programs, bridges, macvlans; the kernel's addresses
 //!                   ─► queues, driver, XDP, MTU against options ─► FastPath ─► offloads
 //! ```
 
@@ -9,6 +9,7 @@ use super::machine::not_ours;
 use super::{Report, Verdict, Wanted};
 use crate::linux::netlink::route::MAIN;
 use crate::linux::netlink::{Address, Link, Netlink, device};
+use crate::linux::others::{self, Other};
 use crate::linux::veth::{self, OtherEnd, inside};
 use crate::real::open;
 use crate::real::spec::{Backend, PortSpec};
@@ -22,8 +23,8 @@ struct Found {
     link: Link,
     /// What its driver can do with XDP, if the kernel says.
     xdp: Option<device::XdpFeatures>,
-    /// The bridge or bond that it is a port of.
-    master: Option<String>,
+    /// Who else has its frames.
+    others: Vec<Other>,
     /// The kernel's addresses on it.
     addresses: Vec<Address>,
     /// Whether the kernel's default route leads by it.
@@ -70,7 +71,7 @@ pub(super) fn look(
     };
     report.good(of, "interface", format!("{name}{at}, {mac}, MTU {}", interface.mtu));
     carries(report, of, interface, &inside);
-    others(report, spec, &found, &inside);
+    others(report, spec, &found);
     queues(report, spec, &found, &inside);
     let driver = if interface.driver.is_empty() { "unnamed" } else { &interface.driver };
     match spec.backend {
@@ -94,18 +95,15 @@ fn find(spec: &PortSpec, ports: &[PortSpec]) -> Result<Found, Unavailable> {
     let index = interface.index;
     let mut netlink = Netlink::open()?;
     let link = netlink.link(&spec.interface)?;
-    let master = link.master.map(|master| {
-        let links = netlink.links().unwrap_or_default();
-        let found = links.into_iter().find(|link| link.index == master).map(|link| link.name);
-        found.unwrap_or_else(|| format!("number {master}"))
-    });
+    let links = netlink.links().unwrap_or_default();
+    let others = others::others(spec, &link, &links, &inside(spec.namespace.as_deref()));
     let mut addresses = netlink.addresses()?;
     addresses.retain(|address| address.interface == index);
     let routes = netlink.routes(MAIN)?;
     let is_veth = interface.driver == "veth";
     Ok(Found {
         xdp: device::xdp_features(index)?,
-        master,
+        others,
         addresses,
         default_route: routes.iter().any(|route| {
             let by_it = route.next_hops.iter().any(|hop| hop.interface == index);
@@ -139,13 +137,11 @@ fn carries(report: &mut Report, of: &str, interface: &Interface, inside: &str) {
     }
 }
 
-/// Who else has it: a bridge, and the kernel, which is cut off from what it has there.
-fn others(report: &mut Report, spec: &PortSpec, found: &Found, inside: &str) {
+/// Who else has it, and what the kernel, which is cut off from it, has there.
+fn others(report: &mut Report, spec: &PortSpec, found: &Found) {
     let (of, name) = (spec.name.as_str(), &spec.interface);
-    if let Some(master) = &found.master {
-        let advice = format!("type `{inside}ip link set {name} nomaster`");
-        let is = format!("port of the kernel's interface {master}, which takes its frames");
-        report.add(of, "bridge", is, Verdict::Better, &advice);
+    for Other { what, is, advice } in &found.others {
+        report.add(of, what, is, Verdict::Warn, advice);
     }
     if spec.backend == Backend::Tap || found.addresses.is_empty() && !found.default_route {
         return;
@@ -238,12 +234,12 @@ fn xdp(report: &mut Report, spec: &PortSpec, found: &Found, slots: Slots, inside
     }
     let longest = mtu as usize + 14;
     if longest > slots.max_frame() {
-        let most = slots.max_frame() - 14;
-        let advice = format!("type `{inside}ip link set {name} mtu {most}`");
+        let most = Slots::LONGEST.max_frame() - open::HEADER;
+        let advice = format!("type `{inside}ip link set {name} mtu {most}`, or less");
         let is = format!("MTU {mtu}, longer than the router's frames can be");
         report.add(of, "mtu", is, Verdict::Stop, &advice);
     }
-    if found.link.xdp {
+    if found.link.xdp.is_some() {
         let advice = format!(
             "end the program that put it there, or type `{inside}ip link set {name} xdp off`"
         );

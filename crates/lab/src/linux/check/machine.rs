@@ -97,9 +97,14 @@ fn rights(report: &mut Report, ports: &[PortSpec]) {
     let unlucky = "a port by packet shares its frames with the kernel otherwise: ";
     let administers = xdp || packet || tap || may(NET_ADMIN);
     for (name, wanted, needed, granted) in [
-        ("CAP_NET_ADMIN", administers, xdp || tap || alone, may(NET_ADMIN)),
+        // Who may administer the system may load programs of networking, too.
+        (
+            "CAP_NET_ADMIN",
+            administers,
+            xdp || tap || alone,
+            may(NET_ADMIN) || !tap && may(SYS_ADMIN),
+        ),
         ("CAP_NET_RAW", xdp || packet, true, may(NET_RAW)),
-        // Who may administer the system may load programs.
         ("CAP_BPF", xdp || packet, xdp || alone, may(BPF) || may(SYS_ADMIN)),
         ("CAP_SYS_ADMIN", elsewhere, true, may(SYS_ADMIN)),
     ] {

@@ -1,9 +1,12 @@
 //! The check against a real kernel, in namespaces of our own.
 
 use super::*;
+use crate::bench::commands::ask;
 use crate::linux::netlink::{End, Netlink};
+use port::Slab;
 use port::linux::Namespace;
 use port::linux::interface::Interface;
+use port::linux::xdp::{self, XdpPort};
 
 fn port(text: &str, namespace: &Namespace) -> PortSpec {
     let namespace = Some(namespace.path().display().to_string());
@@ -106,6 +109,7 @@ fn options_are_compared_with_what_there_is() {
     let [taken, end] = ["vc", "vd"].map(|name| End { name, queues: Some(2), ..End::default() });
     netlink.add_veth(&taken, &end).unwrap();
     netlink.set_master("vc", Some("br-lan")).unwrap();
+    ask(&namespace, "ip link add link va name mac0 type macvlan mode bridge").unwrap();
     netlink.set_up("va", true).unwrap();
     netlink.add_address("va", std::net::Ipv4Addr::new(192, 0, 2, 1), 24).unwrap();
     for (text, what, verdict, is, advice) in [
@@ -117,7 +121,8 @@ fn options_are_compared_with_what_there_is() {
         ("packet:va,offload=yes", "FastPath", Verdict::Good, "half:", ""),
         ("packet:va", "kernel", Verdict::Warn, "it has 192.0.2.1/24 on va", "say kernel=yes"),
         ("xdp:va,kernel=yes", "kernel", Verdict::Good, "left to it", ""),
-        ("packet:vc", "bridge", Verdict::Better, "kernel's interface br-lan", "nomaster"),
+        ("packet:vc", "bridge", Verdict::Warn, "the kernel's bridge br-lan", "vc nomaster`"),
+        ("xdp:va", "macvlan", Verdict::Warn, "the kernel's mac0 is made on va", "delete mac0`"),
         // A namespace without a name: nobody can look into it.
         ("xdp:va", "offloads", Verdict::Warn, "not seen from here", "ethtool -K PEER tx off"),
     ] {
@@ -125,5 +130,16 @@ fn options_are_compared_with_what_there_is() {
         let found = find(&report, "ether1", what);
         let as_said = found.verdict == verdict && found.is.contains(is);
         assert!(as_said && found.advice.contains(advice), "{text}: {found:?}");
+    }
+    // Another program's XDP is in the way of AF_XDP, and in front of AF_PACKET.
+    let slab = Slab::new(4096).unwrap();
+    let _held = namespace.run(|| XdpPort::open("va", &slab, &xdp::Options::default())).unwrap();
+    for (text, verdict, is) in [
+        ("xdp:va", Verdict::Stop, "attached already"),
+        ("packet:va", Verdict::Warn, "is attached to va: what it drops or redirects does not come"),
+    ] {
+        let report = looked(&[port(&format!("ether1={text}"), &namespace)], &[]);
+        let found = find(&report, "ether1", "XDP");
+        assert!(found.verdict == verdict && found.is.contains(is), "{text}: {found:?}");
     }
 }

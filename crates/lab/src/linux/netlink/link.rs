@@ -34,8 +34,8 @@ pub struct Link {
     pub kind: String,
     /// How many queues it receives and sends by.
     pub queues: (u32, u32),
-    /// Whether an XDP program is attached to it.
-    pub xdp: bool,
+    /// The number of the XDP program that is attached to it; 0 of several.
+    pub xdp: Option<u32>,
     /// The number of a veth's other end, or of the interface it is made on.
     pub peer: Option<u32>,
     /// The namespace that is in, by the number this one knows it by, if it is another.
@@ -104,6 +104,7 @@ const GSO_MAX_SEGMENTS: u16 = 40;
 const GSO_MAX_SIZE: u16 = 41;
 const XDP: u16 = 43;
 const XDP_ATTACHED: u16 = 2;
+const XDP_PROGRAM: u16 = 4;
 const MIN_MTU: u16 = 50;
 const MAX_MTU: u16 = 51;
 const INET6: u16 = 10;
@@ -128,7 +129,11 @@ impl Link {
         let attributes = message.body.get(16..)?;
         let number = |kind| attribute(attributes, kind).and_then(|value| u32_at(value, 0));
         let info = attribute(attributes, INFO).unwrap_or_default();
-        let xdp = attribute(attributes, XDP).and_then(|xdp| attribute(xdp, XDP_ATTACHED));
+        let xdp = attribute(attributes, XDP).filter(|xdp| {
+            let mode = attribute(xdp, XDP_ATTACHED).and_then(|mode| mode.first());
+            mode.is_some_and(|&mode| mode != 0)
+        });
+        let program = |xdp| attribute(xdp, XDP_PROGRAM).and_then(|value| u32_at(value, 0));
         Some(Link {
             index: u32_at(message.body, 4)?,
             name: text(attribute(attributes, NAME)?),
@@ -140,7 +145,7 @@ impl Link {
             master: number(MASTER),
             kind: attribute(info, INFO_KIND).map(text).unwrap_or_default(),
             queues: (number(RX_QUEUES).unwrap_or(1), number(TX_QUEUES).unwrap_or(1)),
-            xdp: xdp.and_then(|xdp| xdp.first()).is_some_and(|&mode| mode != 0),
+            xdp: xdp.map(|xdp| program(xdp).unwrap_or(0)),
             peer: number(PEER),
             peer_namespace: number(PEER_NAMESPACE).map(|number| number as i32),
             tun: Tun::read(info),

@@ -34,6 +34,8 @@ mod macvlan;
 mod namespace;
 // Neighbours.
 pub mod neighbour;
+// Next-hop objects.
+pub mod object;
 // Routes.
 pub mod route;
 // What happens to all of them.

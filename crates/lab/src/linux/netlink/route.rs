@@ -5,6 +5,7 @@
 //! ```
 
 use super::message::{Message, Received, attribute, ipv4, u16_at, u32_at};
+use super::object::Objects;
 use super::socket::{CREATE, EXCLUSIVE, Netlink, REPLACE};
 use port::linux::Unavailable;
 use std::net::Ipv4Addr;
@@ -73,7 +74,7 @@ pub enum Gateway {
     /// A router.
     Address(Ipv4Addr),
     /// What is no IPv4 router: one of IPv6, a tunnel that packets are put into, a next-hop object that
-    /// the kernel does not spell out (`net.ipv4.nexthop_compat_mode=0`).
+    /// is not known.
     Foreign,
 }
 
@@ -152,8 +153,9 @@ impl Route {
         }
     }
 
-    /// What a message says of an IPv4 route; `None` for what is none (a cached way, another family).
-    pub(super) fn read(message: &Received<'_>) -> Option<Route> {
+    /// What a message says of an IPv4 route, with these next-hop objects; `None` for what is none (a
+    /// cached way, another family).
+    pub(super) fn read(message: &Received<'_>, objects: &Objects) -> Option<Route> {
         let body = message.body;
         let &[family, len, _, tos, table, protocol, _, kind, ..] = body else { return None };
         let flags = u32_at(body, 8)?;
@@ -164,7 +166,7 @@ impl Route {
         let mut route = Route::of(Ipv4Prefix::ALL, RouteKind::of(kind));
         (route.table, route.protocol, route.tos) = (u32::from(table), protocol, tos);
         let (mut bits, mut interface, mut gateway) = (0, None, Gateway::None);
-        let (mut tunnel, mut object) = (false, false);
+        let (mut tunnel, mut object) = (false, None);
         for (kind, value) in super::message::attributes(attributes) {
             match kind {
                 DESTINATION => bits = ipv4(value)?,
@@ -175,7 +177,7 @@ impl Route {
                 GATEWAY | VIA => gateway = Gateway::read(kind, value),
                 MULTIPATH => route.next_hops.extend(ways(value)),
                 ENCAP_TYPE => tunnel = true,
-                NEXT_HOP_ID => object = true,
+                NEXT_HOP_ID => object = u32_at(value, 0),
                 _ => {}
             }
         }
@@ -185,9 +187,12 @@ impl Route {
             let gateway = if tunnel { Gateway::Foreign } else { gateway };
             route.next_hops.push(NextHop { interface, gateway, weight: 1, alive });
         }
-        if object && route.kind == RouteKind::Unicast && route.next_hops.is_empty() {
-            let gateway = Gateway::Foreign;
-            route.next_hops.push(NextHop { interface: 0, gateway, weight: 1, alive: true });
+        if let Some(id) = object.filter(|_| route.next_hops.is_empty()) {
+            route.next_hops = objects.ways(id);
+            if route.kind == RouteKind::Unicast && route.next_hops.is_empty() {
+                let gateway = Gateway::Foreign;
+                route.next_hops.push(NextHop { interface: 0, gateway, weight: 1, alive: true });
+            }
         }
         Some(route)
     }
@@ -285,28 +290,29 @@ impl Netlink {
     /// # Errors
     /// [`Unavailable`]: what the kernel says.
     pub fn routes(&mut self, table: u32) -> Result<Vec<Route>, Unavailable> {
-        let mut routes = Vec::new();
-        self.each_route(table, &mut |route| match route {
+        let (objects, mut routes) = (self.next_hop_objects()?, Vec::new());
+        self.each_route(table, &objects, &mut |route| match route {
             None => routes.clear(),
             Some(route) => routes.push(route),
         })?;
         Ok(routes)
     }
 
-    /// The same one by one, for large tables. `None` says that it begins, or begins anew because the
-    /// table changed meanwhile.
+    /// The same one by one, for large tables, with these next-hop objects. `None` says that it begins,
+    /// or begins anew because the table changed meanwhile.
     ///
     /// # Errors
     /// [`Unavailable`]: what the kernel says.
     pub fn each_route(
         &mut self,
         table: u32,
+        objects: &Objects,
         each: &mut dyn FnMut(Option<Route>),
     ) -> Result<(), Unavailable> {
         let done = self.dump("list the routes", || all(table), &mut |message| match message {
             None => each(None),
             Some(message) => {
-                let route = Route::read(&message);
+                let route = Route::read(&message, objects);
                 // A kernel that heeds no filters sends them all.
                 if let Some(route) = route.filter(|r| table == 0 || r.table == table) {
                     each(Some(route));

@@ -2,6 +2,7 @@
 
 use super::route::{Gateway, MAIN};
 use super::*;
+use crate::bench::commands::ask;
 use port::linux::{Namespace, Unavailable};
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -44,7 +45,7 @@ fn links_are_made_changed_moved_and_deleted() {
     let (mut in_a, mut in_b) = (done(Netlink::open_in(&a)), done(Netlink::open_in(&b)));
     let va = done(in_a.link("va"));
     assert_eq!((va.kind.as_str(), va.queues, va.mtu), ("veth", (2, 2), 2000), "{va:?}");
-    assert!(va.up && va.running && !va.xdp, "{va:?}");
+    assert!(va.up && va.running && va.xdp.is_none(), "{va:?}");
     let vb = done(in_b.link("vb"));
     assert_eq!((vb.mac, vb.queues, vb.mtu), (Some(MacAddr([2, 0, 0, 0, 0, 2])), (1, 1), 1500));
 
@@ -323,4 +324,55 @@ fn connections_are_counted_and_forgotten() {
     done(connections.forget());
     let filling = done(connections.filling());
     assert!(filling.entries < 7 && filling.most.is_none_or(|most| most > 7), "{filling:?}");
+}
+
+/// Routes by next-hop objects have these' ways, spelled out by the kernel or not.
+#[test]
+fn next_hop_objects_are_looked_up() {
+    let Some((a, _b)) = pair() else { return };
+    let mut netlink = done(Netlink::open_in(&a));
+    let interface = done(netlink.link("va")).index;
+    for words in [
+        "ip nexthop add id 1 via 10.0.0.2 dev va",
+        "ip nexthop add id 2 via 10.0.0.3 dev va",
+        "ip nexthop add id 3 group 1/2,200",
+        "ip nexthop add id 4 dev va",
+        "ip nexthop add id 5 blackhole",
+        "ip route add 192.0.2.1/32 nhid 1",
+        "ip route add 192.0.2.3/32 nhid 3",
+        "ip route add 192.0.2.4/32 nhid 4",
+        "ip route add 192.0.2.5/32 nhid 5",
+    ] {
+        ask(&a, words).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let by = |last: u8, weight| NextHop {
+        interface,
+        gateway: match last {
+            0 => Gateway::None,
+            last => Gateway::Address([10, 0, 0, last].into()),
+        },
+        weight,
+        alive: true,
+    };
+    let expected = [
+        (1, RouteKind::Unicast, vec![by(2, 1)]),
+        (3, RouteKind::Unicast, vec![by(2, 1), by(3, 200)]),
+        (4, RouteKind::Unicast, vec![by(0, 1)]),
+        (5, RouteKind::Blackhole, vec![]),
+    ];
+    for spelled_out in [1, 0] {
+        ask(&a, &format!("sysctl -qw net.ipv4.nexthop_compat_mode={spelled_out}")).unwrap();
+        let mut routes = done(netlink.routes(MAIN));
+        routes.retain(|route| route.protocol != 2);
+        routes.sort_by_key(|route| route.destination);
+        assert_eq!(routes.len(), expected.len(), "{routes:?}");
+        for (route, (last, kind, ways)) in routes.iter().zip(&expected) {
+            assert_eq!(route.destination.bits() & 0xff, *last);
+            assert_eq!(route.kind, *kind, "{route:?}");
+            // A blackhole leads to the loopback, where the kernel spells it out.
+            if *kind == RouteKind::Unicast {
+                assert_eq!(route.next_hops, *ways, "{route:?}");
+            }
+        }
+    }
 }

@@ -15,6 +15,7 @@
 //! too.
 
 use super::message::{Received, messages};
+use super::object::{self, Objects};
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
 use super::{Address, Link, Neighbour, Route, address, link, neighbour, route};
 use crate::clock::Clock;
@@ -105,12 +106,12 @@ pub struct Watch {
     again: Option<Clock>,
     /// Whether routes go through links: these are up, these are running.
     states: HashMap<u32, (bool, bool)>,
+    /// What routes may lead by.
+    objects: Objects,
     overruns: u64,
     buffer: Vec<u8>,
 }
 
-/// `RTM_NEWNEXTHOP` and `RTM_DELNEXTHOP`.
-const NEXT_HOPS: std::ops::RangeInclusive<u16> = 104..=105;
 /// What the kernel may hold for us, if it lets us ask: a hundred thousand routes at once.
 const HELD: usize = 32 << 20;
 /// After so long the kernel's routes are as its links and addresses.
@@ -142,8 +143,8 @@ impl Watch {
             let _ = net::sockopt::set_socket_recv_buffer_size(&socket, HELD);
         }
         let (netlink, states, buffer) = (Netlink::open()?, HashMap::new(), vec![0; BUFFER]);
-        let (anew, again, overruns) = (true, None, 0);
-        Ok(Watch { topics, socket, netlink, anew, again, states, overruns, buffer })
+        let (anew, again, objects, overruns) = (true, None, Objects::default(), 0);
+        Ok(Watch { topics, socket, netlink, anew, again, states, objects, overruns, buffer })
     }
 
     /// Watches `namespace`.
@@ -182,18 +183,21 @@ impl Watch {
                 }
                 Err(error) => return Err(unavailable("hear what happens to interfaces", error)),
             };
-            let (mut silent_loss, mut objects) = (false, false);
+            let (mut silent_loss, mut other_objects) = (false, false);
             for message in messages(&self.buffer[..received]) {
                 silent_loss |= self.topics.routes.is_some() && loses(&mut self.states, &message);
-                objects |= NEXT_HOPS.contains(&message.kind);
-                if let Some(event) = event(self.topics, &message) {
+                if matches!(message.kind, object::NEW | object::DEL) {
+                    self.objects.hear(&message);
+                    other_objects = true;
+                }
+                if let Some(event) = event(self.topics, &self.objects, &message) {
                     tell(event);
                 }
             }
             self.anew = silent_loss;
             if silent_loss {
                 self.again = Some(Clock::start());
-            } else if objects {
+            } else if other_objects {
                 self.again.get_or_insert_with(Clock::start);
             }
         }
@@ -237,7 +241,7 @@ impl Watch {
     }
 
     fn tell_all(&mut self, tell: &mut dyn FnMut(Event)) -> Result<(), Unavailable> {
-        let Watch { topics, netlink, states, .. } = self;
+        let Watch { topics, netlink, states, objects, .. } = self;
         tell(Event::Anew);
         // A dump that begins anew tells some things twice, and things that are gone meanwhile; of
         // these the socket tells, afterwards.
@@ -258,7 +262,8 @@ impl Watch {
             })?;
         }
         if let Some(table) = topics.routes {
-            netlink.each_route(table, &mut |route| {
+            *objects = netlink.next_hop_objects()?;
+            netlink.each_route(table, objects, &mut |route| {
                 if let Some(route) = route {
                     tell(Event::Route { route, place: Place::Last });
                 }
@@ -298,7 +303,7 @@ fn loses(states: &mut HashMap<u32, (bool, bool)>, message: &Received<'_>) -> boo
 }
 
 /// What a message tells. (The kernel tells of addresses that go with their link.)
-fn event(topics: Topics, message: &Received<'_>) -> Option<Event> {
+fn event(topics: Topics, objects: &Objects, message: &Received<'_>) -> Option<Event> {
     let watched = |route: &Route| topics.routes.is_some_and(|t| t == 0 || t == route.table);
     match message.kind {
         link::NEW | link::DEL if !topics.links || !Link::is_about(message) => None,
@@ -308,10 +313,10 @@ fn event(topics: Topics, message: &Received<'_>) -> Option<Event> {
         address::NEW => Address::read(message).map(Event::Address),
         address::DEL => Address::read(message).map(Event::AddressGone),
         route::NEW => {
-            let route = Route::read(message).filter(watched)?;
+            let route = Route::read(message, objects).filter(watched)?;
             Some(Event::Route { route, place: Place::of(message.flags) })
         }
-        route::DEL => Route::read(message).filter(watched).map(Event::RouteGone),
+        route::DEL => Route::read(message, objects).filter(watched).map(Event::RouteGone),
         neighbour::NEW => Neighbour::read(message).map(Event::Neighbour),
         neighbour::DEL => Neighbour::read(message).map(Event::NeighbourGone),
         _ => None,

@@ -8,16 +8,17 @@
 //! ```
 //!
 //! A thread of its own. Next hops lead by interfaces that are ports of the router (or, if the port is
-//! a bridge's, by the bridge); routes without such a one are left out and counted. The networks of
-//! the kernel's own addresses are left out too: the router has its own. A route of the router's own
-//! with the same or a lower distance wins. By a tap there is no way: behind it is the kernel itself.
+//! a bridge's, by the bridge). What the kernel sends by an interface that is no port is unreachable to
+//! the router, at distance 255, and said: no other route may have it. The networks of the kernel's own
+//! addresses behind ports are left out: the router has its own. A route of the router's own with the
+//! same or a lower distance wins. By a tap there is no way: behind it is the kernel itself.
 //!
 //! Neighbours that the kernel has confirmed, or was told for good, stand in `/ip arp` as long as it
 //! has them; those it calls stale are the router's own to ask for. All are told anew twice a second,
 //! for the router drops them with their link: 30 ns for each.
 //!
 //! A routing daemon has its sessions by addresses that are the kernel's alone, which ports by AF_XDP
-//! leave to it ([`Kernels`](port::linux::xdp::Kernels)).
+//! leave to it ([`Kernels`](port::linux::Kernels)).
 //!
 //! Never writes to the kernel's tables. Missing: **IPv6**, **tables but the main one**.
 
@@ -32,7 +33,6 @@ use crate::linux::netlink::{Topics, Watch, route::MAIN};
 use crate::live::Door;
 use crate::node::Node;
 use port::linux::{Namespace, Unavailable};
-use router::interface::InterfaceId;
 use router::ip::feed::Protocol;
 use router::ip::route::{Target, TooManyTargets};
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use table::Table;
+use table::{End, Table};
 use wire::Ipv4Prefix;
 
 /// Where a prefix leads, and who says so.
@@ -65,8 +65,8 @@ struct Follower {
     /// What was said last of what does not go.
     trouble: String,
     overruns: u64,
-    /// Of how many routes it was said that they are left out.
-    left_out: usize,
+    /// Of how many routes it was said that they lead by no port, and by others as well.
+    left_out: (usize, usize),
 }
 
 /// The way to the router.
@@ -75,6 +75,8 @@ struct Feeder {
     tell: Tell,
     /// By port of the router that is in the namespace: its number and its interface's name.
     ports: Vec<(usize, String)>,
+    /// The names of its taps there.
+    taps: Vec<String>,
     /// Whether it was said that there are too many gateways.
     full: bool,
     /// Whether the router has neighbours from here.
@@ -101,9 +103,12 @@ impl Mirror {
     ) -> Result<Mirror, Unavailable> {
         let file = place::file(namespace);
         let here = |spec: &PortSpec| place::file(spec.namespace.as_deref()) == file;
-        let ports = ports.iter().enumerate();
-        let ports = ports.filter(|(_, spec)| spec.backend != Backend::Tap && here(spec));
-        let ports: Vec<_> = ports.map(|(at, spec)| (at, spec.interface.clone())).collect();
+        let ports = ports.iter().enumerate().filter(|(_, spec)| here(spec));
+        let (taps, ports): (Vec<_>, Vec<_>) =
+            ports.partition(|(_, spec)| spec.backend == Backend::Tap);
+        let ports: Vec<_> =
+            ports.into_iter().map(|(at, spec)| (at, spec.interface.clone())).collect();
+        let taps: Vec<_> = taps.into_iter().map(|(_, spec)| spec.interface.clone()).collect();
         let watch = open(namespace)?;
         let lacking = |error| Unavailable::because("follow the kernel's routes", error);
         let (stop, alarm) = (Arc::new(AtomicBool::new(false)), Alarm::new().map_err(lacking)?);
@@ -111,9 +116,9 @@ impl Mirror {
         let thread = thread::Builder::new().name("kernel-routes".to_string()).spawn({
             let (stop, alarm) = (Arc::clone(&stop), alarm.clone());
             move || {
-                let feeder = Feeder { door, tell, ports, full: false, has_neighbours: false };
+                let feeder = Feeder { door, tell, ports, taps, full: false, has_neighbours: false };
                 let (watch, table) = (Some(watch), Table::default());
-                let (trouble, overruns, left_out) = (String::new(), 0, 0);
+                let (trouble, overruns, left_out) = (String::new(), 0, (0, 0));
                 Follower { namespace, file, watch, table, feeder, trouble, overruns, left_out }
                     .run(&stop, &alarm);
             }
@@ -185,15 +190,27 @@ impl Follower {
         done
     }
 
-    /// What is left out is said, and again when it is twice as much.
+    /// What leads by no port is said, and again when it is twice as much.
     fn say_left_out(&mut self) {
-        let n = self.table.left_out();
-        if n > 0 && n >= 2 * self.left_out {
-            let lead = if n == 1 { "leads" } else { "lead" };
-            let text =
-                format!("{n} of the kernel's routes {lead} by no port of the router: left out");
+        let ((elsewhere, partly), told) = (self.table.left_out(), &mut self.left_out);
+        let routes = |n: usize| if n == 1 { "leads" } else { "lead" };
+        if elsewhere > 0 && elsewhere >= 2 * told.0 {
+            let text = format!(
+                "{elsewhere} of the kernel's routes {} by no port of the router: unreachable to it \
+                 (/ip route print where distance=255)",
+                routes(elsewhere)
+            );
             self.feeder.say("route,info", &text);
-            self.left_out = n;
+            told.0 = elsewhere;
+        }
+        if partly > 0 && partly >= 2 * told.1 {
+            let text = format!(
+                "{partly} of the kernel's routes {} by ports of the router and by other interfaces: \
+                 by the ports alone",
+                routes(partly)
+            );
+            self.feeder.say("route,info", &text);
+            told.1 = partly;
         }
     }
 
@@ -228,8 +245,8 @@ impl Follower {
 }
 
 impl Feeder {
-    /// Which interface of the router a kernel's interface is; `None` if the router is gone.
-    fn interfaces(&self) -> Option<HashMap<String, InterfaceId>> {
+    /// What the kernel's interfaces are to the router; `None` if that is gone.
+    fn interfaces(&self) -> Option<HashMap<String, End>> {
         let interfaces = self.door.with(|node, _| {
             let program = node.router().program();
             let interface = |at: usize| {
@@ -237,7 +254,8 @@ impl Feeder {
                 program.interface(own).bridge.map_or(own, |at| program.bridge(at).interface)
             };
             let ports = self.ports.iter();
-            ports.map(|(at, name)| (name.clone(), interface(*at))).collect()
+            let ports = ports.map(|(at, name)| (name.clone(), End::Port(interface(*at))));
+            ports.chain(self.taps.iter().map(|name| (name.clone(), End::Kernels))).collect()
         });
         interfaces.ok()
     }

@@ -6,15 +6,19 @@
 //!           neighbours by link, address ───┴─► those behind our ports
 //! ```
 //!
-//! Of several routes to a prefix that lead by our ports the one with the least priority counts, of
-//! several of the same priority the first (`ip route append`). Which ways there are is kept once for
+//! Of several routes to a prefix the one with the least priority counts, of several of the same
+//! priority the first (`ip route append`), as for the kernel. Which ways there are is kept once for
 //! all routes that share them.
 //!
-//! A way into a tunnel (`encap`), by a gateway of IPv6 or by a next-hop object that the kernel does not
-//! spell out is none of ours.
+//! What the kernel sends by an interface that is no port of ours (a VPN, the network it is managed by)
+//! must not leave by a port because a later or a shorter route leads there: it is unreachable. Of a
+//! route with some of its ways by ports those are used. A way into a tunnel (`encap`) or by a gateway
+//! of IPv6 is none of ours. By our own taps, and by the other end of a veth that is a port, the kernel
+//! sends to the router itself: such routes say nothing of where it sends.
 //!
-//! Missing: **routes by type of service**, **weights** that need more than 64 shares (each way gets one
-//! then).
+//! Of weights that need more than 64 shares the nearest ratio is taken that does not.
+//!
+//! Missing: **routes by type of service**.
 
 use super::Way;
 use crate::linux::netlink::route::Gateway;
@@ -33,21 +37,55 @@ use wire::Ipv4Prefix;
 pub(super) struct Table {
     routes: BTreeMap<Key, Entry>,
     /// What routes share.
-    ways: HashMap<Rc<Ways>, Option<Target>>,
+    ways: HashMap<Rc<Ways>, Lead>,
     /// By link and address; with the round in which each was told last.
     neighbours: HashMap<(u32, Ipv4Addr), (Neighbour, u32)>,
-    /// What the links are called, and whether they run.
-    links: HashMap<u32, (String, bool)>,
+    links: HashMap<u32, Known>,
     /// What links were called that were ports when they were renamed: a port stays with its link.
     renamed: HashMap<u32, String>,
-    /// Where our ports' interfaces lead.
-    ports: HashMap<String, InterfaceId>,
+    /// What interfaces are to the router.
+    ports: HashMap<String, End>,
     /// How often everything was told.
     round: u32,
     /// Prefixes that may lead elsewhere than the router was told.
     changed: HashSet<Ipv4Prefix>,
-    left_out: HashSet<Ipv4Prefix>,
+    /// Those that lead by no port, and those with some ways by none.
+    elsewhere: HashSet<Ipv4Prefix>,
+    partly: HashSet<Ipv4Prefix>,
 }
+
+/// What is known of a link.
+#[derive(Default)]
+struct Known {
+    name: String,
+    running: bool,
+    /// The other end, if it is a veth with both ends here.
+    opposite: Option<u32>,
+}
+
+/// What an interface is to the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// A port, or a bridge's by a port.
+    Port(InterfaceId),
+    /// The kernel's end of a wire to the router: its tap.
+    Kernels,
+}
+
+/// Where ways lead, for the router.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Lead {
+    /// Nowhere: the kernel looks further.
+    Dead,
+    /// To the router itself.
+    Here,
+    /// By no port.
+    Elsewhere,
+    /// By ports, and whether by others too.
+    Ours(Target, Partly),
+}
+
+type Partly = bool;
 
 /// Prefix, priority, and in which order those of the same stand.
 type Key = (Ipv4Prefix, u32, i32);
@@ -65,7 +103,7 @@ struct Ways {
     hops: Vec<NextHop>,
 }
 
-/// The most shares of a route.
+/// The most shares of a route, if it has not more ways.
 const SHARES: u16 = 64;
 
 impl Table {
@@ -81,8 +119,11 @@ impl Table {
                 self.neighbours.retain(|_, (_, told)| *told == round);
             }
             Event::Link(link) => {
-                let now = (link.name.clone(), link.running);
-                let (old, _) = self.links.insert(link.index, now).unwrap_or_default();
+                let both_here = link.kind == "veth" && link.peer_namespace.is_none();
+                let opposite = link.peer.filter(|_| both_here);
+                let now = Known { name: link.name.clone(), running: link.running, opposite };
+                let Known { name: old, .. } =
+                    self.links.insert(link.index, now).unwrap_or_default();
                 if self.ports.contains_key(&old) && old != link.name {
                     self.renamed.entry(link.index).or_insert(old.clone());
                 }
@@ -139,11 +180,6 @@ impl Table {
     }
 
     fn insert(&mut self, route: Route, place: Place) {
-        /// `RTPROT_KERNEL`: the networks of addresses. The router has its own.
-        const KERNEL: u8 = 2;
-        if route.protocol == KERNEL {
-            return;
-        }
         let round = self.round;
         let at = match (place, self.told_alike(&route)) {
             (_, None) => 0,
@@ -154,7 +190,7 @@ impl Table {
         let Route { destination, priority, protocol, kind, next_hops: mut hops, .. } = route;
         // The router follows the links itself. Dead for the kernel though its link runs is a way whose
         // address there is gone.
-        let runs = |hop: &NextHop| self.links.get(&hop.interface).is_some_and(|(_, runs)| *runs);
+        let runs = |hop: &NextHop| self.links.get(&hop.interface).is_some_and(|link| link.running);
         hops.iter_mut().for_each(|hop| hop.alive |= !runs(hop));
         let ways = self.share(Ways { kind, hops });
         let same = |old: &Entry| Rc::ptr_eq(&old.ways, &ways) && old.protocol == protocol;
@@ -180,13 +216,13 @@ impl Table {
         if let Some((shared, _)) = self.ways.get_key_value(&ways) {
             return Rc::clone(shared);
         }
-        let (target, ways) = (self.target(&ways), Rc::new(ways));
-        self.ways.insert(Rc::clone(&ways), target);
+        let (lead, ways) = (self.lead(&ways), Rc::new(ways));
+        self.ways.insert(Rc::clone(&ways), lead);
         ways
     }
 
-    /// Our ports' interfaces by name. Returns whether they lead elsewhere than before.
-    pub(super) fn set_ports(&mut self, ports: HashMap<String, InterfaceId>) -> bool {
+    /// What interfaces are, by name. Returns whether they are other than before.
+    pub(super) fn set_ports(&mut self, ports: HashMap<String, End>) -> bool {
         let differs = self.ports != ports;
         if differs {
             self.ports = ports;
@@ -205,8 +241,8 @@ impl Table {
     fn all_changed(&mut self) {
         let ways: Vec<_> = self.ways.keys().cloned().collect();
         for ways in ways {
-            let target = self.target(&ways);
-            self.ways.insert(ways, target);
+            let lead = self.lead(&ways);
+            self.ways.insert(ways, lead);
         }
         self.changed.extend(self.routes.keys().map(|(prefix, ..)| *prefix));
     }
@@ -240,20 +276,25 @@ impl Table {
     pub(super) fn take_changed(&mut self) -> Vec<(Ipv4Prefix, Option<Way>)> {
         let changed = std::mem::take(&mut self.changed);
         let look = |prefix| {
-            let best = self.best(prefix);
-            if best.is_none() && self.entries(prefix).next().is_some() {
-                self.left_out.insert(prefix);
-            } else {
-                self.left_out.remove(&prefix);
+            let (way, partly) = self.best(prefix).unzip();
+            let elsewhere = matches!(way, Some((_, Protocol::Elsewhere)));
+            let marks =
+                [(&mut self.elsewhere, elsewhere), (&mut self.partly, partly == Some(true))];
+            for (prefixes, is_one) in marks {
+                if is_one {
+                    prefixes.insert(prefix)
+                } else {
+                    prefixes.remove(&prefix)
+                };
             }
-            (prefix, best)
+            (prefix, way)
         };
         changed.into_iter().map(look).collect()
     }
 
-    /// To how many prefixes the kernel has a route, and the router none.
-    pub(super) fn left_out(&self) -> usize {
-        self.left_out.len()
+    /// How many prefixes the kernel sends by no port, and how many by others as well.
+    pub(super) fn left_out(&self) -> (usize, usize) {
+        (self.elsewhere.len(), self.partly.len())
     }
 
     fn entries(&self, prefix: Ipv4Prefix) -> impl Iterator<Item = &Entry> {
@@ -261,44 +302,74 @@ impl Table {
         self.routes.range(all).map(|(_, entry)| entry)
     }
 
-    fn best(&self, prefix: Ipv4Prefix) -> Option<Way> {
-        // What the kernel has for itself no later route may have.
-        let mut ours = self.entries(prefix).take_while(|entry| {
-            !matches!(
-                entry.ways.kind,
-                RouteKind::Local | RouteKind::Broadcast | RouteKind::Other(_)
-            )
+    /// By the first route that is not dead.
+    fn best(&self, prefix: Ipv4Prefix) -> Option<(Way, Partly)> {
+        /// `RTPROT_KERNEL`: the networks of addresses. Behind its ports the router has its own.
+        const KERNEL: u8 = 2;
+        let leads = self.entries(prefix).filter_map(|entry| {
+            let lead = self.ways.get(&entry.ways)?;
+            let counts = match lead {
+                Lead::Dead => false,
+                Lead::Ours(..) => entry.protocol != KERNEL,
+                Lead::Here | Lead::Elsewhere => true,
+            };
+            counts.then_some((lead, entry.protocol))
         });
-        ours.find_map(|entry| {
-            let target = self.ways.get(&entry.ways)?.clone()?;
-            Some((target, protocol(entry.protocol)))
-        })
+        match leads.into_iter().next()? {
+            (Lead::Ours(target, partly), number) => {
+                Some(((target.clone(), protocol(number)), *partly))
+            }
+            (Lead::Elsewhere, _) => Some(((Target::Unreachable, Protocol::Elsewhere), false)),
+            (Lead::Here | Lead::Dead, _) => None,
+        }
     }
 
     /// What ways are to the router.
-    fn target(&self, ways: &Ways) -> Option<Target> {
+    fn lead(&self, ways: &Ways) -> Lead {
         match ways.kind {
-            RouteKind::Blackhole => Some(Target::Blackhole),
+            RouteKind::Blackhole => Lead::Ours(Target::Blackhole, false),
             // No other table comes after this one.
-            RouteKind::Unreachable | RouteKind::Throw => Some(Target::Unreachable),
-            RouteKind::Prohibit => Some(Target::Prohibit),
+            RouteKind::Unreachable | RouteKind::Throw => Lead::Ours(Target::Unreachable, false),
+            RouteKind::Prohibit => Lead::Ours(Target::Prohibit, false),
             RouteKind::Unicast => self.unicast(&ways.hops),
-            RouteKind::Local | RouteKind::Broadcast | RouteKind::Other(_) => None,
+            // For the kernel itself.
+            RouteKind::Local | RouteKind::Broadcast | RouteKind::Other(_) => Lead::Elsewhere,
         }
     }
 
     /// Which interface of the router a link is.
     fn port(&self, link: u32) -> Option<InterfaceId> {
-        let (name, _) = self.links.get(&link)?;
+        match self.end(link)? {
+            End::Port(interface) => Some(interface),
+            End::Kernels => None,
+        }
+    }
+
+    /// What a link is to the router.
+    fn end(&self, link: u32) -> Option<End> {
+        let Known { name, .. } = self.links.get(&link)?;
         let was = self.renamed.get(&link);
         // Who takes the name of a port that goes on under another is none.
         let is_taken = was.is_none() && self.renamed.values().any(|taken| taken == name);
         self.ports.get(was.unwrap_or(name)).copied().filter(|_| !is_taken)
     }
 
-    fn unicast(&self, hops: &[NextHop]) -> Option<Target> {
-        let hops = || hops.iter().filter(|hop| hop.alive);
-        let by_gateways: Vec<_> = hops()
+    /// Whether what the kernel sends by a link comes to the router.
+    fn leads_here(&self, link: u32) -> bool {
+        let opposite = self.links.get(&link).and_then(|link| link.opposite);
+        self.end(link) == Some(End::Kernels)
+            || opposite.is_some_and(|opposite| self.port(opposite).is_some())
+    }
+
+    fn unicast(&self, hops: &[NextHop]) -> Lead {
+        // (Links are told before routes; the routes of one that is gone go as well.)
+        let is_there = |hop: &&NextHop| hop.alive && self.links.contains_key(&hop.interface);
+        let alive: Vec<_> = hops.iter().filter(is_there).collect();
+        if alive.is_empty() {
+            return Lead::Dead;
+        }
+        let by_gateways: Vec<_> = alive
+            .iter()
             .filter_map(|hop| match hop.gateway {
                 Gateway::Address(gateway) => {
                     Some(((self.port(hop.interface)?, gateway.into()), hop.weight))
@@ -307,21 +378,42 @@ impl Table {
             })
             .collect();
         if by_gateways.is_empty() {
-            let mut direct = hops().filter(|hop| hop.gateway == Gateway::None);
-            return direct.find_map(|hop| self.port(hop.interface)).map(Target::Connected);
+            let mut direct = alive.iter().filter(|hop| hop.gateway == Gateway::None);
+            return match direct.find_map(|hop| self.port(hop.interface)) {
+                Some(port) => Lead::Ours(Target::Connected(port), alive.len() > 1),
+                None if alive.iter().any(|hop| self.leads_here(hop.interface)) => Lead::Here,
+                None => Lead::Elsewhere,
+            };
         }
-        let common = by_gateways.iter().fold(0, |common, (_, weight)| gcd(common, *weight)).max(1);
-        let shares: u16 = by_gateways.iter().map(|(_, weight)| weight / common).sum();
-        let by_gateways = by_gateways.into_iter().flat_map(|(way, weight)| {
-            let n = if shares > SHARES { 1 } else { weight / common };
-            std::iter::repeat_n(way, n.into())
-        });
-        Some(Target::Gateways(by_gateways.collect()))
+        let partly = by_gateways.len() < alive.len();
+        let weights: Vec<_> = by_gateways.iter().map(|(_, weight)| *weight).collect();
+        let by_gateways = by_gateways.into_iter().zip(shares(&weights));
+        let by_gateways = by_gateways.flat_map(|((way, _), n)| std::iter::repeat_n(way, n.into()));
+        Lead::Ours(Target::Gateways(by_gateways.collect()), partly)
     }
 }
 
-fn gcd(a: u16, b: u16) -> u16 {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// How many shares each way has, of at most [`SHARES`] if there are not more ways: those whose ratio
+/// is nearest to that of the weights, the fewest of several as near. Every way has one at least.
+fn shares(weights: &[u16]) -> Vec<u16> {
+    let all: u32 = weights.iter().map(|weight| u32::from(*weight)).sum();
+    let one_each = vec![1; weights.len()];
+    let of = |n: u32| -> Vec<u16> {
+        let share = |weight: &u16| ((u32::from(*weight) * n + all / 2) / all.max(1)).max(1) as u16;
+        weights.iter().map(share).collect()
+    };
+    // By how much the way is off that is off most, as a part of the traffic.
+    let off = |shares: &[u16]| {
+        let n: u16 = shares.iter().sum();
+        let off = shares.iter().zip(weights).map(|(share, weight)| {
+            (f64::from(*share) / f64::from(n) - f64::from(*weight) / f64::from(all.max(1))).abs()
+        });
+        off.fold(0.0, f64::max)
+    };
+    let fits = |shares: &Vec<u16>| shares.iter().sum::<u16>() <= SHARES;
+    let tried = (1..=u32::from(SHARES)).map(of).filter(fits).map(|shares| (off(&shares), shares));
+    // (The first of equals.)
+    tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(one_each, |(_, shares)| shares)
 }
 
 /// Who made a route (`RTPROT_…` in `linux/rtnetlink.h`).
@@ -338,255 +430,4 @@ fn protocol(number: u8) -> Protocol {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::linux::netlink::Link;
-    use wire::MacAddr;
-
-    const ONE: InterfaceId = InterfaceId(1);
-    const TWO: InterfaceId = InterfaceId(2);
-
-    /// Of its links `eth1` does not run.
-    fn table() -> Table {
-        let mut table = Table::default();
-        table.hear(Event::Anew);
-        for (index, name) in [(11, "eth1"), (12, "eth2"), (13, "mgmt")] {
-            let running = name != "eth1";
-            let link = Link { index, name: name.to_string(), running, ..Link::default() };
-            table.hear(Event::Link(link));
-        }
-        table.set_ports([("eth1".to_string(), ONE), ("eth2".to_string(), TWO)].into());
-        table
-    }
-
-    fn prefix() -> Ipv4Prefix {
-        "172.16.0.0/16".parse().unwrap()
-    }
-
-    fn hop(interface: u32, gateway: Option<u8>, weight: u16) -> NextHop {
-        let gateway = gateway.map(|last| Gateway::Address(Ipv4Addr::new(10, 0, 0, last)));
-        NextHop { interface, gateway: gateway.unwrap_or(Gateway::None), weight, alive: true }
-    }
-
-    fn dead(hop: NextHop) -> NextHop {
-        NextHop { alive: false, ..hop }
-    }
-
-    #[test]
-    fn the_first_of_several_alike_counts() {
-        use Place::{First, Last, OfFirst};
-        let route = |last: u8| Route {
-            next_hops: vec![hop(12, Some(last), 1)],
-            ..Route::of(prefix(), RouteKind::Unicast)
-        };
-        let mut table = table();
-        let leads = |table: &Table| match table.best(prefix()) {
-            Some((Target::Gateways(ways), _)) => (ways[0].1 & 255) as u8,
-            other => panic!("{other:?}"),
-        };
-        for (last, place, expected) in [
-            (1, Some(Last), 1),
-            (2, Some(Last), 1),
-            (3, Some(First), 3),
-            (3, Some(Last), 3), // heard twice
-            (4, Some(OfFirst), 4),
-            (2, None, 4),
-            (4, None, 1),
-            (3, None, 1), // gone before
-            (5, Some(Last), 1),
-            (6, Some(First), 6),
-        ] {
-            match place {
-                Some(place) => table.hear(Event::Route { route: route(last), place }),
-                None => table.hear(Event::RouteGone(route(last))),
-            }
-            assert_eq!(leads(&table), expected, "{last} {place:?}");
-        }
-        // In another order, and without one.
-        table.take_changed();
-        table.hear(Event::Anew);
-        for last in [5, 6] {
-            table.hear(Event::Route { route: route(last), place: Last });
-        }
-        table.hear(Event::Complete);
-        assert_eq!(leads(&table), 5);
-        assert_eq!((table.changed(), table.entries(prefix()).count()), (1, 2));
-        table.take_changed();
-        table.hear(Event::Anew);
-        for last in [5, 6] {
-            table.hear(Event::Route { route: route(last), place: Last });
-        }
-        table.hear(Event::Complete);
-        assert_eq!((table.changed(), table.entries(prefix()).count()), (0, 2));
-    }
-
-    /// What the kernel takes a packet by, though it is none of ours, no later route of ours may have.
-    #[test]
-    fn other_kinds_hide_what_comes_after() {
-        for (kind, expected) in [
-            (RouteKind::Throw, Some(Target::Unreachable)),
-            (RouteKind::Local, None),
-            (RouteKind::Other(5), None),
-        ] {
-            let mut table = table();
-            let ours = Route {
-                priority: 5,
-                next_hops: vec![hop(12, Some(1), 1)],
-                ..Route::of(prefix(), RouteKind::Unicast)
-            };
-            let hides = Route { priority: 2, ..Route::of(prefix(), kind) };
-            for route in [ours, hides] {
-                table.hear(Event::Route { route, place: Place::Last });
-            }
-            let way = table.best(prefix()).map(|(target, _)| target);
-            assert_eq!(way, expected, "{kind:?}");
-        }
-    }
-
-    fn told(hops: &[NextHop], kind: RouteKind) -> Event {
-        let route = Route { next_hops: hops.to_vec(), ..Route::of(prefix(), kind) };
-        Event::Route { route, place: Place::OfFirst }
-    }
-
-    #[test]
-    fn ways_are_those_by_our_ports() {
-        let gateways = |ways: &[(InterfaceId, u8)]| {
-            let way = |&(port, last)| (port, u32::from_be_bytes([10, 0, 0, last]));
-            Some(Target::Gateways(ways.iter().map(way).collect()))
-        };
-        let unicast = RouteKind::Unicast;
-        let (a, b) = (hop(11, Some(1), 1), hop(12, Some(2), 1));
-        for (hops, kind, expected) in [
-            (vec![a], unicast, gateways(&[(ONE, 1)])),
-            (vec![a, b], unicast, gateways(&[(ONE, 1), (TWO, 2)])),
-            // By a link that does not run all are dead, and it is the router that sees to that.
-            (vec![dead(a), b], unicast, gateways(&[(ONE, 1), (TWO, 2)])),
-            (vec![a, dead(b)], unicast, gateways(&[(ONE, 1)])),
-            (vec![dead(b)], unicast, None),
-            (vec![dead(hop(12, None, 1))], unicast, None),
-            (vec![a, hop(13, Some(3), 1)], unicast, gateways(&[(ONE, 1)])),
-            (vec![hop(13, Some(3), 1)], unicast, None),
-            (vec![hop(99, Some(3), 1)], unicast, None),
-            (vec![hop(12, None, 1)], unicast, Some(Target::Connected(TWO))),
-            (vec![hop(13, None, 1)], unicast, None),
-            (
-                vec![hop(11, Some(1), 20), hop(12, Some(2), 10)],
-                unicast,
-                gateways(&[(ONE, 1), (ONE, 1), (TWO, 2)]),
-            ),
-            (
-                vec![hop(11, Some(1), 256), hop(12, Some(2), 1)],
-                unicast,
-                gateways(&[(ONE, 1), (TWO, 2)]),
-            ),
-            (vec![], unicast, None),
-            (vec![], RouteKind::Blackhole, Some(Target::Blackhole)),
-            (vec![], RouteKind::Unreachable, Some(Target::Unreachable)),
-            (vec![], RouteKind::Prohibit, Some(Target::Prohibit)),
-            (vec![a], RouteKind::Local, None),
-            (vec![], RouteKind::Throw, Some(Target::Unreachable)),
-            (vec![NextHop { gateway: Gateway::Foreign, ..a }], unicast, None),
-        ] {
-            let mut table = table();
-            table.hear(told(&hops, kind));
-            let changed = table.take_changed();
-            let left_out = usize::from(expected.is_none());
-            let expected = vec![(prefix(), expected.map(|target| (target, Protocol::Static)))];
-            assert_eq!(changed, expected, "{kind:?} {hops:?}");
-            assert_eq!(table.left_out(), left_out, "{kind:?} {hops:?}");
-        }
-    }
-
-    #[test]
-    fn priorities_rounds_and_names_count() {
-        let mut table = table();
-        let by = |last, interface, priority, protocol| {
-            let next_hops = vec![hop(interface, Some(last), 1)];
-            let route = Route::of(prefix(), RouteKind::Unicast);
-            Route { priority, protocol, next_hops, ..route }
-        };
-        let came = |route: Route| Event::Route { route, place: Place::OfFirst };
-        let now = |table: &mut Table| {
-            let changed = table.take_changed();
-            let [(_, way)] = &changed[..] else { panic!("{changed:?}") };
-            way.clone().map(|(target, protocol)| {
-                let Target::Gateways(ways) = target else { panic!("{target:?}") };
-                (ways[0].0, ways[0].1 & 255, protocol)
-            })
-        };
-        table.hear(came(by(1, 11, 100, 188)));
-        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
-        table.hear(came(by(2, 12, 20, 186)));
-        assert_eq!(now(&mut table), Some((TWO, 2, Protocol::Bgp)));
-        // The kernel's own are left out, and so is a better one that is none of ours.
-        table.hear(came(by(3, 12, 0, 2)));
-        assert_eq!(table.changed(), 0);
-        table.hear(came(by(4, 13, 1, 12)));
-        assert_eq!(now(&mut table), Some((TWO, 2, Protocol::Bgp)));
-        table.hear(Event::RouteGone(by(2, 12, 20, 186)));
-        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
-        // Told again, nothing has changed; not told again, it is gone.
-        table.hear(Event::Anew);
-        table.hear(came(by(1, 11, 100, 188)));
-        table.hear(Event::Complete);
-        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)), "one of its ways is gone");
-        table.hear(Event::Anew);
-        table.hear(came(by(1, 11, 100, 188)));
-        table.hear(Event::Complete);
-        assert_eq!(table.changed(), 0);
-        // A port goes on under another name, and who takes its name is none.
-        let link = |index, name: &str| Link { index, name: name.to_string(), ..Link::default() };
-        table.hear(Event::Link(link(11, "other")));
-        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
-        table.hear(Event::Link(link(13, "eth1")));
-        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
-        assert_eq!((table.port(11), table.port(13)), (Some(ONE), None));
-        // It is gone, and another one of its name is there.
-        table.hear(Event::LinkGone(link(11, "other")));
-        assert_eq!(now(&mut table), None);
-        assert_eq!((table.port(11), table.port(13)), (None, Some(ONE)));
-        table.hear(Event::LinkGone(link(13, "eth1")));
-        table.hear(Event::Link(link(11, "eth1")));
-        assert_eq!(now(&mut table), Some((ONE, 1, Protocol::Ospf)));
-        assert!(table.set_ports([("eth1".to_string(), InterfaceId(7))].into()));
-        assert_eq!(now(&mut table), Some((InterfaceId(7), 1, Protocol::Ospf)));
-        table.hear(Event::Anew);
-        table.hear(Event::Complete);
-        assert_eq!(now(&mut table), None);
-    }
-
-    #[test]
-    fn neighbours_are_those_behind_our_ports() {
-        let mut table = table();
-        let mac = Some(MacAddr([2, 0, 0, 0, 0, 7]));
-        let neighbour = |interface, last, mac| {
-            let address = Ipv4Addr::new(10, 0, 0, last);
-            Neighbour { interface, address, mac, permanent: false, sure: last != 3 }
-        };
-        let told = [
-            neighbour(11, 1, mac),
-            neighbour(12, 3, mac),
-            neighbour(11, 2, None),
-            neighbour(13, 4, mac),
-            neighbour(99, 5, mac),
-        ];
-        let have = |table: &Table| {
-            let mut have: Vec<_> =
-                table.neighbours().iter().map(|n| (n.interface, n.address & 255, n.sure)).collect();
-            have.sort_unstable();
-            have
-        };
-        told.iter().for_each(|told| table.hear(Event::Neighbour(*told)));
-        assert_eq!(have(&table), [(ONE, 1, true), (TWO, 3, false)]);
-        table.hear(Event::NeighbourGone(told[1]));
-        assert_eq!(have(&table), [(ONE, 1, true)]);
-        table.hear(Event::Neighbour(neighbour(11, 1, None)));
-        assert_eq!(have(&table), []);
-        // After an overrun those not told again are gone.
-        table.hear(Event::Neighbour(told[0]));
-        table.hear(Event::Anew);
-        table.hear(Event::Neighbour(told[1]));
-        table.hear(Event::Complete);
-        assert_eq!(have(&table), [(TWO, 3, false)]);
-    }
-}
+mod tests;

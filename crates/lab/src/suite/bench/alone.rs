@@ -1,10 +1,10 @@
 //! The tester alone: what it can do with no device between the wires.
 
 use super::{Bench, Place};
-use crate::suite::tester::Duty;
+use crate::suite::duty::Duty;
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
-use measure::suite_result::TesterAlone;
+use measure::suite_result::{AloneTried, TesterAlone};
 use measure::times::Times;
 use measure::{FrameSize, Mix, Sender, receive};
 use std::time::Duration;
@@ -60,16 +60,23 @@ impl<P: Place> Bench<'_, P> {
         let took = duration.max(duty.last_sent().since(start));
         // Wires have their rates each; what a tester can is shared by all who are to send.
         let sending = if self.place.is_simulated() { sending } else { self.plan.traffic.senders() };
+        let mut floor = receive::latency(&duty.receivers);
+        let tried = AloneTried {
+            ports: sending as u32,
+            sent: counts.sent,
+            received: counts.received,
+            took_ns: took.as_nanos() as u64,
+            latency_min_ns: (!floor.is_empty()).then(|| floor.min()),
+        };
         let each = counts.received as f64 / sending as f64;
         let rate = match duty.arriving().filter(|_| self.place.is_simulated()) {
             // Of a wire: between the first frame and the last, and so not what a queue on the way held
             // when the sending ended, nor the frame that a time has more than gaps.
             Some(arriving) if each > 1.0 => self.wired_rate(each, arriving),
-            _ => each / took.as_secs_f64(),
+            _ => tried.rate(),
         };
         // Either may be the quicker: at a low load no frame waits for its batch, at a high one nobody
         // sleeps who would have to wake up first.
-        let mut floor = receive::latency(&duty.receivers);
         if !self.place.is_simulated() {
             let low = self.low(PacketRate((rate / 100.0).max(100.0)), duration)?;
             let least = if floor.is_empty() { u64::MAX } else { floor.min() };
@@ -84,6 +91,7 @@ impl<P: Place> Bench<'_, P> {
             rate,
             latency_floor_ns: floor,
             lossy: counts.received != counts.sent,
+            tried: (!self.place.is_simulated()).then_some(tried),
         })
     }
 
@@ -91,7 +99,7 @@ impl<P: Place> Bench<'_, P> {
     /// fourth: of an odd number the last has none, and does not send.
     fn connected(&mut self, load: PacketRate, time: Duration) -> Result<Vec<Vec<Sender>>, Stop> {
         let mut senders = self.senders(load, time, Duration::ZERO)?;
-        if let Some(ports) = self.plan.traffic.mesh() {
+        if let Some((_, ports)) = self.plan.traffic.mesh() {
             senders[ports & !1..].iter_mut().for_each(Vec::clear);
         }
         Ok(senders)

@@ -1,7 +1,8 @@
 //! Trials of a bridge: addresses, broadcasts, congestion (RFC 2889).
 
 use super::{Bench, Place};
-use crate::suite::tester::{Duty, mac, template};
+use crate::suite::duty::Duty;
+use crate::suite::tester::{mac, template};
 use measure::procedure::{Stop, TrialOutput};
 use measure::trial::Outcome;
 use measure::{Field, Pick, Sender, Template, Values, Variation};

@@ -7,7 +7,8 @@
 //! ```
 
 use super::{Bench, Place};
-use crate::suite::tester::{Duty, template};
+use crate::suite::duty::Duty;
+use crate::suite::tester::template;
 use measure::procedure::{Stop, TrialOutput};
 use measure::trial::{Outcome, Trial};
 use measure::watch::{Tuple, Watch};

@@ -36,8 +36,9 @@ impl<P: Place> Bench<'_, P> {
         let late = receive::delays(&duty.receivers);
         output.latency = Some(late.latency());
         output.variation = late.variation();
-        if let Watch::Tags(tags) = &duty.watch {
-            for tags in tags {
+        if let Watch::Tags(all) = &duty.watch {
+            output.tagged = tags.len() as u64;
+            for tags in all {
                 if let Some(way) = way_of(&mut output.directions, duty.way(tags.stream())) {
                     let mut all = Times::default();
                     tags.came_ns().iter().for_each(|ns| all.record(*ns));
@@ -65,6 +66,7 @@ impl<P: Place> Bench<'_, P> {
         }
         let mut duty = self.duty_of(start, senders);
         duty.control = self.control(start, duration);
+        duty.until_quiet = true;
         let (mut duty, counts) = self.measured(duty, None)?;
         // As fast as may be: that no time is left is what is meant.
         duty.conditions.busy = None;

@@ -23,9 +23,11 @@ pub(super) use connections::Used;
 pub use place::Place;
 
 use super::beside::Asked;
-use super::plan::{Modifier, Plan, Traffic};
-use super::tester::{Duty, built, stream, template};
+use super::duty::Duty;
+use super::plan::{End, Modifier, Plan, Traffic};
+use super::tester::{built, stream, template};
 use crate::jumbo;
+use crate::ways::{self, Between, Side, Way};
 use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use measure::schedule::{Load, Pace, Schedule};
 use measure::trial::{Conditions, Counts, Trial};
@@ -47,6 +49,8 @@ pub struct Bench<'a, P> {
     pub(super) asked: Asked,
     /// Which connections it has seen.
     pub(super) used: Used,
+    /// What was lost when it was looked whether frames come through.
+    pub(super) first_look: Option<String>,
     /// How things stood when the trial under way began.
     before: Surroundings,
     /// Whether everybody was introduced, and no trial was run since.
@@ -66,8 +70,8 @@ impl<'a, P: Place> Bench<'a, P> {
     pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
         let (frame, asked, used) = (FrameLen::MIN.into(), Asked::default(), Used::default());
         let before = Surroundings::default();
-        let introduced = false;
-        Bench { place, plan, modifier, link, frame, asked, used, before, introduced }
+        let (first_look, introduced) = (None, false);
+        Bench { place, plan, modifier, link, frame, asked, used, first_look, before, introduced }
     }
 
     /// The wire's highest rate of the frames of now.
@@ -76,15 +80,19 @@ impl<'a, P: Place> Bench<'a, P> {
     }
 
     /// Goes on to frames of another length: introduces tester and device to each other, and sees
-    /// that frames come through.
+    /// that frames come through. Where none do for a second, from one port to another, none ever will.
+    /// Where some are lost each time, that is what there is to be measured: it is noted, and no error.
     ///
     /// # Errors
-    /// [`Stop::Broken`]: they do not.
+    /// [`Stop::Broken`]: nothing comes from one port to another, or nothing of a mix's longest frames.
     pub fn prepare(&mut self, frame: &FrameSize) -> Result<(), Stop> {
         // The largest that come through are what TCP is to find out.
         let smallest = FrameLen::MIN.into();
         self.meet(if self.plan.is_all_tcp() { &smallest } else { frame })?;
+        self.first_look = None;
+        const SILENT: Duration = Duration::from_secs(1);
         let (mut sent, mut received, mut elsewhere) = (0, 0, 0);
+        let (began, mut ways) = (self.place.now(), vec![]);
         // Of a mix every length.
         let each = frame.cycle().frames * self.plan.traffic.destinations() as u64;
         let cycle = Duration::from_micros(500 * each);
@@ -99,31 +107,68 @@ impl<'a, P: Place> Bench<'a, P> {
                 self.frame = frame.clone();
                 return Ok(());
             }
+            ways::add(&mut ways, duty.ways());
+            if self.place.now().since(began) >= SILENT && ways.iter().any(Way::is_silent) {
+                break;
+            }
         }
+        let silent = self.silence(&ways);
         let discarded = self.place.discards();
-        let advice = match frame.longest() > FrameLen::MIN && self.shorter_ones_come()? {
-            true => format!("; shorter ones do come: {}", jumbo::advice(frame.longest())),
-            false => String::new(),
-        };
         let elsewhere = match elsewhere {
             0 => String::new(),
             n => format!(", and {n} out of a port they were not sent to"),
         };
-        Err(Stop::Broken(format!(
-            "the device does not forward: of {sent} frames of {} at 2000 a second \
-             {received} came back{elsewhere}; it dropped {discarded}{advice}",
-            frame.words()
-        )))
+        let what = format!("{} at 2000 a second", frame.words());
+        let comes = frame.mix().is_none() || self.comes(frame.longest())?;
+        if silent.is_none() && received > 0 && comes {
+            self.first_look = Some(format!(
+                "in a first look the device lost {} of {sent} frames of {what}{elsewhere}",
+                sent.saturating_sub(received)
+            ));
+            self.frame = frame.clone();
+            return Ok(());
+        }
+        let advice = match frame.longest() > FrameLen::MIN && self.comes(FrameLen::MIN)? {
+            true => format!("; shorter ones do come: {}", jumbo::advice(frame.longest())),
+            false => String::new(),
+        };
+        Err(Stop::Broken(match silent {
+            Some(why) => format!(
+                "{why}. Sent were frames of {what}{elsewhere}; it dropped {discarded}{advice}"
+            ),
+            None => format!(
+                "the device does not forward: of {sent} frames of {what} {received} came \
+                 back{elsewhere}; it dropped {discarded}{advice}"
+            ),
+        }))
     }
 
-    /// Whether the shortest frames come through, all of them.
-    fn shorter_ones_come(&mut self) -> Result<bool, Stop> {
-        self.meet(&FrameLen::MIN.into())?;
+    /// Which ways carry nothing, and where to look.
+    fn silence(&mut self, ways: &[Way]) -> Option<String> {
+        let ports = 0..self.place.tester().wires.len();
+        let ports: Vec<String> = ports.map(|port| self.place.port_name(port)).collect();
+        let tester = self.place.tester();
+        let macs = tester.device_macs.iter();
+        let side = |(end, mac): (&End, &Option<MacAddr>)| Side {
+            gateway: end.device,
+            mac: *mac,
+            host: end.host,
+        };
+        let between = match tester.ends() {
+            [] => Between::Bridge,
+            ends => Between::Router(ends.iter().zip(macs).map(side).collect()),
+        };
+        ways::silence(ways, &ports, &between)
+    }
+
+    /// Whether any frames of this length come through.
+    fn comes(&mut self, len: FrameLen) -> Result<bool, Stop> {
+        self.meet(&len.into())?;
         let start = self.start();
         let senders =
             self.senders(PacketRate(2000.0), Duration::from_millis(20), Duration::ZERO)?;
         let (_, counts) = self.duty(self.duty_of(start, senders))?;
-        Ok(counts.sent > 0 && counts.sent == counts.received)
+        Ok(counts.received > 0)
     }
 
     /// Goes on to frames of another length, and introduces tester and device to each other.
@@ -156,14 +201,16 @@ impl<'a, P: Place> Bench<'a, P> {
             }
             self.place.tester().ask_again();
         }
-        let macs = &self.place.tester().device_macs;
+        let macs = self.place.tester().device_macs.clone();
         let silent =
-            self.plan.ends.iter().zip(macs).enumerate().find(|(_, (_, mac))| mac.is_none());
-        let (port, address) = silent.map_or((0, 0), |(port, (end, _))| (port, end.device));
+            self.plan.ends.iter().zip(macs).enumerate().filter(|(_, (_, mac))| mac.is_none());
+        let asked = silent.map(|(port, (end, _))| {
+            format!("{} on {}", Ipv4Addr::from(end.device), self.place.port_name(port))
+        });
+        let asked: Vec<String> = asked.collect();
         Err(Stop::Broken(format!(
-            "nobody answers ARP for the device's address, {}, on port {}",
-            Ipv4Addr::from(address),
-            port + 1
+            "nobody answers ARP for the device's address, {}",
+            asked.join(", nor for ")
         )))
     }
 

@@ -6,8 +6,9 @@
 //!                         └ bypass  no device: the tester by itself
 //! ```
 
+use crate::suite::duty::Duty;
 use crate::suite::inside::Dropped;
-use crate::suite::tester::{Duty, Tester};
+use crate::suite::tester::Tester;
 use measure::procedure::Stop;
 use port::Port;
 use std::collections::BTreeMap;
@@ -87,6 +88,11 @@ pub trait Place {
     /// device is ours, and what is between them loses nothing that neither counts.
     fn left_and_came(&self) -> Option<(u64, u64)> {
         None
+    }
+
+    /// What a port is called, where somebody has to find it; ports count from 0.
+    fn port_name(&self, port: usize) -> String {
+        format!("port {}", port + 1)
     }
 
     /// What is known of the device beyond its configuration, a line each.

@@ -223,6 +223,23 @@ fn received_is_what_comes_where_it_was_to_come() {
     }
 }
 
+/// A device that loses some of all frames is measured: that is what is to be known of it.
+#[test]
+fn what_loses_some_is_measured() {
+    let (plan, never) = (plan(), Arc::new(AtomicBool::new(false)));
+    let script = format!("{ROUTER}\n/ip firewall filter add chain=forward action=drop random=20\n");
+    let ends = plan.ends.to_vec();
+    let place =
+        Simulated::new((2, Slots::STANDARD), &script, ends, &plan.simulated, never).unwrap();
+    let mut bench = Bench::new(place, &plan, Modifier::None, plan.simulated.link);
+    bench.prepare(&FrameLen::MIN.into()).unwrap();
+    let said = bench.first_look.clone().unwrap();
+    assert!(said.starts_with("in a first look the device lost "), "{said}");
+    assert!(said.ends_with(" of 80 frames of 64 bytes at 2000 a second"), "{said}");
+    let counts = bench.trial(&steady(1e4)).unwrap().trial.counts;
+    assert!((1..counts.sent).contains(&counts.received), "{counts:?}");
+}
+
 /// Frames above the MTU of the device: what is to be done about it, and not only that they are lost.
 #[test]
 fn frames_that_are_too_long_for_the_way() {

@@ -18,7 +18,7 @@ mod limit;
 use super::plan::{End, Modifier, Need, Plan, Rule, Traffic};
 use crate::bench::BenchError;
 use crate::bench::commands::{Commands, ask};
-use crate::bench::linux::{bridge, longer};
+use crate::bench::linux::bridge;
 use crate::bench::veth::{DEVICE_ENDS, Rig};
 use crate::clock::Clock;
 use crate::linux::netlink::Connections;
@@ -97,7 +97,6 @@ impl Kernel {
         let firewall = Firewall::read(script, plan.traffic).map_err(Cannot::Unknown)?;
         let rules = modifier.rules(plan.ends);
         let mut commands = Commands::new(&rig.device);
-        longer(&mut commands, rig)?;
         if let Traffic::Hosts { .. } = plan.traffic {
             if !rules.is_empty() || firewall != Firewall::default() {
                 return Err(Cannot::Unknown("filter as a bridge".to_string()));

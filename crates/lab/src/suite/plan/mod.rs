@@ -53,7 +53,7 @@ pub use simulated::Simulated;
 pub use stream::Spec;
 pub(super) use tcp::mss;
 pub use tcp::{Talk, Tcp};
-pub use traffic::{Distribution, Traffic};
+pub use traffic::{Distribution, Mesh, Traffic};
 pub use value::At;
 
 use measure::FrameSize;

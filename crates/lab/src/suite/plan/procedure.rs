@@ -154,7 +154,7 @@ pub enum Procedure {
         /// How close.
         precision: f64,
     },
-    /// RFC 2889 §5.4.
+    /// RFC 2889 §5.5.
     Congestion {
         /// Of the trial.
         duration: Duration,
@@ -256,6 +256,20 @@ impl Procedure {
             | Procedure::Capacity { .. } => Need::EmptyTable,
             Procedure::Establishment { .. } | Procedure::Tcp(_) => Need::NewConnections,
             _ => Need::Nothing,
+        }
+    }
+
+    /// The kind of procedure whose result it is run by, which has to come before it.
+    pub fn builds_on(&self) -> Option<&'static str> {
+        use Procedure::{BackToBack, DelayVariation, Latency, Recovery, Reset};
+        match self {
+            Latency { .. }
+            | DelayVariation { .. }
+            | BackToBack { .. }
+            | Recovery { .. }
+            | Reset { .. } => Some("throughput"),
+            Procedure::Tcp(Tcp::Throughput { .. }) => Some("tcp-path"),
+            _ => None,
         }
     }
 

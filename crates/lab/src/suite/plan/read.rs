@@ -13,7 +13,8 @@ use super::replay::{Common, Open, ReplayTable, replays};
 use super::stream::{StreamTable, streams};
 use super::value::{Number, Source};
 use super::{
-    BadPlan, Distribution, End, Modifier, Plan, Procedure, Scaling, Simulated, Traffic, frame_sizes,
+    BadPlan, Distribution, End, Mesh, Modifier, Plan, Procedure, Scaling, Simulated, Traffic,
+    frame_sizes,
 };
 use serde::Deserialize;
 use std::time::Duration;
@@ -181,12 +182,12 @@ pub fn read_with(
             match usize::try_from(*ports.get_ref()) {
                 Ok(n) if (least.0..=MOST_PORTS).contains(&n) => n,
                 _ => {
-                    let why = match meshes(&file) && least.0 == 2 {
-                        true => format!(
-                            "{least} to {MOST_PORTS} ports: a full mesh is of two at least",
-                            least = 2
+                    let why = match meshes(&file).filter(|_| least.0 == 2) {
+                        Some(mesh) => format!(
+                            "2 to {MOST_PORTS} ports: {}",
+                            mesh.of(0).err().unwrap_or_default()
                         ),
-                        false => {
+                        None => {
                             format!("{} to {MOST_PORTS} ports ({} needs so many)", least.0, least.1)
                         }
                     };
@@ -224,9 +225,16 @@ pub fn read_with(
     };
     let quick = scaling(source, file.quick.as_ref().unwrap_or(&none))?;
     let simulated = simulated(source, file.simulated.as_ref(), &quick)?;
-    for (table, procedure) in file.procedure.get_ref().iter().zip(&procedures) {
+    for (at, (table, procedure)) in file.procedure.get_ref().iter().zip(&procedures).enumerate() {
+        let kind = &table.get_ref().kind;
         for sizes in [&sizes, &quick.sizes, &simulated.scaling.sizes] {
-            frame_sizes::suit(source, &table.get_ref().kind, procedure, sizes)?;
+            frame_sizes::suit(source, kind, procedure, sizes)?;
+        }
+        let is_there = |first: &str| procedures[..at].iter().any(|before| before.name() == first);
+        if let Some(first) = procedure.builds_on().filter(|first| !is_there(first)) {
+            let why =
+                format!("{} is run by what {first} finds, which comes before", procedure.name());
+            return Err(source.bad(kind, why));
         }
     }
     Ok(Plan {
@@ -290,12 +298,13 @@ fn traffic(source: Source<'_>, table: &TrafficTable) -> Result<Traffic, BadPlan>
     }
 }
 
-/// Whether all ports are to send to all others.
-fn meshes(file: &File) -> bool {
-    file.traffic.distribution.as_ref().is_some_and(|name| name.get_ref() == "fully-meshed")
+/// Between which of all ports frames are to go, if it is between all.
+fn meshes(file: &File) -> Option<Mesh> {
+    let name = file.traffic.distribution.as_ref()?.get_ref();
+    Mesh::ALL.into_iter().find(|mesh| mesh.name() == name)
 }
 
-/// The traffic, once it is known how many ports there are: all of a full mesh's send and receive.
+/// The traffic, once it is known how many ports there are: all of a mesh's have a part in it.
 fn meshed(
     source: Source<'_>,
     file: &File,
@@ -305,39 +314,48 @@ fn meshed(
 ) -> Result<Traffic, BadPlan> {
     let Some(name) = &file.traffic.distribution else { return Ok(traffic) };
     let bad = |why: String| Err(source.bad(name, why));
-    match name.get_ref().as_str() {
-        "fully-meshed" => {}
-        "non-meshed" => return Ok(traffic),
-        other => {
-            return bad(format!(
-                "{other:?}: distributions are \"non-meshed\" and \"fully-meshed\""
-            ));
+    let Some(mesh) = meshes(file) else {
+        if name.get_ref() == "non-meshed" {
+            return Ok(traffic);
         }
-    }
+        let all = Mesh::ALL.map(|mesh| format!("{:?}", mesh.name())).join(", ");
+        return bad(format!("{:?}: distributions are \"non-meshed\", {all}", name.get_ref()));
+    };
     if !matches!(traffic, Traffic::Hosts { .. }) {
-        return bad(
-            "a full mesh is for bridges, a router has two networks: flows = \"hosts\"".into()
-        );
+        return bad("a mesh is for bridges, a router has two networks: flows = \"hosts\"".into());
     }
-    if file.device.ports.is_none() {
+    let Some(said) = &file.device.ports else {
         return bad(format!(
-            "a full mesh is of all ports: say in [device] how many, ports = 2 to {MOST_PORTS}"
+            "a mesh is of all ports: say in [device] how many, ports = 2 to {MOST_PORTS}"
         ));
+    };
+    if let Err(why) = mesh.of(ports) {
+        return Err(source.bad(said, format!("{}: {why}", mesh.name())));
     }
-    if let Some(both) = file.traffic.bidirectional.as_ref().filter(|both| !*both.get_ref()) {
-        let why = "each port of a full mesh sends and receives: bidirectional = true, or distribution = \
-                   \"non-meshed\"";
-        return Err(source.bad(both, why));
+    match (&file.traffic.bidirectional, mesh) {
+        (Some(both), Mesh::Full) if !*both.get_ref() => {
+            let why = "each port of a full mesh sends and receives: bidirectional = true, or \
+                       distribution = \"non-meshed\"";
+            return Err(source.bad(both, why));
+        }
+        (Some(both), Mesh::OneToMany | Mesh::ManyToOne | Mesh::Unidirectional)
+            if *both.get_ref() =>
+        {
+            let why = format!("{} goes one way: leave bidirectional out", mesh.name());
+            return Err(source.bad(both, why));
+        }
+        _ => {}
     }
+    let traffic = Traffic::Hosts { distribution: Distribution::Meshed { mesh, ports } };
     // Before the drop and behind it they are other streams, and there are numbers for 256.
-    let many = ports * (ports - 1) > 128;
+    let many = traffic.senders() * traffic.destinations() > 128;
     if many && procedures.iter().any(|one| matches!(one, Procedure::Recovery { .. })) {
         return bad(format!(
             "recovery has two streams from each port to every other, 256 at most: ports = 2 to 11, not \
              {ports}, or distribution = \"non-meshed\""
         ));
     }
-    Ok(Traffic::Hosts { distribution: Distribution::FullyMeshed { ports } })
+    Ok(traffic)
 }
 
 fn networks(

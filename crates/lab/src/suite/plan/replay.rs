@@ -17,9 +17,8 @@ use super::stream::{number_or_text, start, words};
 use super::value::{Number, Source};
 use super::{BadPlan, End, Scaling};
 use measure::replay::{
-    AddressMap, Capture, Lens, Network, ReplayPlan, Side, Split, Step, Tempo, Vlan,
+    AddressMap, Capture, Lens, Network, ReplayPlan, Side, Split, Step, Tempo, Vlan, is_ip,
 };
-use measure::schedule::Rate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -52,6 +51,8 @@ pub(super) struct ReplayTable {
     start: Option<Spanned<String>>,
     #[serde(default)]
     map: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default)]
+    merge_addresses: bool,
     #[serde(default)]
     each_loop: BTreeMap<Spanned<String>, Spanned<i64>>,
     macs: Option<Spanned<String>>,
@@ -128,6 +129,7 @@ impl Replay {
         let mut said = match tempo {
             Tempo::Speed(speed) => format!("captured speed x {speed}"),
             Tempo::Rate(rate) => format!("{}, both ports together", words(*rate)),
+            Tempo::Wires => "as soon as each port's wire is free".to_string(),
         };
         if *loops > 1 {
             let _ = write!(said, ", {loops} loops");
@@ -250,7 +252,9 @@ impl Common<'_> {
             return Err(source.bad(spanned, why));
         }
         let vlan = vlan(source, table.vlan.as_ref())?;
-        let mut plan = ReplayPlan::of(&capture, &split, vlan, &self.map(table)?);
+        let map = self.map(table)?;
+        self.merged(table, &capture, &map)?;
+        let mut plan = ReplayPlan::of(&capture, &split, vlan, &map);
         let mut done = String::new();
         if capture.padded > 0 {
             let _ = write!(done, ", {} frames padded to 64 bytes", capture.padded);
@@ -374,6 +378,33 @@ impl Common<'_> {
         Ok(AddressMap::new(pairs))
     }
 
+    /// Whether the map leaves hosts apart that the capture has apart, unless that is not wanted.
+    fn merged(
+        self,
+        table: &ReplayTable,
+        capture: &Capture,
+        map: &AddressMap,
+    ) -> Result<(), BadPlan> {
+        // By a router nothing else is sent.
+        let counts = |frame: &[u8]| self.ends.is_none() || is_ip(frame);
+        let merged = if table.merge_addresses { None } else { capture.merged(map, counts) };
+        let Some(([one, other], new)) = merged else { return Ok(()) };
+        let why = format!(
+            "{one} and {other} of {} both become {new}, and what they say would be one host's: a network as \
+             large as theirs, a line of its own for one of them, or, if that is meant, merge-addresses = \
+             true",
+            table.file.get_ref()
+        );
+        let of = |(from, _): &(&Spanned<String>, &Spanned<String>)| {
+            let network = self.network(from);
+            network.is_ok_and(|network| network.contains(other) || network.contains(one))
+        };
+        Err(match table.map.iter().find(of) {
+            Some((_, to)) => self.source.bad(to, why),
+            None => self.source.bad(&table.file, why),
+        })
+    }
+
     fn network(self, text: &Spanned<String>) -> Result<Network, BadPlan> {
         text.get_ref().parse().map_err(|why| self.source.bad(text, format!("{why}")))
     }
@@ -442,13 +473,11 @@ fn tempo(source: Source<'_>, table: &ReplayTable) -> Result<Tempo, BadPlan> {
             _ => Err(source.bad(speed, "a speed is 0.000001 to 1000000 times the captured one")),
         },
         (None, Some(rate)) => match rate.get_ref() {
-            Number::Text(text) if text == "asap" => Ok(Tempo::Rate(Rate::Percent(100.0))),
+            Number::Text(text) if text == "asap" => Ok(Tempo::Wires),
             value => number_or_text(value).map(Tempo::Rate).map_err(|why| {
                 source.bad(
                     rate,
-                    format!(
-                        "{why}, \"asap\" for all that one wire carries, of all its frames together"
-                    ),
+                    format!("{why}, \"asap\" for all that the wires of both ports carry"),
                 )
             }),
         },

@@ -181,10 +181,10 @@ mod tests {
     fn what_is_short_is_said() {
         for (procedure, quick, expected) in [
             (
-                "kind = \"latency\"",
+                "kind = \"throughput\"\n[[procedure]]\nkind = \"latency\"",
                 "",
-                "durations divided by 300 (none below 20ms), 3 repetitions at most: not the RFC's, \
-                 and the names of the figures say so",
+                "durations divided by 300 (none below 20ms), 3 repetitions at most, searches to \
+                 1%: not the RFC's, and the names of the figures say so",
             ),
             (
                 "kind = \"establishment\"",

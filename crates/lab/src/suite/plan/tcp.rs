@@ -204,7 +204,7 @@ impl Reader<'_> {
             let transactions = Transactions {
                 count: number(&table.transactions, times, 1_000_000)? as u32,
                 request: number(&table.request, 64, 1 << 30)? as u32,
-                response: number(&table.response, 1024, 1 << 30)? as u32,
+                response: number(&table.response, 1024, 1 << 30)?,
                 think: Duration::ZERO,
             };
             let window = match &table.window {

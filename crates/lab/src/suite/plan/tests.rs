@@ -185,13 +185,51 @@ fn impossible_plans() {
     assert!(read(&other, anywhere).is_ok() && read(&other, here).is_ok());
 }
 
-/// A full mesh is of a bridge's ports, of two at least, and of all of them.
+/// Wires of any kind carry 1 kbit/s to 10 Tbit/s.
 #[test]
-fn a_full_mesh_or_none() {
+fn rates_of_wires() {
+    for (rate, link) in [
+        ("1k", Some(1e3)),
+        ("1000", Some(1e3)),
+        ("10T", Some(1e13)),
+        ("10000G", Some(1e13)),
+        ("0.999k", None),
+        ("10.001T", None),
+        ("0", None),
+        ("-1G", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e300", None),
+    ] {
+        let medium = GOOD.replace("link = \"1G\"", &format!("link = {rate:?}"));
+        let simulated = format!("{GOOD}[virtual]\nlink = {rate:?}\n");
+        let bottleneck = format!("{GOOD}[virtual]\nbottleneck = {rate:?}\n");
+        for (text, place) in [(medium, "6:8"), (simulated, "22:8"), (bottleneck, "22:14")] {
+            match (link, read(&text, Allowed::default())) {
+                (Some(link), Ok(plan)) => {
+                    let narrow = plan.simulated.bottleneck.map(|(rate, _)| rate);
+                    let all = [Some(plan.link), Some(plan.simulated.link), narrow];
+                    assert!(all.contains(&Some(BitRate(link))), "{rate}: {all:?}");
+                }
+                (None, Err(bad)) => {
+                    let expected =
+                        format!("{place}: {rate:?} is no rate of a wire: 100M, 10G; 1k to 10T");
+                    assert_eq!(bad.to_string(), expected);
+                }
+                (_, read) => panic!("{rate}: {read:?}"),
+            }
+        }
+    }
+}
+
+/// A mesh is of a bridge's ports, of as many as it takes, and of all of them.
+#[test]
+fn meshes() {
     let plan = |ports: &str, traffic: &str, kind: &str| {
         let text = format!(
             "name = \"x\"\n[device]\n{ports}\n[medium]\nlink = \"1G\"\n[traffic]\n\
-             frame-sizes = [64]\n{traffic}\n[[procedure]]\nkind = \"{kind}\"\n"
+             frame-sizes = [64]\n{traffic}\n[[procedure]]\nkind = \"throughput\"\n\
+             [[procedure]]\nkind = \"{kind}\"\n"
         );
         read(&text, Allowed::default())
     };
@@ -201,38 +239,71 @@ fn a_full_mesh_or_none() {
         ("ports = 2", mesh, 2, 1),
         ("ports = 16", mesh, 16, 15),
         ("ports = 4", "flows = \"hosts\"\ndistribution = \"non-meshed\"", 2, 1),
+        ("ports = 4", "flows = \"hosts\"\ndistribution = \"one-to-many\"", 1, 3),
+        ("ports = 4", "flows = \"hosts\"\ndistribution = \"many-to-one\"", 3, 1),
+        (
+            "ports = 6",
+            "flows = \"hosts\"\ndistribution = \"partially-meshed-unidirectional\"",
+            3,
+            3,
+        ),
         ("ports = 4", "flows = \"hosts\"", 2, 1),
     ] {
         let traffic = plan(ports, traffic, "forwarding").unwrap().traffic;
         assert_eq!((traffic.senders(), traffic.destinations()), (senders, destinations));
     }
-    let of_four = plan("ports = 4", mesh, "throughput").unwrap().traffic;
-    let order = |from| (0..3).map(|turn| of_four.destination(from, turn)).collect::<Vec<_>>();
-    assert_eq!([0, 1, 2, 3].map(order), [[1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]]);
+    let of_four = |name| {
+        let mesh = mesh.replace("fully-meshed", name);
+        let traffic = plan("ports = 4", &mesh, "throughput").unwrap().traffic;
+        let to = |from| (0..traffic.destinations()).map(move |n| traffic.destination(from, n));
+        (0..traffic.senders()).map(|from| to(from).collect()).collect::<Vec<Vec<usize>>>()
+    };
+    assert_eq!(of_four("fully-meshed"), [[1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]]);
+    assert_eq!(of_four("one-to-many"), [[1, 2, 3]]);
+    assert_eq!(of_four("many-to-one"), [[3], [3], [3]]);
+    assert_eq!(of_four("partially-meshed-unidirectional"), [[2, 3], [3, 2]]);
     assert!(plan("ports = 11", mesh, "recovery").is_ok());
     for (ports, traffic, kind, expected) in [
         ("ports = 1", mesh.to_string(), "forwarding", "3:9: 2 to 16 ports: a full mesh is of two"),
         ("ports = 17", mesh.to_string(), "forwarding", "3:9: 2 to 16 ports: a full mesh is of two"),
         ("ports = 3", mesh.to_string(), "congestion", "3:9: 4 to 16 ports (congestion needs so"),
-        ("", mesh.to_string(), "forwarding", "9:16: a full mesh is of all ports: say in [device]"),
+        ("", mesh.to_string(), "forwarding", "9:16: a mesh is of all ports: say in [device]"),
         ("ports = 12", mesh.to_string(), "recovery", "9:16: recovery has two streams from each"),
         (
             "ports = 2",
             mesh.replace("hosts", "pair"),
             "throughput",
-            "9:16: a full mesh is for bridges, a router has two networks",
+            "9:16: a mesh is for bridges, a router has two networks",
         ),
         (
             "ports = 4",
             mesh.replace("fully-meshed", "meshed"),
             "throughput",
-            "9:16: \"meshed\": distributions are \"non-meshed\" and \"fully-meshed\"",
+            "9:16: \"meshed\": distributions are \"non-meshed\", \"fully-meshed\", \"one-to-many\", ",
         ),
         (
             "ports = 4",
             format!("{mesh}\nbidirectional = false"),
             "throughput",
             "10:17: each port of a full mesh sends and receives",
+        ),
+        (
+            "ports = 4",
+            format!("{}\nbidirectional = true", mesh.replace("fully-meshed", "one-to-many")),
+            "throughput",
+            "10:17: one-to-many goes one way",
+        ),
+        (
+            "ports = 2",
+            mesh.replace("fully-meshed", "many-to-one"),
+            "throughput",
+            "3:9: many-to-one: one and many are three at least",
+        ),
+        (
+            "ports = 5",
+            mesh.replace("fully-meshed", "partially-meshed-unidirectional"),
+            "throughput",
+            "3:9: partially-meshed-unidirectional: two halves, of two at least, are an even number",
         ),
     ] {
         let why = plan(ports, &traffic, kind).unwrap_err().to_string();
@@ -286,6 +357,17 @@ fn sizes_are_lengths_and_mixes() {
     for kind in ["reset", "recovery", "back-to-back", "frame-loss", "delay-variation", "forwarding"]
     {
         assert!(plan("[64, \"imix\"]", kind).is_ok(), "{kind}");
+    }
+    for (kind, first) in [("latency", "throughput"), ("tcp-throughput", "tcp-path")] {
+        let own = ["criteria = [", "lowest = ", "precision = "];
+        let lines = GOOD.lines().filter(|line| !own.iter().any(|start| line.starts_with(start)));
+        let alone =
+            lines.collect::<Vec<_>>().join("\n").replace("\"throughput\"", "\"frame-loss\"");
+        let alone = alone.replace("[512, 64]", "[512]");
+        let why = read(&alone.replace("\"latency\"", &format!("{kind:?}")), Allowed::default());
+        let expected = format!("{kind} is run by what {first} finds, which comes before");
+        let why = why.unwrap_err().to_string();
+        assert!(why.ends_with(&expected), "{why}");
     }
     let twice = format!("[\"{0}a\", \"{0}b\"]", "ag".repeat(20));
     let why = plan(&twice, "latency").unwrap_err().to_string();

@@ -1,12 +1,18 @@
 //! Where a suite's frames go.
 //!
 //! ```text
-//!  non-meshed    1 ⇄ 2                       ports 3, 4 … only learn and listen
-//!  fully meshed  1 ─► 2, 3, 4, 2, 3, 4 …     by turns, frame by frame: each port to every other
-//!                2 ─► 3, 4, 1, 3, 4, 1 …     (RFC 2889 §5.1), all at the same load
+//!  non-meshed      1 ⇄ 2                       ports 3, 4 … only learn and listen
+//!  fully meshed    1 ─► 2, 3, 4, 2, 3, 4 …     by turns, frame by frame: each port to every other
+//!                  2 ─► 3, 4, 1, 3, 4, 1 …     (RFC 2889 §5.1), all at the same load
+//!  one-to-many     1 ─► 2, 3, 4, 2, 3, 4 …     (§5.2)
+//!  many-to-one     1, 2, 3 ─► 4                (§5.2)
+//!  unidirectional  1 ─► 3, 4, 3, 4 …           half of the ports to the other half (§5.4)
+//!                  2 ─► 4, 3, 4, 3 …
 //! ```
 //!
-//! Missing: RFC 2889's **bursts** of more than one frame, and what is **partially meshed** (§5.2, §5.3).
+//! Those that send are the first ports, always: the one of many-to-one is the last.
+//!
+//! Missing: RFC 2889's **bursts** of more than one frame, **two devices** with a backbone (§5.3).
 
 /// Where frames go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +34,7 @@ pub enum Traffic {
     },
 }
 
-/// Between which ports frames go, by the names of RFC 2285 §3.3.
+/// Between which ports frames go, by the names of RFC 2285 §3.3 and RFC 2889 §5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// The first port and the second, whichever others there are.
@@ -36,11 +42,81 @@ pub enum Distribution {
         /// See [`Traffic::Pair`].
         bidirectional: bool,
     },
-    /// Each of so many ports to every other.
-    FullyMeshed {
-        /// All that the device has.
+    /// Between all ports that the device has.
+    Meshed {
+        /// From which to which.
+        mesh: Mesh,
+        /// How many they are.
         ports: usize,
     },
+}
+
+/// From which ports to which frames go, where all have a part in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mesh {
+    /// From each to every other (RFC 2889 §5.1).
+    Full,
+    /// From the first to every other (§5.2).
+    OneToMany,
+    /// From every other to the last (§5.2).
+    ManyToOne,
+    /// From each of the first half to every one of the second (§5.4).
+    Unidirectional,
+}
+
+impl Mesh {
+    /// All of them.
+    pub const ALL: [Mesh; 4] = [Mesh::Full, Mesh::OneToMany, Mesh::ManyToOne, Mesh::Unidirectional];
+
+    /// As a plan has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mesh::Full => "fully-meshed",
+            Mesh::OneToMany => "one-to-many",
+            Mesh::ManyToOne => "many-to-one",
+            Mesh::Unidirectional => "partially-meshed-unidirectional",
+        }
+    }
+
+    /// Whether there is one of so many ports; if not, of how many there is, in words.
+    pub(super) fn of(self, ports: usize) -> Result<(), &'static str> {
+        match self {
+            Mesh::Full if ports < 2 => Err("a full mesh is of two at least"),
+            Mesh::OneToMany | Mesh::ManyToOne if ports < 3 => {
+                Err("one and many are three at least")
+            }
+            Mesh::Unidirectional if ports < 4 || ports % 2 == 1 => {
+                Err("two halves, of two at least, are an even number")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn senders(self, ports: usize) -> usize {
+        match self {
+            Mesh::Full => ports,
+            Mesh::OneToMany => 1,
+            Mesh::ManyToOne => ports - 1,
+            Mesh::Unidirectional => ports / 2,
+        }
+    }
+
+    fn destinations(self, ports: usize) -> usize {
+        match self {
+            Mesh::Full | Mesh::OneToMany => ports - 1,
+            Mesh::ManyToOne => 1,
+            Mesh::Unidirectional => ports / 2,
+        }
+    }
+
+    /// To the next port first, to the one behind that, and so on; of a half to the port opposite first.
+    fn destination(self, ports: usize, from: usize, turn: usize) -> usize {
+        match self {
+            Mesh::Full | Mesh::OneToMany => (from + 1 + turn) % ports,
+            Mesh::ManyToOne => ports - 1,
+            Mesh::Unidirectional => ports / 2 + (from + turn) % (ports / 2),
+        }
+    }
 }
 
 impl Traffic {
@@ -50,29 +126,39 @@ impl Traffic {
         | Traffic::Networks { bidirectional }
         | Traffic::Hosts { distribution: Distribution::NonMeshed { bidirectional } }) = self
         else {
-            return self.mesh().unwrap_or(1);
+            return self.mesh().map_or(1, |(mesh, ports)| mesh.senders(ports));
         };
         1 + usize::from(bidirectional)
     }
 
-    /// Of a full mesh, how many ports it has.
-    pub fn mesh(self) -> Option<usize> {
+    /// If all ports have a part in it: between which of how many frames go.
+    pub fn mesh(self) -> Option<(Mesh, usize)> {
         match self {
-            Traffic::Hosts { distribution: Distribution::FullyMeshed { ports } } => Some(ports),
+            Traffic::Hosts { distribution: Distribution::Meshed { mesh, ports } } => {
+                Some((mesh, ports))
+            }
             _ => None,
         }
     }
 
     /// To how many ports each of those that send does.
     pub fn destinations(self) -> usize {
-        self.mesh().map_or(1, |ports| ports - 1)
+        self.mesh().map_or(1, |(mesh, ports)| mesh.destinations(ports))
     }
 
-    /// The port to which a port's streams go, by whose turn it is: to the next port first, to the one
-    /// behind that, and so on (RFC 2889 §5.1).
+    /// Which share of a wire each port that sends may fill, so that none is to receive more than its own
+    /// carries: what is above that a device can only keep, or lose.
+    pub fn share(self) -> f64 {
+        match self.mesh() {
+            Some((Mesh::ManyToOne, ports)) => 1.0 / (ports - 1) as f64,
+            _ => 1.0,
+        }
+    }
+
+    /// The port to which a port's streams go, by whose turn it is (RFC 2889 §5.1).
     pub fn destination(self, from: usize, turn: usize) -> usize {
         match self.mesh() {
-            Some(ports) => (from + 1 + turn) % ports,
+            Some((mesh, ports)) => mesh.destination(ports, from, turn),
             None => 1 - from,
         }
     }
@@ -80,7 +166,11 @@ impl Traffic {
     /// From which ports to which, in the words that name a figure.
     pub fn distribution(self) -> String {
         match (self.mesh(), self.senders()) {
-            (Some(ports), _) => format!("fully meshed, {ports} ports"),
+            (Some((Mesh::Full, ports)), _) => format!("fully meshed, {ports} ports"),
+            (Some((Mesh::Unidirectional, ports)), _) => {
+                format!("partially meshed unidirectional, {ports} ports")
+            }
+            (Some((mesh, ports)), _) => format!("{}, {ports} ports", mesh.name()),
             (None, 1) => "non-meshed, port 1 to 2".to_string(),
             (None, _) => "non-meshed, ports 1 and 2".to_string(),
         }
@@ -88,19 +178,32 @@ impl Traffic {
 
     /// In a line, for results.
     pub fn describe(self) -> String {
+        if let Some((mesh, ports)) = self.mesh() {
+            let half = ports / 2;
+            let (others, behind) = (ports - 1, half + 1);
+            let ways = match mesh {
+                Mesh::Full if ports == 2 => {
+                    "fully meshed: two ports to each other (RFC 2889 §5.1)".to_string()
+                }
+                Mesh::Full => format!(
+                    "fully meshed: each of {ports} ports to the {others} others by turns (RFC 2889 §5.1)"
+                ),
+                Mesh::OneToMany => {
+                    format!("one-to-many: port 1 to the {others} others by turns (RFC 2889 §5.2)")
+                }
+                Mesh::ManyToOne => {
+                    format!(
+                        "many-to-one: each of ports 1 to {others} to port {ports} (RFC 2889 §5.2)"
+                    )
+                }
+                Mesh::Unidirectional => format!(
+                    "partially meshed, unidirectional: each of ports 1 to {half} to ports {behind} to \
+                     {ports} by turns (RFC 2889 §5.4)"
+                ),
+            };
+            return format!("UDP port 7, by MAC address, {ways}");
+        }
         let described = match self {
-            Traffic::Hosts { .. } if self.mesh() == Some(2) => {
-                return "UDP port 7, by MAC address, fully meshed: two ports to each other (RFC \
-                        2889 §5.1)"
-                    .to_string();
-            }
-            Traffic::Hosts { distribution: Distribution::FullyMeshed { ports } } => {
-                return format!(
-                    "UDP port 7, by MAC address, fully meshed: each of {ports} ports to the {} \
-                     others by turns (RFC 2889 §5.1)",
-                    ports - 1
-                );
-            }
             Traffic::Pair { bidirectional: true } => "UDP port 7, one pair of addresses, both ways",
             Traffic::Pair { bidirectional: false } => "UDP port 7, one pair of addresses, one way",
             Traffic::Networks { bidirectional: true } => {
@@ -112,9 +215,7 @@ impl Traffic {
             Traffic::Hosts { distribution: Distribution::NonMeshed { bidirectional: true } } => {
                 "UDP port 7, by MAC address, both ways between ports 1 and 2"
             }
-            Traffic::Hosts { distribution: Distribution::NonMeshed { bidirectional: false } } => {
-                "UDP port 7, by MAC address, one way from port 1 to 2"
-            }
+            Traffic::Hosts { .. } => "UDP port 7, by MAC address, one way from port 1 to 2",
         };
         described.to_string()
     }

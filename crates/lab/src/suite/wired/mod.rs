@@ -27,11 +27,12 @@ pub use stand::speed;
 
 use super::bench::Place;
 use super::drive::Drive;
+use super::duty::Duty;
 use super::linux::{self, Kernel};
 use super::plan::{End, Modifier, Plan};
 use super::real::{LEAD, cannot_pin};
 use super::run::External;
-use super::tester::{Duty, Tester};
+use super::tester::Tester;
 use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::clock::Clock;
@@ -238,6 +239,11 @@ impl Place for Wired {
         stand.rig.as_ref().map_or(0, Rig::full)
     }
 
+    fn port_name(&self, port: usize) -> String {
+        let spec = &self.specs[port];
+        format!("{} ({})", spec.name, spec.interface)
+    }
+
     fn witness(&self) -> Vec<String> {
         let mut witness: Vec<String> =
             self.device.opened.iter().map(|opened| opened.facts.clone()).collect();
@@ -249,6 +255,9 @@ impl Place for Wired {
         witness.extend(self.clearing.describe());
         if let Some(rig) = &self.device.rig {
             witness.push(rig.placement());
+            witness
+                .push("the cables, as they are typed where the namespaces have names:".to_string());
+            witness.extend(rig.commands().iter().cloned());
         }
         witness
     }

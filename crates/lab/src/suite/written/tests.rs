@@ -1,11 +1,11 @@
-//! What is written is what is sent: compared with the frames that reach the built-in router's ports
-//! over memory wires, in virtual time and by the clock.
+//! What is written is what is sent: compared with the frames that go to the built-in router over wires of
+//! the plan's rate, in virtual time and by the clock.
 
 use super::*;
 use crate::clock::Clock;
 use crate::suite::plan::{self, Allowed};
 use measure::trailer::{Found, Trailer};
-use port::capture::Captured;
+use port::capture::{CapturePort, Captured};
 use port::memory::{self, MemoryPort};
 use router::Router;
 
@@ -47,10 +47,40 @@ fn is_arp(bytes: &[u8]) -> bool {
     bytes[12..14] == [8, 6]
 }
 
-/// The built-in router behind memory wires; what reaches its ports is kept.
+/// A memory wire with a rate, and all frames with the times at which they begin on it.
+struct OnWire {
+    line: Line,
+    inner: CapturePort<MemoryPort, Vec<Captured>>,
+}
+
+impl Port for OnWire {
+    fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
+        self.inner.receive(now, pool, batch)
+    }
+
+    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
+        for frame in batch.drain() {
+            let begins = self.line.next_start().max(now);
+            self.line.depart(now, frame.len());
+            let mut one = Batch::new();
+            one.push(frame);
+            self.inner.send(begins, pool, &mut one);
+        }
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.inner.counters()
+    }
+
+    fn next_start(&self) -> Option<Moment> {
+        Some(self.line.next_start())
+    }
+}
+
+/// The built-in router behind wires; what goes to its ports is kept.
 struct Kept {
-    tester: Tester<MemoryPort>,
-    ports: Vec<CapturePort<MemoryPort, Vec<Captured>>>,
+    tester: Tester<OnWire>,
+    ports: Vec<MemoryPort>,
     router: Router,
     /// By the clock; in virtual time without one.
     clock: Option<Clock>,
@@ -62,10 +92,12 @@ impl Kept {
         let slab = Slab::with(1 << 13, jumbo::slots(plan.longest())).unwrap();
         let script = format!("{ROUTER}\n{}", jumbo::command(plan.longest()));
         let (wires, ports): (Vec<_>, Vec<_>) = (0..2).map(|_| memory::wire(1024)).unzip();
-        let keep = |port| CapturePort::new(port, vec![]);
+        let line = Line::new(plan.link).unwrap();
+        let on_wire = |port| OnWire { line, inner: CapturePort::new(port, vec![]) };
+        let wires = wires.into_iter().map(on_wire).collect();
         Kept {
             tester: Tester::new(wires, &slab, plan.ends.to_vec()),
-            ports: ports.into_iter().map(keep).collect(),
+            ports,
             router: device::router(2, &slab, &script).unwrap(),
             clock,
             now: Moment::from_nanos(17),
@@ -74,17 +106,17 @@ impl Kept {
 
     /// How many frames each port has kept.
     fn n(&self) -> Vec<usize> {
-        self.ports.iter().map(|port| port.sink().len()).collect()
+        self.tester.wires.iter().map(|wire| wire.inner.sink().len()).collect()
     }
 
-    /// The frames that came since, but for ARP, in the order of their times and ports.
+    /// The frames that went since, but for ARP, in the order of their times and ports.
     fn since(&self, n: &[usize]) -> Vec<Captured> {
         let mut all = vec![];
-        for (port, n) in self.ports.iter().zip(n) {
-            let came = port.sink()[*n..].iter();
+        for (wire, n) in self.tester.wires.iter().zip(n) {
+            let sent = wire.inner.sink()[*n..].iter();
             all.extend(
-                came.filter(|frame| {
-                    frame.direction == Some(Direction::In) && !is_arp(&frame.bytes)
+                sent.filter(|frame| {
+                    frame.direction == Some(Direction::Out) && !is_arp(&frame.bytes)
                 }),
             );
         }
@@ -93,9 +125,9 @@ impl Kept {
 }
 
 impl Place for Kept {
-    type Wire = MemoryPort;
+    type Wire = OnWire;
 
-    fn tester(&mut self) -> &mut Tester<MemoryPort> {
+    fn tester(&mut self) -> &mut Tester<OnWire> {
         &mut self.tester
     }
 
@@ -117,6 +149,8 @@ impl Place for Kept {
             let all = duty.is_done(self.now) && duty.received() == duty.sent();
             if if nothing { self.now >= end } else { all } {
                 self.tester.receive(self.now, duty);
+                // The wires are free again when the next one begins.
+                self.now = self.now + Duration::from_millis(1);
                 return Ok(());
             }
         }
@@ -164,7 +198,7 @@ fn written(plan: &Plan, load: Offer) -> (Vec<Written>, Vec<Vec<Sent>>) {
     (trials, sent)
 }
 
-/// The same trials with a router, in the same order: each frame that reached it.
+/// The same trials with a router, in the same order: each frame that went to it.
 fn sent(plan: &Plan, load: Offer, clock: Option<Clock>) -> Vec<Vec<Sent>> {
     let mut all = vec![];
     for &modifier in &plan.modifiers {
@@ -274,4 +308,50 @@ fn seeds_count_and_what_cannot_be_is_said() {
     let excerpt = Excerpt { simulated: false, quick: false, frames: 1, load };
     let error = write(&random, &Device::BuiltIn, &excerpt, &mut full).unwrap_err();
     assert_eq!(error.to_string(), "the disk is full");
+}
+
+/// Bursts of two streams by one port, due at the same moment: their frames take turns, each begins when
+/// the one before it is over, and how late that made them is said.
+#[test]
+fn bursts_at_once_go_one_after_the_other() {
+    let stream = |size: u32, more: &str| {
+        format!(
+            "[[stream]]\nstack = \"eth/ipv4/udp\"\nsizes = {size}\nrate = \"1%\"\npackets = 64\n{more}\n"
+        )
+    };
+    let head = "name = \"x\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\nflows = \"pair\"\n\
+                [[procedure]]\nkind = \"streams\"\n";
+    let burst = "shape = \"burst 16\"";
+    for (streams, waited_ns) in [
+        // Sixteen of 1538 bytes of wire: the other's last frame is due at 15 · 12,304 ns, and 31 begin before
+        // it.
+        ([stream(1518, burst), stream(1518, burst)].concat(), 16 * 12_304),
+        // Of 84: they have all been due for longer when the first of the long ones is over.
+        ([stream(64, burst), stream(1518, burst)].concat(), 12_304),
+        ([stream(64, ""), stream(64, "")].concat(), 672),
+        ([stream(64, burst), stream(64, "from = 2\nshape = \"burst 16\"")].concat(), 0),
+    ] {
+        let plan = plan::read(&format!("{head}{streams}"), Allowed::default()).unwrap();
+        let excerpt =
+            Excerpt { simulated: false, quick: false, frames: 64, load: Offer::Share(1.0) };
+        let mut all: Vec<(usize, u64, usize)> = vec![];
+        let trials = write(&plan, &Device::BuiltIn, &excerpt, &mut |port, record| {
+            all.push((port, record.timestamp_ns, record.bytes.len()));
+            Ok(())
+        });
+        let trials = trials.unwrap();
+        assert!(all.is_sorted_by_key(|(_, at, _)| *at), "{all:?}");
+        for port in 0..2 {
+            let of_port: Vec<_> = all.iter().filter(|(from, ..)| *from == port).collect();
+            for pair in of_port.windows(2) {
+                let [(_, first, len), (_, next, _)] = pair else { unreachable!() };
+                let wire_time = 8 * (*len as u64 + 24);
+                assert!(next - first >= wire_time, "port {port}: {pair:?}");
+            }
+        }
+        assert_eq!(trials[0].frames.iter().sum::<u64>(), 128);
+        assert_eq!(trials[0].waited.as_nanos(), waited_ns, "{}", trials[0]);
+        let said = trials[0].to_string();
+        assert_eq!(said.contains("later than due"), waited_ns > 0, "{said}");
+    }
 }

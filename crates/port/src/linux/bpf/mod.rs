@@ -31,7 +31,7 @@ mod syscall;
 
 pub use assembler::Assembler;
 pub use counter::Counter;
-pub use end::end;
+pub use end::{Past, end};
 pub use generator::Generator;
 pub use map::{Map, SharedArray};
 pub use program::{Link, Mode, Program};

@@ -22,8 +22,9 @@ pub(super) struct Queue {
     /// A frame too long for a slot.
     long: Vec<u8>,
     counters: PortCounters,
-    /// What the kernel has told of frames that found the ring full: it tells once.
-    dropped: Cell<u64>,
+    /// What the kernel has told, which it does once: frames that came, and those of them that found the
+    /// ring full.
+    told: Cell<(u64, u64)>,
 }
 
 impl Queue {
@@ -34,8 +35,8 @@ impl Queue {
         kernels: Option<Kernels>,
     ) -> Queue {
         let (waiting, counters) = (VecDeque::new(), PortCounters::default());
-        let (long, dropped) = (vec![0; vnet::LONGEST], Cell::new(0));
-        Queue { socket, ring, offload, kernels, waiting, long, counters, dropped }
+        let (long, told) = (vec![0; vnet::LONGEST], Cell::default());
+        Queue { socket, ring, offload, kernels, waiting, long, counters, told }
     }
 
     pub(super) fn socket(&self) -> &Socket {
@@ -47,9 +48,22 @@ impl Queue {
         self.counters.tx_drop
     }
 
-    pub(super) fn counters(&self) -> PortCounters {
-        self.dropped.set(self.dropped.get() + self.socket.dropped());
-        PortCounters { rx_drop: self.counters.rx_drop + self.dropped.get(), ..self.counters }
+    /// Its counters, and how many frames came to the socket: the kernel's, too, the ring full or not.
+    pub(super) fn counters(&self) -> (PortCounters, u64) {
+        let (seen, dropped) = self.ask();
+        let rx_drop = self.counters.rx_drop + dropped;
+        (PortCounters { rx_drop, ..self.counters }, seen)
+    }
+
+    /// The second of them.
+    pub(super) fn seen(&self) -> u64 {
+        self.ask().0
+    }
+
+    fn ask(&self) -> (u64, u64) {
+        let ((seen, dropped), (more, more_dropped)) = (self.told.get(), self.socket.statistics());
+        self.told.set((seen + more, dropped + more_dropped));
+        self.told.get()
     }
 
     #[inline]

@@ -134,10 +134,11 @@ impl Socket {
         self.set(libc::SOL_PACKET, FANOUT, &value)
     }
 
-    /// Frames that were dropped because the ring was full, since this was last asked.
-    pub(super) fn dropped(&self) -> u64 {
-        let mut counts: [c_uint; 2] = [0; 2]; // packets, drops
-        self.get(STATISTICS, &mut counts).map_or(0, |()| counts[1].into())
+    /// Frames that came to it since this was last asked, and those of them that were dropped because
+    /// the ring was full.
+    pub(super) fn statistics(&self) -> (u64, u64) {
+        let mut counts: [c_uint; 2] = [0; 2];
+        self.get(STATISTICS, &mut counts).map_or((0, 0), |()| (counts[0].into(), counts[1].into()))
     }
 
     /// Whether the interface it was bound to is no more.

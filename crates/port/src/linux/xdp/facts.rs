@@ -101,6 +101,8 @@ pub struct Drops {
     pub rx_strange: u64,
     /// It came by a queue that the interface did not have when the port was opened.
     pub rx_no_socket: u64,
+    /// It waited to be received when the port was closed.
+    pub rx_closed: u64,
     /// The interface dropped it: it was longer than its MTU, or there was no buffer.
     pub rx_ahead: u64,
     /// How often the fill ring was found empty (`rx_fill_ring_empty_descs`): the cause of
@@ -124,7 +126,12 @@ pub struct Drops {
 impl Drops {
     /// Those that were to be received: a port's `rx_drop`.
     pub fn rx(&self) -> u64 {
-        self.rx_by_socket() + self.rx_too_long + self.rx_strange + self.rx_no_socket + self.rx_ahead
+        self.rx_by_socket()
+            + self.rx_too_long
+            + self.rx_strange
+            + self.rx_no_socket
+            + self.rx_closed
+            + self.rx_ahead
     }
 
     /// Those that its sockets counted.
@@ -151,6 +158,7 @@ impl std::iter::Sum for Drops {
             rx_too_long: a.rx_too_long + b.rx_too_long,
             rx_strange: a.rx_strange + b.rx_strange,
             rx_no_socket: a.rx_no_socket + b.rx_no_socket,
+            rx_closed: a.rx_closed + b.rx_closed,
             rx_ahead: a.rx_ahead + b.rx_ahead,
             fill_ring_empty: a.fill_ring_empty + b.fill_ring_empty,
             tx_ring_full: a.tx_ring_full + b.tx_ring_full,

@@ -51,8 +51,12 @@ impl Watch {
         };
         // Its name now: it may have been renamed, or moved to another namespace, where it is out of
         // our sight and as good as gone.
-        if !ask(libc::SIOCGIFNAME as _) || !ask(libc::SIOCGIFFLAGS as _) {
+        if !ask(libc::SIOCGIFNAME as _) {
             return Link::Gone;
+        }
+        // While it is renamed, for milliseconds, it is known by neither name.
+        if !ask(libc::SIOCGIFFLAGS as _) {
+            return Link::Down;
         }
         // SAFETY: SIOCGIFFLAGS has filled in the flags.
         let flags = libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags });

@@ -85,7 +85,7 @@ use crate::{Batch, Capabilities, Pool, Port, PortCounters, Slab};
 use queue::Queue;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use wire::Moment;
 
 /// An interface, or some of its queues, by AF_XDP.
@@ -103,7 +103,8 @@ pub struct XdpPort {
 /// What all queues of an interface hang on. The order of the fields is that of their end: first
 /// frames come no more.
 struct Attached {
-    _link: bpf::Link,
+    /// None any more when one of its ports was closed.
+    link: Mutex<Option<bpf::Link>>,
     sockets: bpf::Map,
     /// How many frames came by queues that have no socket: one word, which the program counts up.
     lost: bpf::SharedArray,
@@ -242,6 +243,17 @@ impl Port for XdpPort {
     fn failure(&self) -> Option<String> {
         let is_gone = self.link() == Link::Gone;
         is_gone.then(|| format!("the interface {} is gone", self.facts().interface))
+    }
+
+    fn close(&mut self) {
+        let Attached { link, sockets, .. } = &*self.interface;
+        for queue in &self.queues {
+            sockets.delete(&queue.number.to_ne_bytes());
+        }
+        // What comes until the program is off is lost and counted; then it is the kernel's.
+        drop(link.lock().unwrap_or_else(PoisonError::into_inner).take());
+        link::settle();
+        self.queues.iter_mut().for_each(Queue::close);
     }
 }
 

@@ -14,13 +14,14 @@ use super::queue::Queue;
 use super::socket::Manner;
 use super::umem::{Bound, Failure, Step};
 use super::{Attached, Unavailable};
-use crate::Slab;
 use crate::linux::Kernels;
 use crate::linux::ahead::Ahead;
 use crate::linux::bpf::{self, Mode};
 use crate::linux::interface::Interface;
+use crate::{Slab, Slots};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// How long a queue or a program that is in use may take to become free: the kernel tidies up some
@@ -91,6 +92,7 @@ pub(super) fn open(
     let of_kernel = kernels.as_ref().map(Kernels::map);
     let program = bpf::redirect(&sockets, &lost, of_kernel, multi_buffer)?;
     let (link, mode) = attach(&program, &interface, options.mode, &mut tried)?;
+    let link = Mutex::new(Some(link));
     // Where the driver runs the program, it counts what that, or the socket behind it, does not take.
     let counted_twice = if mode == Mode::Native { queues.len() } else { 0 };
     let ahead = Ahead::of(name, counted_twice)?;
@@ -113,7 +115,7 @@ pub(super) fn open(
         kernel: options.kernel,
         tried,
     };
-    Ok((queues, Attached { _link: link, sockets, lost, ahead, watch, kernels, facts }))
+    Ok((queues, Attached { link, sockets, lost, ahead, watch, kernels, facts }))
 }
 
 fn check_length(interface: &Interface, slab: &Slab) -> Result<(), Unavailable> {
@@ -123,12 +125,18 @@ fn check_length(interface: &Interface, slab: &Slab) -> Result<(), Unavailable> {
     if longest <= most {
         return Ok(());
     }
+    // With two tags; a slab that is made for what there is might hold it otherwise.
+    let limit = Slots::LONGEST.max_frame() - 22;
+    let (most, mtu) = match *mtu as usize > limit {
+        true => (Slots::LONGEST.max_frame(), limit),
+        false => (most, most - 14),
+    };
     let error = io::Error::other(format!(
-        "its MTU of {mtu} makes frames of {longest} bytes, the slab's hold {most}"
+        "its MTU of {} makes frames of {longest} bytes, the longest here have {most}",
+        interface.mtu
     ));
-    let mtu = most - 14;
     Err(Unavailable::because(format!("use {name} by AF_XDP"), error)
-        .remedy(format!("`ip link set {name} mtu {mtu}`, or use a slab of longer frames")))
+        .remedy(format!("`ip link set {name} mtu {mtu}`, or less")))
 }
 
 /// A socket on every queue that receives, all in one manner.
@@ -192,7 +200,8 @@ fn explain(failure: Failure, interface: &Interface, manner: Manner, slab: &Slab)
             format!("its driver ({}) has no zero-copy: leave out copy=no", interface.driver)
         }
         (Step::Bind, libc::EINVAL) if manner.multi_buffer => {
-            "frames in several buffers take Linux 6.6: use a slab of shorter frames".to_string()
+            "frames in several buffers take Linux 6.6: MTUs of up to 3690 bytes do without"
+                .to_string()
         }
         (Step::Bind, libc::ENETDOWN) => format!("`ip link set {name} up`"),
         _ => return Unavailable::because(tried, error),

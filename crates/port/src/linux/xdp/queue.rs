@@ -153,6 +153,14 @@ impl Queue {
         received
     }
 
+    /// Nothing more is received: what waits is lost. Its slots are back when the queue is dropped.
+    pub(super) fn close(&mut self) {
+        let rx = &mut self.bound.rings.rx;
+        for _ in 0..rx.stock(u32::MAX) {
+            self.drops.rx_closed += u64::from(!rx.pop().continues());
+        }
+    }
+
     /// One more part of a frame that comes in several.
     #[cold]
     fn join(&mut self, part: Frame, is_last: bool, pool: &mut Pool, batch: &mut Batch) {

@@ -79,6 +79,15 @@ fn of_stream(stream: &StreamRecord, exact: bool, wrong: &mut impl FnMut(String))
     if stream.ipdv.is_some() && most > steepest as f64 * 1.01 + 1.0 {
         wrong(format!("a jitter of {most:.1} ns, and no frame differs by more than {steepest}"));
     }
+    // And it takes a sixteenth of each difference (RFC 3550 §6.4.1).
+    let least = steepest as f64 / 16.0;
+    if most < least * 0.98 - 1.0 {
+        wrong(format!("a jitter of {most:.1} ns at most, and one difference makes it {least:.1}"));
+    }
+    let sum = stream.ipdv.map_or(most, |ipdv| ipdv.mean_abs_ns * ipdv.pairs as f64 / 16.0);
+    if most > sum * 1.02 + 1.0 {
+        wrong(format!("a jitter of {most:.1} ns, and all differences make it {sum:.1}"));
+    }
 }
 
 fn of_direction(way: &DirectionRecord, exact: bool, wrong: &mut impl FnMut(String)) {
@@ -374,7 +383,7 @@ mod tests {
     #[test]
     fn altered_copies() {
         type Change = fn(&mut SuiteResults);
-        let cases: [(Change, &str); 24] = [
+        let cases: [(Change, &str); 26] = [
             (|_| {}, ""),
             (|r| stream(r).latency.as_mut().unwrap().count -= 1, "voice: latencies of 199 frames"),
             (|r| stream(r).histogram[0].1 += 1, "voice: a histogram of 201 latencies, and 200"),
@@ -392,6 +401,17 @@ mod tests {
             ),
             (|r| stream(r).jitter_ns = Some(1e6), "voice: a jitter of 1000000.0 ns, and 50"),
             (|r| stream(r).jitter_max_ns = Some(1e6), "voice: a jitter of 1000000.0 ns, and no"),
+            (
+                |r| (stream(r).jitter_ns, stream(r).jitter_max_ns) = (Some(9.0), Some(9.0)),
+                "voice: a jitter of 9.0 ns at most, and one difference makes it 17279.9",
+            ),
+            (
+                |r| {
+                    let one = &mut cell(r, "streams").trials[0].streams[1];
+                    (one.jitter_ns, one.jitter_max_ns) = (Some(0.0), Some(150_000.0));
+                },
+                ": a jitter of 150000.0 ns, and all differences make it 61964.0",
+            ),
             (|r| stream(r).sending.as_mut().unwrap().fps *= 1.01, "fps sent, and 200 frames from"),
             (|r| stream(r).arriving.as_mut().unwrap().ns /= 2, "fps received, and 200 frames"),
             (

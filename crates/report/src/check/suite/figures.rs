@@ -6,7 +6,7 @@
 //!  loss ◄─► points ◄─► trials         buffer times ◄─► burst, wire, throughput (RFC 9004 §6.3)
 //! ```
 //!
-//! Delay variation is looked at beside it. Missing: **RFC 9971's goals**, which no single trial has.
+//! Delay variation, and the searches for a throughput, are looked at beside it.
 
 use super::super::Kind;
 use super::is_valid;
@@ -23,6 +23,7 @@ pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(K
     }
     without_trials(cell, &mut wrong);
     lengths(cell, &mut wrong);
+    repetitions(cell, &mut wrong);
     at_the_wire(results, cell, &mut wrong);
     dropped(results, cell, &mut wrong);
     match cell.procedure.as_str() {
@@ -42,8 +43,10 @@ pub(super) fn twice(results: &SuiteResults, note: &mut impl FnMut(Kind, String))
             (&other.configuration, other.size(), &other.procedure)
                 == (&cell.configuration, cell.size(), &cell.procedure)
                 && names(other) == names(cell)
-                // Of TCP there is a cell for each window and number of connections.
+                // Of TCP there is a cell for each window and number of connections; of windows that
+                // are all a segment there are several alike.
                 && (!cell.procedure.starts_with("tcp-") || other.figures == cell.figures)
+                && !cell.remarks.iter().any(|remark| remark.starts_with("windows are a segment each"))
         };
         if results.cells[..i].iter().any(|other| same(&other)) {
             let (of, size, procedure) = (&cell.configuration, cell.size(), &cell.procedure);
@@ -103,8 +106,14 @@ fn without_trials(cell: &Cell, wrong: &mut impl FnMut(String)) {
 /// `throughput[rfc2544 60s 0 loss]`: so long a trial took. Of a recovery it is the overload, which is
 /// watched for some time more.
 fn lengths(cell: &Cell, wrong: &mut impl FnMut(String)) {
-    const NAMED: [&str; 5] =
-        ["throughput[rfc2544", "latency[rfc2544", "TL[rfc8219", "PDV[rfc8219", "recovery[rfc2544"];
+    const NAMED: [&str; 6] = [
+        "throughput[rfc2544",
+        "throughput[tst009",
+        "latency[rfc2544",
+        "TL[rfc8219",
+        "PDV[rfc8219",
+        "recovery[rfc2544",
+    ];
     for figure in cell.figures.iter().filter(|figure| figure.value.is_some()) {
         let Some((_, inside)) = figure.name.split_once('[') else { continue };
         let is_named = NAMED.iter().any(|start| figure.name.starts_with(start));
@@ -123,9 +132,24 @@ fn lengths(cell: &Cell, wrong: &mut impl FnMut(String)) {
     }
 }
 
+/// `latency[rfc2544 120s 20x]`: so many trials there were, those without a figure too. Of bursts each
+/// repetition has one, of several trials.
+fn repetitions(cell: &Cell, wrong: &mut impl FnMut(String)) {
+    for (figure, spread) in cell.figures.iter().filter_map(|one| Some((one, one.spread?))) {
+        let Some((_, inside)) = figure.name.split_once('[') else { continue };
+        let times = |word: &str| word.strip_suffix('x')?.parse::<u64>().ok();
+        let Some(named) = inside.split([' ', ',', ']']).find_map(times) else { continue };
+        let (n, trials) = (u64::from(spread.n), cell.trials.len() as u64);
+        let is_all = n == named || cell.procedure != "back-to-back";
+        if n > named || trials < named && trials > 0 || !is_all {
+            wrong(format!("{}: of {n} repetitions, in {trials} trials", figure.name));
+        }
+    }
+}
+
 /// Limited by the wire is what reaches it.
 fn at_the_wire(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) {
-    let wire = results.wire_rate(cell.size()).0;
+    let wire = results.carried_rate(cell.size()).0;
     // The cell's is its first figure's.
     let first = cell.figures.first().filter(|first| first.limited_by.is_some());
     if let Some(first) = first.filter(|first| first.limited_by != cell.limited_by) {
@@ -146,8 +170,21 @@ fn at_the_wire(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(Strin
 
 /// In virtual time what is lost is what the device says that it dropped, but for what no trial counts:
 /// its own frames, the tester's beside those of the trial, a bridge's own copy of what it floods. (What a
-/// bottleneck loses before TCP's segments reach the device it cannot tell.)
+/// bottleneck loses before TCP's segments reach the device it cannot tell.) Some procedures send frames
+/// that no trial has among its own, and that are dropped like others: those that teach addresses, or
+/// that open connections before they are counted; and a broadcast is one frame, or one for each port.
 fn dropped(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) {
+    const UNCOUNTED: [&str; 6] = [
+        "address-caching",
+        "address-learning",
+        "broadcast",
+        "establishment",
+        "tear-down",
+        "capacity",
+    ];
+    if UNCOUNTED.contains(&cell.procedure.as_str()) {
+        return;
+    }
     let is_told = results.cells.iter().any(|cell| !cell.dropped.is_empty());
     let interrupted = |trial: &TrialRecord| trial.outcome.starts_with("invalid: interrupted");
     if !results.virtual_time || !is_told || cell.trials.iter().any(interrupted) {
@@ -159,7 +196,8 @@ fn dropped(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String)) 
     let others = cell.trials.iter().map(|t| add(t.foreign, t.beside)).fold(0, add);
     let own = cell.dropped.get("other-host").copied().unwrap_or(0);
     let tcp = cell.trials.iter().any(|trial| trial.tcp.is_some());
-    if said < lost && !tcp || said > add(add(lost, others), own) {
+    // What comes too late is lost to its trial, and dropped by nobody.
+    if add(said, cell.too_late) < lost && !tcp || said > add(add(lost, others), own) {
         wrong(format!(
             "the device says that {said} frames were dropped, and its trials lost {lost}"
         ));

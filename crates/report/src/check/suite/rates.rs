@@ -29,7 +29,7 @@ pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(K
         _ => return,
     };
     if !is_found {
-        wrong(format!("{}: no trial passed with {said} {}", first.name, first.unit));
+        wrong(format!("{}: no trial passed with {said} {}", first.name, first.unit()));
     }
     if let Some(rate) = value(cell, "establishment rate at it")
         && !passed().any(|trial| close(trial.load, rate))
@@ -41,10 +41,18 @@ pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(K
 /// What nothing can be above, or below.
 fn bounds(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
     let wire = results.wire_rate(cell.size()).0;
+    // So do those that were tried: each begins with a frame of the cell's.
+    let tried =
+        cell.trials.iter().filter(|trial| trial.kind == "establish" || trial.kind == "learn");
+    let tried = tried.map(|trial| trial.load).fold(0.0, f64::max);
+    if tried > wire * 1.001 {
+        let text = format!("a trial of {tried:.0} /s, and the wire carries {wire:.0} frames");
+        note(Kind::Impossible, text);
+    }
     let frame_each = ["address-learning", "establishment", "capacity"];
     for figure in &cell.figures {
         let Some(said) = figure.value else { continue };
-        let (name, unit) = (&figure.name, &figure.unit);
+        let (name, unit) = (&figure.name, figure.unit());
         // A connection or an address is a frame at least.
         if unit == "/s" && frame_each.contains(&cell.procedure.as_str()) && said > wire * 1.0001 {
             let text = format!("{name}: {said:.0} /s, and the wire carries {wire:.0} frames");
@@ -62,7 +70,7 @@ fn bounds(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, Strin
     }
 }
 
-/// Port 3 is free, all other frames go to port 4 (RFC 2889 §5.4).
+/// Port 3 is free, all other frames go to port 4 (RFC 2889 §5.5).
 fn congestion(cell: &Cell, wrong: &mut impl FnMut(String)) {
     let Some(trial) = cell.trials.last().filter(is_valid) else { return };
     for (start, is_free) in [("loss to the free port", true), ("loss to the congested port", false)]

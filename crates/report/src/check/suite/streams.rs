@@ -1,14 +1,28 @@
 //! Figures of streams and replays against the trial that counted them, and lengths against bytes.
 //!
 //! ```text
+//!  from, to: two of the plan's ports
 //!  figures: streams, sent, received, lost … ◄─► the last trial     bytes ◄─► frames x their lengths
 //! ```
 
 use super::super::Kind;
+use measure::SuiteResults;
 use measure::suite_result::{Cell, StreamRecord, TrialRecord, total};
 
 /// Checks a cell.
-pub(super) fn check(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
+    let ports = ports(&results.plan);
+    for trial in &cell.trials {
+        let streams = trial.streams.iter().map(|one| (one.from, one.to, one.name.as_str()));
+        let ways = trial.directions.iter().map(|one| (one.from, one.to, "a direction"));
+        for (from, to, name) in streams.chain(ways) {
+            let are_ports = [from, to].iter().all(|port| (1..=ports).contains(port));
+            if !are_ports || from == to {
+                let text = format!("{name}: from port {from} to port {to}, of {ports}");
+                note(Kind::Impossible, text);
+            }
+        }
+    }
     let mut wrong = |text: String| note(Kind::Inconsistent, text);
     for stream in cell.trials.iter().flat_map(|trial| &trial.streams) {
         of_stream(stream, &mut |text| wrong(format!("{}: {text}", stream.name)));
@@ -34,6 +48,20 @@ pub(super) fn check(cell: &Cell, note: &mut impl FnMut(Kind, String)) {
         }
     }
 }
+
+/// How many ports a plan's device has: two of a router; of a bridge that does not say it there may be as
+/// many as there can be.
+fn ports(plan: &str) -> u32 {
+    let Ok(plan) = toml::from_str::<toml::Table>(plan) else { return MOST_PORTS };
+    let of = |table: &str, key: &str| plan.get(table)?.get(key).cloned();
+    let said = of("device", "ports").and_then(|ports| u32::try_from(ports.as_integer()?).ok());
+    let flows = of("traffic", "flows");
+    let is_router = flows.is_some_and(|flows| flows.as_str() != Some("hosts"));
+    said.unwrap_or(if is_router { 2 } else { MOST_PORTS })
+}
+
+/// The most ports a device has.
+const MOST_PORTS: u32 = 16;
 
 /// So many frames have so many bytes, and what is sent takes no longer than the trial.
 fn of_stream(stream: &StreamRecord, wrong: &mut impl FnMut(String)) {

@@ -4,13 +4,16 @@
 //!  connections a second  ◄─► the load of a trial that passed ≤ what the hosts do at most
 //!  handshake, transaction ◄─► latencies of a trial that passed
 //!  transactions, goodput  ◄─► counts by the time a trial took
-//!  path: bottleneck, ideal, BDP ◄─► MTU, round trip     transfer: throughput x ratio = ideal
+//!  path: bottleneck, ideal, BDP ◄─► MTU, round trip     transfer: throughput x ratio = ideal,
+//!     efficiency ◄─► bytes sent again, windows ◄─► the BDP, buffer delay ◄─► mean round trip
 //! ```
 
 use super::super::Kind;
 use super::figures::{close, value};
 use measure::SuiteResults;
+use measure::procedure::rfc6349::{buffer_delay_percent, efficiency_percent};
 use measure::suite_result::{Cell, TcpRecord, TrialRecord};
+use std::time::Duration;
 
 /// Checks a cell.
 pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, String)) {
@@ -81,7 +84,7 @@ fn transactions(cell: &Cell, wrong: &mut impl FnMut(String)) {
         };
         for said in [spread.min, spread.max] {
             if !of_tcp(cell).any(|tcp| close(of(&tcp), said)) {
-                wrong(format!("{}: no trial had {said} {}", figure.name, figure.unit));
+                wrong(format!("{}: no trial had {said} {}", figure.name, figure.unit()));
             }
         }
     }
@@ -162,11 +165,12 @@ fn transfer(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String))
     if throughput > ideal * 1.05 {
         wrong(format!("TCP throughput {throughput} Mbit/s is above the ideal {ideal} Mbit/s"));
     }
-    let of_path = results.cells.iter().filter(|other| {
+    let paths = results.cells.iter().filter(|other| {
         other.procedure == "tcp-path"
             && (&other.configuration, other.size()) == (&cell.configuration, cell.size())
     });
-    let mut of_path = of_path.filter_map(|other| value(other, "ideal TCP throughput")).peekable();
+    let mut of_path =
+        paths.clone().filter_map(|other| value(other, "ideal TCP throughput")).peekable();
     if of_path.peek().is_some() && !of_path.any(|other| close(other, ideal)) {
         wrong(format!("ideal: {ideal} Mbit/s, and no path of it has that"));
     }
@@ -183,5 +187,45 @@ fn transfer(results: &SuiteResults, cell: &Cell, wrong: &mut impl FnMut(String))
     let least = if never_again { 100.0 } else { 0.0 };
     if let Some(said) = efficiency.filter(|said| !(least..=100.0).contains(said)) {
         wrong(format!("TCP efficiency: {said} %, which is {least} to 100 here"));
+    }
+    let exact = |tcp: TcpRecord| {
+        let again = tcp.sent_again?;
+        let data = tcp.bytes_sent.saturating_sub(tcp.due);
+        Some(efficiency_percent(data.saturating_add(again), again))
+    };
+    let mut of_trials = of_tcp(cell).filter_map(exact).peekable();
+    if let Some(said) = efficiency.filter(|_| of_trials.peek().is_some())
+        && !of_trials.any(|exact| close(exact, said))
+    {
+        wrong(format!("TCP efficiency: no transfer had {said} %"));
+    }
+    if let Some(path) = paths.clone().next() {
+        on_its_path(path, cell, wrong);
+    }
+}
+
+/// Windows and buffer delay by what the path was found to be (RFC 6349 §3.3, §4.1.3).
+fn on_its_path(path: &Cell, cell: &Cell, wrong: &mut impl FnMut(String)) {
+    let [mtu, rtt, bdp] =
+        ["path MTU", "baseline RTT", "bandwidth-delay product"].map(|start| value(path, start));
+    let (Some(mtu), Some(rtt), Some(bdp)) = (mtu, rtt, bdp) else { return };
+    let [connections, share, window, delay] =
+        ["connections", "windows, of the BDP", "window of each", "buffer delay"]
+            .map(|start| value(cell, start));
+    if let (Some(connections), Some(share), Some(window)) = (connections, share, window) {
+        let (all, of_bdp) = (window * connections, share / 100.0 * bdp);
+        // Whole bytes of each; a segment at least, which older files do not say; no more than TCP has.
+        let is_bound = window <= mtu - 40.0 || window >= f64::from(1 << 30);
+        if !is_bound && (all - of_bdp).abs() > connections + 1e-6 * of_bdp {
+            wrong(format!("windows of {all} bytes, and {share} % of the BDP are {of_bdp:.0}"));
+        }
+    }
+    let ns = |ns: f64| Duration::from_nanos(ns.max(0.0) as u64);
+    let mean = |tcp: TcpRecord| Some(buffer_delay_percent(ns(tcp.rtt_mean_ns? as f64), ns(rtt)));
+    let mut of_trials = of_tcp(cell).filter_map(mean).peekable();
+    if let Some(said) = delay.filter(|_| of_trials.peek().is_some())
+        && !of_trials.any(|exact| close(exact, said))
+    {
+        wrong(format!("buffer delay: no transfer had {said} %"));
     }
 }

@@ -1,7 +1,7 @@
 //! Our own suites: a sound one has no findings, and each thing that cannot be has one.
 
 use super::super::{Known, check};
-use measure::suite_result::{Cell, Figure};
+use measure::suite_result::{AloneTried, Cell, Figure, TesterAlone};
 
 const STORED: &str = include_str!("../../../data/test-1.json");
 const STORED_2: &str = include_str!("../../../data/test-2.json");
@@ -150,6 +150,44 @@ fn suites() {
     }
 }
 
+/// A tester's rate, loss and latency floor are those of what it did, where the file has that.
+#[test]
+fn a_tester_that_did_something_else() {
+    let found = |change: fn(&mut TesterAlone, &mut AloneTried)| {
+        let mut results = crate::suite::read(STORED_2).unwrap();
+        let alone = &mut results.self_tests[0];
+        // 1000 frames by each of two ports in a tenth of a second.
+        (alone.rate, alone.latency_floor_ns, alone.lossy) = (10_000.0, 700, false);
+        let mut tried = AloneTried {
+            ports: 2,
+            sent: 2000,
+            received: 2000,
+            took_ns: 100_000_000,
+            latency_min_ns: Some(800),
+        };
+        change(alone, &mut tried);
+        alone.tried = Some(tried);
+        let text = crate::suite::write(&results).unwrap();
+        assert_eq!(crate::suite::read(&text).unwrap(), results);
+        let findings = check(&[("a.json".to_string(), text)], &Known::default()).findings;
+        let all = findings.iter().map(ToString::to_string);
+        all.filter(|told| told.contains("inconsistent: the tester alone")).collect::<String>()
+    };
+    type Change = fn(&mut TesterAlone, &mut AloneTried);
+    let cases: [(Change, &str); 5] = [
+        (|_, _| {}, ""),
+        (|alone, _| alone.rate = 10_100.0, "10100 fps from each port, and 2000 frames by 2 in"),
+        (|_, tried| tried.sent = 2001, "it lost none, and 2000 came of 2001"),
+        (|alone, _| alone.lossy = true, "it lost frames, and 2000 came of 2000"),
+        (|alone, _| alone.latency_floor_ns = 900, "no latency below 900 ns, and one of 800 ns"),
+    ];
+    for (change, expected) in cases {
+        let told = found(change);
+        assert_eq!(told.is_empty(), expected.is_empty(), "{expected}: {told}");
+        assert!(told.contains(expected), "{expected} in {told}");
+    }
+}
+
 /// A load that passed and failed, when it was asked again, is above the throughput and no fault.
 #[test]
 fn a_load_that_failed_when_asked_again() {
@@ -221,8 +259,8 @@ fn floors_headroom_and_forwarding() {
             "that is no floor",
             false,
         ),
-        (&|r| forwarding(r, 0.98), "warning: none, 64 byte, forwarding: an MFR of ", true),
-        (&|r| forwarding(r, 0.995), "an MFR of ", false),
+        (&|r| forwarding(r, 0.9), "warning: none, 64 byte, forwarding: an MFR of ", true),
+        (&|r| forwarding(r, 0.92), "an MFR of ", false),
     ];
     for (change, expected, is_there) in cases {
         let mut results = crate::suite::read(STORED).unwrap();
@@ -297,7 +335,7 @@ fn altered_copies() {
         figure.value.as_mut().unwrap()
     }
     const RUN: &str = include_str!("../../../../../results/2026-11-23-rfc2544-virtual.json");
-    let cases: [(Change, &str); 25] = [
+    let cases: [(Change, &str); 29] = [
         (|_| {}, ""),
         (
             // At which load it was to be stays.
@@ -317,6 +355,16 @@ fn altered_copies() {
         (
             |r| cell(r, "latency").figures[1].name = "latency[rfc2544 120s 20x]".into(),
             "latency[rfc2544 120s 20x]: no trial took so long",
+        ),
+        (
+            |r| {
+                cell(r, "back-to-back").figures[0].name = "back-to-back[rfc9004 50x, step 1]".into()
+            },
+            "back-to-back[rfc9004 50x, step 1]: of 2 repetitions, in ",
+        ),
+        (
+            |r| cell(r, "latency").figures[1].name = "latency[rfc2544 0.4s 20x]".into(),
+            "latency[rfc2544 0.4s 20x]: of 2 repetitions, in 2 trials",
         ),
         (|r| *figure(r, "frame-loss", "loss at 100%") = 1.0, "loss at 100% of the wire: 1 %, and"),
         (
@@ -361,6 +409,26 @@ fn altered_copies() {
             "were dropped, and its trials lost ",
         ),
         (
+            // Frames that teach are dropped, and none of its trials'.
+            |r| {
+                let mut learning = cell(r, "throughput").clone();
+                learning.procedure = "address-learning".into();
+                (learning.figures, learning.limited_by) = (vec![], None);
+                *learning.dropped.values_mut().next().unwrap() *= 2;
+                r.cells.push(learning);
+            },
+            "",
+        ),
+        (
+            // What came too late is dropped by nobody.
+            |r| {
+                let cell = cell(r, "throughput");
+                cell.dropped.values_mut().for_each(|n| *n -= 1);
+                cell.too_late = 1;
+            },
+            "",
+        ),
+        (
             |r| cell(r, "throughput").dropped.clear(),
             "the device says that 0 frames were dropped, and its trials lost ",
         ),
@@ -403,6 +471,38 @@ fn altered_copies() {
         let found = faults.map(|finding| finding.to_string() + "\n").collect::<String>();
         assert!(found.contains(expected), "{expected}: {found}");
         assert_eq!(found.is_empty(), expected.is_empty(), "{expected}: {found}");
+    }
+}
+
+/// Names of figures, their units, and what else is not ours: it is told what is not looked at.
+#[test]
+fn names_of_others() {
+    type Change = fn(&mut Cell);
+    let cases: [(Change, &str); 6] = [
+        (|_| {}, ""),
+        (|cell| cell.figures[0].name = "NDR".into(), "the figure `NDR` is unknown"),
+        (
+            |cell| cell.figures[0].name = "throughput[mikrotik 10s 0.01 % loss]".into(),
+            "the figure `throughput[mikrotik 10s 0.01 % loss]` is unknown",
+        ),
+        (
+            |cell| cell.figures[0].unit = "ns".into(),
+            "the unit of throughput[rfc2544 0.2s 0 loss], `ns` is unknown",
+        ),
+        (|cell| cell.procedure = "speed".into(), "the procedure `speed` is unknown"),
+        (|cell| cell.trials[0].outcome = "good".into(), "the outcome `good` is unknown"),
+    ];
+    for (change, expected) in cases {
+        let mut results = crate::suite::read(include_str!(
+            "../../../../../results/2026-11-23-rfc2544-virtual.json"
+        ))
+        .unwrap();
+        let cell = results.cells.iter_mut().find(|cell| cell.procedure == "throughput").unwrap();
+        change(cell);
+        let mut told = String::new();
+        super::names::check(cell, &mut |_, text| told += &(text + "\n"));
+        assert!(told.contains(expected), "{expected}: {told}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{expected}: {told}");
     }
 }
 

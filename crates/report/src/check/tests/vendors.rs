@@ -135,6 +135,72 @@ fn one_by_one() {
         ),
         ("sent,received,lost\n5,nan,-1\n", &["`nan` is no number", "`-1` is below nothing"]),
         ("size,kpps,mbps\nx,y,z\n", &["`size`: `x`", "`kpps`: `y`", "`mbps`: `z`"]),
+        (
+            "size,kpps,Mbps L2\n40,1000,320\n",
+            &["f:2: ambiguous: column `size`: `40` bytes: no frame"],
+        ),
+        ("size,kpps\n64,5\nAverage,7\n", &[]),
+        // All the digits that a program has, and units in a line of their own.
+        (
+            "size,kpps,Mbps L2\n64,121588.1361847832,62253.125726609\n",
+            &["kpps of 64", "Mbps of 64"],
+        ),
+        ("size,fps,Mbps L2\nbytes,1/s,Mbit/s\n64,1000,0.512\n", &[]),
+        // Most rows agree, one does not.
+        (
+            "size,Mbps,pps\n64,761.9,1488095\n512,962.4,234962\n1024,980.8,119731\n1280,984.6,95154\n",
+            &[
+                "f:5: inconsistent: packets and bits do not fit each other: at 1280 bytes each packet",
+            ],
+        ),
+        // Each size in its own unit; one rate beside another.
+        ("Model,64 byte kpps,512 byte Gbps L2\nX,1.2,9.4\n", &["9400 Mbps of 512 bytes are 876.7"]),
+        (
+            "size,Max rate (fps),Throughput (fps)\n64,1488095,1600000\n",
+            &["warning: column `Throughput (fps)`: not checked: another is the rate"],
+        ),
+        // Both directions together take two wires.
+        (
+            "size,Direction,fps\n64,A->B,1488095\n64,Total,2976190\n64,Total,2976300\n64,B->A,2976190\n",
+            &["f:4: impossible", "f:5: impossible"],
+        ),
+        // Offered, received, lost.
+        (
+            "size,Tx (fps),Rx (fps),Loss (%)\n64,1488095,1488095,0\n64,1000000,940000,6\n64,1000,940,7\n",
+            &["f:4: inconsistent: 940 of 1000 frames a second leave a loss of 6.0000 %, not 7"],
+        ),
+        (
+            "size,Tx (fps),Rx (fps)\n64,1000,1002\n64,1600000,1600000\n",
+            &[
+                "f:2: impossible: 1002 frames a second received of 1000",
+                "7.52 % above the wire's 1488095",
+            ],
+        ),
+        (
+            "size,Tx Frames,Rx Frames,Frame Loss (%)\n64,1000,1000,0.5\n64,1000,900,10.0\n64,9,10,0\n",
+            &[
+                "f:2: inconsistent: 1000 of 1000 frames leave",
+                "f:4: impossible: 10 frames received of 9",
+            ],
+        ),
+        ("tx,Tx Frames,Rx Frames,Lost Frames,Duplicate Frames\n0,1000,1005,0,5\n", &[]),
+        (
+            "tx,Tx Frames,Rx Frames,Lost Frames,Duplicate Frames\n0,1000,995,10,5\n1,9,10,0,0\n2,9,9,1,0\n",
+            &[
+                "f:3: impossible: 10 packets received of 9",
+                "f:4: inconsistent: 9 sent and 9 received leave",
+            ],
+        ),
+        // Latencies.
+        (
+            "Min Latency (us),Avg Latency (us),Max Latency (us)\n1,2,3\n14.1,12,9.8\n1,1,1\n1,6,4\n",
+            &[
+                "f:3: impossible: `Min Latency (us)`, the least, is 14.1, and `Avg Latency (us)`, the mean",
+                "f:3: impossible: `Min Latency (us)`, the least, is 14.1, and `Max Latency (us)`",
+                "f:3: impossible: `Avg Latency (us)`, the mean, is 12, and `Max Latency (us)`",
+                "f:5: impossible: `Avg Latency (us)`, the mean, is 6, and `Max Latency (us)`",
+            ],
+        ),
     ];
     for (text, expected) in cases {
         check_text(text, &[("", 1e9)], expected);

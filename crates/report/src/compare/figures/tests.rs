@@ -24,7 +24,7 @@ const HIGHER: [f64; 6] = [1100.0, 1110.0, 1120.0, 1130.0, 1140.0, 1150.0];
 #[test]
 fn suites_figure_by_figure() {
     let (base, more) = (runs(&BASE), runs(&HIGHER));
-    let text = suites(&base, &more);
+    let text = suites(&base, &more).text;
     for line in [
         "A little of everything, throughput: throughput[rfc2544 0.02s 0 loss]",
         "  configuration  byte                         base                     compared  ratio  runs  verdict",
@@ -34,11 +34,11 @@ fn suites_figure_by_figure() {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.lines().any(|found| squeezed(found) == squeezed(line)), "{line}\n{text}");
     }
-    assert!(suites(&more, &base).contains("lower (p 0.017)"));
+    assert!(suites(&more, &base).text.contains("lower (p 0.017)"));
     // Equal latencies are no verdict, and nobody is alone.
     assert!(text.contains("unclear") && !text.contains("only "), "{text}");
     // Four of each are a verdict for one figure, and none for one of eight.
-    let few = suites(&base[..4], &more[..4]);
+    let few = suites(&base[..4], &more[..4]).text;
     assert!(few.contains("unclear (p 0.029 alone)") && !few.contains("higher"), "{few}");
 }
 
@@ -55,7 +55,7 @@ fn each_stream_by_itself() {
     for stream in streams.filter(|stream| stream.name == name) {
         stream.latency.as_mut().unwrap().p50_ns *= 3;
     }
-    let text = suites(&[base], &[slower]);
+    let text = suites(&[base], &[slower]).text;
     let (_, table) = text.split_once(&format!("streams: {name}, latency p50\n")).expect(&text);
     let row = table.lines().nth(1).unwrap();
     assert!(row.contains("  3.000  "), "{row}\n{text}");
@@ -73,7 +73,7 @@ fn copies_count_once() {
             "same moment, other numbers" => copies[2].cells[0].figures[0].value = Some(7.0),
             _ => {}
         }
-        let text = suites(&base[..4], &copies);
+        let text = suites(&base[..4], &copies).text;
         let once = "counted once: the 4 files of what is compared are of 1 run: ";
         assert!(text.contains(once) && text.contains(" 4:1 "), "{case}\n{text}");
         assert!(!text.contains("higher") && !text.contains("lower"), "{case}\n{text}");
@@ -82,14 +82,14 @@ fn copies_count_once() {
     let mut later = more[0].clone();
     later.environment.timestamp = "2030-01-01T00:00:00Z".to_string();
     later.cells[0].figures[0].value = Some(1.0);
-    let text = suites(&base, &[more[0].clone(), later.clone()]);
+    let text = suites(&base, &[more[0].clone(), later.clone()]).text;
     assert!(text.contains("are of 1 run: "), "{text}");
     later.environment.commit = "another".to_string();
-    assert!(!suites(&base, &[more[0].clone(), later]).contains("counted once"));
-    let text = suites(&base, &base[..2]);
+    assert!(!suites(&base, &[more[0].clone(), later]).text.contains("counted once"));
+    let text = suites(&base, &base[..2]).text;
     assert!(text.contains("on both sides: 2 of the runs compared"), "{text}");
     let one = crate::iperf3::read(IPERF3).unwrap();
-    let text = iperf3(&[one.clone(), one.clone()], std::slice::from_ref(&one));
+    let text = iperf3(&[one.clone(), one.clone()], std::slice::from_ref(&one)).text;
     assert!(text.contains("the 2 files of the base are of 1 run: "), "{text}");
 }
 
@@ -150,7 +150,7 @@ fn other_conditions() {
         base.iter_mut()
             .for_each(|run| run.environment.machine = vec!["governor = performance".into()]);
         more.iter_mut().for_each(change);
-        let text = suites(&base, &more);
+        let text = suites(&base, &more).text;
         assert!(text.contains(expected), "{expected}\n{text}");
         assert_eq!(text.contains("higher (p "), has_verdict, "{expected}\n{text}");
         let is_told = text.contains("not comparable, no verdicts");
@@ -160,10 +160,10 @@ fn other_conditions() {
     others[1].plan = others[1].plan.replace("packets = [128, 1500]", "packets = [128]");
     others[1].rows[0].l3_mbps += 1.0;
     others[1].environment.seed = 9;
-    let text = iperf3(&others[..1], &others[1..]);
+    let text = iperf3(&others[..1], &others[1..]).text;
     assert!(!text.contains("different plans"), "{text}");
     others[1].plan = others[1].plan.replace("warm-up = \"1s\"", "warm-up = \"2s\"");
-    let text = iperf3(&others[..1], &others[1..]);
+    let text = iperf3(&others[..1], &others[1..]).text;
     assert!(text.contains("different plans: warm-up = \"1s\" | warm-up = \"2s\""), "{text}");
 }
 
@@ -177,7 +177,7 @@ fn one_more_frame_size() {
         cell.frame_size = 128;
         run.cells.push(cell);
     }
-    let text = suites(&base, &more);
+    let text = suites(&base, &more).text;
     assert!(text.contains("higher (p ") && !text.contains("not comparable"), "{text}");
     let only = "only what is compared has: A little of everything, throughput: ";
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(only)).collect();
@@ -190,9 +190,9 @@ fn one_more_frame_size() {
 #[test]
 fn what_the_tester_limited() {
     let (base, mut more) = (runs(&BASE), runs(&HIGHER));
-    assert!(!suites(&base, &more).contains("tester-limited"));
+    assert!(!suites(&base, &more).text.contains("tester-limited"));
     more.iter_mut().for_each(|run| run.cells[0].limited_by = Some(Limit::Tester));
-    let text = suites(&base, &more);
+    let text = suites(&base, &more).text;
     assert!(text.contains("1,125 fps t (1,100 fps..1,150 fps)"), "{text}");
     assert!(text.contains("tester-limited (t): 0 and 6 rates; "), "{text}");
 }
@@ -204,7 +204,7 @@ fn one_run_of_each_says_nothing() {
     other[0].device = "B".to_string();
     other[0].environment.cpu = "B".to_string();
     other[0].complete = false;
-    let text = suites(&one, &other);
+    let text = suites(&one, &other).text;
     for part in [
         "2.000   1:1  unclear",
         " of 3)",
@@ -218,7 +218,7 @@ fn one_run_of_each_says_nothing() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     other[0].name = "another plan".to_string();
-    assert!(suites(&one, &other).starts_with("nothing to compare: "));
+    assert!(suites(&one, &other).text.starts_with("nothing to compare: "));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn iperf3_rows() {
     for row in &mut other.rows {
         row.l3_mbps *= 2.0;
     }
-    let text = iperf3(std::slice::from_ref(&one), &[other]);
+    let text = iperf3(std::slice::from_ref(&one), &[other]).text;
     assert!(text.contains("2.000") && text.contains(": L3\n") && !text.contains("only "), "{text}");
     let rows = text.lines().filter(|line| line.contains("unclear") && line.contains("2.000"));
     let mut settings: Vec<_> = one.rows.iter().map(|row| format!("{:?}", row.setting)).collect();

@@ -29,7 +29,7 @@ pub(super) fn part(results: &Results) -> String {
 fn table(paths: &[HostPath]) -> String {
     let mut out = "<div class=\"wide\"><table class=\"num\">\n<thead><tr><th>The path</th><th>MTU, byte</th>\
                    <th>Round trip, empty, µs</th><th>Narrowest place, Mbps (L2)</th>\
-                   <th>Bandwidth-delay product, byte</th><th>TCP at best, Mbps</th></tr></thead>\n<tbody>\n"
+                   <th>Bandwidth-delay product, byte</th><th>TCP at best, Mbps (payload)</th></tr></thead>\n<tbody>\n"
         .to_string();
     for of in paths {
         let path = of.path();
@@ -51,7 +51,7 @@ fn table(paths: &[HostPath]) -> String {
             "<p class=\"note\">s: longer packets were tried, and did not come through whole</p>\n";
     }
     out += "<div class=\"wide\"><table class=\"num tight\">\n<thead><tr><th>Through</th><th>Window, byte</th><th>Of BDP, %</th>\
-            <th>Connec&shy;tions</th><th>Mbps (TCP)</th><th>Transfer time ratio</th><th>Efficiency, %</th>\
+            <th>Connec&shy;tions</th><th>Mbps (TCP payload)</th><th>Transfer time ratio</th><th>Efficiency, %</th>\
             <th>Sent again</th><th>RTT, µs</th><th>Buffer delay, %</th></tr></thead>\n<tbody>\n";
     for (of, transfer) in each(paths) {
         let all = f64::from(transfer.window) * f64::from(transfer.connections);

@@ -250,7 +250,7 @@ fn by_size(
     let all = cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.name.as_str());
     let criteria = once(all.filter(|name| names.iter().any(|start| name.starts_with(start))));
     let criteria = format!("Criteria: {}.", criteria.join(", "));
-    let unit = cells.iter().find_map(|cell| figure(cell, names[0])).map(|one| one.unit.as_str());
+    let unit = cells.iter().find_map(|cell| figure(cell, names[0])).map(Figure::unit);
     Chart {
         title: title.to_string(),
         caption: [caption, &criteria]
@@ -286,19 +286,19 @@ fn losses(cells: &[&Cell]) -> String {
     for configuration in configurations(cells) {
         let of: Vec<&Cell> =
             cells.iter().copied().filter(|cell| cell.configuration == configuration).collect();
-        let whole_percent = |load: f64| load.round() as u32;
+        let hundredths = |load: f64| (100.0 * load).round() as u32;
         let mut loads: Vec<u32> = of
             .iter()
             .flat_map(|cell| &cell.points)
-            .map(|point| whole_percent(point.load_percent))
+            .map(|point| hundredths(point.load_percent))
             .collect();
         // The RFC's axis: 0 to 100.
-        loads.extend([0, 100]);
+        loads.extend([0.0, 100.0].map(hundredths));
         loads.sort_unstable();
         loads.dedup();
         let series = |cell: &&Cell| {
             let at = |load: &u32| {
-                cell.points.iter().find(|point| whole_percent(point.load_percent) == *load)
+                cell.points.iter().find(|point| hundredths(point.load_percent) == *load)
             };
             Series {
                 hollow: loads
@@ -323,7 +323,7 @@ fn losses(cells: &[&Cell]) -> String {
                 caption: caption.to_string(),
                 y_name: "frames lost, per cent of those sent",
                 x_name: "load, per cent of the wire's rate",
-                at: loads.iter().map(|load| f64::from(*load)).collect(),
+                at: loads.iter().map(|load| f64::from(*load) / 100.0).collect(),
                 up_to,
                 series: of.iter().map(series).collect(),
                 show: |percent| format!("{} %", short(percent)),
@@ -540,7 +540,7 @@ fn windows(cells: &[&Cell]) -> String {
     chart(
         "TCP throughput by window",
         below,
-        "Mbit/s of TCP payload, all connections together",
+        "Mbps of TCP payload, all connections together",
         rate,
         whole,
     ) + &chart(

@@ -43,6 +43,26 @@ fn the_loss_graph_ends_at_a_hundred_per_cent() {
     }
 }
 
+/// Loads that are less than a per cent apart have places of their own.
+#[test]
+fn the_loss_graph_has_all_loads() {
+    let mut all = 0;
+    let page = changed(|results| {
+        for cell in results.cells.iter_mut().filter(|cell| cell.procedure == "frame-loss") {
+            let points = cell.points.iter_mut().enumerate();
+            points.for_each(|(i, point)| point.load_percent = 100.0 - 0.3 * i as f64);
+            all += cell.points.len();
+        }
+    });
+    let graphs = figures(&page, "Frame loss rate by load: ").join("");
+    assert!(all > 2, "{all}");
+    assert_eq!(
+        graphs.matches("<title>").count() - graphs.matches("<desc>").count(),
+        all,
+        "{graphs}"
+    );
+}
+
 /// Of several criteria each has its own mark, in the graph and in the table.
 #[test]
 fn each_criterion_has_its_own_limit() {

@@ -1,9 +1,9 @@
 //! What a procedure is, for who does not know its RFC by heart.
 
-use measure::suite_result::{Cell, Figure};
+use measure::suite_result::{Cell, Figure, SuiteResults};
 
 /// In a sentence or two.
-pub(super) fn meaning(procedure: &str, fully_meshed: bool) -> &'static str {
+pub(super) fn meaning(procedure: &str, results: &SuiteResults) -> &'static str {
     match procedure {
         "throughput" => {
             "The highest rate at which every frame that is sent comes back, or all but what the criterion \
@@ -30,11 +30,17 @@ pub(super) fn meaning(procedure: &str, fully_meshed: bool) -> &'static str {
              of itself."
         }
         "reset" => "How long nothing is forwarded when the device starts anew under load.",
-        "forwarding" if fully_meshed => {
+        "forwarding" if results.fully_meshed => {
             "Fully meshed (RFC 2889 §5.1): every port sends to every other at once, a frame to the next port, \
              one to the port behind that, and so on, all at the same load. MOL: the highest load that this \
              tester offers from each port. FRMOL: what is forwarded then. MFR: the most that is forwarded \
              at any load tried, the throughput among them."
+        }
+        "forwarding" if results.destinations.is_some() => {
+            "Partially meshed (RFC 2889 §5.2, §5.4): the ports that send do so at once, at the same load, each \
+             to the others that it is said to by turns. MOL: the highest load that this tester offers from \
+             each port. FRMOL: what is forwarded then, of all of them. MFR: the most that is forwarded at \
+             any load tried, the throughput among them."
         }
         "forwarding" => {
             "Non-meshed: ports 1 and 2 send to each other at once (with one-way traffic port 1 to 2), further \

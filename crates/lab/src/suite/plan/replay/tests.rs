@@ -59,6 +59,7 @@ fn what_is_said_is_done() {
         ("loop = 3\nduration = \"3.5ms\"\n", 3000),
         ("start = \"1s\"\n", 1_001_000),
         ("rate = 100\n", 10_000),
+        ("rate = \"asap\"\n", 0), // one of each side
     ] {
         assert_eq!(until(more), until_us, "{more}");
     }
@@ -68,6 +69,7 @@ fn what_is_said_is_done() {
     assert_eq!(plain.described(), done);
     assert_eq!((plain.load().as_str(), plain.ports), ("captured speed x 1", [0, 1]));
     assert_eq!(plain.sizes(Side::Second), "346");
+    assert_eq!(replay("rate = \"asap\"\n").load(), "as soon as each port's wire is free");
     let many = replay("loop = 4\neach-loop = { \"198.18.1.0/24\" = 10 }\nrate = \"1Mbps(L2)\"\n");
     assert_eq!(many.load(), "1 Mbps(L2), both ports together, 4 loops");
     let port = |n: u8| End::of(Ipv4Prefix::new(u32::from_be_bytes([198, n, 1, 0]), 24));
@@ -142,6 +144,38 @@ fn impossible_replays() {
     let text = format!("{HEAD}{GOOD}rate = \"50%\"\nloop = 1000000\nduration = \"1s\"\n{stream}");
     let bad = plan_for(&text, Allowed::default()).unwrap_err();
     assert!(bad.contains("a rate above the wire: with stream 1 what port 1 sends"), "{bad}");
+}
+
+/// Hosts that the capture has apart stay apart, however large the networks are, unless that is not wanted.
+#[test]
+fn addresses_that_become_one() {
+    // In the capture 10.0.0.5 and 8.8.8.8 speak.
+    for (map, expected) in [
+        ("\"10.0.0.0/8\" = \"198.18.1.0/24\"", None),
+        (
+            "\"0.0.0.0/0\" = \"198.18.1.40/32\"",
+            Some(
+                "11:23: 10.0.0.5 and 8.8.8.8 of a.pcap both become 198.18.1.40, and what they say",
+            ),
+        ),
+        (
+            "\"10.0.0.0/8\" = \"198.18.1.0/29\", \"8.0.0.0/8\" = \"198.18.1.5/32\"",
+            Some("11:24: 10.0.0.5 and 8.8.8.8 of a.pcap both become 198.18.1.5"),
+        ),
+        // One of them as it was: the other comes to it.
+        (
+            "\"10.0.0.0/8\" = \"8.8.8.8/32\"",
+            Some("11:24: 10.0.0.5 and 8.8.8.8 of a.pcap both become 8.8.8.8"),
+        ),
+    ] {
+        let text = format!("{HEAD}file = \"a.pcap\"\nmap = {{ {map} }}\n");
+        let said = plan_for(&text, Allowed::default()).err();
+        let begins = said.as_deref().zip(expected).map(|(said, part)| said.starts_with(part));
+        assert!(said.is_some() == expected.is_some() && begins != Some(false), "{map}: {said:?}");
+        let meant = format!("{text}merge-addresses = true\n");
+        let plan = plan_for(&meant, Allowed::default());
+        assert!(plan.is_ok(), "{plan:?}");
+    }
 }
 
 /// RFC 6815: what leaves this machine has addresses for benchmarks, or somebody said that it may.

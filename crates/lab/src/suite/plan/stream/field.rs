@@ -18,6 +18,7 @@ use measure::frame::{Link, Varying};
 use measure::stack::{Form, Place, Stack};
 use measure::{Pick, Values};
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use toml::Spanned;
 use wire::{Ipv4Prefix, MacAddr};
@@ -133,6 +134,11 @@ impl Setting {
             if let Some(stray) = table.step.as_ref() {
                 return Err(source.bad(stray, "a step is an increment's or a decrement's"));
             }
+            if let Some(stray) = table.mask.as_ref() {
+                let why = "a mask says which bits change: those of a list, an increment, a decrement, \
+                           or random";
+                return Err(source.bad(stray, why));
+            }
             return match table.value {
                 Some(_) => Ok(()),
                 None => {
@@ -161,6 +167,16 @@ impl Setting {
             );
             return Err(source.bad(value, why));
         }
+        if let Some(value) =
+            table.value.as_ref().filter(|_| table.mask.is_none() && place.bits <= 64)
+        {
+            let why = format!(
+                "nothing of this value stays: all bits of {} change; say which do with mask = …, or \
+                 leave the value out",
+                table.name.get_ref()
+            );
+            return Err(source.bad(value, why));
+        }
         // Of an address of 128 bits the first half stays: it is put there.
         if place.bits > 64 && table.value.is_none() {
             self.set.push((place, numbers.first()));
@@ -174,6 +190,16 @@ impl Setting {
         };
         if let Some(value) = table.mask.as_ref().filter(|_| mask == 0) {
             return Err(source.bad(value, "a mask says which bits change, and this one has none"));
+        }
+        if let Some(value) = table.mask.as_ref().filter(|_| pick != Pick::Random)
+            && let Some((one, other)) = numbers.made_one(step, mask)
+        {
+            let why = format!(
+                "under this mask {one:#x} and {other:#x}, which {} goes through, are one value: a mask with \
+                 all bits that change, or values that differ in its bits",
+                table.name.get_ref()
+            );
+            return Err(source.bad(value, why));
         }
         let backwards = pick == Pick::Backwards;
         let values = numbers.values(place, step, backwards);
@@ -271,6 +297,22 @@ impl Numbers {
             }
             Numbers::List(list) => list.len() as u64,
         }
+    }
+
+    /// Two different values, of the first million, that a mask makes one.
+    fn made_one(&self, step: u64, mask: u64) -> Option<(u64, u64)> {
+        const FIRST: usize = 1 << 20;
+        let all: Box<dyn Iterator<Item = u128> + '_> = match self {
+            Numbers::Range(first, last) => {
+                Box::new((*first..=*last).step_by(usize::try_from(step).unwrap_or(usize::MAX)))
+            }
+            Numbers::List(list) => Box::new(list.iter().copied()),
+        };
+        let mut seen = HashMap::new();
+        all.take(FIRST).map(|value| value as u64).find_map(|value| {
+            let first = *seen.entry(value & mask).or_insert(value);
+            (first != value).then_some((first, value))
+        })
     }
 
     /// As they stand in the frame's bytes. Backwards every `step`th is counted from the last.

@@ -61,7 +61,7 @@ pub(in crate::suite::plan) fn words(rate: Rate) -> String {
     }
 }
 
-/// Longer than any trial.
+/// The longest a stream takes, as the longest time that a plan can say.
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// Reads rate and shape.
@@ -244,7 +244,20 @@ impl Spec {
             Shape::Poisson => Load::Poisson { pace: from, seed: self.seed },
             Shape::Ramp(to) => Load::Ramp { from, to: pace(to)? },
         };
-        let duration = self.duration.unwrap_or(DAY);
+        if let Some(last) = last_due(&load, self.packets)
+            && self.duration.is_none()
+            && last > DAY
+        {
+            return Err(format!(
+                "{}: the last of its packets is due after {:.0} s, and no stream takes longer than a day, \
+                 {} s: fewer packets, a higher rate, or duration = \"60m\", which ends it",
+                self.name,
+                last.as_secs_f64(),
+                DAY.as_secs()
+            ));
+        }
+        // Random gaps may be longer than their mean.
+        let duration = self.duration.unwrap_or(10 * DAY);
         Ok((Schedule { load, start: begin + self.start, duration }, self.packets))
     }
 
@@ -255,19 +268,7 @@ impl Spec {
     pub fn until(&self, link: BitRate) -> Result<Duration, String> {
         let (schedule, most) = self.schedule(Moment::ZERO, link)?;
         let by_time = self.duration.unwrap_or(DAY);
-        let of = |frames: u64| match schedule.load {
-            Load::Several(several) => several.time_of(frames - 1),
-            Load::Paced(pace) | Load::Poisson { pace, .. } | Load::Bursts(Bursts { pace, .. }) => {
-                pace.time_of(frames - 1)
-            }
-            _ => by_time,
-        };
-        let all = match schedule.load {
-            Load::Several(several) => Some(several.frames()),
-            _ => None,
-        };
-        let frames = most.into_iter().chain(all).min().filter(|n| *n > 0);
-        let until = by_time.min(frames.map_or(by_time, of));
+        let until = last_due(&schedule.load, most).map_or(by_time, |last| last.min(by_time));
         // A burst that has begun is sent to its end.
         let last = match (schedule.load, schedule.frames()) {
             (Load::Bursts(bursts), Some(n)) => {
@@ -295,6 +296,21 @@ impl Spec {
         }
         said
     }
+}
+
+/// When the last of so many frames is due, after the start; of random gaps about. Nothing if only time
+/// ends them.
+fn last_due(load: &Load, packets: Option<u64>) -> Option<Duration> {
+    let (all, pace) = match *load {
+        Load::Several(several) => {
+            let frames = several.frames().min(packets.unwrap_or(u64::MAX));
+            return Some(several.time_of(frames.checked_sub(1)?));
+        }
+        Load::Paced(pace) | Load::Poisson { pace, .. } => (packets?, pace),
+        Load::Bursts(Bursts { pace, .. }) => (packets?, pace),
+        _ => return None,
+    };
+    Some(pace.time_of(all.checked_sub(1)?))
 }
 
 /// The first stream that is too much for its port's wire, with those and the replays that are sent at
@@ -339,4 +355,37 @@ pub(in crate::suite) fn above_the_wire(
         }
     }
     None
+}
+
+/// The ports by which at times more is due than their wire carries: in a burst, at random or as it was
+/// captured, beside something else.
+pub(in crate::suite) fn due_at_once(
+    streams: &[Spec],
+    replays: &[Replay],
+    link: BitRate,
+) -> Vec<usize> {
+    let streams = streams.iter().filter_map(|spec| {
+        let uneven = matches!(spec.shape, Shape::Burst(_) | Shape::Poisson);
+        let most = if uneven { link.0 } else { spec.peak(link).ok()? };
+        Some((spec.from, spec.start, spec.until(link).ok()?, most))
+    });
+    let replays = replays.iter().flat_map(|replay| {
+        let sides = [Side::First, Side::Second].into_iter().filter(|side| replay.plan.sends(*side));
+        let until = replay.until(link).unwrap_or_default();
+        sides.map(move |side| (replay.ports[side.index()], replay.start, until, link.0))
+    });
+    let all: Vec<(usize, Duration, Duration, f64)> = streams.chain(replays).collect();
+    let is_too_much = |(port, begins): (usize, Duration)| {
+        let at_once = all.iter().filter(|(from, start, until, _)| {
+            *from == port && *start <= begins && begins <= *until
+        });
+        at_once.map(|(.., most)| most).sum::<f64>() > link.0 * (1.0 + 1e-6)
+    };
+    // There are the most when one of them begins.
+    let begins = all.iter().map(|(port, start, ..)| (*port, *start));
+    let mut ports: Vec<usize> =
+        begins.filter(|at| is_too_much(*at)).map(|(port, _)| port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
 }

@@ -24,7 +24,7 @@ pub(super) mod sizes;
 mod tests;
 
 pub use load::Shape;
-pub(in crate::suite) use load::above_the_wire;
+pub(in crate::suite) use load::{above_the_wire, due_at_once};
 pub(super) use load::{number_or_text, start, words};
 pub(super) use reach::is_for_benchmarks;
 

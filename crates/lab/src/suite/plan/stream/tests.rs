@@ -42,6 +42,8 @@ fn rates_shapes_and_ends() {
         ("rate = \"10kpps\"\npackets = 101", Some(101), 10_000),
         ("rate = \"10kpps\"\npackets = 101\nstart = \"1s\"", Some(101), 1_010_000),
         ("rate = \"1kpps\"\npackets = 5000\nduration = \"1s\"", Some(1000), 1_000_000),
+        ("rate = 0.01\npackets = 865", Some(865), 86_400_000_000),
+        ("rate = 0.01\npackets = 1000\nduration = \"200s\"", Some(2), 200_000_000),
         ("rate = \"512kbps(L2)\"\nduration = \"1s\"", Some(1000), 1_000_000),
         ("rate = \"368kbps(L3)\"\nduration = \"1s\"", Some(1000), 1_000_000),
         ("rate = \"672kbps(L1)\"\nduration = \"1s\"", Some(1000), 1_000_000),
@@ -199,6 +201,17 @@ fn impossible_streams() {
             "13:8: a: a rate of layer 3, and no IP packet",
         ),
         ("packets = 9", "", "9:1: packets = 1000 or duration"),
+        (
+            "rate = 1000\npackets = 9",
+            "rate = 0.01\npackets = 866",
+            "13:8: a: the last of its packets is due after 86500 s, and no stream takes longer than a \
+             day, 86400 s: fewer packets, a higher rate, or duration = \"60m\", which ends it",
+        ),
+        (
+            "packets = 9",
+            "shape = \"multi-burst 3 x 16, 800m apart\"",
+            "13:8: a: the last of its packets is due after 96000 s, and no",
+        ),
         ("packets = 9", "shape = \"ramp to 2kpps\"", "9:1: a ramp has a duration"),
         ("packets = 9", "packets = 9\nshape = \"bursts\"", "15:9: \"bursts\" is no shape"),
         ("packets = 9", "packets = 9\nfrom = 0", "15:8: ports are 1 to 16"),
@@ -260,9 +273,32 @@ fn impossible_streams() {
             "18:8: a mask says which bits change",
         ),
         (
+            field("name = \"udp.dst\"\nincrement = \"0-15\"\nmask = 0x0007"),
+            "18:8: under this mask 0x0 and 0x8, which udp.dst goes through, are one value",
+        ),
+        (
+            field("name = \"udp.dst\"\ndecrement = \"9-1\"\nstep = 2\nmask = 0x00f6"),
+            "19:8: under this mask 0x1 and 0x9",
+        ),
+        (
+            field("name = \"udp.dst\"\nlist = [1, 2, 1, 0x0101]\nmask = 0x00ff"),
+            "18:8: under this mask 0x1 and 0x101",
+        ),
+        (
+            field("name = \"ipv4.dst\"\nincrement = \"198.18.0.0/15\"\nmask = \"0.0.255.255\""),
+            "18:8: under this mask 0xc6120000 and 0xc6130000",
+        ),
+        (
             field("name = \"udp.dst\"\nincrement = \"1-9\"\nstep = 9"),
             "18:8: a step of 9 leaves the range",
         ),
+        (
+            field("name = \"udp.dst\"\nvalue = 1000\ndecrement = \"20-0\"\nstep = 5"),
+            "17:9: nothing of this value stays: all bits of udp.dst change; say which do with mask",
+        ),
+        (field("name = \"udp.dst\"\nvalue = 9\nrandom = \"1-9\""), "17:9: nothing of this value"),
+        (field("name = \"udp.dst\"\nvalue = 9\nlist = [1, 9]"), "17:9: nothing of this value"),
+        (field("name = \"udp.dst\"\nvalue = 9\nmask = 1"), "18:8: a mask says which bits change"),
         (field("name = \"udp.dst\"\nlist = []"), "17:8: a list of nothing"),
         (
             field(
