@@ -13,7 +13,8 @@
 //! on), pinned: the device's ends and all that the kernel does behind them to the device's
 //! processor, the tester's ends to the tester's. The threads' own times say how long the kernel was
 //! busy for the device. At the tester's ends they look for frames every 20 µs while some come, which
-//! is part of the latency seen there.
+//! is part of the latency seen there. A device that never sleeps would leave its threads no time, and
+//! goes without: [`Rig::receive_where_sent`].
 //!
 //! Offloads that fake checksums or make super-frames are off. The namespaces have no names: nothing
 //! is left when the process is gone. Never touches an interface it did not make.
@@ -54,6 +55,8 @@ pub const OFFLOADS: &str = "veth: gro on, tx off, tso off, gso off";
 
 /// A thread of its own.
 const THREADED: (&str, u64) = ("threaded", 1);
+/// None: received is where it was sent.
+const UNTHREADED: (&str, u64) = ("threaded", 0);
 /// The tester's ends look for frames this often while some come, as a card gathers them before it
 /// interrupts. Without it every frame wakes a thread, for a microsecond of the tester's processor.
 const COALESCED: [(&str, u64); 2] = [("napi_defer_hard_irqs", 5), ("gro_flush_timeout", GATHER_NS)];
@@ -197,6 +200,22 @@ impl Rig {
         Ok(())
     }
 
+    /// Takes the kernel's threads of the device's ends away: what is sent to them is received on the
+    /// sender's processor, for a device that never sleeps and so leaves them no time on its own.
+    ///
+    /// # Errors
+    /// [`BenchError::Command`].
+    pub fn receive_where_sent(&mut self) -> Result<(), BenchError> {
+        let mut said = Vec::new();
+        for end in self.inner() {
+            set(&self.device, end, &[UNTHREADED])?;
+            said.push(self.place_of_device().sets(end, &[UNTHREADED]));
+        }
+        self.threads[0].clear();
+        self.commands.extend(said);
+        Ok(())
+    }
+
     /// What made it, as it is typed into a shell where the namespaces have names: `device`,
     /// `tester0` and so on. These have none.
     pub fn commands(&self) -> &[String] {
@@ -267,6 +286,10 @@ impl Rig {
     /// What runs on which processor.
     pub fn placement(&self) -> String {
         match self.pair {
+            Some(Pair { tester, device }) if self.threads[0].is_empty() => format!(
+                "tester and all receiving at either end of the veths on processor {tester}, device \
+                 on processor {device}"
+            ),
             Some(Pair { tester, device }) => format!(
                 "tester and the NAPI threads of its veths on processor {tester}, device and those \
                  of its veths on processor {device}"

@@ -182,8 +182,11 @@ impl Stand {
     /// [`Cannot`].
     pub fn new(kind: &Kind, job: &Job<'_>) -> Result<Stand, Cannot> {
         let Job { plan, configuration, table, .. } = *job;
-        let rig = Arc::new(Rig::for_frames(plan.longest(), 2, plan.pair)?);
-        let clock = Clock::start();
+        let mut rig = Rig::for_frames(plan.longest(), 2, plan.pair)?;
+        if matches!(kind, Kind::Testpmd(_)) {
+            rig.receive_where_sent()?;
+        }
+        let (rig, clock) = (Arc::new(rig), Clock::start());
         let (mut device, commands): (Box<dyn Wired>, Vec<String>) = match kind {
             Kind::Linux => {
                 let (kernel, commands) = linux::set_up(&rig, configuration, table)?;
