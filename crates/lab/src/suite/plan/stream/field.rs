@@ -462,13 +462,16 @@ impl Reader<'_> {
     }
 }
 
-/// `1-9`, `198.18.1.2-198.18.1.9`, `198.18.0.0/16`; one value is a range of its own.
+/// `1-9`, `198.18.1.2-198.18.1.9`, `198.18.0.0/16`, `2001:2:0:1::/64`; one value is a range of its own.
 fn range(field: &str, place: Place, text: &str, down: bool) -> Result<Numbers, String> {
     let of = |text: &str| read(field, place, &Scalar::Text(text.trim().to_string()));
     if place.form == Form::Ipv4 && text.contains('/') {
         let network: Ipv4Prefix =
             text.trim().parse().map_err(|_| format!("{text:?} is no network: 198.18.0.0/16"))?;
         return Ok(Numbers::Range(network.bits().into(), network.last().into()));
+    }
+    if place.form == Form::Ipv6 && text.contains('/') {
+        return network(text.trim());
     }
     let Some((first, last)) = text.split_once('-') else {
         return of(text).map(|one| Numbers::Range(one, one));
@@ -480,6 +483,28 @@ fn range(field: &str, place: Place, text: &str, down: bool) -> Result<Numbers, S
         (true, _) => Err(format!("{text}: a decrement goes down, from the highest to the lowest")),
         (false, _) => Err(format!("{text}: from the lowest to the highest (or a decrement)")),
     }
+}
+
+/// The addresses of an IPv6 network, of which a frame's program has the last 64 bits.
+fn network(text: &str) -> Result<Numbers, String> {
+    let parts = text.split_once('/').and_then(|(address, len)| {
+        let len = len.parse::<u32>().ok().filter(|len| *len <= 128)?;
+        Some((u128::from(address.parse::<Ipv6Addr>().ok()?), len))
+    });
+    let (address, len) = parts.ok_or_else(|| format!("{text:?} is no network: 2001:2:0:1::/64"))?;
+    if len < 64 {
+        return Err(format!(
+            "{text}: of an IPv6 address the last 64 bits change, so a network is a /64 or a smaller one"
+        ));
+    }
+    let hosts = u128::MAX.checked_shr(len).unwrap_or(0);
+    if address & hosts != 0 {
+        return Err(format!(
+            "{text}: bits behind the first {len} are set: {}/{len}",
+            Ipv6Addr::from(address & !hosts)
+        ));
+    }
+    Ok(Numbers::Range(address, address | hosts))
 }
 
 /// A value as a field's form has it.

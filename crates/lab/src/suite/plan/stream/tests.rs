@@ -135,6 +135,20 @@ fn fields_go_their_ways() {
     assert_eq!(of(1), of(1), "a seed's values are its own");
     assert_ne!(of(1), of(2));
     assert!(of(1).iter().all(|value| value.starts_with("c61300")), "{:?}", of(1));
+    // The hosts of an IPv6 network: what is before them stays.
+    for (network, stays) in [
+        ("2001:2:0:1::/64", "2001000200000001"),
+        ("2001:2::7:0:0/112", "20010002000000000000000700"),
+    ] {
+        let spec = spec(&format!(
+            "stack = \"eth/ipv6/udp\"\nsizes = 128\nrate = 1000\npackets = 9\n[[stream.field]]\n\
+             name = \"ipv6.dst\"\nrandom = \"{network}\"\n"
+        ));
+        let mut stream = spec.frames(&HOSTS).build(1, 0, spec.seed).unwrap();
+        let all: Vec<String> = (0..20).map(|_| next(&mut stream, 38..54)).collect();
+        assert!(all.iter().all(|value| value.starts_with(stays)), "{network}: {all:?}");
+        assert!(all.iter().any(|value| *value != all[0]), "{network}: {all:?}");
+    }
 }
 
 #[test]
@@ -239,6 +253,17 @@ fn impossible_streams() {
         assert!(text.contains(from), "{from}");
         let error = read(&text.replace(from, to), Allowed::default()).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{from} → {to}: {error}");
+    }
+    for (network, expected) in [
+        ("2001:2::/48", "17:10: 2001:2::/48: of an IPv6 address the last 64 bits change"),
+        ("2001:2::1/64", "17:10: 2001:2::1/64: bits behind the first 64 are set: 2001:2::/64"),
+        ("2001:2::/129", "17:10: \"2001:2::/129\" is no network"),
+    ] {
+        let good = good.replace("ipv4", "ipv6").replace("64", "128");
+        let text =
+            format!("{HEAD}{good}[[stream.field]]\nname = \"ipv6.dst\"\nrandom = \"{network}\"");
+        let error = read(&text, Allowed::default()).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{network}: {error}");
     }
     let field = |field: &str| format!("{good}[[stream.field]]\n{field}");
     let tuple = |tuple: &str| format!("{good}[[stream.tuple]]\n{tuple}");
