@@ -361,6 +361,9 @@ fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
     for finding in &checked.findings {
         outln!("{finding}");
     }
+    for left in &checked.not_looked_at {
+        say!("{left}");
+    }
     let faults = checked.findings.iter().filter(|finding| finding.kind.is_fault()).count();
     // One that is all there is to say is said as the reason for the exit code.
     if faults > 0 || unread.len() > 1 {

@@ -9,7 +9,7 @@
 //! ```
 
 use super::numbers;
-use super::table::Table;
+use super::table::{Table, peek};
 use super::{Kind, Note};
 
 /// Columns that are numbers wherever a check knows them.
@@ -53,11 +53,11 @@ pub(super) fn check(table: &Table, note: &mut Note) {
         let head = table.head(at);
         let mut empty: Vec<u64> = Vec::new();
         for row in table.rows() {
-            let text = table.cell(row, at);
+            let text = peek(row, at);
             let small = text.to_lowercase();
             if text.is_empty() {
                 // Of a table by size each size may have another unit.
-                let is_rate = |at: &&usize| !is_size(**at) && !table.cell(row, **at).is_empty();
+                let is_rate = |at: &&usize| !is_size(**at) && !peek(row, **at).is_empty();
                 if !table.is_by_size() || columns.iter().find(is_rate).is_none() {
                     empty.push(row.line);
                 }

@@ -168,6 +168,22 @@ impl fmt::Display for Unreadable {
     }
 }
 
+/// Columns of a file that say nothing to the checks: that it is silent says nothing of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotLookedAt {
+    /// The file.
+    pub file: String,
+    /// What it calls them.
+    pub columns: Vec<String>,
+}
+
+impl fmt::Display for NotLookedAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns: Vec<String> = self.columns.iter().map(|name| format!("`{name}`")).collect();
+        write!(f, "{}: no check looks at {}", self.file, columns.join(", "))
+    }
+}
+
 /// What a check of files says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
@@ -175,6 +191,8 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// The files in which there was nothing to check, or that could not be read.
     pub unread: Vec<Unreadable>,
+    /// The columns with numbers that no check looks at, by file.
+    pub not_looked_at: Vec<NotLookedAt>,
     /// Each device of [`Known::links`] that no file has, and which there are: with its wire left out
     /// less was checked than was asked for.
     pub no_such_device: Vec<String>,
@@ -199,6 +217,12 @@ pub fn check(files: &[(String, String)], known: &Known) -> Checked {
     }
     checked.no_such_device = no_such_device(&tables, known);
     between::check(&tables, &mut checked.findings);
+    for (file, table) in &tables {
+        let columns: Vec<String> = table.not_looked_at().into_iter().map(str::to_string).collect();
+        if !columns.is_empty() {
+            checked.not_looked_at.push(NotLookedAt { file: file.to_string(), columns });
+        }
+    }
     checked.findings.sort_by(|a, b| (&a.file, a.line, a.kind).cmp(&(&b.file, b.line, b.kind)));
     checked
 }

@@ -217,6 +217,14 @@ fn limited(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(Kind, Stri
         let unit = figure.unit.as_str();
         let limit = if unit == "/s" { cell.limited_by } else { cell.limit_of(i) };
         let (Some(rate), Some(Limit::Device)) = (figure.value, limit) else { continue };
+        if results.self_tests.is_empty() {
+            let text = format!(
+                "{rate:.0} {unit} are said to be the device's limit, and no self-test shows what the \
+                 tester alone does"
+            );
+            note(Kind::Inconsistent, text);
+            continue;
+        }
         let is_slow = |alone: &&TesterAlone| alone.rate < HEADROOM * rate && !results.virtual_time;
         let Some(alone) = alone.filter(is_slow) else { continue };
         let times = alone.rate / rate;

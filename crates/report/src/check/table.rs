@@ -14,6 +14,7 @@
 
 use super::heads::{self, Bits, Meaning, Unit};
 use super::numbers::{self, Style};
+use std::cell::Cell;
 
 /// A file with a header.
 pub(super) struct Table {
@@ -29,6 +30,8 @@ pub(super) struct Table {
     by_size: bool,
     /// Columns of a rate of which another is looked at.
     unread: Vec<usize>,
+    /// Whether a check has looked at a column: what none looks at is told.
+    looked: Vec<Cell<bool>>,
 }
 
 /// A line of it, or of a line what is of one frame size.
@@ -130,7 +133,8 @@ impl Table {
         let style = Style::of(cells(), delimiter == ';');
         let by_size = by_size(&mut written, &mut rows);
         let (names, bits, unread) = (vec![], vec![], vec![]);
-        let mut table = Table { names, written, rows, style, bits, by_size, unread };
+        let looked = vec![Cell::new(false); written.len()];
+        let mut table = Table { names, written, rows, style, bits, by_size, unread, looked };
         table.name();
         Ok(table)
     }
@@ -253,7 +257,18 @@ impl Table {
 
     /// The cell at a place.
     pub(super) fn cell<'a>(&self, row: &'a Row, at: usize) -> &'a str {
-        row.cells.get(at).map_or("", String::as_str)
+        self.looked[at].set(true);
+        peek(row, at)
+    }
+
+    /// What the file calls the columns with numbers that no check looked at.
+    pub(super) fn not_looked_at(&self) -> Vec<&str> {
+        let is_number = |at: usize| {
+            self.rows.iter().any(|row| numbers::parse(peek(row, at), self.style).is_some())
+        };
+        let all = 0..self.written.len();
+        let left = all.filter(|&at| !self.looked[at].get() && !self.unread.contains(&at));
+        left.filter(|&at| is_number(at)).map(|at| self.head(at)).collect()
     }
 
     /// The number in a cell, if it is one that can be: what follows it (`Mbps`, three dots) is
@@ -296,6 +311,11 @@ impl Table {
         };
         Some((number.value * scale, number.digit() * scale))
     }
+}
+
+/// The cell at a place, for what is no check of its number.
+pub(super) fn peek(row: &Row, at: usize) -> &str {
+    row.cells.get(at).map_or("", String::as_str)
 }
 
 /// Makes rows of one size each of rows with columns for each size; whether there were some.

@@ -623,6 +623,22 @@ fn file_by_file() {
     assert!(checked.unread[0].to_string().starts_with("none: not checked: no columns to check"));
 }
 
+/// Numbers that no check looks at are told, words are not.
+#[test]
+fn columns_no_check_looks_at() {
+    for (text, columns) in [
+        ("size_bytes,kpps,Temperature\n64,1000,45\n", "Temperature"),
+        ("size_bytes,kpps,Notes\n64,1000,warm\n", ""),
+        ("size_bytes,kpps,Fan,Watt\n64,1000,,7.5 W\n", "Watt"),
+        ("Frame size,Throughput (fps),Loss %\n64,1000,0.5\n", ""),
+    ] {
+        let checked = check(&[("f".into(), text.into())], &Known::default());
+        let found: Vec<String> =
+            checked.not_looked_at.iter().map(|left| left.columns.join(" ")).collect();
+        assert_eq!(found.join(" "), columns, "{text}");
+    }
+}
+
 mod vendors;
 // One figure of a sound file of ours, altered.
 mod altered;

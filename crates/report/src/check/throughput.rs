@@ -11,7 +11,7 @@
 use super::heads::Bits;
 use super::rates::{kpps, kpps_digit, named_layer};
 use super::table::{Row, Table};
-use super::{Kind, Known, L1, Note, above, wires_of};
+use super::{Kind, Known, L1, L2, Note, above, wires_of};
 use std::collections::BTreeMap;
 
 /// How many bytes a frame counts for beside its size.
@@ -135,10 +135,21 @@ fn wire(
     // Rounded up by half a digit at most.
     let is_above =
         |rate: &Rate<'_>, layer: Layer| rate.mbps > rate.most(link, layer) + rate.digit * 0.501;
+    let size_head = table.position("size_bytes").map_or("", |at| table.head(at)).to_lowercase();
     let mut possible = Vec::new();
     for rate in rates {
         let Some(&widest) = layers.first() else { continue };
-        if is_above(rate, widest) {
+        // "Packet size" beside bits of layer 3 may be the packet's, as that of iperf3 is.
+        let whole = link * rate.size / (rate.size + L1 + L2) / 1e6;
+        let of_packets = widest.0 == 3 && size_head.contains("packet");
+        if is_above(rate, widest) && of_packets && rate.mbps <= whole + rate.digit * 0.501 {
+            let text = format!(
+                "{} Mbps on layer 3 are too many for frames of {} bytes, and of IP packets of as \
+                 many the wire carries {whole:.1}: so `{}` is that of packets",
+                rate.mbps, rate.size, size_head
+            );
+            note(Some(rate.row.line), Kind::Doubtful, text);
+        } else if is_above(rate, widest) {
             let most = rate.most(link, widest);
             let twice = if rate.mbps <= 2.0 * most + rate.digit {
                 "; both directions together, if that is what it counts, need a link of both"

@@ -90,6 +90,15 @@ fn one_by_one() {
         ("size,Gbit/s\n64,1.9\n", &["1900 Mbps of 64 bytes are 90.00 % above"]),
         ("size,Gbit/s\n64,2.5\n", &["what the wire carries on layer 1, 1000.0"]),
         ("size,MB/s\n1518,150\n", &["1200 Mbps (`MB/s` read as bytes a second) of 1518 bytes"]),
+        // A packet's size may be that of the IP packet; a frame's is not.
+        (
+            "Packet size,Mbps L3\n1500,975.3\n1500,976\n",
+            &[
+                "f:2: warning: 975.3 Mbps on layer 3 are too many for frames of 1500 bytes, and of IP",
+                "f:3: impossible: 976 Mbps of 1500 bytes",
+            ],
+        ),
+        ("Frame size,Mbps L3\n1500,975.3\n", &["f:2: impossible: 975.3 Mbps of 1500 bytes"]),
         // Which layers fit.
         ("size,Mbps\n64,700\n", &["may be of layer 1, or layer 2, or layer 2 without FCS: no one"]),
         ("size,Mbps\n64,800\n", &["are of layer 1, which no one says: on the others the wire"]),
