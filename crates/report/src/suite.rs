@@ -225,11 +225,19 @@ fn losses(cells: &[&Cell]) -> String {
     lines.concat()
 }
 
+/// In a sentence: `25-filters 64 byte`; of streams, which have lengths each, the configuration.
+fn place(cell: &Cell) -> String {
+    match cell.procedure.as_str() {
+        "streams" => cell.configuration.clone(),
+        _ => format!("{} {}", cell.configuration, cell.size().words()),
+    }
+}
+
 /// What the cells have to say, each sentence once with all its places.
 fn remarks(cells: &[&Cell]) -> String {
     let mut all: Vec<(&str, Vec<String>)> = vec![];
     for cell in cells {
-        let place = format!("{} {}", cell.configuration, cell.size().words());
+        let place = place(cell);
         for remark in &cell.remarks {
             match all.iter_mut().find(|(text, _)| text == remark) {
                 Some((_, places)) => places.push(place.clone()),

@@ -55,8 +55,28 @@ impl Drive<'_> {
     /// Does all of a duty.
     ///
     /// # Errors
-    /// [`Stop::Interrupted`].
+    /// [`Stop::Interrupted`]: nothing more was sent, and what had been came, or had the time to.
     pub(super) fn run<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Duty) -> Result<(), Stop> {
+        let ran = self.all(tester, duty);
+        if ran == Err(Stop::Interrupted) && duty.talk.is_none() {
+            self.gather(tester, duty);
+        }
+        ran
+    }
+
+    /// What is under way when sending was interrupted is no loss.
+    fn gather<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Duty) {
+        let mut now = self.clock.now();
+        let (mut last, end) = (now, now);
+        while !duty.is_back() && now.since(last) < self.quiet && now.since(end) < RESIDUAL {
+            if tester.receive(now, duty) > 0 {
+                last = now;
+            }
+            now = self.clock.now();
+        }
+    }
+
+    fn all<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Duty) -> Result<(), Stop> {
         let mut reset = self.reset;
         let mut now = self.clock.now();
         // It was to begin by now.
@@ -152,6 +172,7 @@ mod tests {
     use crate::suite::tester::stream;
     use measure::Pace;
     use measure::schedule::{Load, Schedule};
+    use port::memory::MemoryPort;
     use port::{Batch, Pool, PortCounters, Slab};
     use std::sync::Arc;
     use wire::{FrameLen, PacketRate};
@@ -243,11 +264,11 @@ mod tests {
     }
 
     /// Both ports of a tester at this rate for so long, and how that ends.
-    fn run(
-        wires: Vec<Pressing>,
+    fn run<P: Port>(
+        wires: Vec<P>,
         interrupt: &AtomicBool,
         (rate, duration): (f64, Duration),
-    ) -> (Result<(), Stop>, Tester<Pressing>, Duty) {
+    ) -> (Result<(), Stop>, Tester<P>, Duty) {
         let plan = plan();
         let slab = Slab::new(1024).unwrap();
         let mut tester = Tester::new(wires, &slab, vec![]);
@@ -279,6 +300,46 @@ mod tests {
         assert!(sent.iter().any(|&sent| (5000..5064).contains(&sent)), "{sent:?}");
         assert!(after <= 64, "{after} frames after ctrl-C");
         assert_eq!(duty.sent(), sent.iter().sum::<u64>());
+    }
+
+    /// A cable that brings nothing until ctrl-C is pressed, after so many frames.
+    struct Slow {
+        cable: MemoryPort,
+        at: u64,
+        interrupt: Arc<AtomicBool>,
+    }
+
+    impl Port for Slow {
+        fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
+            match self.interrupt.load(Ordering::Relaxed) {
+                true => self.cable.receive(now, pool, batch),
+                false => 0,
+            }
+        }
+
+        fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
+            self.cable.send(now, pool, batch);
+            if self.counters().tx_packet >= self.at {
+                self.interrupt.store(true, Ordering::Relaxed);
+            }
+        }
+
+        fn counters(&self) -> PortCounters {
+            self.cable.counters()
+        }
+    }
+
+    /// What was under way at ctrl-C is waited for, and no loss.
+    #[test]
+    fn what_is_under_way_at_ctrl_c_comes() {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let (a, b) = port::memory::wire(4096);
+        let slow = |cable| Slow { cable, at: 500, interrupt: interrupt.clone() };
+        let (ended, _, duty) =
+            run(vec![slow(a), slow(b)], &interrupt, (1e5, Duration::from_secs(3600)));
+        assert_eq!(ended, Err(Stop::Interrupted));
+        assert!(duty.sent() >= 500);
+        assert_eq!(duty.received(), duty.sent());
     }
 
     /// A hundred times what any tester sends: nearly all of it is not sent, and counted as intended.

@@ -311,10 +311,16 @@ impl Place for Simulated {
         let until = self.now + Duration::from_millis(5);
         let nothing = duty.senders.is_empty();
         let waits = nothing || duty.talk.is_some() || duty.until_quiet;
+        // Interrupted: nothing more is sent, and what is under way comes, in a while.
+        let mut leaves = NEVER;
         self.tester.tick(self.now, duty);
         loop {
             n = n.wrapping_add(1);
-            if n.is_multiple_of(1024) && self.interrupt.load(Ordering::Relaxed) {
+            if n.is_multiple_of(1024) && self.interrupt.load(Ordering::Relaxed) && leaves == NEVER {
+                leaves = self.now + self.patience();
+            }
+            let is_leaving = leaves != NEVER;
+            if is_leaving && (duty.talk.is_some() || self.now >= leaves) {
                 return Err(Stop::Interrupted);
             }
             if n.is_multiple_of(1024) {
@@ -327,14 +333,16 @@ impl Place for Simulated {
             let arrivals = self.tester.wires.iter().filter_map(SimulatedPort::next_arrival);
             let arrival = arrivals.min().unwrap_or(NEVER);
             let over = if nothing { self.now >= until } else { duty.is_done(self.now) };
+            let over = over || is_leaving;
             if over && arrival == NEVER && !self.is_busy() {
                 break;
             }
+            let due = if is_leaving { NEVER } else { duty.next_due() };
             let next = self.next();
             let reset = reset_at.unwrap_or(NEVER);
             // After that only what is still under way counts.
             let until = if nothing && self.now < until { until } else { NEVER };
-            let at = next.min(arrival).min(duty.next_due()).min(reset).min(until);
+            let at = next.min(arrival).min(due).min(reset).min(until);
             self.now = self.now.max(at);
             // What comes from now on is late. It is taken off the wires: no other trial's load.
             if over && !waits && self.now > duty.sent_all() + self.patience() {
@@ -348,9 +356,14 @@ impl Place for Simulated {
             if next <= self.now {
                 self.step(&mut batch);
             }
-            if arrival <= self.now || duty.next_due() <= self.now {
+            if arrival <= self.now && is_leaving {
+                self.tester.receive(self.now, duty);
+            } else if arrival <= self.now || due <= self.now {
                 self.tester.tick(self.now, duty);
             }
+        }
+        if leaves != NEVER {
+            return Err(Stop::Interrupted);
         }
         // RFC 2544 §23 d, e: nothing is under way, so time costs nothing.
         self.now = self.now + RESIDUAL;

@@ -392,7 +392,9 @@ fn remarks(cells: &[&Cell]) -> String {
         let places = cells.iter().filter(|cell| cell.remarks.iter().any(|one| one == remark));
         let places: Vec<&Cell> = places.copied().collect();
         let of = |configuration: &&str| {
+            // Streams have lengths each.
             let of = places.iter().filter(|cell| cell.configuration == *configuration);
+            let of = of.filter(|cell| cell.procedure != "streams");
             let of: Vec<Size<'_>> = of.map(|cell| cell.size()).collect();
             let (mixes, lengths): (Vec<_>, Vec<_>) = of.iter().partition(|size| size.mix.is_some());
             let text = |of: Vec<Size<'_>>, end: &str| {

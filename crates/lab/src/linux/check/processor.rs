@@ -34,6 +34,12 @@ fn look(report: &mut Report, core: usize) {
         let advice = "`nproc` says how many there are, counted from 0";
         return report.add(&of, "processor", "not there", Verdict::Stop, advice);
     };
+    let allowed = port::affinity::allowed();
+    if !allowed.contains(&core) {
+        let is = format!("not one that this process may use: {allowed:?}");
+        let advice = "take others for --cores, or widen its cpuset (`taskset`, AllowedCPUs=)";
+        return report.add(&of, "processor", is, Verdict::Stop, advice);
+    }
     let isolated = read(&format!("{cpus}/isolated")).unwrap_or_default();
     if listed(&isolated, core) {
         report.good(&of, "isolated", "yes");

@@ -138,11 +138,6 @@ pub fn read_with(
     })?;
     let seed = seed.unwrap_or(file.seed);
     let link = BitRate(source.bits(&file.medium.link)?);
-    let sizes = match &file.traffic.frame_sizes {
-        Some(list) => frame_sizes::read(source, list)?,
-        // Streams have their own; with these they are introduced.
-        None => vec![FrameLen::MIN.into()],
-    };
     let mut traffic = traffic(source, &file.traffic)?;
     let networks = networks(source, &file.traffic, allowed)?;
     let modifiers = modifiers(source, &file.device.modifiers)?;
@@ -153,6 +148,14 @@ pub fn read_with(
     let replays = replays(common, &file.replay)?;
     let common = (link, MOST_PORTS, seed);
     let streams = streams(source, &file.stream, &replays, common, allowed)?;
+    let sizes = match &file.traffic.frame_sizes {
+        Some(list) => frame_sizes::read(source, list)?,
+        // Streams have their own; with their shortest they are introduced.
+        None => {
+            let lengths = streams.iter().filter_map(|stream| stream.lengths.extremes());
+            vec![lengths.map(|(shortest, _)| shortest).min().unwrap_or(FrameLen::MIN).into()]
+        }
+    };
     let nothing = streams.is_empty() && replays.is_empty();
     let goals = goals(source, &file.goal, &file.procedure)?;
     let reader = Reader { source, link, sizes: &sizes, streams: &streams, goals: &goals, nothing };

@@ -94,6 +94,9 @@ impl Plan {
     #[must_use]
     pub fn scaled(mut self, scaling: &Scaling) -> Plan {
         let time = |duration: Duration| {
+            if scaling.divide_durations_by == 1.0 {
+                return duration;
+            }
             let scaled = duration.div_f64(scaling.divide_durations_by);
             // Whole milliseconds: they are in the figures' names.
             let scaled = match scaled.as_millis() {
@@ -125,7 +128,11 @@ impl Plan {
                     }
                 }
                 Procedure::Latency { duration, after, repetitions, .. } => {
-                    (*duration, *after) = (time(*duration), time(*after).min(time(*duration) / 2));
+                    let shorter = time(*duration);
+                    // The tag is where it was said to be, unless that is cut off.
+                    if shorter < *duration {
+                        (*duration, *after) = (shorter, time(*after).min(shorter / 2));
+                    }
                     *repetitions = times(*repetitions);
                 }
                 Procedure::DelayVariation { duration, repetitions } => {
@@ -199,6 +206,11 @@ mod tests {
             ),
             ("kind = \"capacity\"", "", ""),
             ("kind = \"tear-down\"\nrepetitions = 2", "frame-sizes = [64]", ""),
+            (
+                "kind = \"throughput\"\n[[procedure]]\nkind = \"latency\"\nduration = \"2s\"\nafter = \"1500ms\"",
+                "divide-durations-by = 1.0\nrepetitions-at-most = 20",
+                "searches to 1%: not the whole plan",
+            ),
         ] {
             let text = format!(
                 "name = \"x\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\nframe-sizes = [64]\n\

@@ -279,6 +279,23 @@ impl Spec {
         Ok(self.start + until.max(last))
     }
 
+    /// Why one burst takes longer than the stream is to.
+    pub(super) fn burst_is_longer(&self, link: BitRate) -> Option<String> {
+        let (Shape::Burst(burst), Some(duration)) = (self.shape, self.duration) else {
+            return None;
+        };
+        let frames = u64::from(burst).min(self.packets.unwrap_or(u64::MAX));
+        let takes = frames as f64 * 8.0 * (self.mean_l2() + 20.0) / link.0;
+        (takes > duration.as_secs_f64()).then(|| {
+            format!(
+                "{}: {frames} frames back to back take {takes:.3} s, and the stream is to be over after \
+                 {duration:?}: a burst that has begun is sent to its end; fewer frames, or packets = … \
+                 instead of duration",
+                self.name
+            )
+        })
+    }
+
     /// Rate and shape and end in words.
     pub fn load(&self) -> String {
         let mut said = words(self.rate);

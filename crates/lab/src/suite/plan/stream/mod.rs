@@ -187,10 +187,15 @@ pub(super) fn streams(
         }
         all.push(spec);
     }
-    match above_the_wire(&all, replays, link) {
-        Some((index, why)) => Err(source.bad(&tables[index].get_ref().rate, why)),
-        None => Ok(all),
+    if let Some((index, why)) = above_the_wire(&all, replays, link) {
+        return Err(source.bad(&tables[index].get_ref().rate, why));
     }
+    for (spec, table) in all.iter().zip(tables) {
+        if let (Some(why), Some(shape)) = (spec.burst_is_longer(link), &table.get_ref().shape) {
+            return Err(source.bad(shape, why));
+        }
+    }
+    Ok(all)
 }
 
 /// Whether the receiver would call some of a stream's first frames damaged, though nothing happened to

@@ -227,6 +227,11 @@ fn impossible_streams() {
             "13:8: a: the last of its packets is due after 96000 s, and no",
         ),
         ("packets = 9", "shape = \"ramp to 2kpps\"", "9:1: a ramp has a duration"),
+        (
+            "packets = 9",
+            "duration = \"1ms\"\nshape = \"burst 2000\"",
+            "15:9: a: 2000 frames back to back take 0.001 s, and the stream is to be over after 1ms",
+        ),
         ("packets = 9", "packets = 9\nshape = \"bursts\"", "15:9: \"bursts\" is no shape"),
         ("packets = 9", "packets = 9\nfrom = 0", "15:8: ports are 1 to 16"),
         ("packets = 9", "packets = 9\nto = 1", "15:6: a stream comes out of another port"),
