@@ -119,7 +119,10 @@ impl<P: Place> Bench<'_, P> {
             let (schedule, packets) = spec.schedule(start, link).map_err(Stop::Broken)?;
             let of_port = &mut senders[spec.from];
             at.push((spec.from, of_port.len()));
-            let sender = Sender::by_length(stream.clone(), schedule);
+            let sender = match spec.has_one_gap(link) {
+                true => Sender::new(stream.clone(), schedule),
+                false => Sender::by_length(stream.clone(), schedule),
+            };
             let most = packets.unwrap_or(u64::MAX).min(most);
             of_port.push(if most < u64::MAX { sender.at_most(most) } else { sender });
         }

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! A rate is the mean, but that of several bursts, which is the one within each. Bits say of which
-//! layer they are: L1 with preamble and gap, L2 with FCS, L3 the IP packet.
+//! layer they are: L1 with preamble and gap, L2 with FCS, L3 the IP packet. At a rate of bits frames of
+//! several lengths are each as long apart as they are long; of frames a second all gaps are one, unless
+//! the longest of them takes its wire longer than that.
 
 use super::Spec;
 use crate::suite::plan::value::{Number, Source, quantity};
@@ -187,6 +189,12 @@ impl Spec {
         // Behind the Ethernet header, tags and labels; less the FCS.
         let l3 = l2 - 4.0 - self.stack.before_ip() as f64;
         rate.frames(l2, l3, Some(link)).map_err(|bad| format!("{}: {bad}", self.name))
+    }
+
+    /// Whether its frames, whatever their lengths, are equally far apart on this wire.
+    pub(in crate::suite) fn has_one_gap(&self, link: BitRate) -> bool {
+        let Rate::Frames(rate) = self.rate else { return false };
+        rate.0 * 8.0 * f64::from(self.longest().l1()) <= link.0
     }
 
     /// The highest rate it has, in L1 bits a second.

@@ -91,6 +91,25 @@ fn lengths() {
     }
 }
 
+/// Frames a second are equally far apart, if the longest has the room; bits are as long as they are.
+#[test]
+fn gaps_of_several_lengths() {
+    for (rate, expected) in [
+        ("\"1kpps\"", true),
+        ("81000", true),
+        // 1518 bytes at 1 Gbit/s: 81274 a second.
+        ("82000", false),
+        ("\"1Mbps(L2)\"", false),
+        ("\"5%\"", false),
+    ] {
+        let spec = spec(&format!(
+            "stack = \"eth/ipv4/udp\"\nsizes = \"imix\"\nrate = {rate}\npackets = 9"
+        ));
+        assert_eq!(spec.longest().l2(), 1518);
+        assert_eq!(spec.has_one_gap(BitRate::gbps(1.0)), expected, "{rate}");
+    }
+}
+
 #[test]
 fn fields_go_their_ways() {
     let base = "stack = \"eth/vlan/ipv4/udp\"\nsizes = 128\nrate = 1000\npackets = 9\n";
