@@ -258,6 +258,9 @@ fn one(text: &str, known: &Known, note: &mut Note) -> Result<Option<Table>, Stri
         return json_file(text, &value, known, note).map(|()| None);
     }
     let table = Table::read(text)?;
+    if table.rows().is_empty() {
+        return Err(format!("no rows below the head: {}", table.names()));
+    }
     // All of them: a table may have the columns of several.
     let applied = CHECKS.iter().filter(|check| check(&table, known, note)).count();
     if applied == 0 && !between::knows(&table) {

@@ -3,6 +3,8 @@
 //! ```text
 //!  Tx (fps), Rx (fps), Loss (%)         loss = (tx - rx) / tx; rx is no more than tx, and than the wire
 //!  tx_packets, rx_packets, Loss (%)     the same of counts
+//!  begin_ns, interval_ns                a row receives what one before it sent: sums are compared
+//!  sending_ns, arriving_ns              each rate has a time of its own: counts are compared, not rates
 //! ```
 
 use super::rates::digit;
@@ -18,7 +20,17 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     // (An interface that sends and receives does so of different frames.)
     let is_of_tests = table.has("size_bytes") || table.has("loss_percent");
     let has = |(tx, rx, _): &(&str, &str, &str)| is_of_tests && table.has_all(&[tx, rx]);
-    let pairs: Vec<_> = PAIRS.into_iter().filter(has).collect();
+    let is_series = table.has_all(&["begin_ns", "interval_ns"]);
+    let has_times = table.has("sending_ns") || table.has("arriving_ns");
+    let is_compared = |(_, _, what): &(&str, &str, &str)| match *what {
+        "frames" => !is_series,
+        _ => !has_times,
+    };
+    let all = PAIRS.into_iter().filter(has).collect::<Vec<_>>();
+    if is_series && table.has_all(&["tx_packet", "rx_packet"]) {
+        series(table, note);
+    }
+    let pairs: Vec<_> = all.iter().copied().filter(is_compared).collect();
     for (row, pair) in table.rows().iter().flat_map(|row| pairs.iter().map(move |pair| (row, pair)))
     {
         one(table, row, *pair, note);
@@ -26,7 +38,31 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     if table.has_all(&["rx_pps", "size_bytes"]) {
         table.rows().iter().for_each(|row| wire(table, row, known, note));
     }
-    !pairs.is_empty()
+    !all.is_empty()
+}
+
+/// Rows of intervals, one series after the other: each received no more than it sent by then.
+fn series(table: &Table, note: &mut Note) {
+    let (mut sent, mut received, mut last, mut told) = (0.0, 0.0, f64::INFINITY, false);
+    for row in table.rows() {
+        let number = |name| table.number(row, name);
+        let (Some(begin), Some(tx), Some(rx)) =
+            (number("begin_ns"), number("tx_packet"), number("rx_packet"))
+        else {
+            continue;
+        };
+        if begin <= last {
+            (sent, received, told) = (0.0, 0.0, false);
+        }
+        (sent, received, last) = (sent + tx, received + rx, begin);
+        if received > sent && !told {
+            told = true;
+            let text = format!(
+                "{received} frames received of {sent} sent, since the series began at its first row"
+            );
+            note(Some(row.line), Kind::Impossible, text);
+        }
+    }
 }
 
 fn one(table: &Table, row: &Row, (tx, rx, what): (&str, &str, &str), note: &mut Note) {

@@ -120,9 +120,10 @@ impl Table {
             Err(error) => return Err(format!("not CSV: {error}")),
         };
         let mut rows = Vec::new();
+        let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
         for record in reader.records() {
             let record = record.map_err(|error| format!("not CSV: {error}"))?;
-            let line = record.position().map_or(0, csv::Position::line);
+            let line = record.position().map_or(0, |position| lines.at(position.byte()));
             rows.push(Row { line, cells: record.iter().map(str::to_string).collect() });
         }
         let is_unit = |cell: &String| UNITS.contains(&cell.to_lowercase().as_str());
@@ -310,6 +311,28 @@ impl Table {
             _ => bits.mega,
         };
         Some((number.value * scale, number.digit() * scale))
+    }
+}
+
+/// Counts lines from record to record.
+struct Lines<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u64,
+}
+
+impl Lines<'_> {
+    /// The line, from 1, of what follows the line ends at a byte, which is behind those asked for before.
+    fn at(&mut self, byte: u64) -> u64 {
+        let byte = usize::try_from(byte).unwrap_or(usize::MAX);
+        while let Some(&c) = self.text.get(self.at)
+            && (self.at < byte || matches!(c, b'\r' | b'\n'))
+        {
+            self.at += 1;
+            let is_whole = c == b'\r' && self.text.get(self.at) != Some(&b'\n');
+            self.line += u64::from(c == b'\n' || is_whole);
+        }
+        self.line
     }
 }
 

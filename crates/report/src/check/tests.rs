@@ -418,6 +418,7 @@ fn files_that_cannot_be_checked() {
     };
     assert!(why("{").starts_with("not JSON: "));
     assert!(why("{}").starts_with("no result file"));
+    assert_eq!(why("frame size,fps\n"), "no rows below the head: `frame size`, `fps`");
     assert!(why("a,b\n1,2\n").starts_with(
         "no columns to check: there are `a`, `b`; looked for is a frame size (`Frame size"
     ));
@@ -621,6 +622,23 @@ fn file_by_file() {
     let checked = check(&files, &Known::default());
     assert_eq!((checked.findings.len(), checked.unread.len()), (1, 1));
     assert!(checked.unread[0].to_string().starts_with("none: not checked: no columns to check"));
+}
+
+/// Whatever ends a line, and however many are empty.
+#[test]
+fn lines_are_counted() {
+    for (text, line) in [
+        ("size,fps\n64,1600000\n", 2),
+        ("size,fps\r\n64,1600000\r\n", 2),
+        ("size,fps\r64,1\r64,1600000\r", 3),
+        ("size,fps\r\n\r\n64,1\r\n\n64,1600000", 5),
+        ("size,fps,note\n64,1,\"two\nlines\"\n64,1600000,x\n", 4),
+    ] {
+        let known = Known { links: vec![(String::new(), 1e9)] };
+        let checked = check(&[("f".into(), text.into())], &known);
+        let lines: Vec<Option<u64>> = checked.findings.iter().map(|found| found.line).collect();
+        assert_eq!(lines, [Some(line)], "{text:?}");
+    }
 }
 
 /// Numbers that no check looks at are told, words are not.

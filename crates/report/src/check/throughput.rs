@@ -51,6 +51,7 @@ const GROUPS: [&str; 9] =
 
 /// Checks a table of `size_bytes` with columns of bits a second: the rows that have none of frames.
 pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
+    layers_together(table, note);
     for &column in table.bits() {
         let mut groups: BTreeMap<Vec<&str>, Vec<Rate<'_>>> = BTreeMap::new();
         for row in table.rows().iter().filter(|row| kpps(table, row).is_none()) {
@@ -85,6 +86,49 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
         for (text, (line, rows)) in told {
             let text = format!("{} of {rows} rows, from here on, {text}", unit(column.1));
             note(Some(line), Kind::Ambiguous, text);
+        }
+    }
+}
+
+/// Bits of several layers in one row are of the same frames.
+fn layers_together(table: &Table, note: &mut Note) {
+    for row in table.rows().iter().filter(|row| kpps(table, row).is_none()) {
+        let size = table.number(row, "size_bytes").filter(|size| *size > 18.0);
+        let Some(size) = size else { continue };
+        let named = table.bits().iter().filter_map(|&column| {
+            let (mbps, digit) = table.mbps(row, column)?;
+            Some((column.1.layer?, Rate { row, size, mbps, digit }))
+        });
+        let named: Vec<(u8, Rate<'_>)> = named.collect();
+        // Thousands of frames a second, the least and the most that a printed number stands for.
+        let kpps = |layer: Layer, rate: Rate<'_>| {
+            let of = |mbps| Rate { mbps, ..rate }.kpps(layer);
+            (of(rate.mbps - rate.digit * 0.55), of(rate.mbps + rate.digit * 0.55))
+        };
+        let of = |layer: u8| LAYERS.into_iter().filter(move |(of, ..)| *of == layer);
+        let fit = |a: (u8, Rate<'_>), b: (u8, Rate<'_>)| {
+            of(a.0).any(|one| {
+                of(b.0).any(|other| {
+                    let (a, b) = (kpps(one, a.1), kpps(other, b.1));
+                    a.0 <= b.1 && b.0 <= a.1
+                })
+            })
+        };
+        let Some((&first, others)) = named.split_first() else { continue };
+        if let Some(other) = others.iter().find(|other| !fit(first, **other)) {
+            let layer = |layer| LAYERS.into_iter().find(|(of, ..)| *of == layer);
+            let frames = |(of, rate): (u8, Rate<'_>)| layer(of).map_or(0.0, |of| rate.kpps(of));
+            let text = format!(
+                "{} Mbps on layer {} of {size} bytes are {:.3} kpps, and {} on layer {} are {:.3}: not the \
+                 same frames",
+                first.1.mbps,
+                first.0,
+                frames(first),
+                other.1.mbps,
+                other.0,
+                frames(*other)
+            );
+            note(Some(row.line), Kind::Inconsistent, text);
         }
     }
 }

@@ -104,6 +104,25 @@ fn one_by_one() {
         ("size,Mbps\n64,800\n", &["are of layer 1, which no one says: on the others the wire"]),
         ("size,Mbps\n64,547.6\n512,928.6\n", &["are of layer 3, which no one says: several"]),
         ("size,config,Mbps\n64,x L2,700\n", &[]),
+        // Of several layers: of the same frames, to the last digit.
+        ("size,Mbps (L1),Mbps (L2)\n1518,900,888.3\n64,1000,761.9\n64,1000,714\n", &[]),
+        (
+            "size,Mbps (L1),Mbps (L2)\n1518,900,950\n",
+            &["f:2: inconsistent: 900 Mbps on layer 1 of"],
+        ),
+        (
+            "size,Mbps (L2),Mbps (L3)\n1518,500,600\n",
+            &["f:2: inconsistent: 500 Mbps on layer 2 of"],
+        ),
+        (
+            "size,L1 Gbit/s,L2 Gbit/s,L3 Gbit/s\n64,0.9,0.9,0.9\n64,0.9,0.762,0.548\n64,0.900,0.686,0.493\n",
+            &[
+                "f:2: inconsistent: 900",
+                "f:3: inconsistent: 900",
+                "f:2: impossible: 900 Mbps of",
+                "f:2: impossible: 900 Mbps of",
+            ],
+        ),
         // The shape.
         ("size,Mbps L2\n64,150\n512,900\n1518,500\n", &["500 Mbps at 1518 bytes, and 900 at 512"]),
         (
@@ -199,6 +218,17 @@ fn one_by_one() {
                 "f:3: impossible: 10 packets received of 9",
                 "f:4: inconsistent: 9 sent and 9 received leave",
             ],
+        ),
+        // Of intervals sums are compared; of rates over times of their own nothing is.
+        (
+            "size,begin_ns,interval_ns,sent_frames,received_frames\n64,0,9,5,4\n64,9,9,4,5\n64,0,9,5,4\n\
+             64,9,9,4,6\n64,18,9,1,1\n64,0,9,1,1\n",
+            &["f:5: impossible: 10 frames received of 9 sent, since the series began"],
+        ),
+        (
+            "size,sent_frames,received_frames,sent_fps,sending_ns,received_fps,arriving_ns\n\
+             64,20,20,100,9,101,8\n64,20,21,100,9,100,9\n",
+            &["f:3: impossible: 21 frames received of 20"],
         ),
         // Latencies.
         (
