@@ -227,7 +227,20 @@ fn iperf3_runs() {
         let findings = check(&[("x".into(), value.to_string())], &Known::default()).findings;
         findings.iter().map(ToString::to_string).collect()
     };
-    let cases: [(Change, &str); 5] = [
+    fn udp_of(v: &mut serde_json::Value) -> &mut serde_json::Value {
+        &mut v["end"]["streams"][0]["udp"]
+    }
+    let cases: [(Change, &str); 12] = [
+        (&|v| udp_of(v)["bits_per_second"] = 9.9e11.into(), "stream 1, udp: "),
+        (&|v| udp_of(v)["seconds"] = 200.into(), "stream 1, udp: 200 s of a run that took "),
+        (&|v| udp_of(v)["lost_percent"] = 55.into(), "stream 1, udp: 0 of 382 packets are 0.000 %"),
+        (&|v| udp_of(v)["out_of_order"] = 1e9.into(), "packets out of order of 382"),
+        (&|v| v["end"]["sum"]["seconds"] = 200.into(), "sum: 200 s of a run that took "),
+        (
+            &|v| v["end"]["sum_received"]["lost_packets"] = 1_000_000.into(),
+            "sum_received: 1000000 packets lost of ",
+        ),
+        (&|v| v["intervals"][0]["streams"][0]["bits_per_second"] = 9e11.into(), "s: stream 1: "),
         (&|v| v["end"]["sum"]["lost_packets"] = 400.into(), "400 packets lost of 382"),
         (&|v| v["end"]["sum"]["lost_percent"] = 5.into(), "0 of 382 packets are 0.000 %, not 5"),
         (&|v| v["end"]["sum"]["bits_per_second"] = 2e8.into(), "Mbps, not 200.0"),
