@@ -6,7 +6,7 @@
 //!  a pair     its figures ◄─► intervals and end of the JSON that is kept with them
 //! ```
 
-use super::{HostPath, HostTransfer, Latency, Pair, Results};
+use super::{Direction, HostPath, HostTransfer, Latency, Pair, Results, Row};
 use crate::histogram;
 use crate::procedure::rfc6349::{buffer_delay_percent, efficiency_percent, transfer_time_ratio};
 use serde_json::Value;
@@ -135,6 +135,46 @@ impl HostPath {
     }
 }
 
+impl Row {
+    /// What the row says of all its pairs, and they do not.
+    pub(super) fn not_the_pairs(&self) -> Vec<String> {
+        let mut faults = vec![];
+        let mut note = |wrong: bool, why: String| faults.extend(wrong.then_some(why));
+        fn show<T: ToString>(value: Option<T>) -> String {
+            value.map_or("none".to_string(), |value| value.to_string())
+        }
+        let figures = || self.pairs_run.iter().map(|pair| pair.figures);
+        let lost: Option<i64> = figures().map(|one| one.lost()).sum();
+        note(
+            lost != self.lost,
+            format!("{} packets lost, and its pairs lost {}", show(self.lost), show(lost)),
+        );
+        let again: Option<u64> = figures().map(|one| one.retransmits).sum();
+        let said = self.retransmits;
+        note(
+            again != said,
+            format!("{} segments sent again, and by its pairs {}", show(said), show(again)),
+        );
+        let setting = &self.setting;
+        let ways = if setting.direction == Direction::BothWays { 2 } else { 1 };
+        let (due, ran) = (u64::from(setting.pairs) * ways, self.pairs_run.len() as u64);
+        note(due != ran, format!("{due} pairs of processes, and there are {ran}"));
+        for pair in &self.pairs_run {
+            let ran = pair.client["start"]["test_start"]["num_streams"].as_u64();
+            let ran = ran.filter(|ran| *ran != u64::from(setting.streams));
+            let why = format!("{} streams a pair, and iperf3 had {}", setting.streams, show(ran));
+            note(ran.is_some(), why);
+        }
+        // Of each packet its headers came as well.
+        let payload = figures().map(|one| one.all_bytes).fold(0, u64::saturating_add);
+        if let Some(arrived) = self.arrived.filter(|arrived| arrived.bytes < payload) {
+            let bytes = arrived.bytes;
+            note(true, format!("{bytes} bytes came to the host, and {payload} of payload in them"));
+        }
+        faults
+    }
+}
+
 impl Pair {
     /// Figures that what iperf3 wrote does not have. `length` is the payload of a packet.
     pub(super) fn faults(&self, length: u32) -> Vec<String> {
@@ -152,6 +192,7 @@ impl Pair {
         let numbers = [
             number("bytes in all", Some(figures.all_bytes), came),
             number("packets received", figures.packets_received, packets),
+            number("packets sent", figures.packets_sent, packets_sent(end)),
             number(
                 "segments sent again",
                 figures.retransmits,
@@ -199,6 +240,12 @@ impl Pair {
         };
         self.server["intervals"].as_array().into_iter().flatten().map(of).collect()
     }
+}
+
+/// What a client counts at the end of a test of UDP.
+pub(super) fn packets_sent(end: &Value) -> Option<u64> {
+    let sent = end["sum_sent"]["packets"].as_u64().filter(|packets| *packets > 0);
+    sent.or_else(|| end["sum"]["packets"].as_u64())
 }
 
 /// An interval whose streams do not add up.

@@ -361,6 +361,7 @@ impl Row {
         if let Some(lost) = self.lost.filter(|lost| *lost < 0) {
             faults.push(Fault(format!("{lost} packets lost: more came than were sent")));
         }
+        faults.extend(self.not_the_pairs().into_iter().map(Fault));
         faults.extend(self.other_lengths());
         faults.extend(self.validity.fault(self.counted()));
         faults

@@ -55,9 +55,11 @@ pub fn figures(
     }
     let (end, udp) =
         (&client["end"], client["start"]["test_start"]["protocol"].as_str() == Some("UDP"));
-    let sent = end["sum_sent"]["packets"].as_u64().filter(|packets| *packets > 0);
-    let sent = sent.or_else(|| end["sum"]["packets"].as_u64());
-    let packets_sent = if udp { Some(sent.ok_or_else(|| lacks("packets"))?) } else { None };
+    let packets_sent = if udp {
+        Some(super::fault::packets_sent(end).ok_or_else(|| lacks("packets"))?)
+    } else {
+        None
+    };
     let told = |value: &Value| {
         let end = &value["end"];
         end["sum_received"]["lost_packets"].as_u64().or(end["sum"]["lost_packets"].as_u64())

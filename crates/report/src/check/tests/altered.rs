@@ -23,7 +23,7 @@ fn one_figure_altered() {
     for sound in [DELAYS, TCP, PATH, BRIDGE, STATEFUL, HOSTS, PINGS, TURNS, IPERF3] {
         assert_eq!(found(sound), "");
     }
-    let cases: [Case; 92] = [
+    let cases: [Case; 97] = [
         (DELAYS, "/cells/5/figures/1/value", "9999.0", "9999, and its last trial counted 252"),
         (DELAYS, "/cells/5/figures/2/value", "9999.0", "9999, and its last trial counted 252"),
         (DELAYS, "/cells/5/figures/3/value", "7.0", "7, and its last trial counted 0"),
@@ -274,6 +274,16 @@ fn one_figure_altered() {
             "5",
             "interval 2 has 840433664 bytes, and its",
         ),
+        (
+            IPERF3,
+            "/rows/0/retransmits",
+            "1000000",
+            "1000000 segments sent again, and by its pairs 109",
+        ),
+        (IPERF3, "/rows/0/lost", "7", "7 packets lost, and its pairs lost none"),
+        (IPERF3, "/rows/0/streams", "64", "64 streams a pair, and iperf3 had 1"),
+        (IPERF3, "/rows/0/pairs", "2", "2 pairs of processes, and there are 1"),
+        (IPERF3, "/rows/0/arrived/bytes", "5", "5 bytes came to the host, and 4226809856 of"),
         (
             IPERF3,
             "/rows/0/pairs_run/0/client/end/sum_sent/bytes",
