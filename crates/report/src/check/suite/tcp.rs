@@ -27,6 +27,9 @@ pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(K
         _ => return,
     }
     times(cell, &mut wrong);
+    for (n, trial) in (1..).zip(&cell.trials).filter(|(_, trial)| trial.outcome == "pass") {
+        counts(cell, trial, &mut |text| wrong(format!("trial {n}: {text}")));
+    }
     for trial in passed(cell) {
         let (Some(tcp), true) = (trial.tcp, trial.load > 0.0) else { continue };
         // The last of so many is opened so long after the first, and takes some time.
@@ -36,6 +39,40 @@ pub(super) fn check(results: &SuiteResults, cell: &Cell, note: &mut impl FnMut(K
             let (opened, load) = (tcp.opened, trial.load);
             wrong(format!("{opened} connections, {load:.0} a second, took {took} s"));
         }
+    }
+}
+
+/// Counts of a trial that passed against each other and its times.
+fn counts(cell: &Cell, trial: &TrialRecord, wrong: &mut impl FnMut(String)) {
+    let Some(tcp) = trial.tcp else { return };
+    let TrialRecord { intended, sent, received, duration, .. } = *trial;
+    if sent > intended || received > sent {
+        wrong(format!("{received} frames received of {sent} sent, and {intended} were to be"));
+    }
+    let is_lossless = cell.figures.first().is_some_and(|figure| figure.name.contains("0 loss"));
+    let again = tcp.retransmitted;
+    if is_lossless && again > 0 {
+        wrong(format!("it passed without loss, and {again} segments were sent again"));
+    }
+    // Acknowledgements may be lost, and the next one says as much; so many are not.
+    if again == 0 && sent.saturating_sub(received) > sent / 4 {
+        wrong(format!("{received} of {sent} frames came, and nothing was sent again"));
+    }
+    // A handshake is a frame there and one back at least.
+    if received < tcp.established.saturating_mul(2) {
+        let established = tcp.established;
+        wrong(format!("{established} connections established by {received} frames"));
+    }
+    if again > sent {
+        wrong(format!("{again} segments sent again, of {sent} frames in all"));
+    }
+    let took = tcp.took_ns;
+    if tcp.rtt_mean_ns.is_some_and(|rtt| rtt > took) {
+        let rtt = tcp.rtt_mean_ns.unwrap_or_default();
+        wrong(format!("a round trip of {rtt} ns in the mean, and it took {took} ns"));
+    }
+    if duration > took as f64 / 1e9 * 1.001 + 1e-6 {
+        wrong(format!("{duration} s long, and it took {took} ns"));
     }
 }
 

@@ -23,7 +23,7 @@ fn one_figure_altered() {
     for sound in [DELAYS, TCP, PATH, BRIDGE, STATEFUL, HOSTS, PINGS, TURNS, IPERF3] {
         assert_eq!(found(sound), "");
     }
-    let cases: [Case; 97] = [
+    let cases: [Case; 103] = [
         (DELAYS, "/cells/5/figures/1/value", "9999.0", "9999, and its last trial counted 252"),
         (DELAYS, "/cells/5/figures/2/value", "9999.0", "9999, and its last trial counted 252"),
         (DELAYS, "/cells/5/figures/3/value", "7.0", "7, and its last trial counted 0"),
@@ -100,6 +100,32 @@ fn one_figure_altered() {
         (TCP, "/cells/0/figures/0/value", "194934.0", "no trial passed at 194934 connections a"),
         (TCP, "/cells/0/figures/1/value", "50.0", "50 /s, and 97844 were tried"),
         (TCP, "/cells/0/figures/2/value", "1.0", "handshake p50: no trial has 1 ns"),
+        (
+            TCP,
+            "/cells/0/trials/7/received",
+            "90972",
+            "trial 8: 90972 frames received of 45486 sent",
+        ),
+        (TCP, "/cells/0/trials/7/received", "30000", "30000 of 45486 frames came, and nothing was"),
+        (TCP, "/cells/0/trials/7/tcp/retransmitted", "1", "passed without loss, and 1 segments"),
+        (
+            TCP,
+            "/cells/1/trials/0/received",
+            "0",
+            "trial 1: 100 connections established by 0 frames",
+        ),
+        (
+            TCP,
+            "/cells/1/trials/0/tcp/retransmitted",
+            "1000000000",
+            "1000000000 segments sent again",
+        ),
+        (
+            TCP,
+            "/cells/0/trials/7/duration",
+            "100.0",
+            "trial 8: 100 s long, and it took 101348630 ns",
+        ),
         (TCP, "/cells/0/trials/7/tcp/transactions", "0", "times of 6498 transactions, and 0 were"),
         (
             TCP,
