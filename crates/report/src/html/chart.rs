@@ -82,6 +82,8 @@ impl Series {
     }
 }
 
+/// Letters of a line's name.
+const ROOM: usize = 34;
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 90.0;
 /// Of the drawing; behind it stand the lines' names.
@@ -243,7 +245,7 @@ impl Chart<'_> {
             most = *at - LINE;
         }
         for (at, (x, end), n) in names {
-            let (class, name) = (self.class(n), shortened(&self.series[n].name));
+            let (class, name) = (self.class(n), shortened(&self.series[n].name, ROOM));
             let key = match self.series[n].reference {
                 true => String::new(),
                 false => {
@@ -361,16 +363,16 @@ fn dash(n: usize) -> &'static str {
     ["", " d1", " d2", " d3"][n / 4 % 4]
 }
 
-/// As much of a name as there is room for.
-fn shortened(name: &str) -> String {
-    /// Letters.
-    const ROOM: usize = 34;
-    if name.chars().count() <= ROOM {
+/// As much of a name as `room` letters hold: names differ at their ends as often as where they begin.
+pub(super) fn shortened(name: &str, room: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= room {
         return name.to_string();
     }
-    let mut short: String = name.chars().take(ROOM - 1).collect();
-    short.push('…');
-    short
+    let behind = room.saturating_sub(1) / 2;
+    let before = room.saturating_sub(1) - behind;
+    let (begin, end) = (&letters[..before], &letters[letters.len() - behind..]);
+    begin.iter().chain(&['…']).chain(end).collect()
 }
 
 /// From the power of ten below the least to the one above the most.
@@ -414,6 +416,19 @@ pub(super) fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Names that differ where they end, or begin, still do.
+    #[test]
+    fn a_long_name_keeps_both_ends() {
+        for (name, room, short) in [
+            ("voice", 5, "voice"),
+            ("voice of the first floor", 9, "voic…loor"),
+            ("voice of the first floor", 8, "voic…oor"),
+            ("äöüäöüä", 4, "äö…ä"),
+        ] {
+            assert_eq!(shortened(name, room), short);
+        }
+    }
 
     /// Twelve lines have twelve colours and marks; none of forty-eight looks like another.
     #[test]

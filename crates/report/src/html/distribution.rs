@@ -9,7 +9,7 @@
 //! Heights are logarithmic: one frame in a million that was late is the one that matters, and on a
 //! linear scale it has no height.
 
-use super::chart::{COLOURS, begin, end, escape};
+use super::chart::{COLOURS, begin, end, escape, shortened};
 use crate::suite::time;
 use measure::histogram::at_quantile;
 use std::fmt::Write;
@@ -26,6 +26,8 @@ const WIDTH: f64 = 860.0;
 const LEFT: f64 = 90.0;
 /// What a letter of a name takes.
 const LETTER: f64 = 7.2;
+/// Letters of a name, at most.
+const ROOM: usize = 30;
 const RIGHT: f64 = 610.0;
 const TOP: f64 = 24.0;
 /// A strip and the room above it.
@@ -39,7 +41,7 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
     let all = strips.iter().flat_map(|strip| strip.buckets.iter().map(|(ns, _)| *ns));
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else { return String::new() };
     let longest = strips.iter().map(|strip| strip.name.chars().count()).max().unwrap_or(0);
-    let left = LEFT.max(longest.min(30) as f64 * LETTER + 8.0);
+    let left = LEFT.max(longest.min(ROOM) as f64 * LETTER + 8.0);
     let low = (least.max(1) as f64).log10().floor();
     let high = (most.max(1) as f64).log10().ceil().max(low + 1.0);
     let at = |ns: u64| ((ns.max(1) as f64).log10() - low) / (high - low);
@@ -92,7 +94,7 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
              <text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             left - 8.0,
             foot - 4.0,
-            escape(&strip.name)
+            escape(&shortened(&strip.name, ROOM))
         );
         let quantile = |share| at_quantile(strip.buckets, share).unwrap_or(0);
         let (median, worst) = (quantile(0.5), quantile(0.999));
