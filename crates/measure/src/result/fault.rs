@@ -5,7 +5,7 @@
 //!  latencies = those of the histogram             counts = those of a trial, each trial sound
 //! ```
 
-use super::{Compared, Limit, Results, Row, Verdict, kind};
+use super::{Compared, Limit, Ping, Results, Row, Verdict, kind};
 use crate::histogram::{self, at_quantile};
 use crate::self_test::HEADROOM;
 use std::fmt;
@@ -39,16 +39,30 @@ impl Results {
             let faults = one.comparison.faults().into_iter().chain(self.faults_of_rates(one));
             faults.map(move |fault| format!("{name}: {fault}"))
         });
-        of_rows.chain(of_pairs).collect()
+        let of_pings = self.setups.iter().filter_map(|setup| {
+            let Ping { sent, answered, p50_ns, p99_ns } = setup.ping?;
+            let is_wrong = answered > sent || p50_ns > p99_ns;
+            is_wrong.then(|| {
+                format!(
+                    "{} {}: {answered} answers to {sent} pings, half of them in {p50_ns} ns and 99 of 100 \
+                     in {p99_ns}",
+                    setup.device, setup.configuration
+                )
+            })
+        });
+        of_rows.chain(of_pairs).chain(of_pings).collect()
     }
 
-    /// Rates compared that no trial of the device had.
+    /// Rates compared that no trial of the device had, or of which there is no row.
     fn faults_of_rates(&self, one: &Compared) -> Vec<String> {
         let of = |(device, rates): (&String, &Vec<f64>)| {
             let of_it = self.rows.iter().filter(|row| {
                 (&row.device, row.mode, &row.configuration, row.frame_size)
                     == (device, one.mode, &one.configuration, one.frame_size)
             });
+            if of_it.clone().next().is_none() {
+                return vec![format!("{device} has no such row")];
+            }
             let trials = of_it.flat_map(|row| &row.trials);
             let highest = trials.filter(|t| t.kind == kind::HIGHEST && t.is_valid());
             let had: Vec<f64> = highest.map(|t| t.received as f64 / t.duration).collect();
@@ -126,6 +140,12 @@ impl Row {
         check(!is_device || headroom >= HEADROOM * 0.999, &|| {
             format!("limited by the device, and the tester alone does {headroom} times {pps}")
         });
+        // Each of its cores has a nanosecond in each nanosecond.
+        let busy = self.router_ns_per_packet.unwrap_or(0.0) * pps;
+        check(busy <= 1e9 * f64::from(self.cores.max(1)) * 1.05, &|| {
+            let (ns, cores) = (self.router_ns_per_packet.unwrap_or(0.0), self.cores);
+            format!("router_ns_per_packet {ns} of {pps} pps is more than {cores} cores have")
+        });
         let share = self.fast_path_share.unwrap_or(0.0);
         check((0.0..=1.0).contains(&share), &|| format!("fast_path_share {share} is not 0 to 1"));
         for (name, value) in
@@ -194,6 +214,10 @@ impl Row {
                     "latencies of {} frames, and {} received",
                     all.count, trial.received
                 ));
+            }
+            let seen = trial.latency.map_or(0, |all| all.count);
+            if seen > trial.received.saturating_add(trial.duplicate) {
+                place(format!("latencies of {seen} frames, and {} received", trial.received));
             }
             // Each port begins with a frame, and ends of trials are a frame or two.
             let due = trial.load * trial.duration;

@@ -58,9 +58,10 @@ fn series(table: &Table, note: &mut Note) {
         if received > sent && !told {
             told = true;
             let text = format!(
-                "{received} frames received of {sent} sent, since the series began at its first row"
+                "{received} frames received of {sent} sent since the series began: duplicates, if it is not \
+                 wrong"
             );
-            note(Some(row.line), Kind::Impossible, text);
+            note(Some(row.line), Kind::Doubtful, text);
         }
     }
 }

@@ -23,7 +23,7 @@ fn one_figure_altered() {
     for sound in [DELAYS, TCP, PATH, BRIDGE, STATEFUL, HOSTS, PINGS, TURNS, IPERF3] {
         assert_eq!(found(sound), "");
     }
-    let cases: [Case; 103] = [
+    let cases: [Case; 107] = [
         (DELAYS, "/cells/5/figures/1/value", "9999.0", "9999, and its last trial counted 252"),
         (DELAYS, "/cells/5/figures/2/value", "9999.0", "9999, and its last trial counted 252"),
         (DELAYS, "/cells/5/figures/3/value", "7.0", "7, and its last trial counted 0"),
@@ -263,6 +263,15 @@ fn one_figure_altered() {
             "/rows/1/trials/0/latency/min_ns",
             "10000000000",
             "10000000000 ns at least, p50 89087, p99",
+        ),
+        (TURNS, "/setups/5/ping/answered", "5000", "5000 answers to 1000 pings"),
+        (TURNS, "/comparisons/0/frame_size", "9999", "linux kernel has no such row"),
+        (TURNS, "/rows/1/router_ns_per_packet", "9000000.0", "is more than 2 cores have"),
+        (
+            TURNS,
+            "/rows/1/trials/3/latency/count",
+            "1000000000",
+            "latencies of 1000000000 frames, and",
         ),
         (TURNS, "/rows/1/trials/3/received", "5", "latencies of 68334 frames, and 5 came"),
         (TURNS, "/rows/1/tester_pps", "9000000.0", "no trial of the tester alone had that"),

@@ -223,7 +223,7 @@ fn one_by_one() {
         (
             "size,begin_ns,interval_ns,sent_frames,received_frames\n64,0,9,5,4\n64,9,9,4,5\n64,0,9,5,4\n\
              64,9,9,4,6\n64,18,9,1,1\n64,0,9,1,1\n",
-            &["f:5: impossible: 10 frames received of 9 sent, since the series began"],
+            &["f:5: warning: 10 frames received of 9 sent since the series began: duplicates"],
         ),
         (
             "size,sent_frames,received_frames,sent_fps,sending_ns,received_fps,arriving_ns\n\
