@@ -27,6 +27,9 @@ const CONVENTIONS: [(f64, f64, &str); 10] = [
     (2.0, 18.0, "both directions, Ethernet header and FCS counted a second time"),
 ];
 
+/// What those of one direction are called whose layer a head may name.
+const LAYERS: [&str; 3] = ["layer 1", "layer 2 with FCS", "layer 3"];
+
 /// Checks tables of `size_bytes` with frames a second, or bits, or both; and those of interfaces'
 /// `tx_pps`, `tx_mbps`.
 pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
@@ -126,19 +129,25 @@ fn conventions(table: &Table, column: (usize, Bits), note: &mut Note) {
             }
             [] => {
                 let count = |kpps: f64, mbps: f64| mbps * 1e3 / (kpps * 8.0);
-                // Where most agree, the others are wrong.
+                // Where most agree, or some with what the file says, the others are wrong.
                 let fit = |(factor, more, meaning): (f64, f64, &'static str)| {
                     let is_it = |row: &&Shown<'_>| fits_one(1.0, factor, more, row);
-                    (rows.iter().filter(is_it).count(), factor, more, meaning)
+                    let is_said = named.is_some_and(|layer| {
+                        meaning == LAYERS[usize::from(layer) - 1]
+                            && rows.iter().any(|row| is_it(&row))
+                    });
+                    (is_said, rows.iter().filter(is_it).count(), factor, more, meaning)
                 };
                 let fits = CONVENTIONS.into_iter().rev().map(fit);
-                let (n, factor, more, meaning) = fits.max_by_key(|fit| fit.0).unwrap_or_default();
-                if n >= 2 && 2 * n > rows.len() {
+                let (is_said, n, factor, more, meaning) =
+                    fits.max_by_key(|fit| (fit.0, fit.1)).unwrap_or_default();
+                if is_said || n >= 2 && 2 * n > rows.len() {
                     let wrong = rows.iter().filter(|row| !fits_one(1.0, factor, more, row));
+                    let others = if n == 1 { "row is" } else { "rows are" };
                     for &(row, size, kpps, (mbps, _)) in wrong {
                         let text = format!(
                             "{what}packets and bits do not fit each other: at {size} bytes each packet \
-                             would count {:.1}; the other {n} rows are of {meaning}",
+                             would count {:.1}; the other {n} {others} of {meaning}",
                             count(kpps, mbps)
                         );
                         note(Some(row.line), Kind::Inconsistent, text);

@@ -70,7 +70,14 @@ fn fixtures() {
         ("appliance-licensed", &[], &[shaped, no_layer]),
         ("appliance-licensed", G, &[shaped, any_layer]),
         ("tester-cells", &[], &cells),
-        ("layers", G, &["at 64 bytes each packet would count 46.0, at 512 500.0"]),
+        (
+            "layers",
+            G,
+            &[
+                "f:3: inconsistent: Mbps L3: packets and bits do not fit each other: at 512 bytes each \
+               packet would count 500.0; the other 1 row is of layer 3",
+            ],
+        ),
     ];
     for (name, links, expected) in cases {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/vendors/");
@@ -174,6 +181,14 @@ fn one_by_one() {
             &["kpps of 64", "Mbps of 64"],
         ),
         ("size,fps,Mbps L2\nbytes,1/s,Mbit/s\n64,1000,0.512\n", &[]),
+        // Of two rows that differ the head says which is right.
+        (
+            "size,kpps,Mbps L1\n64,100,51.2\n64,100,67.2\n",
+            &[
+                "f:2: inconsistent: packets and bits do not fit each other: at 64 bytes each packet \
+               would count 64.0; the other 1 row is of layer 1",
+            ],
+        ),
         // Most rows agree, one does not.
         (
             "size,Mbps,pps\n64,761.9,1488095\n512,962.4,234962\n1024,980.8,119731\n1280,984.6,95154\n",
