@@ -15,6 +15,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   wirespeed report html results/run.json --output run.html
+  wirespeed report compare monday.json tuesday.json
   wirespeed report compare --base monday1.json,monday2.json tuesday1.json tuesday2.json
   wirespeed report table --format trials results/run.json
   wirespeed report check results/run.json
@@ -100,15 +101,17 @@ enum What {
     },
     /// Compares runs cell by cell: medians, spread, and a verdict where there is one
     ///
-    /// Runs of `bench`, of `test` or of `iperf3`, all of one of them. Cells that only one side has
-    /// are named; runs that have none in common are refused (exit code 2). Four runs of each are the least that can say anything; copies of one run count once.
-    /// Chances are those of all cells together (Benjamini and Hochberg). What was measured with other
-    /// traffic, over other wires, by a plan or device script that makes other figures of them is named,
-    /// and has no verdict; a plan that has only more cells (a frame size) makes none. To compare two
-    /// devices on one machine, let `bench --compare` measure them by turns instead.
+    /// Runs of `bench`, of `test` or of `iperf3`, all of one of them: `A B` compares B with A, and
+    /// --base names several to compare with. Cells that only one side has are named; runs that have
+    /// none in common are refused (exit code 2). Four runs of each are the least that can say
+    /// anything; copies of one run count once. Chances are those of all cells together (Benjamini and
+    /// Hochberg). What was measured with other traffic, over other wires, by a plan or device script
+    /// that makes other figures of them is named, and has no verdict; a plan that has only more cells
+    /// (a frame size) makes none. To compare two devices on one machine, let `bench --compare` measure
+    /// them by turns instead.
     Compare {
-        /// The runs to compare with
-        #[arg(long, required = true, value_name = "FILE,…", value_delimiter = ',')]
+        /// The runs to compare with; without it the first of two files
+        #[arg(long, value_name = "FILE,…", value_delimiter = ',')]
         base: Vec<PathBuf>,
         /// The runs that are compared
         #[arg(required = true, value_name = "FILE")]
@@ -152,6 +155,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(())
         }
         What::Compare { base, files } => {
+            let (base, files) = sides(base, files)?;
             let Compared { text, lines } = compare(base, files)?;
             out!("{text}");
             match lines {
@@ -278,6 +282,25 @@ fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
             }
         }
     })
+}
+
+/// The runs to compare with, and those that are compared.
+fn sides<'a>(
+    base: &'a [PathBuf],
+    files: &'a [PathBuf],
+) -> Result<(&'a [PathBuf], &'a [PathBuf]), Failure> {
+    match (base, files) {
+        ([], [_, _]) => Ok(files.split_at(1)),
+        ([], _) => Err(Failure::Usage(format!(
+            "{} without --base: `report compare A B` takes two files; name those to compare with \
+             by --base A1,A2 to compare more",
+            match files.len() {
+                1 => "one file".to_string(),
+                n => format!("{n} files"),
+            }
+        ))),
+        _ => Ok((base, files)),
+    }
 }
 
 /// Runs of one command against each other.

@@ -248,7 +248,7 @@ fn files_that_are_no_results() {
             vec!["table", &path],
             vec!["table", "--format", "csv", &path],
             vec!["html", &path, "--output", &page],
-            vec!["compare", "--base", &good, &path],
+            vec!["compare", &good, &path],
             vec!["compare", "--base", &path, &good],
         ] {
             let (code, out, err) = wirespeed(&[&["report"], &what[..]].concat());
@@ -267,6 +267,8 @@ fn files_that_are_no_results() {
     let words = folder.write("words.csv", "chain,rules\nforward,25\n");
     for (what, code, expected) in [
         (vec!["compare", "--base", &good, &suite], 2, "has results of `test`, and the others of"),
+        (vec!["compare", &good], 2, "one file without --base: `report compare A B` takes two"),
+        (vec!["compare", &good, &good, &good], 2, "3 files without --base: `report compare A B`"),
         (vec!["table", "--format", "trials", &good], 2, "kept no trials of `bench`"),
         (
             vec!["check", &table, "--link", "C=1G"],
