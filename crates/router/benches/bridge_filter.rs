@@ -10,7 +10,8 @@ use router::interface::bridge::filter::{Chain, Filter, menu::FILTER};
 use router::interface::bridge::menu::BRIDGE;
 use router::interface::menu::ETHERNET;
 use router::interface::{InterfaceId, InterfaceKind, Names};
-use router::packet::{AddressType, ConnectionState, View};
+use router::ip::route::Routes;
+use router::packet::{ConnectionState, View};
 use router::trace::Trace;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -66,7 +67,7 @@ fn filter(c: &mut Criterion) {
                 connection_state: ConnectionState::Untracked,
                 srcnat: false,
                 dstnat: false,
-                address_type: &|_| AddressType::Unicast,
+                routes: &Routes::default(),
             };
             group.bench_function(format!("{kind}/{n}"), |bench| {
                 bench.iter(|| {

@@ -13,7 +13,8 @@ use router::firewall::rule::Books;
 use router::firewall::state::{RuleState, SlotBook};
 use router::interface::menu::ETHERNET;
 use router::interface::{InterfaceId, InterfaceKind, Names};
-use router::packet::{AddressType, ConnectionState, View};
+use router::ip::route::Routes;
+use router::packet::{ConnectionState, View};
 use router::trace::Trace;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -108,7 +109,7 @@ impl Bench {
             connection_state: ConnectionState::Established,
             srcnat: false,
             dstnat: false,
-            address_type: &|_| AddressType::Unicast,
+            routes: &Routes::default(),
         };
         self.trace.clear();
         let mut books = Books {

@@ -77,13 +77,13 @@ impl Router {
     pub fn frames(&self) -> Frames {
         // What could not be made was never a frame.
         let never = [Discard::NoFrame, Discard::IcmpRateLimited];
-        let never: u64 = never.iter().map(|&reason| self.discards.get(reason)).sum();
+        let never: u64 = never.iter().map(|&reason| self.stats.discards.get(reason)).sum();
         Frames {
-            received: self.tally.received,
-            made: self.tally.made,
-            sent: self.tally.sent,
-            discarded: self.discards.total() - never + self.tally.more_pieces,
-            consumed: self.tally.consumed,
+            received: self.stats.tally.received,
+            made: self.stats.tally.made,
+            sent: self.stats.tally.sent,
+            discarded: self.stats.discards.total() - never + self.stats.tally.more_pieces,
+            consumed: self.stats.tally.consumed,
             held: self.held().total(),
         }
     }
@@ -92,31 +92,31 @@ impl Router {
     pub fn held(&self) -> Held {
         let frames = |leaving: &crate::flow::Leaving| 1 + leaving.rest.len() as u64;
         Held {
-            neighbours: self.neighbours.waiting() as u64,
+            neighbours: self.v4.neighbours.waiting() as u64,
             queues: self.queues.waiting().map(frames).sum(),
-            reassembly: self.reassembly.frames() as u64,
+            reassembly: self.v4.reassembly.frames() as u64,
         }
     }
 
     /// The frames the router's pool keeps ready: out of the slab, but in nobody's hands.
     pub fn frames_in_pool(&self) -> usize {
-        self.pool.stock()
+        self.io.pool.stock()
     }
 
     /// The connections.
     pub fn connections(&self) -> &Connections {
-        &self.connections
+        &self.v4.connections
     }
 
     /// What firewall rules have logged.
     pub fn log(&self) -> &Log {
-        &self.log
+        &self.stats.log
     }
 
     /// The hosts of a bridge, in no particular order; none if there is no such bridge.
     pub fn hosts(&self, bridge: InterfaceId, now: Moment) -> impl Iterator<Item = Row> {
         let at = self.program.bridges.iter().position(|b| b.interface == bridge);
-        let hosts = at.and_then(|at| self.hosts.get(at));
+        let hosts = at.and_then(|at| self.link.hosts.get(at));
         hosts.into_iter().flat_map(move |hosts| hosts.rows(now.as_millis_u32()))
     }
 

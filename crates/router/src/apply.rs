@@ -19,7 +19,8 @@ use crate::discard::Discard;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::ip::arp;
 use crate::ip::route::TooManyTargets;
-use crate::router::{InterfaceCounts, Router, Trouble};
+use crate::parts::{InterfaceCounts, Trouble};
+use crate::router::Router;
 use config::Tree;
 use std::collections::HashMap;
 use wire::Moment;
@@ -67,54 +68,53 @@ impl Router {
     pub fn apply(&mut self, change: &mut Change, now: Moment) -> Result<(), TooManyTargets> {
         assert_eq!(change.number, self.changes + 1, "number of the change");
         if let Some(routes) = &mut change.routes {
-            self.routes.configure(routes)?;
+            self.v4.routes.configure(routes)?;
         }
         self.changes = change.number;
         change.applied = true;
-        change.settled = self.recipes.is_settled();
+        change.settled = self.learnt.recipes.is_settled();
         match &mut change.effect {
             Effect::Nothing => {}
-            Effect::Some(difference) => self.recipes.differ(std::mem::take(difference)),
-            Effect::All => self.recipes.forget(),
+            Effect::Some(difference) => self.learnt.recipes.differ(std::mem::take(difference)),
+            Effect::All => self.learnt.recipes.forget(),
         }
-        self.counters.admit(&change.counters);
-        self.rule_state.admit(&change.slots);
+        self.stats.counters.admit(&change.counters);
+        self.rules.admit(&change.slots);
         self.queues.apply(&mut change.queues, now);
         let program = &change.program;
         let settings = &program.settings;
-        self.neighbours.max_entries = settings.max_neighbor_entries;
-        self.neighbours.timeout = settings.arp_timeout;
-        self.icmp_limit.per_second = settings.icmp_rate_limit;
-        self.icmp_limit.mask = settings.icmp_rate_mask;
+        self.v4.neighbours.max_entries = settings.max_neighbor_entries;
+        self.v4.neighbours.timeout = settings.arp_timeout;
+        self.v4.icmp_limit.per_second = settings.icmp_rate_limit;
+        self.v4.icmp_limit.mask = settings.icmp_rate_mask;
         if let Some(typed) = &change.neighbours {
-            for orphan in arp::configure(&mut self.neighbours, typed, program) {
+            for orphan in arp::configure(&mut self.v4.neighbours, typed, program) {
                 self.discard_frame(orphan.frame, Discard::NeighbourUnreachable);
             }
-            if self.neighbours.take_removed() {
-                self.routes.forget_neighbours();
+            if self.v4.neighbours.take_removed() {
+                self.v4.routes.forget_neighbours();
             }
         }
-        self.connections.configure(program.connection_settings);
+        self.v4.connections.configure(program.connection_settings);
         if program.tracking != self.program.tracking {
-            self.connections.clear();
+            self.v4.connections.clear();
         }
         if change.interfaces {
             let ids = program.books.interfaces.len();
-            self.interface_counts.resize(ids, InterfaceCounts::default());
-            self.troubles.resize(ids, Trouble::default());
+            self.stats.interface_counts.resize(ids, InterfaceCounts::default());
+            self.stats.troubles.resize(ids, Trouble::default());
             self.adopt_hosts(change);
             self.note_links(&change.program, now);
             let running = change.program.interfaces.iter().map(|interface| interface.running);
-            self.routes.set_running(running.collect());
+            self.v4.routes.set_running(running.collect());
         }
         std::mem::swap(&mut self.program, &mut change.program);
-        self.tools.close(&mut self.program);
         Ok(())
     }
 
     /// Bridges keep their hosts; a new one begins with its own addresses only.
     fn adopt_hosts(&mut self, change: &Change) {
-        let old = std::mem::take(&mut self.hosts);
+        let old = std::mem::take(&mut self.link.hosts);
         let mut old: HashMap<_, _> =
             self.program.bridges.iter().map(|bridge| bridge.interface).zip(old).collect();
         for bridge in &change.program.bridges {
@@ -124,7 +124,7 @@ impl Router {
             let is_reached = |at| bridge.port(at).is_some() && change.program.runs(at);
             hosts.remove_where(|_, host| !is_reached(host.port));
             hosts.set_local(bridge.local_addresses());
-            self.hosts.push(hosts);
+            self.link.hosts.push(hosts);
         }
     }
 }

@@ -40,7 +40,7 @@ impl Router {
     /// By which port, and to which neighbour, packets to this address go; `None` if no route leads
     /// there, or by another kind of interface.
     pub fn route_to(&self, address: u32) -> Option<(usize, u32)> {
-        let (interface, neighbour) = match self.routes.target(self.routes.lookup(address))? {
+        let (interface, neighbour) = match self.v4.routes.target(self.v4.routes.lookup(address))? {
             Target::Connected(interface) => (*interface, address),
             Target::Gateways(ways) => *ways.first()?,
             _ => return None,
@@ -54,9 +54,9 @@ impl Router {
     /// # Panics
     /// If there is no such port.
     pub fn neighbour_mac(&mut self, now: Moment, port: usize, address: u32) -> Option<MacAddr> {
-        match self.neighbours.want(now, self.program.ports[port], address) {
+        match self.v4.neighbours.want(now, self.program.ports[port], address) {
             Want::Ready(id) => {
-                let header = &self.neighbours.adjacency(id).header;
+                let header = &self.v4.neighbours.adjacency(id).header;
                 header.first_chunk().map(|mac| MacAddr(*mac))
             }
             Want::Wait(_, request) => {
@@ -75,14 +75,14 @@ impl Router {
     /// # Panics
     /// If there is no such port.
     pub fn count_sent(&mut self, port: usize, packets: u64, bytes: u64) {
-        let tx = &mut self.interface_counts[self.program.ports[port].index()].tx;
+        let tx = &mut self.stats.interface_counts[self.program.ports[port].index()].tx;
         tx.packets += packets;
         tx.bytes += bytes;
     }
 
     fn port_of(&self, interface: InterfaceId) -> Option<usize> {
         match self.program.interface(interface).kind {
-            Kind::Ethernet { port } if port < self.ports.len() => Some(port),
+            Kind::Ethernet { port } if port < self.io.ports.len() => Some(port),
             _ => None,
         }
     }

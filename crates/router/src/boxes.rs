@@ -48,37 +48,37 @@ impl Router {
             translated: None,
             fasttrack: false,
             fast: false,
-            trace: self.traces.pop().unwrap_or_default(),
+            trace: self.learnt.traces.pop().unwrap_or_default(),
         }
     }
 
     /// Puts a packet to its end, for a reason.
     pub(crate) fn discard(&mut self, p: Packet, why: Discard) {
         self.tell(|| Event::Discarded(why));
-        self.discards.add(why);
-        self.last_discard = Some(why);
-        self.tally.more_pieces += p.rest.len() as u64;
+        self.stats.discards.add(why);
+        self.stats.last_discard = Some(why);
+        self.stats.tally.more_pieces += p.rest.len() as u64;
         self.free(p);
     }
 
     /// Puts a frame to its end, for a reason.
     pub(crate) fn discard_frame(&mut self, frame: Frame, why: Discard) {
         self.tell(|| Event::Discarded(why));
-        self.discards.add(why);
-        self.pool.free(frame);
+        self.stats.discards.add(why);
+        self.io.pool.free(frame);
     }
 
     /// Frees a packet that has reached its destination: here.
     pub(crate) fn consume(&mut self, p: Packet) {
-        self.tally.consumed += 1 + p.rest.len() as u64;
+        self.stats.tally.consumed += 1 + p.rest.len() as u64;
         self.free(p);
     }
 
     fn free(&mut self, p: Packet) {
-        self.profiler.go_home();
-        self.pool.free(p.frame);
+        self.tools.profiler.go_home();
+        self.io.pool.free(p.frame);
         for piece in p.rest {
-            self.pool.free(piece.frame);
+            self.io.pool.free(piece.frame);
         }
         self.recycle(p.trace);
     }
@@ -86,36 +86,36 @@ impl Router {
     /// Keeps a trace's memory for the next packet.
     pub(crate) fn recycle(&mut self, mut trace: Trace) {
         trace.clear();
-        self.traces.push(trace);
+        self.learnt.traces.push(trace);
     }
 
     pub(crate) fn src_mac(&self, p: &Packet) -> MacAddr {
-        let bytes = self.slab.bytes(&p.frame);
+        let bytes = self.io.slab.bytes(&p.frame);
         bytes[6..].first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac))
     }
 
     pub(crate) fn dst_mac(&self, p: &Packet) -> MacAddr {
-        self.slab.bytes(&p.frame).first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac))
+        self.io.slab.bytes(&p.frame).first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac))
     }
 
     /// The IPv4 header, options included.
     pub(crate) fn ip_header<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
-        let ip = &self.slab.bytes(&p.frame)[usize::from(p.layers.l3)..];
+        let ip = &self.io.slab.bytes(&p.frame)[usize::from(p.layers.l3)..];
         &ip[..usize::from(ip[0] & 0x0f) * 4]
     }
 
     /// From the transport header on; empty if there is none.
     pub(crate) fn transport<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
         let (l4, end) = (usize::from(p.layers.l4), usize::from(p.layers.l3_end));
-        if l4 == 0 { &[] } else { &self.slab.bytes(&p.frame)[l4..end] }
+        if l4 == 0 { &[] } else { &self.io.slab.bytes(&p.frame)[l4..end] }
     }
 
     /// The TCP reset that answers this segment.
     pub(crate) fn tcp_reset(&mut self, p: &Packet) -> Option<Frame> {
-        let slab = self.slab.clone();
+        let slab = self.io.slab.clone();
         let ip = &slab.bytes(&p.frame)[usize::from(p.layers.l3)..usize::from(p.layers.l3_end)];
-        let reset = icmp::tcp_reset(&mut self.pool, ip, &p.layers)?;
-        self.tally.made += 1;
+        let reset = icmp::tcp_reset(&mut self.io.pool, ip, &p.layers)?;
+        self.stats.tally.made += 1;
         Some(reset)
     }
 
@@ -129,7 +129,7 @@ impl Router {
         let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, piece.layers.l3));
         let mut ttl = 0;
         for (frame, l3) in frames.chain(rest) {
-            let ip = &mut self.slab.bytes_mut(frame)[usize::from(l3)..];
+            let ip = &mut self.io.slab.bytes_mut(frame)[usize::from(l3)..];
             ttl = ip[8];
             if ttl <= 1 {
                 return false;
@@ -143,19 +143,19 @@ impl Router {
 
     /// What connection tracking makes of a packet.
     pub(crate) fn track(&mut self, now: Moment, p: &Packet) -> Tracking {
-        let slab = &self.slab;
+        let slab = &self.io.slab;
         let frame = slab.bytes(&p.frame);
         if p.frame.has_offload() {
-            return self.connections.track_unfinished(now, frame, &p.layers);
+            return self.v4.connections.track_unfinished(now, frame, &p.layers);
         }
         if p.rest.is_empty() {
-            return self.connections.track(now, frame, &p.layers);
+            return self.v4.connections.track(now, frame, &p.layers);
         }
         let rest = p.rest.iter().map(|piece| {
             let start = usize::from(piece.layers.l3) + piece.header_len;
             &slab.bytes(&piece.frame)[start..usize::from(piece.layers.l3_end)]
         });
-        self.connections.track_reassembled(now, frame, &p.layers, p.ip_len, rest)
+        self.v4.connections.track_reassembled(now, frame, &p.layers, p.ip_len, rest)
     }
 
     /// Shows a packet to rules.
@@ -165,15 +165,13 @@ impl Router {
         p: &mut Packet,
         run: impl FnOnce(&Program, &View, &mut rule::Books) -> T,
     ) -> T {
-        let routes = &self.routes;
-        let address_type = |address| routes.address_type(address);
         let nat = match (p.flow, &p.new) {
             (_, Some(new)) => new.flags,
-            (Some(flow), None) => self.connections.flags_of(flow),
+            (Some(flow), None) => self.v4.connections.flags_of(flow),
             (None, None) => Flags::default(),
         };
         let view = View {
-            frame: self.slab.bytes(&p.frame),
+            frame: self.io.slab.bytes(&p.frame),
             layers: &p.layers,
             ip_len: p.ip_len,
             in_interface: p.in_interface,
@@ -183,23 +181,23 @@ impl Router {
             connection_state: p.connection_state,
             srcnat: nat.has(Flags::SRCNAT),
             dstnat: nat.has(Flags::DSTNAT),
-            address_type: &address_type,
+            routes: &self.v4.routes,
         };
         let mut books = rule::Books {
             now,
-            state: &mut self.rule_state,
+            state: &mut self.rules,
             trace: &mut p.trace,
-            counters: &mut self.counters,
-            log: &mut self.log,
+            counters: &mut self.stats.counters,
+            log: &mut self.stats.log,
         };
         run(&self.program, &view, &mut books)
     }
 
     /// Gives a packet, and all its fragments, another 5-tuple.
     pub(crate) fn rewrite(&mut self, p: &mut Packet, new: FiveTuple) {
-        translation::rewrite(self.slab.bytes_mut(&mut p.frame), &mut p.layers, &new);
+        translation::rewrite(self.io.slab.bytes_mut(&mut p.frame), &mut p.layers, &new);
         for piece in &mut p.rest {
-            translation::rewrite(self.slab.bytes_mut(&mut piece.frame), &mut piece.layers, &new);
+            translation::rewrite(self.io.slab.bytes_mut(&mut piece.frame), &mut piece.layers, &new);
         }
     }
 
@@ -213,13 +211,13 @@ impl Router {
     /// The flow that keeps a recipe while nothing is tracked.
     pub(crate) fn untracked_flow(&mut self, now: Moment, p: &Packet) -> Option<FlowId> {
         let tuple = p.layers.tuple;
-        let known = self.connections.flows().find(tuple.hash(), &tuple);
-        known.or_else(|| self.connections.keep_untracked(tuple, now))
+        let known = self.v4.connections.flows().find(tuple.hash(), &tuple);
+        known.or_else(|| self.v4.connections.keep_untracked(tuple, now))
     }
 
     /// Whether `address` is a broadcast address here.
     pub(crate) fn is_broadcast(&self, address: u32) -> bool {
-        let target = self.routes.target(self.routes.lookup(address));
+        let target = self.v4.routes.target(self.v4.routes.lookup(address));
         matches!(target, Some(Target::Broadcast))
     }
 
@@ -246,40 +244,40 @@ impl Router {
             return;
         };
         let message = ArpMessage::request(mac, own, request.address);
-        match arp::frame(&mut self.pool, message, mac, request.to) {
+        match arp::frame(&mut self.io.pool, message, mac, request.to) {
             Some(frame) => {
-                self.tally.made += 1;
+                self.stats.tally.made += 1;
                 let (interface, address) = (request.interface, request.address);
                 self.tell(|| Event::Makes(Made::ArpRequest { interface, address }));
                 flow::link_out(self, now, request.interface, frame, false);
                 self.tell(|| Event::Done);
             }
-            None => self.discards.add(Discard::NoFrame),
+            None => self.stats.discards.add(Discard::NoFrame),
         }
     }
 
     /// Counts a packet that the IPv4 FastPath handler has carried from end to end.
     pub(crate) fn count_fast_path(&mut self, waiting: &Waiting) {
-        let bytes = self.slab.bytes(&waiting.frame);
+        let bytes = self.io.slab.bytes(&waiting.frame);
         let l3 = usize::from(waiting.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
         if !waiting.fasttrack {
-            self.paths.ipv4_fast_path.add(ip_len.into());
+            self.stats.paths.ipv4_fast_path.add(ip_len.into());
         }
-        self.interface_counts[waiting.in_interface.index()].fast_rx.add(bytes.len() as u64);
+        self.stats.interface_counts[waiting.in_interface.index()].fast_rx.add(bytes.len() as u64);
     }
 
     /// A second frame with the same bytes.
     pub(crate) fn copy_frame(&mut self, frame: &Frame) -> Option<Frame> {
-        let copy = self.pool.copy(frame)?;
-        self.tally.made += 1;
+        let copy = self.io.pool.copy(frame)?;
+        self.stats.tally.made += 1;
         Some(copy)
     }
 
     /// A second packet like this one, for another port of a bridge.
     pub(crate) fn copy(&mut self, p: &Packet) -> Option<Packet> {
         let Some(frame) = self.copy_frame(&p.frame) else {
-            self.discards.add(Discard::NoFrame);
+            self.stats.discards.add(Discard::NoFrame);
             return None;
         };
         let mut copy = self.packet(frame, p.layers, p.port);
@@ -291,7 +289,7 @@ impl Router {
     /// Whether frames that go out by an interface leave by a port of its own, which is up.
     #[inline]
     pub(crate) fn is_port(&self, interface: InterfaceId) -> bool {
-        usize::from(self.program.ways_out[interface.index()].port) < self.outboxes.len()
+        usize::from(self.program.ways_out[interface.index()].port) < self.io.outboxes.len()
     }
 
     /// Puts a frame in its port's outbox.
@@ -301,7 +299,7 @@ impl Router {
         if frame.len() > usize::from(link.longest) && self.is_too_long(&frame, link.longest) {
             return self.discard_frame(frame, Discard::TooLong);
         }
-        let Some(outbox) = self.outboxes.get_mut(usize::from(link.port)) else {
+        let Some(outbox) = self.io.outboxes.get_mut(usize::from(link.port)) else {
             return self.discard_frame(frame, Discard::InterfaceDown);
         };
         if fast & link.fast_tx {
@@ -314,7 +312,7 @@ impl Router {
     /// those that the port parts.
     #[cold]
     fn is_too_long(&self, frame: &Frame, longest: u16) -> bool {
-        let is_tagged = matches!(self.slab.bytes(frame)[12..14], [0x81, 0x00] | [0x88, 0xa8]);
+        let is_tagged = matches!(self.io.slab.bytes(frame)[12..14], [0x81, 0x00] | [0x88, 0xa8]);
         let tag = if is_tagged { 4 } else { 0 };
         !frame.has_offload() && frame.len() > usize::from(longest) + tag
     }

@@ -8,7 +8,8 @@
 
 use crate::interface::bridge;
 use crate::interface::monitor::MONITOR;
-use crate::router::{InterfaceCounts, Router, Trouble};
+use crate::parts::{InterfaceCounts, Trouble};
+use crate::router::Router;
 use crate::status;
 use crate::tool::explain;
 use crate::tool::monitor::MONITOR_TRAFFIC;
@@ -90,11 +91,11 @@ impl Router {
             }
             _ => all(),
         };
-        self.recipes.fold(&mut self.counters);
+        self.learnt.recipes.fold(&mut self.stats.counters);
         match (call.command.menu, call.command.name) {
             ("/ip firewall connection", "remove") => {
                 for connection in items.into_iter().filter_map(status::connection) {
-                    self.connections.remove(connection);
+                    self.v4.connections.remove(connection);
                 }
             }
             ("/queue simple", "reset-counters" | "reset-counters-all") => {
@@ -105,14 +106,14 @@ impl Router {
             ("/interface" | "/interface ethernet", "reset-counters") => {
                 let ids = &self.program.books.interfaces;
                 for id in items.into_iter().filter_map(|item| ids.find(item)) {
-                    self.interface_counts[id.index()] = InterfaceCounts::default();
-                    self.troubles[id.index()] = Trouble::default();
+                    self.stats.interface_counts[id.index()] = InterfaceCounts::default();
+                    self.stats.troubles[id.index()] = Trouble::default();
                 }
             }
             (menu, "reset-counters" | "reset-counters-all") if has_rules(menu) => {
                 let book = &self.program.books.counters;
                 for id in items.into_iter().filter_map(|item| book.find(item)) {
-                    self.counters.reset(id);
+                    self.stats.counters.reset(id);
                 }
             }
             (_, name) => return Err(format!("bad command name {name}")),

@@ -46,7 +46,7 @@ use crate::interface::{Interfaces, Link};
 use crate::ip::menu::{ADDRESS, ARP, ROUTE, SETTINGS};
 use crate::ip::route::{self, Ways};
 use crate::ip::{address, arp};
-use crate::program::{PortInfo, Program};
+use crate::program::{Books, PortInfo, Program};
 use crate::queue::menu::SIMPLE;
 use crate::queue::{self, QueueId, Simple};
 use crate::recipe::Difference;
@@ -75,7 +75,9 @@ pub struct Compiler {
 #[derive(Debug)]
 struct State {
     tree: Tree,
-    program: Program,
+    program: Arc<Program>,
+    /// The program's, and which numbers are free again.
+    books: Books,
     ways: Arc<Ways>,
 }
 
@@ -84,7 +86,7 @@ struct State {
 pub struct Change {
     /// The first has number 1.
     pub(crate) number: u64,
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     pub(crate) counters: Fresh<CounterId>,
     pub(crate) slots: Fresh<SlotId>,
     pub(crate) queues: queue::Change,
@@ -156,7 +158,10 @@ impl Compiler {
             last.is_some_and(|last| menus.iter().all(|menu| same(last, menu)))
         };
         let gone = |menu| last.map_or(Vec::new(), |last| gone(&last.tree, tree, menu));
-        let mut program = last.map_or_else(Program::empty, |last| last.program.clone());
+        let mut program = last.map_or_else(Program::empty, |last| Program {
+            books: last.books.clone(),
+            ..Program::clone(&last.program)
+        });
 
         let mut removed = Vec::new();
         for item in [&FILTER, &NAT, &bridge::filter::menu::FILTER].into_iter().flat_map(gone) {
@@ -211,7 +216,9 @@ impl Compiler {
         let (counters, slots) =
             (program.books.counters.take_fresh(), program.books.slots.take_fresh());
         let ways = routes.as_ref().map_or(old_ways, |routes| routes.ways().clone());
-        let next = State { tree: tree.clone(), program: program.clone(), ways };
+        let books = program.books.clone();
+        let program = Arc::new(program);
+        let next = State { tree: tree.clone(), program: program.clone(), books, ways };
         let all = !(same_bridge_filter && same_routes && same_neighbours)
             || self.removed.len() + removed.len() > MAX_REMOVED;
         let effect = match last {
@@ -249,7 +256,7 @@ impl Compiler {
         // A counter is given to another rule when no recipe speaks of it any more: they are
         // forgotten, and what they counted is folded.
         if change.settled {
-            next.program.books.counters.reuse(self.forgotten.drain(..));
+            next.books.counters.reuse(self.forgotten.drain(..));
         }
         self.removed.extend(change.removed);
         if matches!(change.effect, Effect::All) {

@@ -64,10 +64,10 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
     let mut malformed = None;
-    let layers = match layers::network(r.slab.bytes(&frame)) {
+    let layers = match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => layers,
         Err(Malformed::Ethernet) => {
-            r.troubles[port.index()].rx_error += 1;
+            r.stats.troubles[port.index()].rx_error += 1;
             return r.discard_frame(frame, Discard::MalformedEthernet);
         }
         // A bridge need not understand what it forwards; the router itself must.
@@ -98,9 +98,9 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
     r.at(Step::BridgingDecision);
     let (src, dst) = (r.src_mac(&p), r.dst_mac(&p));
     if r.program.bridge(bridge).port(p.port).is_some_and(|port| port.learn) {
-        r.hosts[bridge.0].learn(src.to_u64(), p.port, now.as_millis_u32());
+        r.link.hosts[bridge.0].learn(src.to_u64(), p.port, now.as_millis_u32());
     }
-    match r.program.bridge(bridge).decide(p.port, dst, &r.hosts[bridge.0]) {
+    match r.program.bridge(bridge).decide(p.port, dst, &r.link.hosts[bridge.0]) {
         Decision::Local => {
             r.tell(|| Event::Bridged { ports: Vec::new(), local: true });
             bridge_input(r, now, p)
@@ -112,7 +112,7 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
         }
         Decision::Discard(why) => r.discard(p, why),
         Decision::Flood { ports, local } => {
-            let mut targets = std::mem::take(&mut r.targets);
+            let mut targets = std::mem::take(&mut r.io.targets);
             targets.extend_from_slice(ports);
             r.tell(|| Event::Bridged { ports: targets.clone(), local });
             let last = if local { None } else { targets.pop() };
@@ -122,7 +122,7 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
                     bridge_forward(r, now, copy, port);
                 }
             }
-            r.targets = targets;
+            r.io.targets = targets;
             match last {
                 Some(port) => bridge_forward(r, now, p, port),
                 None => bridge_input(r, now, p),
@@ -133,8 +133,8 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
 
 /// Counts a frame as received in FastPath: once, by however many ports it leaves.
 fn count_bridged(r: &mut Router, p: &Packet) {
-    if p.fast && r.program.bridge_fast_path() {
-        r.interface_counts[p.port.index()].fast_rx.add(p.frame.len() as u64);
+    if p.fast && r.bridge_fast_path() {
+        r.stats.interface_counts[p.port.index()].fast_rx.add(p.frame.len() as u64);
     }
 }
 
@@ -147,9 +147,9 @@ fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
         return r.discard(p, Discard::BridgeFilterDrop);
     }
     r.at(Step::BridgeSrcNat);
-    p.fast &= r.program.bridge_fast_path();
+    p.fast &= r.bridge_fast_path();
     if p.fast {
-        r.paths.bridge_fast_path.add(p.frame.len() as u64);
+        r.stats.paths.bridge_fast_path.add(p.frame.len() as u64);
     }
     r.recycle(p.trace);
     physical_out(r, to, p.frame, p.fast)
@@ -162,19 +162,19 @@ fn bridge_input(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, Discard::BridgeFilterDrop);
     }
     p.trace.clear();
-    r.interface_counts[p.in_interface.index()].rx.add(p.frame.len() as u64);
+    r.stats.interface_counts[p.in_interface.index()].rx.add(p.frame.len() as u64);
     to_router(r, now, p)
 }
 
 /// Box C: a frame of the router's own, or routed, leaves by a bridge.
 fn bridge_output(r: &mut Router, now: Moment, bridge: BridgeAt, frame: Frame, fast: bool) {
     r.at(Step::BridgingDecision);
-    let layers = layers::network(r.slab.bytes(&frame)).unwrap_or_default();
+    let layers = layers::network(r.io.slab.bytes(&frame)).unwrap_or_default();
     let mut p = r.packet(frame, layers, InterfaceId::NONE);
     (p.out_interface, p.fast) = (r.program.bridge(bridge).interface, fast);
     let dst = r.dst_mac(&p);
-    let mut targets = std::mem::take(&mut r.targets);
-    match r.program.bridge(bridge).decide(p.out_interface, dst, &r.hosts[bridge.0]) {
+    let mut targets = std::mem::take(&mut r.io.targets);
+    match r.program.bridge(bridge).decide(p.out_interface, dst, &r.link.hosts[bridge.0]) {
         Decision::Port(port) => targets.push(port),
         Decision::Flood { ports, .. } => targets.extend_from_slice(ports),
         Decision::Local | Decision::Discard(_) => {}
@@ -186,10 +186,10 @@ fn bridge_output(r: &mut Router, now: Moment, bridge: BridgeAt, frame: Frame, fa
             bridge_output_by(r, now, copy, port);
         }
     }
-    r.targets = targets;
+    r.io.targets = targets;
     match last {
         Some(port) => {
-            r.interface_counts[p.out_interface.index()].tx.add(p.frame.len() as u64);
+            r.stats.interface_counts[p.out_interface.index()].tx.add(p.frame.len() as u64);
             bridge_output_by(r, now, p, port)
         }
         None => r.discard(p, Discard::NoBridgePort),
@@ -215,8 +215,8 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
     if let Some(malformed) = p.malformed {
         return r.discard(p, reason(malformed));
     }
-    if p.layers.vlan.is_some() && priority::take_off(&r.slab, &mut p.frame) {
-        match layers::network(r.slab.bytes(&p.frame)) {
+    if p.layers.vlan.is_some() && priority::take_off(&r.io.slab, &mut p.frame) {
+        match layers::network(r.io.slab.bytes(&p.frame)) {
             Ok(layers) => p.layers = layers,
             Err(malformed) => return r.discard(p, reason(malformed)),
         }
@@ -252,9 +252,9 @@ fn routing(r: &mut Router, now: Moment, p: Packet) {
     }
     r.at(Step::RoutingDecision);
     let dst = p.layers.tuple.dst;
-    let leaf = r.routes.lookup(dst);
+    let leaf = r.v4.routes.lookup(dst);
     r.tell_route(dst);
-    match r.routes.target(leaf) {
+    match r.v4.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
         Some(Target::Multicast) => r.discard(p, Discard::MulticastDestination),
@@ -278,7 +278,7 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
     let hop = next_hop(r, leaf, &p);
     p.out_interface = hop.interface;
     r.tell(|| Event::NextHop(hop));
-    p.fast &= r.program.ipv4_fast_path() || p.fasttrack;
+    p.fast &= r.ipv4_fast_path() || p.fasttrack;
     r.at(Step::Ttl);
     if !r.decrement_ttl(&mut p) {
         return refuse(r, now, p, Discard::TtlExceeded, icmp::Error::TTL_EXCEEDED);
@@ -380,8 +380,8 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     let kept = record(r, now, &p, hop, leaf);
     r.tell(|| Event::Kept(kept));
     if p.fasttrack && p.fast {
-        r.paths.ipv4_fasttrack.add(p.ip_len.into());
-        r.interface_counts[p.in_interface.index()].fast_rx.add(p.frame.len() as u64);
+        r.stats.paths.ipv4_fasttrack.add(p.ip_len.into());
+        r.stats.interface_counts[p.in_interface.index()].fast_rx.add(p.frame.len() as u64);
     }
     let len = r.queue_len(&p);
     let leaving = Leaving {
@@ -414,32 +414,32 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
-        if mtu >= len.unwrap_or_else(|| ip_total_len(r.slab.bytes(&frame), l3)) {
+        if mtu >= len.unwrap_or_else(|| ip_total_len(r.io.slab.bytes(&frame), l3)) {
             to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast, fasttrack });
             continue;
         }
         if frame.has_offload() {
-            let mut segments = std::mem::take(&mut r.segments);
+            let mut segments = std::mem::take(&mut r.io.segments);
             r.finish(frame, &mut segments);
             for frame in segments.drain(..) {
                 let rest = Vec::new();
                 ip_out(r, now, Leaving { frame, rest, in_interface, l3, fast, fasttrack, hop });
             }
-            r.segments = segments;
+            r.io.segments = segments;
             continue;
         }
         r.tell(|| Event::Split { mtu });
-        let mut pieces = std::mem::take(&mut r.pieces);
-        let whole = fragment::split(&mut r.pool, frame, l3.into(), mtu, |f| pieces.push(f));
-        r.tally.consumed += 1;
-        r.tally.made += pieces.len() as u64;
+        let mut pieces = std::mem::take(&mut r.io.pieces);
+        let whole = fragment::split(&mut r.io.pool, frame, l3.into(), mtu, |f| pieces.push(f));
+        r.stats.tally.consumed += 1;
+        r.stats.tally.made += pieces.len() as u64;
         if !whole {
-            r.discards.add(Discard::NoFrame);
+            r.stats.discards.add(Discard::NoFrame);
         }
         for frame in pieces.drain(..) {
             to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast: false, fasttrack });
         }
-        r.pieces = pieces;
+        r.io.pieces = pieces;
     }
 }
 
@@ -470,7 +470,7 @@ fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool
     } else {
         r.transmit(interface, frame, fast);
     }
-    r.profiler.go_home();
+    r.tools.profiler.go_home();
 }
 
 /// A source that no host may have (RFC 1812 §5.3.7).
@@ -484,7 +484,10 @@ pub(crate) fn is_martian_source(src: u32) -> bool {
 #[inline]
 pub(crate) fn is_own_source(r: &Router, src: u32) -> bool {
     r.program.own_sources.may_have(src)
-        && matches!(r.routes.target(r.routes.lookup(src)), Some(Target::Local | Target::Broadcast))
+        && matches!(
+            r.v4.routes.target(r.v4.routes.lookup(src)),
+            Some(Target::Local | Target::Broadcast)
+        )
 }
 
 fn reason(malformed: Malformed) -> Discard {

@@ -9,8 +9,10 @@ pub mod program;
 pub mod compiler;
 // A change reaches the data plane.
 mod apply;
-// One router: its program, its state, and the breath that moves frames.
+// One router: its program, its parts, and the breath that moves frames.
 pub mod router;
+// The parts of a router: frames, an address family's stack, links, what was learnt and counted.
+mod parts;
 
 // What stands beside the router in the same box: a traffic generator.
 mod beside;
@@ -67,6 +69,7 @@ pub mod tool;
 pub use commands::COMMANDS;
 pub use compiler::{Change, Compiler};
 pub use interface::Link;
+pub use parts::{InterfaceCounts, PathCounts, Trouble};
 pub use program::PortInfo;
 pub use router::Router;
 

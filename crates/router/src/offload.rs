@@ -28,7 +28,7 @@ impl Router {
         if !frame.has_offload() {
             return None;
         }
-        Large::new(self.slab.bytes(frame), self.slab.offload(frame)?)
+        Large::new(self.io.slab.bytes(frame), self.io.slab.offload(frame)?)
     }
 
     /// The IP length that an MTU is compared with: the longest segment's, of a super-frame.
@@ -51,43 +51,43 @@ impl Router {
     #[cold]
     pub(crate) fn transmit_unfinished(&mut self, to: InterfaceId, mut frame: Frame, fast: bool) {
         let takes = self.program.ways_out[to.index()].offload;
-        if let Some(offload) = self.slab.offload(&frame).filter(|&offload| takes.take(offload)) {
-            segment::prepare(self.slab.bytes_mut(&mut frame), offload);
+        if let Some(offload) = self.io.slab.offload(&frame).filter(|&offload| takes.take(offload)) {
+            segment::prepare(self.io.slab.bytes_mut(&mut frame), offload);
             return self.transmit(to, frame, fast);
         }
-        let mut segments = std::mem::take(&mut self.segments);
+        let mut segments = std::mem::take(&mut self.io.segments);
         self.finish(frame, &mut segments);
         for frame in segments.drain(..) {
             self.transmit(to, frame, fast);
         }
-        self.segments = segments;
+        self.io.segments = segments;
     }
 
     /// Does what is left to do: what comes of the frame is added to `out`.
     pub(crate) fn finish(&mut self, mut frame: Frame, out: &mut Vec<Frame>) {
-        let Some(offload) = self.slab.offload(&frame) else {
+        let Some(offload) = self.io.slab.offload(&frame) else {
             frame.clear_offload();
             return out.push(frame);
         };
         if offload.segment == 0 {
             frame.clear_offload();
-            segment::complete(self.slab.bytes_mut(&mut frame), offload);
+            segment::complete(self.io.slab.bytes_mut(&mut frame), offload);
             return out.push(frame);
         }
-        let slab = self.slab.clone();
+        let slab = self.io.slab.clone();
         let Some(large) = Large::new(slab.bytes(&frame), offload) else {
             return self.discard_frame(frame, Discard::MalformedTransport);
         };
-        self.tally.consumed += 1;
+        self.stats.tally.consumed += 1;
         for n in 0..large.len() {
-            let Some(mut segment) = self.pool.alloc(large.segment_len(n)) else {
-                self.discards.add(Discard::NoFrame);
+            let Some(mut segment) = self.io.pool.alloc(large.segment_len(n)) else {
+                self.stats.discards.add(Discard::NoFrame);
                 break;
             };
-            self.tally.made += 1;
+            self.stats.tally.made += 1;
             large.write(n, slab.bytes_mut(&mut segment));
             out.push(segment);
         }
-        self.pool.free(frame);
+        self.io.pool.free(frame);
     }
 }

@@ -3,6 +3,7 @@
 use crate::firewall::connection::{FlowId, New};
 use crate::interface::InterfaceId;
 use crate::ip::fragment::Piece;
+use crate::ip::route::Routes;
 use crate::trace::Trace;
 use port::Frame;
 use wire::layers::Malformed;
@@ -90,8 +91,8 @@ pub struct View<'a> {
     pub srcnat: bool,
     /// The connection's destination is translated.
     pub dstnat: bool,
-    /// What kind of address an address is, by the main routing table.
-    pub address_type: &'a dyn Fn(u32) -> AddressType,
+    /// The main routing table, which says what kind of address an address is.
+    pub routes: &'a Routes,
 }
 
 impl View<'_> {

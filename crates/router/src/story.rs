@@ -123,8 +123,8 @@ impl Router {
     /// Marks that a packet has entered a box.
     #[inline]
     pub(crate) fn at(&mut self, step: Step) {
-        self.profiler.at(step);
-        if let Some(story) = &mut self.story {
+        self.tools.profiler.at(step);
+        if let Some(story) = &mut self.tools.story {
             story.push(Event::At(step));
         }
     }
@@ -132,7 +132,7 @@ impl Router {
     /// Tells what happened, if somebody listens.
     #[inline]
     pub(crate) fn tell(&mut self, event: impl FnOnce() -> Event) {
-        if let Some(story) = &mut self.story {
+        if let Some(story) = &mut self.tools.story {
             story.push(event());
         }
     }
@@ -140,23 +140,23 @@ impl Router {
     /// Tells which route leads to an address.
     #[inline]
     pub(crate) fn tell_route(&mut self, dst: u32) {
-        let leaf = self.routes.lookup(dst);
+        let leaf = self.v4.routes.lookup(dst);
         self.tell(|| Event::Routed { dst, leaf });
     }
 
     /// Tells of the rules of a chain that were just walked.
     #[inline]
     pub(crate) fn tell_rules(&mut self, table: Table, chain: &'static str) {
-        if let Some(story) = &mut self.story {
-            let met = self.rule_state.told.replace(Vec::new()).unwrap_or_default();
+        if let Some(story) = &mut self.tools.story {
+            let met = self.rules.told.replace(Vec::new()).unwrap_or_default();
             story.push(Event::Rules { table, chain, met });
         }
     }
 
     /// Listens from now on; returns what was told so far.
     pub(crate) fn listen(&mut self) -> Vec<Event> {
-        self.rule_state.told = Some(Vec::new());
-        self.story.replace(Vec::new()).unwrap_or_default()
+        self.rules.told = Some(Vec::new());
+        self.tools.story.replace(Vec::new()).unwrap_or_default()
     }
 
     /// Notes the boxes that slow-path packets pass from now on; returns those noted so far.

@@ -24,7 +24,7 @@ use port::linux::Unavailable;
 use port::slab::{SlabError, Slots};
 use port::{Batch, Capabilities, Pool, Port, PortCounters, Slab};
 use router::PortInfo;
-use router::router::{InterfaceCounts, Trouble};
+use router::{InterfaceCounts, Trouble};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -36,18 +36,18 @@ pub(super) fn receive(
         return batch.drain().for_each(|frame| flow::physical_in(r, now, port, frame));
     };
     for frame in batch.as_slice() {
-        r.slab.prefetch(frame);
+        r.io.slab.prefetch(frame);
     }
     let mut macs = [(0, 0); Batch::CAPACITY];
     for ((dst, src), frame) in macs.iter_mut().zip(batch.as_slice()) {
         if frame.has_offload() {
             continue;
         }
-        (*dst, *src) = plain_addresses(r.slab.bytes(frame));
-        r.hosts[at.0].prefetch(*dst);
-        r.hosts[at.0].prefetch(*src);
+        (*dst, *src) = plain_addresses(r.io.slab.bytes(frame));
+        r.link.hosts[at.0].prefetch(*dst);
+        r.link.hosts[at.0].prefetch(*src);
     }
-    let fast = r.program.bridge_fast_path() && r.program.interface(port).fast_rx;
+    let fast = r.bridge_fast_path() && r.program.interface(port).fast_rx;
     let filtered = !r.program.bridge_filter.is_empty();
     let now_ms = now.as_millis_u32();
     let mut forwarded = Count::default();
@@ -61,7 +61,7 @@ pub(super) fn receive(
             continue;
         }
         if from.learn {
-            r.hosts[at.0].learn(src, port, now_ms);
+            r.link.hosts[at.0].learn(src, port, now_ms);
         }
         if filtered && !accepts(r, now, (port, to), at, &frame) {
             r.discard_frame(frame, Discard::BridgeFilterDrop);
@@ -71,15 +71,15 @@ pub(super) fn receive(
         r.transmit(to, frame, fast);
     }
     if fast {
-        r.paths.bridge_fast_path.merge(forwarded);
-        r.interface_counts[port.index()].fast_rx.merge(forwarded);
+        r.stats.paths.bridge_fast_path.merge(forwarded);
+        r.stats.interface_counts[port.index()].fast_rx.merge(forwarded);
     }
 }
 
 /// The port behind which a host is known to be; `NONE` if it is not, or is the router itself.
 #[inline(always)]
 fn port_of(r: &Router, at: BridgeAt, mac: u64) -> InterfaceId {
-    match r.hosts[at.0].lookup(mac) {
+    match r.link.hosts[at.0].lookup(mac) {
         Some(host) if !host.local => host.port,
         _ => InterfaceId::NONE,
     }
@@ -96,9 +96,10 @@ fn prefetch_verdicts(
 ) {
     for (&(dst, _), frame) in macs.iter().zip(batch.as_slice()) {
         let to = port_of(r, at, dst);
-        if let Some(key) = verdicts::key(r.slab.bytes(frame), from, to, &r.program.bridge_looks_at)
+        if let Some(key) =
+            verdicts::key(r.io.slab.bytes(frame), from, to, &r.program.bridge_looks_at)
         {
-            r.verdicts.prefetch(&key);
+            r.link.verdicts.prefetch(&key);
         }
     }
 }
@@ -113,10 +114,10 @@ fn accepts(
     at: BridgeAt,
     frame: &Frame,
 ) -> bool {
-    let key = verdicts::key(r.slab.bytes(frame), sides.0, sides.1, &r.program.bridge_looks_at);
-    let known = key.and_then(|key| r.verdicts.find(&key, r.recipes.epoch()));
+    let key = verdicts::key(r.io.slab.bytes(frame), sides.0, sides.1, &r.program.bridge_looks_at);
+    let known = key.and_then(|key| r.link.verdicts.find(&key, r.learnt.recipes.epoch()));
     if let Some(&Verdict { recipe, accepted, .. }) = known
-        && let Some(recipe) = r.recipes.get_mut(recipe)
+        && let Some(recipe) = r.learnt.recipes.get_mut(recipe)
     {
         recipe.count.add(frame.len() as u64);
         return accepted;
@@ -134,7 +135,7 @@ fn walk(
     frame: &Frame,
     key: Option<Key>,
 ) -> bool {
-    let bytes = r.slab.bytes(frame);
+    let bytes = r.io.slab.bytes(frame);
     // A bridge need not understand what it forwards.
     let layers = layers::network(bytes).unwrap_or_default();
     let interface = r.program.bridge(at).interface;
@@ -149,26 +150,26 @@ fn walk(
         connection_state: ConnectionState::Untracked,
         srcnat: false,
         dstnat: false,
-        address_type: &|address| r.routes.address_type(address),
+        routes: &r.v4.routes,
     };
     let mut books = Books {
         now,
-        state: &mut r.rule_state,
-        trace: &mut r.bridge_trace,
-        counters: &mut r.counters,
-        log: &mut r.log,
+        state: &mut r.rules,
+        trace: &mut r.learnt.bridge_trace,
+        counters: &mut r.stats.counters,
+        log: &mut r.stats.log,
     };
     let accepted = r.program.bridge_filter.accepts(Chain::Forward, &view, &mut books);
-    let trace = &r.bridge_trace;
+    let trace = &r.learnt.bridge_trace;
     if let Some(key) = key.filter(|_| !trace.once && trace.guard == Guard::default()) {
         let guard = trace.guard;
         // The recipe is only for counting here: which port it was does not matter.
         let port = InterfaceId::NONE;
         let way = Way { guard, port, queue: None, fasttrack: false, fast: false };
-        let recipe = r.recipes.number(way, trace);
-        r.verdicts.keep(key, recipe, r.recipes.epoch(), accepted);
+        let recipe = r.learnt.recipes.number(way, trace);
+        r.link.verdicts.keep(key, recipe, r.learnt.recipes.epoch(), accepted);
     }
-    r.bridge_trace.clear();
+    r.learnt.bridge_trace.clear();
     accepted
 }
 

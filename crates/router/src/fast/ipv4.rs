@@ -33,23 +33,23 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     let n = batch.len();
     let interface = r.program.interface(port);
     let own_mac = interface.mac.0;
-    let fast = r.program.ipv4_fast_path() && interface.fast_rx;
+    let fast = r.ipv4_fast_path() && interface.fast_rx;
     for frame in batch.as_slice() {
-        r.slab.prefetch(frame);
+        r.io.slab.prefetch(frame);
     }
     // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
     let mut dst = [0; Batch::CAPACITY];
     for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
         if !frame.has_offload() {
             let own = |src| is_own_source(r, src);
-            *dst = plain_destination(r.slab.bytes(frame), own_mac, own);
+            *dst = plain_destination(r.io.slab.bytes(frame), own_mac, own);
         }
     }
     if dst[..n].contains(&0) {
         untag(r, own_mac, &mut dst, batch);
     }
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
-    r.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+    r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
     let (mut frames, mut packets) = (Count::default(), Count::default());
     let mut last = Last::default();
     for (at, mut frame) in batch.drain().enumerate() {
@@ -57,7 +57,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
             last = adjacency_behind(r, leaves[at], dst[at]);
         }
         let adjacency = last.adjacency;
-        let Some(head) = r.slab.bytes_mut(&mut frame).first_chunk_mut::<34>() else {
+        let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<34>() else {
             flow::physical_in(r, now, port, frame);
             continue;
         };
@@ -70,7 +70,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         if !last.used {
             last.used = true;
             let at = last.neighbour.index();
-            r.neighbours.adjacencies_mut()[at].used_ms = now.as_millis_u32();
+            r.v4.neighbours.adjacencies_mut()[at].used_ms = now.as_millis_u32();
         }
         head[..14].copy_from_slice(&adjacency.header);
         decrement_ttl(&mut head[14..]);
@@ -79,8 +79,8 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         r.transmit(adjacency.interface, frame, fast);
     }
     if fast {
-        r.paths.ipv4_fast_path.merge(packets);
-        r.interface_counts[port.index()].fast_rx.merge(frames);
+        r.stats.paths.ipv4_fast_path.merge(packets);
+        r.stats.interface_counts[port.index()].fast_rx.merge(frames);
     }
 }
 
@@ -90,8 +90,8 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
 #[inline(never)]
 fn untag(r: &Router, own_mac: [u8; 6], dst: &mut [u32], batch: &mut Batch) {
     for (dst, frame) in dst.iter_mut().zip(batch.as_mut_slice()).filter(|(dst, _)| **dst == 0) {
-        if !frame.has_offload() && priority::take_off(&r.slab, frame) {
-            *dst = plain_destination(r.slab.bytes(frame), own_mac, |src| is_own_source(r, src));
+        if !frame.has_offload() && priority::take_off(&r.io.slab, frame) {
+            *dst = plain_destination(r.io.slab.bytes(frame), own_mac, |src| is_own_source(r, src));
         }
     }
 }
@@ -118,15 +118,15 @@ fn plain_destination(frame: &[u8], own_mac: [u8; 6], is_own_source: impl Fn(u32)
 /// port.
 #[inline]
 fn adjacency_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
-    let leaf = r.routes.leaf(id);
+    let leaf = r.v4.routes.leaf(id);
     let (neighbour, dst) = match leaf.kind {
         LeafKind::Gateway => (leaf.neighbour, 0),
         LeafKind::Connected => {
-            (r.neighbours.find(leaf.interface, dst).unwrap_or(NeighbourId::NONE), dst)
+            (r.v4.neighbours.find(leaf.interface, dst).unwrap_or(NeighbourId::NONE), dst)
         }
         LeafKind::None | LeafKind::Ecmp | LeafKind::Special => (NeighbourId::NONE, 0),
     };
-    let mut adjacency = *r.neighbours.adjacency(neighbour);
+    let mut adjacency = *r.v4.neighbours.adjacency(neighbour);
     // By which port a frame leaves a bridge is for the slow path to find out.
     adjacency.ready = adjacency.ready && r.is_port(adjacency.interface);
     Last { leaf: id, dst, neighbour, adjacency, used: false }

@@ -35,12 +35,12 @@ pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     let interface = r.program.interface(port);
     let (running, bridge) = (interface.running, interface.bridge);
     let facility = if bridge.is_some() { Facility::Bridging } else { Facility::Networking };
-    r.profiler.settle_in(facility);
+    r.tools.profiler.settle_in(facility);
     match bridge {
         _ if !running => {}
         Some(bridge) => return bridge::receive(r, now, port, bridge, batch),
         None if r.program.is_stateless() => return ipv4::receive(r, now, port, batch),
-        None if r.profiler.sampling => return replay::receive::<true>(r, now, port, batch),
+        None if r.tools.profiler.sampling => return replay::receive::<true>(r, now, port, batch),
         None => return replay::receive::<false>(r, now, port, batch),
     }
     for frame in batch.drain() {

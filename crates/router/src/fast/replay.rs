@@ -42,7 +42,7 @@ pub(super) fn receive<const PROFILED: bool>(
 ) {
     let own_mac = r.program.interface(port).mac.0;
     for frame in batch.as_slice() {
-        r.slab.prefetch(frame);
+        r.io.slab.prefetch(frame);
     }
     let mut plain = [Plain::default(); Batch::CAPACITY];
     let mut are_all = true;
@@ -50,9 +50,9 @@ pub(super) fn receive<const PROFILED: bool>(
         if frame.has_offload() {
             continue;
         }
-        if let Some(tuple) = plain_tuple(r.slab.bytes(frame), own_mac) {
+        if let Some(tuple) = plain_tuple(r.io.slab.bytes(frame), own_mac) {
             *plain = Plain { tuple, hash: tuple.hash(), flow: None };
-            r.connections.flows().prefetch_bucket(plain.hash);
+            r.v4.connections.flows().prefetch_bucket(plain.hash);
         } else {
             are_all = false;
         }
@@ -62,9 +62,9 @@ pub(super) fn receive<const PROFILED: bool>(
     }
     let n = batch.len();
     for plain in plain[..n].iter_mut().filter(|plain| plain.tuple.protocol != 0) {
-        plain.flow = r.connections.flows().candidate(plain.hash);
+        plain.flow = r.v4.connections.flows().candidate(plain.hash);
         if let Some(flow) = plain.flow {
-            r.connections.flows().prefetch_flow(flow);
+            r.v4.connections.flows().prefetch_flow(flow);
         }
     }
     for (plain, frame) in plain.iter().zip(batch.drain()) {
@@ -81,8 +81,8 @@ fn untag(r: &Router, own_mac: [u8; 6], plain: &mut [Plain], batch: &mut Batch) {
     let all = plain.iter_mut().zip(batch.as_mut_slice());
     for (plain, frame) in all.filter(|(plain, _)| plain.tuple.protocol == 0) {
         if !frame.has_offload()
-            && priority::take_off(&r.slab, frame)
-            && let Some(tuple) = plain_tuple(r.slab.bytes(frame), own_mac)
+            && priority::take_off(&r.io.slab, frame)
+            && let Some(tuple) = plain_tuple(r.io.slab.bytes(frame), own_mac)
         {
             *plain = Plain { tuple, hash: tuple.hash(), flow: None };
         }
@@ -98,19 +98,19 @@ fn replay<const PROFILED: bool>(
     plain: &Plain,
     mut frame: Frame,
 ) -> Result<(), Frame> {
-    let flows = r.connections.flows();
+    let flows = r.v4.connections.flows();
     let id = plain.flow.and_then(|flow| flows.confirm(flow, plain.hash, &plain.tuple));
     let Some(id) = id else { return Err(frame) };
     let flow = flows.flow(id);
-    if flow.generation != r.recipes.generation() && !revalidate(r, id) {
+    if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return Err(frame);
     }
-    let flow = r.connections.flow(id);
+    let flow = r.v4.connections.flow(id);
     let (flow_flags, next_hop) = (flow.flags, flow.next_hop as usize);
     // Number 0, no recipe, is nobody's.
-    let Some(recipe) = r.recipes.get_mut(flow.recipe) else { return Err(frame) };
-    let adjacency = &mut r.neighbours.adjacencies_mut()[next_hop];
-    let bytes = r.slab.bytes_mut(&mut frame);
+    let Some(recipe) = r.learnt.recipes.get_mut(flow.recipe) else { return Err(frame) };
+    let adjacency = &mut r.v4.neighbours.adjacencies_mut()[next_hop];
+    let bytes = r.io.slab.bytes_mut(&mut frame);
     let Some(head) = bytes.first_chunk::<34>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([head[16], head[17]]);
     let (ttl, tos) = (head[22], head[15]);
@@ -129,42 +129,42 @@ fn replay<const PROFILED: bool>(
     }
     let now_ms = now.as_millis_u32();
     if PROFILED {
-        r.profiler.enter(Facility::Firewall);
+        r.tools.profiler.enter(Facility::Firewall);
     }
     if is_tcp && !way.fasttrack {
         let segment = Tcp::new(&bytes[34..14 + usize::from(ip_len)]);
-        if !segment.is_ok_and(|segment| r.connections.tcp_fast(id, &segment, now_ms)) {
+        if !segment.is_ok_and(|segment| r.v4.connections.tcp_fast(id, &segment, now_ms)) {
             return Err(frame);
         }
     }
-    let flow = r.connections.flow_mut(id);
+    let flow = r.v4.connections.flow_mut(id);
     flow.count(ip_len, now_ms);
     recipe.count.add(ip_len.into());
     if flow_flags & flow_flag::NAT != 0 {
         translate(bytes, &plain.tuple, &flow.translated());
     }
     if PROFILED {
-        r.profiler.enter(Facility::Networking);
+        r.tools.profiler.enter(Facility::Networking);
     }
     let (queue, fasttrack, fast) = (way.queue, way.fasttrack, way.fast);
     let hop = Hop { interface: adjacency.interface, address: adjacency.address };
     bytes[..14].copy_from_slice(&adjacency.header);
     decrement_ttl(&mut bytes[14..]);
     if fast {
-        r.interface_counts[port.index()].fast_rx.add(frame.len() as u64);
+        r.stats.interface_counts[port.index()].fast_rx.add(frame.len() as u64);
         if fasttrack {
-            r.paths.ipv4_fasttrack.add(ip_len.into());
+            r.stats.paths.ipv4_fasttrack.add(ip_len.into());
         }
     }
-    r.paths.replayed += 1;
+    r.stats.paths.replayed += 1;
     if let Some(leaf) = queue {
         let len = u32::from(ip_len) + 14;
         if PROFILED {
-            r.profiler.enter(Facility::Queuing);
+            r.tools.profiler.enter(Facility::Queuing);
         }
         let decision = r.queues.offer(leaf, now, len);
         if PROFILED {
-            r.profiler.enter(Facility::Networking);
+            r.tools.profiler.enter(Facility::Networking);
         }
         match decision {
             Decision::Pass => {}
@@ -183,7 +183,7 @@ fn replay<const PROFILED: bool>(
             }
         }
     }
-    r.neighbours.adjacencies_mut()[next_hop].used_ms = now_ms;
+    r.v4.neighbours.adjacencies_mut()[next_hop].used_ms = now_ms;
     r.transmit(hop.interface, frame, fast);
     Ok(())
 }

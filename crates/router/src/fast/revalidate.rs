@@ -21,10 +21,10 @@ use crate::router::Router;
 #[cold]
 #[inline(never)]
 pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
-    let flow = r.connections.flow(id);
-    let Some(differences) = r.recipes.since(flow.generation) else { return false };
-    let Some(recipe) = r.recipes.get(flow.recipe) else { return false };
-    let (way, hop) = (&recipe.way, &r.neighbours.adjacencies()[flow.next_hop as usize]);
+    let flow = r.v4.connections.flow(id);
+    let Some(differences) = r.learnt.recipes.since(flow.generation) else { return false };
+    let Some(recipe) = r.learnt.recipes.get(flow.recipe) else { return false };
+    let (way, hop) = (&recipe.way, &r.v4.neighbours.adjacencies()[flow.next_hop as usize]);
     let tuple = flow.translate_destination(flow.tuple());
     let facts = Facts::of_flow(&tuple, way.port, hop.interface, flow.state);
     let mut queues = false;
@@ -41,7 +41,7 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
             return false;
         }
     }
-    let generation = r.recipes.generation();
-    r.connections.flow_mut(id).generation = generation;
+    let generation = r.learnt.recipes.generation();
+    r.v4.connections.flow_mut(id).generation = generation;
     true
 }

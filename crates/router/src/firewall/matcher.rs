@@ -194,8 +194,8 @@ impl What {
             }
             What::SrcAddress(range) => range.contains(tuple.src),
             What::DstAddress(range) => range.contains(tuple.dst),
-            What::SrcAddressType(set) => (view.address_type)(tuple.src).bit() & set != 0,
-            What::DstAddressType(set) => (view.address_type)(tuple.dst).bit() & set != 0,
+            What::SrcAddressType(set) => view.routes.address_type(tuple.src).bit() & set != 0,
+            What::DstAddressType(set) => view.routes.address_type(tuple.dst).bit() & set != 0,
             What::DstAddressList(list) => lists.get(*list).contains(tuple.dst),
             What::SrcAddressList(list) => lists.get(*list).contains(tuple.src),
             What::Ttl(ttl) => {

@@ -151,7 +151,8 @@ impl What {
         let transport = view.transport();
         let address = |address: u32| Ipv4Addr::from(address).to_string();
         let kind = |address: u32| {
-            crate::packet::AddressType::WORDS[(view.address_type)(address) as usize].to_string()
+            crate::packet::AddressType::WORDS[view.routes.address_type(address) as usize]
+                .to_string()
         };
         Has::Text(match self {
             What::InInterface(_) => return Has::Interface(view.in_interface),

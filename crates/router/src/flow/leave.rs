@@ -29,18 +29,18 @@ pub(crate) fn queue(
 ) {
     let mut reason = Discard::QueueFull;
     if verdict == Decision::Enqueue {
-        if !r.slab.is_short() {
+        if !r.io.slab.is_short() {
             return r.queues.enqueue(leaf, leaving, len);
         }
         r.queues.refuse(leaf);
         reason = Discard::FramesShort;
     }
     r.tell(|| Event::Discarded(reason));
-    r.discards.add(reason);
-    r.tally.more_pieces += leaving.rest.len() as u64;
-    r.pool.free(leaving.frame);
+    r.stats.discards.add(reason);
+    r.stats.tally.more_pieces += leaving.rest.len() as u64;
+    r.io.pool.free(leaving.frame);
     for piece in leaving.rest {
-        r.pool.free(piece.frame);
+        r.io.pool.free(piece.frame);
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) fn record(
         return Err(unkept(p, direct));
     }
     let flow = match p.flow {
-        Some(flow) if p.fasttrack || r.connections.is_settled(flow) => flow,
+        Some(flow) if p.fasttrack || r.v4.connections.is_settled(flow) => flow,
         None if !r.program.tracking => match r.untracked_flow(now, p) {
             Some(flow) => flow,
             None => return Err(Unkept::Full),
@@ -117,17 +117,17 @@ pub(super) fn record(
     };
     // What a FastTracked connection sends by the regular way is counted apart, and the next packet
     // most likely takes the other way.
-    if Connections::fasttrack_allows(r.connections.flow(flow)) && !p.fasttrack {
+    if Connections::fasttrack_allows(r.v4.connections.flow(flow)) && !p.fasttrack {
         return Err(Unkept::Fasttrack);
     }
-    let Some(neighbour) = r.neighbours.find(hop.interface, hop.address) else {
+    let Some(neighbour) = r.v4.neighbours.find(hop.interface, hop.address) else {
         return Err(Unkept::Neighbour);
     };
     let way =
         Way { guard: p.trace.guard, port: p.port, queue, fasttrack: p.fasttrack, fast: p.fast };
-    let number = r.recipes.number(way, &p.trace);
-    let generation = r.recipes.generation();
-    let flow = r.connections.flow_mut(flow);
+    let number = r.learnt.recipes.number(way, &p.trace);
+    let generation = r.learnt.recipes.generation();
+    let flow = r.v4.connections.flow_mut(flow);
     (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
     Ok(())
 }
@@ -175,8 +175,8 @@ impl Onward {
 
 /// The way of a packet of the router's own; `None` if no route leads anywhere.
 pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
-    let (leaf, bound) = (r.routes.lookup(p.layers.tuple.dst), p.bound);
-    let hop = match r.routes.target(leaf) {
+    let (leaf, bound) = (r.v4.routes.lookup(p.layers.tuple.dst), p.bound);
+    let hop = match r.v4.routes.target(leaf) {
         Some(Target::Local) => return Some(Onward::Here),
         Some(Target::Connected(_) | Target::Gateways(_)) => Some(next_hop(r, leaf, p)),
         _ => None,
@@ -192,11 +192,11 @@ pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
 /// The next hop behind a leaf that forwards.
 pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, p: &Packet) -> Hop {
     let tuple = p.layers.tuple;
-    match r.routes.target(leaf) {
+    match r.v4.routes.target(leaf) {
         Some(Target::Gateways(ways)) => {
             let (interface, address) = ways[ecmp_way(tuple.src, tuple.dst, ways.len())];
-            if let (1, Some(id)) = (ways.len(), r.neighbours.find(interface, address)) {
-                r.routes.set_neighbour(leaf, id); // for the fast path
+            if let (1, Some(id)) = (ways.len(), r.v4.neighbours.find(interface, address)) {
+                r.v4.routes.set_neighbour(leaf, id); // for the fast path
             }
             Hop { interface, address }
         }
@@ -219,18 +219,18 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
     if !r.program.runs(hop.interface) {
         return r.discard_frame(waiting.frame, Discard::InterfaceDown);
     }
-    match r.neighbours.want(now, hop.interface, hop.address) {
+    match r.v4.neighbours.want(now, hop.interface, hop.address) {
         Want::Ready(id) => {
             r.tell(|| Event::Neighbour(hop));
-            let adjacency = &mut r.neighbours.adjacencies_mut()[id.index()];
+            let adjacency = &mut r.v4.neighbours.adjacencies_mut()[id.index()];
             adjacency.used_ms = now.as_millis_u32();
             let header = adjacency.header;
             let l3 = usize::from(waiting.l3);
             if l3 > 14 {
                 waiting.frame.pull(l3 - 14);
             }
-            r.slab.bytes_mut(&mut waiting.frame)[..14].copy_from_slice(&header);
-            if waiting.fast && r.program.ipv4_fast_path() {
+            r.io.slab.bytes_mut(&mut waiting.frame)[..14].copy_from_slice(&header);
+            if waiting.fast && r.ipv4_fast_path() {
                 r.count_fast_path(&waiting);
             }
             link_out(r, now, hop.interface, waiting.frame, waiting.fast);
@@ -241,10 +241,10 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
             if let Some(request) = request {
                 r.send_arp_request(now, request);
             }
-            if r.slab.is_short() {
+            if r.io.slab.is_short() {
                 return r.discard_frame(waiting.frame, Discard::FramesShort);
             }
-            if let Some(oldest) = r.neighbours.wait(id, waiting) {
+            if let Some(oldest) = r.v4.neighbours.wait(id, waiting) {
                 r.discard_frame(oldest.frame, Discard::NeighbourQueueFull);
             }
         }

@@ -51,7 +51,7 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
     if !checksum::is_ok(r.transport(&p)) && p.rest.is_empty() {
         return r.discard(p, Discard::MalformedTransport);
     }
-    let slab = r.slab.clone();
+    let slab = r.io.slab.clone();
     let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, &mut piece.layers));
     for (frame, layers) in std::iter::once((&mut p.frame, &mut p.layers)).chain(rest) {
         let ip = &mut slab.bytes_mut(frame)[usize::from(layers.l3)..];
@@ -70,7 +70,7 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
 /// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
 /// Ethernet header.
 pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
-    match layers::network(r.slab.bytes(&frame)) {
+    match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => {
             let p = r.packet(frame, layers, InterfaceId::NONE);
             output(r, now, p)
@@ -83,7 +83,7 @@ pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
 pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     let interface = p.in_interface;
     let l3 = usize::from(p.layers.l3);
-    let message = match Arp::new(&r.slab.bytes(&p.frame)[l3..]) {
+    let message = match Arp::new(&r.io.slab.bytes(&p.frame)[l3..]) {
         Ok(arp) => arp.message(),
         Err(_) => return r.discard(p, Discard::MalformedArp),
     };
@@ -102,7 +102,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     if sender_known {
         let ip = message.sender_ip;
         let (_, waiting) =
-            r.neighbours.learn(now, interface, ip, message.sender_mac, (mac, mtu), for_us);
+            r.v4.neighbours.learn(now, interface, ip, message.sender_mac, (mac, mtu), for_us);
         for frame in waiting {
             to_neighbour(r, now, Hop { interface, address: ip }, frame);
         }
@@ -113,14 +113,14 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if for_us && message.operation == Operation::Request {
         let reply = message.reply_from(mac);
-        match arp::frame(&mut r.pool, reply, mac, message.sender_mac) {
+        match arp::frame(&mut r.io.pool, reply, mac, message.sender_mac) {
             Some(frame) => {
-                r.tally.made += 1;
+                r.stats.tally.made += 1;
                 r.tell(|| Event::Makes(Made::ArpReply));
                 link_out(r, now, interface, frame, false);
                 r.tell(|| Event::Done);
             }
-            None => r.discards.add(Discard::NoFrame),
+            None => r.stats.discards.add(Discard::NoFrame),
         }
     }
     r.consume(p);
@@ -129,7 +129,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
 /// Discards a packet and, where the RFCs allow, says so to its sender.
 pub(crate) fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error: icmp::Error) {
     r.tell(|| Event::Refuses(why));
-    let frame = r.slab.bytes(&p.frame);
+    let frame = r.io.slab.bytes(&p.frame);
     if icmp::may_answer(frame, &p.layers) && !r.is_broadcast(p.layers.tuple.dst) {
         answer(r, now, &p, error);
     }
@@ -139,21 +139,21 @@ pub(crate) fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error
 /// Sends an ICMP error about a packet, if `icmp-rate-limit` lets it.
 pub(super) fn answer(r: &mut Router, now: Moment, p: &Packet, error: icmp::Error) {
     let Some(src) = r.answer_source(p) else { return };
-    if !r.icmp_limit.allows(now, error.kind) {
+    if !r.v4.icmp_limit.allows(now, error.kind) {
         r.tell(|| Event::Discarded(Discard::IcmpRateLimited));
-        return r.discards.add(Discard::IcmpRateLimited);
+        return r.stats.discards.add(Discard::IcmpRateLimited);
     }
     let (l3, end) = (usize::from(p.layers.l3), usize::from(p.layers.l3_end));
-    let slab = r.slab.clone();
+    let slab = r.io.slab.clone();
     let original = &slab.bytes(&p.frame)[l3..end];
-    match icmp::error(&mut r.pool, original, error, src) {
+    match icmp::error(&mut r.io.pool, original, error, src) {
         Some(frame) => {
-            r.tally.made += 1;
+            r.stats.tally.made += 1;
             let (kind, code) = (error.kind, error.code);
             r.tell(|| Event::Makes(Made::IcmpError { kind, code }));
             local_out(r, now, frame);
             r.tell(|| Event::Done);
         }
-        None => r.discards.add(Discard::NoFrame),
+        None => r.stats.discards.add(Discard::NoFrame),
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn verdict_says(
     verdict: FilterVerdict,
 ) -> Option<Packet> {
     if let (true, Some(flow)) = (verdict.fasttrack, p.flow) {
-        r.connections.set_fasttrack(flow);
+        r.v4.connections.set_fasttrack(flow);
         r.tell(|| Event::MarkedFasttrack);
     }
     match verdict.decision {

@@ -15,26 +15,26 @@ use wire::layers;
 pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     let queues = r.queues.next_deadline().is_some_and(|deadline| deadline <= now);
     if queues {
-        r.profiler.settle_in(Facility::Queuing);
-        let mut released = std::mem::take(&mut r.released);
+        r.tools.profiler.settle_in(Facility::Queuing);
+        let mut released = std::mem::take(&mut r.io.released);
         r.queues.release(now, |_, leaving| released.push(leaving));
         for leaving in released.drain(..) {
             ip_out(r, now, leaving);
         }
-        r.released = released;
+        r.io.released = released;
     }
     let chores = now >= r.chores_at;
     if chores {
         r.chores_at = now + CHORES;
-        r.profiler.settle_in(Facility::Networking);
+        r.tools.profiler.settle_in(Facility::Networking);
         neighbours(r, now);
         incomplete_datagrams(r, now);
-        r.profiler.enter(Facility::Queuing);
+        r.tools.profiler.enter(Facility::Queuing);
         r.queues.sample(now);
-        r.profiler.enter(Facility::Firewall);
-        r.connections.sweep(now, SWEEP);
-        r.profiler.enter(Facility::Bridging);
-        for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.hosts) {
+        r.tools.profiler.enter(Facility::Firewall);
+        r.v4.connections.sweep(now, SWEEP);
+        r.tools.profiler.enter(Facility::Bridging);
+        for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.link.hosts) {
             hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);
         }
     }
@@ -49,16 +49,16 @@ const SWEEP: usize = 512;
 
 /// Asks again, gives up, forgets.
 fn neighbours(r: &mut Router, now: Moment) {
-    let due = r.neighbours.tick(now);
-    if r.neighbours.take_removed() {
-        r.routes.forget_neighbours();
-        r.recipes.forget();
+    let due = r.v4.neighbours.tick(now);
+    if r.v4.neighbours.take_removed() {
+        r.v4.routes.forget_neighbours();
+        r.learnt.recipes.forget();
     }
     for request in due.requests {
         r.send_arp_request(now, request);
     }
     for waiting in due.failed {
-        match layers::network(r.slab.bytes(&waiting.frame)) {
+        match layers::network(r.io.slab.bytes(&waiting.frame)) {
             Ok(layers) if waiting.in_interface.is_some() => {
                 let p = r.packet(waiting.frame, layers, waiting.in_interface);
                 refuse(r, now, p, Discard::NeighbourUnreachable, icmp::Error::HOST_UNREACHABLE);
@@ -73,7 +73,7 @@ fn neighbours(r: &mut Router, now: Moment) {
 
 /// Gives up datagrams whose pieces did not all come, and says so if the first one did (RFC 792).
 fn incomplete_datagrams(r: &mut Router, now: Moment) {
-    for pieces in r.reassembly.expired(now) {
+    for pieces in r.v4.reassembly.expired(now) {
         let mut pieces = pieces.into_iter();
         if let Some(first) = pieces.next() {
             let p = r.packet(first.frame, first.layers, InterfaceId::NONE);

@@ -19,7 +19,7 @@ pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet
         p = reassemble(r, now, p)?;
     }
     if let Some(flow) = fasttracked(r, &p) {
-        r.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
+        r.v4.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
         (p.flow, p.fasttrack) = (Some(flow), true);
         r.tell(|| Event::Fasttracked { flow });
         return Some(p);
@@ -45,20 +45,20 @@ pub(super) fn fasttracked(r: &Router, p: &Packet) -> Option<FlowId> {
     let plain = p.fast && p.layers.l4 != 0 && p.rest.is_empty() && !p.layers.options;
     let flags = || r.transport(p).get(13).copied().unwrap_or(FIN_SYN_RST);
     let ends = tuple.protocol == protocol::TCP && flags() & FIN_SYN_RST != 0;
-    if !plain || ends || !r.program.fasttrack() || r.connections.fasttracked() == 0 {
+    if !plain || ends || !r.fasttrack() || r.v4.connections.fasttracked() == 0 {
         return None;
     }
-    let flow = r.connections.flows().find(tuple.hash(), &tuple)?;
-    Connections::fasttrack_allows(r.connections.flow(flow)).then_some(flow)
+    let flow = r.v4.connections.flows().find(tuple.hash(), &tuple)?;
+    Connections::fasttrack_allows(r.v4.connections.flow(flow)).then_some(flow)
 }
 
 /// Collects a fragment; the packet goes on when its datagram is complete.
 pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
     let (port, in_interface) = (p.port, p.in_interface);
-    let slab = r.slab.clone();
+    let slab = r.io.slab.clone();
     let (frame, trace) = (p.frame, p.trace);
     r.recycle(trace);
-    match r.reassembly.collect(now, &slab, frame, p.layers) {
+    match r.v4.reassembly.collect(now, &slab, frame, p.layers) {
         Collected::Held => {
             r.tell(|| Event::Collected);
             None
@@ -86,7 +86,7 @@ pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packe
 /// Enters the connection of a first packet that the router does not drop.
 pub(super) fn confirm(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
     if let Some(new) = p.new.take() {
-        let flow = r.connections.confirm(&new, now)?;
+        let flow = r.v4.connections.confirm(&new, now)?;
         r.tell(|| Event::Entered(flow));
     }
     Ok(())

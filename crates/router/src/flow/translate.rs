@@ -36,12 +36,12 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         };
         if let Some((addresses, ports)) = target {
             let target = NatTarget { kind: NatKind::Destination, addresses, ports };
-            r.connections.translate(&mut new, &target)?;
+            r.v4.connections.translate(&mut new, &target)?;
         }
         p.translated = Some(new.translated);
         p.new = Some(new);
     } else if let Some(id) = p.related {
-        let flow = r.connections.flow(id);
+        let flow = r.v4.connections.flow(id);
         if flow.flags & flow_flag::NAT != 0 {
             let quoted = flow.translated().reversed();
             let (sources, new) = (flow.flags & flow_flag::SOURCE, flow.translated());
@@ -49,10 +49,10 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
             let destinations = flow.flags & flow_flag::DESTINATION;
             let dst = if destinations != 0 { new.dst } else { p.layers.tuple.dst };
             p.translated = Some(FiveTuple { src, dst, ..p.layers.tuple });
-            translation::rewrite_quoted(r.slab.bytes_mut(&mut p.frame), &p.layers, &quoted);
+            translation::rewrite_quoted(r.io.slab.bytes_mut(&mut p.frame), &p.layers, &quoted);
         }
     } else if let Some(id) = p.flow {
-        let flow = r.connections.flow(id);
+        let flow = r.v4.connections.flow(id);
         if flow.flags & flow_flag::NAT != 0 {
             p.translated = Some(flow.translated());
         }
@@ -73,7 +73,7 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
 /// own all the same.
 pub(super) fn settle(r: &mut Router, p: &mut Packet) -> Result<(), Discard> {
     if let Some(mut new) = p.new.take() {
-        r.connections.settle(&mut new)?;
+        r.v4.connections.settle(&mut new)?;
         if new.translated != p.layers.tuple {
             r.rewrite(p, new.translated);
         }
@@ -102,9 +102,9 @@ pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         match target {
             Some((addresses, ports)) => {
                 let target = NatTarget { kind: NatKind::Source, addresses, ports };
-                r.connections.translate(&mut new, &target)?;
+                r.v4.connections.translate(&mut new, &target)?;
             }
-            None => r.connections.settle(&mut new)?,
+            None => r.v4.connections.settle(&mut new)?,
         }
         p.translated = Some(new.translated);
         p.new = Some(new);

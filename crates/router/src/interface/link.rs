@@ -72,18 +72,18 @@ impl Router {
     pub(crate) fn note_links(&mut self, next: &Program, now: Moment) {
         let links = next.links.iter().zip(self.program.links.iter());
         for ((new, old), (&id, history)) in
-            links.zip(next.ports.iter().zip(&mut self.link_histories))
+            links.zip(next.ports.iter().zip(&mut self.link.histories))
         {
             let name = &next.interface(id).name;
             if new.running && !old.running {
                 history.last_up = Some(now);
                 let speed = new.speed_mbps.map(speed).unwrap_or_default();
-                self.log.say(now, "interface,info", &format!("{name} link up{speed}"));
+                self.stats.log.say(now, "interface,info", &format!("{name} link up{speed}"));
             }
             if !new.running && old.running {
                 history.downs += 1;
                 history.last_down = Some(now);
-                self.log.say(now, "interface,info", &format!("{name} link down"));
+                self.stats.log.say(now, "interface,info", &format!("{name} link down"));
             }
         }
         for (new, old) in next.interfaces.iter().zip(&self.program.interfaces) {
@@ -91,7 +91,7 @@ impl Router {
             let said = (old.mtu, old.configured_mtu) == (most, configured);
             if most < configured && new.enabled && !said {
                 let text = format!("{} has an MTU of {most}, not {configured}", new.name);
-                self.log.say(now, "interface,warning", &text);
+                self.stats.log.say(now, "interface,warning", &text);
             }
         }
     }

@@ -43,7 +43,7 @@ pub struct RouterStatus<'a> {
 impl Router {
     /// What the console shows now. All counters are brought up to date first.
     pub fn status(&mut self, now: Moment) -> RouterStatus<'_> {
-        self.recipes.fold(&mut self.counters);
+        self.learnt.recipes.fold(&mut self.stats.counters);
         RouterStatus { router: self, now }
     }
 }
@@ -159,18 +159,17 @@ pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
 /// Properties, menu by menu.
 impl RouterStatus<'_> {
     fn ip_settings(&self, property: &str) -> Option<Value> {
-        let Router { program, paths, connections, .. } = self.router;
+        let (router, paths) = (self.router, &self.router.stats.paths);
+        let fasttracked = router.v4.connections.fasttracked();
         Some(match property {
-            "ipv4-fast-path-active" => Value::Bool(program.ipv4_fast_path()),
-            "ipv4-fast-path-unmet" => reasons(&program.unmet.ipv4_fast_path),
+            "ipv4-fast-path-active" => Value::Bool(router.ipv4_fast_path()),
+            "ipv4-fast-path-unmet" => reasons(&router.unmet().ipv4_fast_path),
             "ipv4-fast-path-packets" => number(paths.ipv4_fast_path.packets),
             "ipv4-fast-path-bytes" => number(paths.ipv4_fast_path.bytes),
-            "ipv4-fasttrack-active" => {
-                Value::Bool(program.fasttrack() && connections.fasttracked() > 0)
-            }
+            "ipv4-fasttrack-active" => Value::Bool(router.fasttrack() && fasttracked > 0),
             "ipv4-fasttrack-unmet" => {
-                let mut unmet = program.unmet.ipv4_fasttrack.clone();
-                if connections.fasttracked() == 0 {
+                let mut unmet = router.unmet().ipv4_fasttrack;
+                if fasttracked == 0 {
                     unmet.push("no connection is fasttracked");
                 }
                 reasons(&unmet)
@@ -182,10 +181,10 @@ impl RouterStatus<'_> {
     }
 
     fn bridge_settings(&self, property: &str) -> Option<Value> {
-        let Router { program, paths, .. } = self.router;
+        let (router, paths) = (self.router, &self.router.stats.paths);
         Some(match property {
-            "bridge-fast-path-active" => Value::Bool(program.bridge_fast_path()),
-            "bridge-fast-path-unmet" => reasons(&program.unmet.bridge_fast_path),
+            "bridge-fast-path-active" => Value::Bool(router.bridge_fast_path()),
+            "bridge-fast-path-unmet" => reasons(&router.unmet().bridge_fast_path),
             "bridge-fast-path-packets" => number(paths.bridge_fast_path.packets),
             "bridge-fast-path-bytes" => number(paths.bridge_fast_path.bytes),
             "bridge-fast-forward-packets" | "bridge-fast-forward-bytes" => number(0),
@@ -194,7 +193,7 @@ impl RouterStatus<'_> {
     }
 
     fn tracking(&self, property: &str) -> Option<Value> {
-        let connections = &self.router.connections;
+        let connections = &self.router.v4.connections;
         match property {
             "total-entries" => Some(number(connections.len() as u64)),
             "max-entries" => Some(number(connections.max_entries() as u64)),
@@ -253,14 +252,14 @@ impl RouterStatus<'_> {
     /// Whether a port's backend lets frames come and go in FastPath; a bridge does.
     fn has_fast_path(&self, interface: &Interface) -> bool {
         let Kind::Ethernet { port } = interface.kind else { return true };
-        let port = self.router.ports.get(port);
+        let port = self.router.io.ports.get(port);
         port.is_some_and(|port| port.capabilities.fast_path_rx && port.capabilities.fast_path_tx)
     }
 
     /// What became of a port's link; nothing for other interfaces.
     fn link_history(&self, interface: &Interface, property: &str) -> Option<Value> {
         let Kind::Ethernet { port } = interface.kind else { return None };
-        let history = self.router.link_histories.get(port)?;
+        let history = self.router.link.histories.get(port)?;
         let time = |at: Option<Moment>| at.map(|at| Value::Text(log::time(at)));
         match property {
             "link-downs" => Some(number(history.downs)),
@@ -271,7 +270,7 @@ impl RouterStatus<'_> {
 
     /// The longest frame a port takes, less its header.
     fn l2mtu(&self, port: usize) -> Option<u64> {
-        let frame = self.router.ports.get(port)?.capabilities.max_frame;
+        let frame = self.router.io.ports.get(port)?.capabilities.max_frame;
         Some(u64::from(frame).saturating_sub(14))
     }
 
@@ -342,7 +341,7 @@ impl RouterStatus<'_> {
     fn neighbour(&self, item: &Item, property: &str) -> Option<Value> {
         let Some(&Value::Address(address)) = item.get("address") else { return None };
         let interface = self.router.program.names.find(&text(item, "interface"))?;
-        let neighbours = &self.router.neighbours;
+        let neighbours = &self.router.v4.neighbours;
         let status = neighbours.status(neighbours.find(interface, address.into())?);
         let in_force = status == neighbour::Status::Permanent && !item.disabled;
         match property {
@@ -375,7 +374,7 @@ impl RouterStatus<'_> {
 
     fn is_active(&self, candidate: &Candidate) -> bool {
         // A route of a script under way is not in the table yet, whatever it says.
-        let routes = &self.router.routes;
+        let routes = &self.router.v4.routes;
         routes.configured().any(|other| other == candidate) && routes.is_active(candidate)
     }
 
@@ -421,7 +420,7 @@ impl RouterStatus<'_> {
     /// Of `/ip firewall filter`, `/ip firewall nat` and `/interface bridge filter`.
     fn rule(&self, menu: &Menu, item: &Item, property: &str) -> Option<Value> {
         let counter = self.router.program.books.counters.find(item.id);
-        let count = || counter.map_or(Count::default(), |id| self.router.counters.get(id));
+        let count = || counter.map_or(Count::default(), |id| self.router.stats.counters.get(id));
         match property {
             "invalid" => self.is_invalid(menu, item),
             "bytes" => Some(number(count().bytes)),

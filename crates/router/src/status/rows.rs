@@ -71,7 +71,7 @@ impl RouterStatus<'_> {
         let mut numbers = Numbers::default();
         let mut items = Vec::new();
         let program = &self.router.program;
-        for (bridge, hosts) in program.bridges.iter().zip(&self.router.hosts) {
+        for (bridge, hosts) in program.bridges.iter().zip(&self.router.link.hosts) {
             let mut rows: Vec<_> = hosts.rows(self.now.as_millis_u32()).collect();
             rows.sort_by_key(|row| row.mac);
             items.extend(rows.into_iter().map(|row| {
@@ -94,7 +94,7 @@ impl RouterStatus<'_> {
     /// What ARP has learnt, by interface and address.
     pub(super) fn learnt_neighbours(&self) -> Vec<Item> {
         let mut numbers = Numbers::default();
-        let learnt = self.router.neighbours.iter().filter(|(_, s)| *s != Status::Permanent);
+        let learnt = self.router.v4.neighbours.iter().filter(|(_, s)| *s != Status::Permanent);
         let mut learnt: Vec<_> = learnt.collect();
         learnt.sort_by_key(|(adjacency, _)| (adjacency.interface, adjacency.address));
         let items = learnt.into_iter().map(|(adjacency, status)| {
@@ -126,7 +126,7 @@ impl RouterStatus<'_> {
             items.truncate(max);
         }
         let from = fed_after.map_or(0, |last| last.0 - CONNECTIONS + 1);
-        let fed = self.router.routes.fed_routes(from).take(max - items.len());
+        let fed = self.router.v4.routes.fed_routes(from).take(max - items.len());
         items.extend(fed.map(|route| self.fed_route(&route)));
         items
     }
@@ -191,7 +191,7 @@ impl RouterStatus<'_> {
                 ("gateway-status", Value::Text(format!("{name} {reachable}"))),
                 ("gateway", Value::List(vec![name])),
                 ("distance", number(0)),
-                ("active", Value::Bool(runs && self.router.routes.is_active(&way))),
+                ("active", Value::Bool(runs && self.router.v4.routes.is_active(&way))),
                 ("connect", Value::Bool(true)),
                 ("static", Value::Bool(false)),
             ]);
@@ -203,7 +203,7 @@ impl RouterStatus<'_> {
     /// `/ip firewall connection`, by place in the table: at most `max` behind an item.
     pub(super) fn connections_page(&self, after: Option<ItemId>, max: usize) -> Vec<Item> {
         let from = after.and_then(connection).map_or(0, |ConnectionId(last)| last + 1);
-        let entries = self.router.connections.list_from(ConnectionId(from), self.now);
+        let entries = self.router.v4.connections.list_from(ConnectionId(from), self.now);
         let items = entries.take(max).map(|entry| {
             let mut values = entry.values();
             let timeout = Duration::from_secs(entry.timeout.as_secs());
@@ -238,12 +238,12 @@ impl RouterStatus<'_> {
 
     /// `/log`, oldest first: at most `max` behind an item.
     pub(super) fn log(&self, after: Option<ItemId>, max: usize) -> Vec<Item> {
-        let first = self.router.log.iter().next().map_or(0, |line| line.number);
+        let first = self.router.stats.log.iter().next().map_or(0, |line| line.number);
         let names = |id| {
             let interface = self.router.program.interfaces.get(InterfaceId::index(id))?;
             Some(interface.name.as_str())
         };
-        let lines = self.router.log.from(behind(first, after)).take(max).map(|line| {
+        let lines = self.router.stats.log.from(behind(first, after)).take(max).map(|line| {
             let values = Values::from([
                 ("time", Value::Text(log::time(line.at))),
                 ("topics", Value::Text(line.topics().to_string())),
@@ -256,11 +256,11 @@ impl RouterStatus<'_> {
 
     /// In front of all rules while a connection is fasttracked.
     pub(super) fn dummy_rule(&self) -> Vec<Item> {
-        if self.router.connections.fasttracked() == 0 {
+        if self.router.v4.connections.fasttracked() == 0 {
             return Vec::new();
         }
         let mut rule = filter::dummy_rule(ItemId(FIRST_AHEAD));
-        let count = self.router.paths.ipv4_fasttrack;
+        let count = self.router.stats.paths.ipv4_fasttrack;
         rule.values.insert("bytes", number(count.bytes));
         rule.values.insert("packets", number(count.packets));
         vec![rule]

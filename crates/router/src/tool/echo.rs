@@ -228,19 +228,19 @@ impl Router {
             ..Ipv4Header::default()
         };
         let message = message(id, number as u16, request.size);
-        let Some(mut pieces) = pieces(&mut self.pool, header, &message) else {
+        let Some(mut pieces) = pieces(&mut self.io.pool, header, &message) else {
             // As if it had been lost: it is counted as never made.
-            self.discards.add(Discard::NoFrame);
+            self.stats.discards.add(Discard::NoFrame);
             return Ok(());
         };
-        self.tally.made += pieces.len() as u64;
+        self.stats.tally.made += pieces.len() as u64;
         let first = pieces.remove(0);
         let mut p = self.packet(first.frame, first.layers, InterfaceId::NONE);
         p.layers.fragment = false;
         (p.ip_len, p.rest, p.bound) = (request.size, pieces, request.interface);
-        self.last_discard = None;
+        self.stats.last_discard = None;
         flow::output(self, now, p);
-        match self.last_discard {
+        match self.stats.last_discard {
             Some(Discard::FilterDrop | Discard::FilterReject) => Err("packet rejected"),
             _ => Ok(()),
         }
@@ -253,8 +253,8 @@ impl Router {
             let own = address::source(&self.program.addresses, interface, toward)?;
             Some((own, self.program.interface(interface).mtu))
         };
-        let leaf = self.routes.lookup(request.dst);
-        match self.routes.target(leaf) {
+        let leaf = self.v4.routes.lookup(request.dst);
+        match self.v4.routes.target(leaf) {
             Some(Target::Local) => Some((request.dst, u16::MAX)),
             _ if request.interface.is_some() => out(request.interface, request.dst),
             Some(&Target::Connected(interface)) => out(interface, request.dst),
@@ -281,7 +281,7 @@ impl Router {
     /// A frame of the router's own whose neighbour did not answer: if it is a request, the router
     /// tells itself what it would tell others.
     pub(crate) fn own_frame_failed(&mut self, now: Moment, frame: &Frame) {
-        let ip = self.slab.bytes(frame).get(14..).unwrap_or(&[]);
+        let ip = self.io.slab.bytes(frame).get(14..).unwrap_or(&[]);
         let Some((id, sequence)) = request_in(ip) else { return };
         let Ok(packet) = Ipv4::new(ip) else { return };
         let len = (packet.total_len() + 28).min(576);

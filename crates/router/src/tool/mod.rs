@@ -41,10 +41,12 @@ pub(crate) mod sniffer;
 pub(crate) mod monitor;
 
 use crate::interface::{self, InterfaceId};
-use crate::program::Program;
+use crate::program::Unmet;
 use crate::router::Router;
+use crate::story::Event;
 use config::{Call, Progress, Reply, Started, Tree, Type, Value};
 use echo::Echoes;
+use profile::Profiler;
 use sniffer::Capture;
 use std::time::Duration;
 use tap::Taps;
@@ -62,7 +64,11 @@ pub(crate) struct Tools {
     /// Something has been sent since the last breath, and is in an outbox.
     pub(crate) sent: bool,
     /// Why FastPath is closed: one for each tool that closes it.
-    closed: Vec<&'static str>,
+    pub(crate) closed: Vec<&'static str>,
+    /// What happens to packets on the slow path, while somebody listens.
+    pub(crate) story: Option<Vec<Event>>,
+    /// What a profile measures.
+    pub(crate) profiler: Profiler,
 }
 
 impl Router {
@@ -92,39 +98,52 @@ impl Router {
 
     /// Adds a line to the log: `:log info "…"`.
     pub fn log_message(&mut self, now: Moment, topics: &str, message: &str) {
-        self.log.say(now, topics, message);
+        self.stats.log.say(now, topics, message);
     }
 
     /// Closes FastPath, FastTrack and the bridge's FastPath for as long as a tool runs that must
     /// see every packet or needs the router to itself. `why` is shown among the unmet conditions.
     pub fn close_fast_path(&mut self, why: &'static str) {
         self.tools.closed.push(why);
-        self.recipes.forget();
-        self.tools.close(&mut self.program);
+        self.learnt.recipes.forget();
     }
 
     /// Takes one [`close_fast_path`](Self::close_fast_path) back.
     pub fn reopen_fast_path(&mut self, why: &'static str) {
         let Some(at) = self.tools.closed.iter().position(|other| *other == why) else { return };
         self.tools.closed.remove(at);
-        if self.tools.closed.contains(&why) {
-            return;
-        }
-        self.recipes.forget();
-        for unmet in self.program.unmet.ways() {
-            unmet.retain(|other| *other != why);
+        if self.tools.closed.is_empty() {
+            self.learnt.recipes.forget();
         }
     }
-}
 
-impl Tools {
-    /// Adds what the tools that run close to a program's unmet conditions.
-    pub(crate) fn close(&self, program: &mut Program) {
-        for &why in &self.closed {
-            for unmet in program.unmet.ways().into_iter().filter(|unmet| !unmet.contains(&why)) {
-                unmet.push(why);
+    /// Why quick ways are not taken: what the configuration leaves unmet, and the tools that run.
+    pub fn unmet(&self) -> Unmet {
+        let mut unmet = self.program.unmet.clone();
+        for &why in &self.tools.closed {
+            for way in unmet.ways().into_iter().filter(|way| !way.contains(&why)) {
+                way.push(why);
             }
         }
+        unmet
+    }
+
+    /// `ipv4-fast-path-active`.
+    #[inline]
+    pub fn ipv4_fast_path(&self) -> bool {
+        self.program.ipv4_fast_path() && self.tools.closed.is_empty()
+    }
+
+    /// `ipv4-fasttrack-active`, but for a connection that uses it.
+    #[inline]
+    pub fn fasttrack(&self) -> bool {
+        self.program.fasttrack() && self.tools.closed.is_empty()
+    }
+
+    /// `bridge-fast-path-active`.
+    #[inline]
+    pub fn bridge_fast_path(&self) -> bool {
+        self.program.bridge_fast_path() && self.tools.closed.is_empty()
     }
 }
 

@@ -13,8 +13,9 @@
 use super::Frames;
 use crate::counter::Count;
 use crate::interface::InterfaceId;
+use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Kind;
-use crate::router::{InterfaceCounts, Router, Trouble};
+use crate::router::Router;
 use config::{
     Call, Command, Display, Group, Job, Progress, Property, Record, Reply, Started, Type, Unnamed,
     Value, number,

@@ -368,19 +368,19 @@ impl Router {
     /// Gives the router something to measure its own work by: a counter that goes forward evenly,
     /// such as [`port::cycles::NOW`]. `None` (in virtual time) makes `/tool profile` refuse.
     pub fn set_profiler(&mut self, clock: Option<fn() -> u64>) {
-        self.profiler = Profiler { clock, ..Profiler::default() };
+        self.tools.profiler = Profiler { clock, ..Profiler::default() };
     }
 
     /// Begins to look at what the router's time goes to, for who owns it: `/tool profile` without a
     /// console. Measures nothing if the router has no counter ([`Router::set_profiler`]).
     pub fn begin_profile(&mut self) {
-        self.profiler.start();
+        self.tools.profiler.start();
     }
 
     /// Ends that, and says what it went to, in steps of the counter.
     pub fn end_profile(&mut self) -> impl Iterator<Item = (Facility, u64)> + use<> {
-        let times = self.profiler.times();
-        self.profiler.stop();
+        let times = self.tools.profiler.times();
+        self.tools.profiler.stop();
         let times = times.map(|time| u64::try_from(time).unwrap_or(u64::MAX));
         Facility::ALL.into_iter().zip(times).filter(|&(_, time)| time > 0)
     }
@@ -388,13 +388,13 @@ impl Router {
     /// Tells a running `/tool profile` that between two breaths a session has the router, or has it
     /// no longer: that time is `management`.
     pub fn in_session(&mut self, begins: bool) {
-        self.profiler.in_session(begins);
+        self.tools.profiler.in_session(begins);
     }
 }
 
 /// Starts `/tool profile`.
 pub(super) fn start(r: &mut Router, call: &Call, now: Moment) -> Result<Started<Router>, String> {
-    if r.profiler.clock.is_none() {
+    if r.tools.profiler.clock.is_none() {
         return Err("failure: nothing takes time here: in virtual time there is no profile".into());
     }
     let time = |name| match call.argument(name) {
@@ -410,7 +410,7 @@ pub(super) fn start(r: &mut Router, call: &Call, now: Moment) -> Result<Started<
         _ => Value::Number(0),
     };
     let end = time("duration").map(|duration| now + duration);
-    r.profiler.start();
+    r.tools.profiler.start();
     Ok(Started::Job(Box::new(Profile { cpu, interval, next: now + interval, end })))
 }
 
@@ -432,7 +432,7 @@ impl Job<Router> for Profile {
         let over = self.end.is_some_and(|end| end <= now);
         if now >= self.next || over {
             self.next = now + self.interval;
-            let shares = r.profiler.shares();
+            let shares = r.tools.profiler.shares();
             let mut rows: Vec<_> = Facility::ALL.into_iter().zip(shares).collect();
             rows.retain(|&(facility, share)| share > 0 || facility == Idle);
             rows.sort_by_key(|&(facility, _)| facility.name());
@@ -451,7 +451,7 @@ impl Job<Router> for Profile {
     }
 
     fn stop(&mut self, r: &mut Router, _: Moment) {
-        r.profiler.stop();
+        r.tools.profiler.stop();
     }
 }
 

@@ -103,7 +103,7 @@ impl Router {
     /// Shows what has come in by a port to the taps.
     #[cold]
     pub(crate) fn tap(&mut self, now: Moment, port: InterfaceId, way: Direction, frames: &[Frame]) {
-        self.tools.taps.see(now, &self.program, &self.slab, port, way, frames);
+        self.tools.taps.see(now, &self.program, &self.io.slab, port, way, frames);
         if self.tools.taps.capture().is_some_and(|(_, capture)| capture.is_full()) {
             sniffer::end(self);
         }
@@ -112,9 +112,9 @@ impl Router {
     /// Shows what is about to leave to the taps.
     #[cold]
     pub(crate) fn tap_outboxes(&mut self, now: Moment) {
-        let Router { tools, program, slab, outboxes, .. } = self;
-        for (outbox, &port) in outboxes.iter().zip(&program.ports) {
-            tools.taps.see(now, program, slab, port, Direction::Out, outbox.frames());
+        let Router { tools, program, io, .. } = self;
+        for (outbox, &port) in io.outboxes.iter().zip(&program.ports) {
+            tools.taps.see(now, program, &io.slab, port, Direction::Out, outbox.frames());
         }
         if self.tools.taps.capture().is_some_and(|(_, capture)| capture.is_full()) {
             sniffer::end(self);

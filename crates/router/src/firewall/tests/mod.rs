@@ -16,12 +16,14 @@ use super::rule::{Books, stats};
 use super::state::{RuleState, SlotBook};
 use crate::counter::{Count, CounterBook, Counters};
 use crate::interface::{InterfaceId, InterfaceKind, Names, bridge};
-use crate::packet::{AddressType, ConnectionState, View};
+use crate::ip::feed::Protocol;
+use crate::ip::route::{Routes, Target};
+use crate::packet::{ConnectionState, View};
 use crate::trace::Trace;
 use config::{Interpreter, Item, ItemId, Menu, Status, Tree, Value};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use wire::craft::Frame;
-use wire::{Layers, Moment, layers};
+use wire::{Ipv4Prefix, Layers, Moment, layers};
 
 const ETHER1: InterfaceId = InterfaceId(1);
 const ETHER2: InterfaceId = InterfaceId(2);
@@ -235,20 +237,28 @@ impl Packet {
             connection_state: self.state,
             srcnat: self.srcnat,
             dstnat: self.dstnat,
-            address_type: &address_type,
+            routes: &ROUTES,
         }
     }
 }
 
 /// A routing table in miniature.
-fn address_type(addr: u32) -> AddressType {
-    match addr.to_be_bytes() {
-        [10, 0, 0, 254] => AddressType::Local,
-        [10, 0, 0, 255] | [255, 255, 255, 255] => AddressType::Broadcast,
-        [224..=239, ..] => AddressType::Multicast,
-        [192, 0, 2, _] => AddressType::Blackhole,
-        [203, 0, 113, _] => AddressType::Unreachable,
-        [198, 51, 100, _] => AddressType::Prohibit,
-        _ => AddressType::Unicast,
-    }
-}
+static ROUTES: LazyLock<Routes> = LazyLock::new(|| {
+    let routes: [([u8; 4], u8, Target); 8] = [
+        ([0; 4], 0, Target::Connected(InterfaceId(1))),
+        ([10, 0, 0, 254], 32, Target::Local),
+        ([10, 0, 0, 255], 32, Target::Broadcast),
+        ([255; 4], 32, Target::Broadcast),
+        ([224, 0, 0, 0], 4, Target::Multicast),
+        ([192, 0, 2, 0], 24, Target::Blackhole),
+        ([203, 0, 113, 0], 24, Target::Unreachable),
+        ([198, 51, 100, 0], 24, Target::Prohibit),
+    ];
+    let routes = routes.map(|(address, len, target)| {
+        let prefix = Ipv4Prefix::new(u32::from_be_bytes(address), len);
+        (prefix, target, Protocol::Static)
+    });
+    let mut table = Routes::default();
+    table.feed(routes).expect("few gateways");
+    table
+});

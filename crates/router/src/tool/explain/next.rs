@@ -23,9 +23,9 @@ use wire::{Arp, MacAddr, Moment, TcpFlags};
 
 /// Hands a frame to a port of a trial. `None` if it does not fit a frame.
 pub(super) fn enter(r: &mut Router, port: InterfaceId, bytes: &[u8]) -> Option<Batch> {
-    let mut frame = r.pool.alloc(bytes.len())?;
-    r.slab.bytes_mut(&mut frame).copy_from_slice(bytes);
-    let rx = &mut r.interface_counts[port.index()].rx;
+    let mut frame = r.io.pool.alloc(bytes.len())?;
+    r.io.slab.bytes_mut(&mut frame).copy_from_slice(bytes);
+    let rx = &mut r.stats.interface_counts[port.index()].rx;
     rx.add(bytes.len() as u64);
     let mut batch = Batch::new();
     batch.push(frame);
@@ -41,10 +41,10 @@ pub(super) fn carry(
 ) -> Option<(Path, Vec<Event>)> {
     let mut batch = enter(r, port, bytes)?;
     r.listen();
-    let before = r.paths;
+    let before = r.stats.paths;
     fast::receive(r, now, port, &mut batch);
     let story = r.listen();
-    let after = r.paths;
+    let after = r.stats.paths;
     let path = if after.ipv4_fasttrack != before.ipv4_fasttrack {
         Path::Fasttrack
     } else if story.iter().any(|event| matches!(event, Event::At(_))) {
@@ -64,10 +64,10 @@ pub(super) fn carry(
 /// Takes what a trial has sent, by port.
 pub(super) fn sent(r: &mut Router) -> Vec<(InterfaceId, Vec<u8>)> {
     let mut sent = Vec::new();
-    for at in 0..r.outboxes.len() {
-        for frame in r.outboxes[at].take() {
-            sent.push((r.program.ports[at], r.slab.bytes(&frame).to_vec()));
-            r.pool.free(frame);
+    for at in 0..r.io.outboxes.len() {
+        for frame in r.io.outboxes[at].take() {
+            sent.push((r.program.ports[at], r.io.slab.bytes(&frame).to_vec()));
+            r.io.pool.free(frame);
         }
     }
     sent
@@ -211,20 +211,20 @@ pub(super) fn why_not_faster(
     frame: &[u8],
     story: &[Event],
 ) -> Option<Reason> {
-    let program = &r.program;
+    let (program, closed) = (&r.program, r.unmet());
     let interface = program.interface(port);
     let unmet = |conditions: &[&'static str]| conditions.first().map(|&why| Reason::unmet(why));
     match path {
         Path::FastPath | Path::BridgeFastPath => None,
         Path::Batch if interface.bridge.is_some() => {
-            unmet(&program.unmet.bridge_fast_path).or(Some(Reason::SLOW_RX))
+            unmet(&closed.bridge_fast_path).or(Some(Reason::SLOW_RX))
         }
-        Path::Batch => unmet(&program.unmet.ipv4_fast_path).or(Some(Reason::SLOW_RX)),
-        Path::Recipe | Path::Fasttrack => unmet(&program.unmet.ipv4_fast_path),
+        Path::Batch => unmet(&closed.ipv4_fast_path).or(Some(Reason::SLOW_RX)),
+        Path::Recipe | Path::Fasttrack => unmet(&closed.ipv4_fast_path),
         Path::Slow if interface.bridge.is_some() && !routed(story) => Some(Reason::FLOOD),
         Path::Slow if program.is_stateless() => {
             let layers = layers::network(frame).unwrap_or_default();
-            let leaf = r.routes.leaf(r.routes.lookup(layers.tuple.dst));
+            let leaf = r.v4.routes.leaf(r.v4.routes.lookup(layers.tuple.dst));
             Some(match leaf.kind {
                 _ if interface.bridge.is_some() => Reason::kept(Unkept::Bridge),
                 _ if layers.options => Reason::kept(Unkept::Options),

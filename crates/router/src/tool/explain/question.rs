@@ -89,8 +89,8 @@ impl Question {
                 "failure: what is the src-address? the interface has no address to guess it by",
             )?,
             None => {
-                let way = r.routes.lookup(dst);
-                let out = match r.routes.target(way) {
+                let way = r.v4.routes.lookup(dst);
+                let out = match r.v4.routes.target(way) {
                     Some(crate::ip::route::Target::Connected(interface)) => *interface,
                     Some(crate::ip::route::Target::Gateways(ways)) => ways[0].0,
                     _ => InterfaceId::NONE,
@@ -162,7 +162,7 @@ impl Question {
 
 /// The TCP header: as its connection expects it, if it has one.
 pub(super) fn segment(r: &Router, tuple: FiveTuple, flags: Option<u8>) -> TcpHeader {
-    let known = r.connections.next_segment(&tuple);
+    let known = r.v4.connections.next_segment(&tuple);
     let flags = flags.unwrap_or(match known {
         Some(_) => TcpFlags::ACK.0,
         None => TcpFlags::SYN.0,
@@ -204,7 +204,7 @@ fn a_host_on(r: &Router, interface: InterfaceId) -> Option<u32> {
 /// The MAC address of a host: what the router knows, else one that nobody has.
 fn mac_of(r: &Router, interface: InterfaceId, address: u32) -> MacAddr {
     const SOMEBODY: MacAddr = MacAddr([0x06, 0, 0, 0, 0, 0x01]);
-    let known = r.neighbours.find(interface, address).map(|id| r.neighbours.adjacency(id));
+    let known = r.v4.neighbours.find(interface, address).map(|id| r.v4.neighbours.adjacency(id));
     let header = known.filter(|adjacency| adjacency.ready).map(|adjacency| adjacency.header);
     header.and_then(|header| header.first_chunk().copied()).map_or(SOMEBODY, MacAddr)
 }

@@ -1,7 +1,8 @@
 //! A trial router: what a packet would do is done to it, and the real one stays as it is.
 //!
 //! ```text
-//!  real router ── lent: program, routes, connections (only asked) ──► trial ── given back ──► real
+//!  real router ── shared: program
+//!              ── lent: routes, connections (only asked) ──► trial ── given back ──► real
 //!              ── copied: neighbours, hosts, tokens, dice, one flow's recipe ─┘
 //!              ── its own: frames, counters, log, ports
 //! ```
@@ -33,47 +34,47 @@ impl Router {
         quoted: Option<FiveTuple>,
         run: impl FnOnce(&mut Router) -> T,
     ) -> Result<T, String> {
-        let frames = FRAMES + 2 * self.ports.len();
+        let frames = FRAMES + 2 * self.io.ports.len();
         let slab = Slab::new(frames).map_err(|error| format!("failure: {error}"))?;
-        let mut trial = Router::with_room(self.ports.clone(), &slab, 0);
-        trial.neighbours = self.neighbours.trial();
-        trial.hosts.clone_from(&self.hosts);
+        let mut trial = Router::with_room(self.io.ports.clone(), &slab, 0);
+        trial.program = self.program.clone();
+        trial.tools.closed.clone_from(&self.tools.closed);
+        trial.v4.neighbours = self.v4.neighbours.trial();
+        trial.link.hosts.clone_from(&self.link.hosts);
         trial.queues = self.queues.trial();
-        trial.rule_state = self.rule_state.clone();
-        trial.counters = self.counters.zeroed();
-        trial.icmp_limit = self.icmp_limit;
+        trial.rules = self.rules.clone();
+        trial.stats.counters = self.stats.counters.zeroed();
+        trial.v4.icmp_limit = self.v4.icmp_limit;
         trial.tools.echoes.clone_from(&self.tools.echoes);
-        trial.interface_counts = vec![Default::default(); self.interface_counts.len()];
+        trial.stats.interface_counts = vec![Default::default(); self.stats.interface_counts.len()];
         // Chores are for routers whose time goes on.
         trial.chores_at = now;
 
-        let recipe = self.connections.flows().find(tuple.hash(), tuple).and_then(|flow| {
-            let flow = self.connections.flow(flow);
-            let holds = flow.generation == self.recipes.generation() && flow.recipe != 0;
+        let recipe = self.v4.connections.flows().find(tuple.hash(), tuple).and_then(|flow| {
+            let flow = self.v4.connections.flow(flow);
+            let holds = flow.generation == self.learnt.recipes.generation() && flow.recipe != 0;
             holds.then_some(flow.recipe)
         });
-        trial.recipes = self.recipes.only(recipe);
+        trial.learnt.recipes = self.learnt.recipes.only(recipe);
 
-        let leaves = self.routes.leaves().to_vec();
-        std::mem::swap(&mut self.program, &mut trial.program);
-        std::mem::swap(&mut self.routes, &mut trial.routes);
-        let real = std::mem::replace(&mut self.connections, Connections::new(0));
+        let leaves = self.v4.routes.leaves().to_vec();
+        std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
+        let real = std::mem::replace(&mut self.v4.connections, Connections::new(0));
         let tuples: Vec<FiveTuple> = [*tuple].into_iter().chain(quoted).collect();
-        trial.connections = Connections::in_front_of(real, &tuples, now);
+        trial.v4.connections = Connections::in_front_of(real, &tuples, now);
         if recipe.is_some()
-            && let Some(flow) = trial.connections.flows().find(tuple.hash(), tuple)
+            && let Some(flow) = trial.v4.connections.flows().find(tuple.hash(), tuple)
         {
-            trial.connections.flow_mut(flow).recipe = 1;
+            trial.v4.connections.flow_mut(flow).recipe = 1;
         }
 
         let result = run(&mut trial);
 
-        std::mem::swap(&mut self.program, &mut trial.program);
-        std::mem::swap(&mut self.routes, &mut trial.routes);
-        self.routes.restore(leaves);
-        let connections = std::mem::replace(&mut trial.connections, Connections::new(0));
+        std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
+        self.v4.routes.restore(leaves);
+        let connections = std::mem::replace(&mut trial.v4.connections, Connections::new(0));
         if let Some(real) = connections.real() {
-            self.connections = real;
+            self.v4.connections = real;
         }
         trial.free_all(now);
         Ok(result)
@@ -82,18 +83,19 @@ impl Router {
     /// Frees all frames of a trial that is over: a slab that has its frames home can go.
     fn free_all(mut self, now: Moment) {
         let mut frames: Vec<Frame> = Vec::new();
-        for outbox in &mut self.outboxes {
+        for outbox in &mut self.io.outboxes {
             frames.extend(outbox.take());
         }
-        frames.extend(self.neighbours.take_waiting().map(|waiting| waiting.frame));
+        frames.extend(self.v4.neighbours.take_waiting().map(|waiting| waiting.frame));
         for leaving in self.queues.take_waiting() {
             frames.push(leaving.frame);
             frames.extend(leaving.rest.into_iter().map(|piece| piece.frame));
         }
         let end = now + Duration::from_secs(3600);
-        frames.extend(self.reassembly.expired(end).into_iter().flatten().map(|piece| piece.frame));
+        frames
+            .extend(self.v4.reassembly.expired(end).into_iter().flatten().map(|piece| piece.frame));
         for frame in frames {
-            self.pool.free(frame);
+            self.io.pool.free(frame);
         }
     }
 }

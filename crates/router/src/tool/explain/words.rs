@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
         let mut numbers = HashMap::new();
         for menu in [&FILTER, &NAT, &bridge::filter::menu::FILTER] {
             // As `print` counts: the dummy rule of FastTrack takes number 0.
-            let ahead = usize::from(menu.path == FILTER.path && r.connections.fasttracked() > 0);
+            let ahead = usize::from(menu.path == FILTER.path && r.v4.connections.fasttracked() > 0);
             let items = tree.items(menu.path).iter().enumerate();
             numbers.extend(items.map(|(at, item)| ((menu.path, item.id), at + ahead)));
         }
@@ -103,9 +103,9 @@ impl<'a> Writer<'a> {
                 self.text(&format!("{} becomes {}", tuple(from), tuple(to)))
             }
             Event::Routed { dst, leaf } => {
-                let prefix = r.routes.prefix_of(*dst).map(|prefix| prefix.to_string());
+                let prefix = r.v4.routes.prefix_of(*dst).map(|prefix| prefix.to_string());
                 let prefix = prefix.unwrap_or_default();
-                self.text(&match r.routes.target(*leaf) {
+                self.text(&match r.v4.routes.target(*leaf) {
                     None => format!("no route to {}", Ipv4Addr::from(*dst)),
                     Some(Target::Local) => {
                         format!("{} is an address of the router itself", Ipv4Addr::from(*dst))
@@ -163,8 +163,8 @@ impl<'a> Writer<'a> {
                 self.note(Verdict::Passes, text);
             }
             Event::Neighbour(hop) => {
-                let known = r.neighbours.find(hop.interface, hop.address);
-                let header = known.map(|id| r.neighbours.adjacency(id).header);
+                let known = r.v4.neighbours.find(hop.interface, hop.address);
+                let header = known.map(|id| r.v4.neighbours.adjacency(id).header);
                 let mac = header.and_then(|header| header.first_chunk().copied()).map(MacAddr);
                 let mac = mac.unwrap_or_default();
                 self.note(Verdict::Passes, format!("neighbour {} is {mac}", self.hop(*hop)));
@@ -315,7 +315,7 @@ impl<'a> Writer<'a> {
     /// `connection udp 10.0.1.1:1000->10.0.2.1:2000, flags SAC`.
     fn connection(&self, flow: FlowId) -> String {
         let Some(entry) =
-            self.r.connections.entry(self.r.connections.flow(flow).connection, self.now)
+            self.r.v4.connections.entry(self.r.v4.connections.flow(flow).connection, self.now)
         else {
             return "a connection".to_string();
         };

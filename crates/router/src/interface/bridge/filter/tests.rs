@@ -9,7 +9,8 @@ use crate::firewall::state::{RuleState, SlotBook};
 use crate::interface::bridge::menu::BRIDGE;
 use crate::interface::menu::ETHERNET;
 use crate::interface::{InterfaceId, InterfaceKind, Names};
-use crate::packet::{AddressType, ConnectionState};
+use crate::ip::route::Routes;
+use crate::packet::ConnectionState;
 use crate::trace::Trace;
 use config::{Interpreter, Item, Menu, Status, Tree, Value};
 use proptest::prelude::*;
@@ -90,7 +91,7 @@ impl Bench {
             connection_state: ConnectionState::Untracked,
             srcnat: false,
             dstnat: false,
-            address_type: &|_| AddressType::Unicast,
+            routes: &Routes::default(),
         };
         let Bench { state, trace, counters, log, .. } = self;
         self.filter.accepts(chain, &view, &mut Books { now, state, trace, counters, log })

@@ -1,0 +1,189 @@
+//! The parts of a [`Router`](crate::Router): each box of the flow takes those it needs.
+//!
+//! ```text
+//! Io       frames: slab, pool, ports, outboxes, scratch
+//! Stack    one address family: routes, neighbours, connections, reassembly, ICMP's limit
+//! Links    layer 2: hosts of bridges, verdicts of the bridge filter, histories of links
+//! Learnt   recipes, and the traces they are made of
+//! Stats    what was counted: rules, interfaces, discards, paths, the log
+//! ```
+//!
+//! A part owns state and decides nothing. A second address family is a second [`Stack`]; a second
+//! core has parts of its own, and shares the [`Program`](crate::program::Program) alone.
+
+use crate::account::Tally;
+use crate::counter::{Count, Counters};
+use crate::discard::{Discard, Discards};
+use crate::fast::verdicts::Verdicts;
+use crate::firewall::connection::Connections;
+use crate::firewall::log::Log;
+use crate::flow::Leaving;
+use crate::interface::InterfaceId;
+use crate::interface::bridge::hosts::Hosts;
+use crate::interface::link::History;
+use crate::ip::fragment::Reassembly;
+use crate::ip::icmp::RateLimit;
+use crate::ip::neighbour::Neighbours;
+use crate::ip::route::Routes;
+use crate::outbox::Outbox;
+use crate::program::PortInfo;
+use crate::recipe::Recipes;
+use crate::trace::Trace;
+use port::{Batch, Frame, Pool, PortCounters, Slab};
+
+/// The frames: where they are, and where they come from and go.
+pub(crate) struct Io {
+    pub(crate) slab: Slab,
+    pub(crate) pool: Pool,
+    /// The port infos the device was made with.
+    pub(crate) ports: Vec<PortInfo>,
+    /// What the ports themselves had lost when they were last asked, by port.
+    pub(crate) lost: Vec<PortCounters>,
+    /// Out of its place while a batch is worked on.
+    pub(crate) inbox: Option<Batch>,
+    /// By port.
+    pub(crate) outboxes: Vec<Outbox>,
+    /// Empty between two sends.
+    pub(crate) outgoing: Batch,
+    /// Scratch for what queues let go.
+    pub(crate) released: Vec<Leaving>,
+    /// Scratch for flooding.
+    pub(crate) targets: Vec<InterfaceId>,
+    /// Scratch for fragmentation.
+    pub(crate) pieces: Vec<Frame>,
+    /// Scratch for cutting super-frames.
+    pub(crate) segments: Vec<Frame>,
+}
+
+impl Io {
+    /// Ports without frames yet.
+    pub(crate) fn new(ports: Vec<PortInfo>, slab: &Slab) -> Io {
+        Io {
+            slab: slab.clone(),
+            pool: slab.pool(),
+            lost: vec![PortCounters::default(); ports.len()],
+            inbox: None,
+            outboxes: ports.iter().map(|_| Outbox::default()).collect(),
+            outgoing: Batch::new(),
+            released: Vec::new(),
+            targets: Vec::new(),
+            pieces: Vec::new(),
+            segments: Vec::new(),
+            ports,
+        }
+    }
+}
+
+/// What one address family knows.
+pub(crate) struct Stack {
+    pub(crate) routes: Routes,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) connections: Connections,
+    pub(crate) reassembly: Reassembly,
+    pub(crate) icmp_limit: RateLimit,
+}
+
+impl Stack {
+    /// A stack that knows nothing, with room for `max` connections.
+    pub(crate) fn new(max: usize) -> Stack {
+        Stack {
+            routes: Routes::default(),
+            neighbours: Neighbours::default(),
+            connections: Connections::new(max),
+            reassembly: Reassembly::default(),
+            icmp_limit: RateLimit::default(),
+        }
+    }
+}
+
+/// What layer 2 knows.
+#[derive(Default)]
+pub(crate) struct Links {
+    /// By place of the bridge.
+    pub(crate) hosts: Vec<Hosts>,
+    /// What the bridge filter said, by kind of frame.
+    pub(crate) verdicts: Verdicts,
+    /// What became of the links, by port.
+    pub(crate) histories: Vec<History>,
+}
+
+/// What was learnt from packets on the slow path.
+#[derive(Default)]
+pub(crate) struct Learnt {
+    pub(crate) recipes: Recipes,
+    /// Traces not in use: their memory is used again.
+    pub(crate) traces: Vec<Trace>,
+    /// Scratch for the bridge filter's walk.
+    pub(crate) bridge_trace: Trace,
+}
+
+/// What was counted.
+pub(crate) struct Stats {
+    /// Of rules.
+    pub(crate) counters: Counters,
+    pub(crate) discards: Discards,
+    /// Why the last packet was dropped on the slow path.
+    pub(crate) last_discard: Option<Discard>,
+    pub(crate) interface_counts: Vec<InterfaceCounts>,
+    pub(crate) troubles: Vec<Trouble>,
+    pub(crate) paths: PathCounts,
+    /// Where frames came from and went, for [`Router::frames`](crate::Router::frames).
+    pub(crate) tally: Tally,
+    pub(crate) log: Log,
+}
+
+/// Firewall log lines kept until somebody takes them.
+const LOG_LINES: usize = 1000;
+
+impl Default for Stats {
+    fn default() -> Stats {
+        Stats {
+            counters: Counters::default(),
+            discards: Discards::default(),
+            last_discard: None,
+            interface_counts: Vec::new(),
+            troubles: Vec::new(),
+            paths: PathCounts::default(),
+            tally: Tally::default(),
+            log: Log::new(LOG_LINES),
+        }
+    }
+}
+
+/// What one interface has seen. Bytes are L2 without FCS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceCounts {
+    /// Received.
+    pub rx: Count,
+    /// Sent.
+    pub tx: Count,
+    /// Of the received, those that came in FastPath (or FastTrack).
+    pub fast_rx: Count,
+    /// Of the sent, those that left in FastPath (or FastTrack).
+    pub fast_tx: Count,
+}
+
+/// What an interface has lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Frames lost because the port's receive ring was full, or its interface dropped them: longer than
+    /// its MTU, no buffer.
+    pub rx_drop: u64,
+    /// Frames received that are no Ethernet frames, or damaged by the interface's own count.
+    pub rx_error: u64,
+    /// Frames that did not go out: the wire or the other end was full.
+    pub tx_drop: u64,
+}
+
+/// How many packets the quick ways took. Bytes are IP length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounts {
+    /// `ipv4-fast-path-packets`, `-bytes`.
+    pub ipv4_fast_path: Count,
+    /// `ipv4-fasttrack-packets`, `-bytes`.
+    pub ipv4_fasttrack: Count,
+    /// Packets of any kind that a recipe carried (ours; RouterOS has no word for it).
+    pub replayed: u64,
+    /// `bridge-fast-path-packets`, `-bytes`; bytes are L2 without FCS.
+    pub bridge_fast_path: Count,
+}
