@@ -30,6 +30,8 @@ struct Device {
     slab: Slab,
     pool: Pool,
     now: Moment,
+    /// Of the frames on each side.
+    tags: [&'static [u16]; 2],
 }
 
 fn own_mac(port: u8) -> MacAddr {
@@ -53,7 +55,7 @@ impl Device {
         router.configure(console.tree(), Moment::ZERO).expect("few gateways");
         let (ports, wires) = (0..2).map(|_| memory::wire(2 * CHUNK)).unzip();
         let pool = slab.pool();
-        Device { router, ports, wires, slab, pool, now: Moment::ZERO }
+        Device { router, ports, wires, slab, pool, now: Moment::ZERO, tags: [&[], &[]] }
     }
 
     fn send(&mut self, port: usize, frames: &[Vec<u8>]) {
@@ -92,7 +94,8 @@ impl Device {
     }
 
     fn introduce(&mut self, port: usize, mac: MacAddr, ip: u32, router_ip: u32) {
-        self.send(port, &[craft::arp(ArpMessage::request(mac, ip, router_ip)).build()]);
+        let request = craft::arp(ArpMessage::request(mac, ip, router_ip)).build();
+        self.send(port, &[with_tags(&request, self.tags[port])]);
         self.breathe();
         self.drain();
     }
@@ -145,10 +148,26 @@ add address=10.0.1.254/24 interface=ether1
 add address=10.0.2.254/24 interface=ether2\n";
 
 fn routed(script: &str) -> Device {
-    let mut device = Device::new(&format!("{NETS}{script}"));
+    tagged(&format!("{NETS}{script}"), [&[], &[]])
+}
+
+/// A router that knows a host on each side, whose frames have these tags.
+fn tagged(script: &str, tags: [&'static [u16]; 2]) -> Device {
+    let mut device = Device { tags, ..Device::new(script) };
     device.introduce(0, MacAddr([6, 0, 0, 0, 0, 1]), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
     device.introduce(1, MacAddr([6, 0, 0, 0, 0, 2]), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     device
+}
+
+/// A frame with these tags, the outer first; the outer of two is a service tag.
+fn with_tags(frame: &[u8], tags: &[u16]) -> Vec<u8> {
+    let mut bytes = frame[..12].to_vec();
+    for (n, tag) in tags.iter().enumerate() {
+        let service = n == 0 && tags.len() == 2;
+        bytes.extend(if service { [0x88, 0xa8] } else { [0x81, 0x00] });
+        bytes.extend(tag.to_be_bytes());
+    }
+    [&bytes, &frame[12..]].concat()
 }
 
 /// UDP both ways, `flows` connections of ten hosts, each with its own port. The connections of even
@@ -187,6 +206,20 @@ fn hosts(device: &mut Device, n: u8) {
         device.introduce(0, mac, ip(10, 0, 1, 1 + host), ip(10, 0, 1, 254));
     }
 }
+
+fn tag_all(frames: &[Vec<u8>], tags: &[u16]) -> Vec<Vec<u8>> {
+    frames.iter().map(|frame| with_tags(frame, tags)).collect()
+}
+
+/// MikroTik's default firewall for IPv4, without its fasttrack rule.
+const DEFAULT_FIREWALL: &str = "/ip firewall filter
+add chain=input action=accept connection-state=established,related,untracked
+add chain=input action=drop connection-state=invalid
+add chain=input action=accept protocol=icmp
+add chain=forward action=accept connection-state=established,related,untracked
+add chain=forward action=drop connection-state=invalid
+add chain=forward action=drop connection-state=new connection-nat-state=!dstnat in-interface=ether2
+/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade\n";
 
 fn rules() -> String {
     (0..25)
@@ -236,6 +269,14 @@ fn paths(c: &mut Criterion) {
     let traffic = [(0, frames(1, 2)), (1, frames(2, 1))];
     run(c, "bridging, 1,000 hosts", &mut device, &traffic);
 
+    let mut device = Device::new(
+        "/interface bridge add vlan-filtering=yes\n/interface bridge port\n\
+         add bridge=bridge1 interface=ether1 pvid=10\nadd bridge=bridge1 interface=ether2\n\
+         /interface bridge vlan add bridge=bridge1 vlan-ids=10 tagged=ether2",
+    );
+    let vlan = [(0, traffic[0].1.clone()), (1, tag_all(&traffic[1].1, &[10]))];
+    run(c, "bridging, 1,000 hosts, access to trunk port", &mut device, &vlan);
+
     let bridge_rules: String = (0..25)
         .map(|n| format!("add chain=forward src-mac-address=06:FF:00:00:00:{n:02X} action=drop\n"))
         .fold(String::new(), |all, rule| all + &rule);
@@ -271,5 +312,52 @@ fn paths(c: &mut Criterion) {
     run(c, "fasttrack, 10,000 flows, half masqueraded", &mut device, &udp_flows(flows, true));
 }
 
-criterion_group!(benches, paths);
+/// Ways through interfaces that stand on ports, each beside the same without them.
+fn links(c: &mut Criterion) {
+    let flows = 10 * CHUNK;
+    let nat: Vec<_> = udp_flows(flows, false).into_iter().take(1).collect();
+
+    let mut device = routed(DEFAULT_FIREWALL);
+    hosts(&mut device, 10);
+    run(c, "default firewall, port to port", &mut device, &nat);
+
+    let mut device = tagged(
+        &format!(
+            "/interface bridge add\n/interface bridge port add bridge=bridge1 interface=ether1
+/ip address\nadd address=10.0.1.254/24 interface=bridge1
+add address=10.0.2.254/24 interface=ether2\n{DEFAULT_FIREWALL}"
+        ),
+        [&[], &[]],
+    );
+    hosts(&mut device, 10);
+    run(c, "default firewall, bridge to port", &mut device, &nat);
+
+    let traffic = udp_flows(flows, false);
+    let over = |tags: &[u16]| -> Vec<_> {
+        traffic.iter().map(|(port, frames)| (*port, tag_all(frames, tags))).collect()
+    };
+    let vlans = "/interface vlan\nadd name=v1 interface=ether1 vlan-id=10
+add name=v2 interface=ether2 vlan-id=10
+/ip address\nadd address=10.0.1.254/24 interface=v1\nadd address=10.0.2.254/24 interface=v2\n";
+    let mut device = tagged(vlans, [&[10], &[10]]);
+    hosts(&mut device, 10);
+    run(c, "routing, small table, VLAN to VLAN", &mut device, &over(&[10]));
+
+    let tracked = "/ip firewall connection tracking set enabled=yes\n";
+    let mut device = tagged(&format!("{vlans}{tracked}"), [&[10], &[10]]);
+    hosts(&mut device, 10);
+    run(c, "conntrack, 10,000 flows, VLAN to VLAN", &mut device, &over(&[10]));
+
+    let mut device = tagged(
+        "/interface vlan\nadd name=o1 interface=ether1 vlan-id=100 use-service-tag=yes
+add name=o2 interface=ether2 vlan-id=100 use-service-tag=yes
+add name=v1 interface=o1 vlan-id=10\nadd name=v2 interface=o2 vlan-id=10
+/ip address\nadd address=10.0.1.254/24 interface=v1\nadd address=10.0.2.254/24 interface=v2\n",
+        [&[100, 10], &[100, 10]],
+    );
+    hosts(&mut device, 10);
+    run(c, "routing, small table, QinQ to QinQ", &mut device, &over(&[100, 10]));
+}
+
+criterion_group!(benches, paths, links);
 criterion_main!(benches);

@@ -23,6 +23,7 @@ use crate::parts::{InterfaceCounts, Trouble};
 use crate::router::Router;
 use config::Tree;
 use std::collections::HashMap;
+use std::sync::Arc;
 use wire::Moment;
 
 impl Router {
@@ -107,6 +108,12 @@ impl Router {
             self.note_links(&change.program, now);
             let running = change.program.interfaces.iter().map(|interface| interface.running);
             self.v4.routes.set_running(running.collect());
+        }
+        // Who looks at frames between ports and IP decides whether anybody may skip that.
+        let same_rules = Arc::ptr_eq(&self.program.bridge_filter, &change.program.bridge_filter);
+        if change.interfaces || !same_rules {
+            self.v4.neighbours.forget_rewrites();
+            self.learnt.ingresses.forget();
         }
         std::mem::swap(&mut self.program, &mut change.program);
         Ok(())

@@ -55,10 +55,7 @@ impl Router {
     /// If there is no such port.
     pub fn neighbour_mac(&mut self, now: Moment, port: usize, address: u32) -> Option<MacAddr> {
         match self.v4.neighbours.want(now, self.program.ports[port], address) {
-            Want::Ready(id) => {
-                let header = &self.v4.neighbours.adjacency(id).header;
-                header.first_chunk().map(|mac| MacAddr(*mac))
-            }
+            Want::Ready(id) => self.v4.neighbours.mac(id),
             Want::Wait(_, request) => {
                 if let Some(request) = request {
                     self.send_arp_request(now, request);

@@ -15,7 +15,8 @@ use crate::firewall::rule;
 use crate::firewall::translation;
 use crate::flow;
 use crate::interface::InterfaceId;
-use crate::ip::neighbour::{Request, Waiting};
+use crate::interface::ingress::IngressId;
+use crate::ip::neighbour::{NeighbourId, Request, Waiting};
 use crate::ip::route::Target;
 use crate::ip::{address, arp, icmp};
 use crate::packet::{ConnectionState, Packet, View};
@@ -37,6 +38,12 @@ impl Router {
             rest: Vec::new(),
             ip_len: layers.l3_end.saturating_sub(layers.l3),
             port,
+            arrival: None,
+            arrived_len: 0,
+            ingress: IngressId::NONE,
+            in_bridge_port: InterfaceId::NONE,
+            class: None,
+            learns: None,
             in_interface: port,
             out_interface: InterfaceId::NONE,
             out_port: InterfaceId::NONE,
@@ -176,7 +183,7 @@ impl Router {
             ip_len: p.ip_len,
             in_interface: p.in_interface,
             out_interface: p.out_interface,
-            in_bridge_port: if p.port == p.in_interface { InterfaceId::NONE } else { p.port },
+            in_bridge_port: p.in_bridge_port,
             out_bridge_port: p.out_port,
             connection_state: p.connection_state,
             srcnat: nat.has(Flags::SRCNAT),
@@ -236,6 +243,15 @@ impl Router {
         address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)
     }
 
+    /// Makes sure that a neighbour's rewrite leads where a frame would go now; whether it has one.
+    pub(crate) fn refresh(&mut self, id: NeighbourId) -> bool {
+        let Some(mac) = self.v4.neighbours.mac(id) else { return false };
+        let hosts = &self.link.hosts;
+        let rewrite = &mut self.v4.neighbours.rewrites_mut()[id.index()];
+        rewrite.is_fresh(hosts)
+            || rewrite.resolve(&self.program, hosts, &mut self.learnt.egresses, mac)
+    }
+
     pub(crate) fn send_arp_request(&mut self, now: Moment, request: Request) {
         let mac = self.program.interface(request.interface).mac;
         let Some(own) =
@@ -264,7 +280,8 @@ impl Router {
         if !waiting.fasttrack {
             self.stats.paths.ipv4_fast_path.add(ip_len.into());
         }
-        self.stats.interface_counts[waiting.in_interface.index()].fast_rx.add(bytes.len() as u64);
+        let len = bytes.len();
+        self.count_fast_in(waiting.ingress, len);
     }
 
     /// A second frame with the same bytes.
@@ -281,6 +298,8 @@ impl Router {
             return None;
         };
         let mut copy = self.packet(frame, p.layers, p.port);
+        (copy.arrival, copy.arrived_len, copy.ingress) = (p.arrival, p.arrived_len, p.ingress);
+        (copy.in_bridge_port, copy.class, copy.learns) = (p.in_bridge_port, p.class, p.learns);
         (copy.in_interface, copy.out_interface) = (p.in_interface, p.out_interface);
         (copy.fast, copy.malformed) = (p.fast, p.malformed);
         Some(copy)

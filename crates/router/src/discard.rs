@@ -47,7 +47,14 @@ reasons! {
     LinkLocalGroup = "link-local-group",
     /// The interface is disabled or its bridge port is.
     InterfaceDown = "interface-down",
-    /// No facility takes this protocol (IPv6, MPLS and tags are not built yet).
+    /// A tagged frame for the router, and no VLAN interface has that tag there.
+    UnknownVlan = "unknown-vlan",
+    /// The bridge port, or the bridge itself, does not take frames of this VLAN
+    /// (`frame-types`, `ingress-filtering`, `/interface bridge vlan`).
+    VlanFiltered = "vlan-filtered",
+    /// More than two VLAN tags on a frame for the router.
+    TooManyTags = "too-many-tags",
+    /// No facility takes this protocol (IPv6 and MPLS are not built yet).
     UnknownProtocol = "unknown-protocol",
     /// An IPv4 source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the
     /// router's own addresses and the broadcasts of its networks.

@@ -1,11 +1,11 @@
 //! The packet flow of RouterOS v6 as straight-line code: the published diagram, box by box.
 //!
 //! ```text
-//! physical_in ─► bridging ─► to_router ─┐         ┌─► forward ─┐
-//!      └────────────────────────────────┴► routing ┤            ├─► postrouting ─► out ─► transmit
-//!                                                 └─► input     │
-//!                              local_out ─► output ───▲─────────┘
-//!                                                 to itself
+//! physical_in ─► link_in ─► bridging ─► to_router ─┐         ┌─► forward ─┐
+//!                   │ ▲ └─ vlan_in                  ├► routing ┤            ├─► postrouting
+//!                   └─┴─────────────────────────────┘         └─► input     │        │
+//!                                       local_out ─► output ───▲────────────┘    ip_out ─► link_out
+//!                                                           to itself
 //! ```
 //!
 //! This is the specification: whatever is faster (`fast`) must give the same packets, counters and
@@ -29,8 +29,10 @@ mod translate;
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
 use crate::interface::InterfaceId;
-use crate::interface::bridge::Decision;
 use crate::interface::bridge::filter::Chain;
+use crate::interface::bridge::vlan::Class;
+use crate::interface::bridge::{Decision, hosts};
+use crate::interface::ingress::{Arrival, Learns};
 use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
@@ -59,8 +61,8 @@ pub(crate) use local::local_out;
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
     r.at(Step::PhysicalIn);
     let interface = r.program.interface(port);
-    let (bridge, own_mac, fast) = (interface.bridge, interface.mac, interface.fast_rx);
-    if !interface.running {
+    let (running, fast) = (interface.running, interface.fast_rx);
+    if !running {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
     let mut malformed = None;
@@ -76,56 +78,109 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
             Layers::default()
         }
     };
+    let arrival = Arrival::of(port, r.io.slab.bytes(&frame)).map(|(arrival, _)| arrival);
     let mut p = r.packet(frame, layers, port);
     (p.fast, p.malformed) = (fast, malformed);
+    (p.arrival, p.arrived_len) = (arrival, p.frame.len() as u16);
     if r.src_mac(&p).is_multicast() {
         return r.discard(p, Discard::BadSourceMac);
     }
-    if let Some(bridge) = bridge {
+    link_in(r, now, p, port)
+}
+
+/// DECAPSULATION of links: up from an interface to the VLAN, bridge or upper layer that takes the
+/// frame.
+fn link_in(r: &mut Router, now: Moment, mut p: Packet, interface: InterfaceId) {
+    p.in_interface = interface;
+    p.ingress = r.enter(&p, interface);
+    if let Some(vlan) = r.vlan_of(&p, interface) {
+        return vlan_in(r, now, p, vlan);
+    }
+    if let Some(bridge) = r.program.interface(interface).bridge {
         return bridging(r, now, p, bridge);
     }
     let dst = r.dst_mac(&p);
-    if dst != own_mac && !dst.is_multicast() {
+    if dst != r.program.interface(interface).mac && !dst.is_multicast() {
         return r.discard(p, Discard::OtherHost);
     }
     to_router(r, now, p)
 }
 
+/// Takes the tag off, for the VLAN interface it names.
+fn vlan_in(r: &mut Router, now: Moment, mut p: Packet, vlan: InterfaceId) {
+    if !r.program.runs(vlan) {
+        return r.discard(p, Discard::InterfaceDown);
+    }
+    if p.frame.has_offload() {
+        // Whoever made a super-frame measured it with its tag.
+        return r.finish_in(p, |r, p| vlan_in(r, now, p, vlan));
+    }
+    r.at(Step::Decapsulation);
+    // A bridge that filters VLANs has taken it off already.
+    if p.class.take().is_none() {
+        r.pop_tag(&mut p);
+    }
+    r.tell(|| Event::Vlan(vlan));
+    r.count_in(&p, vlan);
+    link_in(r, now, p, vlan)
+}
+
 /// BRIDGING (box A): a frame has come in by a port of a bridge.
-fn bridging(r: &mut Router, now: Moment, mut p: Packet, bridge: BridgeAt) {
-    p.in_interface = r.program.bridge(bridge).interface;
+fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
+    let from = p.in_interface;
+    if p.in_bridge_port.is_some() {
+        p.arrival = None; // the second bridge: too much to remember
+    }
+    (p.in_bridge_port, p.in_interface) = (from, r.program.bridge(at).interface);
     r.at(Step::BridgeDstNat);
     r.at(Step::BridgingDecision);
+    let program = r.program.clone();
+    let bridge = program.bridge(at);
     let (src, dst) = (r.src_mac(&p), r.dst_mac(&p));
-    if r.program.bridge(bridge).port(p.port).is_some_and(|port| port.learn) {
-        r.link.hosts[bridge.0].learn(src.to_u64(), p.port, now.as_millis_u32());
+    p.class = None;
+    if let Some(vlans) = &bridge.filtering {
+        match vlans.classify(bridge.place(from), r.io.slab.bytes(&p.frame)) {
+            Ok(class) => p.class = Some(class),
+            Err(why) => return r.discard(p, why),
+        }
     }
-    match r.program.bridge(bridge).decide(p.port, dst, &r.link.hosts[bridge.0]) {
+    let vid = p.class.map_or(0, |class| class.tci.id());
+    p.learns = None;
+    if bridge.port(from).is_some_and(|port| port.learn) {
+        let host = hosts::key(vid, src.to_u64());
+        r.link.hosts[at.0].learn(host, from, now.as_millis_u32());
+        p.learns = Some(Learns { port: from, vid });
+    }
+    match bridge.decide(from, dst, vid, &r.link.hosts[at.0]) {
         Decision::Local => {
             r.tell(|| Event::Bridged { ports: Vec::new(), local: true });
-            bridge_input(r, now, p)
+            bridge_input(r, now, p, at)
         }
         Decision::Port(port) => {
             r.tell(|| Event::Bridged { ports: vec![port], local: false });
             count_bridged(r, &p);
-            bridge_forward(r, now, p, port)
+            bridge_forward(r, now, p, at, port)
         }
         Decision::Discard(why) => r.discard(p, why),
         Decision::Flood { ports, local } => {
             let mut targets = std::mem::take(&mut r.io.targets);
-            targets.extend_from_slice(ports);
+            targets.extend(ports.iter().filter(|&&to| bridge.admits(to, vid)));
+            let local = local && bridge.admits(bridge.interface, vid);
             r.tell(|| Event::Bridged { ports: targets.clone(), local });
             let last = if local { None } else { targets.pop() };
-            count_bridged(r, &p);
+            if local || last.is_some() {
+                count_bridged(r, &p);
+            }
             for port in targets.drain(..) {
                 if let Some(copy) = r.copy(&p) {
-                    bridge_forward(r, now, copy, port);
+                    bridge_forward(r, now, copy, at, port);
                 }
             }
             r.io.targets = targets;
             match last {
-                Some(port) => bridge_forward(r, now, p, port),
-                None => bridge_input(r, now, p),
+                Some(port) => bridge_forward(r, now, p, at, port),
+                None if local => bridge_input(r, now, p, at),
+                None => r.discard(p, Discard::VlanFiltered),
             }
         }
     }
@@ -139,7 +194,7 @@ fn count_bridged(r: &mut Router, p: &Packet) {
 }
 
 /// Bridge filter FORWARD, and out by one port.
-fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
+fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: InterfaceId) {
     (p.out_interface, p.out_port) = (p.in_interface, to);
     r.at(Step::BridgeForward);
     r.tell(|| Event::To(to));
@@ -151,53 +206,83 @@ fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
     if p.fast {
         r.stats.paths.bridge_fast_path.add(p.frame.len() as u64);
     }
-    r.recycle(p.trace);
-    physical_out(r, to, p.frame, p.fast)
+    bridge_out(r, now, p, at, to)
 }
 
 /// Bridge filter INPUT: the frame is for the router, which sees it come in by the bridge (box B).
-fn bridge_input(r: &mut Router, now: Moment, mut p: Packet) {
+fn bridge_input(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     r.at(Step::BridgeInput);
     if !bridge_accepts(r, now, Chain::Input, &mut p) {
         return r.discard(p, Discard::BridgeFilterDrop);
     }
     p.trace.clear();
-    r.stats.interface_counts[p.in_interface.index()].rx.add(p.frame.len() as u64);
+    p.fast &= r.bridge_fast_path();
+    let bridge = r.program.bridge(at).interface;
+    if let Some(class) = p.class {
+        if class.tagged && p.frame.has_offload() {
+            return r.finish_in(p, |r, p| bridge_input(r, now, p, at));
+        }
+        if class.tagged {
+            r.pop_tag(&mut p);
+        }
+        let vlans = r.program.bridge(at).filtering.as_ref();
+        let tagged = vlans.is_some_and(|vlans| vlans.own().is_tagged(class.tci.id()));
+        p.class = Some(Class { tagged: false, ..class }).filter(|_| tagged);
+    }
+    r.count_in(&p, bridge);
+    p.ingress = r.enter(&p, bridge);
+    if let Some(vlan) = r.vlan_of(&p, bridge) {
+        return vlan_in(r, now, p, vlan);
+    }
+    if p.class.is_some() {
+        return r.discard(p, Discard::UnknownVlan);
+    }
     to_router(r, now, p)
 }
 
 /// Box C: a frame of the router's own, or routed, leaves by a bridge.
-fn bridge_output(r: &mut Router, now: Moment, bridge: BridgeAt, frame: Frame, fast: bool) {
+fn bridge_output(r: &mut Router, now: Moment, at: BridgeAt, frame: Frame, fast: bool) {
     r.at(Step::BridgingDecision);
     let layers = layers::network(r.io.slab.bytes(&frame)).unwrap_or_default();
     let mut p = r.packet(frame, layers, InterfaceId::NONE);
-    (p.out_interface, p.fast) = (r.program.bridge(bridge).interface, fast);
+    let program = r.program.clone();
+    let bridge = program.bridge(at);
+    (p.out_interface, p.fast) = (bridge.interface, fast);
+    if let Some(vlans) = &bridge.filtering {
+        match vlans.classify(usize::MAX, r.io.slab.bytes(&p.frame)) {
+            Ok(class) => p.class = Some(class),
+            Err(why) => return r.discard(p, why),
+        }
+    }
+    let vid = p.class.map_or(0, |class| class.tci.id());
     let dst = r.dst_mac(&p);
     let mut targets = std::mem::take(&mut r.io.targets);
-    match r.program.bridge(bridge).decide(p.out_interface, dst, &r.link.hosts[bridge.0]) {
+    match bridge.decide(p.out_interface, dst, vid, &r.link.hosts[at.0]) {
         Decision::Port(port) => targets.push(port),
-        Decision::Flood { ports, .. } => targets.extend_from_slice(ports),
+        Decision::Flood { ports, .. } => {
+            targets.extend(ports.iter().filter(|&&to| bridge.admits(to, vid)));
+        }
         Decision::Local | Decision::Discard(_) => {}
     }
     r.tell(|| Event::Bridged { ports: targets.clone(), local: false });
     let last = targets.pop();
     for port in targets.drain(..) {
         if let Some(copy) = r.copy(&p) {
-            bridge_output_by(r, now, copy, port);
+            bridge_output_by(r, now, copy, at, port);
         }
     }
     r.io.targets = targets;
     match last {
         Some(port) => {
-            r.stats.interface_counts[p.out_interface.index()].tx.add(p.frame.len() as u64);
-            bridge_output_by(r, now, p, port)
+            r.count_out(p.out_interface, p.frame.len(), fast);
+            bridge_output_by(r, now, p, at, port)
         }
         None => r.discard(p, Discard::NoBridgePort),
     }
 }
 
 /// Bridge filter OUTPUT, and out by one port.
-fn bridge_output_by(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId) {
+fn bridge_output_by(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: InterfaceId) {
     p.out_port = to;
     r.at(Step::BridgeOutput);
     r.tell(|| Event::To(to));
@@ -205,8 +290,27 @@ fn bridge_output_by(r: &mut Router, now: Moment, mut p: Packet, to: InterfaceId)
         return r.discard(p, Discard::BridgeFilterDrop);
     }
     r.at(Step::BridgeSrcNat);
+    bridge_out(r, now, p, at, to)
+}
+
+/// Box D: out by a port of a bridge, with the tag that frames of the VLAN have there.
+fn bridge_out(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: InterfaceId) {
+    let program = r.program.clone();
+    let bridge = program.bridge(at);
+    if let (Some(class), Some(vlans)) = (p.class, &bridge.filtering) {
+        let tagged = vlans.member(bridge.place(to)).is_tagged(class.tci.id());
+        if (class.tagged || tagged) && p.frame.has_offload() {
+            return r.finish_in(p, |r, p| bridge_out(r, now, p, at, to));
+        }
+        if class.tagged {
+            r.pop_tag(&mut p);
+        }
+        if tagged && !r.push_tag(&mut p.frame, vlans.tag(class.tci)) {
+            return r.discard(p, Discard::NoFrame);
+        }
+    }
     r.recycle(p.trace);
-    physical_out(r, to, p.frame, p.fast)
+    link_out(r, now, to, p.frame, p.fast)
 }
 
 /// Boxes B, F, J's head: a frame for the router's own upper layers.
@@ -216,18 +320,26 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, reason(malformed));
     }
     if p.layers.vlan.is_some() && priority::take_off(&r.io.slab, &mut p.frame) {
+        if p.port == p.in_interface {
+            p.arrival = Some(Arrival::untagged(p.port));
+        }
         match layers::network(r.io.slab.bytes(&p.frame)) {
             Ok(layers) => p.layers = layers,
             Err(malformed) => return r.discard(p, reason(malformed)),
         }
     }
+    if p.layers.vlan.is_none() {
+        r.learn_ingress(&p);
+    }
     match p.layers.ether_type {
         ETHERTYPE_IPV4 if p.layers.vlan.is_none() => routing(r, now, p),
         ETHERTYPE_ARP if p.layers.vlan.is_none() => arp_in(r, now, p),
-        _ => {
-            r.at(Step::Decapsulation);
-            r.discard(p, Discard::UnknownProtocol)
+        _ if p.layers.vlan.is_some() => {
+            let tags = (p.layers.l3 - 14) / 4;
+            let why = if tags > 2 { Discard::TooManyTags } else { Discard::UnknownVlan };
+            r.discard(p, why)
         }
+        _ => r.discard(p, Discard::UnknownProtocol),
     }
 }
 
@@ -381,13 +493,14 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     r.tell(|| Event::Kept(kept));
     if p.fasttrack && p.fast {
         r.stats.paths.ipv4_fasttrack.add(p.ip_len.into());
-        r.stats.interface_counts[p.in_interface.index()].fast_rx.add(p.frame.len() as u64);
+        r.count_fast_in(p.ingress, p.frame.len());
     }
     let len = r.queue_len(&p);
     let leaving = Leaving {
         frame: p.frame,
         rest: p.rest,
         in_interface: p.in_interface,
+        ingress: p.ingress,
         l3: p.layers.l3,
         fast: p.fast,
         fasttrack: p.fasttrack,
@@ -410,12 +523,13 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
 pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
-    let Leaving { frame, rest, in_interface, l3, fast, fasttrack, hop } = leaving;
+    let Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop } = leaving;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
         if mtu >= len.unwrap_or_else(|| ip_total_len(r.io.slab.bytes(&frame), l3)) {
-            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast, fasttrack });
+            let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack };
+            to_neighbour(r, now, hop, waiting);
             continue;
         }
         if frame.has_offload() {
@@ -423,7 +537,9 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             r.finish(frame, &mut segments);
             for frame in segments.drain(..) {
                 let rest = Vec::new();
-                ip_out(r, now, Leaving { frame, rest, in_interface, l3, fast, fasttrack, hop });
+                let leaving =
+                    Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop };
+                ip_out(r, now, leaving);
             }
             r.io.segments = segments;
             continue;
@@ -437,29 +553,45 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             r.stats.discards.add(Discard::NoFrame);
         }
         for frame in pieces.drain(..) {
-            to_neighbour(r, now, hop, Waiting { frame, in_interface, l3, fast: false, fasttrack });
+            let fast = false;
+            let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack };
+            to_neighbour(r, now, hop, waiting);
         }
         r.io.pieces = pieces;
     }
 }
 
-/// Boxes H, C, D: bridging output if the interface is a bridge, then the interface's own queue.
+/// ENCAPSULATION of links: down from an interface to the port; bridging output on the way (boxes
+/// H, C, D).
 pub(crate) fn link_out(
     r: &mut Router,
     now: Moment,
     interface: InterfaceId,
-    frame: Frame,
+    mut frame: Frame,
     fast: bool,
 ) {
     match r.program.interface(interface).kind {
-        Kind::Bridge(bridge) => bridge_output(r, now, bridge, frame, fast),
         Kind::Ethernet { .. } => physical_out(r, interface, frame, fast),
+        Kind::Bridge(bridge) => bridge_output(r, now, bridge, frame, fast),
+        Kind::Vlan { .. } if !r.program.runs(interface) => {
+            r.discard_frame(frame, Discard::InterfaceDown)
+        }
+        Kind::Vlan { on, tag } => {
+            r.at(Step::Encapsulation);
+            if frame.has_offload() {
+                return r.finish_out(frame, |r, frame| link_out(r, now, interface, frame, fast));
+            }
+            r.count_out(interface, frame.len(), fast);
+            if !r.push_tag(&mut frame, tag) {
+                return r.discard_frame(frame, Discard::NoFrame);
+            }
+            link_out(r, now, on, frame, fast)
+        }
     }
 }
 
 /// PHYSICAL OUT-INTERFACE.
 fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool) {
-    r.at(Step::Encapsulation);
     r.at(Step::InterfaceHtb);
     r.at(Step::PhysicalOut);
     if r.is_port(interface) {

@@ -19,6 +19,7 @@ use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::router::Router;
 use port::Frame;
+use wire::layers;
 use wire::segment::{self, Large};
 
 impl Router {
@@ -61,6 +62,35 @@ impl Router {
             self.transmit(to, frame, fast);
         }
         self.io.segments = segments;
+    }
+
+    /// Finishes a frame that gets another header on its way out, and goes on with what comes of it.
+    #[cold]
+    pub(crate) fn finish_out(&mut self, frame: Frame, then: impl Fn(&mut Router, Frame)) {
+        let mut segments = std::mem::take(&mut self.io.segments);
+        self.finish(frame, &mut segments);
+        segments.drain(..).for_each(|frame| then(self, frame));
+        self.io.segments = segments;
+    }
+
+    /// The same of a packet on its way in, whose tag is about to come off.
+    #[cold]
+    pub(crate) fn finish_in(&mut self, p: Packet, then: impl Fn(&mut Router, Packet)) {
+        let cut = usize::from(p.arrived_len).saturating_sub(p.frame.len());
+        let Packet { frame, trace, port, arrival, ingress, in_interface, fast, .. } = p;
+        let Packet { in_bridge_port, class, learns, .. } = p;
+        self.recycle(trace);
+        let mut segments = Vec::new();
+        self.finish(frame, &mut segments);
+        for frame in segments {
+            let layers = layers::network(self.io.slab.bytes(&frame)).unwrap_or_default();
+            let mut segment = self.packet(frame, layers, port);
+            segment.arrived_len = (segment.frame.len() + cut) as u16;
+            (segment.arrival, segment.ingress, segment.fast) = (arrival, ingress, fast);
+            (segment.in_interface, segment.in_bridge_port) = (in_interface, in_bridge_port);
+            (segment.class, segment.learns) = (class, learns);
+            then(self, segment);
+        }
     }
 
     /// Does what is left to do: what comes of the frame is added to `out`.

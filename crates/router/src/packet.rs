@@ -2,6 +2,8 @@
 
 use crate::firewall::connection::{FlowId, New};
 use crate::interface::InterfaceId;
+use crate::interface::bridge::vlan::Class;
+use crate::interface::ingress::{Arrival, IngressId, Learns};
 use crate::ip::fragment::Piece;
 use crate::ip::route::Routes;
 use crate::trace::Trace;
@@ -138,7 +140,19 @@ pub(crate) struct Packet {
     pub(crate) ip_len: u16,
     /// The port it came in by; `NONE` for the router's own packets.
     pub(crate) port: InterfaceId,
-    /// The interface IP sees: the bridge, for a member port.
+    /// What tells it apart on arrival; `None` if nothing may be learnt from it.
+    pub(crate) arrival: Option<Arrival>,
+    /// How long the frame was on arrival.
+    pub(crate) arrived_len: u16,
+    /// The interfaces it came through so far.
+    pub(crate) ingress: IngressId,
+    /// The port of a bridge it came in by, on its way up; else `NONE`.
+    pub(crate) in_bridge_port: InterfaceId,
+    /// The VLAN it belongs to in a bridge that filters them.
+    pub(crate) class: Option<Class>,
+    /// The bridge that learnt its source on the way up.
+    pub(crate) learns: Option<Learns>,
+    /// The interface IP sees, or that sees it so far: the bridge, for a member port.
     pub(crate) in_interface: InterfaceId,
     /// Where it goes, once that is known: the bridge, for a member port.
     pub(crate) out_interface: InterfaceId,

@@ -20,7 +20,9 @@ use crate::firewall::log::Log;
 use crate::flow::Leaving;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Hosts;
+use crate::interface::ingress::Ingresses;
 use crate::interface::link::History;
+use crate::interface::rewrite::Egresses;
 use crate::ip::fragment::Reassembly;
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::Neighbours;
@@ -115,6 +117,10 @@ pub(crate) struct Learnt {
     pub(crate) traces: Vec<Trace>,
     /// Scratch for the bridge filter's walk.
     pub(crate) bridge_trace: Trace,
+    /// The ways up from a port to IP that frames have gone.
+    pub(crate) ingresses: Ingresses,
+    /// The ways down from IP to a port that rewrites lead.
+    pub(crate) egresses: Egresses,
 }
 
 /// What was counted.

@@ -17,6 +17,7 @@ use crate::firewall::state::SlotBook;
 use crate::interface::bridge::menu::SETTINGS as BRIDGE_SETTINGS;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
+use crate::interface::vlan::Vlans;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
 use crate::ip::settings::Settings;
@@ -26,6 +27,7 @@ use config::{Tree, Value};
 use port::{Capabilities, Offloads};
 use std::sync::Arc;
 use wire::MacAddr;
+use wire::vlan::Tag;
 
 /// A port of the device, as the device describes it.
 #[derive(Clone, Debug)]
@@ -61,6 +63,13 @@ pub enum Kind {
     },
     /// A bridge.
     Bridge(BridgeAt),
+    /// A VLAN.
+    Vlan {
+        /// The interface it stands on.
+        on: InterfaceId,
+        /// The tag of its frames there.
+        tag: Tag,
+    },
 }
 
 /// A bridge's place in [`Program::bridges`] (and of its hosts in the state).
@@ -124,6 +133,8 @@ pub struct Interface {
     pub running: bool,
     /// The bridge it is a port of.
     pub bridge: Option<BridgeAt>,
+    /// The VLANs that stand on it.
+    pub vlans: Vlans,
     /// Frames can be received in FastPath.
     pub fast_rx: bool,
     /// Frames can be sent in FastPath.
@@ -145,6 +156,7 @@ impl Interface {
             enabled: false,
             running: false,
             bridge: None,
+            vlans: Vlans::default(),
             fast_rx: false,
             fast_tx: false,
             offload: Offloads::NONE,

@@ -19,6 +19,7 @@
 use crate::counter::{Count, CounterId, Counters};
 use crate::firewall::gate::Gate;
 use crate::interface::InterfaceId;
+use crate::interface::ingress::IngressId;
 use crate::queue::leaf::QueueLeafId;
 use crate::trace::{Guard, Trace};
 use std::collections::{HashMap, VecDeque};
@@ -29,8 +30,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub(crate) struct Way {
     /// What was looked at on the way, and found.
     pub(crate) guard: Guard,
-    /// The port they came in by.
-    pub(crate) port: InterfaceId,
+    /// The interfaces they came through.
+    pub(crate) ingress: IngressId,
+    /// The one of them that IP sees.
+    pub(crate) in_interface: InterfaceId,
     /// The simple queue they go through.
     pub(crate) queue: Option<QueueLeafId>,
     /// They are FastTracked: counted as such, and only while their flow says so.

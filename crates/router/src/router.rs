@@ -150,11 +150,7 @@ impl Router {
         let program = &self.program;
         let is_there =
             |told: &FedNeighbour| program.runs(told.interface) && !program.is_local(told.address);
-        let own = |id| {
-            let interface = program.interface(id);
-            (interface.mac, interface.mtu)
-        };
-        let freed = self.v4.neighbours.feed(now, neighbours.into_iter().filter(is_there), own);
+        let freed = self.v4.neighbours.feed(now, neighbours.into_iter().filter(is_there));
         if self.v4.neighbours.take_removed() {
             self.v4.routes.forget_neighbours();
             self.learnt.recipes.forget();

@@ -33,6 +33,7 @@ macro_rules! steps {
 
 steps! {
     PhysicalIn = "physical in-interface",
+    Decapsulation = "decapsulation",
     BridgeDstNat = "bridge dst-nat" missing,
     BridgingDecision = "bridging decision",
     BridgeForward = "bridge filter forward",
@@ -40,7 +41,6 @@ steps! {
     BridgeInput = "bridge filter input",
     BridgeOutput = "bridge filter output",
     MplsDecision = "mpls decision" missing,
-    Decapsulation = "decapsulation" missing,
     HotspotIn = "hotspot-in" missing,
     RawPrerouting = "raw prerouting" missing,
     TrackPrerouting = "connection tracking prerouting",
@@ -69,7 +69,7 @@ steps! {
     SimpleQueues = "simple queues",
     IpsecPolicy = "ipsec policy" missing,
     MplsOutput = "mpls output" missing,
-    Encapsulation = "encapsulation" missing,
+    Encapsulation = "encapsulation",
     InterfaceHtb = "interface htb" missing,
     PhysicalOut = "physical out-interface",
 }

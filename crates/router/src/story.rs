@@ -48,6 +48,8 @@ pub(crate) enum Event {
         ports: Vec<InterfaceId>,
         local: bool,
     },
+    /// Its tag came off: it is this VLAN's.
+    Vlan(InterfaceId),
     /// The copy that is spoken of from now on leaves by this port of the bridge.
     To(InterfaceId),
     /// Rules of a built-in chain, given by its name, were walked.

@@ -15,11 +15,16 @@ const FULL: &str = "/interface ethernet
 set ether1 name=wan mtu=1400 comment=\"to the lab\" mac-address=02:00:00:00:00:11
 set ether4 disabled=yes
 /interface bridge
-add name=lan ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77
+add name=lan vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77
 add disabled=yes
+/interface vlan
+add name=voice vlan-id=10 interface=wan mtu=1300
+add name=outer vlan-id=100 interface=lan use-service-tag=yes disabled=yes comment=z
 /interface bridge port
-add interface=ether2 bridge=lan learn=no horizon=3 broadcast-flood=no
+add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingress-filtering=yes tag-stacking=yes learn=no horizon=3 broadcast-flood=no
 add interface=ether3 bridge=lan unknown-unicast-flood=no unknown-multicast-flood=no
+/interface bridge vlan
+add bridge=lan vlan-ids=10,20-29 tagged=ether2,lan untagged=ether3
 /interface bridge settings set allow-fast-path=no
 /interface bridge filter
 add chain=forward in-interface=ether2 mac-protocol=arp arp-opcode=request
@@ -164,9 +169,12 @@ fn busy() -> Rig {
     let mut rig = Rig::new(
         4,
         "/interface bridge
-add name=lan
+add name=lan vlan-filtering=yes
 add name=off disabled=yes
+/interface vlan
+add name=bridged interface=ether2 vlan-id=9
 /interface bridge port
+add interface=bridged bridge=lan
 add interface=ether3 bridge=lan
 add interface=ether4 bridge=lan
 /interface bridge filter add chain=forward action=jump jump-target=nowhere
@@ -194,6 +202,7 @@ add name=lost target=off",
     );
     rig.run("/tool sniffer start");
     rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+    rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
     rig.pass(1, &craft::Frame { vlan: Some(wire::vlan::Tci(5)), ..craft::udp(1, 2, 3, 4) }.build());
     rig.run("/tool sniffer stop");
     rig.router.log_message(rig.now, "script,info", "hello");
@@ -288,7 +297,7 @@ fn counters_go_back_to_zero_one_by_one_and_all() {
         ("/ip firewall filter", "packets>0 !dynamic", "1"),
         ("/ip firewall nat", "packets>0", "1"),
         ("/interface ethernet", "rx-packet>0", "3"),
-        ("/interface", "tx-packet>0", "1"),
+        ("/interface", "tx-packet>0", "2"),
     ] {
         assert_eq!(counted(&mut rig, menu, condition).as_deref(), Some(before), "{menu}");
         rig.run(&format!("{menu} reset-counters [find]"));

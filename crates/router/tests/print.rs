@@ -114,15 +114,16 @@ fn interfaces() {
         "/interface bridge print",
         r#"Flags: X - disabled, R - running, D - dynamic
  0 R  name="lan" mtu=auto actual-mtu=1500 protocol-mode=none ageing-time=5m
-      auto-mac=yes mac-address=02:00:00:00:00:03"#,
+      auto-mac=yes mac-address=02:00:00:00:00:03 vlan-filtering=no pvid=1
+      ether-type=0x8100 frame-types=admit-all ingress-filtering=no"#,
     );
     check(
         &mut rig,
         "/interface bridge port print",
         r#"Flags: X - disabled, I - inactive, D - dynamic
- #   INTERFACE BRIDGE HORIZON
- 0   ether3    lan    none
- 1   ether4    lan    7"#,
+ #   INTERFACE BRIDGE HORIZON PVID
+ 0   ether3    lan    none    1
+ 1   ether4    lan    7       1"#,
     );
     check(
         &mut rig,

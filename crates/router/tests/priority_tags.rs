@@ -50,7 +50,7 @@ fn they_are_routed() {
                 craft::Frame { src_mac: own_mac(2), dst_mac: mac(2), ttl: plain.ttl - 1, ..plain };
             let n = if passes { 10 } else { 4 };
             assert_eq!(rig.take(2), vec![expected.build(); n], "{:?}", rig.router.discards());
-            let unknown = rig.router.discards().get(Discard::UnknownProtocol);
+            let unknown = rig.router.discards().get(Discard::UnknownVlan);
             assert_eq!(unknown, if passes { 0 } else { 7 });
             let paths = rig.router.path_counts();
             let by = paths.replayed + paths.ipv4_fast_path.packets;

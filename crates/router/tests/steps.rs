@@ -28,7 +28,7 @@ const PREROUTING: [Step; 8] = [
     DstNat,
     RoutingDecision,
 ];
-const POSTROUTING: [Step; 10] = [
+const POSTROUTING: [Step; 9] = [
     ManglePostrouting,
     SrcNat,
     HotspotOut,
@@ -36,7 +36,6 @@ const POSTROUTING: [Step; 10] = [
     SimpleQueues,
     IpsecPolicy,
     MplsOutput,
-    Encapsulation,
     InterfaceHtb,
     PhysicalOut,
 ];
@@ -65,7 +64,6 @@ fn worked_traces() {
         BridgingDecision,
         BridgeForward,
         BridgeSrcNat,
-        Encapsulation,
         InterfaceHtb,
         PhysicalOut,
     ];
@@ -78,12 +76,7 @@ fn worked_traces() {
             ping,
             [&PREROUTING[..], &INPUT, &OUTPUT, &POSTROUTING].concat(),
         ),
-        (
-            "vlan on ether1, which nobody takes",
-            ROUTED,
-            tagged,
-            vec![PhysicalIn, MplsDecision, Decapsulation],
-        ),
+        ("vlan on ether1, which nobody takes", ROUTED, tagged, vec![PhysicalIn, MplsDecision]),
     ];
     for (name, script, frame, expected) in cases {
         let mut rig = Rig::new(2, script);

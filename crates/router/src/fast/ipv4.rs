@@ -1,123 +1,206 @@
 //! Routing when there is nothing to ask but the FIB: no tracking, no rules, no queues.
 //!
 //! ```text
-//! check (header, checksum, TTL)  ─► 64 destinations ─► Fib::lookup_batch ─► leaf ─► adjacency
-//!    └ not plain: dst stays 0 = martian ─► slow path             rewrite, outbox ◄─┘
+//! check (header, checksum, TTL)  ─► 64 destinations ─► Fib::lookup_batch ─► leaf ─► rewrite
+//!    └ not plain: dst stays 0 = martian ─► slow path                  write, outbox ◄─┘
 //! ```
 
-use super::decrement_ttl;
+use super::passed::Passed;
+use super::{decrement_ttl, put_header};
 use crate::counter::Count;
 use crate::flow::{self, is_martian_source, is_own_source};
+use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::{InterfaceId, priority};
 use crate::ip::fib::NextHopId;
-use crate::ip::neighbour::{Adjacency, NeighbourId};
+use crate::ip::neighbour::NeighbourId;
 use crate::ip::route::LeafKind;
 use crate::router::Router;
-use port::Batch;
+use port::{Batch, Frame};
 use wire::{Moment, checksum};
 
 /// Where the last packet went: most often the next one goes there as well.
 #[derive(Default)]
-struct Last {
+pub(super) struct Last {
     leaf: NextHopId,
-    /// The destination, where the adjacency depends on it; else 0.
+    /// The destination, where the neighbour depends on it; else 0.
     dst: u32,
     neighbour: NeighbourId,
-    adjacency: Adjacency,
     /// A packet went there, and the neighbour was told.
     used: bool,
+}
+
+/// What a batch has counted, and what it need not look up again.
+#[derive(Default)]
+pub(super) struct Forwarding {
+    last: Last,
+    packets: Count,
+    passed: Passed,
+}
+
+/// A packet that needs nothing but forwarding: its destination, and where its header begins.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Plain {
+    /// 0.0.0.0, which leads to the martian leaf, for all others: they take the slow path.
+    pub(super) dst: u32,
+    pub(super) l3: u8,
+    pub(super) ingress: IngressId,
 }
 
 /// Forwards a batch.
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let n = batch.len();
-    let interface = r.program.interface(port);
-    let own_mac = interface.mac.0;
-    let fast = r.ipv4_fast_path() && interface.fast_rx;
+    let fast = r.ipv4_fast_path() && r.program.interface(port).fast_rx;
     for frame in batch.as_slice() {
         r.io.slab.prefetch(frame);
     }
-    // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
+    let untagged = r.learnt.ingresses.find(Arrival::untagged(port)).copied();
+    let id = untagged.map_or(IngressId::NONE, |known| known.id);
     let mut dst = [0; Batch::CAPACITY];
-    for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
-        if !frame.has_offload() {
-            let own = |src| is_own_source(r, src);
-            *dst = plain_destination(r.io.slab.bytes(frame), own_mac, own);
+    if let Some(Ingress { mac, .. }) = untagged {
+        for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
+            if !frame.has_offload() {
+                *dst = plain_destination(r, r.io.slab.bytes(frame), 14, mac.0);
+            }
         }
     }
+    let mut others = [(14, id); Batch::CAPACITY];
     if dst[..n].contains(&0) {
-        untag(r, own_mac, &mut dst, batch);
+        tagged(r, port, untagged.as_ref(), &mut dst, &mut others, batch);
     }
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
-    let (mut frames, mut packets) = (Count::default(), Count::default());
-    let mut last = Last::default();
-    for (at, mut frame) in batch.drain().enumerate() {
-        if leaves[at] != last.leaf || (last.dst != 0 && last.dst != dst[at]) {
-            last = adjacency_behind(r, leaves[at], dst[at]);
-        }
-        let adjacency = last.adjacency;
-        let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<34>() else {
+    let mut forwarding = Forwarding::default();
+    for (at, frame) in batch.drain().enumerate() {
+        let (l3, ingress) = others[at];
+        let plain = Plain { dst: dst[at], l3, ingress };
+        if let Err(frame) = forward(r, now, &mut forwarding, &plain, leaves[at], frame, fast) {
             flow::physical_in(r, now, port, frame);
-            continue;
-        };
-        let ip_len = u16::from_be_bytes([head[16], head[17]]);
-        if !adjacency.ready || ip_len > adjacency.mtu {
-            flow::physical_in(r, now, port, frame);
-            last = Last::default(); // the slow path may have changed what is known
-            continue;
+            forwarding.last = Last::default(); // the slow path may have changed what is known
         }
-        if !last.used {
-            last.used = true;
-            let at = last.neighbour.index();
-            r.v4.neighbours.adjacencies_mut()[at].used_ms = now.as_millis_u32();
-        }
-        head[..14].copy_from_slice(&adjacency.header);
-        decrement_ttl(&mut head[14..]);
-        frames.add(frame.len() as u64);
-        packets.add(ip_len.into());
-        r.transmit(adjacency.interface, frame, fast);
     }
-    if fast {
-        r.stats.paths.ipv4_fast_path.merge(packets);
-        r.stats.interface_counts[port.index()].fast_rx.merge(frames);
+    forwarding.settle(r, fast);
+}
+
+/// Sends a packet on, if its neighbour is known; else gives it back.
+#[inline(always)]
+pub(super) fn forward(
+    r: &mut Router,
+    now: Moment,
+    forwarding: &mut Forwarding,
+    plain: &Plain,
+    leaf: NextHopId,
+    mut frame: Frame,
+    fast: bool,
+) -> Result<(), Frame> {
+    let Forwarding { last, packets, passed } = forwarding;
+    if leaf != last.leaf || (last.dst != 0 && last.dst != plain.dst) {
+        *last = neighbour_behind(r, leaf, plain.dst);
+    }
+    // Nothing that a bridge on the way has learnt changes before the batch ends, the slow path is
+    // taken or a host is learnt: then all this is forgotten.
+    if !last.used && !refresh(r, last.neighbour) {
+        return Err(frame);
+    }
+    let l3 = usize::from(plain.l3);
+    let Some(ip) = r.io.slab.bytes_mut(&mut frame).get_mut(l3..) else { return Err(frame) };
+    let Some(ip) = ip.first_chunk_mut::<20>() else { return Err(frame) };
+    let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
+    let rewrite = &mut r.v4.neighbours.rewrites_mut()[last.neighbour.index()];
+    if ip_len > rewrite.mtu {
+        return Err(frame);
+    }
+    if !last.used {
+        last.used = true;
+        rewrite.used_ms = now.as_millis_u32();
+    }
+    decrement_ttl(ip);
+    packets.add(ip_len.into());
+    let (rewrite, len) = (*rewrite, frame.len());
+    put_header(&r.io.slab, &mut frame, l3, &rewrite);
+    passed.came(r, plain.ingress, len, fast);
+    passed.left(r, &rewrite, len - l3, fast);
+    r.transmit(rewrite.port, frame, fast);
+    Ok(())
+}
+
+/// Brings a neighbour's rewrite up to date; `false` if there is none.
+#[inline(never)]
+fn refresh(r: &mut Router, neighbour: NeighbourId) -> bool {
+    neighbour != NeighbourId::NONE && r.refresh(neighbour)
+}
+
+impl Forwarding {
+    /// Counts what has passed.
+    pub(super) fn settle(&mut self, r: &mut Router, fast: bool) {
+        self.passed.settle(r);
+        if fast {
+            r.stats.paths.ipv4_fast_path.merge(self.packets);
+        }
+    }
+
+    /// Forgets where the last packet went: the slow path may have changed what is known.
+    pub(super) fn forget(&mut self) {
+        self.last = Last::default();
     }
 }
 
-/// Takes priority tags off what was not plain, and looks again. Out of line, so that the loop above stays
-/// as short as it is without: with it inside a packet took 13 instructions more.
+/// Looks again at what was not plain: takes priority tags off, and finds the VLAN of others. Out of
+/// line, so that the loop above stays as short as it is without: with it inside a packet took 13
+/// instructions more.
 #[cold]
 #[inline(never)]
-fn untag(r: &Router, own_mac: [u8; 6], dst: &mut [u32], batch: &mut Batch) {
-    for (dst, frame) in dst.iter_mut().zip(batch.as_mut_slice()).filter(|(dst, _)| **dst == 0) {
-        if !frame.has_offload() && priority::take_off(&r.io.slab, frame) {
-            *dst = plain_destination(r.io.slab.bytes(frame), own_mac, |src| is_own_source(r, src));
+fn tagged(
+    r: &Router,
+    port: InterfaceId,
+    untagged: Option<&Ingress>,
+    dst: &mut [u32],
+    others: &mut [(u8, IngressId)],
+    batch: &mut Batch,
+) {
+    let all = dst.iter_mut().zip(others).zip(batch.as_mut_slice());
+    for ((dst, other), frame) in all.filter(|((dst, _), _)| **dst == 0) {
+        if frame.has_offload() {
+            continue;
+        }
+        if priority::take_off(&r.io.slab, frame) {
+            if let Some(known) = untagged {
+                *dst = plain_destination(r, r.io.slab.bytes(frame), 14, known.mac.0);
+            }
+        } else if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame))
+            && l3 > 14
+            && let Some(known) = r.learnt.ingresses.find(arrival)
+            && known.learns.is_none()
+        {
+            *dst = plain_destination(r, r.io.slab.bytes(frame), l3, known.mac.0);
+            *other = (l3 as u8, known.id);
         }
     }
 }
 
 /// The destination of a packet that needs nothing but forwarding; 0 for all others.
 #[inline(always)]
-fn plain_destination(frame: &[u8], own_mac: [u8; 6], is_own_source: impl Fn(u32) -> bool) -> u32 {
-    let Some(head) = frame.first_chunk::<34>() else { return 0 };
-    let ip: &[u8; 20] = head[14..].first_chunk().expect("34 - 14 bytes");
+pub(super) fn plain_destination(r: &Router, frame: &[u8], l3: usize, own_mac: [u8; 6]) -> u32 {
+    let Some(macs) = frame.first_chunk::<12>() else { return 0 };
+    let Some(head) = frame.get(l3 - 2..).and_then(|rest| rest.first_chunk::<22>()) else {
+        return 0;
+    };
+    let ip: &[u8; 20] = head[2..].first_chunk().expect("22 - 2 bytes");
     let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
     let src = u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]);
-    let plain = head[..6] == own_mac
-        && head[6] & 1 == 0
-        && head[12..15] == [0x08, 0x00, 0x45]
-        && (20..=frame.len() - 14).contains(&total)
+    let plain = macs[..6] == own_mac
+        && macs[6] & 1 == 0
+        && head[..3] == [0x08, 0x00, 0x45]
+        && (20..=frame.len() - l3).contains(&total)
         && ip[8] > 1
         && !is_martian_source(src)
-        && !is_own_source(src)
+        && !is_own_source(r, src)
         && checksum::ipv4_header_ok(ip);
     if plain { u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]) } else { 0 }
 }
 
-/// The adjacency behind a leaf; one that is not ready if there is none, or if it is not behind a
-/// port.
+/// The neighbour behind a leaf; none if there is not just one.
 #[inline]
-fn adjacency_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
+fn neighbour_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
     let leaf = r.v4.routes.leaf(id);
     let (neighbour, dst) = match leaf.kind {
         LeafKind::Gateway => (leaf.neighbour, 0),
@@ -126,8 +209,5 @@ fn adjacency_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
         }
         LeafKind::None | LeafKind::Ecmp | LeafKind::Special => (NeighbourId::NONE, 0),
     };
-    let mut adjacency = *r.v4.neighbours.adjacency(neighbour);
-    // By which port a frame leaves a bridge is for the slow path to find out.
-    adjacency.ready = adjacency.ready && r.is_port(adjacency.interface);
-    Last { leaf: id, dst, neighbour, adjacency, used: false }
+    Last { leaf: id, dst, neighbour, used: false }
 }

@@ -14,6 +14,8 @@
 mod bridge;
 // Routing when there is nothing to ask but the FIB.
 mod ipv4;
+// What was counted on the way, for interfaces above ports.
+mod passed;
 // Replaying recipes: a flow's packets after its first ones.
 mod replay;
 // Whether a flow's recipe outlives a change of the program.
@@ -23,9 +25,10 @@ pub(crate) mod verdicts;
 
 use crate::flow;
 use crate::interface::InterfaceId;
+use crate::interface::rewrite::Rewrite;
 use crate::router::Router;
 use crate::tool::profile::Facility;
-use port::Batch;
+use port::{Batch, Frame, Slab};
 use wire::Moment;
 use wire::layers::protocol;
 
@@ -48,20 +51,46 @@ pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     }
 }
 
-/// Whether a packet of `total` bytes, behind an Ethernet header and an IPv4 header without options,
-/// has an intact UDP or TCP header: what `wire::layers` asks before it believes the ports.
+/// Whether a packet of `total` bytes, behind an IPv4 header without options, has an intact UDP or
+/// TCP header: what `wire::layers` asks before it believes the ports.
 #[inline(always)]
-fn has_ports(head: &[u8; 54], total: usize) -> bool {
-    match head[23] {
+fn has_ports(ip: &[u8; 40], total: usize) -> bool {
+    match ip[9] {
         protocol::UDP => {
-            let len = usize::from(u16::from_be_bytes([head[38], head[39]]));
+            let len = usize::from(u16::from_be_bytes([ip[24], ip[25]]));
             total >= 28 && (8..=total - 20).contains(&len)
         }
         protocol::TCP => {
-            let header = usize::from(head[46] >> 4) * 4;
+            let header = usize::from(ip[32] >> 4) * 4;
             total >= 40 && (20..=total - 20).contains(&header)
         }
         _ => false,
+    }
+}
+
+/// Puts a neighbour's header in front of the IP packet that begins at `l3`, in place of what was
+/// there.
+///
+/// # Panics
+/// If there is no headroom for it: there is for more than a rewrite holds.
+#[inline(always)]
+fn put_header(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Rewrite) {
+    let len = rewrite.len();
+    if len == 14 && l3 == 14 {
+        if let Some(head) = slab.bytes_mut(frame).first_chunk_mut::<14>() {
+            head.copy_from_slice(&rewrite.header()[..14]);
+        }
+        return;
+    }
+    if l3 >= len {
+        frame.pull(l3 - len);
+    } else {
+        assert!(slab.push(frame, len - l3), "no headroom for {} bytes", len - l3);
+    }
+    let bytes = slab.bytes_mut(frame);
+    match len {
+        18 => bytes[..18].copy_from_slice(&rewrite.header()[..18]),
+        _ => bytes[..len].copy_from_slice(rewrite.header()),
     }
 }
 

@@ -10,11 +10,14 @@
 //! of 64 packets overlap. Anything out of the ordinary (fragment, option, TTL, SYN, FIN, RST, a
 //! guard that does not admit, a neighbour that is not ready) goes to the slow path, in its place.
 
+use super::passed::Passed;
 use super::revalidate::revalidate;
-use super::{decrement_ttl, has_ports};
+use super::{decrement_ttl, has_ports, put_header};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::flow::{self, Hop, Leaving, is_martian_source};
+use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::{InterfaceId, priority};
+use crate::ip::neighbour::NeighbourId;
 use crate::queue::leaf::Decision;
 use crate::router::Router;
 use crate::tool::profile::Facility;
@@ -26,10 +29,23 @@ const FIN_SYN_RST: u8 = 0x07;
 
 /// A packet whose header is plain: IPv4 without options, whole, TCP or UDP, for our MAC address.
 #[derive(Clone, Copy, Default)]
-struct Plain {
-    tuple: FiveTuple,
-    hash: u32,
-    flow: Option<FlowId>,
+pub(super) struct Plain {
+    pub(super) tuple: FiveTuple,
+    pub(super) hash: u32,
+    pub(super) flow: Option<FlowId>,
+    /// Where its IP header begins.
+    pub(super) l3: u8,
+    pub(super) ingress: IngressId,
+}
+
+impl Plain {
+    /// Reads a frame that came through `ingress`, with its IP header at `l3`.
+    #[inline(always)]
+    pub(super) fn read(frame: &[u8], l3: usize, ingress: &Ingress) -> Option<Plain> {
+        let tuple = plain_tuple(frame, l3, ingress.mac.0)?;
+        let (hash, l3) = (tuple.hash(), l3 as u8);
+        Some(Plain { tuple, hash, flow: None, l3, ingress: ingress.id })
+    }
 }
 
 /// Forwards a batch. `PROFILED` while a profile looks at each pass: marks cost more than what is
@@ -40,7 +56,7 @@ pub(super) fn receive<const PROFILED: bool>(
     port: InterfaceId,
     batch: &mut Batch,
 ) {
-    let own_mac = r.program.interface(port).mac.0;
+    let untagged = r.learnt.ingresses.find(Arrival::untagged(port)).copied();
     for frame in batch.as_slice() {
         r.io.slab.prefetch(frame);
     }
@@ -50,15 +66,16 @@ pub(super) fn receive<const PROFILED: bool>(
         if frame.has_offload() {
             continue;
         }
-        if let Some(tuple) = plain_tuple(r.io.slab.bytes(frame), own_mac) {
-            *plain = Plain { tuple, hash: tuple.hash(), flow: None };
+        let read = |known| Plain::read(r.io.slab.bytes(frame), 14, known);
+        if let Some(read) = untagged.as_ref().and_then(read) {
+            *plain = read;
             r.v4.connections.flows().prefetch_bucket(plain.hash);
         } else {
             are_all = false;
         }
     }
     if !are_all {
-        untag(r, own_mac, &mut plain, batch);
+        tagged(r, port, untagged.as_ref(), &mut plain, batch);
     }
     let n = batch.len();
     for plain in plain[..n].iter_mut().filter(|plain| plain.tuple.protocol != 0) {
@@ -67,36 +84,57 @@ pub(super) fn receive<const PROFILED: bool>(
             r.v4.connections.flows().prefetch_flow(flow);
         }
     }
+    let mut passed = Passed::default();
     for (plain, frame) in plain.iter().zip(batch.drain()) {
-        if let Err(frame) = replay::<PROFILED>(r, now, port, plain, frame) {
+        if let Err(frame) = replay::<PROFILED>(r, now, plain, frame, &mut passed) {
             flow::physical_in(r, now, port, frame);
         }
     }
+    passed.settle(r);
 }
 
-/// Takes priority tags off what was not plain, and looks again: out of line, for the loop's sake.
+/// Looks again at what was not plain: takes priority tags off, and finds the VLAN of others. Out of
+/// line, for the loop's sake.
 #[cold]
 #[inline(never)]
-fn untag(r: &Router, own_mac: [u8; 6], plain: &mut [Plain], batch: &mut Batch) {
+fn tagged(
+    r: &Router,
+    port: InterfaceId,
+    untagged: Option<&Ingress>,
+    plain: &mut [Plain],
+    batch: &mut Batch,
+) {
     let all = plain.iter_mut().zip(batch.as_mut_slice());
     for (plain, frame) in all.filter(|(plain, _)| plain.tuple.protocol == 0) {
-        if !frame.has_offload()
-            && priority::take_off(&r.io.slab, frame)
-            && let Some(tuple) = plain_tuple(r.io.slab.bytes(frame), own_mac)
+        if frame.has_offload() {
+            continue;
+        }
+        let found = if priority::take_off(&r.io.slab, frame) {
+            untagged.and_then(|known| Plain::read(r.io.slab.bytes(frame), 14, known))
+        } else if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame))
+            && l3 > 14
+            && let Some(known) = r.learnt.ingresses.find(arrival)
+            && known.learns.is_none()
         {
-            *plain = Plain { tuple, hash: tuple.hash(), flow: None };
+            Plain::read(r.io.slab.bytes(frame), l3, known)
+        } else {
+            None
+        };
+        if let Some(found) = found {
+            *plain = found;
+            r.v4.connections.flows().prefetch_bucket(plain.hash);
         }
     }
 }
 
 /// Does for the frame what its flow's recipe says; gives it back if there is none that fits.
 #[inline(always)]
-fn replay<const PROFILED: bool>(
+pub(super) fn replay<const PROFILED: bool>(
     r: &mut Router,
     now: Moment,
-    port: InterfaceId,
     plain: &Plain,
     mut frame: Frame,
+    passed: &mut Passed,
 ) -> Result<(), Frame> {
     let flows = r.v4.connections.flows();
     let id = plain.flow.and_then(|flow| flows.confirm(flow, plain.hash, &plain.tuple));
@@ -106,22 +144,27 @@ fn replay<const PROFILED: bool>(
         return Err(frame);
     }
     let flow = r.v4.connections.flow(id);
-    let (flow_flags, next_hop) = (flow.flags, flow.next_hop as usize);
+    let (flow_flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
+    if !r.v4.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !refresh(r, next_hop) {
+        return Err(frame);
+    }
     // Number 0, no recipe, is nobody's.
-    let Some(recipe) = r.learnt.recipes.get_mut(flow.recipe) else { return Err(frame) };
-    let adjacency = &mut r.v4.neighbours.adjacencies_mut()[next_hop];
+    let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
+    let l3 = usize::from(plain.l3);
+    let mtu = r.v4.neighbours.rewrite(next_hop).mtu;
     let bytes = r.io.slab.bytes_mut(&mut frame);
-    let Some(head) = bytes.first_chunk::<34>() else { return Err(frame) };
-    let ip_len = u16::from_be_bytes([head[16], head[17]]);
-    let (ttl, tos) = (head[22], head[15]);
-    let src_mac = MacAddr([head[6], head[7], head[8], head[9], head[10], head[11]]);
+    let Some(&macs) = bytes.first_chunk::<12>() else { return Err(frame) };
+    let Some(ip) = bytes.get_mut(l3..) else { return Err(frame) };
+    let Some(head) = ip.first_chunk::<34>() else { return Err(frame) };
+    let ip_len = u16::from_be_bytes([head[2], head[3]]);
+    let (ttl, tos) = (head[8], head[1]);
+    let src_mac = MacAddr([macs[6], macs[7], macs[8], macs[9], macs[10], macs[11]]);
     let is_tcp = plain.tuple.protocol == protocol::TCP;
-    let flags = if is_tcp { bytes[47] } else { 0 };
+    let flags = if is_tcp { head[33] } else { 0 };
     let way = &recipe.way;
-    if way.port != port
+    if way.ingress != plain.ingress
         || !way.guard.admits(ip_len, ttl, tos, flags.into(), src_mac)
-        || !adjacency.ready
-        || ip_len > adjacency.mtu
+        || ip_len > mtu
         || (is_tcp && flags & FIN_SYN_RST != 0)
         || (way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0)
     {
@@ -132,7 +175,7 @@ fn replay<const PROFILED: bool>(
         r.tools.profiler.enter(Facility::Firewall);
     }
     if is_tcp && !way.fasttrack {
-        let segment = Tcp::new(&bytes[34..14 + usize::from(ip_len)]);
+        let segment = Tcp::new(&ip[20..usize::from(ip_len)]);
         if !segment.is_ok_and(|segment| r.v4.connections.tcp_fast(id, &segment, now_ms)) {
             return Err(frame);
         }
@@ -141,21 +184,23 @@ fn replay<const PROFILED: bool>(
     flow.count(ip_len, now_ms);
     recipe.count.add(ip_len.into());
     if flow_flags & flow_flag::NAT != 0 {
-        translate(bytes, &plain.tuple, &flow.translated());
+        translate(ip, &plain.tuple, &flow.translated());
     }
+    decrement_ttl(ip);
     if PROFILED {
         r.tools.profiler.enter(Facility::Networking);
     }
     let (queue, fasttrack, fast) = (way.queue, way.fasttrack, way.fast);
-    let hop = Hop { interface: adjacency.interface, address: adjacency.address };
-    bytes[..14].copy_from_slice(&adjacency.header);
-    decrement_ttl(&mut bytes[14..]);
+    let in_interface = way.in_interface;
+    let len = frame.len();
     if fast {
-        r.stats.interface_counts[port.index()].fast_rx.add(frame.len() as u64);
         if fasttrack {
             r.stats.paths.ipv4_fasttrack.add(ip_len.into());
+        } else if queue.is_none() && r.ipv4_fast_path() {
+            r.stats.paths.ipv4_fast_path.add(ip_len.into());
         }
     }
+    passed.came(r, plain.ingress, len, fast);
     r.stats.paths.replayed += 1;
     if let Some(leaf) = queue {
         let len = u32::from(ip_len) + 14;
@@ -169,28 +214,35 @@ fn replay<const PROFILED: bool>(
         match decision {
             Decision::Pass => {}
             verdict => {
-                let leaving = Leaving {
-                    frame,
-                    rest: Vec::new(),
-                    in_interface: port,
-                    l3: 14,
-                    fast,
-                    fasttrack,
-                    hop,
-                };
+                let rewrite = r.v4.neighbours.rewrite(next_hop);
+                let hop = Hop { interface: rewrite.interface, address: rewrite.address };
+                let (rest, ingress, l3) = (Vec::new(), plain.ingress, plain.l3.into());
+                let leaving =
+                    Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop };
                 flow::queue(r, leaf, verdict, leaving, len);
                 return Ok(());
             }
         }
     }
-    r.v4.neighbours.adjacencies_mut()[next_hop].used_ms = now_ms;
-    r.transmit(hop.interface, frame, fast);
+    let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
+    rewrite.used_ms = now_ms;
+    let rewrite = *rewrite;
+    put_header(&r.io.slab, &mut frame, l3, &rewrite);
+    passed.left(r, &rewrite, len - l3, fast);
+    r.transmit(rewrite.port, frame, fast);
     Ok(())
+}
+
+/// Brings a rewrite up to date: the neighbour has moved, or a bridge on the way has learnt something.
+#[cold]
+#[inline(never)]
+fn refresh(r: &mut Router, id: NeighbourId) -> bool {
+    r.refresh(id)
 }
 
 /// Rewrites addresses and ports and mends the checksums (RFC 1624).
 #[inline(always)]
-fn translate(bytes: &mut [u8], old: &FiveTuple, new: &FiveTuple) {
+fn translate(ip: &mut [u8], old: &FiveTuple, new: &FiveTuple) {
     let addresses = checksum::Delta::default().u32(old.src, new.src).u32(old.dst, new.dst);
     let ports =
         checksum::Delta::default().u16(old.src_port, new.src_port).u16(old.dst_port, new.dst_port);
@@ -199,42 +251,43 @@ fn translate(bytes: &mut [u8], old: &FiveTuple, new: &FiveTuple) {
         let sum = if udp { delta.apply_udp(sum) } else { delta.apply(sum) };
         *at = sum.to_be_bytes();
     };
-    bytes[26..30].copy_from_slice(&new.src.to_be_bytes());
-    bytes[30..34].copy_from_slice(&new.dst.to_be_bytes());
-    bytes[34..36].copy_from_slice(&new.src_port.to_be_bytes());
-    bytes[36..38].copy_from_slice(&new.dst_port.to_be_bytes());
+    ip[12..16].copy_from_slice(&new.src.to_be_bytes());
+    ip[16..20].copy_from_slice(&new.dst.to_be_bytes());
+    ip[20..22].copy_from_slice(&new.src_port.to_be_bytes());
+    ip[22..24].copy_from_slice(&new.dst_port.to_be_bytes());
     let is_udp = old.protocol == protocol::UDP;
-    let l4_sum = if is_udp { 40 } else { 50 };
+    let l4_sum = if is_udp { 26 } else { 36 };
     let both = addresses.and(ports);
-    if let Some(at) = bytes[24..].first_chunk_mut() {
+    if let Some(at) = ip[10..].first_chunk_mut() {
         mend(at, addresses, false);
     }
-    if let Some(at) = bytes[l4_sum..].first_chunk_mut() {
+    if let Some(at) = ip[l4_sum..].first_chunk_mut() {
         mend(at, both, is_udp);
     }
 }
 
 /// The 5-tuple of a packet that a recipe may fit; `None` for all others.
 #[inline(always)]
-fn plain_tuple(frame: &[u8], own_mac: [u8; 6]) -> Option<FiveTuple> {
-    let head = frame.first_chunk::<54>()?; // shorter ones are no Ethernet frames
-    let ip: &[u8; 20] = head[14..].first_chunk()?;
+fn plain_tuple(frame: &[u8], l3: usize, own_mac: [u8; 6]) -> Option<FiveTuple> {
+    let macs = frame.first_chunk::<12>()?;
+    let head = frame.get(l3 - 2..)?.first_chunk::<42>()?; // shorter ones are no Ethernet frames
+    let ip: &[u8; 40] = head[2..].first_chunk()?;
     let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
     let src = u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]);
-    let plain = head[..6] == own_mac
-        && head[6] & 1 == 0
-        && head[12..15] == [0x08, 0x00, 0x45]
-        && has_ports(head, total)
-        && total <= frame.len() - 14
+    let plain = macs[..6] == own_mac
+        && macs[6] & 1 == 0
+        && head[..3] == [0x08, 0x00, 0x45]
+        && has_ports(ip, total)
+        && total <= frame.len() - l3
         && u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff == 0
         && ip[8] > 1
         && !is_martian_source(src)
-        && checksum::ipv4_header_ok(ip);
+        && checksum::ipv4_header_ok(ip.first_chunk()?);
     plain.then(|| FiveTuple {
         src,
         dst: u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]),
-        src_port: u16::from_be_bytes([head[34], head[35]]),
-        dst_port: u16::from_be_bytes([head[36], head[37]]),
+        src_port: u16::from_be_bytes([ip[20], ip[21]]),
+        dst_port: u16::from_be_bytes([ip[22], ip[23]]),
         protocol: ip[9],
     })
 }

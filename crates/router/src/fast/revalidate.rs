@@ -14,6 +14,7 @@
 
 use crate::firewall::connection::FlowId;
 use crate::firewall::gate::Facts;
+use crate::ip::neighbour::NeighbourId;
 use crate::router::Router;
 
 /// Whether the recipe of a flow that was learnt under an earlier program holds under this one; it
@@ -24,9 +25,9 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let flow = r.v4.connections.flow(id);
     let Some(differences) = r.learnt.recipes.since(flow.generation) else { return false };
     let Some(recipe) = r.learnt.recipes.get(flow.recipe) else { return false };
-    let (way, hop) = (&recipe.way, &r.v4.neighbours.adjacencies()[flow.next_hop as usize]);
+    let (way, hop) = (&recipe.way, r.v4.neighbours.rewrite(NeighbourId(flow.next_hop)));
     let tuple = flow.translate_destination(flow.tuple());
-    let facts = Facts::of_flow(&tuple, way.port, hop.interface, flow.state);
+    let facts = Facts::of_flow(&tuple, way.in_interface, hop.interface, flow.state);
     let mut queues = false;
     for difference in differences {
         if difference.gates.iter().any(|gate| gate.admits(&facts)) {
@@ -36,7 +37,7 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     }
     if queues && !way.fasttrack {
         let queues = &r.program.queues;
-        let queue = queues.classify(tuple.src, tuple.dst, way.port, hop.interface);
+        let queue = queues.classify(tuple.src, tuple.dst, way.in_interface, hop.interface);
         if queue != way.queue {
             return false;
         }

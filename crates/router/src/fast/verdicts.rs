@@ -108,7 +108,7 @@ pub(crate) fn key(
                 return None;
             }
             // A damaged transport header has no ports: that is another kind of frame.
-            if has_ports(head, total) {
+            if head[14..].first_chunk().is_some_and(|ip| has_ports(ip, total)) {
                 (ports, kind) = (be64(34) >> 32, HAS_PORTS);
             }
             (addresses, ip_protocol) = (be64(26), u64::from(head[23]));

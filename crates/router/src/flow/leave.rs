@@ -5,19 +5,20 @@ use super::link_out;
 use crate::discard::Discard;
 use crate::firewall::connection::Connections;
 use crate::interface::InterfaceId;
+use crate::interface::bridge::filter::Chain;
+use crate::interface::ingress::IngressId;
 use crate::ip::fib::NextHopId;
 use crate::ip::fragment::Piece;
 use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
 use crate::packet::{ConnectionState, Packet};
-use crate::program::Kind;
 use crate::queue::leaf::{Decision, QueueLeafId};
 use crate::recipe::Way;
 use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
 use wire::Moment;
-use wire::layers::protocol;
+use wire::layers::{ETHERTYPE_IPV4, protocol};
 
 /// Lets a packet wait in its queue, or ends it there.
 pub(crate) fn queue(
@@ -51,6 +52,8 @@ pub(crate) struct Leaving {
     /// The other fragments of a reassembled datagram.
     pub(crate) rest: Vec<Piece>,
     pub(crate) in_interface: InterfaceId,
+    /// The interfaces it came through.
+    pub(crate) ingress: IngressId,
     /// Offset of the IP header.
     pub(crate) l3: u16,
     pub(crate) fast: bool,
@@ -71,8 +74,14 @@ pub(crate) enum Unkept {
     /// Something on the way remembers, reads the payload or writes a log line; or it was a
     /// connection's first packet.
     Once,
-    /// It came in, or goes out, by a bridge, or is the router's own.
-    Bridge,
+    /// It is the router's own.
+    Own,
+    /// Rules of the bridge filter look at each frame on its way.
+    BridgeFilter,
+    /// It came in by more bridges or tags than are remembered.
+    Links,
+    /// A bridge does not know behind which port the neighbour is, or there are two bridges.
+    Flooded,
     /// It belongs to no connection.
     Invalid,
     /// Its connection is still changing: the next packet may be treated differently.
@@ -100,12 +109,15 @@ pub(super) fn record(
         && !p.layers.fragment
         && p.rest.is_empty()
         && !p.trace.once;
-    let direct = p.port.is_some()
-        && p.port == p.in_interface
-        && matches!(r.program.interface(hop.interface).kind, Kind::Ethernet { .. });
     let tracked = p.connection_state != ConnectionState::Invalid || p.fasttrack;
-    if !plain || !direct || !tracked {
-        return Err(unkept(p, direct));
+    if !plain || !tracked || p.port == InterfaceId::NONE {
+        return Err(unkept(p));
+    }
+    if r.has_bridge_rules(p) {
+        return Err(Unkept::BridgeFilter);
+    }
+    if p.arrival.is_none() || p.ingress == IngressId::NONE {
+        return Err(Unkept::Links);
     }
     let flow = match p.flow {
         Some(flow) if p.fasttrack || r.v4.connections.is_settled(flow) => flow,
@@ -120,11 +132,22 @@ pub(super) fn record(
     if Connections::fasttrack_allows(r.v4.connections.flow(flow)) && !p.fasttrack {
         return Err(Unkept::Fasttrack);
     }
-    let Some(neighbour) = r.v4.neighbours.find(hop.interface, hop.address) else {
+    let neighbour = r.v4.neighbours.find(hop.interface, hop.address);
+    let Some(neighbour) = neighbour.filter(|&id| r.v4.neighbours.mac(id).is_some()) else {
         return Err(Unkept::Neighbour);
     };
-    let way =
-        Way { guard: p.trace.guard, port: p.port, queue, fasttrack: p.fasttrack, fast: p.fast };
+    if !r.refresh(neighbour) {
+        let filtered = r.program.bridge_filter.has(Chain::Output);
+        return Err(if filtered { Unkept::BridgeFilter } else { Unkept::Flooded });
+    }
+    let way = Way {
+        guard: p.trace.guard,
+        ingress: p.ingress,
+        in_interface: p.in_interface,
+        queue,
+        fasttrack: p.fasttrack,
+        fast: p.fast,
+    };
     let number = r.learnt.recipes.number(way, &p.trace);
     let generation = r.learnt.recipes.generation();
     let flow = r.v4.connections.flow_mut(flow);
@@ -134,12 +157,12 @@ pub(super) fn record(
 
 /// The first reason not to keep it, of those that the packet itself gives.
 #[cold]
-fn unkept(p: &Packet, direct: bool) -> Unkept {
+fn unkept(p: &Packet) -> Unkept {
     match p {
+        _ if p.port == InterfaceId::NONE => Unkept::Own,
         _ if !matches!(p.layers.protocol, protocol::TCP | protocol::UDP) => Unkept::Protocol,
         _ if p.layers.options => Unkept::Options,
         _ if p.layers.fragment || !p.rest.is_empty() => Unkept::Fragments,
-        _ if !direct => Unkept::Bridge,
         _ if p.trace.once => Unkept::Once,
         _ => Unkept::Invalid,
     }
@@ -222,14 +245,18 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
     match r.v4.neighbours.want(now, hop.interface, hop.address) {
         Want::Ready(id) => {
             r.tell(|| Event::Neighbour(hop));
-            let adjacency = &mut r.v4.neighbours.adjacencies_mut()[id.index()];
-            adjacency.used_ms = now.as_millis_u32();
-            let header = adjacency.header;
+            r.refresh(id);
+            r.v4.neighbours.rewrites_mut()[id.index()].used_ms = now.as_millis_u32();
+            let mac = r.v4.neighbours.mac(id).unwrap_or_default();
+            let own = r.program.interface(hop.interface).mac;
             let l3 = usize::from(waiting.l3);
             if l3 > 14 {
                 waiting.frame.pull(l3 - 14);
             }
-            r.io.slab.bytes_mut(&mut waiting.frame)[..14].copy_from_slice(&header);
+            let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
+            bytes[..6].copy_from_slice(&mac.0);
+            bytes[6..12].copy_from_slice(&own.0);
+            bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
             if waiting.fast && r.ipv4_fast_path() {
                 r.count_fast_path(&waiting);
             }

@@ -87,8 +87,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         Ok(arp) => arp.message(),
         Err(_) => return r.discard(p, Discard::MalformedArp),
     };
-    let own = r.program.interface(interface);
-    let (mac, mtu) = (own.mac, own.mtu);
+    let mac = r.program.interface(interface).mac;
     let for_us = r
         .program
         .addresses
@@ -101,8 +100,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         && r.is_neighbour(interface, message.sender_ip);
     if sender_known {
         let ip = message.sender_ip;
-        let (_, waiting) =
-            r.v4.neighbours.learn(now, interface, ip, message.sender_mac, (mac, mtu), for_us);
+        let (_, waiting) = r.v4.neighbours.learn(now, interface, ip, message.sender_mac, for_us);
         for frame in waiting {
             to_neighbour(r, now, Hop { interface, address: ip }, frame);
         }

@@ -1,11 +1,12 @@
-//! Ports and bridges, compiled: who has which number, which name, which way out.
+//! Ports, VLANs and bridges, compiled: who has which number, which name, which way out.
 
 use super::bridge::menu::BRIDGE;
 use super::bridge::{self, Bridge};
 use super::menu::ETHERNET;
+use super::vlan::{self, VLAN, Vlans};
 use super::{InterfaceId, InterfaceKind, Link, Names};
 use crate::program::{BridgeAt, Interface, Kind, PortInfo, WayOut};
-use config::{ItemId, Tree, Value};
+use config::{Item, ItemId, Read, Tree, Value};
 use port::Offloads;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,6 +94,7 @@ impl Interfaces {
                 enabled,
                 running: enabled && links[at].running,
                 bridge: None,
+                vlans: Vlans::default(),
                 fast_rx: ports[at].capabilities.fast_path_rx,
                 fast_tx: ports[at].capabilities.fast_path_tx,
                 offload: ports[at].capabilities.offload,
@@ -102,55 +104,26 @@ impl Interfaces {
         for interface in &interfaces {
             names.insert(interface.name.clone(), interface.id, InterfaceKind::Ethernet);
         }
+        for item in tree.read(&VLAN) {
+            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Vlan);
+        }
         for item in tree.read(&BRIDGE).filter(|item| !item.bool("disabled")) {
             let id = ids.of(item.id());
             names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
-        }
-        let mac_of = |id| {
-            let port = interfaces.iter().find(|port| port.id == id);
-            port.filter(|port| port.enabled).map(|port| port.mac)
-        };
-        let runs = |id| interfaces.iter().any(|port| port.id == id && port.running);
-        let bridges = bridge::compile(tree, &names, &mac_of, &runs);
-        for (at, bridge) in bridges.iter().enumerate() {
-            for port in &mut interfaces {
-                if bridge.port(port.id).is_some() {
-                    port.bridge = Some(BridgeAt(at));
-                }
-            }
-            let ports = interfaces.iter().filter(|port| port.bridge == Some(BridgeAt(at)));
-            let least = ports.clone().map(|port| port.mtu).min();
-            // As Linux's: a bridge without ports runs, one whose ports are all down does not.
-            let running = bridge.ports().is_empty() || ports.clone().any(|port| port.running);
-            let item = tree.read(&BRIDGE).find(|item| item.id() == bridge.item);
-            let mtu = bridge.mtu.or(least).unwrap_or(1500);
-            interfaces.push(Interface {
-                id: bridge.interface,
-                name: item.map_or(String::new(), |item| item.name().to_owned()),
-                kind: Kind::Bridge(BridgeAt(at)),
-                mac: bridge.mac,
-                mtu,
-                configured_mtu: mtu,
-                enabled: true,
-                running,
-                bridge: None,
-                fast_rx: true,
-                fast_tx: true,
-                offload: Offloads::NONE,
-            });
         }
         let mut by_id = vec![Interface::none(); ids.len()];
         for interface in interfaces {
             let at = interface.id.index();
             by_id[at] = interface;
         }
+        let bridges = stack(tree, &names, &mut by_id);
         let port = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } if interface.running => port as u16,
             _ => u16::MAX,
         };
         let longest = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } => links.get(port).and_then(|link| link.mtu),
-            Kind::Bridge(_) => None,
+            Kind::Bridge(_) | Kind::Vlan { .. } => None,
         };
         let way_out = |i: &Interface| WayOut {
             port: port(i),
@@ -161,4 +134,115 @@ impl Interfaces {
         let ways_out = by_id.iter().map(way_out).collect();
         Interfaces { by_id, ways_out, ports: ports_of, names, bridges }
     }
+}
+
+/// Puts VLANs and bridges on what they stand on, from below: each as soon as everything below it is
+/// there. What stands on itself (which the menus refuse) or on nothing stays disabled.
+fn stack(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Vec<Bridge> {
+    let mut taken = Vec::new();
+    let vlans: Vec<_> = tree.read(&VLAN).collect();
+    let bridges: Vec<_> = tree.enabled(BRIDGE.path).collect();
+    let ports: Vec<_> = bridges
+        .iter()
+        .map(|item| {
+            let name = item.get("name").map_or(String::new(), |name| name.to_string());
+            bridge::ports_of(tree, names, &name, &mut taken)
+        })
+        .collect();
+    // Below: the ports, which are there; above: what is still to come.
+    let mut left: Vec<InterfaceId> = Vec::new();
+    left.extend(vlans.iter().filter_map(|item| names.find(item.name())));
+    let name = |item: &Item| item.get("name").map_or(String::new(), |name| name.to_string());
+    left.extend(bridges.iter().filter_map(|item| names.find(&name(item))));
+    let mut compiled: Vec<Option<Bridge>> = bridges.iter().map(|_| None).collect();
+    loop {
+        let before = left.len();
+        for item in &vlans {
+            let (Some(id), Some(on)) =
+                (names.find(item.name()), names.find(&item.text("interface")))
+            else {
+                continue;
+            };
+            if left.contains(&on) || !left.contains(&id) {
+                continue;
+            }
+            left.retain(|&other| other != id);
+            put_vlan(by_id, id, on, item);
+        }
+        for ((item, ports), compiled) in bridges.iter().zip(&ports).zip(&mut compiled) {
+            let Some(id) = names.find(&name(item)) else { continue };
+            if !left.contains(&id) || ports.iter().any(|(_, port)| left.contains(port)) {
+                continue;
+            }
+            left.retain(|&other| other != id);
+            let mac = |id: InterfaceId| by_id.get(id.index()).filter(|i| i.enabled).map(|i| i.mac);
+            let runs = |id: InterfaceId| by_id.get(id.index()).is_some_and(|i| i.running);
+            *compiled = bridge::compile(tree, names, item, ports, &mac, &runs);
+            if let Some(bridge) = compiled {
+                put_bridge(by_id, bridge, name(item));
+            }
+        }
+        if left.len() == before {
+            break;
+        }
+    }
+    let bridges: Vec<Bridge> = compiled.into_iter().flatten().collect();
+    for (at, bridge) in bridges.iter().enumerate() {
+        by_id[bridge.interface.index()].kind = Kind::Bridge(BridgeAt(at));
+        for port in bridge.ports() {
+            by_id[port.interface.index()].bridge = Some(BridgeAt(at));
+        }
+    }
+    bridges
+}
+
+fn put_vlan(by_id: &mut [Interface], id: InterfaceId, on: InterfaceId, item: &Read) {
+    let Some(lower) = by_id.get(on.index()).filter(|lower| lower.id.is_some()).cloned() else {
+        return;
+    };
+    let tag = vlan::tag(item.number("vlan-id"), item.bool("use-service-tag"));
+    let (mtu, enabled) = (item.number("mtu") as u16, !item.bool("disabled"));
+    if enabled {
+        by_id[on.index()].vlans.add(tag, id);
+    }
+    by_id[id.index()] = Interface {
+        id,
+        name: item.name().to_owned(),
+        kind: Kind::Vlan { on, tag },
+        mac: lower.mac,
+        // The tag is not part of the MTU of the interface below, as with a switch's l2mtu.
+        mtu: mtu.min(lower.mtu),
+        configured_mtu: mtu,
+        enabled,
+        running: enabled && lower.running,
+        bridge: None,
+        vlans: Vlans::default(),
+        fast_rx: lower.fast_rx,
+        fast_tx: lower.fast_tx,
+        offload: Offloads::NONE,
+    };
+}
+
+fn put_bridge(by_id: &mut [Interface], bridge: &Bridge, name: String) {
+    let ports = || bridge.ports().iter().map(|port| &by_id[port.interface.index()]);
+    let least = ports().map(|port| port.mtu).min();
+    // As Linux's: a bridge without ports runs, one whose ports are all down does not.
+    let running = bridge.ports().is_empty() || ports().any(|port| port.running);
+    let mtu = bridge.mtu.or(least).unwrap_or(1500);
+    by_id[bridge.interface.index()] = Interface {
+        id: bridge.interface,
+        name,
+        // Its place is known when all are there.
+        kind: Kind::Bridge(BridgeAt(usize::MAX)),
+        mac: bridge.mac,
+        mtu,
+        configured_mtu: mtu,
+        enabled: true,
+        running,
+        bridge: None,
+        vlans: Vlans::default(),
+        fast_rx: true,
+        fast_tx: true,
+        offload: Offloads::NONE,
+    };
 }

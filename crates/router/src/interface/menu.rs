@@ -3,10 +3,16 @@
 
 use config::{Menu, MenuKind, Property, Type};
 
+/// The menus whose items are interfaces.
+pub const MENUS: &[&str] = &["/interface ethernet", "/interface bridge", "/interface vlan"];
+
+/// Any interface, by name.
+pub const ANY_INTERFACE: Type = Type::Reference(MENUS);
+
 /// `/interface`: all of them.
 pub const INTERFACE: Menu = Menu {
     path: "/interface",
-    kind: MenuKind::Union { key: "name", of: &["/interface ethernet", "/interface bridge"] },
+    kind: MenuKind::Union { key: "name", of: MENUS },
     properties: &[
         Property::flag("dynamic", 'D', "The router made it."),
         Property::flag("disabled", 'X', "Frames do not pass."),

@@ -9,13 +9,25 @@ pub mod menu;
 // Whether a port's wire carries, and what.
 pub mod link;
 
+// `/interface vlan`: one VLAN of another interface.
+pub mod vlan;
+
+// The interfaces a frame came through, up to IP.
+pub(crate) mod ingress;
+
+// What is written in front of a packet, and where it leaves.
+pub mod rewrite;
+
 // 802.1Q's tags that name no VLAN.
 pub(crate) mod priority;
 
 // `/interface ethernet monitor`.
 pub(crate) mod monitor;
 
-// Ports and bridges, compiled.
+// What the link boxes of the flow need of the router.
+mod boxes;
+
+// Ports, VLANs and bridges, compiled.
 mod compile;
 
 pub use compile::InterfaceIds;
@@ -52,6 +64,8 @@ pub enum InterfaceKind {
     Ethernet,
     /// A bridge.
     Bridge,
+    /// A VLAN of another interface.
+    Vlan,
 }
 
 /// The interfaces by name, for compiling what refers to them.

@@ -44,7 +44,7 @@ pub(crate) fn start(r: &Router, call: &Call, now: Moment) -> Result<Started<Rout
         let id = r.program.books.interfaces.find(*item)?;
         match r.program.interface(id).kind {
             Kind::Ethernet { port } => Some(port),
-            Kind::Bridge(_) => None,
+            Kind::Bridge(_) | Kind::Vlan { .. } => None,
         }
     });
     let end = match call.argument("duration") {

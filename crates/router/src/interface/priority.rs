@@ -17,11 +17,13 @@ use port::{Frame, Slab};
 use wire::layers::ETHERTYPE_VLAN;
 use wire::vlan::{self, TAG_LEN, Tag};
 
-/// Takes a frame's priority tag off; whether it had one.
+/// Takes a frame's priority tag off; whether it had one, and no other behind it.
 #[cold]
 pub(crate) fn take_off(slab: &Slab, frame: &mut Frame) -> bool {
     let is_priority = |tag: Tag| tag.tpid == ETHERTYPE_VLAN && tag.tci.id() == 0;
-    if !Tag::of(slab.bytes(frame)).is_some_and(is_priority) {
+    let bytes = slab.bytes(frame);
+    let is_last = !matches!(bytes.get(16..18), Some([0x81, 0x00] | [0x88, 0xa8]));
+    if !is_last || !Tag::of(bytes).is_some_and(is_priority) {
         return false;
     }
     let tag = vlan::pop(slab.bytes_mut(frame));

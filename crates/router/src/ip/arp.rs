@@ -42,9 +42,8 @@ pub(crate) fn typed(tree: &Tree, program: &Program) -> Typed {
 }
 
 /// Brings the neighbours in line with a new configuration: those typed are entered for good, those
-/// no longer typed go, and so do learnt ones whose header is no longer right or whose link is down.
-/// Returns the frames
-/// that waited for one that went.
+/// no longer typed go, and so do learnt ones whose link is down. Returns the frames that waited for
+/// one that went.
 pub(crate) fn configure(
     neighbours: &mut Neighbours,
     typed: &Typed,
@@ -53,13 +52,11 @@ pub(crate) fn configure(
     let orphans = neighbours.retain(|neighbour, status| {
         let own = program.interface(neighbour.interface);
         let is_typed = typed.contains_key(&(neighbour.interface, neighbour.address));
-        let is_right = neighbour.header[6..12] == own.mac.0 && neighbour.mtu == own.mtu;
         let is_there = if is_typed { own.enabled } else { own.running };
-        is_there && is_typed == (status == Status::Permanent) && (is_right || !neighbour.ready)
+        is_there && is_typed == (status == Status::Permanent)
     });
     for (&(interface, address), &mac) in typed {
-        let own = program.interface(interface);
-        neighbours.set_permanent(interface, address, mac, (own.mac, own.mtu));
+        neighbours.set_permanent(interface, address, mac);
     }
     orphans
 }

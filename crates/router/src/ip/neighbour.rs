@@ -10,8 +10,9 @@
 //!                       are answered by ICMP host unreachable)
 //! ```
 //!
-//! The fast path reads only the [`Adjacency`]: the finished Ethernet header, 32 bytes, one line for
-//! two. While a neighbour is probed its adjacency stays ready, so refreshing costs no packet.
+//! What is written in front of a packet for a neighbour is its [`Rewrite`], in the same place: the
+//! fast path reads only that. While a neighbour is probed its address stays known, so refreshing
+//! costs no packet.
 //!
 //! Never sends: [`Neighbours::tick`] and [`Neighbours::want`] say which requests are due.
 
@@ -21,6 +22,8 @@ mod fed;
 pub use fed::FedNeighbour;
 
 use crate::interface::InterfaceId;
+use crate::interface::ingress::IngressId;
+use crate::interface::rewrite::Rewrite;
 use port::Frame;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -41,22 +44,19 @@ impl NeighbourId {
     }
 }
 
-/// What the fast path needs to send to a neighbour.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(32))]
-pub struct Adjacency {
-    /// Destination MAC, source MAC, EtherType IPv4.
-    pub header: [u8; 14],
-    /// The longest IP packet the out-interface takes.
-    pub mtu: u16,
-    /// The neighbour's address.
+/// One row of `/ip arp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Where it is.
+    pub interface: InterfaceId,
+    /// Its address.
     pub address: u32,
+    /// Its MAC address, if it is known.
+    pub mac: Option<MacAddr>,
+    /// Where it stands.
+    pub status: Status,
     /// When it was last used, coarsely: [`Moment::as_millis_u32`].
     pub used_ms: u32,
-    /// The out-interface.
-    pub interface: InterfaceId,
-    /// Whether the header is complete.
-    pub ready: bool,
 }
 
 /// Where an entry stands.
@@ -93,6 +93,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// Where it came from; [`InterfaceId::NONE`] if the router itself sent it.
     pub in_interface: InterfaceId,
+    /// The interfaces it came through.
+    pub(crate) ingress: IngressId,
     /// Offset of its IP header.
     pub l3: u16,
     /// Whether it arrived by FastPath.
@@ -104,6 +106,8 @@ pub struct Waiting {
 #[derive(Debug)]
 struct Entry {
     status: Status,
+    /// Its MAC address, once it has answered.
+    mac: Option<MacAddr>,
     tries: u8,
     deadline: Moment,
     waiting: VecDeque<Waiting>,
@@ -117,6 +121,7 @@ impl Entry {
     /// Nothing is known yet.
     const NEW: Entry = Entry {
         status: Status::Incomplete,
+        mac: None,
         tries: 0,
         deadline: Moment::ZERO,
         waiting: VecDeque::new(),
@@ -148,7 +153,7 @@ pub struct Due {
 /// Where to send a packet now.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Want {
-    /// The adjacency is ready.
+    /// Its MAC address is known.
     Ready(NeighbourId),
     /// The frame must wait ([`Neighbours::wait`]); the request, if one is due, goes out now.
     Wait(NeighbourId, Option<Request>),
@@ -166,7 +171,7 @@ const WAITING: usize = 64;
 /// The neighbours of all interfaces: `/ip arp`.
 #[derive(Debug)]
 pub struct Neighbours {
-    adjacencies: Vec<Adjacency>,
+    rewrites: Vec<Rewrite>,
     entries: Vec<Entry>,
     /// Open addressing by (interface, address): places, 0 is empty. Never more than half full.
     index: Vec<NeighbourId>,
@@ -185,7 +190,7 @@ pub struct Neighbours {
 impl Default for Neighbours {
     fn default() -> Neighbours {
         Neighbours {
-            adjacencies: vec![Adjacency::default()],
+            rewrites: vec![Rewrite::default()],
             entries: vec![Entry::NEW],
             index: vec![NeighbourId::NONE; 1024],
             free: Vec::new(),
@@ -205,7 +210,7 @@ impl Neighbours {
     pub(crate) fn trial(&self) -> Neighbours {
         let entry = |entry: &Entry| Entry { waiting: VecDeque::new(), ..*entry };
         Neighbours {
-            adjacencies: self.adjacencies.clone(),
+            rewrites: self.rewrites.clone(),
             entries: self.entries.iter().map(entry).collect(),
             index: self.index.clone(),
             free: self.free.clone(),
@@ -223,10 +228,16 @@ impl Neighbours {
         self.entries.iter_mut().flat_map(|entry| std::mem::take(&mut entry.waiting))
     }
 
-    /// The adjacency; not ready for `NONE`.
+    /// The rewrite; empty for `NONE`.
     #[inline]
-    pub fn adjacency(&self, id: NeighbourId) -> &Adjacency {
-        &self.adjacencies[id.index()]
+    pub fn rewrite(&self, id: NeighbourId) -> &Rewrite {
+        &self.rewrites[id.index()]
+    }
+
+    /// The neighbour's MAC address, if it is known.
+    #[inline]
+    pub fn mac(&self, id: NeighbourId) -> Option<MacAddr> {
+        self.entries[id.index()].mac
     }
 
     /// Where an entry stands.
@@ -234,16 +245,15 @@ impl Neighbours {
         self.entries[id.index()].status
     }
 
-    /// All adjacencies by place, for the fast path.
+    /// All rewrites by place, to resolve them and note their use.
     #[inline]
-    pub fn adjacencies(&self) -> &[Adjacency] {
-        &self.adjacencies
+    pub(crate) fn rewrites_mut(&mut self) -> &mut [Rewrite] {
+        &mut self.rewrites
     }
 
-    /// The same, to note their use.
-    #[inline]
-    pub fn adjacencies_mut(&mut self) -> &mut [Adjacency] {
-        &mut self.adjacencies
+    /// Forgets what is written in front of packets: the interfaces have changed.
+    pub(crate) fn forget_rewrites(&mut self) {
+        self.rewrites.iter_mut().for_each(Rewrite::clear);
     }
 
     /// The entry for an address on an interface.
@@ -255,8 +265,8 @@ impl Neighbours {
             if id == NeighbourId::NONE {
                 return None;
             }
-            let adjacency = &self.adjacencies[id.index()];
-            if adjacency.address == address && adjacency.interface == interface {
+            let rewrite = &self.rewrites[id.index()];
+            if rewrite.address == address && rewrite.interface == interface {
                 return Some(id);
             }
             at = (at + 1) & (self.index.len() - 1);
@@ -266,7 +276,7 @@ impl Neighbours {
     /// Where to send to `address` on `interface` now, beginning to ask if nobody has yet.
     pub fn want(&mut self, now: Moment, interface: InterfaceId, address: u32) -> Want {
         if let Some(id) = self.find(interface, address) {
-            if self.adjacencies[id.index()].ready {
+            if self.mac(id).is_some() {
                 return Want::Ready(id);
             }
             return Want::Wait(id, None);
@@ -293,7 +303,6 @@ impl Neighbours {
         interface: InterfaceId,
         address: u32,
         mac: MacAddr,
-        own: (MacAddr, u16),
         create: bool,
     ) -> (NeighbourId, VecDeque<Waiting>) {
         let id = match self.find(interface, address) {
@@ -309,40 +318,31 @@ impl Neighbours {
             return (id, VecDeque::new());
         }
         self.confirm(id, mac);
-        self.complete(id, mac, own);
+        self.complete(id, mac);
         self.entries[id.index()].status = Status::Reachable;
         self.schedule(id, now + self.timeout);
         (id, std::mem::take(&mut self.entries[id.index()].waiting))
     }
 
     /// Enters what the user typed in `/ip arp`.
-    pub fn set_permanent(
-        &mut self,
-        interface: InterfaceId,
-        address: u32,
-        mac: MacAddr,
-        own: (MacAddr, u16),
-    ) {
+    pub fn set_permanent(&mut self, interface: InterfaceId, address: u32, mac: MacAddr) {
         let Some(id) = self.find(interface, address).or_else(|| self.create(interface, address))
         else {
             return;
         };
-        self.complete(id, mac, own);
+        self.complete(id, mac);
         self.unschedule(id);
         self.entries[id.index()].status = Status::Permanent;
     }
 
     /// Removes entries `keep` says no to (an interface is gone, its MAC changed); their waiting
     /// frames are returned.
-    pub fn retain(
-        &mut self,
-        mut keep: impl FnMut(&Adjacency, Status) -> bool,
-    ) -> VecDeque<Waiting> {
+    pub fn retain(&mut self, mut keep: impl FnMut(&Rewrite, Status) -> bool) -> VecDeque<Waiting> {
         let mut orphans = VecDeque::new();
         for at in 1..self.entries.len() {
             let id = NeighbourId(at as u32);
-            let adjacency = self.adjacencies[at];
-            if adjacency.interface.is_some() && !keep(&adjacency, self.entries[at].status) {
+            let rewrite = self.rewrites[at];
+            if rewrite.interface.is_some() && !keep(&rewrite, self.entries[at].status) {
                 orphans.append(&mut self.remove(id));
             }
         }
@@ -358,7 +358,7 @@ impl Neighbours {
             }
             self.deadlines.pop_first();
             let at = id.index();
-            let used = self.adjacencies[at].used_ms.wrapping_sub(now.as_millis_u32());
+            let used = self.rewrites[at].used_ms.wrapping_sub(now.as_millis_u32());
             let used_lately = u64::from(used.wrapping_neg()) <= self.timeout.as_millis() as u64;
             match self.entries[at].status {
                 Status::Permanent | Status::Fed => {}
@@ -389,9 +389,12 @@ impl Neighbours {
     }
 
     /// All entries, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (&Adjacency, Status)> {
-        let entries = self.adjacencies.iter().zip(&self.entries).skip(1);
-        entries.filter(|(a, _)| a.interface.is_some()).map(|(a, e)| (a, e.status))
+    pub fn iter(&self) -> impl Iterator<Item = Neighbour> {
+        let entries = self.rewrites.iter().zip(&self.entries).skip(1);
+        entries.filter(|(rewrite, _)| rewrite.interface.is_some()).map(|(rewrite, entry)| {
+            let Rewrite { interface, address, used_ms, .. } = *rewrite;
+            Neighbour { interface, address, mac: entry.mac, status: entry.status, used_ms }
+        })
     }
 
     /// Frames that wait, over all entries.
@@ -400,28 +403,22 @@ impl Neighbours {
     }
 
     fn ask_again(&mut self, now: Moment, id: NeighbourId, due: &mut Due) {
-        let adjacency = self.adjacencies[id.index()];
+        let rewrite = self.rewrites[id.index()];
         let entry = &mut self.entries[id.index()];
         entry.tries += 1;
         // The first probes go to the one who answered last, so that a flood of them disturbs
         // nobody else (RFC 1122 §2.3.2.1); the last one asks everybody.
         let unicast = entry.status == Status::Probe && entry.tries < TRIES;
-        let to = match adjacency.header.first_chunk::<6>() {
-            Some(mac) if unicast => MacAddr(*mac),
-            _ => MacAddr::BROADCAST,
-        };
-        let (interface, address) = (adjacency.interface, adjacency.address);
+        let to = entry.mac.filter(|_| unicast).unwrap_or(MacAddr::BROADCAST);
+        let (interface, address) = (rewrite.interface, rewrite.address);
         due.requests.push(Request { interface, address, to });
         self.schedule(id, now + RETRANSMIT);
     }
 
-    fn complete(&mut self, id: NeighbourId, mac: MacAddr, (own, mtu): (MacAddr, u16)) {
-        let adjacency = &mut self.adjacencies[id.index()];
-        adjacency.header[..6].copy_from_slice(&mac.0);
-        adjacency.header[6..12].copy_from_slice(&own.0);
-        adjacency.header[12..].copy_from_slice(&wire::layers::ETHERTYPE_IPV4.to_be_bytes());
-        adjacency.mtu = mtu;
-        adjacency.ready = true;
+    fn complete(&mut self, id: NeighbourId, mac: MacAddr) {
+        if self.entries[id.index()].mac.replace(mac) != Some(mac) {
+            self.rewrites[id.index()].clear();
+        }
     }
 
     fn schedule(&mut self, id: NeighbourId, deadline: Moment) {
@@ -443,16 +440,16 @@ impl Neighbours {
             self.grow();
         }
         let entry = Entry::NEW;
-        let adjacency = Adjacency { address, interface, ..Adjacency::default() };
+        let rewrite = Rewrite::of(interface, address);
         let id = match self.free.pop() {
             Some(id) => {
                 self.entries[id.index()] = entry;
-                self.adjacencies[id.index()] = adjacency;
+                self.rewrites[id.index()] = rewrite;
                 id
             }
             None => {
                 self.entries.push(entry);
-                self.adjacencies.push(adjacency);
+                self.rewrites.push(rewrite);
                 NeighbourId(self.entries.len() as u32 - 1)
             }
         };
@@ -463,7 +460,7 @@ impl Neighbours {
     fn remove(&mut self, id: NeighbourId) -> VecDeque<Waiting> {
         self.unschedule(id);
         self.removed = true;
-        let old = std::mem::take(&mut self.adjacencies[id.index()]);
+        let old = std::mem::take(&mut self.rewrites[id.index()]);
         self.live -= 1;
         self.free.push(id);
         // Backward-shift deletion: whatever stands behind the hole and wants to be before it moves.
@@ -484,8 +481,8 @@ impl Neighbours {
     }
 
     fn enter(&mut self, id: NeighbourId) {
-        let adjacency = &self.adjacencies[id.index()];
-        let mut at = self.slot(adjacency.interface, adjacency.address);
+        let rewrite = &self.rewrites[id.index()];
+        let mut at = self.slot(rewrite.interface, rewrite.address);
         while self.index[at] != NeighbourId::NONE {
             at = (at + 1) & (self.index.len() - 1);
         }

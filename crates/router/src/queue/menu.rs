@@ -112,8 +112,7 @@ pub static SIMPLE: Menu = Menu {
     help: "Simple queues: a rate limit for each direction of a target's traffic.",
 };
 
-const TARGET: Type =
-    Type::Either(&[Type::Cidr, Type::Reference(&["/interface ethernet", "/interface bridge"])]);
+const TARGET: Type = Type::Either(&[Type::Cidr, Type::Reference(crate::interface::menu::MENUS)]);
 const COUNT: Type = Type::Number(0, i64::MAX);
 
 /// The queue types that are built, and how many packets may wait in them.

@@ -56,7 +56,9 @@ impl config::Status for RouterStatus<'_> {
             ("/ip firewall connection tracking", _) => self.tracking(property),
             ("/tool sniffer", _) => self.router.sniffer_status(property),
             ("/interface", Some(item)) => self.any_interface(item, property),
-            ("/interface ethernet", Some(item)) => self.ethernet(item, property),
+            ("/interface ethernet" | "/interface vlan", Some(item)) => {
+                self.ethernet(item, property)
+            }
             ("/interface bridge", Some(item)) => self.bridge(item, property),
             ("/interface bridge port", Some(item)) => self.bridge_port(item, property),
             ("/ip address", Some(item)) => self.address(item, property),
@@ -147,6 +149,8 @@ impl config::Status for RouterStatus<'_> {
 pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
     match menu.path {
         "/interface bridge port" => bridge::menu::check_port(tree, item),
+        "/interface bridge vlan" => bridge::vlan::check(tree, item),
+        "/interface vlan" => crate::interface::vlan::check(tree, item),
         "/interface bridge filter" => bridge::filter::menu::check(item),
         "/ip address" => ip_menu::check_address(tree, item),
         "/ip arp" => ip_menu::check_neighbour(tree, item),
@@ -211,23 +215,13 @@ impl RouterStatus<'_> {
     fn any_interface(&self, item: &Item, property: &str) -> Option<Value> {
         let interface = self.interface(item)?;
         let trouble = self.router.interface_trouble(interface.id);
-        let l2mtu = || match interface.kind {
-            Kind::Ethernet { port } => self.l2mtu(port),
-            Kind::Bridge(at) => {
-                let ports = self.router.program.interfaces.iter();
-                let ports = ports.filter(|port| port.bridge == Some(at));
-                let mtu = |port: &Interface| match port.kind {
-                    Kind::Ethernet { port } => self.l2mtu(port),
-                    Kind::Bridge(_) => None,
-                };
-                ports.filter_map(mtu).min()
-            }
-        };
+        let l2mtu = || self.l2mtu(interface);
         Some(match property {
             "type" => Value::Text(
                 match interface.kind {
                     Kind::Ethernet { .. } => "ether",
                     Kind::Bridge(_) => "bridge",
+                    Kind::Vlan { .. } => "vlan",
                 }
                 .to_string(),
             ),
@@ -268,10 +262,23 @@ impl RouterStatus<'_> {
         }
     }
 
-    /// The longest frame a port takes, less its header.
-    fn l2mtu(&self, port: usize) -> Option<u64> {
-        let frame = self.router.io.ports.get(port)?.capabilities.max_frame;
-        Some(u64::from(frame).saturating_sub(14))
+    /// The longest frame an interface takes, less its header: a bridge's is the least of its ports',
+    /// a VLAN's that of the interface below, less the tag.
+    fn l2mtu(&self, interface: &Interface) -> Option<u64> {
+        let program = &self.router.program;
+        match interface.kind {
+            Kind::Ethernet { port } => {
+                let frame = self.router.io.ports.get(port)?.capabilities.max_frame;
+                Some(u64::from(frame).saturating_sub(14))
+            }
+            Kind::Bridge(at) => {
+                let ports = program.interfaces.iter().filter(|port| port.bridge == Some(at));
+                ports.filter_map(|port| self.l2mtu(port)).min()
+            }
+            Kind::Vlan { on, .. } => {
+                self.l2mtu(program.interface(on)).map(|mtu| mtu.saturating_sub(4))
+            }
+        }
     }
 
     fn interface_counter(&self, interface: &Interface, property: &str) -> Option<Value> {
@@ -291,12 +298,11 @@ impl RouterStatus<'_> {
 
     fn ethernet(&self, item: &Item, property: &str) -> Option<Value> {
         let interface = self.interface(item)?;
-        let Kind::Ethernet { port } = interface.kind else { return None };
         Some(match property {
             "running" => Value::Bool(interface.running && !item.disabled),
             "slave" => Value::Bool(interface.bridge.is_some()),
             "mac-address" => Value::Mac(interface.mac),
-            "l2mtu" => number(self.l2mtu(port)?),
+            "l2mtu" => number(self.l2mtu(interface)?),
             counter => return self.interface_counter(interface, counter),
         })
     }

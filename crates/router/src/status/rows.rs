@@ -11,13 +11,12 @@ use crate::firewall::connection::ConnectionId;
 use crate::firewall::filter;
 use crate::interface::InterfaceId;
 use crate::ip::feed::{FedRoute, Protocol};
-use crate::ip::neighbour::Status;
+use crate::ip::neighbour::{Neighbour, Status};
 use crate::ip::route::{Candidate, Target};
 use config::{FIRST_AHEAD, FIRST_DYNAMIC, Item, ItemId, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
-use wire::MacAddr;
 
 /// Where the numbers of connections and of fed routes begin, which go by their places in their
 /// tables; above them are the dummy rules.
@@ -73,7 +72,7 @@ impl RouterStatus<'_> {
         let program = &self.router.program;
         for (bridge, hosts) in program.bridges.iter().zip(&self.router.link.hosts) {
             let mut rows: Vec<_> = hosts.rows(self.now.as_millis_u32()).collect();
-            rows.sort_by_key(|row| row.mac);
+            rows.sort_by_key(|row| (row.mac, row.vid));
             items.extend(rows.into_iter().map(|row| {
                 let mut values = Values::from([
                     ("mac-address", Value::Mac(row.mac)),
@@ -81,11 +80,14 @@ impl RouterStatus<'_> {
                     ("bridge", self.name(bridge.interface)),
                     ("local", Value::Bool(row.host.local)),
                 ]);
+                if row.vid != 0 {
+                    values.insert("vid", Value::Number(row.vid.into()));
+                }
                 if !row.host.local {
                     let age = Duration::from_secs(u64::from(row.age_ms) / 1000);
                     values.insert("age", Value::Time(age));
                 }
-                dynamic(numbers.of((bridge.item, row.mac)), values)
+                dynamic(numbers.of((bridge.item, row.mac, row.vid)), values)
             }));
         }
         items
@@ -94,21 +96,22 @@ impl RouterStatus<'_> {
     /// What ARP has learnt, by interface and address.
     pub(super) fn learnt_neighbours(&self) -> Vec<Item> {
         let mut numbers = Numbers::default();
-        let learnt = self.router.v4.neighbours.iter().filter(|(_, s)| *s != Status::Permanent);
-        let mut learnt: Vec<_> = learnt.collect();
-        learnt.sort_by_key(|(adjacency, _)| (adjacency.interface, adjacency.address));
-        let items = learnt.into_iter().map(|(adjacency, status)| {
-            let mut values = Values::from([
-                ("address", ip(adjacency.address)),
-                ("interface", self.name(adjacency.interface)),
-                ("status", Value::Text(status.name().to_string())),
-                ("complete", Value::Bool(adjacency.ready)),
-            ]);
-            if let Some(mac) = adjacency.header.first_chunk().filter(|_| adjacency.ready) {
-                values.insert("mac-address", Value::Mac(MacAddr(*mac)));
-            }
-            dynamic(numbers.of((adjacency.interface, adjacency.address)), values)
-        });
+        let all = self.router.v4.neighbours.iter();
+        let mut learnt: Vec<_> = all.filter(|row| row.status != Status::Permanent).collect();
+        learnt.sort_by_key(|row| (row.interface, row.address));
+        let items =
+            learnt.into_iter().map(|Neighbour { interface, address, mac, status, .. }| {
+                let mut values = Values::from([
+                    ("address", ip(address)),
+                    ("interface", self.name(interface)),
+                    ("status", Value::Text(status.name().to_string())),
+                    ("complete", Value::Bool(mac.is_some())),
+                ]);
+                if let Some(mac) = mac {
+                    values.insert("mac-address", Value::Mac(mac));
+                }
+                dynamic(numbers.of((interface, address)), values)
+            });
         items.collect()
     }
 

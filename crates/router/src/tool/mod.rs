@@ -148,7 +148,7 @@ impl Router {
 }
 
 /// The interfaces there are, for parameters.
-const INTERFACE: Type = Type::Reference(&["/interface ethernet", "/interface bridge"]);
+const INTERFACE: Type = interface::menu::ANY_INTERFACE;
 
 /// The interface of this name.
 fn interface(r: &Router, name: &Value) -> Result<InterfaceId, String> {

@@ -1,13 +1,27 @@
 //! Random configurations: a layout of ports, and lines that a user may type in any order.
 //!
 //! ```text
-//! 10.0.n.0/24 is the network behind ether n, the router is .254 there: on the port itself, or on
-//! the bridge that the port belongs to.
+//! 10.0.n.0/24 is the network behind ether n, the router is .254 there: on the port itself, on the
+//! bridge that the port belongs to, or on a VLAN of either: `trunk n`, whose frames the hosts behind
+//! ether n tag, or `access n`, where a bridge with VLAN filtering does.
 //! ```
 
 use port::Capabilities;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+
+/// What bridge1 knows of VLANs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vlans {
+    /// Nothing: frames pass as they are, and VLANs stand on it.
+    Unaware,
+    /// It keeps them apart; every port has a VLAN of its own.
+    Apart,
+    /// All ports belong to all VLANs.
+    Mixed,
+    /// VLANs of the ports are its ports.
+    Below,
+}
 
 /// How many ports the router has.
 pub(crate) const PORTS: u8 = 4;
@@ -17,6 +31,9 @@ pub(crate) const PORTS: u8 = 4;
 pub(crate) struct Configuration {
     /// Bit n: ether n+1 is a port of bridge1.
     bridged: u8,
+    /// Bit n: the hosts behind ether n+1 tag their frames.
+    tagged: u8,
+    vlans: Vlans,
     /// Bit n: ether n+1 cannot receive, or send, in FastPath.
     slow: (u8, u8),
     typed: Vec<String>,
@@ -26,7 +43,7 @@ impl Configuration {
     /// A layout (bit n: ether n+1 is bridged), and these lines.
     pub(crate) fn of(bridged: u8, typed: &[&str]) -> Configuration {
         let typed = typed.iter().map(ToString::to_string).collect();
-        Configuration { bridged, slow: (0, 0), typed }
+        Configuration { bridged, tagged: 0, vlans: Vlans::Unaware, slow: (0, 0), typed }
     }
 
     pub(crate) fn capabilities(&self) -> Vec<Capabilities> {
@@ -39,13 +56,45 @@ impl Configuration {
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
-        let mut lines = vec!["/interface bridge add name=bridge1".to_string()];
+        let apart = matches!(self.vlans, Vlans::Apart | Vlans::Mixed);
+        let filtering = if apart { " vlan-filtering=yes" } else { "" };
+        let mut lines = vec![format!("/interface bridge add name=bridge1{filtering}")];
+        let bit = |bits: u8, n: u8| bits >> (n - 1) & 1 == 1;
+        let others = |n: u8| {
+            let others = (1..=PORTS).filter(|&m| m != n && bit(self.bridged, m));
+            let others = others.filter(|_| self.vlans == Vlans::Mixed);
+            others.map(|m| format!(",ether{m}")).collect::<String>()
+        };
         for n in 1..=PORTS {
-            let bridged = self.bridged >> (n - 1) & 1 == 1;
-            if bridged {
-                lines.push(format!("/interface bridge port add bridge=bridge1 interface=ether{n}"));
+            let (bridged, tagged) = (bit(self.bridged, n), bit(self.tagged, n));
+            let (port, trunk) = (format!("ether{n}"), format!("trunk{n}"));
+            let below = tagged && (!bridged || self.vlans == Vlans::Below);
+            if below {
+                lines.push(format!("/interface vlan add name={trunk} interface={port} vlan-id=5"));
             }
-            let on = if bridged { "bridge1".to_string() } else { format!("ether{n}") };
+            let member = if below { &trunk } else { &port };
+            if !bridged {
+                lines.push(format!("/ip address add address=10.0.{n}.254/24 interface={member}"));
+                continue;
+            }
+            let pvid = if apart && !tagged { format!(" pvid=2{n}") } else { String::new() };
+            let add = "/interface bridge port add bridge=bridge1";
+            lines.push(format!("{add} interface={member}{pvid}"));
+            let on = match (apart, tagged && !below) {
+                (false, false) => "bridge1".to_string(),
+                (_, true) => trunk,
+                (true, false) => format!("access{n}"),
+            };
+            let id = if tagged { format!("1{n}") } else { format!("2{n}") };
+            if on != "bridge1" {
+                lines.push(format!("/interface vlan add name={on} interface=bridge1 vlan-id={id}"));
+            }
+            if apart {
+                let mine = if tagged { format!(",{port}") } else { String::new() };
+                let tagged = format!("bridge1{mine}{}", others(n));
+                let add = "/interface bridge vlan add bridge=bridge1";
+                lines.push(format!("{add} vlan-ids={id} tagged={tagged}"));
+            }
             lines.push(format!("/ip address add address=10.0.{n}.254/24 interface={on}"));
         }
         lines.extend(self.typed.iter().cloned());
@@ -62,9 +111,15 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let rules = rules.prop_flat_map(|n| proptest::collection::vec(rule(), 0..=n));
     let queues = prop_oneof![2 => Just(0), 1 => 1..4usize];
     let queues = queues.prop_flat_map(|n| proptest::collection::vec(queue(), 0..=n));
-    (bridged, slow, common, rules, queues).prop_map(|(bridged, slow, common, rules, queues)| {
-        Configuration { bridged, slow, typed: [common, rules, queues].concat() }
-    })
+    let tagged = select(vec![0b0000, 0b0000, 0b0000, 0b0001, 0b0101, 0b1111]);
+    let vlans = select(vec![Vlans::Unaware, Vlans::Apart, Vlans::Mixed, Vlans::Below]);
+    let layout = (bridged, tagged, vlans, slow);
+    (layout, common, rules, queues).prop_map(
+        |((bridged, tagged, vlans, slow), common, rules, queues)| {
+            let typed = [common, rules, queues].concat();
+            Configuration { bridged, tagged, vlans, slow, typed }
+        },
+    )
 }
 
 /// What somebody may type while packets flow.
@@ -92,6 +147,14 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/interface bridge port remove [find interface=ether2]",
         "/interface bridge port disable [find]",
         "/interface bridge port enable [find]",
+        "/interface vlan disable [find name~\"1\"]",
+        "/interface vlan enable [find]",
+        "/interface vlan set [find name~\"2\"] vlan-id=6",
+        "/interface bridge set bridge1 vlan-filtering=no",
+        "/interface bridge set bridge1 vlan-filtering=yes",
+        "/interface bridge set bridge1 pvid=21",
+        "/interface bridge vlan remove [find vlan-ids=12]",
+        "/interface bridge port set [find interface=ether1] pvid=22",
         "/ip settings set ip-forward=no",
         "/ip settings set ip-forward=yes",
     ];
@@ -121,6 +184,15 @@ fn common() -> impl Strategy<Value = String> {
         "/interface bridge set bridge1 ageing-time=5s",
         "/interface bridge port set [find interface=ether2] learn=no",
         "/interface bridge port set [find] horizon=1",
+        "/interface bridge port set [find] ingress-filtering=yes",
+        "/interface bridge port set [find interface=ether1] frame-types=admit-only-vlan-tagged",
+        "/interface bridge port set [find interface=ether2] \
+         frame-types=admit-only-untagged-and-priority-tagged",
+        "/interface bridge port set [find interface=ether2] tag-stacking=yes",
+        "/interface bridge set bridge1 ingress-filtering=yes",
+        "/interface bridge set bridge1 ether-type=0x88a8",
+        "/interface vlan add name=inner interface=ether3 vlan-id=5",
+        "/interface vlan set [find name~\"3\"] mtu=700",
         "/interface bridge port set [find interface=ether1] unknown-unicast-flood=no",
         "/ip route add dst-address=172.16.0.0/16 gateway=10.0.2.1",
         "/ip route add dst-address=172.16.0.0/16 gateway=10.0.3.1 distance=5",

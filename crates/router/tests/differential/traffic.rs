@@ -9,6 +9,7 @@ use crate::configuration::PORTS;
 use crate::rig::Rig;
 use proptest::prelude::*;
 use proptest::sample::select;
+use router::program;
 use wire::arp::{ArpMessage, Operation};
 use wire::craft::{self, Body, Frame, ip};
 use wire::icmp::IcmpHeader;
@@ -148,10 +149,10 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
         1 => (0..80usize).prop_map(|n| Some(Broken::Truncated(n))),
     ];
     let where_to = (1..=usize::from(PORTS), link, src, dst, kind());
-    // Of a VLAN, which nobody knows, and of none: a priority tag.
+    // As the port has it; of a VLAN, which may be there or not; of none: a priority tag.
     let vlan = prop_oneof![
         25 => Just(None),
-        1 => Just(Some(Tci::new(5, 0))),
+        2 => select(vec![5, 11, 21, 22, 6]).prop_map(|id| Some(Tci::new(id, 3))),
         2 => Just(Some(Tci::new(0, 5))),
     ];
     let how = (payload, ttl, tos, rare(8), rare(25), vlan, cut, broken);
@@ -244,7 +245,15 @@ impl Packet {
     pub(crate) fn frames(&self, rig: &Rig) -> Vec<Vec<u8>> {
         let program = rig.router.program();
         let port = program.interface(rig.ether(self.port as u8));
-        let own = port.bridge.map_or(port.mac, |bridge| program.bridge(bridge).mac);
+        let gateway = ip(10, 0, self.port as u8, 254);
+        let gateway = program.addresses.iter().find(|own| own.address == gateway);
+        let own = gateway.map_or(port.mac, |own| program.interface(own.interface).mac);
+        // Hosts tag their frames as the network behind the port expects it.
+        let trunk = program.names.find(&format!("trunk{}", self.port));
+        let vlan = self.vlan.or_else(|| match program.interface(trunk?).kind {
+            program::Kind::Vlan { tag, .. } => Some(tag.tci),
+            _ => None,
+        });
         let src_mac = mac_of(self.src);
         let (dst_mac, src_mac) = match self.link {
             Link::Router => (own, src_mac),
@@ -259,7 +268,7 @@ impl Packet {
         let template = Frame {
             dst_mac,
             src_mac,
-            vlan: self.vlan,
+            vlan,
             src: self.src,
             dst: self.dst,
             tos: self.tos,
@@ -299,11 +308,12 @@ impl Packet {
             Kind::Protocol(protocol) => Frame { body: Body::Ip { protocol }, ..template }.build(),
             Kind::ArpRequest => {
                 let target = if self.payload.is_multiple_of(3) { self.dst } else { router_ip };
-                craft::arp(ArpMessage::request(src_mac, self.src, target)).build()
+                let request = ArpMessage::request(src_mac, self.src, target);
+                Frame { vlan, ..craft::arp(request) }.build()
             }
             Kind::ArpReply => {
                 let reply = ArpMessage::request(own, router_ip, self.src).reply_from(src_mac);
-                craft::arp(reply).build()
+                Frame { vlan, ..craft::arp(reply) }.build()
             }
             Kind::Gratuitous => {
                 // Somebody else has the address now, for those with an odd payload.
@@ -312,7 +322,7 @@ impl Packet {
                 } else {
                     MacAddr([6, 0, 0, 0, 9, 9])
                 };
-                craft::arp(ArpMessage::request(mac, self.src, self.src)).build()
+                Frame { vlan, ..craft::arp(ArpMessage::request(mac, self.src, self.src)) }.build()
             }
             Kind::Other(ether_type) => Frame { body: Body::Raw { ether_type }, ..template }.build(),
             Kind::Runt(len) => {
@@ -430,7 +440,9 @@ impl Answer {
     /// What the host behind a port sends when it gets this frame.
     pub(crate) fn to(self, port: usize, frame: &[u8]) -> Option<Vec<u8>> {
         let layers = layers::parse(frame).ok()?;
-        if layers.vlan.is_some() {
+        let vlan = layers.vlan.map(Tci);
+        let vlan = vlan.filter(|_| layers.l3 == 18);
+        if layers.vlan.is_some() && vlan.is_none() {
             return None;
         }
         let lives_here = |address: u32| {
@@ -441,7 +453,7 @@ impl Answer {
             let message = Arp::new(&frame[layers.l3.into()..]).ok()?.message();
             let asked = message.operation == Operation::Request && lives_here(message.target_ip);
             let reply = message.reply_from(mac_of(message.target_ip));
-            return asked.then(|| craft::arp(reply).build());
+            return asked.then(|| Frame { vlan, ..craft::arp(reply) }.build());
         }
         let tuple = layers.tuple;
         if self == Answer::ArpOnly
@@ -460,6 +472,7 @@ impl Answer {
         let back = Frame {
             dst_mac,
             src_mac,
+            vlan,
             src: tuple.dst,
             dst: tuple.src,
             payload: &data,
@@ -470,7 +483,8 @@ impl Answer {
             let quote = &quote[..quote.len().min(60)];
             let body = Body::Icmp(IcmpHeader::echo_request(0, 0));
             let mut error = Frame { body, payload: quote, ..back }.build();
-            error[34..36].copy_from_slice(&[kind, code]);
+            let l4 = usize::from(layers::parse(&error).ok()?.l4);
+            error[l4..l4 + 2].copy_from_slice(&[kind, code]);
             mend_l4(&mut error);
             return Some(error);
         }
@@ -485,7 +499,8 @@ impl Answer {
             protocol::ICMP if frame[usize::from(layers.l4)] == 8 => {
                 let body = Body::Icmp(IcmpHeader::echo_request(tuple.src_port, 1));
                 let mut reply = Frame { body, ..back }.build();
-                reply[34] = 0;
+                let l4 = usize::from(layers::parse(&reply).ok()?.l4);
+                reply[l4] = 0;
                 mend_l4(&mut reply);
                 Some(reply)
             }

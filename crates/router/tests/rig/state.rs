@@ -39,13 +39,13 @@ impl Rig {
             assert!(plausible, "more in FastPath than at all: {counts:?} at {}", interface.name);
         }
         let mut rows = Vec::new();
-        for (adjacency, status) in router.neighbours().iter() {
-            let name = &program.interface(adjacency.interface).name;
-            let address = Ipv4Addr::from(adjacency.address);
-            let mut row = format!("arp {address} {name} {status:?}");
-            if adjacency.ready {
+        for neighbour in router.neighbours().iter() {
+            let name = &program.interface(neighbour.interface).name;
+            let address = Ipv4Addr::from(neighbour.address);
+            let mut row = format!("arp {address} {name} {:?}", neighbour.status);
+            if let Some(mac) = neighbour.mac {
                 // An unused entry's used_ms may be anything; of a used one it decides probing.
-                let _ = write!(row, " {:02x?} used {}", adjacency.header, adjacency.used_ms);
+                let _ = write!(row, " {mac} used {}", neighbour.used_ms);
             }
             rows.push(row);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  bucket = one cache line, four places, no pointers
-//!  | (mac, port) ×4 : 32 B | last seen ×4 : 16 B | local ×4, overflowed | spare |
+//!  | (mac, port) ×4 : 32 B | last seen ×4 : 16 B | VLAN ×4 : 8 B | local ×4, overflowed | spare |
 //!
 //!  mac ─► first bucket ─► found, or not overflowed: done        (one line, nearly always)
 //!                    └──► second bucket                         (when the first was full once)
@@ -14,8 +14,7 @@
 //! [`Hosts::refused`].
 //!
 //! Never decides where a frame goes (that is [`super::Bridge::decide`]); never expires a host by
-//! itself ([`Hosts::age`] is called with a budget). Missing: **one host in several VLANs**,
-//! **static entries**.
+//! itself ([`Hosts::age`] is called with a budget). Missing: **static entries**.
 //!
 //! # DoS
 //! The places of a MAC depend on a seed. A sender who knows it anyway can fill two buckets and keep
@@ -62,11 +61,23 @@ pub enum Learnt {
 pub struct Row {
     /// The address.
     pub mac: MacAddr,
+    /// The VLAN; 0 where there are none.
+    pub vid: u16,
     /// Where it is.
     pub host: Host,
     /// Milliseconds since it was last seen (give or take a second); 0 for local addresses.
     pub age_ms: u32,
 }
+
+/// What a host is found by: its address, and the VLAN if the bridge knows any.
+///
+/// As a number: the VLAN id in the upper 16 bits, the address in the others.
+#[inline(always)]
+pub fn key(vid: u16, mac: u64) -> u64 {
+    u64::from(vid) << 48 | mac
+}
+
+const ADDRESS: u64 = (1 << 48) - 1;
 
 /// Four places in one cache line. A place is free when its word is 0.
 #[repr(align(64))]
@@ -76,6 +87,8 @@ struct Bucket {
     words: [u64; 4],
     /// When last seen, ms.
     seen: [u32; 4],
+    /// In which VLAN; 0 where there are none.
+    vids: [u16; 4],
     /// Bit n: place n is a local address.
     local: u8,
     /// Whether a host that belongs here first was ever put into its second bucket.
@@ -86,16 +99,25 @@ impl Bucket {
     /// All four places at once: which one it is cannot be foreseen, so a branch for each would
     /// cost more than three needless comparisons.
     #[inline(always)]
-    fn find(&self, mac: u64) -> Option<usize> {
-        let hits = self.hits(|word| word >> 16 == mac);
-        (hits != 0 && mac != 0).then(|| hits.trailing_zeros() as usize)
+    fn find(&self, key: u64) -> Option<usize> {
+        let hits = self.hits(key, |word| word >> 16 == key & ADDRESS);
+        (hits != 0 && key & ADDRESS != 0).then(|| hits.trailing_zeros() as usize)
     }
 
-    /// Bit n: `is` says yes to the word of place n.
+    /// Bit n: place n is of the key's VLAN, and `is` says yes to its word.
     #[inline(always)]
-    fn hits(&self, is: impl Fn(u64) -> bool) -> u32 {
-        let [a, b, c, d] = self.words;
-        u32::from(is(a)) | u32::from(is(b)) << 1 | u32::from(is(c)) << 2 | u32::from(is(d)) << 3
+    fn hits(&self, key: u64, is: impl Fn(u64) -> bool) -> u32 {
+        let bits = |[a, b, c, d]: [bool; 4]| {
+            u32::from(a) | u32::from(b) << 1 | u32::from(c) << 2 | u32::from(d) << 3
+        };
+        let vid = (key >> 48) as u16;
+        bits(self.words.map(is)) & bits(self.vids.map(|other| other == vid))
+    }
+
+    /// The key of a place that is taken.
+    #[inline]
+    fn key(&self, place: usize) -> u64 {
+        key(self.vids[place], self.words[place] >> 16)
     }
 
     #[inline]
@@ -154,27 +176,27 @@ impl Hosts {
         self.buckets.len() * size_of::<Bucket>()
     }
 
-    /// Asks for the cache line in which `mac` ([`MacAddr::to_u64`]) would be found.
+    /// Asks for the cache line in which `mac` (a [`key`]) would be found.
     #[inline(always)]
     pub fn prefetch(&self, mac: u64) {
         port::prefetch::element(&self.buckets, self.places(mac).0);
     }
 
-    /// Where the host with this address ([`MacAddr::to_u64`]) is.
+    /// Where the host with this address (a [`key`]) is.
     #[inline(always)]
     pub fn lookup(&self, mac: u64) -> Option<Host> {
         let (bucket, place) = self.find(mac)?;
         Some(self.buckets[bucket].host(place))
     }
 
-    /// Notes that a frame from `mac` came in by `port` at `now_ms`
+    /// Notes that a frame from `mac` (a [`key`]) came in by `port` at `now_ms`
     /// ([`wire::Moment::as_millis_u32`]).
     #[inline(always)]
     pub fn learn(&mut self, mac: u64, port: InterfaceId, now_ms: u32) -> Learnt {
         let first = self.places(mac).0;
         let bucket = &mut self.buckets[first];
         let word = mac << 16 | u64::from(port.0);
-        let hits = bucket.hits(|known| known == word) & !u32::from(bucket.local);
+        let hits = bucket.hits(mac, |known| known == word) & !u32::from(bucket.local);
         if hits != 0 {
             let seen = &mut bucket.seen[hits.trailing_zeros() as usize & 3];
             if now_ms.wrapping_sub(*seen) >= STAMP {
@@ -188,7 +210,7 @@ impl Hosts {
     /// Everything but the common case: in the second bucket, moved, new, or not to be learnt.
     #[cold]
     fn learn_slowly(&mut self, mac: u64, port: InterfaceId, now_ms: u32) -> Learnt {
-        if mac == 0 || mac >> 40 & 1 == 1 || mac >> 48 != 0 {
+        if mac & ADDRESS == 0 || mac >> 40 & 1 == 1 {
             return Learnt::Refused;
         }
         let Some((bucket, place)) = self.find(mac) else {
@@ -282,7 +304,8 @@ impl Hosts {
             (0..4).filter(|&place| bucket.words[place] != 0).map(move |place| {
                 let host = bucket.host(place);
                 let age_ms = if host.local { 0 } else { now_ms.wrapping_sub(bucket.seen[place]) };
-                Row { mac: MacAddr::from_u64(bucket.words[place] >> 16), host, age_ms }
+                let mac = MacAddr::from_u64(bucket.words[place] >> 16);
+                Row { mac, vid: bucket.vids[place], host, age_ms }
             })
         })
     }
@@ -349,6 +372,7 @@ impl Hosts {
         let bucket = &mut self.buckets[bucket];
         let Some(place) = bucket.words.iter().position(|&word| word == 0) else { return false };
         bucket.words[place] = mac << 16 | u64::from(host.port.0);
+        bucket.vids[place] = (mac >> 48) as u16;
         bucket.seen[place] = now_ms;
         bucket.local = bucket.local & !(1 << place) | u8::from(host.local) << place;
         true
@@ -356,6 +380,7 @@ impl Hosts {
 
     fn clear(&mut self, bucket: usize, place: usize) {
         self.buckets[bucket].words[place] = 0;
+        self.buckets[bucket].vids[place] = 0;
         self.buckets[bucket].local &= !(1 << place);
         self.len -= 1;
         self.version = self.version.wrapping_add(1);
@@ -378,7 +403,7 @@ impl Hosts {
                     for place in 0..4 {
                         let (word, host) = (bucket.words[place], bucket.host(place));
                         if word != 0 && host.local == local {
-                            let settled = self.settle(word >> 16, host, bucket.seen[place]);
+                            let settled = self.settle(bucket.key(place), host, bucket.seen[place]);
                             self.len += usize::from(settled);
                         }
                     }

@@ -3,12 +3,20 @@
 //! Each property once, with its default; what RouterOS has and this router has not is named here
 //! and refused.
 
+use super::vlan::FRAME_TYPES;
+use crate::interface::vlan;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 
 /// What can be a port, and what a rule's interface can be.
-pub const INTERFACES: Type = Type::Reference(&["/interface ethernet", "/interface bridge"]);
+pub const INTERFACES: Type = Type::Reference(crate::interface::menu::MENUS);
 
-const BRIDGES: Type = Type::Reference(&["/interface bridge"]);
+/// A bridge.
+pub(super) const BRIDGES: Type = Type::Reference(&["/interface bridge"]);
+
+/// What can belong to a VLAN of a bridge.
+pub(super) const PORTS_OR_BRIDGE: Type = Type::List(&INTERFACES);
+
+const VIDS: Type = Type::Number(1, 4094);
 
 /// `/interface bridge`.
 pub static BRIDGE: Menu = Menu {
@@ -52,11 +60,27 @@ pub static BRIDGE: Menu = Menu {
         Property::missing("transmit-hold-count", NO_STP),
         Property::missing("region-name", NO_STP),
         Property::missing("region-revision", NO_STP),
-        Property::missing("vlan-filtering", NO_VLAN),
-        Property::missing("pvid", NO_VLAN),
-        Property::missing("ether-type", NO_VLAN),
-        Property::missing("frame-types", NO_VLAN),
-        Property::missing("ingress-filtering", NO_VLAN),
+        Property::new("vlan-filtering", Type::Bool, "Keep VLANs apart by /interface bridge vlan.")
+            .default("no"),
+        Property::new("pvid", VIDS, "The VLAN of the router's own untagged frames.").default("1"),
+        Property::new(
+            "ether-type",
+            Type::Enum(&["0x8100", "0x88a8"]),
+            "Which tags name VLANs; others are payload. 0x9100 is not built.",
+        )
+        .default("0x8100"),
+        Property::new(
+            "frame-types",
+            Type::Enum(FRAME_TYPES),
+            "Which frames of the router's own are taken.",
+        )
+        .default("admit-all"),
+        Property::new(
+            "ingress-filtering",
+            Type::Bool,
+            "Take from the router only VLANs that the bridge itself belongs to.",
+        )
+        .default("no"),
         Property::missing("igmp-snooping", "multicast is flooded"),
         Property::missing("multicast-router", "multicast is flooded"),
         Property::missing("multicast-querier", "multicast is flooded"),
@@ -74,7 +98,7 @@ pub static PORT: Menu = Menu {
         Property::flag("inactive", 'I', "The port or the bridge is disabled."),
         Property::new(
             "interface",
-            Type::Reference(&["/interface ethernet"]),
+            Type::Reference(&["/interface ethernet", "/interface vlan"]),
             "The interface that becomes a port.",
         )
         .required()
@@ -113,10 +137,19 @@ pub static PORT: Menu = Menu {
         Property::missing("restricted-role", NO_STP),
         Property::missing("restricted-tcn", NO_STP),
         Property::missing("hw", "there is no switch chip to offload to"),
-        Property::missing("pvid", NO_VLAN),
-        Property::missing("frame-types", NO_VLAN),
-        Property::missing("ingress-filtering", NO_VLAN),
-        Property::missing("tag-stacking", NO_VLAN),
+        Property::new("pvid", VIDS, "The VLAN of untagged frames, with vlan-filtering.")
+            .default("1")
+            .column(),
+        Property::new("frame-types", Type::Enum(FRAME_TYPES), "Which frames are taken.")
+            .default("admit-all"),
+        Property::new(
+            "ingress-filtering",
+            Type::Bool,
+            "Take only frames of VLANs that the port belongs to.",
+        )
+        .default("no"),
+        Property::new("tag-stacking", Type::Bool, "Tag every frame again, with the pvid.")
+            .default("no"),
         Property::missing("trusted", "DHCP snooping is not built"),
         Property::missing("multicast-router", "multicast is flooded"),
         Property::missing("fast-leave", "multicast is flooded"),
@@ -193,7 +226,7 @@ pub static HOST: Menu = Menu {
         Property::flag("dynamic", 'D', "Always: nobody can type a host."),
         Property::flag("local", 'L', "One of the router's own addresses."),
         Property::new("mac-address", Type::Mac, "The host's address.").read_only().column(),
-        Property::missing("vid", NO_VLAN),
+        Property::new("vid", Type::Number(1, 4094), "Its VLAN, with vlan-filtering.").read_only(),
         Property::new("on-interface", Type::Text, "The port it is behind.").read_only().column(),
         Property::new("bridge", Type::Text, "The bridge that learnt it.").read_only().column(),
         Property::new("age", Type::Time, "Since it was last seen.").read_only().column(),
@@ -202,7 +235,6 @@ pub static HOST: Menu = Menu {
 };
 
 const NO_STP: &str = "spanning tree is not built; use protocol-mode=none";
-const NO_VLAN: &str = "VLAN filtering is not built; bridges forward tagged frames as they are";
 
 /// What a port that is added or changed must not be.
 ///
@@ -213,7 +245,8 @@ pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
     if others.any(|other| other.get("interface") == port.get("interface")) {
         return Err("failure: device already added as bridge port".into());
     }
-    Ok(())
+    let name = |property| port.get(property).map_or(String::new(), |value| value.to_string());
+    vlan::no_loop(tree, &name("bridge"), &name("interface"))
 }
 
 fn protocol_mode(text: &str) -> Result<Value, String> {

@@ -11,8 +11,8 @@
 //! made beforehand, one per port a frame can come from.
 //!
 //! Never copies a frame, learns or counts: the flow does, following the [`Decision`]. Missing:
-//! **spanning tree** (`protocol-mode` is `none`, and only that is accepted), **VLAN filtering**,
-//! **IGMP and DHCP snooping**, **use-ip-firewall**, **bridge NAT**, **fast-forward**.
+//! **spanning tree** (`protocol-mode` is `none`, and only that is accepted), **IGMP and DHCP snooping**,
+//! **use-ip-firewall**, **bridge NAT**, **fast-forward**.
 
 // `/interface bridge filter`: which frames pass.
 pub mod filter;
@@ -20,11 +20,14 @@ pub mod filter;
 pub mod hosts;
 // The menus.
 pub mod menu;
+// `/interface bridge vlan`: which ports belong to which VLAN.
+pub mod vlan;
 
 use crate::discard::Discard;
 use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Tree, Value};
 use hosts::Hosts;
+use vlan::Filtering;
 use wire::MacAddr;
 
 /// Where a frame goes.
@@ -94,6 +97,8 @@ pub struct Bridge {
     pub ageing_ms: u32,
     /// `mtu`; `None` means auto: the least of its ports'.
     pub mtu: Option<u16>,
+    /// Its VLANs, if `vlan-filtering=yes`.
+    pub filtering: Option<Filtering>,
     ports: Vec<Port>,
     /// By interface number: its place in `ports`, or [`NO_PORT`].
     places: Vec<u16>,
@@ -107,34 +112,48 @@ const NO_PORT: u16 = u16::MAX;
 /// 31.1) goes to the next station, and a pause that travelled on would stop the wrong one.
 const MAC_CONTROL: MacAddr = MacAddr([0x01, 0x80, 0xc2, 0, 0, 0x01]);
 
-/// Compiles all enabled bridges. `mac` gives the address of an interface that is there and enabled,
-/// `runs` says whether its link is up: a port without one stays, but nothing is flooded to it.
+/// The enabled ports of a bridge that are not another's already, by the configuration alone.
 ///
 /// An interface that is a port twice (which the menu refuses) belongs to the first bridge.
-pub fn compile(
+pub(super) fn ports_of<'a>(
+    tree: &'a Tree,
+    names: &Names,
+    bridge: &str,
+    taken: &mut Vec<InterfaceId>,
+) -> Vec<(&'a Item, InterfaceId)> {
+    let ports = tree.enabled(menu::PORT.path).filter(|port| text(port, "bridge") == Some(bridge));
+    let ports = ports.filter_map(|port| Some((port, names.find(text(port, "interface")?)?)));
+    let mut free = Vec::new();
+    for (item, id) in ports {
+        if !taken.contains(&id) {
+            taken.push(id);
+            free.push((item, id));
+        }
+    }
+    free
+}
+
+/// Compiles a bridge with the ports that are there. `mac` gives the address of an interface that is
+/// there and enabled, `runs` says whether its link is up: a port without one stays, but nothing is
+/// flooded to it.
+pub(super) fn compile(
     tree: &Tree,
     names: &Names,
+    item: &Item,
+    ports: &[(&Item, InterfaceId)],
     mac: &dyn Fn(InterfaceId) -> Option<MacAddr>,
     runs: &dyn Fn(InterfaceId) -> bool,
-) -> Vec<Bridge> {
-    let mut taken = Vec::new();
-    let bridges = tree.enabled(menu::BRIDGE.path).filter_map(|item| {
-        let name = text(item, "name")?;
-        let interface = names.find(name)?;
-        let mut ports = Vec::new();
-        for port in tree.enabled(menu::PORT.path).filter(|port| text(port, "bridge") == Some(name))
-        {
-            let Some(id) = text(port, "interface").and_then(|name| names.find(name)) else {
-                continue;
-            };
-            if let Some(mac) = mac(id).filter(|_| !taken.contains(&id)) {
-                taken.push(id);
-                ports.push(Port::new(port, id, mac));
-            }
-        }
-        Some(Bridge::new(item, interface, ports, runs))
-    });
-    bridges.collect()
+) -> Option<Bridge> {
+    let interface = names.find(text(item, "name")?)?;
+    let there = ports.iter().copied().filter(|&(_, id)| mac(id).is_some());
+    let there: Vec<(&Item, InterfaceId)> = there.collect();
+    let compiled =
+        there.iter().filter_map(|&(item, id)| Some(Port::new(item, id, mac(id)?))).collect();
+    let mut bridge = Bridge::new(item, interface, compiled, runs);
+    if item.get("vlan-filtering") == Some(&Value::Bool(true)) {
+        bridge.filtering = Some(Filtering::compile(tree, names, item, interface, &there));
+    }
+    Some(bridge)
 }
 
 impl Port {
@@ -200,7 +219,8 @@ impl Bridge {
             }
         });
         let lists = lists.collect();
-        Bridge { interface, item: item.id, mac, ageing_ms, mtu, ports, places, lists }
+        let filtering = None;
+        Bridge { interface, item: item.id, mac, ageing_ms, mtu, filtering, ports, places, lists }
     }
 
     /// The ports, in the order of the configuration.
@@ -223,12 +243,13 @@ impl Bridge {
     }
 
     /// Where a frame for `dst` that came in by `from` goes; `from` is a port, or the bridge itself
-    /// for what the router sends.
+    /// for what the router sends. `vid` is the frame's VLAN where the bridge filters them, else 0;
+    /// of ports that are flooded to, only its [members](Self::admits) get a copy.
     ///
     /// Frames to the reserved group 01:80:C2:00:00:0x are forwarded like any multicast, as a bridge
     /// with `protocol-mode=none` does; MAC control alone is not.
     #[inline]
-    pub fn decide(&self, from: InterfaceId, dst: MacAddr, hosts: &Hosts) -> Decision<'_> {
+    pub fn decide(&self, from: InterfaceId, dst: MacAddr, vid: u16, hosts: &Hosts) -> Decision<'_> {
         let from_router = from == self.interface;
         let from_port = self.port(from);
         if from_port.is_none() && !from_router {
@@ -237,11 +258,16 @@ impl Bridge {
         if dst.is_multicast() {
             return self.group(from, dst);
         }
-        let Some(host) = hosts.lookup(dst.to_u64()) else {
+        // The router's own addresses are those of every VLAN.
+        let own = || hosts.lookup(dst.to_u64()).filter(|host| vid != 0 && host.local);
+        let Some(host) = hosts.lookup(hosts::key(vid, dst.to_u64())).or_else(own) else {
             return flood(&self.lists(from).unicast, false);
         };
         if host.local {
-            return Decision::Local;
+            return match self.admits(self.interface, vid) {
+                true => Decision::Local,
+                false => Decision::Discard(Discard::VlanFiltered),
+            };
         }
         let Some(to) = self.port(host.port) else {
             // Learnt by a port that has left since.
@@ -250,8 +276,28 @@ impl Bridge {
         match from_port {
             Some(from) if from.interface == to.interface => Decision::Discard(Discard::SamePort),
             Some(from) if !from.reaches(to) => Decision::Discard(Discard::NoBridgePort),
+            _ if !self.admits(to.interface, vid) => Decision::Discard(Discard::VlanFiltered),
             _ => Decision::Port(to.interface),
         }
+    }
+
+    /// Whether frames of a VLAN may go out by a port, or by the bridge itself to the router.
+    #[inline]
+    pub fn admits(&self, to: InterfaceId, vid: u16) -> bool {
+        self.filtering.as_ref().is_none_or(|filtering| filtering.member(self.place(to)).has(vid))
+    }
+
+    /// The place of a port; of the bridge itself, beyond the last.
+    #[inline(always)]
+    pub(crate) fn place(&self, interface: InterfaceId) -> usize {
+        usize::from(self.places.get(interface.index()).copied().unwrap_or(NO_PORT))
+    }
+
+    /// The port at a place, with it.
+    #[inline(always)]
+    pub(crate) fn placed(&self, interface: InterfaceId) -> Option<(usize, &Port)> {
+        let place = self.place(interface);
+        Some((place, self.ports.get(place)?))
     }
 
     /// Whether a frame for a host behind `to` goes from port `from` to there: what

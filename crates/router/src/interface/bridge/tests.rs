@@ -8,7 +8,21 @@ use std::collections::BTreeMap;
 fn bridge(properties: &[(&'static str, Value)], ports: &[&[(&'static str, Value)]]) -> Bridge {
     let (tree, names) = typed(properties, ports);
     let mac = |id: InterfaceId| (id.0 < 9).then(|| own(id.0));
-    compile(&tree, &names, &mac, &|_| true).remove(0)
+    compile_all(&tree, &names, &mac).remove(0)
+}
+
+/// All enabled bridges, all of whose ports run.
+fn compile_all(
+    tree: &Tree,
+    names: &Names,
+    mac: &dyn Fn(InterfaceId) -> Option<MacAddr>,
+) -> Vec<Bridge> {
+    let mut taken = Vec::new();
+    let bridges = tree.enabled(menu::BRIDGE.path).filter_map(|item| {
+        let ports = ports_of(tree, names, text(item, "name")?, &mut taken);
+        compile(tree, names, item, &ports, mac, &|_| true)
+    });
+    bridges.collect()
 }
 
 fn typed(
@@ -56,7 +70,7 @@ fn check(bridge: &Bridge, from: u16, dst: &str, expected: &str) {
         Some(("own", n)) => own(n.parse().unwrap()),
         _ => dst.parse().unwrap(),
     };
-    let found = match bridge.decide(InterfaceId(from), dst, &hosts(bridge)) {
+    let found = match bridge.decide(InterfaceId(from), dst, 0, &hosts(bridge)) {
         Decision::Local => "local".into(),
         Decision::Port(port) => format!("port {}", port.0),
         Decision::Flood { ports, local } => {
@@ -182,7 +196,7 @@ fn an_interface_is_a_port_once() {
         menu::check_port(&tree, again),
         Err("failure: device already added as bridge port".to_string())
     );
-    let bridges = compile(&tree, &names, &|id| Some(own(id.0)), &|_| true);
+    let bridges = compile_all(&tree, &names, &|id| Some(own(id.0)));
     assert_eq!(bridges[0].ports().len(), 2);
     assert!(
         bridges[0].port(InterfaceId(0)).is_none() && bridges[0].port(InterfaceId(999)).is_none()
@@ -238,9 +252,10 @@ fn bridges_are_typed() {
             "failure: device already added as bridge port",
         ),
         ("/interface bridge port add interface=ether3 bridge=nowhere", "nowhere"),
-        ("/interface bridge port add interface=ether3 bridge=lan pvid=7", "VLAN"),
+        ("/interface bridge port add interface=ether3 bridge=lan pvid=0", "pvid"),
+        ("/interface bridge port add interface=ether3 bridge=lan pvid=4095", "pvid"),
+        ("/interface bridge set lan ether-type=0x9100", "ether-type"),
         ("/interface bridge add name=b protocol-mode=rstp", "spanning tree"),
-        ("/interface bridge set lan vlan-filtering=yes", "VLAN"),
         ("/interface bridge settings set use-ip-firewall=yes", "bridge filter"),
     ] {
         let error = interpreter.run(line, &Device).unwrap_err().to_string();
@@ -252,8 +267,7 @@ fn bridges_are_typed() {
     for n in 1..=3 {
         names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
     }
-    let bridges =
-        compile(interpreter.tree(), &names, &|id| (id.0 < 9).then(|| own(id.0)), &|_| true);
+    let bridges = compile_all(interpreter.tree(), &names, &|id| (id.0 < 9).then(|| own(id.0)));
     assert_eq!(
         bridges.iter().map(|bridge| bridge.ageing_ms).collect::<Vec<_>>(),
         [300_000, 60_000]

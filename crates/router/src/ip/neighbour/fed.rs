@@ -32,13 +32,11 @@ pub struct FedNeighbour {
 pub(crate) type Freed = (InterfaceId, u32, Waiting);
 
 impl Neighbours {
-    /// Takes over all that somebody else knows now; `own` says what an interface's headers hold.
-    /// Returns the frames that waited for one of them.
+    /// Takes over all that somebody else knows now. Returns the frames that waited for one of them.
     pub(crate) fn feed(
         &mut self,
         now: Moment,
         fed: impl IntoIterator<Item = FedNeighbour>,
-        own: impl Fn(InterfaceId) -> (MacAddr, u16),
     ) -> Vec<Freed> {
         self.round = self.round.wrapping_add(1);
         let mut freed = Vec::new();
@@ -63,7 +61,7 @@ impl Neighbours {
                     (entry.status, entry.fed) = (Status::Fed, Some(mac));
                     let waiting = std::mem::take(&mut entry.waiting);
                     freed.extend(waiting.into_iter().map(|frame| (interface, address, frame)));
-                    self.complete(id, mac, own(interface));
+                    self.complete(id, mac);
                     self.unschedule(id);
                 }
             }
@@ -77,7 +75,7 @@ impl Neighbours {
         for at in 1..self.entries.len() {
             let id = super::NeighbourId(at as u32);
             let entry = &mut self.entries[at];
-            if entry.told == self.round || !self.adjacencies[at].interface.is_some() {
+            if entry.told == self.round || !self.rewrites[at].interface.is_some() {
                 continue;
             }
             let Some(fed) = entry.fed.take() else { continue };
@@ -94,12 +92,5 @@ impl Neighbours {
         if entry.fed == Some(mac) && entry.status != Status::Fed {
             entry.fed = None;
         }
-    }
-
-    /// The MAC address that packets to a neighbour get.
-    pub(super) fn mac(&self, id: super::NeighbourId) -> Option<MacAddr> {
-        let adjacency = &self.adjacencies[id.index()];
-        let mac = adjacency.header.first_chunk().filter(|_| adjacency.ready);
-        mac.map(|mac| MacAddr(*mac))
     }
 }

@@ -12,7 +12,6 @@ use crate::fast;
 use crate::flow::Unkept;
 use crate::interface::InterfaceId;
 use crate::ip::route::LeafKind;
-use crate::program::Kind;
 use crate::router::Router;
 use crate::story::Event;
 use port::Batch;
@@ -226,12 +225,8 @@ pub(super) fn why_not_faster(
             let layers = layers::network(frame).unwrap_or_default();
             let leaf = r.v4.routes.leaf(r.v4.routes.lookup(layers.tuple.dst));
             Some(match leaf.kind {
-                _ if interface.bridge.is_some() => Reason::kept(Unkept::Bridge),
                 _ if layers.options => Reason::kept(Unkept::Options),
                 LeafKind::Ecmp => Reason::ECMP,
-                _ if !matches!(program.interface(leaf.interface).kind, Kind::Ethernet { .. }) => {
-                    Reason::kept(Unkept::Bridge)
-                }
                 _ if story.iter().any(|event| matches!(event, Event::Split { .. })) => {
                     Reason::SPLIT
                 }

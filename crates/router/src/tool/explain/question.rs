@@ -204,9 +204,8 @@ fn a_host_on(r: &Router, interface: InterfaceId) -> Option<u32> {
 /// The MAC address of a host: what the router knows, else one that nobody has.
 fn mac_of(r: &Router, interface: InterfaceId, address: u32) -> MacAddr {
     const SOMEBODY: MacAddr = MacAddr([0x06, 0, 0, 0, 0, 0x01]);
-    let known = r.v4.neighbours.find(interface, address).map(|id| r.v4.neighbours.adjacency(id));
-    let header = known.filter(|adjacency| adjacency.ready).map(|adjacency| adjacency.header);
-    header.and_then(|header| header.first_chunk().copied()).map_or(SOMEBODY, MacAddr)
+    let known = r.v4.neighbours.find(interface, address);
+    known.and_then(|id| r.v4.neighbours.mac(id)).unwrap_or(SOMEBODY)
 }
 
 /// Whom a host behind a port would send the frame to: the destination itself if it is on the same

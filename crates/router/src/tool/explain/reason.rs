@@ -91,9 +91,19 @@ impl Reason {
                 "put a rule that accepts established connections before those with limit, nth, \
                  random, content, tcp-mss, in-bridge-port or log",
             ),
-            Unkept::Bridge => (
-                "it is routed into or out of a bridge",
-                "put the address on the port itself: only what goes from port to port has recipes",
+            Unkept::Own => ("it is the router's own", "nothing: recipes are for what is forwarded"),
+            Unkept::BridgeFilter => (
+                "rules in chain input or output of /interface bridge filter look at each frame",
+                "filter by /ip firewall what is routed, and by chain forward what is bridged",
+            ),
+            Unkept::Links => (
+                "it came by two bridges, or with more than two tags",
+                "put the address on an interface below",
+            ),
+            Unkept::Flooded => (
+                "a bridge on its way out does not know behind which port the neighbour is, or there \
+                 are two",
+                "nothing: once the neighbour has sent a frame it will be faster",
             ),
             Unkept::Invalid => (
                 "it belongs to no connection",

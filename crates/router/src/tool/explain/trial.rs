@@ -41,6 +41,8 @@ impl Router {
         trial.tools.closed.clone_from(&self.tools.closed);
         trial.v4.neighbours = self.v4.neighbours.trial();
         trial.link.hosts.clone_from(&self.link.hosts);
+        trial.learnt.ingresses.clone_from(&self.learnt.ingresses);
+        trial.learnt.egresses.clone_from(&self.learnt.egresses);
         trial.queues = self.queues.trial();
         trial.rules = self.rules.clone();
         trial.stats.counters = self.stats.counters.zeroed();

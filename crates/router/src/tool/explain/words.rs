@@ -27,7 +27,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wire::layers::protocol;
-use wire::{FiveTuple, MacAddr, Moment};
+use wire::{FiveTuple, Moment};
 
 /// Writes the rows of a story. The router is the trial it happened on.
 pub(super) struct Writer<'a> {
@@ -164,9 +164,7 @@ impl<'a> Writer<'a> {
             }
             Event::Neighbour(hop) => {
                 let known = r.v4.neighbours.find(hop.interface, hop.address);
-                let header = known.map(|id| r.v4.neighbours.adjacency(id).header);
-                let mac = header.and_then(|header| header.first_chunk().copied()).map(MacAddr);
-                let mac = mac.unwrap_or_default();
+                let mac = known.and_then(|id| r.v4.neighbours.mac(id)).unwrap_or_default();
                 self.note(Verdict::Passes, format!("neighbour {} is {mac}", self.hop(*hop)));
             }
             Event::Waits { hop, asked } => {
@@ -174,6 +172,7 @@ impl<'a> Writer<'a> {
                 let text = format!("waits: neighbour {} {asked}", self.hop(*hop));
                 self.note(Verdict::Waits, text);
             }
+            Event::Vlan(vlan) => self.text(&format!("its tag comes off: {}", self.name(*vlan))),
             Event::Local => self.text("for the router itself"),
             Event::Turned => {
                 self.note(Verdict::Answers, "answers: echo reply, which goes back:".to_string());

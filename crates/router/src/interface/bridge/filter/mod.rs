@@ -202,6 +202,11 @@ impl Filter {
         self.rules.len()
     }
 
+    /// Whether rules look at frames for the router, or of the router's own.
+    pub fn has(&self, chain: Chain) -> bool {
+        self.chains.get(chain as usize).is_some_and(|rules| !rules.is_empty())
+    }
+
     /// Whether no rule is in force.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()

@@ -1,0 +1,102 @@
+//! What frames of a batch have counted on the interfaces above their ports.
+//!
+//! ```text
+//! frame ─► add ─┬─ the same way as the last one: two additions
+//!               └─ another way: count the old one on each of its interfaces, begin anew
+//! ```
+//!
+//! So VLANs and bridges are counted for next to nothing where frames come in runs.
+
+use crate::counter::Count;
+use crate::interface::ingress::IngressId;
+use crate::interface::rewrite::{EgressId, Rewrite};
+use crate::router::Router;
+
+/// What came in and went out since it was counted last.
+#[derive(Default)]
+pub(super) struct Passed {
+    ingress: IngressId,
+    /// Length on arrival.
+    came: Count,
+    came_fast: Count,
+    egress: EgressId,
+    /// Length from the IP header on.
+    left: Count,
+    left_fast: Count,
+}
+
+impl Passed {
+    /// Counts a frame of `len` bytes on arrival.
+    #[inline(always)]
+    pub(super) fn came(&mut self, r: &mut Router, ingress: IngressId, len: usize, fast: bool) {
+        if ingress != self.ingress {
+            self.settle_in(r);
+            self.ingress = ingress;
+        }
+        self.came.add(len as u64);
+        if fast {
+            self.came_fast.add(len as u64);
+        }
+    }
+
+    /// Counts a frame of `len` bytes from its IP header on.
+    #[inline(always)]
+    pub(super) fn left(&mut self, r: &mut Router, rewrite: &Rewrite, len: usize, fast: bool) {
+        if !rewrite.egress.has_layers() {
+            return;
+        }
+        if rewrite.egress != self.egress {
+            self.settle_out(r);
+            self.egress = rewrite.egress;
+        }
+        self.left.add(len as u64);
+        if fast {
+            self.left_fast.add(len as u64);
+        }
+    }
+
+    /// Counts on the interfaces: at the end of a batch.
+    #[inline]
+    pub(super) fn settle(&mut self, r: &mut Router) {
+        self.settle_in(r);
+        self.settle_out(r);
+    }
+
+    #[inline(never)]
+    fn settle_in(&mut self, r: &mut Router) {
+        let (came, fast) = (std::mem::take(&mut self.came), std::mem::take(&mut self.came_fast));
+        if came.packets == 0 {
+            return;
+        }
+        let mut layers = r.learnt.ingresses.layers(self.ingress).peekable();
+        while let Some((interface, cut)) = layers.next() {
+            let counts = &mut r.stats.interface_counts[interface.index()];
+            // A port's frames were counted when they were received.
+            if layers.peek().is_some() {
+                counts.rx.merge(longer(came, -i64::from(cut)));
+            }
+            counts.fast_rx.merge(longer(fast, -i64::from(cut)));
+        }
+    }
+
+    #[inline(never)]
+    fn settle_out(&mut self, r: &mut Router) {
+        let (left, fast) = (std::mem::take(&mut self.left), std::mem::take(&mut self.left_fast));
+        if left.packets == 0 {
+            return;
+        }
+        for &(interface, header) in r.learnt.egresses.layers(self.egress) {
+            let counts = &mut r.stats.interface_counts[interface.index()];
+            counts.tx.merge(longer(left, header.into()));
+            if r.program.interface(interface).fast_tx {
+                counts.fast_tx.merge(longer(fast, header.into()));
+            }
+        }
+    }
+}
+
+/// The same frames, each so many bytes longer.
+fn longer(count: Count, by: i64) -> Count {
+    let bytes = count.bytes.wrapping_add_signed(by * count.packets as i64);
+    Count { bytes, ..count }
+}

@@ -1,0 +1,107 @@
+//! What the link boxes of the flow need of the router: the way up noted, tags put on and taken off,
+//! interfaces counted.
+//!
+//! ```text
+//! link_in  ─► [enter, vlan_of, pop_tag, count_in]  ─► learn_ingress ─► IP
+//! link_out ─► [count_out, push_tag]                ─► port
+//! ```
+
+use super::InterfaceId;
+use super::bridge::filter::Chain;
+use super::ingress::{Ingress, IngressId};
+use crate::packet::Packet;
+use crate::router::Router;
+use port::Frame;
+use wire::layers;
+use wire::vlan::{self, TAG_LEN, Tag};
+
+impl Router {
+    /// The way of a packet that has come up to `interface`.
+    pub(crate) fn enter(&mut self, p: &Packet, interface: InterfaceId) -> IngressId {
+        let cut = i32::from(p.arrived_len) - p.frame.len() as i32;
+        match i8::try_from(cut) {
+            Ok(cut) => self.learnt.ingresses.above(p.ingress, interface, cut),
+            Err(_) => IngressId::NONE,
+        }
+    }
+
+    /// The VLAN interface on `interface` that takes this packet.
+    pub(crate) fn vlan_of(&self, p: &Packet, interface: InterfaceId) -> Option<InterfaceId> {
+        let lower = self.program.interface(interface);
+        if lower.vlans.is_empty() {
+            return None;
+        }
+        let tag = match (p.class, lower.kind) {
+            // Its tag came off when the bridge found out whose it is.
+            (Some(class), crate::program::Kind::Bridge(at)) => {
+                self.program.bridge(at).filtering.as_ref()?.tag(class.tci)
+            }
+            _ => Tag::of(self.io.slab.bytes(&p.frame))?,
+        };
+        lower.vlans.find(tag)
+    }
+
+    /// Takes a packet's outermost tag off.
+    pub(crate) fn pop_tag(&mut self, p: &mut Packet) {
+        if vlan::pop(self.io.slab.bytes_mut(&mut p.frame)).is_none() {
+            return;
+        }
+        p.frame.pull(TAG_LEN);
+        if p.malformed.is_none() {
+            p.layers = layers::network(self.io.slab.bytes(&p.frame)).unwrap_or_default();
+        }
+    }
+
+    /// Puts a tag on; whether there was room in front.
+    pub(crate) fn push_tag(&mut self, frame: &mut Frame, tag: Tag) -> bool {
+        self.io.slab.push(frame, TAG_LEN) && vlan::push(self.io.slab.bytes_mut(frame), tag)
+    }
+
+    /// Counts a packet as received by an interface above its port.
+    pub(crate) fn count_in(&mut self, p: &Packet, interface: InterfaceId) {
+        self.stats.interface_counts[interface.index()].rx.add(p.frame.len() as u64);
+    }
+
+    /// Counts a frame as sent by an interface above its port.
+    pub(crate) fn count_out(&mut self, interface: InterfaceId, len: usize, fast: bool) {
+        let counts = &mut self.stats.interface_counts[interface.index()];
+        counts.tx.add(len as u64);
+        if fast && self.program.interface(interface).fast_tx {
+            counts.fast_tx.add(len as u64);
+        }
+    }
+
+    /// Counts a packet as received in FastPath by every interface it came through. `len` is the
+    /// length of its frame where IP has it.
+    pub(crate) fn count_fast_in(&mut self, ingress: IngressId, len: usize) {
+        let mut layers = self.learnt.ingresses.layers(ingress);
+        let Some((top, least)) = layers.next() else { return };
+        let counts = &mut self.stats.interface_counts;
+        counts[top.index()].fast_rx.add(len as u64);
+        for (interface, cut) in layers {
+            let more = i64::from(least) - i64::from(cut);
+            let len = (len as i64 + more) as u64;
+            counts[interface.index()].fast_rx.add(len);
+        }
+    }
+
+    /// Remembers how a packet for the router came up, for the fast path: unless rules look at it on
+    /// the way, or it has passed two bridges.
+    pub(crate) fn learn_ingress(&mut self, p: &Packet) {
+        let Some(arrival) = p.arrival else { return };
+        if self.has_bridge_rules(p) {
+            return;
+        }
+        let ingress = Ingress {
+            id: p.ingress,
+            mac: self.program.interface(p.in_interface).mac,
+            learns: p.learns,
+        };
+        self.learnt.ingresses.learn(arrival, ingress);
+    }
+
+    /// Whether rules of the bridge filter have looked at the packet on its way up.
+    pub(crate) fn has_bridge_rules(&self, p: &Packet) -> bool {
+        p.in_bridge_port.is_some() && self.program.bridge_filter.has(Chain::Input)
+    }
+}

@@ -1,0 +1,240 @@
+//! The rewrite: what is written in front of an IP packet on its way to one neighbour.
+//!
+//! ```text
+//! interface ─► tag ─► tag ─► bridge: which port? ─► port      walked once: resolve()
+//!                                                     │
+//!   [ MAC MAC | 0x8100 vid | 0x0800 ] + port + layers ◄┘      used for every packet: Rewrite
+//! ```
+//!
+//! The way is the one of `flow::link_out`, walked over the configuration instead of over a frame.
+//! A neighbour that is known has a rewrite as soon as somebody needs it; a change of the interfaces
+//! makes all rewrites stale, and a bridge that learns something those that lead through it.
+//!
+//! Never sends, floods, or guesses: where a frame would be flooded, go by two bridges or be asked
+//! about by the bridge filter, there is no rewrite, and the slow path takes it.
+
+use super::InterfaceId;
+use super::bridge::Decision;
+use super::bridge::filter::Chain;
+use super::bridge::hosts::Hosts;
+use crate::program::{Kind, Program};
+use std::collections::HashMap;
+use wire::MacAddr;
+use wire::layers::ETHERTYPE_IPV4;
+use wire::vlan::Tag;
+
+/// Room for the longest header: GRE over IPv4 over Ethernet.
+const ROOM: usize = 38;
+/// No bridge is on the way.
+const NO_BRIDGE: u16 = u16::MAX;
+
+/// A finished header, and where it leads: one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Rewrite {
+    bytes: [u8; ROOM],
+    /// How many of them are written; 0 if nothing is known.
+    len: u8,
+    /// The longest IP packet the out-interface takes.
+    pub mtu: u16,
+    /// The out-interface, as IP sees it.
+    pub interface: InterfaceId,
+    /// The port by which frames leave.
+    pub port: InterfaceId,
+    /// The interfaces between the two.
+    pub(crate) egress: EgressId,
+    bridge: u16,
+    /// What the bridge's hosts were when it was resolved ([`Hosts::version`]).
+    hosts: u32,
+    /// The neighbour's address.
+    pub address: u32,
+    /// When it was last used, coarsely: [`wire::Moment::as_millis_u32`].
+    pub used_ms: u32,
+}
+
+impl Default for Rewrite {
+    fn default() -> Rewrite {
+        Rewrite {
+            bytes: [0; ROOM],
+            len: 0,
+            mtu: 0,
+            interface: InterfaceId::NONE,
+            port: InterfaceId::NONE,
+            egress: EgressId::default(),
+            bridge: NO_BRIDGE,
+            hosts: 0,
+            address: 0,
+            used_ms: 0,
+        }
+    }
+}
+
+impl Rewrite {
+    /// Of a neighbour of which only this is known.
+    pub(crate) fn of(interface: InterfaceId, address: u32) -> Rewrite {
+        Rewrite { interface, address, ..Rewrite::default() }
+    }
+
+    /// The header; empty if nothing is known.
+    #[inline(always)]
+    pub fn header(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Its length; 0 if nothing is known.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Whether nothing is known: who needs it resolves it first.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether it leads where a frame on the slow path would go now.
+    #[inline(always)]
+    pub(crate) fn is_fresh(&self, hosts: &[Hosts]) -> bool {
+        let same = |at: usize| hosts.get(at).is_some_and(|hosts| hosts.version() == self.hosts);
+        self.len != 0 && (self.bridge == NO_BRIDGE || same(usize::from(self.bridge)))
+    }
+
+    /// Forgets the header.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Writes the header for a neighbour of this MAC address; whether there is one.
+    pub(crate) fn resolve(
+        &mut self,
+        program: &Program,
+        hosts: &[Hosts],
+        egresses: &mut Egresses,
+        mac: MacAddr,
+    ) -> bool {
+        self.len = 0;
+        let Some(way) = Way::walk(program, hosts, self.interface, mac) else { return false };
+        let Some(egress) = egresses.number(&way.layers) else { return false };
+        let own = program.interface(self.interface);
+        let len = 14 + 4 * way.tags.len();
+        self.bytes[..6].copy_from_slice(&mac.0);
+        self.bytes[6..12].copy_from_slice(&own.mac.0);
+        for (n, tag) in way.tags.iter().rev().enumerate() {
+            self.bytes[12 + 4 * n..14 + 4 * n].copy_from_slice(&tag.tpid.to_be_bytes());
+            self.bytes[14 + 4 * n..16 + 4 * n].copy_from_slice(&tag.tci.0.to_be_bytes());
+        }
+        self.bytes[len - 2..len].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+        (self.len, self.mtu, self.port, self.egress) = (len as u8, own.mtu, way.port, egress);
+        (self.bridge, self.hosts) = way.bridge.unwrap_or((NO_BRIDGE, 0));
+        true
+    }
+}
+
+/// Tags that fit a rewrite.
+const MOST_TAGS: usize = (ROOM - 14) / 4;
+
+/// The way from an interface down to a port.
+struct Way {
+    /// The innermost first.
+    tags: Vec<Tag>,
+    /// Each interface above the port, and how many bytes of header a frame has there.
+    layers: Vec<(InterfaceId, u8)>,
+    port: InterfaceId,
+    bridge: Option<(u16, u32)>,
+}
+
+impl Way {
+    fn walk(program: &Program, hosts: &[Hosts], from: InterfaceId, mac: MacAddr) -> Option<Way> {
+        let mut way = Way { tags: Vec::new(), layers: Vec::new(), port: from, bridge: None };
+        loop {
+            let interface = program.interface(way.port);
+            if !interface.running || way.tags.len() > MOST_TAGS {
+                return None;
+            }
+            if !matches!(interface.kind, Kind::Ethernet { .. }) {
+                way.layers.push((way.port, 14 + 4 * way.tags.len() as u8));
+            }
+            match interface.kind {
+                Kind::Ethernet { .. } => break,
+                Kind::Vlan { on, tag } => {
+                    way.tags.push(tag);
+                    way.port = on;
+                }
+                Kind::Bridge(at) => {
+                    let (bridge, hosts) = (program.bridge(at), hosts.get(at.0)?);
+                    if way.bridge.is_some() || program.bridge_filter.has(Chain::Output) {
+                        return None;
+                    }
+                    let class = match &bridge.filtering {
+                        None => None,
+                        Some(vlans) => {
+                            let class =
+                                vlans.class_of(usize::MAX, way.tags.last().copied()).ok()?;
+                            if class.tagged {
+                                way.tags.pop();
+                            }
+                            Some((vlans, class.tci))
+                        }
+                    };
+                    let vid = class.map_or(0, |(_, tci)| tci.id());
+                    let Decision::Port(to) = bridge.decide(way.port, mac, vid, hosts) else {
+                        return None;
+                    };
+                    if let Some((vlans, tci)) = class
+                        && vlans.member(bridge.place(to)).is_tagged(vid)
+                    {
+                        way.tags.push(vlans.tag(tci));
+                    }
+                    way.bridge = Some((at.0 as u16, hosts.version()));
+                    way.port = to;
+                }
+            }
+        }
+        (way.tags.len() <= MOST_TAGS).then_some(way)
+    }
+}
+
+/// A number of [`Egresses`]; 0 is a port without anything above it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct EgressId(u16);
+
+impl EgressId {
+    /// Whether interfaces stand between IP and the port: they are to be counted.
+    #[inline(always)]
+    pub(crate) fn has_layers(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// The interfaces that frames pass above their port, on their way out: each way once.
+#[derive(Clone, Debug)]
+pub(crate) struct Egresses {
+    list: Vec<Box<[(InterfaceId, u8)]>>,
+    numbers: HashMap<Box<[(InterfaceId, u8)]>, EgressId>,
+}
+
+impl Default for Egresses {
+    fn default() -> Egresses {
+        let none: Box<[(InterfaceId, u8)]> = Box::default();
+        let numbers = HashMap::from([(none.clone(), EgressId::default())]);
+        Egresses { list: vec![none], numbers }
+    }
+}
+
+impl Egresses {
+    fn number(&mut self, layers: &[(InterfaceId, u8)]) -> Option<EgressId> {
+        if let Some(&id) = self.numbers.get(layers) {
+            return Some(id);
+        }
+        let id = EgressId(u16::try_from(self.list.len()).ok()?);
+        self.list.push(layers.into());
+        self.numbers.insert(layers.into(), id);
+        Some(id)
+    }
+
+    /// The interfaces, IP's first, and the bytes of header there.
+    pub(crate) fn layers(&self, id: EgressId) -> &[(InterfaceId, u8)] {
+        &self.list[usize::from(id.0)]
+    }
+}
