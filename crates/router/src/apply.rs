@@ -105,6 +105,7 @@ impl Router {
             self.stats.interface_counts.resize(ids, InterfaceCounts::default());
             self.stats.troubles.resize(ids, Trouble::default());
             self.adopt_hosts(change);
+            self.io.ways_out = change.program.ways_out.clone();
             self.note_links(&change.program, now);
             let running = change.program.interfaces.iter().map(|interface| interface.running);
             self.v4.routes.set_running(running.collect());
@@ -130,6 +131,7 @@ impl Router {
                 .unwrap_or_else(|| Hosts::new(bridge.mac.to_u64(), hosts::MAX_HOSTS));
             let is_reached = |at| bridge.port(at).is_some() && change.program.runs(at);
             hosts.remove_where(|_, host| !is_reached(host.port));
+            hosts.keep_vlans(bridge.filtering.is_some());
             hosts.set_local(bridge.local_addresses());
             self.link.hosts.push(hosts);
         }

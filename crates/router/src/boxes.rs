@@ -308,13 +308,13 @@ impl Router {
     /// Whether frames that go out by an interface leave by a port of its own, which is up.
     #[inline]
     pub(crate) fn is_port(&self, interface: InterfaceId) -> bool {
-        usize::from(self.program.ways_out[interface.index()].port) < self.io.outboxes.len()
+        usize::from(self.io.ways_out[interface.index()].port) < self.io.outboxes.len()
     }
 
     /// Puts a frame in its port's outbox.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
-        let link = self.program.ways_out[interface.index()];
+        let link = self.io.ways_out[interface.index()];
         if frame.len() > usize::from(link.longest) && self.is_too_long(&frame, link.longest) {
             return self.discard_frame(frame, Discard::TooLong);
         }

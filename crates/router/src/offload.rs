@@ -51,7 +51,7 @@ impl Router {
     /// Puts a frame that is not finished in its port's outbox: as it is, if the port does the rest.
     #[cold]
     pub(crate) fn transmit_unfinished(&mut self, to: InterfaceId, mut frame: Frame, fast: bool) {
-        let takes = self.program.ways_out[to.index()].offload;
+        let takes = self.io.ways_out[to.index()].offload;
         if let Some(offload) = self.io.slab.offload(&frame).filter(|&offload| takes.take(offload)) {
             segment::prepare(self.io.slab.bytes_mut(&mut frame), offload);
             return self.transmit(to, frame, fast);

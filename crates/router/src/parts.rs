@@ -28,10 +28,11 @@ use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::Neighbours;
 use crate::ip::route::Routes;
 use crate::outbox::Outbox;
-use crate::program::PortInfo;
+use crate::program::{PortInfo, WayOut};
 use crate::recipe::Recipes;
 use crate::trace::Trace;
 use port::{Batch, Frame, Pool, PortCounters, Slab};
+use std::sync::Arc;
 
 /// The frames: where they are, and where they come from and go.
 pub(crate) struct Io {
@@ -45,6 +46,8 @@ pub(crate) struct Io {
     pub(crate) inbox: Option<Batch>,
     /// By port.
     pub(crate) outboxes: Vec<Outbox>,
+    /// The ways out by interface, those of the program: read for every frame that leaves.
+    pub(crate) ways_out: Arc<[WayOut]>,
     /// Empty between two sends.
     pub(crate) outgoing: Batch,
     /// Scratch for what queues let go.
@@ -66,6 +69,7 @@ impl Io {
             lost: vec![PortCounters::default(); ports.len()],
             inbox: None,
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
+            ways_out: Arc::default(),
             outgoing: Batch::new(),
             released: Vec::new(),
             targets: Vec::new(),

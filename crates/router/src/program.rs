@@ -170,7 +170,7 @@ pub struct Program {
     /// By number; place 0 is a disabled interface that nobody uses.
     pub interfaces: Vec<Interface>,
     /// By number: the ways out.
-    pub(crate) ways_out: Vec<WayOut>,
+    pub(crate) ways_out: Arc<[WayOut]>,
     /// By port: what is known of its link.
     pub(crate) links: Arc<[Link]>,
     /// The interface behind each port.

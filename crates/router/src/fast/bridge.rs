@@ -8,9 +8,9 @@
 //! Deciding before learning gives the same as the slow path's order, unless a frame is sent to its
 //! own source: that one is left to the slow path.
 
-use super::ipv4::{self, Forwarding};
+use super::ipv4::{Forwarding, forward_any, plain_destination};
 use super::passed::Passed;
-use super::replay::{Plain, replay};
+use super::replay::{Came, Plain, find_flows, replay_any};
 use super::verdicts::{self, Key, Verdict};
 use crate::counter::Count;
 use crate::discard::Discard;
@@ -33,32 +33,6 @@ use wire::Moment;
 use wire::layers::{self, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::vlan as tag;
 
-/// What a frame is taken for.
-#[derive(Clone, Copy, Default)]
-enum Frames {
-    /// Anything out of the ordinary.
-    #[default]
-    Slow,
-    /// Between hosts.
-    Bridged,
-    /// For the router, which routes it without asking anybody.
-    Stateless,
-    /// For the router, by a recipe.
-    Replayed,
-}
-
-/// What was read of a batch's frames, by place.
-struct Sorted {
-    kinds: [Frames; Batch::CAPACITY],
-    /// Destination and source, as the hosts' table has them.
-    hosts: [(u64, u64); Batch::CAPACITY],
-    classes: [Class; Batch::CAPACITY],
-    dst: [u32; Batch::CAPACITY],
-    l3: [(u8, IngressId); Batch::CAPACITY],
-    plain: [Plain; Batch::CAPACITY],
-    is_routed: bool,
-}
-
 /// Bridges a batch, and routes what of it is for the router.
 pub(super) fn receive(
     r: &mut Router,
@@ -75,12 +49,14 @@ pub(super) fn receive(
     for frame in batch.as_slice() {
         r.io.slab.prefetch(frame);
     }
-    let sides = Sides { now, port, at, from, bridge, program: &program };
+    // Those of the port itself take their frames before the bridge does.
+    let has_vlans = !program.interface(port).vlans.is_empty();
+    let sides = Sides { now, port, at, place, from, bridge, program: &program, has_vlans };
     match (&bridge.filtering, program.bridge_filter.is_empty()) {
-        (None, true) => sides.receive::<false, false>(r, place, batch),
-        (None, false) => sides.receive::<false, true>(r, place, batch),
-        (Some(_), true) => sides.receive::<true, false>(r, place, batch),
-        (Some(_), false) => sides.receive::<true, true>(r, place, batch),
+        (None, true) => sides.receive::<false, false>(r, batch),
+        (None, false) => sides.receive::<false, true>(r, batch),
+        (Some(_), true) => sides.receive::<true, false>(r, batch),
+        (Some(_), false) => sides.receive::<true, true>(r, batch),
     }
 }
 
@@ -89,75 +65,160 @@ struct Sides<'a> {
     now: Moment,
     port: InterfaceId,
     at: BridgeAt,
+    place: usize,
     from: Port,
     bridge: &'a Bridge,
     program: &'a Program,
+    has_vlans: bool,
+}
+
+/// What was read of a batch's frames for the router, by place.
+struct Routed {
+    dst: [u32; Batch::CAPACITY],
+    leaves: [NextHopId; Batch::CAPACITY],
+    came: [Came; Batch::CAPACITY],
+    plain: [Plain; Batch::CAPACITY],
 }
 
 impl Sides<'_> {
     /// `VLANS`: the bridge filters them. `RULES`: the bridge filter has some.
-    fn receive<const VLANS: bool, const RULES: bool>(
+    fn receive<const VLANS: bool, const RULES: bool>(&self, r: &mut Router, batch: &mut Batch) {
+        let n = batch.len();
+        let own_mac = self.bridge.mac.to_u64();
+        // Destination and source as the hosts' table has them; zeros for the slow path.
+        let mut hosts = [(0, 0); Batch::CAPACITY];
+        let mut classes = [Class::default(); Batch::CAPACITY];
+        // Bit n: frame n is for the router.
+        let mut routed = 0u64;
+        let table = &r.link.hosts[self.at.0];
+        for (at, (host, frame)) in hosts.iter_mut().zip(batch.as_slice()).enumerate() {
+            if frame.has_offload() {
+                continue;
+            }
+            let bytes = r.io.slab.bytes(frame);
+            let (mut dst, mut src, tagged) = addresses(bytes);
+            if dst == own_mac {
+                routed |= 1 << at;
+                *host = (dst, src);
+                continue;
+            }
+            if tagged && (RULES || self.has_vlans) {
+                continue;
+            }
+            if VLANS && let Some(vlans) = &self.bridge.filtering {
+                let Ok(class) = vlans.classify(self.place, bytes) else { continue };
+                classes[at] = class;
+                let vid = class.tci.id();
+                (dst, src) = (hosts::key(vid, dst), hosts::key(vid, src));
+            }
+            *host = (dst, src);
+            table.prefetch(dst);
+            table.prefetch(src);
+        }
+        let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
+        if RULES {
+            let Sides { program, port, at, .. } = *self;
+            prefetch_verdicts::<VLANS>(r, program, port, at, &hosts[..n], batch);
+        }
+        let mut forwarded = Count::default();
+        if routed != 0 {
+            self.mixed::<VLANS, RULES>(r, batch, &mut hosts, &classes, routed, &mut forwarded);
+        } else {
+            for (at, frame) in batch.drain().enumerate() {
+                let class = if VLANS { classes[at] } else { Class::default() };
+                let left =
+                    self.bridge::<VLANS, RULES>(r, hosts[at], class, frame, fast, &mut forwarded);
+                if let Err(frame) = left {
+                    flow::physical_in(r, self.now, self.port, frame);
+                }
+            }
+        }
+        if fast {
+            r.stats.paths.bridge_fast_path.merge(forwarded);
+            r.stats.interface_counts[self.port.index()].fast_rx.merge(forwarded);
+        }
+    }
+
+    /// Sends a frame to the host it is for, if that is known; else gives it back.
+    #[inline(always)]
+    fn bridge<const VLANS: bool, const RULES: bool>(
         &self,
         r: &mut Router,
-        place: usize,
+        (dst, src): (u64, u64),
+        class: Class,
+        frame: Frame,
+        fast: bool,
+        forwarded: &mut Count,
+    ) -> Result<(), Frame> {
+        let Sides { now, port, at, from, bridge, program, .. } = *self;
+        let to = port_of::<VLANS>(r, at, dst);
+        if !bridge.may_pass(&from, to) || !bridge.on_ports && !r.is_port(to) {
+            return Err(frame);
+        }
+        if from.learn {
+            r.link.hosts[at.0].learn_in::<VLANS>(src, port, now.as_millis_u32());
+        }
+        if VLANS && !bridge.admits(to, class.tci.id()) {
+            r.discard_frame(frame, Discard::VlanFiltered);
+            return Ok(());
+        }
+        if RULES && !accepts(r, now, &program.bridge_looks_at, (port, to), at, &frame) {
+            r.discard_frame(frame, Discard::BridgeFilterDrop);
+            return Ok(());
+        }
+        forwarded.add(frame.len() as u64);
+        let frame = if VLANS { retag(r, bridge, to, class, frame) } else { frame };
+        r.transmit(to, frame, fast);
+        Ok(())
+    }
+
+    /// A batch of which some is for the router, frame by frame in its order.
+    #[inline(never)]
+    fn mixed<const VLANS: bool, const RULES: bool>(
+        &self,
+        r: &mut Router,
         batch: &mut Batch,
+        hosts: &mut [(u64, u64); Batch::CAPACITY],
+        classes: &[Class; Batch::CAPACITY],
+        routed: u64,
+        forwarded: &mut Count,
     ) {
-        let Sides { now, port, at, from, bridge, program } = *self;
-        let n = batch.len();
-        let mut sorted = self.sort::<VLANS, RULES>(r, place, batch);
-        let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
-        if sorted.is_routed {
-            self.look_up(r, &mut sorted, &mut leaves, n);
-        }
-        if RULES {
-            prefetch_verdicts(r, program, port, at, &sorted.hosts[..n], batch);
-        }
-        let fast_rx = program.interface(port).fast_rx;
-        let fast = r.bridge_fast_path() && fast_rx;
+        let (now, port, n) = (self.now, self.port, batch.len());
+        let fast = r.bridge_fast_path() && self.program.interface(port).fast_rx;
         // Whatever comes by a bridge must be in its FastPath, too.
         let routed_fast = fast && r.ipv4_fast_path();
-        let now_ms = now.as_millis_u32();
-        let (mut forwarded, mut passed) = (Count::default(), Passed::default());
-        let mut forwarding = Forwarding::default();
-        for (n, frame) in batch.drain().enumerate() {
-            let (dst, src) = sorted.hosts[n];
-            let left = match sorted.kinds[n] {
-                Frames::Slow => Err(frame),
-                Frames::Bridged => {
-                    let to = port_of(r, at, dst);
-                    if !bridge.may_pass(&from, to) || !r.is_port(to) {
-                        Err(frame)
-                    } else {
-                        if from.learn {
-                            r.link.hosts[at.0].learn(src, port, now_ms);
-                        }
-                        let class = sorted.classes[n];
-                        if VLANS && !bridge.admits(to, class.tci.id()) {
-                            r.discard_frame(frame, Discard::VlanFiltered);
-                        } else if RULES && !accepts(r, now, (port, to), at, &frame) {
-                            r.discard_frame(frame, Discard::BridgeFilterDrop);
-                        } else {
-                            forwarded.add(frame.len() as u64);
-                            let frame =
-                                if VLANS { retag(r, bridge, to, class, frame) } else { frame };
-                            r.transmit(to, frame, fast);
-                        }
-                        Ok(())
-                    }
+        let mut read = Routed {
+            dst: [0; Batch::CAPACITY],
+            leaves: [NextHopId::NONE; Batch::CAPACITY],
+            came: [Came::default(); Batch::CAPACITY],
+            plain: [Plain::default(); Batch::CAPACITY],
+        };
+        let ready = self.read_routed(r, batch, hosts, routed, &mut read);
+        let stateless = self.program.is_stateless();
+        if stateless {
+            r.v4.routes.fib().lookup_batch(&read.dst[..n], &mut read.leaves[..n]);
+        } else {
+            find_flows(r, &mut read.plain[..n]);
+        }
+        let (mut passed, mut forwarding) = (Passed::default(), Forwarding::default());
+        for (at, frame) in batch.drain().enumerate() {
+            let left = if ready >> at & 1 == 1 {
+                let host = hosts[at].1;
+                if self.from.learn && self.learn(r, host) {
+                    forwarding.forget();
                 }
-                routed => {
-                    if from.learn && r.link.hosts[at.0].learn(src, port, now_ms) != Learnt::Known {
-                        forwarding.forget();
-                    }
-                    if matches!(routed, Frames::Stateless) {
-                        let (l3, ingress) = sorted.l3[n];
-                        let plain = ipv4::Plain { dst: sorted.dst[n], l3, ingress };
-                        let leaf = leaves[n];
-                        ipv4::forward(r, now, &mut forwarding, &plain, leaf, frame, routed_fast)
-                    } else {
-                        replay::<false>(r, now, &sorted.plain[n], frame, &mut passed)
-                    }
+                let came = read.came[at];
+                if stateless {
+                    let to = (read.dst[at], read.leaves[at]);
+                    let counted = (&mut forwarding, &mut passed);
+                    forward_any(r, now, counted, came, to, frame, routed_fast)
+                } else {
+                    replay_any(r, now, &read.plain[at], came, frame, &mut passed)
                 }
+            } else if routed >> at & 1 == 1 {
+                Err(frame)
+            } else {
+                self.bridge::<VLANS, RULES>(r, hosts[at], classes[at], frame, fast, forwarded)
             };
             if let Err(frame) = left {
                 flow::physical_in(r, now, port, frame);
@@ -166,108 +227,61 @@ impl Sides<'_> {
         }
         passed.settle(r);
         forwarding.settle(r, routed_fast);
-        if fast {
-            r.stats.paths.bridge_fast_path.merge(forwarded);
-            r.stats.interface_counts[port.index()].fast_rx.merge(forwarded);
-        }
     }
 
-    /// Finds out what each frame is, and asks for the memory that it will need.
+    /// Notes a host; whether that was news.
     #[inline(always)]
-    fn sort<const VLANS: bool, const RULES: bool>(
+    fn learn(&self, r: &mut Router, host: u64) -> bool {
+        let known = r.link.hosts[self.at.0].learn(host, self.port, self.now.as_millis_u32());
+        known != Learnt::Known
+    }
+
+    /// Reads the frames for the router; says which of them need not take the slow path.
+    fn read_routed(
         &self,
         r: &Router,
-        place: usize,
         batch: &Batch,
-    ) -> Sorted {
-        let mut sorted = Sorted {
-            kinds: [Frames::Slow; Batch::CAPACITY],
-            hosts: [(0, 0); Batch::CAPACITY],
-            classes: [Class::default(); Batch::CAPACITY],
-            dst: [0; Batch::CAPACITY],
-            l3: [(0, IngressId::NONE); Batch::CAPACITY],
-            plain: [Plain::default(); Batch::CAPACITY],
-            is_routed: false,
-        };
-        let own_mac = self.bridge.mac.to_u64();
-        // Those of the port itself take their frames before the bridge does.
-        let has_vlans = !self.program.interface(self.port).vlans.is_empty();
-        for (n, frame) in batch.as_slice().iter().enumerate() {
-            if frame.has_offload() {
+        hosts: &mut [(u64, u64); Batch::CAPACITY],
+        routed: u64,
+        read: &mut Routed,
+    ) -> u64 {
+        let stateless = self.program.is_stateless();
+        let untagged = r.learnt.ingresses.find(Arrival::untagged(self.port));
+        let mut ready = 0;
+        for (at, frame) in batch.as_slice().iter().enumerate() {
+            if routed >> at & 1 == 0 {
                 continue;
             }
             let bytes = r.io.slab.bytes(frame);
-            let (dst, src, tagged) = addresses(bytes);
-            if dst == own_mac {
-                sorted.hosts[n] = (dst, src);
-                self.sort_routed(r, n, bytes, tagged, &mut sorted);
+            let (known, l3) = match bytes.get(12..14) {
+                Some([0x81, 0x00] | [0x88, 0xa8]) => match Arrival::of(self.port, bytes) {
+                    Some((arrival, l3)) => (r.learnt.ingresses.find(arrival), l3),
+                    None => continue,
+                },
+                _ => (untagged, 14),
+            };
+            let Some(known) = known else { continue };
+            match known.learns {
+                Some(learns) if learns.port == self.port => {
+                    hosts[at].1 = hosts::key(learns.vid, hosts[at].1);
+                }
+                None if !self.from.learn => {}
+                _ => continue, // a bridge further up
+            }
+            if stateless {
+                read.dst[at] =
+                    plain_destination(r, &self.program.own_sources, bytes, l3, known.mac.0);
+            } else if let Some(plain) = Plain::read(bytes, l3, known.mac) {
+                r.v4.connections.flows().prefetch_bucket(plain.hash);
+                read.plain[at] = plain;
+            } else {
                 continue;
             }
-            if dst == 0 || tagged && (RULES || has_vlans) {
-                continue;
-            }
-            let mut vid = 0;
-            if VLANS && let Some(vlans) = &self.bridge.filtering {
-                let Ok(class) = vlans.classify(place, bytes) else { continue };
-                sorted.classes[n] = class;
-                vid = class.tci.id();
-            }
-            let (dst, src) = (hosts::key(vid, dst), hosts::key(vid, src));
-            sorted.hosts[n] = (dst, src);
-            sorted.kinds[n] = Frames::Bridged;
-            r.link.hosts[self.at.0].prefetch(dst);
-            r.link.hosts[self.at.0].prefetch(src);
+            read.came[at] = Came { l3: l3 as u8, ingress: known.id };
+            ready |= 1 << at;
+            r.link.hosts[self.at.0].prefetch(hosts[at].1);
         }
-        sorted
-    }
-
-    /// The same for a frame that has the bridge's own address.
-    #[inline(never)]
-    fn sort_routed(&self, r: &Router, n: usize, bytes: &[u8], tagged: bool, sorted: &mut Sorted) {
-        let arrival = match tagged {
-            false => Some((Arrival::untagged(self.port), 14)),
-            true => Arrival::of(self.port, bytes),
-        };
-        let Some((arrival, l3)) = arrival else { return };
-        let Some(known) = r.learnt.ingresses.find(arrival) else { return };
-        match known.learns {
-            Some(learns) if learns.port == self.port => {
-                sorted.hosts[n].1 = hosts::key(learns.vid, sorted.hosts[n].1);
-            }
-            None if !self.from.learn => {}
-            _ => return, // a bridge further up
-        }
-        if self.program.is_stateless() {
-            sorted.dst[n] = ipv4::plain_destination(r, bytes, l3, known.mac.0);
-            sorted.l3[n] = (l3 as u8, known.id);
-            sorted.kinds[n] = Frames::Stateless;
-        } else if let Some(plain) = Plain::read(bytes, l3, known) {
-            r.v4.connections.flows().prefetch_bucket(plain.hash);
-            sorted.plain[n] = plain;
-            sorted.kinds[n] = Frames::Replayed;
-        }
-        sorted.is_routed = true;
-        r.link.hosts[self.at.0].prefetch(sorted.hosts[n].1);
-    }
-
-    /// Looks up where routed packets go.
-    fn look_up(
-        &self,
-        r: &Router,
-        sorted: &mut Sorted,
-        leaves: &mut [NextHopId; Batch::CAPACITY],
-        n: usize,
-    ) {
-        if self.program.is_stateless() {
-            return r.v4.routes.fib().lookup_batch(&sorted.dst[..n], &mut leaves[..n]);
-        }
-        let flows = r.v4.connections.flows();
-        for plain in sorted.plain[..n].iter_mut().filter(|plain| plain.tuple.protocol != 0) {
-            plain.flow = flows.candidate(plain.hash);
-            if let Some(flow) = plain.flow {
-                flows.prefetch_flow(flow);
-            }
-        }
+        ready
     }
 }
 
@@ -303,8 +317,8 @@ fn retag(
 
 /// The port behind which a host is known to be; `NONE` if it is not, or is the router itself.
 #[inline(always)]
-fn port_of(r: &Router, at: BridgeAt, mac: u64) -> InterfaceId {
-    match r.link.hosts[at.0].lookup(mac) {
+fn port_of<const VLANS: bool>(r: &Router, at: BridgeAt, mac: u64) -> InterfaceId {
+    match r.link.hosts[at.0].lookup_in::<VLANS>(mac) {
         Some(host) if !host.local => host.port,
         _ => InterfaceId::NONE,
     }
@@ -312,7 +326,7 @@ fn port_of(r: &Router, at: BridgeAt, mac: u64) -> InterfaceId {
 
 /// Asks for what the filter said of frames like these. Where a frame goes may still change until
 /// its turn comes; then its line was asked for in vain.
-fn prefetch_verdicts(
+fn prefetch_verdicts<const VLANS: bool>(
     r: &Router,
     program: &Program,
     from: InterfaceId,
@@ -321,7 +335,7 @@ fn prefetch_verdicts(
     batch: &Batch,
 ) {
     for (&(dst, _), frame) in macs.iter().zip(batch.as_slice()) {
-        let to = port_of(r, at, dst);
+        let to = port_of::<VLANS>(r, at, dst);
         if let Some(key) = verdicts::key(r.io.slab.bytes(frame), from, to, &program.bridge_looks_at)
         {
             r.link.verdicts.prefetch(&key);
@@ -335,11 +349,12 @@ fn prefetch_verdicts(
 fn accepts(
     r: &mut Router,
     now: Moment,
+    looks_at: &[u64; 4],
     sides: (InterfaceId, InterfaceId),
     at: BridgeAt,
     frame: &Frame,
 ) -> bool {
-    let key = verdicts::key(r.io.slab.bytes(frame), sides.0, sides.1, &r.program.bridge_looks_at);
+    let key = verdicts::key(r.io.slab.bytes(frame), sides.0, sides.1, looks_at);
     let known = key.and_then(|key| r.link.verdicts.find(&key, r.learnt.recipes.epoch()));
     if let Some(&Verdict { recipe, accepted, .. }) = known
         && let Some(recipe) = r.learnt.recipes.get_mut(recipe)

@@ -6,11 +6,13 @@
 //! ```
 
 use super::passed::Passed;
+use super::replay::Came;
 use super::{decrement_ttl, put_header};
 use crate::counter::Count;
 use crate::flow::{self, is_martian_source, is_own_source};
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::{InterfaceId, priority};
+use crate::ip::address::OwnSources;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
 use crate::ip::route::LeafKind;
@@ -34,16 +36,8 @@ pub(super) struct Last {
 pub(super) struct Forwarding {
     last: Last,
     packets: Count,
-    passed: Passed,
-}
-
-/// A packet that needs nothing but forwarding: its destination, and where its header begins.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Plain {
-    /// 0.0.0.0, which leads to the martian leaf, for all others: they take the slow path.
-    pub(super) dst: u32,
-    pub(super) l3: u8,
-    pub(super) ingress: IngressId,
+    /// Of those that came by a port, untagged.
+    bare: Count,
 }
 
 /// Forwards a batch.
@@ -54,54 +48,89 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         r.io.slab.prefetch(frame);
     }
     let untagged = r.learnt.ingresses.find(Arrival::untagged(port)).copied();
-    let id = untagged.map_or(IngressId::NONE, |known| known.id);
+    // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
     let mut dst = [0; Batch::CAPACITY];
+    let program = r.program.clone();
+    let own = &program.own_sources;
     if let Some(Ingress { mac, .. }) = untagged {
         for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
             if !frame.has_offload() {
-                *dst = plain_destination(r, r.io.slab.bytes(frame), 14, mac.0);
+                *dst = plain_destination(r, own, r.io.slab.bytes(frame), 14, mac.0);
             }
         }
     }
-    let mut others = [(14, id); Batch::CAPACITY];
-    if dst[..n].contains(&0) {
-        tagged(r, port, untagged.as_ref(), &mut dst, &mut others, batch);
-    }
+    let ingress = untagged.map_or(IngressId::NONE, |known| known.id);
+    let came = Came { l3: 14, ingress };
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
-    r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
-    let mut forwarding = Forwarding::default();
-    for (at, frame) in batch.drain().enumerate() {
-        let (l3, ingress) = others[at];
-        let plain = Plain { dst: dst[at], l3, ingress };
-        if let Err(frame) = forward(r, now, &mut forwarding, &plain, leaves[at], frame, fast) {
-            flow::physical_in(r, now, port, frame);
-            forwarding.last = Last::default(); // the slow path may have changed what is known
+    let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
+    if dst[..n].contains(&0) {
+        let mut others = [came; Batch::CAPACITY];
+        tagged(r, port, untagged.as_ref(), &mut dst, &mut others, batch);
+        r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+        for (at, frame) in batch.drain().enumerate() {
+            let to = (dst[at], leaves[at]);
+            if let Err(frame) =
+                forward_any(r, now, (&mut forwarding, &mut passed), others[at], to, frame, fast)
+            {
+                flow::physical_in(r, now, port, frame);
+                forwarding.forget();
+            }
+        }
+    } else {
+        r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+        for (at, frame) in batch.drain().enumerate() {
+            let to = (dst[at], leaves[at]);
+            let sent =
+                forward::<true>(r, now, (&mut forwarding, &mut passed), came, to, frame, fast);
+            if let Err(frame) = sent {
+                flow::physical_in(r, now, port, frame);
+                forwarding.forget();
+            }
         }
     }
+    if fast {
+        r.stats.interface_counts[port.index()].fast_rx.merge(forwarding.bare);
+    }
+    passed.settle(r);
     forwarding.settle(r, fast);
 }
 
-/// Sends a packet on, if its neighbour is known; else gives it back.
-#[inline(always)]
-pub(super) fn forward(
+/// [`forward`] for a packet that came through more than its port, or by a port and tagged.
+#[inline(never)]
+pub(super) fn forward_any(
     r: &mut Router,
     now: Moment,
-    forwarding: &mut Forwarding,
-    plain: &Plain,
-    leaf: NextHopId,
+    counted: (&mut Forwarding, &mut Passed),
+    came: Came,
+    to: (u32, NextHopId),
+    frame: Frame,
+    fast: bool,
+) -> Result<(), Frame> {
+    forward::<false>(r, now, counted, came, to, frame, fast)
+}
+
+/// Sends a packet on `to` a destination and the leaf it led to, if its neighbour is known; else
+/// gives it back. `BARE`: it came by a port, untagged.
+#[inline(always)]
+fn forward<const BARE: bool>(
+    r: &mut Router,
+    now: Moment,
+    (forwarding, passed): (&mut Forwarding, &mut Passed),
+    came: Came,
+    (dst, leaf): (u32, NextHopId),
     mut frame: Frame,
     fast: bool,
 ) -> Result<(), Frame> {
-    let Forwarding { last, packets, passed } = forwarding;
-    if leaf != last.leaf || (last.dst != 0 && last.dst != plain.dst) {
-        *last = neighbour_behind(r, leaf, plain.dst);
+    let Forwarding { last, packets, bare } = forwarding;
+    if leaf != last.leaf || (last.dst != 0 && last.dst != dst) {
+        *last = neighbour_behind(r, leaf, dst);
     }
     // Nothing that a bridge on the way has learnt changes before the batch ends, the slow path is
     // taken or a host is learnt: then all this is forgotten.
     if !last.used && !refresh(r, last.neighbour) {
         return Err(frame);
     }
-    let l3 = usize::from(plain.l3);
+    let l3 = if BARE { 14 } else { usize::from(came.l3) };
     let Some(ip) = r.io.slab.bytes_mut(&mut frame).get_mut(l3..) else { return Err(frame) };
     let Some(ip) = ip.first_chunk_mut::<20>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
@@ -109,17 +138,22 @@ pub(super) fn forward(
     if ip_len > rewrite.mtu {
         return Err(frame);
     }
+    decrement_ttl(ip);
+    packets.add(ip_len.into());
+    let len = frame.len();
+    put_header(&r.io.slab, &mut frame, l3, rewrite);
+    let (port, egress) = (rewrite.port, rewrite.egress);
     if !last.used {
         last.used = true;
         rewrite.used_ms = now.as_millis_u32();
     }
-    decrement_ttl(ip);
-    packets.add(ip_len.into());
-    let (rewrite, len) = (*rewrite, frame.len());
-    put_header(&r.io.slab, &mut frame, l3, &rewrite);
-    passed.came(r, plain.ingress, len, fast);
-    passed.left(r, &rewrite, len - l3, fast);
-    r.transmit(rewrite.port, frame, fast);
+    if BARE {
+        bare.add(len as u64);
+    } else {
+        passed.came(r, came.ingress, len, fast);
+    }
+    passed.left(r, egress, len - l3, fast);
+    r.transmit(port, frame, fast);
     Ok(())
 }
 
@@ -130,15 +164,16 @@ fn refresh(r: &mut Router, neighbour: NeighbourId) -> bool {
 }
 
 impl Forwarding {
-    /// Counts what has passed.
-    pub(super) fn settle(&mut self, r: &mut Router, fast: bool) {
-        self.passed.settle(r);
+    /// Counts what has passed. By value: what has an address is kept in memory all along.
+    #[inline(always)]
+    pub(super) fn settle(self, r: &mut Router, fast: bool) {
         if fast {
             r.stats.paths.ipv4_fast_path.merge(self.packets);
         }
     }
 
     /// Forgets where the last packet went: the slow path may have changed what is known.
+    #[inline(always)]
     pub(super) fn forget(&mut self) {
         self.last = Last::default();
     }
@@ -147,39 +182,57 @@ impl Forwarding {
 /// Looks again at what was not plain: takes priority tags off, and finds the VLAN of others. Out of
 /// line, so that the loop above stays as short as it is without: with it inside a packet took 13
 /// instructions more.
-#[cold]
 #[inline(never)]
 fn tagged(
     r: &Router,
     port: InterfaceId,
     untagged: Option<&Ingress>,
     dst: &mut [u32],
-    others: &mut [(u8, IngressId)],
+    others: &mut [Came],
     batch: &mut Batch,
 ) {
     let all = dst.iter_mut().zip(others).zip(batch.as_mut_slice());
-    for ((dst, other), frame) in all.filter(|((dst, _), _)| **dst == 0) {
+    for ((dst, came), frame) in all.filter(|((dst, _), _)| **dst == 0) {
         if frame.has_offload() {
             continue;
         }
-        if priority::take_off(&r.io.slab, frame) {
-            if let Some(known) = untagged {
-                *dst = plain_destination(r, r.io.slab.bytes(frame), 14, known.mac.0);
+        if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
+            if let Some(known) = r.learnt.ingresses.find(arrival)
+                && l3 > 14
+                && known.learns.is_none()
+            {
+                *dst = plain_destination(
+                    r,
+                    &r.program.own_sources,
+                    r.io.slab.bytes(frame),
+                    l3,
+                    known.mac.0,
+                );
+                *came = Came { l3: l3 as u8, ingress: known.id };
             }
-        } else if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame))
-            && l3 > 14
-            && let Some(known) = r.learnt.ingresses.find(arrival)
-            && known.learns.is_none()
+        } else if priority::take_off(&r.io.slab, frame)
+            && let Some(known) = untagged
         {
-            *dst = plain_destination(r, r.io.slab.bytes(frame), l3, known.mac.0);
-            *other = (l3 as u8, known.id);
+            *dst = plain_destination(
+                r,
+                &r.program.own_sources,
+                r.io.slab.bytes(frame),
+                14,
+                known.mac.0,
+            );
         }
     }
 }
 
 /// The destination of a packet that needs nothing but forwarding; 0 for all others.
 #[inline(always)]
-pub(super) fn plain_destination(r: &Router, frame: &[u8], l3: usize, own_mac: [u8; 6]) -> u32 {
+pub(super) fn plain_destination(
+    r: &Router,
+    own: &OwnSources,
+    frame: &[u8],
+    l3: usize,
+    own_mac: [u8; 6],
+) -> u32 {
     let Some(macs) = frame.first_chunk::<12>() else { return 0 };
     let Some(head) = frame.get(l3 - 2..).and_then(|rest| rest.first_chunk::<22>()) else {
         return 0;
@@ -193,7 +246,7 @@ pub(super) fn plain_destination(r: &Router, frame: &[u8], l3: usize, own_mac: [u
         && (20..=frame.len() - l3).contains(&total)
         && ip[8] > 1
         && !is_martian_source(src)
-        && !is_own_source(r, src)
+        && !(own.may_have(src) && is_own_source(r, src))
         && checksum::ipv4_header_ok(ip);
     if plain { u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]) } else { 0 }
 }

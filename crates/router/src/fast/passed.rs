@@ -9,7 +9,7 @@
 
 use crate::counter::Count;
 use crate::interface::ingress::IngressId;
-use crate::interface::rewrite::{EgressId, Rewrite};
+use crate::interface::rewrite::EgressId;
 use crate::router::Router;
 
 /// What came in and went out since it was counted last.
@@ -41,13 +41,13 @@ impl Passed {
 
     /// Counts a frame of `len` bytes from its IP header on.
     #[inline(always)]
-    pub(super) fn left(&mut self, r: &mut Router, rewrite: &Rewrite, len: usize, fast: bool) {
-        if !rewrite.egress.has_layers() {
+    pub(super) fn left(&mut self, r: &mut Router, egress: EgressId, len: usize, fast: bool) {
+        if !egress.has_layers() {
             return;
         }
-        if rewrite.egress != self.egress {
+        if egress != self.egress {
             self.settle_out(r);
-            self.egress = rewrite.egress;
+            self.egress = egress;
         }
         self.left.add(len as u64);
         if fast {

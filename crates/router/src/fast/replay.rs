@@ -33,19 +33,22 @@ pub(super) struct Plain {
     pub(super) tuple: FiveTuple,
     pub(super) hash: u32,
     pub(super) flow: Option<FlowId>,
-    /// Where its IP header begins.
-    pub(super) l3: u8,
-    pub(super) ingress: IngressId,
 }
 
 impl Plain {
-    /// Reads a frame that came through `ingress`, with its IP header at `l3`.
+    /// Reads a frame for `mac` with its IP header at `l3`.
     #[inline(always)]
-    pub(super) fn read(frame: &[u8], l3: usize, ingress: &Ingress) -> Option<Plain> {
-        let tuple = plain_tuple(frame, l3, ingress.mac.0)?;
-        let (hash, l3) = (tuple.hash(), l3 as u8);
-        Some(Plain { tuple, hash, flow: None, l3, ingress: ingress.id })
+    pub(super) fn read(frame: &[u8], l3: usize, mac: MacAddr) -> Option<Plain> {
+        let tuple = plain_tuple(frame, l3, mac.0)?;
+        Some(Plain { tuple, hash: tuple.hash(), flow: None })
     }
+}
+
+/// Where a packet's IP header begins, and what it came through.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Came {
+    pub(super) l3: u8,
+    pub(super) ingress: IngressId,
 }
 
 /// Forwards a batch. `PROFILED` while a profile looks at each pass: marks cost more than what is
@@ -61,62 +64,79 @@ pub(super) fn receive<const PROFILED: bool>(
         r.io.slab.prefetch(frame);
     }
     let mut plain = [Plain::default(); Batch::CAPACITY];
-    let mut are_all = true;
-    for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
-        if frame.has_offload() {
-            continue;
-        }
-        let read = |known| Plain::read(r.io.slab.bytes(frame), 14, known);
-        if let Some(read) = untagged.as_ref().and_then(read) {
-            *plain = read;
-            r.v4.connections.flows().prefetch_bucket(plain.hash);
-        } else {
-            are_all = false;
-        }
-    }
-    if !are_all {
-        tagged(r, port, untagged.as_ref(), &mut plain, batch);
-    }
-    let n = batch.len();
-    for plain in plain[..n].iter_mut().filter(|plain| plain.tuple.protocol != 0) {
-        plain.flow = r.v4.connections.flows().candidate(plain.hash);
-        if let Some(flow) = plain.flow {
-            r.v4.connections.flows().prefetch_flow(flow);
+    let mut are_all = untagged.is_some();
+    if let Some(Ingress { mac, .. }) = untagged {
+        for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
+            if frame.has_offload() {
+                continue;
+            }
+            if let Some(read) = Plain::read(r.io.slab.bytes(frame), 14, mac) {
+                *plain = read;
+                r.v4.connections.flows().prefetch_bucket(plain.hash);
+            } else {
+                are_all = false;
+            }
         }
     }
+    let ingress = untagged.map_or(IngressId::NONE, |known| known.id);
+    let came = Came { l3: 14, ingress };
     let mut passed = Passed::default();
+    if !are_all {
+        let mut others = [came; Batch::CAPACITY];
+        tagged(r, port, untagged.as_ref(), &mut plain, &mut others, batch);
+        find_flows(r, &mut plain[..batch.len()]);
+        for ((plain, came), frame) in plain.iter().zip(&others).zip(batch.drain()) {
+            if let Err(frame) = replay_any(r, now, plain, *came, frame, &mut passed) {
+                flow::physical_in(r, now, port, frame);
+            }
+        }
+        return passed.settle(r);
+    }
+    find_flows(r, &mut plain[..batch.len()]);
     for (plain, frame) in plain.iter().zip(batch.drain()) {
-        if let Err(frame) = replay::<PROFILED>(r, now, plain, frame, &mut passed) {
+        if let Err(frame) = replay::<PROFILED, true>(r, now, plain, came, frame, &mut passed) {
             flow::physical_in(r, now, port, frame);
         }
     }
     passed.settle(r);
 }
 
+/// Looks for the flows of packets, and asks for their memory.
+#[inline(always)]
+pub(super) fn find_flows(r: &Router, plain: &mut [Plain]) {
+    let flows = r.v4.connections.flows();
+    for plain in plain.iter_mut().filter(|plain| plain.tuple.protocol != 0) {
+        plain.flow = flows.candidate(plain.hash);
+        if let Some(flow) = plain.flow {
+            flows.prefetch_flow(flow);
+        }
+    }
+}
+
 /// Looks again at what was not plain: takes priority tags off, and finds the VLAN of others. Out of
 /// line, for the loop's sake.
-#[cold]
 #[inline(never)]
 fn tagged(
     r: &Router,
     port: InterfaceId,
     untagged: Option<&Ingress>,
     plain: &mut [Plain],
+    others: &mut [Came],
     batch: &mut Batch,
 ) {
-    let all = plain.iter_mut().zip(batch.as_mut_slice());
-    for (plain, frame) in all.filter(|(plain, _)| plain.tuple.protocol == 0) {
+    let all = plain.iter_mut().zip(others).zip(batch.as_mut_slice());
+    for ((plain, came), frame) in all.filter(|((plain, _), _)| plain.tuple.protocol == 0) {
         if frame.has_offload() {
             continue;
         }
-        let found = if priority::take_off(&r.io.slab, frame) {
-            untagged.and_then(|known| Plain::read(r.io.slab.bytes(frame), 14, known))
-        } else if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame))
-            && l3 > 14
-            && let Some(known) = r.learnt.ingresses.find(arrival)
-            && known.learns.is_none()
-        {
-            Plain::read(r.io.slab.bytes(frame), l3, known)
+        let found = if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
+            let known = r.learnt.ingresses.find(arrival).filter(|_| l3 > 14);
+            known.filter(|known| known.learns.is_none()).and_then(|known| {
+                *came = Came { l3: l3 as u8, ingress: known.id };
+                Plain::read(r.io.slab.bytes(frame), l3, known.mac)
+            })
+        } else if priority::take_off(&r.io.slab, frame) {
+            untagged.and_then(|known| Plain::read(r.io.slab.bytes(frame), 14, known.mac))
         } else {
             None
         };
@@ -127,12 +147,27 @@ fn tagged(
     }
 }
 
-/// Does for the frame what its flow's recipe says; gives it back if there is none that fits.
-#[inline(always)]
-pub(super) fn replay<const PROFILED: bool>(
+/// [`replay`] for a packet that came through more than its port, or by a port and tagged.
+#[inline(never)]
+pub(super) fn replay_any(
     r: &mut Router,
     now: Moment,
     plain: &Plain,
+    came: Came,
+    frame: Frame,
+    passed: &mut Passed,
+) -> Result<(), Frame> {
+    replay::<false, false>(r, now, plain, came, frame, passed)
+}
+
+/// Does for the frame what its flow's recipe says; gives it back if there is none that fits. `BARE`:
+/// it came by a port, untagged.
+#[inline(always)]
+fn replay<const PROFILED: bool, const BARE: bool>(
+    r: &mut Router,
+    now: Moment,
+    plain: &Plain,
+    came: Came,
     mut frame: Frame,
     passed: &mut Passed,
 ) -> Result<(), Frame> {
@@ -150,8 +185,9 @@ pub(super) fn replay<const PROFILED: bool>(
     }
     // Number 0, no recipe, is nobody's.
     let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
-    let l3 = usize::from(plain.l3);
-    let mtu = r.v4.neighbours.rewrite(next_hop).mtu;
+    let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
+    let l3 = if BARE { 14 } else { usize::from(came.l3) };
+    let len = frame.len();
     let bytes = r.io.slab.bytes_mut(&mut frame);
     let Some(&macs) = bytes.first_chunk::<12>() else { return Err(frame) };
     let Some(ip) = bytes.get_mut(l3..) else { return Err(frame) };
@@ -162,9 +198,9 @@ pub(super) fn replay<const PROFILED: bool>(
     let is_tcp = plain.tuple.protocol == protocol::TCP;
     let flags = if is_tcp { head[33] } else { 0 };
     let way = &recipe.way;
-    if way.ingress != plain.ingress
+    if way.ingress != came.ingress
         || !way.guard.admits(ip_len, ttl, tos, flags.into(), src_mac)
-        || ip_len > mtu
+        || ip_len > rewrite.mtu
         || (is_tcp && flags & FIN_SYN_RST != 0)
         || (way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0)
     {
@@ -192,45 +228,54 @@ pub(super) fn replay<const PROFILED: bool>(
     }
     let (queue, fasttrack, fast) = (way.queue, way.fasttrack, way.fast);
     let in_interface = way.in_interface;
-    let len = frame.len();
-    if fast {
-        if fasttrack {
-            r.stats.paths.ipv4_fasttrack.add(ip_len.into());
-        } else if queue.is_none() && r.ipv4_fast_path() {
-            r.stats.paths.ipv4_fast_path.add(ip_len.into());
-        }
-    }
-    passed.came(r, plain.ingress, len, fast);
     r.stats.paths.replayed += 1;
     if let Some(leaf) = queue {
-        let len = u32::from(ip_len) + 14;
+        let queue_len = u32::from(ip_len) + 14;
         if PROFILED {
             r.tools.profiler.enter(Facility::Queuing);
         }
-        let decision = r.queues.offer(leaf, now, len);
+        let decision = r.queues.offer(leaf, now, queue_len);
         if PROFILED {
             r.tools.profiler.enter(Facility::Networking);
         }
-        match decision {
-            Decision::Pass => {}
-            verdict => {
-                let rewrite = r.v4.neighbours.rewrite(next_hop);
-                let hop = Hop { interface: rewrite.interface, address: rewrite.address };
-                let (rest, ingress, l3) = (Vec::new(), plain.ingress, plain.l3.into());
-                let leaving =
-                    Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop };
-                flow::queue(r, leaf, verdict, leaving, len);
-                return Ok(());
-            }
+        if decision != Decision::Pass {
+            let hop = Hop { interface: rewrite.interface, address: rewrite.address };
+            let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
+            let leaving = Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop };
+            came_fast::<BARE>(r, passed, came, (len, ip_len), fast, fasttrack);
+            flow::queue(r, leaf, decision, leaving, queue_len);
+            return Ok(());
         }
     }
-    let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
+    // Read before it is written: a wide load behind a narrow store to the same line waits for it.
+    put_header(&r.io.slab, &mut frame, l3, rewrite);
+    let (port, egress) = (rewrite.port, rewrite.egress);
     rewrite.used_ms = now_ms;
-    let rewrite = *rewrite;
-    put_header(&r.io.slab, &mut frame, l3, &rewrite);
-    passed.left(r, &rewrite, len - l3, fast);
-    r.transmit(rewrite.port, frame, fast);
+    came_fast::<BARE>(r, passed, came, (len, ip_len), fast, fasttrack);
+    passed.left(r, egress, len - l3, fast);
+    r.transmit(port, frame, fast);
     Ok(())
+}
+
+/// Counts a packet on the interfaces it came through, and in FastPath or FastTrack if it is there.
+#[inline(always)]
+fn came_fast<const BARE: bool>(
+    r: &mut Router,
+    passed: &mut Passed,
+    came: Came,
+    (len, ip_len): (usize, u16),
+    fast: bool,
+    fasttrack: bool,
+) {
+    // A port's own frames were counted when they were received.
+    if !BARE || fast {
+        passed.came(r, came.ingress, len, fast);
+    }
+    if fast && fasttrack {
+        r.stats.paths.ipv4_fasttrack.add(ip_len.into());
+    } else if fast && r.ipv4_fast_path() {
+        r.stats.paths.ipv4_fast_path.add(ip_len.into());
+    }
 }
 
 /// Brings a rewrite up to date: the neighbour has moved, or a bridge on the way has learnt something.

@@ -49,7 +49,7 @@ pub(crate) struct Interfaces {
     /// By number; place 0 is a disabled interface that nobody uses.
     pub(crate) by_id: Vec<Interface>,
     /// By number.
-    pub(crate) ways_out: Vec<WayOut>,
+    pub(crate) ways_out: Arc<[WayOut]>,
     /// The interface behind each port.
     pub(crate) ports: Vec<InterfaceId>,
     pub(crate) names: Names,
@@ -186,7 +186,12 @@ fn stack(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Vec<Bridge> {
             break;
         }
     }
-    let bridges: Vec<Bridge> = compiled.into_iter().flatten().collect();
+    let mut bridges: Vec<Bridge> = compiled.into_iter().flatten().collect();
+    for bridge in &mut bridges {
+        let kind = |port: &bridge::Port| by_id[port.interface.index()].kind;
+        bridge.on_ports =
+            bridge.ports().iter().all(|port| matches!(kind(port), Kind::Ethernet { .. }));
+    }
     for (at, bridge) in bridges.iter().enumerate() {
         by_id[bridge.interface.index()].kind = Kind::Bridge(BridgeAt(at));
         for port in bridge.ports() {

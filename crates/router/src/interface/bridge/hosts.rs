@@ -99,19 +99,25 @@ impl Bucket {
     /// All four places at once: which one it is cannot be foreseen, so a branch for each would
     /// cost more than three needless comparisons.
     #[inline(always)]
-    fn find(&self, key: u64) -> Option<usize> {
-        let hits = self.hits(key, |word| word >> 16 == key & ADDRESS);
+    fn find<const VLANS: bool>(&self, key: u64) -> Option<usize> {
+        let hits = self.hits::<VLANS>(key, |word| word >> 16 == key & ADDRESS);
         (hits != 0 && key & ADDRESS != 0).then(|| hits.trailing_zeros() as usize)
     }
 
-    /// Bit n: place n is of the key's VLAN, and `is` says yes to its word.
+    /// Bit n: place n is of the key's VLAN, if there are any, and `is` says yes to its word.
     #[inline(always)]
-    fn hits(&self, key: u64, is: impl Fn(u64) -> bool) -> u32 {
-        let bits = |[a, b, c, d]: [bool; 4]| {
-            u32::from(a) | u32::from(b) << 1 | u32::from(c) << 2 | u32::from(d) << 3
-        };
-        let vid = (key >> 48) as u16;
-        bits(self.words.map(is)) & bits(self.vids.map(|other| other == vid))
+    fn hits<const VLANS: bool>(&self, key: u64, is: impl Fn(u64) -> bool) -> u32 {
+        let [a, b, c, d] = self.words;
+        let hits = u32::from(is(a))
+            | u32::from(is(b)) << 1
+            | u32::from(is(c)) << 2
+            | u32::from(is(d)) << 3;
+        if !VLANS {
+            return hits;
+        }
+        let [a, b, c, d] = self.vids;
+        let is = |vid: u16| u32::from(vid == (key >> 48) as u16);
+        hits & (is(a) | is(b) << 1 | is(c) << 2 | is(d) << 3)
     }
 
     /// The key of a place that is taken.
@@ -185,7 +191,13 @@ impl Hosts {
     /// Where the host with this address (a [`key`]) is.
     #[inline(always)]
     pub fn lookup(&self, mac: u64) -> Option<Host> {
-        let (bucket, place) = self.find(mac)?;
+        self.lookup_in::<true>(mac)
+    }
+
+    /// The same, where it is known whether there are VLANs.
+    #[inline(always)]
+    pub fn lookup_in<const VLANS: bool>(&self, mac: u64) -> Option<Host> {
+        let (bucket, place) = self.find::<VLANS>(mac)?;
         Some(self.buckets[bucket].host(place))
     }
 
@@ -193,10 +205,21 @@ impl Hosts {
     /// ([`wire::Moment::as_millis_u32`]).
     #[inline(always)]
     pub fn learn(&mut self, mac: u64, port: InterfaceId, now_ms: u32) -> Learnt {
+        self.learn_in::<true>(mac, port, now_ms)
+    }
+
+    /// The same, where it is known whether there are VLANs.
+    #[inline(always)]
+    pub fn learn_in<const VLANS: bool>(
+        &mut self,
+        mac: u64,
+        port: InterfaceId,
+        now_ms: u32,
+    ) -> Learnt {
         let first = self.places(mac).0;
         let bucket = &mut self.buckets[first];
         let word = mac << 16 | u64::from(port.0);
-        let hits = bucket.hits(mac, |known| known == word) & !u32::from(bucket.local);
+        let hits = bucket.hits::<VLANS>(mac, |known| known == word) & !u32::from(bucket.local);
         if hits != 0 {
             let seen = &mut bucket.seen[hits.trailing_zeros() as usize & 3];
             if now_ms.wrapping_sub(*seen) >= STAMP {
@@ -213,7 +236,7 @@ impl Hosts {
         if mac & ADDRESS == 0 || mac >> 40 & 1 == 1 {
             return Learnt::Refused;
         }
-        let Some((bucket, place)) = self.find(mac) else {
+        let Some((bucket, place)) = self.find::<true>(mac) else {
             if self.len < self.max && self.insert(mac, Host { port, local: false }, now_ms) {
                 return Learnt::New;
             }
@@ -261,6 +284,19 @@ impl Hosts {
     /// Forgets the hosts learnt behind `port`; local addresses stay.
     pub fn remove_port(&mut self, port: InterfaceId) {
         self.remove_where(|_, host| host.port == port && !host.local);
+    }
+
+    /// Forgets learnt hosts of VLANs, or those of none, when a bridge begins or ends to filter them.
+    pub fn keep_vlans(&mut self, vlans: bool) {
+        for bucket in 0..self.buckets.len() {
+            for place in 0..4 {
+                let held = &self.buckets[bucket];
+                let taken = held.words[place] != 0 && !held.host(place).local;
+                if taken && (held.vids[place] != 0) != vlans {
+                    self.clear(bucket, place);
+                }
+            }
+        }
     }
 
     /// Forgets the hosts for which `gone` says so.
@@ -324,16 +360,16 @@ impl Hosts {
 
     /// The bucket and place of a MAC.
     #[inline]
-    fn find(&self, mac: u64) -> Option<(usize, usize)> {
+    fn find<const VLANS: bool>(&self, mac: u64) -> Option<(usize, usize)> {
         let (first, second) = self.places(mac);
         let bucket = &self.buckets[first];
-        if let Some(place) = bucket.find(mac) {
+        if let Some(place) = bucket.find::<VLANS>(mac) {
             return Some((first, place));
         }
         if !bucket.overflowed {
             return None;
         }
-        self.buckets[second].find(mac).map(|place| (second, place))
+        self.buckets[second].find::<VLANS>(mac).map(|place| (second, place))
     }
 
     /// Puts a host that is not there yet in; `false` if there is no place.

@@ -97,6 +97,8 @@ pub struct Bridge {
     pub ageing_ms: u32,
     /// `mtu`; `None` means auto: the least of its ports'.
     pub mtu: Option<u16>,
+    /// All its ports are ports of the device: frames go out there at once.
+    pub on_ports: bool,
     /// Its VLANs, if `vlan-filtering=yes`.
     pub filtering: Option<Filtering>,
     ports: Vec<Port>,
@@ -219,8 +221,9 @@ impl Bridge {
             }
         });
         let lists = lists.collect();
-        let filtering = None;
-        Bridge { interface, item: item.id, mac, ageing_ms, mtu, filtering, ports, places, lists }
+        let (on_ports, filtering) = (true, None);
+        let item = item.id;
+        Bridge { interface, item, mac, ageing_ms, mtu, on_ports, filtering, ports, places, lists }
     }
 
     /// The ports, in the order of the configuration.

@@ -38,6 +38,7 @@ impl Router {
         let slab = Slab::new(frames).map_err(|error| format!("failure: {error}"))?;
         let mut trial = Router::with_room(self.io.ports.clone(), &slab, 0);
         trial.program = self.program.clone();
+        trial.io.ways_out.clone_from(&self.io.ways_out);
         trial.tools.closed.clone_from(&self.tools.closed);
         trial.v4.neighbours = self.v4.neighbours.trial();
         trial.link.hosts.clone_from(&self.link.hosts);
