@@ -80,6 +80,18 @@ struct Routed {
     plain: [Plain; Batch::CAPACITY],
 }
 
+impl Routed {
+    #[inline(always)]
+    fn new() -> Routed {
+        Routed {
+            dst: [0; Batch::CAPACITY],
+            leaves: [NextHopId::NONE; Batch::CAPACITY],
+            came: [Came::default(); Batch::CAPACITY],
+            plain: [Plain::default(); Batch::CAPACITY],
+        }
+    }
+}
+
 impl Sides<'_> {
     /// `VLANS`: the bridge filters them. `RULES`: the bridge filter has some.
     fn receive<const VLANS: bool, const RULES: bool>(&self, r: &mut Router, batch: &mut Batch) {
@@ -121,7 +133,10 @@ impl Sides<'_> {
             prefetch_verdicts::<VLANS>(r, program, port, at, &hosts[..n], batch);
         }
         let mut forwarded = Count::default();
-        if routed != 0 {
+        let all = routed.count_ones() as usize == n;
+        if all && !self.program.is_stateless() {
+            self.replay_all(r, batch, &mut hosts);
+        } else if routed != 0 {
             self.mixed::<VLANS, RULES>(r, batch, &mut hosts, &classes, routed, &mut forwarded);
         } else {
             for (at, frame) in batch.drain().enumerate() {
@@ -183,50 +198,79 @@ impl Sides<'_> {
         routed: u64,
         forwarded: &mut Count,
     ) {
-        let (now, port, n) = (self.now, self.port, batch.len());
-        let fast = r.bridge_fast_path() && self.program.interface(port).fast_rx;
-        // Whatever comes by a bridge must be in its FastPath, too.
-        let routed_fast = fast && r.ipv4_fast_path();
-        let mut read = Routed {
-            dst: [0; Batch::CAPACITY],
-            leaves: [NextHopId::NONE; Batch::CAPACITY],
-            came: [Came::default(); Batch::CAPACITY],
-            plain: [Plain::default(); Batch::CAPACITY],
-        };
+        let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
+        let mut counted = (Forwarding::default(), Passed::default());
+        let mut read = Routed::new();
         let ready = self.read_routed(r, batch, hosts, routed, &mut read);
-        let stateless = self.program.is_stateless();
-        if stateless {
-            r.v4.routes.fib().lookup_batch(&read.dst[..n], &mut read.leaves[..n]);
-        } else {
-            find_flows(r, &mut read.plain[..n]);
-        }
-        let (mut passed, mut forwarding) = (Passed::default(), Forwarding::default());
         for (at, frame) in batch.drain().enumerate() {
-            let left = if ready >> at & 1 == 1 {
-                let host = hosts[at].1;
-                if self.from.learn && self.learn(r, host) {
-                    forwarding.forget();
-                }
-                let came = read.came[at];
-                if stateless {
-                    let to = (read.dst[at], read.leaves[at]);
-                    let counted = (&mut forwarding, &mut passed);
-                    forward_any(r, now, counted, came, to, frame, routed_fast)
-                } else {
-                    replay_any(r, now, &read.plain[at], came, frame, &mut passed)
-                }
-            } else if routed >> at & 1 == 1 {
-                Err(frame)
+            let left = if routed >> at & 1 == 1 {
+                let ready = ready >> at & 1 == 1;
+                self.route(r, (&read, at), hosts[at].1, frame, ready, fast, &mut counted)
             } else {
                 self.bridge::<VLANS, RULES>(r, hosts[at], classes[at], frame, fast, forwarded)
             };
             if let Err(frame) = left {
-                flow::physical_in(r, now, port, frame);
-                forwarding.forget();
+                flow::physical_in(r, self.now, self.port, frame);
+                counted.0.forget();
+            }
+        }
+        counted.1.settle(r);
+        counted.0.settle(r, fast && r.ipv4_fast_path());
+    }
+
+    /// Routes a frame, if it was read; else gives it back. A call for each: batches that are mixed
+    /// are short of nothing but luck.
+    #[inline(never)]
+    fn route(
+        &self,
+        r: &mut Router,
+        (read, at): (&Routed, usize),
+        host: u64,
+        frame: Frame,
+        ready: bool,
+        fast: bool,
+        (forwarding, passed): &mut (Forwarding, Passed),
+    ) -> Result<(), Frame> {
+        if !ready {
+            return Err(frame);
+        }
+        if self.from.learn && self.learn(r, host) {
+            forwarding.forget();
+        }
+        if !self.program.is_stateless() {
+            return replay_any(r, self.now, &read.plain[at], read.came[at], frame, passed);
+        }
+        let to = (read.dst[at], read.leaves[at]);
+        // Whatever comes by a bridge must be in its FastPath, too.
+        let fast = fast && r.ipv4_fast_path();
+        forward_any(r, self.now, (forwarding, passed), read.came[at], to, frame, fast)
+    }
+
+    /// A batch that is for the router, all of it, where flows have recipes.
+    #[inline(never)]
+    fn replay_all(
+        &self,
+        r: &mut Router,
+        batch: &mut Batch,
+        hosts: &mut [(u64, u64); Batch::CAPACITY],
+    ) {
+        let mut read = Routed::new();
+        let ready = self.read_routed(r, batch, hosts, u64::MAX, &mut read);
+        let mut passed = Passed::default();
+        for (at, frame) in batch.drain().enumerate() {
+            let left = if ready >> at & 1 == 1 {
+                if self.from.learn {
+                    self.learn(r, hosts[at].1);
+                }
+                replay_any(r, self.now, &read.plain[at], read.came[at], frame, &mut passed)
+            } else {
+                Err(frame)
+            };
+            if let Err(frame) = left {
+                flow::physical_in(r, self.now, self.port, frame);
             }
         }
         passed.settle(r);
-        forwarding.settle(r, routed_fast);
     }
 
     /// Notes a host; whether that was news.
@@ -236,7 +280,9 @@ impl Sides<'_> {
         known != Learnt::Known
     }
 
-    /// Reads the frames for the router; says which of them need not take the slow path.
+    /// Reads the frames for the router, and asks for what they need; says which of them need not
+    /// take the slow path.
+    #[inline(always)]
     fn read_routed(
         &self,
         r: &Router,
@@ -247,6 +293,7 @@ impl Sides<'_> {
     ) -> u64 {
         let stateless = self.program.is_stateless();
         let untagged = r.learnt.ingresses.find(Arrival::untagged(self.port));
+        let n = batch.len();
         let mut ready = 0;
         for (at, frame) in batch.as_slice().iter().enumerate() {
             if routed >> at & 1 == 0 {
@@ -280,6 +327,11 @@ impl Sides<'_> {
             read.came[at] = Came { l3: l3 as u8, ingress: known.id };
             ready |= 1 << at;
             r.link.hosts[self.at.0].prefetch(hosts[at].1);
+        }
+        if stateless {
+            r.v4.routes.fib().lookup_batch(&read.dst[..n], &mut read.leaves[..n]);
+        } else {
+            find_flows(r, &mut read.plain[..n]);
         }
         ready
     }

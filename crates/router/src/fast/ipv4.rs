@@ -96,7 +96,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
 }
 
 /// [`forward`] for a packet that came through more than its port, or by a port and tagged.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn forward_any(
     r: &mut Router,
     now: Moment,
@@ -191,13 +191,14 @@ fn tagged(
     others: &mut [Came],
     batch: &mut Batch,
 ) {
+    let mut last = None;
     let all = dst.iter_mut().zip(others).zip(batch.as_mut_slice());
     for ((dst, came), frame) in all.filter(|((dst, _), _)| **dst == 0) {
         if frame.has_offload() {
             continue;
         }
         if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
-            if let Some(known) = r.learnt.ingresses.find(arrival)
+            if let Some(known) = r.learnt.ingresses.find_again(arrival, &mut last)
                 && l3 > 14
                 && known.learns.is_none()
             {
@@ -237,12 +238,14 @@ pub(super) fn plain_destination(
     let Some(head) = frame.get(l3 - 2..).and_then(|rest| rest.first_chunk::<22>()) else {
         return 0;
     };
+    if head[..3] != [0x08, 0x00, 0x45] {
+        return 0; // at once: whole batches may be tagged
+    }
     let ip: &[u8; 20] = head[2..].first_chunk().expect("22 - 2 bytes");
     let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
     let src = u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]);
     let plain = macs[..6] == own_mac
         && macs[6] & 1 == 0
-        && head[..3] == [0x08, 0x00, 0x45]
         && (20..=frame.len() - l3).contains(&total)
         && ip[8] > 1
         && !is_martian_source(src)

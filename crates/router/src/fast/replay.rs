@@ -124,13 +124,14 @@ fn tagged(
     others: &mut [Came],
     batch: &mut Batch,
 ) {
+    let mut last = None;
     let all = plain.iter_mut().zip(others).zip(batch.as_mut_slice());
     for ((plain, came), frame) in all.filter(|((plain, _), _)| plain.tuple.protocol == 0) {
         if frame.has_offload() {
             continue;
         }
         let found = if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
-            let known = r.learnt.ingresses.find(arrival).filter(|_| l3 > 14);
+            let known = r.learnt.ingresses.find_again(arrival, &mut last).filter(|_| l3 > 14);
             known.filter(|known| known.learns.is_none()).and_then(|known| {
                 *came = Came { l3: l3 as u8, ingress: known.id };
                 Plain::read(r.io.slab.bytes(frame), l3, known.mac)
@@ -148,7 +149,7 @@ fn tagged(
 }
 
 /// [`replay`] for a packet that came through more than its port, or by a port and tagged.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn replay_any(
     r: &mut Router,
     now: Moment,
@@ -316,12 +317,14 @@ fn translate(ip: &mut [u8], old: &FiveTuple, new: &FiveTuple) {
 fn plain_tuple(frame: &[u8], l3: usize, own_mac: [u8; 6]) -> Option<FiveTuple> {
     let macs = frame.first_chunk::<12>()?;
     let head = frame.get(l3 - 2..)?.first_chunk::<42>()?; // shorter ones are no Ethernet frames
+    if head[..3] != [0x08, 0x00, 0x45] {
+        return None; // at once: whole batches may be tagged
+    }
     let ip: &[u8; 40] = head[2..].first_chunk()?;
     let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
     let src = u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]);
     let plain = macs[..6] == own_mac
         && macs[6] & 1 == 0
-        && head[..3] == [0x08, 0x00, 0x45]
         && has_ports(ip, total)
         && total <= frame.len() - l3
         && u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff == 0

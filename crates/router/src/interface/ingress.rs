@@ -152,6 +152,23 @@ impl Ingresses {
         self.known.get(place.wrapping_sub(1)).map(|(_, ingress)| ingress)
     }
 
+    /// The same, asked again and again: most often for what was asked for last.
+    #[inline]
+    pub(crate) fn find_again<'a>(
+        &'a self,
+        arrival: Arrival,
+        last: &mut Option<(Arrival, Option<&'a Ingress>)>,
+    ) -> Option<&'a Ingress> {
+        match *last {
+            Some((same, found)) if same == arrival => found,
+            _ => {
+                let found = self.find(arrival);
+                *last = Some((arrival, found));
+                found
+            }
+        }
+    }
+
     /// Forgets what arrivals come through: the interfaces have changed.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
