@@ -3,11 +3,13 @@
 //! ```text
 //!  Interface::of("eth1") ─► index, MAC, MTU, up, carrier, driver, queues, rings, speed, offloads
 //!  set_offloads("eth1", Offloads::NONE) ─► what it changed
+//!  set_queues("eth1", 4, 2)
 //! ```
 //!
 //! A checksum that the kernel leaves to the hardware is no checksum, and a super-frame of 64 KiB is
 //! no frame: a port that takes frames from the kernel's own sockets wants these offloads off, at the
-//! *other* end of a veth pair too. They are changed by whoever is asked to, never by opening a port.
+//! *other* end of a veth pair too. They are changed by whoever is asked to, never by opening a port;
+//! by the kernel's own calls, so that the program `ethtool` need not be there.
 //!
 //! An interface is looked for in the calling thread's network namespace.
 //!
@@ -117,7 +119,7 @@ const GET_SETTINGS: u32 = 0x01;
 const GET_DRIVER: u32 = 0x03;
 const GET_LINK: u32 = 0x0a;
 const GET_RINGS: u32 = 0x10;
-const GET_CHANNELS: u32 = 0x3c;
+const CHANNELS: (u32, u32) = (0x3c, 0x3d);
 const TX_CHECKSUM: (u32, u32) = (0x16, 0x17);
 const TSO: (u32, u32) = (0x1e, 0x1f);
 const GSO: (u32, u32) = (0x23, 0x24);
@@ -201,6 +203,21 @@ pub fn set_offloads(name: &str, wanted: Offloads) -> Result<Vec<String>, Unavail
         before.each().into_iter().zip(after.each()).filter(|(before, after)| before != after);
     let word = |(name, on): (&str, bool)| format!("{name} {}", if on { "on" } else { "off" });
     Ok(changes.map(|(_, after)| word(after)).collect())
+}
+
+/// Makes an interface receive by `rx` queues and send by `tx`, as `ethtool -L` does, where it counts
+/// them apart.
+///
+/// # Errors
+/// [`Unavailable`]: there is no such interface, rights are lacking, it counts queues that do both, it
+/// has not as many, or somebody uses one that would go.
+pub fn set_queues(name: &str, rx: u32, tx: u32) -> Result<(), Unavailable> {
+    let handle = Handle::open(name)?;
+    let because = |error| Unavailable::because(format!("give {name} {rx} and {tx} queues"), error);
+    let mut words = handle.channel_words().map_err(because)?;
+    words[0] = CHANNELS.1;
+    (words[5], words[6]) = (rx, tx);
+    handle.ethtool(&mut words).map_err(because)
 }
 
 /// The queues of the interface of this number in the namespace that a socket belongs to; `None` if
@@ -305,9 +322,7 @@ impl Handle {
     }
 
     fn channels(&self) -> io::Result<Queues> {
-        // `ethtool_channels`: command, max rx, tx, other, combined, then as many there are of each.
-        let mut words = [GET_CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
-        self.ethtool(&mut words)?;
+        let words = self.channel_words()?;
         Ok(Queues {
             rx: (words[5] + words[8]).max(1),
             tx: (words[6] + words[8]).max(1),
@@ -315,6 +330,12 @@ impl Handle {
             tx_max: words[2].max(words[4]).max(1),
             combined: words[4] > 0,
         })
+    }
+
+    /// `ethtool_channels`: command, max rx, tx, other, combined, then as many there are of each.
+    fn channel_words(&self) -> io::Result<[u32; 9]> {
+        let mut words = [CHANNELS.0, 0, 0, 0, 0, 0, 0, 0, 0];
+        self.ethtool(&mut words).map(|()| words)
     }
 
     fn rings(&self) -> Option<(u32, u32)> {
