@@ -9,7 +9,7 @@
 
 use super::BenchError;
 use super::commands::ask;
-use super::veth::TESTER_ENDS;
+use super::veth::{TESTER_ENDS, switch_offloads};
 use crate::jumbo;
 use port::linux::Namespace;
 use std::fs;
@@ -40,7 +40,7 @@ impl Cable {
             format!("ip link add name {a} {queues} type veth peer name {b} {queues} netns {there}");
         ask(&cable.places[0], &pair)?;
         for (place, end) in cable.ends() {
-            ask(place, &format!("ethtool -K {end} gro on tx off tso off gso off"))?;
+            switch_offloads(place, end)?;
         }
         for (place, end) in cable.ends() {
             ask(place, &format!("ip link set {end} up"))?;

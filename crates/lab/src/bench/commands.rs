@@ -81,9 +81,20 @@ pub fn ask(namespace: &Namespace, words: &str) -> Result<String, BenchError> {
     Err(failed(first.trim().to_string()))
 }
 
+/// Whether there is this program to be run, as far as one can tell without running it.
+pub(super) fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::typed;
+    use super::{is_there, typed};
+
+    #[test]
+    fn programs_are_looked_for() {
+        assert!(is_there("sh") && !is_there("no-such-program"));
+    }
 
     #[test]
     fn a_shell_takes_what_is_kept() {

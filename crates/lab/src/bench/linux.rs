@@ -17,7 +17,7 @@
 //! faster than a list; so can ours).
 
 use super::BenchError;
-use super::commands::{Commands, ask};
+use super::commands::{Commands, ask, is_there};
 use super::translate;
 use super::veth::{DEVICE_ENDS, Rig};
 use super::wired::{Cannot, Wired};
@@ -106,11 +106,19 @@ fn route(commands: &mut Commands<'_>) -> Result<(), BenchError> {
     Ok(())
 }
 
+/// Rows that take rules are left out where nobody can make them; the others need no more than
+/// iproute2 and procps.
+fn has_nft() -> Result<(), Cannot> {
+    let why = "nft is not installed (package nftables)";
+    if is_there("nft") { Ok(()) } else { Err(Cannot::Omitted(why.to_string())) }
+}
+
 /// The rules, in the chain that everything forwarded passes.
-fn chain(commands: &mut Commands<'_>, family: &str, rules: &[String]) -> Result<(), BenchError> {
+fn chain(commands: &mut Commands<'_>, family: &str, rules: &[String]) -> Result<(), Cannot> {
     if rules.is_empty() {
         return Ok(());
     }
+    has_nft()?;
     commands.run(&format!("nft add table {family} filter"))?;
     let hook = "{ type filter hook forward priority 0 ; policy accept ; }";
     commands.run(&format!("nft add chain {family} filter forward {hook}"))?;
@@ -121,23 +129,26 @@ fn chain(commands: &mut Commands<'_>, family: &str, rules: &[String]) -> Result<
 }
 
 /// Connection tracking, without anything that looks at connections.
-fn track(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+fn track(commands: &mut Commands<'_>) -> Result<(), Cannot> {
+    has_nft()?;
     commands.run("nft add table ip track")?;
     commands.run("nft add chain ip track unused")?;
-    commands.run("nft add rule ip track unused ct state established")
+    Ok(commands.run("nft add rule ip track unused ct state established")?)
 }
 
-fn masquerade(commands: &mut Commands<'_>, ports: &str) -> Result<(), BenchError> {
+fn masquerade(commands: &mut Commands<'_>, ports: &str) -> Result<(), Cannot> {
+    has_nft()?;
     commands.run("nft add table ip nat")?;
     let hook = "{ type nat hook postrouting priority 100 ; }";
     commands.run(&format!("nft add chain ip nat postrouting {hook}"))?;
     let out = DEVICE_ENDS[1];
     let rule = format!("oifname {out} udp sport {ports} masquerade");
-    commands.run(&format!("nft add rule ip nat postrouting {rule}"))
+    Ok(commands.run(&format!("nft add rule ip nat postrouting {rule}"))?)
 }
 
 /// A flow table over both ends, and the rule that puts established connections into it.
 fn fast_track(commands: &mut Commands<'_>) -> Result<(), Cannot> {
+    has_nft()?;
     commands.run("nft add table ip filter")?;
     let hook = "{ type filter hook forward priority 0 ; policy accept ; }";
     commands.run(&format!("nft add chain ip filter forward {hook}"))?;

@@ -26,7 +26,8 @@ use crate::machine;
 use crate::placement::Pair;
 use crate::traffic::tester_mac;
 use crate::two_cores::NICE;
-use port::linux::Namespace;
+use port::linux::interface::{Offloads, set_offloads};
+use port::linux::{Namespace, Unavailable};
 use std::fs;
 use std::process::Command;
 use std::sync::Mutex;
@@ -52,6 +53,9 @@ const ENDS: [[&str; 16]; 2] = [
 
 /// The offloads of all ends, for the result.
 pub const OFFLOADS: &str = "veth: gro on, tx off, tso off, gso off";
+
+/// The same, for the kernel.
+const GRO_ALONE: Offloads = Offloads { gro: true, ..Offloads::NONE };
 
 /// A thread of its own.
 const THREADED: (&str, u64) = ("threaded", 1);
@@ -153,7 +157,8 @@ impl Rig {
         // Before any is up: what may be redirected to an end is settled when it goes up, and it is
         // nothing while the other end has no GRO and no program.
         for (place, end) in self.ends() {
-            place.run(&format!("ethtool -K {end} gro on tx off tso off gso off"), said)?;
+            switch_offloads(place.namespace, end)?;
+            said.push(place.typed(&format!("ethtool -K {end} gro on tx off tso off gso off")));
         }
         self.ends().try_for_each(|(place, end)| place.run(&format!("ip link set {end} up"), said))
     }
@@ -326,6 +331,14 @@ impl Place<'_> {
 /// The address of a device's end, as `ether1` and `ether2` have in memory.
 pub fn device_mac(port: usize) -> MacAddr {
     MacAddr([0x02, 0, 0, 0, 0, port as u8 + 1])
+}
+
+/// Switches the offloads of an end: super-frames and checksums left undone are no frames, and with
+/// GRO it takes what is redirected to it.
+pub(super) fn switch_offloads(namespace: &Namespace, end: &str) -> Result<(), BenchError> {
+    let enter = |error| Unavailable::because("enter a namespace", error);
+    namespace.run(|| set_offloads(end, GRO_ALONE)).map_err(enter)??;
+    Ok(())
 }
 
 /// Gives an interface a thread of its own in the kernel, and returns its number.

@@ -13,6 +13,7 @@
 //! Where a frame came through the device and found the tester's own end full, the trial is invalid:
 //! that was not the device.
 
+use super::commands::is_there;
 use super::ends::{Cost, Ends};
 use super::patch::Patch;
 use super::ping;
@@ -207,6 +208,9 @@ impl Stand {
         };
         let (mut ping, mut remarks) = (None, vec![]);
         match device.mute() {
+            None if !is_there("ping") => {
+                remarks.push("no pings: ping is not installed (package iputils-ping)".to_string());
+            }
             None => {
                 ping = Some(ping::through(&rig, plan.pair, device.as_mut(), configuration.mode)?)
             }
