@@ -8,7 +8,7 @@ mod left_out;
 use folder::{Folder, SMALL, command, text};
 use port::linux::Namespace;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 /// Runs it, and returns its exit code, what it printed, and its errors.
@@ -46,10 +46,14 @@ fn figures_survive_a_full_disk() {
         (format!("iperf3 {iperf3} --json /dev/full"), "1500"),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
-        let has_iperf3 = || Command::new("iperf3").arg("--version").output().is_ok();
-        if words[0] == "iperf3" && (Namespace::new().is_err() || !has_iperf3()) {
-            left_out::left_out("no iperf3 here, or no namespaces");
-            continue;
+        if words[0] == "iperf3" {
+            if left_out::lacks(&["iperf3", "ip", "tc"]) {
+                continue;
+            }
+            if let Err(unavailable) = Namespace::new() {
+                left_out::left_out(unavailable);
+                continue;
+            }
         }
         // Where the results then go.
         let (code, out, err) =

@@ -110,6 +110,9 @@ fn run(command: &mut Command) -> Result<String, String> {
 
 /// Runs a program of the virtual environment, told where the device is.
 fn check(program: &str, arguments: &[&str]) {
+    if left_out::lacks(&["python3"]) {
+        return;
+    }
     let home = match installed() {
         Ok(home) => home,
         Err(why) => {

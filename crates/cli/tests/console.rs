@@ -41,9 +41,7 @@ struct Terminal {
 impl Terminal {
     /// `None` where there is no tmux; with `CI` set there has to be one.
     fn new(name: &str) -> Option<Terminal> {
-        let there = Command::new("tmux").arg("-V").output().is_ok();
-        if !there {
-            left_out::left_out("tmux is not installed");
+        if left_out::lacks(&["tmux"]) {
             return None;
         }
         let terminal = Terminal { directory: Directory::new(name) };

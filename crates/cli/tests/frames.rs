@@ -41,8 +41,8 @@ fn frames_as_wireshark_reads_them() {
         assert!(stdout.contains("3228 frames of \"small\", seed 1"), "{stdout}");
         assert!(stdout.contains("none was sent"), "{stdout}");
         assert_eq!(stdout.matches("steady load at").count(), 8, "{stdout}");
-        if Command::new("tshark").arg("--version").output().is_err() {
-            return left_out::left_out("no tshark here");
+        if left_out::lacks(&["tshark"]) {
+            return;
         }
         let count = |filter: &str| {
             let checks = ["ip.check_checksum:TRUE", "udp.check_checksum:TRUE"];
@@ -73,8 +73,8 @@ fn frames_as_wireshark_reads_them() {
 /// With UDP checksums, of one length, of a mix and of random destinations: all of them right.
 #[test]
 fn checksums_as_wireshark_reckons_them() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        return left_out::left_out("no tshark here");
+    if left_out::lacks(&["tshark"]) {
+        return;
     }
     let sizes = "frame-sizes = [64, 65, 1518, \"imix\"]";
     for flows in ["networks", "pair", "hosts"] {
@@ -327,8 +327,8 @@ fn damage_is_told_from_loss_and_from_snap_lengths() {
         assert!(text(&out.stderr).contains("report pcap"), "{}", text(&out.stderr));
     }
 
-    if Command::new("tshark").arg("--version").output().is_err() {
-        return left_out::left_out("no tshark here");
+    if left_out::lacks(&["tshark"]) {
+        return;
     }
     for (filter, n) in [
         ("ip.checksum.status == 0", 1),

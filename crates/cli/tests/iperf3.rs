@@ -65,10 +65,7 @@ fn answers(rig: &Rig, address: &str, expected: bool) {
 
 #[test]
 fn interfaces_are_back_however_it_ends() {
-    let Some(rig) = Rig::new("iperf3") else { return };
-    if Command::new("iperf3").arg("-v").output().is_err() {
-        return rig::left_out::left_out("iperf3 is not installed");
-    }
+    let Some(rig) = Rig::new("iperf3", &["ping", "iperf3"]) else { return };
     bridge(&rig);
     let plan = rig.file("plan.toml", PLAN);
     // Of the carriers that have just come, `ip` hears a little later.
@@ -92,7 +89,7 @@ fn interfaces_are_back_however_it_ends() {
 
 #[test]
 fn what_is_refused() {
-    let Some(rig) = Rig::new("iperf3-refused") else { return };
+    let Some(rig) = Rig::new("iperf3-refused", &["iperf3"]) else { return };
     let plan = rig.file("plan.toml", PLAN);
     let external = ["iperf3", &plan, "--device", "external"];
     for (words, code, expected) in [

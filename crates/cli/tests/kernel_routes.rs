@@ -15,7 +15,7 @@ const XDP: &[&str] = &["--port", "ether1=xdp:eth1", "--port", "ether2=xdp:eth2"]
 /// The kernel's neighbours behind the ports stand in the router's table as long as it has them.
 #[test]
 fn the_kernels_neighbours_are_the_routers() {
-    let Some(mut rig) = Rig::new("neighbours") else { return };
+    let Some(mut rig) = Rig::new("neighbours", &["ping"]) else { return };
     rig.start(&[XDP, &["--kernel-routes"]].concat());
     rig.pings(1);
     let count = |last: &str| format!("/ip arp print count-only where dynamic address=10.0.{last}");
@@ -89,7 +89,7 @@ protocol bgp peer {
 #[test]
 fn a_routing_daemon_drives_the_fib() {
     const ROUTES: usize = 300;
-    let Some(mut rig) = Rig::new("bird") else { return };
+    let Some(mut rig) = Rig::new("bird", &["ping", "bird", "birdc", "sysctl"]) else { return };
     let far = Namespace::new().unwrap();
     sh(&rig.r, &MANAGEMENT.replace("PEER", &far.path().display().to_string()));
     sh(&far, "ip address add 192.168.9.2/30 dev mgmt; ip link set mgmt up");
@@ -236,7 +236,10 @@ protocol bgp outer {
 #[test]
 fn a_routing_daemon_has_neighbours_behind_a_port() {
     for backend in ["xdp", "packet"] {
-        let Some(rig) = Rig::new(&format!("ospf-{backend}")) else { return };
+        let Some(rig) = Rig::new(&format!("ospf-{backend}"), &["ping", "bird", "birdc", "sysctl"])
+        else {
+            return;
+        };
         has_neighbours(rig, backend);
     }
 }

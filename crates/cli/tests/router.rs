@@ -10,6 +10,7 @@
 // The namespaces, the hosts, the router's process.
 mod rig;
 
+use port::linux::interface::Interface;
 use rig::program::{Named, Program};
 use rig::{PATIENCE, Rig, sh};
 
@@ -21,7 +22,7 @@ fn it_forwards_is_reached_and_ends_when_asked() {
     let mixed = &["--port", "ether1=packet:eth1", "--port", "xdp:eth2", "--workers", "2"];
     let workers = [XDP, &["--workers", "1"]].concat();
     for (name, ports) in [("one", XDP), ("two", &workers), ("mixed", mixed)] {
-        let Some(mut rig) = Rig::new(name) else { return };
+        let Some(mut rig) = Rig::new(name, &["ping"]) else { return };
         rig.start(ports);
         assert!(rig.out().contains("ether1: eth1"), "{}", rig.out());
         rig.pings(5);
@@ -50,7 +51,7 @@ fn it_forwards_is_reached_and_ends_when_asked() {
 #[test]
 fn what_is_killed_under_load_leaves_nothing() {
     for backend in ["xdp", "packet"] {
-        let Some(mut rig) = Rig::new(&format!("kill-{backend}")) else { return };
+        let Some(mut rig) = Rig::new(&format!("kill-{backend}"), &["ping"]) else { return };
         let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n}"));
         let ports = ["--port", &ports[0], "--port", &ports[1], "--port", "ether3=tap:lan"];
         rig.start(&ports);
@@ -81,7 +82,7 @@ fn what_is_killed_under_load_leaves_nothing() {
 
 #[test]
 fn links_go_down_and_up_under_load() {
-    let Some(mut rig) = Rig::new("links") else { return };
+    let Some(mut rig) = Rig::new("links", &["ping"]) else { return };
     rig.start(XDP);
     let load = rig.load();
     rig.pings(2);
@@ -117,7 +118,7 @@ fn links_go_down_and_up_under_load() {
 #[test]
 fn interfaces_and_namespaces_that_go_are_taken_up_again() {
     for more in [&[][..], &["--workers", "1"]] {
-        let Some(mut rig) = Rig::new("gone") else { return };
+        let Some(mut rig) = Rig::new("gone", &["ping"]) else { return };
         rig.start(&[XDP, more].concat());
         let load = rig.load();
         rig.pings(2);
@@ -142,7 +143,7 @@ fn interfaces_and_namespaces_that_go_are_taken_up_again() {
 
 #[test]
 fn what_cannot_be_is_said_and_nothing_is_touched() {
-    let Some(mut rig) = Rig::new("refused") else { return };
+    let Some(mut rig) = Rig::new("refused", &["ping"]) else { return };
     let config = rig.file("empty.rsc", "");
     let wrong = rig.file("wrong.rsc", "/ip address\nadd adress=1.1.1.1\n");
     const SAME: &str = "two ports are the same interface, ether1 is it too; leave out one";
@@ -248,7 +249,7 @@ fn what_cannot_be_is_said_and_nothing_is_touched() {
 /// Root is not needed, only what root may do here; `--check` says so before.
 #[test]
 fn some_capabilities_are_enough() {
-    let Some(mut rig) = Rig::new("capable") else { return };
+    let Some(mut rig) = Rig::new("capable", &["ping"]) else { return };
     let by = ["setpriv", "--bounding-set=-all,+net_admin,+net_raw,+bpf,+ipc_lock"];
     let config = rig.config();
     let packet = ["--port", "packet:eth1", "--port", "packet:eth2"];
@@ -315,7 +316,7 @@ fn some_capabilities_are_enough() {
 #[test]
 fn a_stopped_router_counts_what_it_lost_and_goes_on() {
     for more in [&[][..], &["--workers", "1"]] {
-        let Some(mut rig) = Rig::new("stopped") else { return };
+        let Some(mut rig) = Rig::new("stopped", &["ping"]) else { return };
         let ports = &["--port", "xdp:eth1,ring=64", "--port", "xdp:eth2,ring=64"];
         rig.start(&[ports, more].concat());
         rig.pings(2);
@@ -348,7 +349,7 @@ print(n)";
     let writes = format!(
         "import socket; c = socket.create_connection(('10.0.2.2', 7), 60); c.sendall(bytes({BYTES}))"
     );
-    let Some(mut rig) = Rig::new("reader") else { return };
+    let Some(mut rig) = Rig::new("reader", &["ping", "python3"]) else { return };
     rig.start(XDP);
     rig.pings(1);
     let mut reader = Program::start(&rig.b, &["python3", "-c", reads]);
@@ -368,7 +369,7 @@ print(n)";
 /// What the interface carries counts, whatever the configuration says, from the first packet on.
 #[test]
 fn an_mtu_that_is_not_the_configurations_is_followed_from_the_start() {
-    let Some(mut rig) = Rig::new("mtu") else { return };
+    let Some(mut rig) = Rig::new("mtu", &["ping"]) else { return };
     sh(&rig.r, "ip link set eth1 mtu 1400");
     sh(&rig.a, "ip link set a0 mtu 1400");
     rig.start(XDP);
@@ -391,7 +392,7 @@ fn an_mtu_that_is_not_the_configurations_is_followed_from_the_start() {
 #[test]
 fn jumbo_frames_are_routed_and_what_is_too_long_is_counted() {
     for far in ["xdp", "packet"] {
-        let Some(mut rig) = Rig::new(&format!("jumbo-{far}")) else { return };
+        let Some(mut rig) = Rig::new(&format!("jumbo-{far}"), &["ping"]) else { return };
         sh(&rig.a, "ip link set a0 mtu 9000");
         sh(&rig.b, "ip link set b0 mtu 9000");
         sh(&rig.r, "ip link set eth1 mtu 9000; ip link set eth2 mtu 9000");
@@ -422,7 +423,7 @@ fn jumbo_frames_are_routed_and_what_is_too_long_is_counted() {
 /// Frames, or tables, that there is no memory for: a sentence, and nothing is touched.
 #[test]
 fn too_little_memory_is_said() {
-    let Some(rig) = Rig::new("memory") else { return };
+    let Some(rig) = Rig::new("memory", &[]) else { return };
     let config = rig.config();
     for (limit, ports, expected) in [
         ("600000", ["xdp:eth1,ring=65536", "packet:eth2,offload=yes"], "MiB of memory for frames"),
@@ -441,7 +442,7 @@ fn too_little_memory_is_said() {
 /// A tap of its own, and an interface in a namespace with a name, which goes and comes back.
 #[test]
 fn taps_and_named_namespaces_are_ports() {
-    let Some(mut rig) = Rig::new("named") else { return };
+    let Some(mut rig) = Rig::new("named", &["ping"]) else { return };
     let named = Named::new(&format!("ws-router-{}", std::process::id()));
     named.takes(&rig.r, "eth1");
     let at = format!("ether1=xdp:eth1@{}", named.name);
@@ -485,7 +486,7 @@ fn taps_and_named_namespaces_are_ports() {
 /// Told to end while it starts, it does not say that it is ready.
 #[test]
 fn a_start_is_ended_as_well() {
-    let Some(rig) = Rig::new("slow") else { return };
+    let Some(rig) = Rig::new("slow", &[]) else { return };
     let config = rig.file("slow.rsc", ":delay 1h");
     let by = "\"$@\" & router=$!
         until [ -e \"$XDG_RUNTIME_DIR/wirespeed/slow/control\" ]; do sleep 0.05; done
@@ -500,7 +501,7 @@ fn a_start_is_ended_as_well() {
 #[test]
 fn whoever_waits_is_told() {
     use std::os::unix::net::UnixDatagram;
-    let Some(mut rig) = Rig::new("told") else { return };
+    let Some(mut rig) = Rig::new("told", &[]) else { return };
     let (file, socket) = (rig.file("ready", ""), rig.home().join("notify"));
     let notified = UnixDatagram::bind(&socket).unwrap();
     notified.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -522,8 +523,9 @@ fn whoever_waits_is_told() {
 /// `--check` tells what there is, by exit code too, and leaves everything as it was.
 #[test]
 fn a_check_tells_and_touches_nothing() {
-    let Some(mut rig) = Rig::new("check") else { return };
-    let before = sh(&rig.r, "ethtool -k eth1; ethtool -l eth1");
+    let Some(mut rig) = Rig::new("check", &["ping"]) else { return };
+    let is = |rig: &Rig| rig.r.run(|| Interface::of("eth1").unwrap()).unwrap();
+    let before = is(&rig);
     let config = rig.config();
     let words = |more: &[&str]| [&["router", &config], XDP, &["--check"], more].concat().join(" ");
     let check = |rig: &Rig, more: &[&str]| {
@@ -541,7 +543,7 @@ fn a_check_tells_and_touches_nothing() {
         "{text}"
     );
     rig.nothing_is_attached();
-    assert_eq!(sh(&rig.r, "ethtool -k eth1; ethtool -l eth1"), before);
+    assert_eq!(is(&rig), before);
     // While a router has the interfaces, they are not to be had; who else had them is told.
     sh(&rig.r, "ip link add link eth2 name mac0 type macvlan");
     rig.start(XDP);

@@ -34,7 +34,9 @@ for turn in range(120):
 #[test]
 fn queues_that_could_hold_every_frame_starve_no_port() {
     for backend in ["xdp", "packet"] {
-        let Some(mut rig) = Rig::new(&format!("starved-{backend}")) else { return };
+        let Some(mut rig) = Rig::new(&format!("starved-{backend}"), &["ping", "python3"]) else {
+            return;
+        };
         let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n},ring=1024"));
         rig.start(&["--port", &ports[0], "--port", &ports[1]]);
         sh(&rig.a, "ip link set lo up; ip route add local 10.9.0.0/16 dev lo");

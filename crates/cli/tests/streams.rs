@@ -7,7 +7,7 @@ mod left_out;
 mod plans;
 
 use folder::{Folder, text, wirespeed};
-use plans::{HEAD, ROUTER, VIRTUAL, committed, count, has_tshark, run, streams, wrong};
+use plans::{HEAD, ROUTER, VIRTUAL, committed, count, run, streams, wrong};
 
 #[test]
 fn the_plans_that_come_with_the_program() {
@@ -211,8 +211,8 @@ fn frames_as_wireshark_reads_them() {
         let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
         assert!(out.status.success(), "{stdout}{stderr}");
         assert!(stdout.contains("streams, each at its own load"), "{stdout}");
-        if !has_tshark() {
-            return left_out::left_out("no tshark here");
+        if left_out::lacks(&["tshark"]) {
+            return;
         }
         let count = |filter: &str| count(&file, filter);
         for status in

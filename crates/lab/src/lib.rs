@@ -90,6 +90,11 @@ pub mod iperf3;
 // Which machine this is.
 pub mod machine;
 
+// How a test says that it cannot run here.
+#[cfg(test)]
+#[path = "../../port/tests/left_out/mod.rs"]
+mod left_out;
+
 pub use bench::Plan;
 pub use configuration::Configuration;
 pub use device::Device;

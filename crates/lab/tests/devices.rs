@@ -1,7 +1,7 @@
 //! Devices on real veths do what their rows say: the kernel's own counters agree with the tester's.
 //!
-//! Every test makes namespaces of its own; without the right to, each says so and returns (except
-//! with `CI` set).
+//! Every test makes namespaces of its own; without the right to, or a program that it takes, each says
+//! so and returns (except with `CI` set).
 
 #[path = "../../port/tests/left_out/mod.rs"]
 mod left_out;
@@ -14,13 +14,17 @@ use lab::bench::{self, BenchError, Generator, Kept, Kind, Plan};
 use lab::configuration::ALL;
 use lab::placement;
 use measure::trial::{Counts, Outcome};
-use measure::{Comparison, Environment, Mode, Results};
+use measure::{Comparison, Environment, Mode, Results, Setup};
 use port::linux::Namespace;
 use std::process::Command;
 use std::time::Duration;
 use wire::{FrameLen, PacketRate};
 
-fn skipped() -> bool {
+/// Whether these programs, those that every device takes, or rights are lacking; then that is said.
+fn skipped(programs: &[&str]) -> bool {
+    if left_out::lacks(&[&["ip", "sysctl"], programs].concat()) {
+        return true;
+    }
     let Err(unavailable) = Namespace::new() else { return false };
     left_out::left_out(unavailable);
     true
@@ -87,11 +91,22 @@ fn counted(namespace: &Namespace, family: &str) -> u64 {
     number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no counter: {text}"))
 }
 
+/// That packets went through a device and back, one by one, or that nobody could send them.
+fn is_pinged(stand: &Stand, has_ping: bool) {
+    let Setup { ping, remarks, .. } = &stand.setup;
+    assert_eq!(ping.is_some(), has_ping, "{remarks:?}");
+    match ping {
+        Some(ping) => assert!(ping.answered > 0 && ping.p50_ns > 0, "{ping:?}"),
+        None => assert!(remarks.iter().any(|why| why.contains("ping is not installed"))),
+    }
+}
+
 #[test]
 fn the_kernel_forwards_and_bridges() {
-    if skipped() {
+    if skipped(&[]) {
         return;
     }
+    let has_ping = !left_out::lacks_in_part(&["ping"]);
     for mode in [Mode::Routing, Mode::Bridging] {
         let mut stand = stand(&Kind::Linux, mode, "none");
         let before = ["d0", "d1"].map(|end| stand.rig().counters(end).rx);
@@ -99,8 +114,7 @@ fn the_kernel_forwards_and_bridges() {
         let after = ["d0", "d1"].map(|end| stand.rig().counters(end).rx);
         let seen: u64 = after.iter().zip(before).map(|(after, before)| after - before).sum();
         assert!(seen >= first.sent, "{mode}: {seen} frames at the kernel's ends, {first:?}");
-        let ping = stand.setup.ping.unwrap();
-        assert!(ping.answered > 0 && ping.p50_ns > 0, "{mode}: {ping:?}");
+        is_pinged(&stand, has_ping);
         assert!(!stand.setup.commands.is_empty());
     }
 }
@@ -109,7 +123,7 @@ fn the_kernel_forwards_and_bridges() {
 /// routes and rules.
 #[test]
 fn what_is_kept_makes_it_again() {
-    if skipped() {
+    if skipped(&["ethtool", "nft"]) {
         return;
     }
     let stand = stand(&Kind::Linux, Mode::Routing, "25-filter-rules");
@@ -143,7 +157,7 @@ fn what_is_kept_makes_it_again() {
 
 #[test]
 fn rules_are_read_and_connections_tracked() {
-    if skipped() {
+    if skipped(&["nft"]) {
         return;
     }
     for (mode, family) in [(Mode::Routing, "ip"), (Mode::Bridging, "bridge")] {
@@ -167,7 +181,7 @@ fn rules_are_read_and_connections_tracked() {
 
 #[test]
 fn every_client_has_a_class_at_both_ends() {
-    if skipped() {
+    if skipped(&["tc"]) {
         return;
     }
     let mut stand = stand(&Kind::Linux, Mode::Routing, "25-simple-queues");
@@ -182,9 +196,10 @@ fn every_client_has_a_class_at_both_ends() {
 
 #[test]
 fn our_router_in_the_kernels_place() {
-    if skipped() {
+    if skipped(&[]) {
         return;
     }
+    let has_ping = !left_out::lacks_in_part(&["ping"]);
     for (mode, name, generator) in [
         (Mode::Routing, "25-filter-rules", Generator::Kernel),
         (Mode::Routing, "fasttrack", Generator::User),
@@ -192,14 +207,13 @@ fn our_router_in_the_kernels_place() {
     ] {
         let mut stand = stand_between(&Kind::Wirespeed, mode, name, Some(generator));
         lossless(&mut stand);
-        let ping = stand.setup.ping.unwrap();
-        assert!(ping.answered > 0, "{name}: {ping:?}");
+        is_pinged(&stand, has_ping);
     }
 }
 
 #[test]
 fn one_per_cent_lost_is_found_to_the_frame() {
-    if skipped() {
+    if skipped(&["nft"]) {
         return;
     }
     let mut stand = stand(&Kind::Linux, Mode::Routing, "none");
@@ -232,7 +246,7 @@ fn one_per_cent_lost_is_found_to_the_frame() {
 
 #[test]
 fn by_turns() {
-    if skipped() {
+    if skipped(&["nft"]) {
         return;
     }
     let devices = [Kind::Linux, Kind::Wirespeed];
@@ -265,7 +279,7 @@ fn by_turns() {
 /// What is sent and does not come is told apart: the row names who sent, and what that cost.
 #[test]
 fn both_generators_and_a_row_says_which() {
-    if skipped() {
+    if skipped(&[]) {
         return;
     }
     for (generator, name) in [(Generator::Kernel, "kernel, BPF"), (Generator::User, "user space")] {
@@ -284,7 +298,7 @@ fn both_generators_and_a_row_says_which() {
 /// Also where it is not installed: then it says which package has it.
 #[test]
 fn testpmd_forwards_and_does_nothing_else() {
-    if skipped() {
+    if skipped(&[]) {
         return;
     }
     for (driver, mode) in [(Driver::Xdp, Mode::Routing), (Driver::Packet, Mode::Bridging)] {
@@ -321,7 +335,7 @@ fn testpmd_forwards_and_does_nothing_else() {
 
 #[test]
 fn what_the_kernel_cannot_do_is_said() {
-    if skipped() {
+    if skipped(&["nft"]) {
         return;
     }
     let plan = plan(&[Kind::Linux], Mode::Routing, "fasttrack");

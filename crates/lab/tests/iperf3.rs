@@ -42,7 +42,7 @@ fn through(text: &str, external: Option<External>) -> Option<Results> {
 /// way. How near to the wire's rate they come depends on the machine's pauses: no test asks.
 #[test]
 fn both_ways_have_pairs_of_their_own() {
-    if !can_have_hosts() {
+    if !can_have_hosts(&["iperf3"]) {
         return;
     }
     let text = "name = \"t\"\ndevices = [\"direct\"]\npackets = [1500]\npairs = 2\nstreams = 2\n\
@@ -65,7 +65,7 @@ fn both_ways_have_pairs_of_their_own() {
 /// as long as they were to be.
 #[test]
 fn routers_carry_udp_of_the_length_asked_for() {
-    if !can_have_hosts() {
+    if !can_have_hosts(&["iperf3"]) {
         return;
     }
     let text = "name = \"t\"\ndevices = [\"linux\", \"wirespeed\"]\nprotocols = [\"udp\"]\n\
@@ -86,7 +86,7 @@ fn routers_carry_udp_of_the_length_asked_for() {
 /// By turns through the kernel and through our router: each packet is answered, or lost.
 #[test]
 fn packets_are_timed_by_turns() {
-    if !can_have_hosts() {
+    if !can_have_hosts(&["ping", "irtt"]) {
         return;
     }
     let text = "name = \"t\"\ndevices = [\"linux\", \"wirespeed\", \"linux\", \"wirespeed\"]\n\
@@ -109,7 +109,7 @@ fn packets_are_timed_by_turns() {
 /// transfer is reckoned by it.
 #[test]
 fn what_tcp_makes_of_a_path() {
-    if !can_have_hosts() {
+    if !can_have_hosts(&["iperf3"]) {
         return;
     }
     let text = "name = \"t\"\ndevices = [\"linux\", \"wirespeed\"]\npackets = []\nstreams = 2\n\
@@ -134,7 +134,7 @@ fn what_tcp_makes_of_a_path() {
 /// What hosts leave to others passes the router's own taps whole.
 #[test]
 fn super_frames_pass_taps() {
-    if !can_have_hosts() {
+    if !can_have_hosts(&["iperf3"]) {
         return;
     }
     let text = "name = \"t\"\ndevices = [\"wirespeed\"]\npackets = [1500]\npairs = 1\nstreams = 1\n\
@@ -152,7 +152,7 @@ fn super_frames_pass_taps() {
 /// Somebody wants an end: it comes at once, and says what it is.
 #[test]
 fn an_interrupted_run_is_incomplete() {
-    if !can_have_hosts() {
+    if !can_have_hosts(&["iperf3"]) {
         return;
     }
     let text = "name = \"t\"\ndevices = [\"direct\"]\npackets = [1500]\npairs = 1\nstreams = 1\n\

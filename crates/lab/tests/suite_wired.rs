@@ -1,8 +1,8 @@
 //! Suites behind real interfaces: the kernel that is set up here, and one that the test set up and
 //! that is told nothing.
 //!
-//! Every test makes namespaces of its own; without the right to, each says so and returns (except
-//! with `CI` set). How fast a machine is nobody knows: what is asserted are counts and words.
+//! Every test makes namespaces of its own; without the right to, or a program that it takes, each says
+//! so and returns (except with `CI` set). How fast a machine is nobody knows: what is asserted are counts and words.
 
 #[path = "../../port/tests/left_out/mod.rs"]
 mod left_out;
@@ -44,8 +44,11 @@ repetitions-at-most = 1
 precision = "50%"
 "#;
 
-/// Two processors, and the right to make namespaces; none, said.
-fn allowed() -> Option<Pair> {
+/// Two processors, the right to make namespaces, and what the kernel is told by there; none, said.
+fn allowed(programs: &[&str]) -> Option<Pair> {
+    if left_out::lacks(&[&["ip", "sysctl"], programs].concat()) {
+        return None;
+    }
     if let Err(unavailable) = Namespace::new() {
         left_out::left_out(unavailable);
         return None;
@@ -110,7 +113,7 @@ fn is_sound(results: &SuiteResults, cells: usize) {
 
 #[test]
 fn the_kernel_is_told_what_the_plan_says() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&["nft"]) else { return };
     let results = measure(Device::Linux, pair);
     // Two sizes with throughput and latency, one reset, for each of three modifiers.
     is_sound(&results, 15);
@@ -125,7 +128,7 @@ fn the_kernel_is_told_what_the_plan_says() {
 
 #[test]
 fn whatever_is_between_two_interfaces() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
     for (end, address) in DEVICE_ENDS.into_iter().zip(["198.18.1.1/24", "198.19.1.1/24"]) {
@@ -183,7 +186,7 @@ fn bridged(ports: usize, pair: Pair) -> Rig {
 /// A bridge of two ports: the kernel is told to be one, or its owner has made it one.
 #[test]
 fn bridges_have_two_ports_there() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&[]) else { return };
     let bridge = bridge("ports = 2", "forwarding");
     let rig = bridged(2, pair);
     let external = Device::External(Box::new(external(&rig, Modifier::None)));
@@ -209,7 +212,7 @@ fn flush(rig: &Rig) -> String {
 /// congested by two.
 #[test]
 fn and_four() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&[]) else { return };
     let plan = BRIDGE_OF_FOUR;
     let rig = bridged(4, pair);
     let keeps = external(&rig, Modifier::None);
@@ -320,7 +323,7 @@ fn said(results: &SuiteResults, procedure: &str, words: &str) -> usize {
 
 #[test]
 fn connections_are_forgotten_between_trials() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&["nft"]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     gateway(&rig);
     let keeps = external(&rig, Modifier::None);
@@ -409,7 +412,7 @@ fn speaks(rig: &Rig, stop: &Arc<AtomicBool>) -> [JoinHandle<()>; 2] {
 
 #[test]
 fn what_a_device_is_asked_and_told() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
     for (end, address) in DEVICE_ENDS.into_iter().zip(["198.18.1.1/24", "198.19.1.1/24"]) {
@@ -445,7 +448,7 @@ fn what_a_device_is_asked_and_told() {
 
 #[test]
 fn nobody_at_the_other_end_is_said() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     let external = external(&rig, Modifier::FiltersLast);
     let results = measure(Device::External(Box::new(external)), pair);
@@ -461,7 +464,7 @@ fn nobody_at_the_other_end_is_said() {
 /// A device that answers ARP, and lets nothing through one way: found before anything is measured.
 #[test]
 fn a_way_that_carries_nothing_is_said() {
-    let Some(pair) = allowed() else { return };
+    let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     for line in [
         "sysctl -qw net.ipv4.ip_forward=1",

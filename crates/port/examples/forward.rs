@@ -16,6 +16,7 @@
 
 use port::linux::bpf::assembler::{Assembler, Register::*};
 use port::linux::bpf::{self, Map, Mode, Program, SharedArray, action, helper, map};
+use port::linux::interface::{Interface, Offloads, set_offloads};
 use port::linux::xdp::{Options, XdpPort};
 use port::linux::{Namespace, Unavailable};
 use port::{Batch, Port, Slab, Slots, affinity};
@@ -110,7 +111,12 @@ impl Rig {
         for (namespace, name) in [(&a, "va"), (&b, "b1"), (&b, "b2"), (&c, "vc")] {
             sh(namespace, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
             // Without an XDP program of its driver's, a veth takes the generator's frames with GRO.
-            sh(namespace, &format!("ethtool -K {name} gro on; ip link set {name} up"));
+            let gro = || {
+                let offloads = Interface::of(name)?.offloads;
+                set_offloads(name, Offloads { gro: true, ..offloads })
+            };
+            namespace.run(gro).expect("a thread")?;
+            sh(namespace, &format!("ip link set {name} up"));
         }
         let counted = SharedArray::new("counted", 1)?;
         let mut count = Assembler::new();

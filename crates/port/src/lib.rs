@@ -56,6 +56,11 @@ pub mod cycles;
 // Which processor a thread runs on.
 pub mod affinity;
 
+// How a test says that it cannot run here.
+#[cfg(test)]
+#[path = "../tests/left_out/mod.rs"]
+mod left_out;
+
 pub use batch::Batch;
 pub use capture::CapturePort;
 pub use fault::FaultyPort;

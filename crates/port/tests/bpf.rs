@@ -23,7 +23,7 @@ fn always(action: i32) -> Result<Program, Unavailable> {
 
 #[test]
 fn a_link_works_while_it_lives() {
-    let Some(pair) = Veth::new() else { return };
+    let Some(pair) = Veth::taking(&["ping"]) else { return };
     sh(&pair.a, "ip address add 10.0.0.1/24 dev va");
     sh(&pair.b, "ip address add 10.0.0.2/24 dev vb");
     for mode in [Mode::Native, Mode::Generic] {

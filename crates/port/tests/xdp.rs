@@ -147,7 +147,7 @@ fn forward(a: &mut XdpPort, b: &mut XdpPort, pool: &mut Pool, stop: &AtomicBool)
 /// What a kernel's ping says across a forwarder between two pairs, in four namespaces. With a count
 /// and a deadline it fails unless so many answers come.
 fn ping_across(slots: Slots, mtu: u32, ping: &str) -> Option<String> {
-    let (one, two) = (Veth::new()?, Veth::new()?);
+    let (one, two) = (Veth::taking(&["ping"])?, Veth::new()?);
     let slab = Slab::with(4096, slots).unwrap();
     sh(&one.a, &format!("ip link set va mtu {mtu}; ip address add 10.0.0.1/24 dev va"));
     sh(&two.b, &format!("ip link set vb mtu {mtu}; ip address add 10.0.0.2/24 dev vb"));
@@ -299,7 +299,7 @@ fn what_is_sent_is_spread_by_flow() {
 #[test]
 fn the_kernel_keeps_what_is_for_its_addresses() {
     for (mode, slots) in [(Mode::Native, Slots::STANDARD), (Mode::Generic, Slots::JUMBO)] {
-        let Some(pair) = Veth::new() else { return };
+        let Some(pair) = Veth::taking(&["ping"]) else { return };
         sh(&pair.a, "ip address add 10.0.0.1/24 dev va");
         sh(&pair.b, "for n in 2 3; do ip address add 10.0.0.$n/24 dev vb; done");
         let slab = Slab::with(1024, slots).unwrap();
@@ -592,7 +592,7 @@ fn a_process_that_has_a_port() {
 /// Killed under load, it leaves nothing: the interface is the kernel's again, and ours to open.
 #[test]
 fn nothing_stays_of_a_process_that_was_killed() {
-    let Some(pair) = Veth::new() else { return };
+    let Some(pair) = Veth::taking(&["ping"]) else { return };
     sh(&pair.a, "ip address add 10.0.0.1/24 dev va");
     sh(&pair.b, "ip address add 10.0.0.2/24 dev vb");
     let mut command = Command::new(std::env::current_exe().unwrap());

@@ -55,11 +55,6 @@ pub(crate) fn wrong(stream: &StreamRecord) -> u64 {
         + stream.altered()
 }
 
-/// Whether there is a tshark.
-pub(crate) fn has_tshark() -> bool {
-    Command::new("tshark").arg("--version").output().is_ok()
-}
-
 /// How many frames of a file a filter of Wireshark's finds, checksums looked at.
 pub(crate) fn count(file: &str, filter: &str) -> usize {
     let mut words = vec!["-n", "-r", file, "-Y", filter];

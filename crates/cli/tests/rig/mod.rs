@@ -13,6 +13,7 @@ pub(crate) mod program;
 pub(crate) mod left_out;
 
 use port::linux::Namespace;
+use port::linux::interface::{Offloads, set_offloads, set_queues};
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -71,9 +72,12 @@ impl Said {
 }
 
 impl Rig {
-    /// `None`, said on standard error, where there are no rights for it (except when `CI` is set:
-    /// then it panics).
-    pub(crate) fn new(test: &str) -> Option<Rig> {
+    /// `None`, said on standard error, where there are no rights for it, no `ip` or one of the
+    /// programs missing that the test takes (except when `CI` is set: then it panics).
+    pub(crate) fn new(test: &str, programs: &[&str]) -> Option<Rig> {
+        if left_out::lacks(&[&["ip"], programs].concat()) {
+            return None;
+        }
         let all = (Namespace::new(), Namespace::new(), Namespace::new());
         let (a, r, b) = match all {
             (Ok(a), Ok(r), Ok(b)) => (a, r, b),
@@ -112,21 +116,17 @@ impl Rig {
     }
 
     fn connect(&self, host: &Namespace, near: &str, far: &str, net: &str, queues: u32) {
-        let quiet = |name: &str| {
-            format!(
-                "sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1
-                 ethtool -K {name} tx off tso off gso off gro off
-                 ip link set {name} up"
-            )
-        };
         let there = self.r.path();
         let pair = format!(
             "ip link add name {near} numrxqueues {queues} numtxqueues {queues} type veth \
              peer name {far} numrxqueues {queues} numtxqueues {queues} netns {}",
             there.display()
         );
-        sh(host, &format!("{pair}\n{}\nip address add {net}.2/24 dev {near}", quiet(near)));
-        sh(&self.r, &quiet(far));
+        sh(host, &pair);
+        quiet(host, near);
+        quiet(&self.r, far);
+        sh(host, &format!("ip link set {near} up; ip address add {net}.2/24 dev {near}"));
+        sh(&self.r, &format!("ip link set {far} up"));
         sh(host, &format!("ip route add default via {net}.1"));
     }
 
@@ -353,6 +353,26 @@ impl Rig {
         sh(&self.a, "ping -q -c 1 -w 30 10.0.1.9");
         sh(&self.r, "ip address del 10.0.1.9/24 dev eth1");
     }
+}
+
+/// Nobody announces himself there, and frames are what they seem.
+fn quiet(at: &Namespace, name: &str) {
+    let file = format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6");
+    // Without IPv6 nobody can.
+    let _ = at.run(|| std::fs::write(file, "1")).unwrap();
+    switch(at, name, Offloads::NONE);
+}
+
+/// Makes an interface's offloads these.
+pub(crate) fn switch(at: &Namespace, name: &str, offloads: Offloads) {
+    let switched = at.run(|| set_offloads(name, offloads)).unwrap();
+    switched.unwrap_or_else(|unavailable| panic!("{unavailable}"));
+}
+
+/// Makes an interface have so many queues, each way.
+pub(crate) fn give_queues(at: &Namespace, name: &str, rx: u32, tx: u32) {
+    let given = at.run(|| set_queues(name, rx, tx)).unwrap();
+    given.unwrap_or_else(|unavailable| panic!("{unavailable}"));
 }
 
 /// A column of `/proc/net/dev`.

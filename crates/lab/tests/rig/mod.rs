@@ -21,9 +21,12 @@ pub(crate) fn labs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs")
 }
 
-/// Whether there may be namespaces here; if not, says so on standard error (except when `CI` is
-/// set: then it panics).
-pub(crate) fn can_have_hosts() -> bool {
+/// Whether there may be namespaces here, and `ip` and these programs in them; if not, says so on
+/// standard error (except when `CI` is set: then it panics).
+pub(crate) fn can_have_hosts(programs: &[&str]) -> bool {
+    if left_out::lacks(&[&["ip"], programs].concat()) {
+        return false;
+    }
     match Namespace::new() {
         Ok(_) => true,
         Err(unavailable) => {

@@ -19,9 +19,10 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Cables of this MTU, up, without addresses on either side; `None`, said, without rights.
+    /// Cables of this MTU, up, without addresses on either side; `None`, said, without rights or
+    /// programs.
     pub(crate) fn new(mtu: u32) -> Option<Outside> {
-        if !can_have_hosts() {
+        if !can_have_hosts(&["sysctl"]) {
             return None;
         }
         let outside =

@@ -24,6 +24,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use veth::left_out::lacks;
 use veth::{Veth, sh};
 use wire::{Ipv4Range, MacAddr, Moment};
 
@@ -64,17 +65,6 @@ fn clients() -> Plan {
         hold: Duration::ZERO,
     };
     Plan { ports: (20_000, 29_999), ..plan(role) }
-}
-
-/// Whether there are these programs; if not, says so (with `CI` set it panics).
-fn are_there(tools: &[&str]) -> bool {
-    let missing = tools.iter().find(|tool| {
-        let tried = Command::new(tool).arg("--version").stdout(Stdio::null()).status();
-        tried.is_err()
-    });
-    let Some(tool) = missing else { return true };
-    veth::left_out::left_out(format!("no {tool} here"));
-    false
 }
 
 /// A program of this folder, in the kernel's namespace.
@@ -217,7 +207,7 @@ const TRIES: usize = 5;
 
 #[test]
 fn the_kernel_accepts_what_we_open() {
-    if !are_there(&["tshark", "python3"]) {
+    if lacks(&["tshark", "python3"]) {
         return;
     }
     for by in [By::Packet, By::Xdp] {
@@ -249,7 +239,7 @@ fn the_kernel_accepts_what_we_open() {
 
 #[test]
 fn we_accept_what_the_kernel_opens() {
-    if !are_there(&["tshark", "python3"]) {
+    if lacks(&["tshark", "python3"]) {
         return;
     }
     for by in [By::Packet, By::Xdp] {

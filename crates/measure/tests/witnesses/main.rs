@@ -26,6 +26,7 @@ use port::{Slab, pcap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use veth::left_out::lacks;
 use veth::{Veth, sh};
 use wire::{FrameLen, Moment, craft};
 
@@ -85,15 +86,6 @@ impl Drop for File {
     }
 }
 
-/// Whether there is this program; if not, says so (with `CI` set it panics).
-fn is_there(tool: &str) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
-    if !found {
-        veth::left_out::left_out(format!("no {tool} here"));
-    }
-    found
-}
-
 /// What our receiver counts of what a program sends into a veth pair, and what the program said.
 fn receive(streams: &[Stream; 2], words: &str, frames: usize) -> Option<(Receiver, String)> {
     let pair = Veth::new()?;
@@ -117,7 +109,7 @@ fn receive(streams: &[Stream; 2], words: &str, frames: usize) -> Option<(Receive
 
 #[test]
 fn tcpreplay_sends_what_we_count() {
-    if !is_there("tcpreplay") {
+    if lacks(&["tcpreplay"]) {
         return;
     }
     let streams = streams();
@@ -136,7 +128,7 @@ fn tcpreplay_sends_what_we_count() {
 
 #[test]
 fn trafgen_sends_what_we_count() {
-    if !is_there("trafgen") {
+    if lacks(&["trafgen"]) {
         return;
     }
     let streams = streams();
@@ -183,6 +175,9 @@ fn scapy() -> Result<PathBuf, String> {
 
 /// What scapy read of a capture, a line for each frame, having built it again; if it is there.
 fn rebuilt(file: &File) -> Option<Vec<String>> {
+    if lacks(&["python3"]) {
+        return None;
+    }
     let python = match scapy() {
         Ok(python) => python,
         Err(why) => {
@@ -207,7 +202,7 @@ fn scapy_builds_the_same_frames() {
 
 #[test]
 fn wireshark_reads_the_kernel_generator_s_frames_as_we_do() {
-    if !is_there("tshark") {
+    if lacks(&["tshark"]) {
         return;
     }
     // In this order: one is lost, two change places.

@@ -6,7 +6,8 @@
 //!                                         └─► tshark: nothing malformed, no wrong checksum or length
 //! ```
 
-use super::{File, is_there, rebuilt};
+use super::veth::left_out::lacks;
+use super::{File, rebuilt};
 use measure::frame::Varying;
 use measure::stack::Hosts;
 use measure::{Lengths, Pick, Prng, Stack, Values};
@@ -258,7 +259,7 @@ impl Wireshark {
 
 #[test]
 fn wireshark_finds_nothing_wrong_with_any_stack() {
-    if !is_there("tshark") {
+    if lacks(&["tshark"]) {
         return;
     }
     // Behind labels it guesses; of a pseudowire (RFC 4448) it is told.
@@ -296,7 +297,7 @@ fn wireshark_finds_nothing_wrong_with_any_stack() {
 
 #[test]
 fn wireshark_knows_what_raw_bytes_in_front_of_headers_are() {
-    if !is_there("tshark") {
+    if lacks(&["tshark"]) {
         return;
     }
     for (at, (stack, given, filter)) in RAW.into_iter().enumerate() {
@@ -311,7 +312,7 @@ fn wireshark_knows_what_raw_bytes_in_front_of_headers_are() {
 /// Fields of every header of several networks vary, and lengths with them.
 #[test]
 fn wireshark_finds_checksums_right_whatever_varies() {
-    if !is_there("tshark") {
+    if lacks(&["tshark"]) {
         return;
     }
     let stacks = [

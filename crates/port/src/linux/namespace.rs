@@ -253,10 +253,7 @@ mod tests {
     fn a_new_one_is_empty_and_its_processes_end_with_it() {
         let namespace = match Namespace::new() {
             Ok(namespace) => namespace,
-            Err(unavailable) if std::env::var_os("CI").is_none() => {
-                return eprintln!("skipped: {unavailable}");
-            }
-            Err(unavailable) => panic!("{unavailable}"),
+            Err(unavailable) => return crate::left_out::left_out(unavailable),
         };
         let names: Vec<_> = interfaces(&namespace).lines().skip(2).map(str::to_owned).collect();
         assert!(names.len() <= 1 || names.iter().all(|line| !line.contains("eth")), "{names:?}");

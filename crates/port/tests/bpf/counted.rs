@@ -249,7 +249,7 @@ fn an_error_about_a_frame_is_no_frame() {
 
 #[test]
 fn the_stack_lives_on() {
-    let Some(pair) = Veth::new() else { return };
+    let Some(pair) = Veth::taking(&["ping"]) else { return };
     sh(&pair.a, "ip address add 10.0.0.1/24 dev va");
     sh(&pair.b, "ip address add 10.0.0.2/24 dev vb");
     let counter = open(&pair, Mode::Native);

@@ -12,8 +12,9 @@
 #[path = "../left_out/mod.rs"]
 pub(crate) mod left_out;
 
-use left_out::left_out;
+use left_out::{lacks, left_out};
 use port::linux::Namespace;
+use port::linux::interface::{Offloads, set_offloads};
 use std::process::Command;
 
 /// A veth pair, an end in each of two new namespaces, up.
@@ -25,14 +26,22 @@ pub(crate) struct Veth {
 }
 
 impl Veth {
-    /// A pair with one queue; `None`, said on standard error, where there are no rights for it
-    /// (except when `CI` is set: then it panics).
+    /// A pair with one queue; `None`, said on standard error, where there are no rights for it, or no
+    /// `ip` (except when `CI` is set: then it panics).
     pub(crate) fn new() -> Option<Veth> {
         Veth::with("numrxqueues 1 numtxqueues 1")
     }
 
+    /// The same for a test that takes these programs; `None`, said, too, where one is not here.
+    pub(crate) fn taking(programs: &[&str]) -> Option<Veth> {
+        if lacks(programs) { None } else { Veth::new() }
+    }
+
     /// The same with these words for `ip link add`, on both ends.
     pub(crate) fn with(words: &str) -> Option<Veth> {
+        if lacks(&["ip"]) {
+            return None;
+        }
         let (a, b) = match (Namespace::new(), Namespace::new()) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(unavailable), _) | (_, Err(unavailable)) => {
@@ -40,6 +49,11 @@ impl Veth {
                 return None;
             }
         };
+        for namespace in [&a, &b] {
+            // Nobody is to announce himself. Without IPv6 nobody can.
+            let quiet = || std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            let _ = namespace.run(quiet).unwrap();
+        }
         let there = b.path();
         let pair = format!(
             "ip link add name va {words} type veth peer name vb {words} netns {}",
@@ -47,12 +61,17 @@ impl Veth {
         );
         sh(&a, &pair);
         for (namespace, name) in [(&a, "va"), (&b, "vb")] {
-            sh(namespace, &format!("sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1"));
-            sh(namespace, &format!("ethtool -K {name} tx off tso off gso off gro off"));
+            switch(namespace, name, Offloads::NONE);
             sh(namespace, &format!("ip link set lo up; ip link set {name} up"));
         }
         Some(Veth { a, b })
     }
+}
+
+/// Makes an interface's offloads these.
+pub(crate) fn switch(namespace: &Namespace, name: &str, offloads: Offloads) {
+    let switched = namespace.run(|| set_offloads(name, offloads)).unwrap();
+    switched.unwrap_or_else(|unavailable| panic!("{unavailable}"));
 }
 
 /// Runs a shell's words in a namespace and returns what they print.
