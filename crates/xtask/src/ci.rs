@@ -3,6 +3,9 @@
 //! Each step prints a heading, what it runs, and how long it took. The first failure ends the run.
 //! Nothing here knows where it runs: on a developer's machine it is the same.
 
+// The tests where none of the tools is installed.
+mod bare;
+
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,6 +21,7 @@ const STEPS: &[Step] = &[
     ("clippy", "all targets, warnings denied", clippy),
     ("docs", "rustdoc, warnings denied", docs),
     ("test", "every test of every crate, tidy among them; none ignored", test),
+    ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
     ("release", "the release build", release),
     ("bench", "the quick table on one core has every row", bench),
     ("compare", "the kernel and our router by turns, on veths", compare),

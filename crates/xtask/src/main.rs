@@ -3,6 +3,7 @@
 //! ```text
 //! .ci/run ─► xtask ci ─┬─ fmt, clippy, docs
 //!                      ├─ cargo test ── tidy, and every crate's tests
+//!                      ├─ cargo test once more, where no tools are installed
 //!                      ├─ release build ── bench: every row there?
 //!                      └─ fuzz targets, briefly
 //! ```
