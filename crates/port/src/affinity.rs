@@ -8,6 +8,7 @@
 //! Missing: **other systems than Linux**, where nothing can be asked or pinned.
 
 use std::io;
+use std::time::Duration;
 
 /// The processors this thread may run on, in order; empty where the system cannot say.
 pub fn allowed() -> Vec<usize> {
@@ -69,6 +70,22 @@ pub fn interruptions() -> Option<u64> {
     None
 }
 
+/// How long this thread has had a processor so far, to the nanosecond; `None` where the system does not
+/// say. Beside a steady clock it tells for how long others had it. What a virtual machine's host took is
+/// not in it where the host says what it takes.
+pub fn thread_time() -> Option<Duration> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is ours; the call writes nothing else.
+        if unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } == 0 {
+            let seconds = u64::try_from(time.tv_sec).ok()?;
+            return Some(Duration::new(seconds, u32::try_from(time.tv_nsec).ok()?));
+        }
+    }
+    None
+}
+
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
@@ -89,5 +106,23 @@ mod tests {
         let before = interruptions().unwrap();
         std::thread::yield_now(); // voluntary: does not count
         assert!(interruptions().unwrap() >= before);
+    }
+
+    /// It goes on while the thread works, and stands while it sleeps.
+    #[test]
+    fn a_thread_has_its_processor_only_while_it_works() {
+        let before = thread_time().unwrap();
+        while thread_time().unwrap() < before + Duration::from_millis(2) {}
+        let (send, receive) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            let had = thread_time().unwrap();
+            let _ = receive.recv();
+            thread_time().unwrap() - had
+        });
+        let worked = thread_time().unwrap();
+        while thread_time().unwrap() < worked + Duration::from_millis(20) {}
+        drop(send);
+        let slept = other.join().unwrap();
+        assert!(slept < Duration::from_millis(10), "{slept:?} of a thread that slept");
     }
 }
