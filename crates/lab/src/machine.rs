@@ -58,6 +58,66 @@ pub fn stolen(processors: &[usize]) -> Duration {
     Duration::from_millis(10 * ticks)
 }
 
+/// For how long programs had these processors so far, outside of the kernel, in ticks of 10 ms; `None`
+/// where the system does not say. What the kernel does for them, frames of a veth for one, is not in it.
+pub fn programs(processors: &[usize]) -> Option<Duration> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let ticks = stat.lines().filter_map(|line| {
+        let [user, nice, ..] = ticks_of(line, processors)?;
+        Some(user + nice)
+    });
+    Some(Duration::from_millis(10 * ticks.sum::<u64>()))
+}
+
+/// The same of this process and the programs that it started, on whichever processors.
+pub fn own_programs() -> Option<Duration> {
+    let of = |process: &str| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        user_ticks(&stat)
+    };
+    let own = of("self")?;
+    // Whoever starts a program is a thread of this process.
+    let threads = fs::read_dir("/proc/self/task").ok()?.filter_map(Result::ok);
+    let children =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let children: Vec<String> = children.collect();
+    let children = children.iter().flat_map(|text| text.split_whitespace());
+    let ticks = own + children.filter_map(of).sum::<u64>();
+    Some(Duration::from_millis(10 * ticks))
+}
+
+/// Of a `/proc/PID/stat`: the ticks outside of the kernel, of the process and of those it has waited for
+/// (fields 14 and 16 of proc(5)). The name before them, in brackets, may be any.
+fn user_ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut words = rest.split_whitespace().skip(11);
+    let user: u64 = words.next()?.parse().ok()?;
+    let waited_for: u64 = words.nth(1)?.parse().ok()?;
+    Some(user + waited_for)
+}
+
+/// How busy these processors are with whatever runs now, from 0 to 1, looked at for so long; `None` where
+/// the system does not say.
+pub fn busy(processors: &[usize], watched: Duration) -> Option<f64> {
+    let read = || fs::read_to_string("/proc/stat").ok();
+    let before = read()?;
+    std::thread::sleep(watched);
+    busy_between(&before, &read()?, processors)
+}
+
+fn busy_between(before: &str, after: &str, processors: &[usize]) -> Option<f64> {
+    let sums = |text: &str| {
+        let all = text.lines().filter_map(|line| ticks_of(line, processors));
+        all.fold((0u64, 0u64), |(idle, sum), ticks| {
+            (idle + ticks[3] + ticks[4], sum + ticks.iter().sum::<u64>())
+        })
+    };
+    let ((idle, sum), (idle_after, sum_after)) = (sums(before), sums(after));
+    let all = sum_after.checked_sub(sum).filter(|all| *all > 0)?;
+    let idle = idle_after.saturating_sub(idle).min(all);
+    Some(1.0 - idle as f64 / all as f64)
+}
+
 /// How long this thread has had a processor so far; `None` where the system does not say.
 pub fn processor_time() -> Option<Duration> {
     thread_time("thread-self")
@@ -110,12 +170,21 @@ fn quietly(command: &mut Command) {
 
 /// Of a line of `/proc/stat`: `cpu1 user nice system idle iowait irq softirq steal …` (proc(5)).
 fn stolen_of(line: &str, processors: &[usize]) -> Option<u64> {
+    ticks_of(line, processors).map(|ticks| ticks[7])
+}
+
+/// The first eight of its numbers.
+fn ticks_of(line: &str, processors: &[usize]) -> Option<[u64; 8]> {
     let mut words = line.split_whitespace();
     let processor = words.next()?.strip_prefix("cpu")?.parse().ok()?;
     if !processors.contains(&processor) {
         return None;
     }
-    words.nth(7)?.parse().ok()
+    let mut ticks = [0; 8];
+    for tick in &mut ticks {
+        *tick = words.next()?.parse().ok()?;
+    }
+    Some(ticks)
 }
 
 /// What of the machine decides how fast and how evenly it runs, `name = value`, as far as the system
@@ -223,5 +292,34 @@ mod tests {
         assert_eq!(stolen_of("cpu  1 2 3 4 5 6 7 8 9", &[0, 1]), None, "the sum of all");
         assert_eq!(stolen_of("intr 5", &[0]), None);
         assert_eq!(stolen_of("cpu1 1 2", &[1]), None);
+    }
+
+    #[test]
+    fn how_busy_processors_were() {
+        let before = "cpu  9 9 9 9 9 9 9 9\ncpu0 100 0 50 800 50 0 0 0\ncpu1 0 0 0 1000 0 0 0 0";
+        let after = "cpu  9 9 9 9 9 9 9 9\ncpu0 120 0 60 860 60 0 0 0\ncpu1 90 0 0 1010 0 0 0 0";
+        let busy = |processors: &[usize]| busy_between(before, after, processors);
+        assert_eq!(busy(&[0]).map(|share| (share * 100.0).round()), Some(30.0));
+        assert_eq!(busy(&[1]).map(|share| (share * 100.0).round()), Some(90.0));
+        assert_eq!(busy(&[0, 1]).map(|share| (share * 100.0).round()), Some(60.0));
+        assert_eq!(busy(&[7]), None, "there is no such processor");
+        assert_eq!(busy_between(after, after, &[0]), None, "no time has passed");
+    }
+
+    /// Whatever a process is called.
+    #[test]
+    fn ticks_outside_of_the_kernel() {
+        let stat = "42 (a ) b) S 1 42 42 0 -1 4194560 100 200 0 0 7 3 5 1 20 0 1 0 100";
+        assert_eq!(user_ticks(stat), Some(12));
+        assert_eq!(user_ticks("42 (a) S 1"), None);
+    }
+
+    /// Those of this process are among those of all.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn own_programs_are_programs() {
+        let processors: Vec<usize> = (0..1024).collect();
+        let (own, all) = (own_programs().unwrap(), programs(&processors).unwrap());
+        assert!(own <= all + Duration::from_secs(1), "{own:?} of {all:?}");
     }
 }

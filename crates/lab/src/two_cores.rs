@@ -153,7 +153,12 @@ impl<P: Port + Send> Bench<'_, P> {
         let drive = || drive(tester, clock, rate, duration, yields);
         let (mut ran, beside) = side_by_side(dut, clock, pair, yields, drive)?;
         (ran.worked, ran.tester_worked) = (beside.worked, beside.tester_worked);
-        ran.judge(|_, conditions| conditions.stolen = beside.stolen);
+        // Who leaves the processor to the system's part of the device lacks it without being disturbed.
+        let away = beside.away.filter(|_| !yields);
+        ran.judge(|_, conditions| {
+            conditions.stolen = beside.stolen;
+            conditions.away = away;
+        });
         Ok(ran)
     }
 
@@ -188,6 +193,30 @@ pub struct Beside {
     pub tester_worked: Option<Duration>,
     /// How long the machine's host took the processors away.
     pub stolen: Duration,
+    /// For how long others had the processor of a thread of ours, of how long: of the one that lacked it
+    /// longest. Only of threads that never sleep; none where the system does not say.
+    pub away: Option<(Duration, Duration)>,
+}
+
+/// For how long a thread that never sleeps had no processor.
+struct Watched {
+    clock: Clock,
+    start: Moment,
+    had: Option<Duration>,
+}
+
+impl Watched {
+    fn begin(clock: Clock) -> Watched {
+        let had = affinity::thread_time();
+        Watched { clock, start: clock.now(), had }
+    }
+
+    /// How long that was, and of how long.
+    fn end(self) -> Option<(Duration, Duration)> {
+        let all = self.clock.now().since(self.start);
+        let had = affinity::thread_time()?.saturating_sub(self.had?);
+        Some((all.saturating_sub(had), all))
+    }
 }
 
 /// Runs `drive`, the tester's part of a trial, on the tester's processor, and beside it, on the
@@ -225,26 +254,33 @@ pub fn side_by_side<T: Send>(
             while !ready.load(Ordering::Acquire) {
                 std::thread::yield_now();
             }
-            let had = machine::processor_time();
+            let (watched, had) = (Watched::begin(clock), machine::processor_time());
             // The device breathes until it is told to stop, whatever happens here.
             let ran = pinned.map(|()| drive());
             stop.store(true, Ordering::Release);
             let worked = machine::processor_time().zip(had).map(|(has, had)| has - had);
-            ran.map(|ran| (ran, worked))
+            ran.map(|ran| (ran, worked, watched.end()))
         });
         let panicked = || io::Error::other("a thread of the trial panicked");
         let ran = tester.join().map_err(|_| panicked());
         let worked = device.map(|device| device.join().map_err(|_| panicked())).transpose()?;
-        let worked = worked.transpose()?.unwrap_or_default();
-        let (ran, tester_worked) = ran??;
+        let (worked, device_away) = worked.transpose()?.unwrap_or_default();
+        let (ran, tester_worked, away) = ran??;
+        let away = away.into_iter().chain(device_away).max();
         let stolen = machine::stolen(&processors).saturating_sub(stolen);
-        Ok((ran, Beside { worked, tester_worked, stolen }))
+        Ok((ran, Beside { worked, tester_worked, stolen, away }))
     })
 }
 
-/// The device's thread: returns how long it was busy.
-fn work(dut: &mut dyn Dut, clock: Clock, stop: &AtomicBool) -> Duration {
+/// The device's thread: returns how long it was busy, and for how long it had no processor, if it never
+/// rests.
+fn work(
+    dut: &mut dyn Dut,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> (Duration, Option<(Duration, Duration)>) {
     let rests = dut.rests();
+    let watched = (!rests).then(|| Watched::begin(clock));
     let (mut last, had) = (clock.now(), machine::processor_time());
     let mut worked = Duration::ZERO;
     while !stop.load(Ordering::Relaxed) {
@@ -262,10 +298,11 @@ fn work(dut: &mut dyn Dut, clock: Clock, stop: &AtomicBool) -> Duration {
         }
     }
     // Who sleeps when there is nothing to do was busy whenever he had the processor.
-    match had.zip(machine::processor_time()) {
+    let worked = match had.zip(machine::processor_time()) {
         Some((had, has)) if rests => has.saturating_sub(had),
         _ => worked,
-    }
+    };
+    (worked, watched.and_then(Watched::end))
 }
 
 /// The tester's thread.

@@ -326,7 +326,7 @@ pub struct Row {
     pub l2_mbps: f64,
     /// 10⁶ bit/s: IP packet.
     pub l3_mbps: f64,
-    /// Nanoseconds the router worked for each frame, if it can tell.
+    /// Nanoseconds the router worked for each frame, if it can tell; none of an invalid row.
     pub router_ns_per_packet: Option<f64>,
     /// The share of frames that took the fast path, 0 to 1, if the device can tell.
     pub fast_path_share: Option<f64>,
@@ -480,9 +480,9 @@ impl Measured {
             l3_mbps: pps.l3(self.frame).as_mbps(),
             router_ns_per_packet: self
                 .router_time
-                .filter(|_| counts.received > 0)
+                .filter(|_| counts.received > 0 && verdict != Verdict::Invalid)
                 .map(|time| time.as_nanos() as f64 / counts.received as f64),
-            fast_path_share: self.fast_path_share,
+            fast_path_share: self.fast_path_share.filter(|_| verdict != Verdict::Invalid),
             verdict,
             remark: (!remarks.is_empty()).then(|| remarks.join("; ")),
             limited_by: limit(

@@ -145,6 +145,9 @@ pub struct Conditions {
     /// How long, all in all, the thread of the trial that did it longest stood still: between two looks at the clock that
     /// its own work does not keep apart.
     pub stood_still: Duration,
+    /// For how long others had the processor of a thread of the trial that never sleeps by itself, of how
+    /// long: of the thread that lacked it longest; if that was looked at.
+    pub away: Option<(Duration, Duration)>,
     /// How much time the tester's loop had left, if that was looked at.
     pub busy: Option<Busy>,
     /// The user had enough of it after this time: what is counted is what there was by then.

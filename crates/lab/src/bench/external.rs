@@ -18,7 +18,7 @@
 
 use super::cable::Cable;
 use super::wired::{Job, RealPort, no_setup};
-use super::{BenchError, Kept, Progress, REPEATS, criterion};
+use super::{BenchError, Kept, Progress, criterion, is_repeated};
 use crate::clock::Clock;
 use crate::jumbo;
 use crate::linux::veth::inside;
@@ -31,7 +31,6 @@ use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
 use measure::result::{Medium, kind};
 use measure::suite_result::TrialRecord;
-use measure::trial::Outcome;
 use measure::{Measured, Mode};
 use port::linux::Unavailable;
 use port::linux::interface::Interface;
@@ -275,7 +274,7 @@ impl Ends {
         loop {
             let ran = self.trial(job, None, job.plan.duration)?;
             trials.push(ran.record(kind::HIGHEST, None));
-            if repeats == REPEATS || !matches!(ran.trial.outcome, Outcome::Invalid(_)) {
+            if !is_repeated(&ran.trial, repeats) {
                 return Ok(ran);
             }
             repeats += 1;

@@ -5,7 +5,7 @@
 //! ```
 
 use super::wired::Job;
-use super::{BenchError, Kept, Plan, Progress, REPEATS, criterion, share};
+use super::{BenchError, Kept, Plan, Progress, criterion, is_disturbed, is_repeated, share};
 use crate::configuration::Configuration;
 use crate::device::{self, Device, fast_path_packets};
 use crate::jumbo;
@@ -17,7 +17,6 @@ use crate::two_cores::{Bench, Patch, Routed};
 use measure::result::{Met, kind};
 use measure::suite_result::TrialRecord;
 use measure::times::Times;
-use measure::trial::Outcome;
 use measure::{Measured, Medium, Trial};
 use router::Router;
 use std::time::Duration;
@@ -87,9 +86,16 @@ struct Cell {
 
 /// The device fed from memory. The tester cannot be the limit: its time does not count.
 fn on_one_core(plan: &Plan, device: &mut Device, tester: &mut Tester) -> Cell {
-    let before = fast_path_packets(&device.router);
-    let trial = one_core::trial(device, tester, plan.duration);
-    let fast = fast_path_packets(&device.router) - before;
+    let mut trials = vec![];
+    let (trial, fast) = loop {
+        let before = fast_path_packets(&device.router);
+        let trial = one_core::trial(device, tester, plan.duration);
+        let fast = fast_path_packets(&device.router) - before;
+        trials.push(TrialRecord::plain(kind::HIGHEST, 0.0, trial.duration, &trial, None));
+        if !is_repeated(&trial, trials.len() as u32 - 1) {
+            break (trial, fast);
+        }
+    };
     Cell {
         trial,
         worked: trial.duration,
@@ -97,7 +103,7 @@ fn on_one_core(plan: &Plan, device: &mut Device, tester: &mut Tester) -> Cell {
         met: None,
         tester: None,
         latency: measure::receive::latency([]),
-        trials: vec![TrialRecord::plain(kind::HIGHEST, 0.0, trial.duration, &trial, None)],
+        trials,
     }
 }
 
@@ -113,7 +119,17 @@ fn on_two_cores(
     let Device { router, ports, .. } = device;
     let mut bench = Bench { tester, clock, pair: Some(pair), yields: false };
     let mut patch = Patch::new(ports, bench.tester.pool.slab());
-    let alone = bench.self_test(Some(&mut patch), short).map_err(BenchError::Placement)?;
+    // What it did once it can do, however busy the machine was the other times.
+    let (mut trials, mut alone) = (vec![], PacketRate(0.0));
+    loop {
+        let test = bench.self_test(Some(&mut patch), short).map_err(BenchError::Placement)?;
+        let (ran, n) = (&test.trial, trials.len() as u32);
+        trials.push(TrialRecord::plain(kind::SELF_TEST, 0.0, ran.duration, ran, None));
+        alone = PacketRate(alone.0.max(test.highest.0));
+        if !is_repeated(ran, n) {
+            break;
+        }
+    }
     let mut trial = |router: &mut Router, load, duration| {
         let (left, came) = (device::left(router), device::came(&bench.tester.wires));
         let dut = &mut Routed { router, ports };
@@ -122,9 +138,6 @@ fn on_two_cores(
         ran.judge(|_, conditions| conditions.device_says = Some((left, came)));
         Ok::<_, BenchError>(ran)
     };
-    let first = &alone.trial;
-    let mut trials = vec![TrialRecord::plain(kind::SELF_TEST, 0.0, first.duration, first, None)];
-
     let mut repeats = 0;
     let (ran, fast) = loop {
         let distance = || placement::round_trip_ns(pair).map_err(BenchError::Placement);
@@ -135,7 +148,7 @@ fn on_two_cores(
         let after = distance()?;
         ran.judge(|_, conditions| conditions.placement_ns = Some((before, after)));
         trials.push(ran.record(kind::HIGHEST, None));
-        if repeats == REPEATS || !matches!(ran.trial.outcome, Outcome::Invalid(_)) {
+        if !is_repeated(&ran.trial, repeats) {
             break (ran, fast);
         }
         repeats += 1;
@@ -143,18 +156,22 @@ fn on_two_cores(
 
     let rate = ran.trial.forwarding_rate();
     // What it did with a device it can do alone, however busy the machine was meanwhile.
-    let most = PacketRate(alone.highest.0.max(rate.0));
-    let met = criterion::search(plan, (rate, most), ran.trial, |load, duration| {
-        let ran = trial(router, Some(load), duration)?;
-        trials.push(ran.record(kind::SEARCH, Some(load)));
-        Ok(ran.trial)
-    })?;
+    let most = PacketRate(alone.0.max(rate.0));
+    // A search begins at the rate at the highest load: of a machine that is busy there is none.
+    let met = match is_disturbed(&ran.trial) {
+        true => None,
+        false => criterion::search(plan, (rate, most), ran.trial, |load, duration| {
+            let ran = trial(router, Some(load), duration)?;
+            trials.push(ran.record(kind::SEARCH, Some(load)));
+            Ok(ran.trial)
+        })?,
+    };
     Ok(Cell {
         trial: ran.trial,
         worked: ran.worked,
         fast_path_share: share(fast, ran.trial.counts.received),
         met,
-        tester: Some(alone.highest),
+        tester: Some(alone),
         latency: ran.latency,
         trials,
     })

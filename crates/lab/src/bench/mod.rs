@@ -56,9 +56,10 @@ use crate::tester::Unfit;
 pub use ends::Generator;
 use external::External;
 pub use kept::Kept;
-use measure::Row;
 use measure::mlrsearch::Goal;
 use measure::result::Setup;
+use measure::trial::Outcome;
+use measure::{Row, Trial};
 use port::linux::Unavailable;
 use port::slab::SlabError;
 use router::ip::route::TooManyTargets;
@@ -237,6 +238,52 @@ pub fn run(
 /// How often a trial is repeated that says nothing about the device.
 const REPEATS: u32 = 1;
 
+/// And how often one that the machine disturbed: a moment later it may do well. A machine that is busy
+/// five times in a row is not one to measure on now.
+const DISTURBED: u32 = 4;
+
+/// Whether a trial is to be run once more, after so many times that it was.
+fn is_repeated(trial: &Trial, repeats: u32) -> bool {
+    match trial.outcome {
+        Outcome::Invalid(reason) if reason.is_disturbance() => repeats < DISTURBED,
+        Outcome::Invalid(_) => repeats < REPEATS,
+        Outcome::Pass | Outcome::Fail { .. } => false,
+    }
+}
+
+/// Whether the machine disturbed a trial.
+fn is_disturbed(trial: &Trial) -> bool {
+    matches!(trial.outcome, Outcome::Invalid(reason) if reason.is_disturbance())
+}
+
 fn share(fast: u64, received: u64) -> Option<f64> {
     (received > 0).then(|| (fast as f64 / received as f64).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{Conditions, Counts};
+
+    #[test]
+    fn what_the_machine_disturbed_is_repeated_more_often() {
+        let counts = Counts { intended: 9, sent: 9, received: 9, ..Counts::default() };
+        let second = Duration::from_secs(1);
+        let others = |percent| Conditions {
+            away: Some((second * percent / 100, second)),
+            ..Conditions::default()
+        };
+        let short = Counts { intended: 10, ..counts };
+        for (counts, conditions, times) in [
+            (counts, others(0), 0),
+            (Counts { received: 8, ..counts }, others(2), 0),
+            (counts, others(45), DISTURBED),
+            (short, others(0), REPEATS),
+        ] {
+            let trial = Trial::judge(second, counts, &conditions);
+            let n = (0..99).take_while(|n| is_repeated(&trial, *n)).count();
+            assert_eq!(n as u32, times, "{trial:?}");
+            assert_eq!(is_disturbed(&trial), times == DISTURBED, "{trial:?}");
+        }
+    }
 }

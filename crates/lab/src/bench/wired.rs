@@ -19,7 +19,7 @@ use super::patch::Patch;
 use super::ping;
 use super::veth::Rig;
 use super::{
-    BenchError, Kept, Kind, Plan, Progress, REPEATS, criterion, linux, ours, share, testpmd,
+    BenchError, Kept, Kind, Plan, Progress, criterion, is_repeated, linux, ours, share, testpmd,
 };
 use crate::clock::Clock;
 use crate::configuration::{Configuration, Traffic};
@@ -28,7 +28,6 @@ use crate::tester::Behind;
 use crate::two_cores::{Dut, Ran};
 use measure::result::{Medium, Met, Setup, kind};
 use measure::suite_result::TrialRecord;
-use measure::trial::Outcome;
 use measure::{Environment, Measured, Row};
 use port::linux::xdp::{Options, XdpPort};
 use port::linux::{Namespace, Unavailable};
@@ -327,7 +326,8 @@ impl Stand {
         Ok(Turn { ran, fast_path_share, cost })
     }
 
-    /// A trial at the highest load the tester can offer: a second one if the first says nothing.
+    /// A trial at the highest load the tester can offer: once more, a few times at most, if it says
+    /// nothing.
     ///
     /// # Errors
     /// As of [`trial`](Self::trial).
@@ -335,8 +335,7 @@ impl Stand {
         let mut repeats = 0;
         loop {
             let turn = self.trial(None, self.plan.duration)?;
-            let invalid = matches!(turn.ran.trial.outcome, Outcome::Invalid(_));
-            if repeats == REPEATS || !invalid {
+            if !is_repeated(&turn.ran.trial, repeats) {
                 return Ok(turn);
             }
             repeats += 1;

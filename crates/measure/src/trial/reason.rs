@@ -2,8 +2,8 @@
 //! of, with the numbers that show it.
 //!
 //! ```text
-//!  interrupted ─► more came than there can be ─► the host took processors away ─► a thread stood
-//!   still ─► the tester's loop had no time left ─► nothing sent ─► too late to tell ─► own ring full
+//!  interrupted ─► more came than there can be ─► the host took processors away ─► other programs
+//!   had them ─► a thread stood still ─► the tester's loop had no time left ─► nothing sent ─► too late to tell ─► own ring full
 //!   ─► fewer sent than intended ─► sent late ─► cores moved ─► clocks differ
 //!                           the first that holds is the reason: causes come before what they cause
 //! ```
@@ -57,6 +57,8 @@ pub enum Reason {
     ClockStepped(Duration),
     /// The machine's host took its processors away for this long.
     Stolen(Duration),
+    /// Other programs had a processor of the trial for so long, of so long.
+    Away(Duration, Duration),
     /// A thread of the trial stood still for this long, and what went wrong is no more than that
     /// explains.
     StoodStill(Duration),
@@ -72,6 +74,7 @@ impl Reason {
         matches!(
             self,
             Reason::Stolen(_)
+                | Reason::Away(..)
                 | Reason::StoodStill(_)
                 | Reason::PlacementChanged(..)
                 | Reason::ClockStepped(_)
@@ -105,6 +108,13 @@ impl fmt::Display for Reason {
             Reason::Stolen(time) => {
                 write!(f, "the machine's host took its processors away for {time:?}")
             }
+            Reason::Away(away, all) => {
+                let percent = 100.0 * away.as_secs_f64() / all.as_secs_f64().max(1e-9);
+                write!(
+                    f,
+                    "other programs had a processor of the trial for {percent:.0}% of its time"
+                )
+            }
             Reason::StoodStill(time) => {
                 write!(f, "a processor of the trial was taken away for {time:?}, which explains it")
             }
@@ -134,6 +144,9 @@ const STEP: Duration = Duration::from_millis(1);
 /// Linux counts stolen time in ticks of this length: less cannot be told from one tick.
 const STOLEN_TICK: Duration = Duration::from_millis(10);
 
+/// Less than this comes from the system's own work, even in a short trial.
+const OTHERS: Duration = Duration::from_millis(1);
+
 /// For so long, at most, a shared machine takes a processor away.
 const AWAY: Duration = Duration::from_millis(100);
 
@@ -142,6 +155,7 @@ const AWAY: Duration = Duration::from_millis(100);
 /// whose frames are counted, and may be asked of any other measurement.
 pub fn disturbance(duration: Duration, conditions: &Conditions) -> Option<Reason> {
     stolen(duration, conditions)
+        .or_else(|| away(conditions))
         .or_else(|| moved(conditions))
         .or_else(|| stepped(duration, conditions))
 }
@@ -149,6 +163,12 @@ pub fn disturbance(duration: Duration, conditions: &Conditions) -> Option<Reason
 fn stolen(duration: Duration, conditions: &Conditions) -> Option<Reason> {
     let stolen = conditions.stolen;
     (stolen > STOLEN_TICK.max(duration / 50)).then_some(Reason::Stolen(stolen))
+}
+
+/// Three hundredths: a rate, and a time for each frame, are off by as much at most.
+fn away(conditions: &Conditions) -> Option<Reason> {
+    let (away, all) = conditions.away?;
+    (away > OTHERS.max(all * 3 / 100)).then_some(Reason::Away(away, all))
 }
 
 fn moved(conditions: &Conditions) -> Option<Reason> {
@@ -179,6 +199,8 @@ pub(super) fn shortcoming(
     } else if let Some(stolen) = stolen(duration, conditions) {
         // Before what follows from it: rings run over while nobody empties them.
         Some(stolen)
+    } else if let Some(away) = away(conditions) {
+        Some(away)
     } else if explained(duration, counts, conditions) {
         Some(Reason::StoodStill(conditions.stood_still))
     } else if let Some(busy) = saturated(duration, counts, conditions) {

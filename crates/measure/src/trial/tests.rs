@@ -38,6 +38,17 @@ fn outcomes() {
     assert_eq!(judged(|_, c| c.stolen = ms(20)), Outcome::Pass);
     let stolen = |c: &mut Counts, o: &mut Conditions| (c.stale, o.stolen) = (1, ms(30));
     assert_eq!(judged(|c, o| stolen(c, o)), invalid(Reason::Stolen(ms(30))));
+    // Others had the processor: it is of no use that no frame was lost.
+    let away = |n| Some((ms(n), ms(1000)));
+    assert_eq!(judged(|_, o| o.away = away(30)), Outcome::Pass);
+    assert_eq!(judged(|_, o| o.away = away(31)), invalid(Reason::Away(ms(31), ms(1000))));
+    assert_eq!(
+        judged(|_, o| (o.away, o.stolen) = (away(99), ms(30))),
+        invalid(Reason::Stolen(ms(30)))
+    );
+    let short =
+        |c: &mut Counts, o: &mut Conditions| (c.received, o.away) = (999, Some((ms(1), ms(2))));
+    assert_eq!(judged(short), Outcome::Fail { lost: 1 }, "the system's own work");
     // 10 ms of 1000 frames a second, and as many that were caught up on.
     let still = |lost: u64| {
         move |c: &mut Counts, o: &mut Conditions| {
@@ -140,6 +151,10 @@ fn reasons_in_words() {
         (Reason::Interrupted(Duration::from_nanos(1_234_567_891)), "interrupted after 1.234s"),
         (Reason::ClockStepped(ms(3)), "the clocks differ by 3ms"),
         (
+            Reason::Away(ms(450), ms(1000)),
+            "other programs had a processor of the trial for 45% of its time",
+        ),
+        (
             Reason::PlacementChanged(90, 480),
             "the cores moved during the trial: 90 ns apart, then 480 ns",
         ),
@@ -147,5 +162,6 @@ fn reasons_in_words() {
         assert_eq!(reason.to_string(), expected);
     }
     let again = [Reason::Saturated(busy), Reason::Interrupted(ms(1))];
+    assert!(Reason::Away(ms(1), ms(2)).is_disturbance());
     assert!(!again.iter().any(Reason::is_disturbance), "neither is better a moment later");
 }
