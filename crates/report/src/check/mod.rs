@@ -79,6 +79,9 @@ mod between;
 // What `iperf3 --json` writes.
 mod iperf3;
 
+// What `wirespeed bench --json` writes.
+mod bench;
+
 // What `wirespeed test --json` writes.
 mod suite;
 
@@ -340,6 +343,7 @@ fn json_file(
         for fault in results.faults() {
             note(None, Kind::Impossible, fault);
         }
+        bench::doubts(&results, note);
     }
     Ok(())
 }
