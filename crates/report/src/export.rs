@@ -21,8 +21,7 @@ pub use series::suite_series;
 pub(crate) use suite::markdown as markdown_table;
 pub use suite::{suite_csv, suite_markdown, suite_trials};
 
-use crate::number::thousands;
-use crate::table::{label, mark};
+use crate::table::{label, mark, rate};
 use measure::{Results, Row};
 use std::fmt::Write;
 
@@ -119,8 +118,8 @@ pub fn markdown(results: &Results) -> String {
             escaped(&label(row.mode, &row.configuration)),
             row.frame_size,
             row.cores,
-            thousands(row.kpps),
-            thousands(row.l2_mbps),
+            rate(row, row.kpps),
+            rate(row, row.l2_mbps),
             row.limited_by,
         );
     }

@@ -3,6 +3,8 @@
 
 // Line charts as SVG.
 mod chart;
+// Devices beside each other, measured by turns.
+mod beside;
 // The performance table.
 mod cells;
 // Distributions as SVG.
@@ -22,18 +24,19 @@ pub use suite::page as suite_page;
 use crate::table::{criterion, find, how, label, order};
 use chart::{Chart, Series, escape};
 use distribution::Strip;
-use measure::{Environment, Latency, Mode, Results, Row};
+use measure::{Environment, Latency, Mode, Results, Row, Verdict};
 use std::fmt::Write;
 
 /// The page, a whole HTML document.
 pub fn page(results: &Results) -> String {
-    let title = results.rows.first().map_or("no results", |row| row.device.as_str());
-    let mut body = format!("<h1>{}</h1>\n", escape(title));
+    let title = title(results);
+    let mut body = format!("<h1>{}</h1>\n", escape(&title));
     if let Some(why) = &results.incomplete_because {
         let _ = writeln!(body, "<p><strong>Incomplete:</strong> {}</p>", escape(why));
     }
     body += &about_environment(&results.environment);
     body += &trials(results);
+    body += &beside::section(results);
     for (device, cores) in parts(results) {
         let rows = results.rows.iter();
         let rows: Vec<&Row> =
@@ -55,8 +58,19 @@ pub fn page(results: &Results) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n\
          <style>\n{STYLE}</style>\n<main>\n{body}</main>\n</html>\n",
-        escape(title)
+        escape(&title)
     )
+}
+
+/// What was measured: a device, one beside another, or several.
+fn title(results: &Results) -> String {
+    let mut devices: Vec<&str> = parts(results).into_iter().map(|(device, _)| device).collect();
+    devices.dedup();
+    match (results.comparisons.first(), devices.as_slice()) {
+        (Some(one), _) => format!("{} beside {}", one.device, one.base),
+        (None, []) => "no results".to_string(),
+        (None, devices) => devices.join(", "),
+    }
 }
 
 /// Devices and numbers of cores, in their order.
@@ -130,7 +144,7 @@ fn sizes(rows: &[&Row]) -> Vec<u32> {
 /// RFC 2544 §26.1's graph, of the rates at the highest load.
 fn rates(mode: Mode, rows: &[&Row]) -> String {
     let title = format!("{mode}: forwarding rate at the highest load offered");
-    by_size(title, rows, |row| Some(row.kpps / 1e3))
+    by_size(title, rows, |row| valid(row).map(|row| row.kpps / 1e3))
 }
 
 /// And of the highest loads by a criterion, where they were searched for.
@@ -190,7 +204,7 @@ fn latencies(mode: Mode, rows: &[&Row]) -> String {
         [min_ns, p50_ns, p99_ns, p999_ns, max_ns].map(|ns| Some(ns as f64)).to_vec()
     };
     let series = order(rows).into_iter().filter_map(|(mode, name)| {
-        let latency = find(rows, mode, name, size)?.latency?;
+        let latency = valid(find(rows, mode, name, size)?)?.latency?;
         Some(Series::line(label(mode, name), points(latency)))
     });
     let chart = Chart {
@@ -210,12 +224,17 @@ fn latencies(mode: Mode, rows: &[&Row]) -> String {
 fn distributions(mode: Mode, rows: &[&Row]) -> String {
     let Some(size) = sizes(rows).first().copied() else { return String::new() };
     let strips = order(rows).into_iter().filter_map(|(mode, name)| {
-        let buckets = &find(rows, mode, name, size)?.histogram;
+        let buckets = &valid(find(rows, mode, name, size)?)?.histogram;
         (!buckets.is_empty()).then(|| Strip { name: label(mode, name), buckets })
     });
     let strips: Vec<Strip<'_>> = strips.collect();
     let title = format!("{mode}: how long {size} byte frames took at that load");
     distribution::svg(&title, "Every frame of the row's trial.", &strips)
+}
+
+/// A row that says something of its device.
+fn valid(row: &Row) -> Option<&Row> {
+    (row.verdict != Verdict::Invalid).then_some(row)
 }
 
 fn wire_latency(ns: u64) -> String {

@@ -12,7 +12,8 @@
 //! below has what is known beyond the documents' columns: the device's own time for each packet,
 //! the highest load without loss, the share of the fast path.
 //!
-//! Never hides a row: what is invalid is printed, marked, and its reason named.
+//! Never hides a row, and never prints a figure of an invalid one: its place has the mark, and the
+//! reason is named below.
 
 use crate::number::thousands;
 use measure::{Limit, Mode, Results, Row, Verdict};
@@ -60,9 +61,17 @@ pub(crate) struct Column<'a> {
 
 /// The documents' columns. The place behind a rate is its mark's.
 const RATES: [Column<'_>; 2] = [
-    Column { name: "kpps ", cell: |row| Some(thousands(row.kpps) + mark(row)) },
-    Column { name: "Mbps(L2)", cell: |row| Some(thousands(row.l2_mbps)) },
+    Column { name: "kpps ", cell: |row| Some(rate(row, row.kpps) + mark(row)) },
+    Column { name: "Mbps(L2)", cell: |row| Some(rate(row, row.l2_mbps)) },
 ];
+
+/// A rate as it is printed: of an invalid row there is none.
+pub(crate) fn rate(row: &Row, value: f64) -> String {
+    match row.verdict {
+        Verdict::Invalid => "-".to_string(),
+        Verdict::Pass | Verdict::Fail => thousands(value),
+    }
+}
 
 /// Ours, in a table of their own below, where they are known.
 ///
@@ -107,10 +116,7 @@ pub(crate) fn meanings(rows: &[&Row], columns: &[Column<'_>], what: &str) -> Vec
         }
         name => {
             let mark = match rows.iter().any(|row| row.no_drop.is_some() && met_mark(row) == "t") {
-                true => {
-                    "; t: at least that, for at the next load above the tester fell short, or it \
-                         had none"
-                }
+                true => "; t: a lower bound: the tester could not offer a higher load",
                 false => "",
             };
             format!("{}: {what}{mark}", name.trim_end())
@@ -265,10 +271,14 @@ const MARKS: [(&str, &str); 4] = [
     ("w", "wire speed reached"),
     (
         "t",
-        "the tester's limit, not the device's: alone it is less than 1.2 times as fast, or the device had time to spare",
+        "the tester was the bottleneck (alone it reaches less than 1.2 times this rate, or the device was \
+         idle part of the time); the device may be faster",
     ),
     ("p", "the cores moved apart or together during every attempt"),
-    ("x", "invalid: the tester fell short, the number says nothing about the device"),
+    (
+        "x",
+        "invalid: the tester fell short or the machine was busy; there is no figure of the device",
+    ),
 ];
 
 fn legend(rows: &[&Row]) -> String {

@@ -32,51 +32,70 @@ pub(crate) fn render(results: &Results) -> String {
 
 fn comparisons(results: &Results) -> String {
     let mut out = String::new();
-    let mut drawn: Vec<(&str, &str)> = Vec::new();
-    for compared in &results.comparisons {
-        let pair = (compared.base.as_str(), compared.device.as_str());
-        if drawn.contains(&pair) {
-            continue;
-        }
-        drawn.push(pair);
-        let these = results.comparisons.iter();
-        let these: Vec<_> =
-            these.filter(|c| (c.base.as_str(), c.device.as_str()) == pair).collect();
-        let (base, device) = pair;
+    for Beside { base, device, lines, notes } in besides(results) {
         let head = ["Mode", "Configuration", "byte", base, device, "ratio", "least", "most", ""];
-        let mut lines = vec![head.map(str::to_string)];
-        lines.extend(these.iter().map(|compared| line(results, compared)));
+        let mut all = vec![head.map(str::to_string)];
+        all.extend(lines);
         let _ = writeln!(out, "\n{device} against {base}: medians of trials by turns, in kpps\n");
-        grid(&mut out, &lines);
-        let _ = writeln!(
-            out,
-            "\nratio: the median of the turns' ratios, {device} by {base}; a verdict where equal \
-             devices would seem\nas different in fewer than {:.0} of 100 runs (sign test)",
-            100.0 * SIGNIFICANT
-        );
-        if these.iter().any(|compared| limits(results, compared).contains(&"t")) {
-            out += "t: the tester's limit, so that the ratio is the tester's as much as the devices'; their own \
-                    times, ns/packet, say more\n";
-        }
-        for compared in these {
-            left_out(&mut out, compared);
-        }
+        grid(&mut out, &all);
+        out.push('\n');
+        notes.iter().for_each(|note| out += &format!("{note}\n"));
     }
     out
 }
 
-/// Says so where turns were left out.
-fn left_out(out: &mut String, compared: &Compared) {
-    let Comparison { left_out, base_pps, .. } = &compared.comparison;
-    if *left_out > 0 {
-        let turns = base_pps.len() as u32 + left_out;
-        let name = label(compared.mode, &compared.configuration);
-        let (mode, size) = (compared.mode, compared.frame_size);
-        let _ = writeln!(
-            out,
-            "left out: {left_out} of {turns} turns of {mode}, {name}, {size} byte: a trial was invalid"
-        );
+/// Two devices that were compared.
+pub(crate) struct Beside<'a> {
+    pub(crate) base: &'a str,
+    pub(crate) device: &'a str,
+    /// Mode, configuration, bytes, both rates, ratio, its least and most, verdict.
+    pub(crate) lines: Vec<[String; 9]>,
+    /// What a reader must know of them.
+    pub(crate) notes: Vec<String>,
+}
+
+/// All pairs of devices that were compared, in their order.
+pub(crate) fn besides(results: &Results) -> Vec<Beside<'_>> {
+    let mut all: Vec<Beside<'_>> = Vec::new();
+    for compared in &results.comparisons {
+        let pair = (compared.base.as_str(), compared.device.as_str());
+        if all.iter().any(|known| (known.base, known.device) == pair) {
+            continue;
+        }
+        let these = results.comparisons.iter();
+        let these: Vec<_> =
+            these.filter(|c| (c.base.as_str(), c.device.as_str()) == pair).collect();
+        let (base, device) = pair;
+        let mut notes = vec![format!(
+            "ratio: the median of the turns' ratios, {device} by {base}; a verdict where equal \
+             devices would seem\nas different in fewer than {:.0} of 100 runs (sign test)",
+            100.0 * SIGNIFICANT
+        )];
+        if these.iter().any(|compared| limits(results, compared).contains(&"t")) {
+            notes.push(
+                "t: the tester was the bottleneck, so that the ratio is the tester's as much as the devices'; \
+                 their own times, ns/packet, say more"
+                    .to_string(),
+            );
+        }
+        notes.extend(these.iter().filter_map(|compared| left_out(compared)));
+        let lines = these.iter().map(|compared| line(results, compared)).collect();
+        all.push(Beside { base, device, lines, notes });
     }
+    all
+}
+
+/// Says so where turns were left out.
+fn left_out(compared: &Compared) -> Option<String> {
+    let Comparison { left_out, base_pps, .. } = &compared.comparison;
+    let turns = base_pps.len() as u32 + left_out;
+    let name = label(compared.mode, &compared.configuration);
+    let (mode, size) = (compared.mode, compared.frame_size);
+    (*left_out > 0).then(|| {
+        format!(
+            "left out: {left_out} of {turns} turns of {mode}, {name}, {size} byte: a trial was invalid"
+        )
+    })
 }
 
 /// What kept the rates of both from being higher, as the devices' own tables mark it.
@@ -176,7 +195,7 @@ Routing  none (fast path)    64  500.0              875.0t   1.75   1.50  2.00  
 
 ratio: the median of the turns' ratios, wirespeed on veth by linux; a verdict where equal devices would seem
 as different in fewer than 5 of 100 runs (sign test)
-t: the tester's limit, so that the ratio is the tester's as much as the devices'; their own times, ns/packet, say more
+t: the tester was the bottleneck, so that the ratio is the tester's as much as the devices'; their own times, ns/packet, say more
 
 Pings through the devices, one after the other, nothing else on the way
 

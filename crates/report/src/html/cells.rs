@@ -7,8 +7,7 @@
 
 use super::chart::escape;
 use super::sizes;
-use crate::number::thousands;
-use crate::table::{criterion, details, find, label, legend_of, mark, meanings, order};
+use crate::table::{criterion, details, find, label, legend_of, mark, meanings, order, rate};
 use measure::{Results, Row};
 use std::fmt::Write;
 
@@ -22,14 +21,14 @@ type Cell<'a> = Box<dyn Fn(&Row) -> Option<String> + 'a>;
 
 /// Both tables, and what stands below them.
 pub(super) fn tables(results: &Results, rows: &[&Row]) -> String {
-    let rate = |row: &Row| format!("{}<sup>{}</sup>", thousands(row.kpps), mark(row).trim());
+    let kpps = |row: &Row| format!("{}<sup>{}</sup>", rate(row, row.kpps), mark(row).trim());
     let tax = |row: &Row| {
         let tax = results.tax(row).filter(|_| row.configuration != "none");
         tax.map(|tax| format!("{tax:.2}")).unwrap_or_default()
     };
     let rates = [
-        Column { name: "kpps", cell: Box::new(|row| Some(rate(row))) },
-        Column { name: "Mbps (L2)", cell: Box::new(|row| Some(thousands(row.l2_mbps))) },
+        Column { name: "kpps", cell: Box::new(|row| Some(kpps(row))) },
+        Column { name: "Mbps (L2)", cell: Box::new(|row| Some(rate(row, row.l2_mbps))) },
         Column { name: "tax", cell: Box::new(|row| Some(tax(row))) },
     ];
     let mut out = grid(rows, &rates)
