@@ -5,6 +5,7 @@ use crate::external;
 use crate::failure::Failure;
 use crate::keep;
 use crate::progress::Shown;
+use crate::so_far::{self, SoFar};
 use clap::Args;
 use flate2::bufread::MultiGzDecoder;
 use lab::bench::{BenchError, Generator, Kept, Kind, Plan, Progress, veth};
@@ -128,24 +129,62 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.json {
         keep::check(path).map_err(|error| cannot("write the results to", path, &error))?;
     }
-    let (results, ended) = measure(arguments, plan)?;
+    warn_if_busy();
+    let so_far = Arc::new(Mutex::new(SoFar::beside(arguments.json.as_deref())));
+    let (results, ended) = measure(arguments, plan, &so_far)?;
     let kept = finish(arguments.json.as_deref(), &results);
+    // Not before the results are where they should be; a run that goes on after ctrl-C has it, too.
+    lock(&so_far).remove();
     ended.and(kept)
+}
+
+/// For so long the processors are looked at before anything runs on them.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// From this share on, other programs have the processors too often to measure beside them.
+const BUSY: f64 = 0.1;
+
+/// Says so if other programs have the processors.
+fn warn_if_busy() {
+    let processors = port::affinity::allowed();
+    if let Some(busy) = machine::busy(&processors, LOOK).filter(|busy| *busy >= BUSY) {
+        say!("{}", busy_warning(busy, processors.len()));
+    }
+}
+
+fn busy_warning(busy: f64, processors: usize) -> String {
+    format!(
+        "warning: other programs use {:.0} % of the {processors} processors: rows that they disturb are \
+         measured again, and have no figure if that does not help; end those programs first",
+        100.0 * busy
+    )
 }
 
 /// Measures until all is done, or ctrl-C: then what is running ends with the process, and what has
 /// been measured is there.
-fn measure(arguments: &Arguments, plan: Plan) -> Result<(Results, Result<(), Failure>), Failure> {
+fn measure(
+    arguments: &Arguments,
+    plan: Plan,
+    so_far: &Arc<Mutex<SoFar>>,
+) -> Result<(Results, Result<(), Failure>), Failure> {
     let interrupt = Interrupt::default();
     crate::signals::raise(&interrupt)?;
     let n = plan.devices.len() * plan.configurations.len() * plan.sizes.len();
     let shown = Arc::new(Mutex::new(Some(Shown::new(n, !arguments.no_color))));
     let kept = Arc::new(Kept::new(environment(arguments.seed, &plan)));
     let run = std::thread::spawn({
-        let (shown, kept) = (shown.clone(), kept.clone());
+        let (shown, kept, so_far) = (shown.clone(), kept.clone(), so_far.clone());
+        let rows = kept.clone();
         let show = move |progress: Progress<'_>| {
             if let Some(shown) = &mut *lock(&shown) {
                 shown.show(&progress);
+            }
+            if matches!(progress, Progress::Done(_)) {
+                lock(&so_far).write(|| {
+                    let incomplete_because = Some(so_far::WHY.to_string());
+                    let so_far = Results { incomplete_because, ..rows.so_far() };
+                    report::write(&so_far).map_err(|error| error.to_string())
+                });
             }
         };
         move || lab::bench::run(&plan, &kept, show)
@@ -385,5 +424,11 @@ mod tests {
             let failed = ended.is_err_and(|why| why.starts_with("every row was invalid: "));
             assert_eq!(failed, expected, "{valid} valid");
         }
+    }
+
+    #[test]
+    fn a_busy_machine_is_told_of() {
+        let said = busy_warning(0.456, 2);
+        assert!(said.starts_with("warning: other programs use 46 % of the 2 processors"), "{said}");
     }
 }

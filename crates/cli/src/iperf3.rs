@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::keep;
 use crate::lent::Lent;
+use crate::so_far::{self, SoFar};
 use clap::Args;
-use lab::iperf3::{self as method, Iperf3Error, Options, PairError};
+use lab::iperf3::{self as method, Iperf3Error, Options, PairError, Progress};
 use lab::live::Interrupt;
 use measure::Environment;
 use measure::iperf3::Results;
@@ -23,7 +24,8 @@ Examples:
 It needs root and iperf3 (for latency ping and irtt). Hosts are network namespaces of their own; nothing
 is left of them. Through an external device each host has a macvlan of an interface of this machine,
 which itself stays where it is, settings and all, whatever ends the program.
-Ctrl-C ends it: what was measured is printed and written, and marked as incomplete.
+Ctrl-C ends it: what was measured is printed and written, and marked as incomplete. A run that is
+killed leaves what it had in FILE.so-far, beside the file of --json.
 
 Exit codes: 0 done, 1 failed, interrupted, with rows that cannot be, or with none that is valid, 2
 usage or an impossible plan, 3 environment (no iperf3, no permission)")]
@@ -74,14 +76,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = Options { text, script, quick, interrupt, environment, external };
     let rows = if quick { plan.quickened().rows() } else { plan.rows() };
     let mut done = 0;
-    let results = method::run(&plan, &options, |line| {
-        done += 1;
-        say!("[{done}/{rows}] {line}");
+    let mut so_far = SoFar::beside(arguments.json.as_deref());
+    let results = method::run(&plan, &options, |progress| match progress {
+        Progress::Line(line) => {
+            done += 1;
+            say!("[{done}/{rows}] {line}");
+        }
+        Progress::Kept(results) => so_far.write(|| {
+            let why = Some(so_far::WHY.to_string());
+            report::iperf3::write(&Results { incomplete_because: why, ..results.clone() })
+        }),
     });
     let results = results.map_err(|error| match &error {
         Iperf3Error::Pair(PairError::Failed(_)) => Failure::Failed(error.to_string()),
         _ => Failure::Environment(error.to_string()),
     })?;
+    // `so_far` goes when the results are where they should be.
     finish((arguments.json.as_deref(), arguments.html.as_deref()), &results)
 }
 

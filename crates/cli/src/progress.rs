@@ -3,6 +3,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::Progress;
+use measure::{Row, Verdict};
 use std::io::IsTerminal;
 
 /// Shows progress over `n` cells.
@@ -37,14 +38,14 @@ impl Shown {
             (Progress::Done(row), None) => {
                 self.done += 1;
                 say!(
-                    "[{}/{}] {}: {}, {}, {} byte: {:.1} kpps",
+                    "[{}/{}] {}: {}, {}, {} byte: {}",
                     self.done,
                     self.n,
                     row.device,
                     row.mode,
                     row.configuration,
                     row.frame_size,
-                    row.kpps
+                    figure(row)
                 );
             }
             (Progress::Omitted(setup), bar) => {
@@ -59,6 +60,16 @@ impl Shown {
                 }
             }
         }
+    }
+}
+
+/// The rate of a row; of an invalid one there is none.
+fn figure(row: &Row) -> String {
+    match row.verdict {
+        Verdict::Invalid => {
+            format!("invalid: {}", row.remark.as_deref().unwrap_or("it does not say why"))
+        }
+        Verdict::Pass | Verdict::Fail => format!("{:.1} kpps", row.kpps),
     }
 }
 

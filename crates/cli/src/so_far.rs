@@ -16,6 +16,9 @@ use wire::Moment;
 /// Not more often: short runs have many cells, and writing takes time of the machine that is measured.
 const PAUSE: Duration = Duration::from_secs(10);
 
+/// What stands in it for why it is incomplete.
+pub(crate) const WHY: &str = "this is what there was while the run went on";
+
 /// The file, if there is to be one.
 pub(crate) struct SoFar {
     path: Option<PathBuf>,
@@ -46,10 +49,19 @@ impl SoFar {
     }
 }
 
+impl SoFar {
+    /// The results are where they should be: what there was meanwhile goes, and no more comes.
+    pub(crate) fn remove(&mut self) {
+        if let (Some(path), Some(_)) = (self.path.take(), self.written) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 impl Drop for SoFar {
     fn drop(&mut self) {
-        if let (Some(path), Some(_), false) = (&self.path, self.written, std::thread::panicking()) {
-            let _ = std::fs::remove_file(path);
+        if !std::thread::panicking() {
+            self.remove();
         }
     }
 }

@@ -126,11 +126,14 @@ fn a_table_a_file_and_progress() {
     ]);
     let (stdout, stderr) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    // On a machine that other programs have for themselves there is no figure, and no tax.
+    let is_busy = stderr.contains("invalid: other programs had");
+    assert!(is_busy || output.status.code() == Some(0), "{stderr}");
     for part in
         ["128 byte", "none (fast path)", "full BGP table", "198 routes", "Functionality tax"]
     {
-        assert!(stdout.contains(part), "{part:?} in\n{stdout}");
+        let is_there = stdout.contains(part) || is_busy && part == "Functionality tax";
+        assert!(is_there, "{part:?} in\n{stdout}");
     }
     assert!(stderr.contains("[1/3] wirespeed router: Routing, none, 128 byte: "), "{stderr}");
     assert!(stderr.contains("[3/3] wirespeed router: Routing, bgp-table, 128 byte: "), "{stderr}");
@@ -158,7 +161,8 @@ fn ctrl_c_keeps_the_rows_there_are() {
     command.args(["bench", "--cores", "1", "--duration", "300ms", "--json", json]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let first = said.next().unwrap().unwrap();
+    let first = said.find(|line| !line.as_ref().unwrap().starts_with("warning: "));
+    let first = first.unwrap().unwrap();
     assert!(first.starts_with("[1/24] wirespeed router: Bridging, none, 64 byte"), "{first}");
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -171,4 +175,32 @@ fn ctrl_c_keeps_the_rows_there_are() {
     let results = report::read(&std::fs::read_to_string(json).unwrap()).unwrap();
     assert!((1..24).contains(&results.rows.len()), "{out}");
     assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
+}
+
+/// What is killed cannot write its results: what there was stands beside them. Who ends in order leaves
+/// only the file that was asked for.
+#[test]
+fn what_is_killed_leaves_the_rows_there_were() {
+    let json = scratch("killed.json");
+    let so_far = scratch("killed.json.so-far");
+    let _ = (std::fs::remove_file(&json), std::fs::remove_file(&so_far));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+    command.args(["bench", "--cores", "1", "--duration", "100ms", "--json"]).arg(&json);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    // The file is written after a row is told.
+    let second = said.find(|line| line.as_ref().unwrap().starts_with("[2/24]"));
+    assert!(second.is_some());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!json.exists());
+    let results = report::read(&std::fs::read_to_string(&so_far).unwrap()).unwrap();
+    assert!((1..24).contains(&results.rows.len()));
+    let why = results.incomplete_because.unwrap();
+    assert!(why.contains("while the run went on"), "{why}");
+
+    let json = json.to_str().unwrap();
+    let done = ["bench", "--cores=1", "--duration=1ms", "--sizes=64", "--modes=bridging"];
+    wirespeed(&[&done[..], &["--json", json]].concat());
+    assert!(std::path::Path::new(json).exists() && !so_far.exists());
 }

@@ -248,7 +248,7 @@ fn interfaces_that_cannot_be_lent() {
     let refused = |external: External| {
         let before = outside.interfaces();
         let options = Options { external: Some(external), ..options(text) };
-        let error = match run(&plan, &options, |line| panic!("{line}")) {
+        let error = match run(&plan, &options, |line| panic!("{line:?}")) {
             Err(error) => error.to_string(),
             Ok(results) => panic!("{results:?}"),
         };

@@ -6,7 +6,7 @@
 //!                         the last look before it      the first one after it
 //! ```
 //!
-//! A look reads the time stolen and two clocks, which takes some microseconds; how far cores are apart
+//! A look reads the time stolen, the time that programs had and two clocks, which takes some microseconds; how far cores are apart
 //! takes their time, and is asked when nothing runs. What it means is
 //! [`measure::trial::disturbance`]'s.
 
@@ -23,11 +23,16 @@ use wire::Moment;
 /// programs take some time to begin.
 const NEAR: Duration = Duration::from_millis(100);
 
+/// Linux counts by ticks what programs had: a twentieth of the time may be an error of that.
+const UNKNOWN: u32 = 20;
+
 /// What is seen at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     /// Time stolen so far.
     stolen: Duration,
+    /// For how long programs of others had the processors so far.
+    others: Option<Duration>,
     /// The steady clock's time, and the wall clock's.
     clocks: (Moment, Duration),
 }
@@ -63,11 +68,17 @@ impl Window {
     }
 
     /// It is over.
-    fn conditions(self, look: impl FnOnce() -> Look) -> Conditions {
+    fn conditions(self, processors: usize, look: impl FnOnce() -> Look) -> Conditions {
         let (before, after) = (self.before, self.after.unwrap_or_else(look));
         let [(steady, wall), (later, wall_later)] = [before.clocks, after.clocks];
+        let all = later.since(steady) * processors as u32;
+        let others = before.others.zip(after.others);
+        let away = others.map(|(before, after)| {
+            (after.saturating_sub(before).saturating_sub(all / UNKNOWN), all)
+        });
         Conditions {
             stolen: after.stolen.saturating_sub(before.stolen),
+            away,
             clocks: Some((later.since(steady), wall_later.saturating_sub(wall))),
             ..Conditions::default()
         }
@@ -111,7 +122,7 @@ impl Around {
     pub(super) fn end(self) -> (Duration, Conditions) {
         let Around { cores, clock, distance, window } = self;
         let took = clock.now().since(Moment::ZERO);
-        let conditions = window.conditions(|| look(&cores, clock));
+        let conditions = window.conditions(cores.len(), || look(&cores, clock));
         let placement_ns =
             distance.and_then(|(mut distance, before)| before.zip(distance.now_ns()));
         (took, Conditions { placement_ns, ..conditions })
@@ -119,7 +130,10 @@ impl Around {
 }
 
 fn look(cores: &[usize], clock: Clock) -> Look {
-    Look { stolen: machine::stolen(cores), clocks: clock.beside_the_wall() }
+    let others = machine::programs(cores)
+        .zip(machine::own_programs())
+        .map(|(all, own)| all.saturating_sub(own));
+    Look { stolen: machine::stolen(cores), others, clocks: clock.beside_the_wall() }
 }
 
 #[cfg(test)]
@@ -128,11 +142,13 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// A machine that takes 1 ms of every 10 away until it stops, and sets its clock 5 s ahead then.
+    /// A machine that takes 1 ms of every 10 away until it stops, and sets its clock 5 s ahead then. Others
+    /// have one of its two processors for half of the time.
     fn look_at(ms: u32, until: u32) -> Look {
         let wall = MS * ms + if ms > until { MS * 5000 } else { Duration::ZERO };
         Look {
             stolen: MS * ms.min(until) / 10,
+            others: Some(MS * ms / 2),
             clocks: (Moment::from_nanos(u64::from(ms) * 1_000_000), wall),
         }
     }
@@ -159,10 +175,13 @@ mod tests {
             for &ms in looks {
                 window.at(MS * ms, || look_at(ms, until));
             }
-            let of = window.conditions(|| look_at(3000, until));
+            let of = window.conditions(2, || look_at(3000, until));
             let (steady, wall) = of.clocks.unwrap();
             let got = (of.stolen, steady.abs_diff(wall));
             assert_eq!(got, (MS * stolen, MS * apart), "{looks:?} {counts:?} {until}");
+            // A quarter of both processors, less what ticks may be wrong by.
+            let (away, all) = of.away.unwrap();
+            assert_eq!((away, all), (all / 4 - all / 20, 2 * steady), "{looks:?}");
         }
     }
 

@@ -109,7 +109,16 @@ impl Iperf3Error {
     }
 }
 
-/// Measures everything a plan asks for; `tell` gets each row in a few words when it is there. What
+/// What a run says while it goes on.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// What was measured, in a few words.
+    Line(String),
+    /// All there is by now.
+    Kept(&'a Results),
+}
+
+/// Measures everything a plan asks for; `tell` gets each row when it is there. What
 /// fails after the first row does not take the others with it: it is why the results are incomplete.
 ///
 /// # Errors
@@ -117,7 +126,7 @@ impl Iperf3Error {
 pub fn run(
     plan: &Plan,
     options: &Options,
-    mut tell: impl FnMut(String),
+    mut tell: impl FnMut(Progress<'_>),
 ) -> Result<Results, Iperf3Error> {
     let mut plan = if options.quick { plan.quickened() } else { plan.clone() };
     if let Some(external) = options.external.as_ref().filter(|_| plan.is_of(Device::External)) {
@@ -158,7 +167,7 @@ fn measure(
     plan: &Plan,
     options: &Options,
     results: &mut Results,
-    tell: &mut dyn FnMut(String),
+    tell: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Iperf3Error> {
     let cores = match plan.cores.as_slice() {
         [] => port::affinity::allowed(),
@@ -201,19 +210,24 @@ fn measure(
                 let row = row(plan, &rig, &setting, place, &options.interrupt)?;
                 let (name, rate) = (row.setting.name(), row.l3_mbps);
                 let but = but(row.validity.invalid.as_ref());
-                tell(format!("{name}: {rate:.1} Mbps(L3){but}"));
+                tell(Progress::Line(format!("{name}: {rate:.1} Mbps(L3){but}")));
                 results.rows.push(row);
+                tell(Progress::Kept(results));
             }
             for &tool in plan.latency.iter().filter(|_| is_ordinary) {
                 let of = latency::measure(&rig, tool, plan.duration, &options.interrupt)?;
                 let (name, median) = (device.name(), of.median_ns as f64 / 1e3);
                 let but = but(of.validity.invalid.as_ref());
-                tell(format!("{name}, {tool}: {median:.1} µs there and back, median{but}"));
+                let line = format!("{name}, {tool}: {median:.1} µs there and back, median{but}");
+                tell(Progress::Line(line));
                 results.latencies.push(of);
+                tell(Progress::Kept(results));
             }
             if !plan.windows.is_empty() && is_ordinary {
-                let path = path::measure(plan, &rig, place, &options.interrupt, tell)?;
+                let mut line = |line| tell(Progress::Line(line));
+                let path = path::measure(plan, &rig, place, &options.interrupt, &mut line)?;
                 results.paths.push(path);
+                tell(Progress::Kept(results));
             }
         }
     }

@@ -142,10 +142,13 @@ pub(crate) fn compared(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
 pub(super) fn medians(results: &Results) -> String {
     let mut out = String::new();
     let Some(devices) = devices(results) else { return out };
-    for of in compared(results, devices) {
+    let all = compared(results, devices);
+    let is_one = all.iter().flat_map(|of| &of.turns).all(|turns| turns.spread().0 == 1);
+    let what = if is_one { "one turn of each" } else { "medians of turns" };
+    for of in all {
         if out.is_empty() {
             let [a, b] = devices;
-            let _ = writeln!(out, "\n{:<36}{a:>16}{b:>18}{:>8}", "medians of turns", "ratio");
+            let _ = writeln!(out, "\n{what:<36}{a:>16}{b:>18}{:>8}", "ratio");
         }
         let [a, b] = of.turns.each_ref().map(|turns| thousands(turns.median()));
         let _ = writeln!(out, "{:<36}{a:>16}{b:>18}{:>8.2}", of.what, of.ratio());
@@ -197,6 +200,10 @@ mod tests {
         let words: Vec<_> = line.split_whitespace().skip(3).collect();
         assert_eq!(words, ["6.0", "10.0", "1.67"], "{text}");
         assert!(!text.contains("irtt"), "only one has it: {text}");
+        assert!(text.contains("\nmedians of turns "), "{text}");
+        let once = self::results(&[(linux, Tool::Ping, 5_000), (ours, Tool::Ping, 10_000)]);
+        let text = medians(&once);
+        assert!(text.contains("\none turn of each ") && !text.contains("medians"), "{text}");
         let text = latencies(&results);
         assert_eq!(text.lines().count(), 2 + 7, "{text}");
         let line = text.lines().find(|line| line.starts_with(linux)).unwrap();
