@@ -402,8 +402,13 @@ fn check(files: &[PathBuf], link: &[(String, f64)]) -> Result<(), Failure> {
         (0, Some(_)) => {
             Err(Failure::Usage(format!("of {} files {n} have nothing to check", files.len())))
         }
-        (1.., _) => {
-            Err(Failure::Failed(format!("{faults} numbers cannot be, or cannot be understood")))
+        (1, _) => {
+            let text = "1 figure is impossible or cannot be interpreted".to_string();
+            Err(Failure::Failed(text))
+        }
+        (2.., _) => {
+            let text = format!("{faults} figures are impossible or cannot be interpreted");
+            Err(Failure::Failed(text))
         }
     }
 }

@@ -235,7 +235,7 @@ pub(super) fn find(
                     found.unharmed
                 ),
             )
-            .remark(!can_be, "it cannot be overloaded: the wire, or the tester, carries no more")
+            .remark(!can_be, "no recovery test: the device forwards everything the wire, or the tester, can send")
         }
         Procedure::Reset { before, watch, repetitions } => {
             let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };

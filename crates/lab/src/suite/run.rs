@@ -9,6 +9,7 @@
 //! under way with the trials it had, and says that it is incomplete and why.
 
 use super::bench::{Bench, Place};
+use super::duty::RESIDUAL;
 use super::find::{Finding, Known, find};
 use super::fit::{caveat, meets};
 use super::linux;
@@ -171,7 +172,9 @@ pub fn run(
         self_tests: vec![],
         cells: vec![],
     };
-    if let Some(scaling) = results.scaling.as_mut().filter(|_| options.quick) {
+    if let Some(scaling) =
+        results.scaling.as_mut().filter(|_| options.quick && options.pair.is_some())
+    {
         let wait = quiet(options).as_millis();
         *scaling += &format!("; after the last frame {wait} ms are waited, not 2 s (§23)");
     }
@@ -220,6 +223,8 @@ fn all(
         _ => plan.ends.to_vec(),
     };
     let quiet = quiet(options);
+    // Virtual time costs nothing: nothing of it is shortened.
+    let waits = if options.pair.is_some() { quiet } else { RESIDUAL };
     let mut patience = patience(plan);
     let allowed = patience;
     for &modifier in &plan.modifiers {
@@ -229,7 +234,7 @@ fn all(
         let (ends, interrupt) = (ends.clone(), options.interrupt.clone());
         let device = &options.device;
         let mut part =
-            Part { plan, device, modifier, patience, results, progress, path: None, link };
+            Part { plan, device, modifier, patience, waits, results, progress, path: None, link };
         let done = match (&options.device, options.pair) {
             (Device::BuiltIn, Some(pair)) => {
                 part.configured(script.clone());
@@ -316,6 +321,8 @@ struct Part<'a> {
     modifier: Modifier,
     /// What is left of it.
     patience: Duration,
+    /// How long nothing must come after the last frame.
+    waits: Duration,
     results: &'a mut SuiteResults,
     progress: &'a mut dyn FnMut(Progress<'_>),
     /// What TCP found of the path, at the frames of now.
@@ -452,13 +459,7 @@ impl Part<'_> {
         found.remarks.extend(bench.first_look.clone());
         found.remarks.extend(told);
         let too_late = bench.too_late();
-        found = found.remark(
-            too_late > 0,
-            format!(
-                "{too_late} frames came later than a trial waits for them (RFC 2544 §23 d: two seconds \
-                 after the last was sent, beside what the plan's own wires take): they are lost"
-            ),
-        );
+        found = found.remark(too_late > 0, said_too_late(too_late, self.waits));
         found.remarks.extend(super::streams::dropped_whole(&trials, &dropped));
         found.remarks.extend(flooded(procedure, self.plan.traffic, &trials));
         found.remarks.extend(caveat(self.device, procedure.need()).map(str::to_string));
@@ -482,6 +483,22 @@ impl Part<'_> {
         (self.progress)(Progress::Done(self.results));
         stop.map_or(Ok(()), Err)
     }
+}
+
+/// What is to be said of frames that came when nothing was waited for any more; `quiet`: nothing had come
+/// for so long.
+fn said_too_late(n: u64, quiet: Duration) -> String {
+    let waits = match quiet < RESIDUAL {
+        true => format!(
+            "until nothing has come for {quiet:?}, since --quick shortens the two seconds of RFC 2544 §23 d"
+        ),
+        false => {
+            "RFC 2544 §23 d: two seconds after the last was sent, beside what the plan's own wires \
+                  take"
+                .to_string()
+        }
+    };
+    format!("{n} frames came later than a trial waits for them ({waits}): they are lost")
 }
 
 /// What is to be said of frames that a bridge sent where they were not to go, though it had seen all hosts:
@@ -508,7 +525,7 @@ fn flooded(procedure: &Procedure, traffic: Traffic, trials: &[TrialRecord]) -> O
 #[cfg(test)]
 mod tests {
     use super::super::plan::{self, Allowed};
-    use super::order;
+    use super::*;
 
     #[test]
     fn frame_loss_comes_before_what_it_may_contradict() {
@@ -530,5 +547,17 @@ mod tests {
             let plan = plan.unwrap_or_else(|bad| panic!("{bad}\n{text}"));
             assert_eq!(order(&plan.procedures), expected, "{procedures:?}");
         }
+    }
+
+    /// What was waited is what is said.
+    #[test]
+    fn how_long_frames_were_waited_for() {
+        let said = said_too_late(3, Duration::from_millis(20));
+        assert!(
+            said.starts_with("3 frames came later than") && said.contains("for 20ms"),
+            "{said}"
+        );
+        let said = said_too_late(3, RESIDUAL);
+        assert!(said.contains("§23 d: two seconds after") && !said.contains("quick"), "{said}");
     }
 }

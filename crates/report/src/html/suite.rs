@@ -78,7 +78,9 @@ fn summary(results: &SuiteResults) -> String {
     let wire = format!("{} Mbit/s (L1) each", whole(results.wire_mbps));
     let senders = match results.senders {
         1 => "one port sends; rates are its".to_string(),
-        n => format!("{n} ports send at the same time; rates are of each, in all {n} times that"),
+        n => format!(
+            "{n} ports send at the same time; rates are per port; the total is {n} times that"
+        ),
     };
     let trials: usize = results.cells.iter().map(|cell| cell.trials.len()).sum();
     let invalid = results.cells.iter().flat_map(|cell| &cell.trials);
@@ -151,7 +153,7 @@ fn find<'a>(cells: &[&'a Cell], configuration: &str, size: Size<'_>) -> Option<&
 
 /// What a configuration is called: `none` is one without modifiers.
 fn plain(configuration: &str) -> &str {
-    if configuration == "none" { "no modifier" } else { configuration }
+    if configuration == "none" { "no filters" } else { configuration }
 }
 
 /// The first figure of each procedure, all sizes and configurations in one look; nothing of a single
@@ -167,7 +169,7 @@ fn glance(results: &SuiteResults) -> String {
     }
     let heads: String = shown.iter().map(|(_, head)| format!("<th>{head}</th>")).collect();
     let mut out = format!(
-        "<h2>In one look</h2>\n<div class=\"wide\"><table class=\"num\">\n<thead><tr><th>Configuration\
+        "<h2>Summary</h2>\n<div class=\"wide\"><table class=\"num\">\n<thead><tr><th>Configuration\
          </th><th>Byte</th>{heads}</tr></thead>\n<tbody>\n"
     );
     for configuration in configurations(&all) {

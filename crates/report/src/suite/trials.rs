@@ -124,11 +124,11 @@ pub(crate) fn disturbed(results: &SuiteResults) -> Option<String> {
     let lasted: f64 = valid().map(|(_, trial)| trial.duration).sum();
     let [sum_s, worst_ns] = [sum as f64 / 1e9, away(worst) as f64];
     Some(format!(
-        "Of {} valid trials, threads of {n} stood still: {} in all, {} % of the time that was sent, \
+        "In {n} of {} valid trials the system suspended a test thread, {} % of the sending time ({} in all), \
          and {} at most, in one of {} s ({} {}, {}). What it took of a frame's latency is in that latency.",
         valid().count(),
-        time(sum as f64),
         short(sum_s / lasted.max(1e-9) * 100.0),
+        time(sum as f64),
         time(worst_ns),
         short(worst.duration),
         cell.configuration,
@@ -182,7 +182,7 @@ mod tests {
         (trial.stood_still_ns, trial.stolen_ns) = (2_000_000, 1_000_000);
         results.cells[0].trials[1].stood_still_ns = 9_000_000; // of the invalid one
         let said = disturbed(&results).unwrap();
-        assert!(said.contains("threads of 1 stood still: 3.00 ms in all"), "{said}");
+        assert!(said.contains("In 1 of"), "{said}");
         assert!(said.contains("(none 64 byte, throughput)"), "{said}");
         let text = crate::suite::render(&results);
         assert!(text.contains(&said), "{text}");

@@ -543,8 +543,8 @@ mod tests {
         assert_eq!(silence.len(), 3, "{silence:?}");
         for value in streams.iter().chain(&silence).skip(1).flatten() {
             for (name, shown) in [("text", &text), ("page", &page), ("markdown", &markdown)] {
-                let value = if value == "none" { "no modifier" } else { value };
-                let said = shown.contains(value) || value == "no modifier" && name != "page";
+                let value = if value == "none" { "no filters" } else { value };
+                let said = shown.contains(value) || value == "no filters" && name != "page";
                 assert!(said || value.starts_with("by "), "{value} in the {name}");
             }
         }
