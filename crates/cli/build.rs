@@ -1,4 +1,4 @@
-//! Which commit is built, for results: `git describe` if there is a repository.
+//! Which commit is built, for results and `--version`, if there is a repository.
 
 use std::process::Command;
 
@@ -12,6 +12,12 @@ fn main() {
         git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
     let commit = commit.map_or("unknown".to_string(), |c| if dirty { c + "-dirty" } else { c });
     println!("cargo::rustc-env=WIRESPEED_COMMIT={commit}");
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let version = match commit.as_str() {
+        "unknown" => version, // of an archive nobody knows
+        commit => format!("{version} ({commit})"),
+    };
+    println!("cargo::rustc-env=WIRESPEED_VERSION={version}");
     let profile = std::env::var("PROFILE").unwrap_or_default();
     println!("cargo::rustc-env=WIRESPEED_BUILD={profile}");
     // Whatever changes a result: another commit, other code, other configurations.

@@ -20,8 +20,8 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   wirespeed console                                   a device in memory, to try things on
-  wirespeed console configs/nat.rsc                   does this script run?
-  wirespeed console --stay configs/nat.rsc            and then look at what came of it
+  wirespeed console configs/office.rsc                does this script run?
+  wirespeed console --stay configs/office.rsc         and then look at what came of it
   wirespeed console edge                              the router edge, which runs here
   wirespeed console --connect 192.0.2.1 --user admin  a device that runs
   wirespeed console --connect unix:/run/dut.sock

@@ -1,4 +1,4 @@
-//! The one binary, `wirespeed`.
+//! The program, `wirespeed`: a router, and the bench that measures it.
 //!
 //! ```text
 //! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
@@ -65,9 +65,9 @@ mod test;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// A router, and the bench that measures it.
+/// A router that speaks RouterOS, in user space, and the bench that says how fast a router really is.
 #[derive(Parser)]
-#[command(name = "wirespeed", version, about, max_term_width = 100)]
+#[command(name = "wirespeed", version = env!("WIRESPEED_VERSION"), max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
