@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::frames::Frames;
 use crate::keep;
 use crate::outside::Outside;
-use crate::so_far::SoFar;
+use crate::so_far::{self, SoFar};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::suite::fit::Unfit;
@@ -51,13 +51,18 @@ pub(crate) struct Arguments {
     simulated: bool,
 
     /// Write the whole result to a file; - is standard output (the tables then go to standard error)
-    /// [default: with neither --json nor --html both files, here, called PLAN-TIME]
+    /// [default: with neither --json nor --html both files, in the folder of --output, called PLAN-TIME]
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
     /// Draw it as one page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    /// Where both files go that nobody gave a name; it is made if it is not there
+    #[arg(long, value_name = "FOLDER", default_value = "results",
+          conflicts_with_all = ["json", "html", "no_files"])]
+    output: PathBuf,
 
     /// Write neither
     #[arg(long, conflicts_with_all = ["json", "html"])]
@@ -83,7 +88,21 @@ impl Arguments {
         }
         let plan = self.plan.file_stem().unwrap_or_default().to_string_lossy();
         let name = format!("{plan}-{}", began.replace(':', ""));
-        ["json", "html"].map(|end| Some(PathBuf::from(format!("{name}.{end}"))))
+        ["json", "html"].map(|end| Some(self.output.join(format!("{name}.{end}"))))
+    }
+
+    /// Makes the folder for files that nobody gave a name.
+    fn make_folder(&self) -> Result<(), Failure> {
+        if self.json.is_some() || self.html.is_some() || self.no_files {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&self.output).map_err(|error| {
+            let folder = self.output.display();
+            let text = format!(
+                "cannot make the folder {folder}: {error}; --output names another, --no-files none"
+            );
+            Failure::Environment(text)
+        })
     }
 
     /// No file is written that is read, and none twice.
@@ -159,6 +178,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Arc::new(AtomicBool::new(false));
     crate::signals::set(&interrupt)?;
     let mut environment = crate::bench::in_memory(plan.seed);
+    arguments.make_folder()?;
     let files = arguments.files(&environment.timestamp);
     // Before anything is measured: a result that cannot be written is a result lost.
     for file in files.iter().flatten() {
@@ -188,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         shown.show(&progress);
         if let Progress::Done(results) = progress {
             so_far.write(|| {
-                let why = Some("this is what there was while the run went on".to_string());
+                let why = Some(so_far::WHY.to_string());
                 report::suite::write(&SuiteResults { incomplete_because: why, ..results.clone() })
             });
         }

@@ -41,8 +41,8 @@ fn impossible_plans_are_refused_with_their_place() {
 #[test]
 fn files_are_written_unless_none_are_wanted() {
     let folder = Folder::with("files", SMALL);
-    let left = || {
-        let files = std::fs::read_dir(folder.path("")).unwrap().map(|file| file.unwrap().path());
+    let left = |of: &str| {
+        let files = std::fs::read_dir(folder.path(of)).unwrap().map(|file| file.unwrap().path());
         let mut ends: Vec<_> = files.filter_map(|file| file.extension().map(Into::into)).collect();
         ends.sort();
         ends
@@ -50,14 +50,22 @@ fn files_are_written_unless_none_are_wanted() {
     for (options, expected) in [
         (&["--no-files"][..], &["rsc", "toml"][..]),
         (&["--json", "a.json"], &["json", "rsc", "toml"]),
-        (&[], &["html", "json", "json", "rsc", "toml"]),
+        (&[], &["json", "rsc", "toml"]),
+        (&["--output", "runs/of today"], &["json", "rsc", "toml"]),
     ] {
         let mut command = command(&["test", "plan.toml", "--virtual"]);
         let out = command.args(options).current_dir(folder.path("")).output().unwrap();
         assert_eq!(out.status.code(), Some(0), "{options:?}: {}", text(&out.stderr));
-        let left: Vec<std::ffi::OsString> = left();
+        let left: Vec<std::ffi::OsString> = left("");
         assert_eq!(left, expected, "{options:?}");
     }
+    for of in ["results", "runs/of today"] {
+        assert_eq!(left(of), ["html", "json"], "{of}");
+    }
+    let mut command = command(&["test", "plan.toml", "--virtual", "--output", "plan.toml/x"]);
+    let out = command.current_dir(folder.path("")).output().unwrap();
+    assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("cannot make the folder plan.toml/x"), "{:?}", out.stderr);
 }
 
 /// A program that hangs: a key that was pressed twice ends nothing, who asks again a second later does.
