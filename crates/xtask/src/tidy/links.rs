@@ -1,6 +1,6 @@
 //! Links in the documents lead somewhere.
 //!
-//! Files and folders in this repository must exist. Addresses on the web are not tried: CI would
+//! Files and folders in this repository must exist, as seen from the document's folder. Addresses on the web are not tried: CI would
 //! then fail for other people's reasons.
 
 use super::tree::File;
@@ -15,8 +15,9 @@ pub(crate) fn check(root: &Path, documents: &[File]) -> Vec<String> {
         }
     }
     for File { path, text } in documents {
+        let folder = root.join(path).parent().map_or(root.to_path_buf(), Path::to_path_buf);
         for (n, line) in text.lines().enumerate() {
-            for target in targets(line).filter(|target| !root.join(target).exists()) {
+            for target in targets(line).filter(|target| !folder.join(target).exists()) {
                 complaints.push(format!("{path}:{}: no such file: {target}", n + 1));
             }
         }
@@ -42,11 +43,21 @@ mod tests {
         let document = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let text =
             "[a](Cargo.toml), [b](src/main.rs#top) and\n[c](https://x/y) [d](no/such.rs) [e](#f)";
-        let documents = [document("README.md", text), document("ARCHITECTURE.md", "x")];
+        let below = "[a](../lib.rs) [b](links.rs) [c](../Cargo.toml)";
+        let documents = [
+            document("README.md", text),
+            document("ARCHITECTURE.md", "x"),
+            document("src/tidy/x.md", below),
+        ];
         let complaints = check(Path::new(env!("CARGO_MANIFEST_DIR")), &documents);
         assert_eq!(
             complaints,
-            ["CONTRIBUTING.md: missing", "README.md:2: no such file: no/such.rs"]
+            [
+                "CONTRIBUTING.md: missing",
+                "README.md:2: no such file: no/such.rs",
+                "src/tidy/x.md:1: no such file: ../lib.rs",
+                "src/tidy/x.md:1: no such file: ../Cargo.toml",
+            ]
         );
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct File {
 pub(crate) struct Tree {
     /// Every `.rs` under `crates/` and `fuzz/`.
     pub(crate) sources: Vec<File>,
-    /// Every `.md` at the root.
+    /// Every `.md` at the root, and under `docs/`.
     pub(crate) documents: Vec<File>,
 }
 
@@ -30,6 +30,7 @@ impl Tree {
             walk(root, folder, "rs", &mut tree.sources)?;
         }
         files(root, "", "md", &mut tree.documents)?;
+        walk(root, "docs", "md", &mut tree.documents)?;
         tree.sources.sort_by(|a, b| a.path.cmp(&b.path));
         tree.documents.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(tree)
