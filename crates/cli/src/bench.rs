@@ -129,7 +129,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.json {
         keep::check(path).map_err(|error| cannot("write the results to", path, &error))?;
     }
-    warn_if_busy();
     let so_far = Arc::new(Mutex::new(SoFar::beside(arguments.json.as_deref())));
     let (results, ended) = measure(arguments, plan, &so_far)?;
     let kept = finish(arguments.json.as_deref(), &results);
@@ -144,12 +143,11 @@ const LOOK: Duration = Duration::from_millis(300);
 /// From this share on, other programs have the processors too often to measure beside them.
 const BUSY: f64 = 0.1;
 
-/// Says so if other programs have the processors.
-fn warn_if_busy() {
+/// What is to be said if other programs have the processors.
+fn warning() -> Option<String> {
     let processors = port::affinity::allowed();
-    if let Some(busy) = machine::busy(&processors, LOOK).filter(|busy| *busy >= BUSY) {
-        say!("{}", busy_warning(busy, processors.len()));
-    }
+    let busy = machine::busy(&processors, LOOK).filter(|busy| *busy >= BUSY)?;
+    Some(busy_warning(busy, processors.len()))
 }
 
 fn busy_warning(busy: f64, processors: usize) -> String {
@@ -175,7 +173,14 @@ fn measure(
     let run = std::thread::spawn({
         let (shown, kept, so_far) = (shown.clone(), kept.clone(), so_far.clone());
         let rows = kept.clone();
+        // Before anything of ours runs; said when all is there that the run takes.
+        let mut warning = warning();
         let show = move |progress: Progress<'_>| {
+            if matches!(progress, Progress::Begin(..))
+                && let Some(warning) = warning.take()
+            {
+                say!("{warning}");
+            }
             if let Some(shown) = &mut *lock(&shown) {
                 shown.show(&progress);
             }

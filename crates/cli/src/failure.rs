@@ -18,7 +18,7 @@ impl Failure {
     /// Of a run all of whose rows, or trials, say nothing about the device. One that is valid among
     /// them is a result, and each of the others has its mark there.
     pub(crate) fn nothing_valid(what: &str) -> Failure {
-        let why = "the tester fell short, and nothing was measured";
+        let why = "the tester fell short, or the machine was busy, and nothing was measured";
         Failure::Failed(format!("every {what} was invalid: {why}"))
     }
 

@@ -106,7 +106,7 @@ fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<()
     match results.faults().len() {
         0 if results.is_all_invalid() => Err(Failure::nothing_valid("row")),
         0 => Ok(()),
-        n => Err(Failure::Failed(format!("{n} numbers cannot be; they are named above"))),
+        n => Err(Failure::Failed(format!("{n} figures are impossible; they are named above"))),
     }
 }
 
@@ -145,8 +145,9 @@ mod tests {
                 finish((None, None), &results).map_err(|failure| failure.to_string())
             };
             let all = |of: &mut Results| validities(of).for_each(|it| it.invalid = why());
-            let invalid =
-                Err("every row was invalid: the tester fell short, and nothing was measured");
+            let invalid = Err(
+                "every row was invalid: the tester fell short, or the machine was busy, and nothing was measured",
+            );
             assert_eq!(ended(&|_| {}), Ok(()));
             assert_eq!(
                 ended(&|of| validities(of).skip(1).for_each(|it| it.invalid = why())),

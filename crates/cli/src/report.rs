@@ -14,11 +14,11 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  wirespeed report html results/run.json --output run.html
+  wirespeed report html results/2026-11-20-epyc-1-core.json --output run.html
   wirespeed report compare monday.json tuesday.json
   wirespeed report compare --base monday1.json,monday2.json tuesday1.json tuesday2.json
-  wirespeed report table --format trials results/run.json
-  wirespeed report check results/run.json
+  wirespeed report table --format trials results/2026-11-23-rfc2544-virtual.json
+  wirespeed report check results/2026-11-20-epyc-1-core.json
   wirespeed report check iperf3.json --link 1G
   wirespeed report pcap behind-the-router.pcapng
   wirespeed report pcap --json before.pcap behind.pcap

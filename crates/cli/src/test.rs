@@ -231,7 +231,7 @@ fn finish(
     let faults = results.faults();
     kept?;
     if !faults.is_empty() {
-        return Err(Failure::Failed(format!("these numbers cannot be: {}", faults.join("; "))));
+        return Err(Failure::Failed(format!("impossible figures: {}", faults.join("; "))));
     }
     let mut trials = results.cells.iter().flat_map(|cell| &cell.trials).peekable();
     let any = trials.peek().is_some();
@@ -352,7 +352,7 @@ mod tests {
         check(stopped, false, "incomplete: no memory");
         check(stopped, true, "interrupted: incomplete");
         let impossible = |all: &mut SuiteResults| all.cells[0].trials[0].sent += 1;
-        check(impossible, false, "these numbers cannot be: ");
+        check(impossible, false, "impossible figures: ");
         check(|all| all.cells.clear(), false, "");
     }
 }

@@ -170,7 +170,8 @@ fn help_names_files_that_exist() {
     for part in parts.iter().filter(|part| cfg!(target_os = "linux") || part[0] != "iperf3") {
         let help = help(part);
         for word in help.split(|c: char| c.is_whitespace() || c == ')' || c == ',') {
-            let is_ours = ["plans/", "labs/", "configs/"].iter().any(|of| word.starts_with(of));
+            let read = ["plans/", "labs/", "configs/", "results/2"];
+            let is_ours = read.iter().any(|of| word.starts_with(of));
             assert!(!is_ours || Path::new(ROOT).join(word).exists(), "{part:?} names {word}");
         }
     }

@@ -438,7 +438,9 @@ impl Measured {
 
     /// What is to be said if the tester did less by itself.
     fn slow_alone(&self, pps: PacketRate) -> Option<String> {
-        let alone = self.tester.filter(|alone| alone.0 < pps.0)?;
+        // An invalid trial has no rate to set beside it.
+        let is_valid = !matches!(self.trial.outcome, Outcome::Invalid(_));
+        let alone = self.tester.filter(|alone| is_valid && alone.0 < pps.0)?;
         // On a device's own cables it is not known what the tester can do there.
         let (by_itself, so) = match self.medium.wire.as_str() {
             "memory" | "veth" => ("the tester by itself was slower", "it was disturbed then"),

@@ -251,8 +251,12 @@ fn remarks(cells: &[&Cell]) -> String {
     }
     for (limit, letter, text) in [
         (Limit::Wire, "w", "wire speed"),
-        (Limit::Tester, "t", "the tester's limit, or (in real time) less than 1.2 times below it"),
-        (Limit::Plan, "p", "the highest load that the plan tries: at least this"),
+        (
+            Limit::Tester,
+            "t",
+            "the tester was the bottleneck (in real time: alone it reaches less than 1.2 times this); the device may be faster",
+        ),
+        (Limit::Plan, "p", "a lower bound: the plan tries no higher load"),
     ] {
         if cells.iter().any(|cell| cell.has_limit(limit)) {
             let _ = writeln!(out, "  {letter}  {text}");

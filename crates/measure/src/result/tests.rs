@@ -92,6 +92,28 @@ fn an_invalid_trial_says_why() {
     assert_eq!(row.remark, Some(reason.to_string()));
 }
 
+/// Other programs had the processor: there is nothing that could be taken for a figure of the device.
+#[test]
+fn what_was_disturbed_has_no_time_and_no_tax() {
+    let counts = Counts { intended: 1000, sent: 1000, received: 1000, ..Counts::default() };
+    let lasted = Duration::from_secs(2);
+    let away = Some((lasted / 2, lasted));
+    let trial = Trial::judge(lasted, counts, &Conditions { away, ..Conditions::default() });
+    let tester = Some(PacketRate(400.0));
+    let fasttrack = || Measured { configuration: "fasttrack".into(), ..measured(1000, 1000) };
+    let plain = measured(1000, 1000).row();
+    let disturbed = Measured { trial, tester, ..fasttrack() }.row();
+    let [sound, disturbed] = [fasttrack().row(), disturbed];
+    let results =
+        Results::of(plain.environment.clone(), vec![plain, sound.clone(), disturbed.clone()]);
+    assert!(sound.router_ns_per_packet.is_some() && results.tax(&sound) == Some(1.0));
+    let figures = (disturbed.router_ns_per_packet, disturbed.fast_path_share);
+    assert_eq!((figures, results.tax(&disturbed)), ((None, None), None));
+    let why = "other programs had a processor of the trial for 50% of its time";
+    assert_eq!(disturbed.remark.as_deref(), Some(why), "and nothing of the tester");
+    assert_eq!(disturbed.faults(), []);
+}
+
 #[test]
 fn a_tester_that_was_slower_by_itself() {
     let medium = |wire: &str| Medium { wire: wire.into(), ..Medium::default() };

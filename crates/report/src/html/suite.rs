@@ -199,8 +199,8 @@ fn glance(results: &SuiteResults) -> String {
     }
     out + "</tbody>\n</table></div>\n<p class=\"note\">–: not measured, or no result; the procedure's own part \
            says why, and under which criterion each figure stands. <sup>w</sup> as much as the wire \
-           carries; <sup>t</sup> the tester's limit, or (in real time) less than 1.2 times below it, not the \
-           device's; \
+           carries; <sup>t</sup> the tester was the bottleneck (in real time: alone it reaches less than 1.2 \
+           times this); the device may be faster; \
            <sup>p</sup> the highest load that the plan tries.</p>\n"
 }
 
@@ -382,7 +382,7 @@ fn remarks(cells: &[&Cell]) -> String {
         (Limit::Wire, "w: wire speed reached"),
         (
             Limit::Tester,
-            "t: the tester's limit, or (in real time) less than 1.2 times below it: the device may be faster",
+            "t: the tester was the bottleneck (in real time: alone it reaches less than 1.2 times this); the device may be faster",
         ),
         (Limit::Plan, "p: the highest load that the plan tries: the device may be faster"),
     ] {

@@ -20,7 +20,7 @@ use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, Size, TrialRecord};
 use std::fmt::Write;
 
-const HOLLOW: &str = "Hollow marks: the tester's limit; the device may be faster.";
+const HOLLOW: &str = "Hollow marks: the tester was the bottleneck; the device may be faster.";
 
 /// All graphs of a procedure.
 pub(super) fn of(results: &SuiteResults, procedure: &str, cells: &[&Cell]) -> String {

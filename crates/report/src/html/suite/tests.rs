@@ -87,7 +87,7 @@ fn each_criterion_has_its_own_limit() {
         assert_eq!(marks("<title>rfc2544", "hollow"), 0, "{graph}");
         assert!(graph.contains("(Here: mikrotik.)"), "{graph}");
     }
-    assert!(page.contains("fps<sup>t</sup>") && page.contains("t: the tester's limit"));
+    assert!(page.contains("fps<sup>t</sup>") && page.contains("t: the tester was the bottleneck"));
 }
 
 /// What stands behind a figure is said.
