@@ -13,7 +13,7 @@ use lab::tester::Tester;
 use lab::{one_core, placement};
 use measure::mlrsearch::Goal;
 use measure::trial::Outcome;
-use measure::{Environment, Mode, Row, Verdict};
+use measure::{Environment, Mode, Row, Trial, Verdict};
 use std::time::Duration;
 use wire::FrameLen;
 
@@ -33,6 +33,19 @@ fn interfaces(device: &Device) -> (u64, u64) {
     let ids = ["ether1", "ether2"].map(|name| device.router.program().names.find(name).unwrap());
     let counts = ids.map(|id| device.router.interface_counts(id));
     (counts.iter().map(|c| c.rx.packets).sum(), counts.iter().map(|c| c.tx.packets).sum())
+}
+
+/// Every frame came back. Other programs may have had the processor meanwhile: then its time says nothing,
+/// and its frames do all the same.
+fn is_whole(trial: &Trial) -> bool {
+    let disturbed = matches!(trial.outcome, Outcome::Invalid(reason) if reason.is_disturbance());
+    trial.counts.received == trial.counts.sent && (trial.outcome == Outcome::Pass || disturbed)
+}
+
+/// Whether other programs had a processor too long for the row to say anything.
+fn is_of_a_busy_machine(row: &Row) -> bool {
+    let why = row.remark.as_deref().unwrap_or_default();
+    row.verdict == Verdict::Invalid && why.contains("other programs had a processor")
 }
 
 #[test]
@@ -57,7 +70,7 @@ fn every_row_forwards_every_frame_and_counters_agree() {
             let trial = one_core::trial(&mut device, &mut tester, SHORT);
             let counts = trial.counts;
             let seen = format!("{name}, {bytes}: {counts:?} {:?}", device.router.discards());
-            assert_eq!(trial.outcome, Outcome::Pass, "{seen}");
+            assert!(is_whole(&trial), "{:?} {seen}", trial.outcome);
             assert!(counts.sent >= one_core::CHUNK as u64, "{seen}");
             assert_eq!((counts.reordered, counts.duplicate, counts.foreign), (0, 0, 0), "{seen}");
             let (rx, tx) = (interfaces(&device).0 - rx, interfaces(&device).1 - tx);
@@ -122,7 +135,7 @@ fn every_packet_passes_its_clients_queue() {
     let trial = one_core::trial(&mut device, &mut tester, SHORT);
     assert_eq!(passed(&mut device, "packets") - before, trial.counts.received);
     assert_eq!(passed(&mut device, "dropped"), 0);
-    assert_eq!(trial.outcome, Outcome::Pass);
+    assert!(is_whole(&trial), "{:?}", trial.outcome);
 }
 
 #[test]
@@ -164,7 +177,9 @@ fn a_plan_on_one_core_and_on_two() {
             assert!(row.forwarded > 0 && row.forwarded <= row.sent, "{row:?}");
             assert_eq!(row.cores, if pair.is_some() { 2 } else { 1 });
             // On two cores the machine may be too busy for a verdict.
-            assert!(pair.is_some() || row.verdict == Verdict::Pass, "{row:?}");
+            let is_busy = pair.is_some() || is_of_a_busy_machine(row);
+            assert!(is_busy || row.verdict == Verdict::Pass, "{row:?}");
+            assert_eq!(row.router_ns_per_packet.is_some(), row.verdict != Verdict::Invalid);
             assert_eq!(row.tester_pps.is_some(), pair.is_some());
         }
     }
@@ -197,6 +212,10 @@ fn a_plan_with_a_criterion() {
     bench::run(&plan, &kept, |_| {}).unwrap();
     // A machine may be so busy that nothing comes through in time: then nothing is searched.
     for row in kept.so_far().rows.iter().filter(|row| row.forwarded > 0) {
+        if is_of_a_busy_machine(row) {
+            assert_eq!((row.no_drop, row.router_ns_per_packet), (None, None), "{row:?}");
+            continue;
+        }
         let name = "throughput[mikrotik 0.005s/0.005s 0.01% exceed 0%]";
         assert_eq!(row.criterion.as_deref(), Some(name), "{row:?}");
         assert_eq!(row.faults(), [], "{row:?}");
