@@ -293,7 +293,7 @@ impl Run<'_> {
                 words.push(bare(value));
             } else if let Some(parameter) = parameter {
                 // A flag is said by its name: `=once=`.
-                let flag = value.is_empty() && matches!(parameter.kind, crate::Type::Bool);
+                let flag = value.is_empty() && parameter.kind.is_bool();
                 words.push(word(name, if flag { "yes" } else { value }));
             } else if name != ".proplist" {
                 return Err(Trap::unknown(name));

@@ -69,7 +69,8 @@ impl Run<'_> {
                 Ok(Some(bare)) => unset.unwrap_or(bare),
                 Ok(None) => return Err(Error::end_of_command(word.at)),
             };
-            let slot = slot(menu, extras, name, word)?;
+            let empty = bare.is_err() && word.is_empty();
+            let slot = slot(menu, extras, name, word, unset.is_some() || empty)?;
             if !seen.insert(slot.name()) {
                 let help = format!("{} is given twice", slot.name());
                 return Err(Error::end_of_command(word.at).help(help));
@@ -81,8 +82,9 @@ impl Run<'_> {
                 }
                 (Slot::Comment, true) if unset.is_some() => changes.comment = Some(String::new()),
                 (_, true) if unset.is_some() => return Err(Error::end_of_command(word.at)),
-                (Slot::Property(property), true) if matches!(property.kind, Type::Bool) => {
-                    changes.values.push((property, Some(Value::Bool(true))));
+                (Slot::Property(property), true) if property.kind.is_bool() => {
+                    let value = self.read_as("yes", property.name, &property.kind, word.at)?;
+                    arguments.changes.values.push((property, Some(value)));
                 }
                 (Slot::Disabled, true) => changes.disabled = Some(true),
                 (_, true) => {
@@ -118,12 +120,12 @@ impl Run<'_> {
         let mut call = Call { command, items: None, arguments: BTreeMap::new() };
         for word in line.words {
             let (name, name_at) = match (&word.name, command.unnamed) {
-                (Some((name, Operator::Equal)), _) => (name.as_str(), word.at),
-                (None, Unnamed::Items) if call.items.is_none() => {
+                (named, Unnamed::Items) if call.items.is_none() && is_numbers(named) => {
                     let menu = menu.ok_or_else(|| Error::end_of_command(word.at))?;
                     call.items = Some(self.select(menu, word, line.path)?);
                     continue;
                 }
+                (Some((name, Operator::Equal)), _) => (name.as_str(), word.at),
                 (None, Unnamed::Parameter(name)) if !call.arguments.contains_key(name) => {
                     (name, word.at)
                 }
@@ -158,6 +160,12 @@ impl Run<'_> {
         }
         Ok(call)
     }
+}
+
+/// Whether a word says which items: by itself, or as `numbers=`.
+fn is_numbers(name: &Option<(String, Operator)>) -> bool {
+    name.as_ref()
+        .is_none_or(|(name, operator)| (name.as_str(), *operator) == ("numbers", Operator::Equal))
 }
 
 impl Changes {
@@ -212,12 +220,14 @@ pub(crate) fn slots(menu: &'static Menu, extras: &[&'static str]) -> BTreeMap<&'
     slots
 }
 
-/// What a parameter's name, or the beginning of it, stands for.
+/// What a parameter's name, or the beginning of it, stands for. What is not implemented is unset
+/// already: that (`unset`) can be said of it, and a verbose export of RouterOS does.
 pub(crate) fn slot(
     menu: &'static Menu,
     extras: &[&'static str],
     typed: &str,
     word: &Word,
+    unset: bool,
 ) -> Result<Slot, Error> {
     let unknown = || Error::end_of_command(word.at);
     let slots = slots(menu, extras);
@@ -227,7 +237,7 @@ pub(crate) fn slot(
     }
     match pick(slots.keys().copied(), typed) {
         Ok(name) => match slots[name] {
-            Slot::Property(Property { access: Access::Missing(remark), .. }) => {
+            Slot::Property(Property { access: Access::Missing(remark), .. }) if !unset => {
                 Err(Error::missing(word.at, remark))
             }
             slot => Ok(slot),

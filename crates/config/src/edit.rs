@@ -82,7 +82,7 @@ impl Run<'_> {
                 None => self.text_of(word, line.path)?,
                 Some(_) => return Err(Error::end_of_command(word.at)),
             };
-            match slot(menu, &[], &name, word)? {
+            match slot(menu, &[], &name, word, true)? {
                 Slot::Property(property) => changes.values.push((property, None)),
                 Slot::Comment => changes.comment = Some(String::new()),
                 _ => return Err(Error::end_of_command(word.at)),
@@ -290,7 +290,7 @@ impl Run<'_> {
                 let help = format!("{} has no {}", member.path, said.name);
                 return Err(Error::end_of_command(line.at).help(help));
             };
-            if let Access::Missing(remark) = property.access {
+            if let (Access::Missing(remark), Some(_)) = (property.access, value) {
                 return Err(Error::missing(line.at, remark));
             }
             let value = match value {
@@ -336,7 +336,8 @@ impl Run<'_> {
                 }
             }
         }
-        let checked = self.host.check(menu, item, &self.tree);
+        let ours = self.language.check(menu, item);
+        let checked = ours.and_then(|()| self.host.check(menu, item, &self.tree));
         checked.map_err(|text| Error::new(line.at, text))
     }
 

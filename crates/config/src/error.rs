@@ -10,6 +10,7 @@
 //! The wording is RouterOS's (`routeros/A-script.md`, A.6); what RouterOS does not have a word for
 //! because it has the feature begins with `not implemented:`.
 
+use crate::script::BYTE_ORDER_MARK;
 use std::fmt;
 
 /// A place in a script: physical line and character, both counted from 1.
@@ -49,16 +50,18 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(at: At, text: impl Into<String>) -> Error {
-        Error { text: text.into(), at, source: String::new(), help: String::new() }
+        let text = shortened(&text.into(), SENTENCE);
+        Error { text, at, source: String::new(), help: String::new() }
     }
 
     pub(crate) fn help(self, help: impl Into<String>) -> Error {
-        Error { help: help.into(), ..self }
+        Error { help: shortened(&help.into(), SENTENCE), ..self }
     }
 
     /// `bad command name X (line L column N)`.
     pub(crate) fn bad_command(at: At, word: &str, legal: &[&str]) -> Error {
-        Error::new(at, format!("bad command name {word} {at}")).help(choices(word, legal))
+        Error::new(at, format!("bad command name {} {at}", shortened(word, WORD)))
+            .help(choices(word, legal))
     }
 
     /// `expected end of command (line L column N)`: an unknown or surplus parameter.
@@ -105,6 +108,7 @@ impl Error {
         if !self.source.is_empty() {
             return self;
         }
+        let script = script.strip_prefix(BYTE_ORDER_MARK).unwrap_or(script);
         let line = script.split('\n').nth((self.at.line as usize).saturating_sub(1));
         self.source = line.unwrap_or("").trim_end_matches('\r').to_string();
         self
@@ -138,6 +142,19 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Characters of a word that a sentence shows.
+pub(crate) const WORD: usize = 64;
+/// Characters of a sentence: what was typed, and stands in it, may have no end.
+const SENTENCE: usize = 1000;
+
+/// So many characters of a text.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
 /// `one of: a, b, c; did you mean b?` for a word that is none of them.
 pub(crate) fn choices(typed: &str, legal: &[&str]) -> String {
     /// More than these would bury the error.
@@ -146,7 +163,7 @@ pub(crate) fn choices(typed: &str, legal: &[&str]) -> String {
     legal.sort_unstable();
     legal.dedup();
     let Some(nearest) = legal.iter().min_by_key(|word| distance(typed, word)) else {
-        return "there is nothing to choose from".to_string();
+        return "there is none".to_string();
     };
     // A third of the letters wrong is still a typing error; more is another word, and so is one of a
     // few letters of which not half are right.
@@ -192,7 +209,7 @@ mod tests {
         let legal = ["tcp", "udp", "icmp"];
         assert_eq!(choices("tpc", &legal), "one of: icmp, tcp, udp; did you mean tcp?");
         assert_eq!(choices("wireguard", &legal), "one of: icmp, tcp, udp");
-        assert_eq!(choices("x", &[]), "there is nothing to choose from");
+        assert_eq!(choices("x", &[]), "there is none");
         // The only choice there is need not be what was meant.
         for (typed, only, near) in [
             ("x", "a", false),

@@ -16,8 +16,9 @@
 use crate::parse::pick;
 use crate::run::{Line, Run};
 use crate::script::{quote, quote_always};
-use crate::{Access, Error, Item, Menu, MenuKind, Reply, Value};
+use crate::{Access, Error, Item, Menu, MenuKind, Reply, Tree, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What fits on a physical line, the closing backslash included.
 const WIDTH: usize = 79;
@@ -109,6 +110,7 @@ impl Run<'_> {
 
     /// The commands that make a menu's items.
     fn commands(&self, menu: &Menu, style: Style) -> Vec<Vec<Piece>> {
+        let untouched = Item::new(crate::ItemId(0), BTreeMap::new());
         let items = self.tree.items(menu.path).iter();
         let items = items.enumerate().filter(|(_, item)| !item.dynamic);
         let fixed = match menu.kind {
@@ -116,20 +118,25 @@ impl Run<'_> {
             // Its items are exported where they are.
             MenuKind::Union { .. } => return Vec::new(),
             MenuKind::Settings => {
-                let untouched = Item::new(crate::ItemId(0), BTreeMap::new());
                 let item = self.tree.settings(menu.path).unwrap_or(&untouched);
-                let words = properties(menu, item, style, None);
+                let words = properties(menu, item, style, None, &untouched);
                 let words = if words.is_empty() { None } else { Some(command("set", words)) };
                 return words.into_iter().collect();
             }
         };
         if !fixed {
             return items
-                .map(|(_, item)| command("add", properties(menu, item, style, None)))
+                .map(|(_, item)| command("add", properties(menu, item, style, None, &untouched)))
                 .collect();
         }
+        let mut factory = Tree::default();
+        self.language.furnish(&mut factory);
         let sets = items.filter_map(|(number, item)| {
-            let words = properties(menu, item, style, menu.key());
+            let same =
+                |new: &&Arc<Item>| menu.key().is_some_and(|key| new.name(key) == item.name(key));
+            let new = factory.items(menu.path).iter().find(same);
+            let new = new.map_or(&untouched, |new| &**new);
+            let words = properties(menu, item, style, menu.key(), new);
             let mut set = command("set", vec![Piece::word(selector(menu, item, number))]);
             let any = !words.is_empty();
             set.extend(words);
@@ -151,9 +158,15 @@ fn selector(menu: &Menu, item: &Item, number: usize) -> String {
     }
 }
 
-/// What `add` or `set` must say, alphabetically. A fixed item's key is said by the selector, unless
-/// the item has been renamed.
-fn properties(menu: &Menu, item: &Item, style: Style, fixed_key: Option<&str>) -> Vec<Piece> {
+/// What `add` or `set` must say of an item that is `new` before, alphabetically. A fixed item's key is
+/// said by the selector, unless the item has been renamed.
+fn properties(
+    menu: &Menu,
+    item: &Item,
+    style: Style,
+    fixed_key: Option<&str>,
+    new: &Item,
+) -> Vec<Piece> {
     let mut words = BTreeMap::new();
     for property in menu.properties {
         if matches!(property.access, Access::ReadOnly | Access::Secret | Access::Missing(_)) {
@@ -167,7 +180,7 @@ fn properties(menu: &Menu, item: &Item, style: Style, fixed_key: Option<&str>) -
         if fixed_key == Some(property.name) && said {
             continue;
         }
-        let default = property.default_value();
+        let default = new.get(property.name).cloned().or_else(|| property.default_value());
         let value = match typed {
             Some(value) if style.verbose || default.as_ref() != Some(value) => value.clone(),
             None if style.verbose => match default {
@@ -179,10 +192,10 @@ fn properties(menu: &Menu, item: &Item, style: Style, fixed_key: Option<&str>) -
         words.insert(property.name, quote(&value.to_string()));
     }
     if menu.is_list() {
-        if !item.comment.is_empty() {
+        if item.comment != new.comment {
             words.insert("comment", quote(&item.comment));
         }
-        if item.disabled || style.verbose {
+        if item.disabled != new.disabled || style.verbose {
             words.insert("disabled", Value::Bool(item.disabled).to_string());
         }
     }

@@ -12,6 +12,17 @@ use crate::{At, Error, How, Reply};
 /// What a file that imports itself may do.
 const DEPTH: usize = 20;
 
+/// A file's content as a text.
+///
+/// # Errors
+/// What it is instead, and what to do.
+pub fn text_of_file(content: Vec<u8>) -> Result<String, &'static str> {
+    String::from_utf8(content).map_err(|error| match error.as_bytes() {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "the file is UTF-16; save it as UTF-8",
+        _ => "the file is not UTF-8",
+    })
+}
+
 impl Run<'_> {
     /// `import file-name=backup.rsc`, `import backup.rsc`.
     pub(crate) fn import(&mut self, line: Line) -> Result<Reply, Error> {
@@ -29,8 +40,7 @@ impl Run<'_> {
         let name = self.text_of(word, line.path)?;
         let failed = |text| Error::new(word.value_at, text);
         let content = self.host.read_file(&name).map_err(failed)?;
-        let script = String::from_utf8(content);
-        let script = script.map_err(|_| failed("failure: the file is not UTF-8".to_string()))?;
+        let script = text_of_file(content).map_err(|why| failed(format!("failure: {why}")))?;
         self.settle()?;
         self.descend(DEPTH, line.at)?;
         let place = std::mem::take(&mut self.place);

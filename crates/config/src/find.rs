@@ -1,6 +1,7 @@
 //! Which items a selector (`0,1`, `ether1`, `*2`, `[find …]`) means; what `find` and `get` return.
 
 use crate::condition::{Condition, field};
+use crate::error::{WORD, choices, shortened};
 use crate::parse::pick;
 use crate::run::{Line, Run, mismatch};
 use crate::script::data::Array;
@@ -184,8 +185,12 @@ impl Run<'_> {
                 Err(mismatch("numbers", &Type::Text, typed, why, word.value_at))
             }
             Err(_) => {
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                Err(no_such().help(crate::error::choices(typed, &names)))
+                let (path, typed) = (menu.path, shortened(typed, WORD));
+                let help = match names.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+                    [] => format!("{path} has no entry {typed} on this device, and no other"),
+                    names => choices(&typed, names),
+                };
+                Err(no_such().help(help))
             }
         }
     }

@@ -225,7 +225,9 @@ impl<'a> Scene<'a> {
     fn new(session: &'a Session, host: &'a mut dyn Host) -> Scene<'a> {
         let (language, numbers) = (&*session.language, &session.numbers);
         let variables = session.globals.keys().cloned().collect();
-        Scene { language, numbers, variables, tree: host.tree(), host: RefCell::new(host) }
+        let mut tree = host.tree();
+        language.furnish(&mut tree);
+        Scene { language, numbers, variables, tree, host: RefCell::new(host) }
     }
 
     fn situation(&self, place: &'static str, text: &str) -> Option<Situation> {

@@ -8,7 +8,7 @@
 //!
 //! Made once, shared, never changed. Knows nothing of the configuration or the running device.
 
-use crate::{Command, Menu, MenuKind};
+use crate::{Command, Item, Menu, MenuKind, Tree};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Menus and commands, mounted together.
@@ -19,6 +19,18 @@ pub struct Language {
     by_path: HashMap<&'static str, Mounted>,
     /// What can be said at each path there is; the root is the empty path.
     choices: HashMap<&'static str, BTreeMap<&'static str, Choice>>,
+    factory: Option<&'static Factory>,
+}
+
+/// What every device of a language has from the beginning, whatever it is: the entries of lists
+/// that nobody adds to (`/ip service`), and what they may become. A script finds them on a device
+/// that is not served (yet), too, so that what one device has exported another takes.
+#[derive(Debug)]
+pub struct Factory {
+    /// Brings the entries that are not there.
+    pub install: fn(&mut Tree),
+    /// What an item that is added or changed must not be, in RouterOS's words.
+    pub check: fn(&Menu, &Item) -> Result<(), String>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +60,23 @@ impl Language {
             language.choices.insert(path, choices);
         }
         language
+    }
+
+    /// The same with what its devices have from the beginning.
+    pub fn with_factory(self, factory: &'static Factory) -> Language {
+        Language { factory: Some(factory), ..self }
+    }
+
+    /// Brings what a device has from the beginning.
+    pub(crate) fn furnish(&self, tree: &mut Tree) {
+        if let Some(factory) = self.factory {
+            (factory.install)(tree);
+        }
+    }
+
+    /// Whether an entry may be so.
+    pub(crate) fn check(&self, menu: &Menu, item: &Item) -> Result<(), String> {
+        self.factory.map_or(Ok(()), |factory| (factory.check)(menu, item))
     }
 
     fn mount(&mut self) {

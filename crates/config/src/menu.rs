@@ -89,7 +89,8 @@ pub enum Access {
     Secret,
     /// The router: shown by `print`, refused in `set`.
     ReadOnly,
-    /// RouterOS has it, we do not yet: refused, with this remark on what to do instead.
+    /// RouterOS has it, we do not yet: refused, with this remark on what to do instead. What has a
+    /// default in RouterOS is [`Property::only`] instead.
     Missing(&'static str),
 }
 
@@ -147,7 +148,19 @@ impl Property {
         Property { access: Access::Secret, ..self }
     }
 
-    /// Known to RouterOS, not implemented here: refused with `remark`.
+    /// A property of which only these values are built, the first of them RouterOS's default: what
+    /// says what is so anyway is taken, kept, shown and exported as any value is. Another value of
+    /// `kind` is refused as not implemented, with `remark`.
+    pub const fn only(
+        name: &'static str,
+        kind: &'static Type,
+        built: &'static [&'static str],
+        remark: &'static str,
+    ) -> Property {
+        Property::new(name, Type::Only(kind, built, remark), remark).default(built[0])
+    }
+
+    /// Known to RouterOS, unset there if nobody sets it, not implemented here: refused with `remark`.
     pub const fn missing(name: &'static str, remark: &'static str) -> Property {
         let access = Access::Missing(remark);
         Property { access, ..Property::new(name, Type::Text, "not implemented") }
@@ -238,6 +251,11 @@ pub fn faults(menus: &[&'static Menu]) -> Vec<String> {
                         .push(format!("{path} {name}: {default} prints as {value}, another value"));
                 }
                 Ok(_) => {}
+            }
+            if let Type::Only(kind, built, _) = property.kind {
+                for word in built.iter().filter(|word| kind.parse(word, &AnyName).is_err()) {
+                    faults.push(format!("{path} {name}: what is built, {word}, is no value of it"));
+                }
             }
             property.kind.each_reference(&mut |targets| {
                 for target in targets {

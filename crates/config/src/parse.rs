@@ -19,6 +19,8 @@ pub enum Mismatch {
     NoMatch(Vec<String>),
     /// Short for more than one of these words.
     Ambiguous(Vec<String>),
+    /// A value that RouterOS takes and we do not yet; holds what to do instead, or why.
+    Missing(&'static str),
     /// A number, but not from low to high. RouterOS names some parts of values here (`netmask`,
     /// `range`); without such a name it is the property's.
     OutOfRange(Option<&'static str>, i128, i128),
@@ -136,6 +138,21 @@ impl Type {
                 }
                 Err(why)
             }
+            Type::Only(kind, built, remark) => {
+                let is_built = |value: &Value| {
+                    let mut built = built.iter().map(|text| kind.parse(text, &AnyName));
+                    built.any(|built| built.as_ref() == Ok(value))
+                };
+                match kind.parse(text, names) {
+                    Ok(value) if is_built(&value) => Ok(value),
+                    Ok(_) => Err(Mismatch::Missing(remark)),
+                    // Nobody is told to choose what would be refused then.
+                    Err(Mismatch::NoMatch(_)) => {
+                        Err(Mismatch::NoMatch(built.iter().map(ToString::to_string).collect()))
+                    }
+                    Err(other) => Err(other),
+                }
+            }
             Type::Custom(read) => read(text).map_err(Mismatch::Invalid),
         }
     }
@@ -165,6 +182,10 @@ impl Type {
             Type::Either(kinds) => {
                 kinds.iter().map(Type::describe).collect::<Vec<_>>().join(", or ")
             }
+            Type::Only(_, built, _) => {
+                let quoted = |text: &&str| if text.is_empty() { "\"\"" } else { *text }.to_string();
+                built.iter().map(quoted).collect::<Vec<_>>().join(" | ")
+            }
             Type::Custom(_) => "see the manual".to_string(),
         }
     }
@@ -172,8 +193,9 @@ impl Type {
 
 /// What to say when neither of two alternatives fits: the more telling of the two.
 fn both(a: Mismatch, b: Mismatch) -> Mismatch {
-    use Mismatch::{Ambiguous, Invalid, NoMatch, OutOfRange, Time};
+    use Mismatch::{Ambiguous, Invalid, Missing, NoMatch, OutOfRange, Time};
     match (a, b) {
+        (it @ Missing(_), _) | (_, it @ Missing(_)) => it,
         (NoMatch(mut a), NoMatch(b)) => {
             a.extend(b);
             NoMatch(a)

@@ -78,7 +78,8 @@ impl<'a> Run<'a> {
         host: &'a mut dyn Host,
         out: &'a mut dyn FnMut(Piece),
     ) -> Run<'a> {
-        let tree = host.tree();
+        let mut tree = host.tree();
+        session.language.furnish(&mut tree);
         Run {
             language: &session.language,
             host,
@@ -205,7 +206,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn see(&mut self, tree: Tree) {
+    fn see(&mut self, mut tree: Tree) {
+        self.language.furnish(&mut tree);
         self.index.refresh(&self.tree, &tree);
         self.tree = tree;
     }
@@ -338,6 +340,11 @@ pub(crate) fn mismatch(name: &str, kind: &Type, text: &str, why: Mismatch, at: A
         Mismatch::Invalid(expected) => {
             let error = Error::new(at, format!("invalid value for argument {name}"));
             error.help(format!("{name} takes {expected}"))
+        }
+        Mismatch::Missing(remark) => {
+            let built = kind.describe();
+            let help = if built.is_empty() { built } else { format!("{name} is {built}") };
+            Error::missing(at, remark).help(help)
         }
         Mismatch::Time => {
             let error = Error::new(at, format!("invalid time value for argument {name}"));

@@ -84,6 +84,9 @@ pub enum Type {
     Or(&'static [&'static str], &'static Type),
     /// The first of these types that accepts the text.
     Either(&'static [Type]),
+    /// The type's form, of which only these values are built, the default first; another is refused
+    /// as not implemented, with the remark. What is no value of the type stays a typing error.
+    Only(&'static Type, &'static [&'static str], &'static str),
     /// A syntax of the facility's own. Returns the value, or what was expected instead; it must
     /// print (`Value::to_string`) as something it accepts again.
     Custom(fn(&str) -> Result<Value, String>),
@@ -94,9 +97,14 @@ impl Type {
     pub(crate) fn is_free_text(&self) -> bool {
         match self {
             Type::Text => true,
-            Type::Negatable(kind) | Type::Or(_, kind) => kind.is_free_text(),
+            Type::Negatable(kind) | Type::Or(_, kind) | Type::Only(kind, ..) => kind.is_free_text(),
             _ => false,
         }
+    }
+
+    /// Whether its name alone, without a value, says yes.
+    pub(crate) fn is_bool(&self) -> bool {
+        matches!(self, Type::Bool | Type::Only(Type::Bool, ..))
     }
 }
 
@@ -174,9 +182,11 @@ impl Type {
     pub(crate) fn each_reference(&self, visit: &mut dyn FnMut(&'static [&'static str])) {
         match self {
             Type::Reference(menus) => visit(menus),
-            Type::Pair(kind) | Type::List(kind) | Type::Negatable(kind) | Type::Or(_, kind) => {
-                kind.each_reference(visit);
-            }
+            Type::Pair(kind)
+            | Type::List(kind)
+            | Type::Negatable(kind)
+            | Type::Or(_, kind)
+            | Type::Only(kind, ..) => kind.each_reference(visit),
             Type::Either(kinds) => kinds.iter().for_each(|kind| kind.each_reference(visit)),
             _ => {}
         }
@@ -197,7 +207,7 @@ impl Type {
                 }
             }
             (Type::Or(words, _), Value::Text(word)) if words.contains(&word.as_str()) => {}
-            (Type::Or(_, kind), value) => kind.rename(value, known_as, new),
+            (Type::Or(_, kind) | Type::Only(kind, ..), value) => kind.rename(value, known_as, new),
             (Type::Negatable(kind), Value::Not(value)) => kind.rename(value, known_as, new),
             (Type::Negatable(kind), value) => kind.rename(value, known_as, new),
             (Type::List(kind), Value::List(values)) => {

@@ -198,6 +198,7 @@ impl Offer<'_> {
                 words.iter().for_each(|word| self.value(from, word));
                 self.of_type(scene, kind, from);
             }
+            Type::Only(_, built, _) => built.iter().for_each(|word| self.value(from, word)),
             Type::Either(kinds) => kinds.iter().for_each(|kind| self.of_type(scene, kind, from)),
             Type::Number(..)
             | Type::Text

@@ -511,7 +511,7 @@ impl<'s, 'a> Scan<'s, 'a> {
 
 impl Parameter {
     fn is_bool(&self) -> bool {
-        matches!(self.what, What::Value(crate::Type::Bool))
+        matches!(self.what, What::Value(kind) if kind.is_bool())
     }
 }
 

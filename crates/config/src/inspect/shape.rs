@@ -117,7 +117,7 @@ impl Shape {
             (Verb::Device(command), menu) => {
                 let usable = |p: &&Property| !matches!(p.access, Access::Missing(_));
                 for property in command.parameters.iter().filter(usable) {
-                    let bool = matches!(property.kind, Type::Bool);
+                    let bool = property.kind.is_bool();
                     let form = if bool { Form::FlagToo } else { Form::Valued };
                     shape.named.push(Parameter::property(property, form));
                 }

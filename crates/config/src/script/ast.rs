@@ -136,6 +136,14 @@ impl Word {
             _ => None,
         }
     }
+
+    /// Whether its value is no text at all: `name=""`.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.value.iter().all(|part| match part {
+            Part::Plain(text) | Part::Quoted(text) => text.is_empty(),
+            _ => false,
+        })
+    }
 }
 
 impl Binary {

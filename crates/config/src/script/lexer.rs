@@ -20,12 +20,17 @@ pub(crate) struct Lexer<'a> {
     pub(super) before: char,
 }
 
+/// In UTF-8 it says nothing, and nobody sees it.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Deeper brackets are no configuration.
 const MAX_DEPTH: usize = 32;
 
 impl<'a> Lexer<'a> {
     pub(crate) fn new(script: &'a str) -> Lexer<'a> {
         let at = At { line: 1, column: 1 };
+        // What editors of another system put ahead of a text, to say that it is UTF-8.
+        let script = script.strip_prefix(BYTE_ORDER_MARK).unwrap_or(script);
         Lexer { rest: script, at, open: Vec::new(), before: '\n' }
     }
 

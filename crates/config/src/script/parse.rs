@@ -68,6 +68,8 @@ impl Lexer<'_> {
                 word.value_at = self.at;
             }
             if word.name.is_none()
+                // Looked at first: a word may be a whole line long.
+                && matches!(self.peek(), Some('=' | '!' | '<' | '>' | '~'))
                 && let [Part::Plain(name)] = word.value.as_slice()
                 && is_name(name)
                 && let Some(operator) = self.operator()

@@ -55,6 +55,8 @@ const CASES: &[(Type, &str, &str)] = &[
     (Type::Or(&["auto", "none"], &Type::Number(68, 9000)), "1500", "1500"),
     (Type::Either(&[Type::Address, PORTS]), "1.2.3.4", "1.2.3.4"),
     (Type::Either(&[Type::Address, PORTS]), "!1-3", "!1-3"),
+    (Type::Only(&Type::Number(0, 255), &["30"], "no"), "0x1e", "30"),
+    (Type::Only(&Type::Number(0, 255), &["30"], "no"), "31", ""),
 ];
 
 #[test]
