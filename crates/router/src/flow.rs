@@ -37,7 +37,7 @@ use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
-use crate::ip::{fragment, icmp};
+use crate::ip::{fragment, icmp, record_route};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::leaf as queues;
@@ -489,6 +489,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         leaf = queues.classify(tuple.src, tuple.dst, p.in_interface, p.out_interface);
         r.at(Step::IpsecPolicy);
     }
+    record_route::note(r, &mut p, hop.interface);
     let kept = record(r, now, &p, hop, leaf);
     r.tell(|| Event::Kept(kept));
     if p.fasttrack && p.fast {

@@ -18,5 +18,7 @@ pub mod neighbour;
 pub mod feed;
 // Routes: the best of each prefix is in the FIB.
 pub mod route;
+// The list of routers that a packet may carry.
+pub(crate) mod record_route;
 // `/ip settings`.
 pub mod settings;
