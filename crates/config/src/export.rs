@@ -16,8 +16,8 @@
 use crate::parse::pick;
 use crate::run::{Line, Run};
 use crate::script::{quote, quote_always};
-use crate::{Access, Error, Item, Menu, MenuKind, Reply, Tree, Value};
-use std::collections::BTreeMap;
+use crate::{Access, Error, Item, ItemId, Menu, MenuKind, Reply, Tree, Value};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What fits on a physical line, the closing backslash included.
@@ -87,14 +87,18 @@ impl Run<'_> {
         }
     }
 
-    fn export_menu(&self, menu: &Menu, style: Style) -> String {
+    fn export_menu(&mut self, menu: &Menu, style: Style) -> String {
         let mut text = String::new();
+        let remarks = self.remarks(menu);
         let commands = self.commands(menu, style);
         if !commands.is_empty() && !style.terse {
             text += menu.path;
             text.push('\n');
         }
-        for words in commands {
+        for (id, words) in commands {
+            if let Some(remark) = remarks.get(&id) {
+                text += &format!("# {remark}\n");
+            }
             if style.terse {
                 text += menu.path;
                 for Piece { name, value } in words {
@@ -108,9 +112,28 @@ impl Run<'_> {
         text
     }
 
+    /// Why items are invalid, as RouterOS has it above them.
+    fn remarks(&mut self, menu: &Menu) -> HashMap<ItemId, String> {
+        /// Items looked at in one go, while packets wait.
+        const PAGE: usize = 64;
+        let mut remarks = HashMap::new();
+        let items = self.tree.items(menu.path).to_vec();
+        for page in items.chunks(PAGE) {
+            self.look(|view| {
+                for item in page {
+                    let remark = view.status.remark(menu, item);
+                    // A name in it may have a line's end in it.
+                    let remark = remark.map(|text| text.replace(char::is_control, " "));
+                    remarks.extend(remark.map(|remark| (item.id, remark)));
+                }
+            });
+        }
+        remarks
+    }
+
     /// The commands that make a menu's items.
-    fn commands(&self, menu: &Menu, style: Style) -> Vec<Vec<Piece>> {
-        let untouched = Item::new(crate::ItemId(0), BTreeMap::new());
+    fn commands(&self, menu: &Menu, style: Style) -> Vec<(ItemId, Vec<Piece>)> {
+        let untouched = Item::new(ItemId(0), BTreeMap::new());
         let items = self.tree.items(menu.path).iter();
         let items = items.enumerate().filter(|(_, item)| !item.dynamic);
         let fixed = match menu.kind {
@@ -120,13 +143,15 @@ impl Run<'_> {
             MenuKind::Settings => {
                 let item = self.tree.settings(menu.path).unwrap_or(&untouched);
                 let words = properties(menu, item, style, None, &untouched);
-                let words = if words.is_empty() { None } else { Some(command("set", words)) };
+                let words = (!words.is_empty()).then(|| (item.id, command("set", words)));
                 return words.into_iter().collect();
             }
         };
         if !fixed {
             return items
-                .map(|(_, item)| command("add", properties(menu, item, style, None, &untouched)))
+                .map(|(_, item)| {
+                    (item.id, command("add", properties(menu, item, style, None, &untouched)))
+                })
                 .collect();
         }
         let mut factory = Tree::default();
@@ -140,7 +165,7 @@ impl Run<'_> {
             let mut set = command("set", vec![Piece::word(selector(menu, item, number))]);
             let any = !words.is_empty();
             set.extend(words);
-            any.then_some(set)
+            any.then_some((item.id, set))
         });
         sets.collect()
     }
