@@ -269,7 +269,7 @@ fn items_that_cannot_be_are_refused() {
         ),
         (
             "/ip firewall filter add chain=forward action=tarpit",
-            "failure: action=tarpit is not implemented",
+            "not implemented: this action is not built",
         ),
         (
             "/interface bridge filter add chain=forward action=jump",

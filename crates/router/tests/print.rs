@@ -6,7 +6,7 @@ use rig::{Rig, mac, own_mac};
 use std::time::Duration;
 use wire::craft::{self, ip};
 
-const CONFIGURATION: &str = "/interface bridge add name=lan
+const CONFIGURATION: &str = "/interface bridge add name=lan protocol-mode=none
 /interface bridge port
 add interface=ether3 bridge=lan
 add interface=ether4 bridge=lan horizon=7
@@ -114,8 +114,8 @@ fn interfaces() {
         "/interface bridge print",
         r#"Flags: X - disabled, R - running, D - dynamic
  0 R  name="lan" mtu=auto actual-mtu=1500 protocol-mode=none ageing-time=5m
-      auto-mac=yes mac-address=02:00:00:00:00:03 vlan-filtering=no pvid=1
-      ether-type=0x8100 frame-types=admit-all ingress-filtering=no"#,
+      auto-mac=yes mac-address=02:00:00:00:00:03 arp=enabled arp-timeout=auto
+      fast-forward=yes igmp-snooping=no dhcp-snooping=no"#,
     );
     check(
         &mut rig,
@@ -182,10 +182,10 @@ fn addresses_and_neighbours() {
         "/ip arp print detail where dynamic",
         r#"Flags: X - disabled, D - dynamic, C - complete
  0 DC address=10.0.1.1 mac-address=06:00:00:00:00:01 interface=ether1
-      status="reachable"
+      published=no status="reachable"
 
  1 DC address=10.0.2.1 mac-address=06:00:00:00:00:02 interface=ether2
-      status="reachable""#,
+      published=no status="reachable""#,
     );
 }
 
@@ -211,17 +211,17 @@ b - bgp, o - ospf, B - blackhole, U - unreachable, P - prohibit
         "/ip route print detail where active !blackhole",
         r#"Flags: X - disabled, A - active, D - dynamic, C - connect, S - static, r - rip,
 b - bgp, o - ospf, B - blackhole, U - unreachable, P - prohibit
- 0 A S  dst-address=0.0.0.0/0 gateway=10.0.2.1 distance=1 type=unicast
-        gateway-status=10.0.2.1 reachable via ether2
+ 0 A S  dst-address=0.0.0.0/0 gateway=10.0.2.1 distance=1 type=unicast scope=30
+        target-scope=10 gateway-status=10.0.2.1 reachable via ether2
 
  1 ADC  dst-address=10.0.1.0/24 pref-src=10.0.1.254 gateway=ether1 distance=0
-        type=unicast gateway-status=ether1 reachable
+        type=unicast scope=10 target-scope=10 gateway-status=ether1 reachable
 
  2 ADC  dst-address=10.0.2.0/24 pref-src=10.0.2.254 gateway=ether2 distance=0
-        type=unicast gateway-status=ether2 reachable
+        type=unicast scope=10 target-scope=10 gateway-status=ether2 reachable
 
  3 ADC  dst-address=10.0.3.0/24 pref-src=10.0.3.254 gateway=lan distance=0
-        type=unicast gateway-status=lan reachable"#,
+        type=unicast scope=10 target-scope=10 gateway-status=lan reachable"#,
     );
 }
 

@@ -15,7 +15,7 @@ use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
 use crate::firewall::matcher::{Matcher, ORDER, What};
-use crate::firewall::read::{Surroundings, text};
+use crate::firewall::read::{self, Surroundings, text};
 use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
 use crate::firewall::state::SlotBook;
 use crate::firewall::told::Note;
@@ -130,6 +130,7 @@ impl<'a, A: Table> Compiler<'a, A> {
         let chain = self.chain(text(item, "chain").unwrap_or_default());
         let chain = chain.ok_or(Invalid::Unreadable("chain"))?;
         let mut matchers = Vec::new();
+        read::ipsec_policy(item)?;
         for name in ORDER {
             if let Some(value) = item.get(name) {
                 matchers.push(around.matcher(name, value, || slots.of(item.id))?);

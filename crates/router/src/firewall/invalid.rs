@@ -30,6 +30,8 @@ pub enum Invalid {
     Unreachable(String),
     /// The address list has no entry.
     EmptyList(&'static str, String),
+    /// `ipsec-policy` of packets that there are not.
+    NoIpsec(String),
     /// No packet has such a value.
     Never(&'static str, String),
     /// The action belongs to other chains.
@@ -74,6 +76,9 @@ impl fmt::Display for Invalid {
             Invalid::Unreachable(chain) => write!(f, "no rule jumps to chain={chain}"),
             Invalid::EmptyList(property, list) => {
                 write!(f, "{property}={list}: the list is empty")
+            }
+            Invalid::NoIpsec(policy) => {
+                write!(f, "ipsec-policy={policy}: no packet matches, for there is no IPsec")
             }
             Invalid::Never(property, value) => {
                 write!(f, "{property}={value}: no packet matches")

@@ -1,8 +1,8 @@
 //! The menus of the rules: `/ip firewall filter`, `/ip firewall nat`, `/ip firewall address-list`.
 //! Every property RouterOS v6 has, once; what is not built is refused with a remark.
 //!
-//! **Missing** are the properties given as [`Property::missing`], the actions in
-//! [`MISSING_ACTIONS`], and the port matchers of DCCP, SCTP and UDP-Lite.
+//! **Missing** are the properties given as [`Property::missing`], the values that
+//! [`Property::only`] and [`Type::Only`] leave out, some actions among them, and the port matchers of DCCP, SCTP and UDP-Lite.
 
 use crate::firewall::syntax;
 use crate::interface::bridge::menu::INTERFACES;
@@ -31,13 +31,27 @@ pub static ADDRESS_LIST: Menu = Menu {
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
         Property::new("list", WORD, "The list's name.").required().column(),
-        Property::new("address", Type::Range, "An address, a prefix or a range.")
-            .required()
-            .column(),
+        Property::new("address", ENTRY, "An address, a prefix or a range.").required().column(),
         Property::missing("timeout", "entries are static; remove them when their time has come"),
     ],
     help: "Named sets of addresses.",
 };
+
+const ENTRY: Type = Type::Either(&[Type::Range, Type::Only(&HOST_NAME, &[], NO_NAMES)]);
+const NO_NAMES: &str = "names are not looked up; give the addresses";
+
+/// `example.com`: what is no number between its dots.
+const HOST_NAME: Type = Type::Custom(|text| {
+    let is_label = |label: &str| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        !label.is_empty() && label.bytes().all(plain)
+    };
+    let named = text.bytes().any(|b| b.is_ascii_alphabetic());
+    match named && text.split('.').all(is_label) {
+        true => Ok(Value::Text(text.to_string())),
+        false => Err("an address, a prefix or a range".to_string()),
+    }
+});
 
 const RULES: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false };
 
@@ -143,18 +157,15 @@ const MATCHERS: [Property; 52] = [
     Property::missing("layer7-protocol", "use content, which looks at one packet"),
     Property::missing("tls-host", "use dst-address-list"),
     Property::missing("time", "enable and disable the rule"),
-    Property::missing("ipsec-policy", "there is no IPsec"),
+    Property::new("ipsec-policy", IPSEC_POLICY, "Without IPsec all packets are none, none ipsec."),
     Property::missing("realm", "there is no /routing filter to set it"),
 ];
 
+const IPSEC_POLICY: Type = Type::Enum(&["in,ipsec", "in,none", "out,ipsec", "out,none"]);
 const PROTOCOL: Type = Type::Negatable(&Type::Custom(syntax::read_protocol));
 const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_options));
 const CONNECTION_STATES: Type = Type::Negatable(&Type::List(&Type::Enum(ConnectionState::WORDS)));
 const NAT_STATE: Type = Type::Negatable(&Type::List(&Type::Enum(NAT_STATES)));
-
-/// Actions RouterOS has and we do not: known as words, refused by [`check`].
-pub const MISSING_ACTIONS: &[&str] =
-    &["add-dst-to-address-list", "add-src-to-address-list", "netmap", "same", "tarpit"];
 
 const FILTER_HEAD: [Property; 5] = [
     Property::new("chain", WORD, "input, forward, output or a chain of your own.").required(),
@@ -166,22 +177,26 @@ const FILTER_HEAD: [Property; 5] = [
         Type::Enum(REJECT_WITH),
         "What a rejected sender is told; icmp-network-unreachable if not set.",
     ),
-    Property::missing("hw-offload", "there is no switch chip"),
+    Property::new("hw-offload", Type::Bool, "Whether a switch chip may help; kept, there is none."),
 ];
 
-const FILTER_ACTIONS: Type = Type::Enum(&[
-    "accept",
-    "add-dst-to-address-list",
-    "add-src-to-address-list",
-    "drop",
-    "fasttrack-connection",
-    "jump",
-    "log",
-    "passthrough",
-    "reject",
-    "return",
-    "tarpit",
-]);
+const FILTER_ACTIONS: Type = Type::Only(
+    &Type::Enum(&[
+        "accept",
+        "add-dst-to-address-list",
+        "add-src-to-address-list",
+        "drop",
+        "fasttrack-connection",
+        "jump",
+        "log",
+        "passthrough",
+        "reject",
+        "return",
+        "tarpit",
+    ]),
+    &["accept", "drop", "fasttrack-connection", "jump", "log", "passthrough", "reject", "return"],
+    NO_ACTION,
+);
 
 const NAT_HEAD: [Property; 7] = [
     Property::new("chain", WORD, "srcnat, dstnat or a chain of your own.").required(),
@@ -189,31 +204,59 @@ const NAT_HEAD: [Property; 7] = [
     Property::new("jump-target", WORD, "The chain to jump to."),
     Property::new("to-addresses", Type::Range, "The new source or destination."),
     Property::new("to-ports", Type::Numbers(0, 65535), "The new source or destination ports."),
-    Property::missing("randomise-ports", "the old port is kept where it is free"),
+    Property::only(
+        "randomise-ports",
+        &Type::Bool,
+        &["no"],
+        "the old port is kept where it is free",
+    )
+    .default(""),
     Property::missing("same-not-by-dst", "action=same is not built"),
 ];
 
-const NAT_ACTIONS: Type = Type::Enum(&[
-    "accept",
-    "add-dst-to-address-list",
-    "add-src-to-address-list",
-    "dst-nat",
-    "jump",
-    "log",
-    "masquerade",
-    "netmap",
-    "passthrough",
-    "redirect",
-    "return",
-    "same",
-    "src-nat",
-]);
+const NAT_ACTIONS: Type = Type::Only(
+    &Type::Enum(&[
+        "accept",
+        "add-dst-to-address-list",
+        "add-src-to-address-list",
+        "dst-nat",
+        "jump",
+        "log",
+        "masquerade",
+        "netmap",
+        "passthrough",
+        "redirect",
+        "return",
+        "same",
+        "src-nat",
+    ]),
+    &[
+        "accept",
+        "dst-nat",
+        "jump",
+        "log",
+        "masquerade",
+        "passthrough",
+        "redirect",
+        "return",
+        "src-nat",
+    ],
+    NO_ACTION,
+);
+
+const NO_ACTION: &str = "this action is not built";
 
 const TAIL: [Property; 8] = [
     Property::new("log", Type::Bool, "Write a line for each packet that matches.").default("no"),
     Property::new("log-prefix", Type::Text, "Put this before the line."),
-    Property::missing("address-list", "there is no action that would use it"),
-    Property::missing("address-list-timeout", "there is no action that would use it"),
+    Property::missing(
+        "address-list",
+        "address-list needs action=add-src-to-address-list, which is not built",
+    ),
+    Property::missing(
+        "address-list-timeout",
+        "address-list needs action=add-src-to-address-list, which is not built",
+    ),
     Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
     Property::flag("dynamic", 'D', "Made by the router.").beside(),
     Property::new("bytes", COUNT, "IP bytes that have matched.").read_only(),
@@ -281,9 +324,6 @@ pub fn check(item: &Item) -> Result<(), String> {
         Some(Value::Text(action)) => action.as_str(),
         _ => "accept",
     };
-    if MISSING_ACTIONS.contains(&action) {
-        return Err(format!("failure: action={action} is not implemented"));
-    }
     if action == "jump" && item.get("jump-target").is_none() {
         return Err("failure: action=jump needs a jump-target".to_string());
     }

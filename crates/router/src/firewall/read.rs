@@ -21,6 +21,18 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     }
 }
 
+/// `ipsec-policy`: there is no IPsec, so every packet is `none`, which needs no matcher, and none is
+/// `ipsec`.
+///
+/// # Errors
+/// The rule can never match.
+pub(crate) fn ipsec_policy(item: &Item) -> Result<(), Invalid> {
+    match text(item, "ipsec-policy") {
+        Some(policy) if policy.ends_with(",ipsec") => Err(Invalid::NoIpsec(policy.to_string())),
+        _ => Ok(()),
+    }
+}
+
 /// Addresses, however they were typed.
 pub(crate) fn range(value: &Value) -> Option<Ipv4Range> {
     match *value {

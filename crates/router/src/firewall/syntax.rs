@@ -53,6 +53,12 @@ pub const PROTOCOLS: &[(&str, u8)] = &[
 
 /// The protocol of this name or number.
 pub fn protocol_number(text: &str) -> Option<u8> {
+    // Version 7's words, and IANA's.
+    let text = match text {
+        "ipv6-encap" => "ipv6",
+        "ipencap" => "ip-encap",
+        text => text,
+    };
     let named = PROTOCOLS.iter().find(|&&(name, _)| name == text).map(|&(_, number)| number);
     named.or_else(|| number(text))
 }

@@ -75,16 +75,53 @@ pub const ETHERNET: Menu = Menu {
             .default("1500")
             .column(),
         Property::new("mac-address", Type::Mac, "The port's MAC address.").column(),
-        Property::new("l2mtu", Type::Number(0, 65535), "The longest frame less its header.")
-            .read_only(),
-        Property::missing("arp", "ARP is always enabled"),
-        Property::missing("arp-timeout", "set it for all interfaces in /ip settings"),
-        Property::missing("auto-negotiation", "memory wires have no speed"),
-        Property::missing("speed", "memory wires have no speed"),
-        Property::missing("bandwidth", "use /queue simple"),
-        Property::missing("rx-flow-control", "wires drop, they do not push back"),
-        Property::missing("tx-flow-control", "wires drop, they do not push back"),
-        Property::missing("loop-protect", "it is not built"),
+        Property::new("orig-mac-address", Type::Mac, "The factory's MAC address; only kept."),
+        Property::new(
+            "l2mtu",
+            Type::Number(0, 65535),
+            "The longest frame less its header: the wire's, or as typed, which changes no wire.",
+        ),
+        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
+        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        Property::only(
+            "disable-running-check",
+            &Type::Bool,
+            &["no"],
+            "a port runs as its link does",
+        ),
+        Property::only("loop-protect", &LOOP_PROTECT, &["default", "off"], NO_LOOP_PROTECT),
+        Property::only("loop-protect-disable-time", &Type::Time, &["5m"], NO_LOOP_PROTECT),
+        Property::only("loop-protect-send-interval", &Type::Time, &["5s"], NO_LOOP_PROTECT),
+        Property::only("auto-negotiation", &Type::Bool, &["yes"], "links are as fast as they are"),
+        Property::new(
+            "advertise",
+            Type::List(&Type::Either(&[SPEED, SPEED_V7])),
+            "What auto-negotiation may choose; kept, and nothing is negotiated.",
+        ),
+        Property::new(
+            "speed",
+            Type::Either(&[SPEED, SPEED_V7]),
+            "Without auto-negotiation; kept, and links are as fast as they are.",
+        ),
+        Property::only("full-duplex", &Type::Bool, &["yes"], "links are full duplex"),
+        Property::only("tx-flow-control", &FLOW_CONTROL, &["off", "auto"], NO_PAUSE),
+        Property::only("rx-flow-control", &FLOW_CONTROL, &["off", "auto"], NO_PAUSE),
+        Property::only("bandwidth", &BANDWIDTH, &["unlimited/unlimited"], "use /queue simple"),
+        Property::new("cable-settings", CABLE, "How long the cable is; kept.").default("default"),
+        // What only some hardware has is shown where somebody has typed it.
+        Property::new("mdix-enable", Type::Bool, "Crossed cables are taken; kept."),
+        hardware("combo-mode", &COMBO, &["auto"], "a port has one connector"),
+        hardware("sfp-rate-select", &HIGH_LOW, &["high"], "there are no SFP modules"),
+        hardware("sfp-shutdown-temperature", &Type::Text, &["95C", "95"], "there is no SFP module"),
+        hardware("fec-mode", &FEC, &["off", "auto"], "errors are not corrected"),
+        hardware("poe-out", &POE, &["off", "auto-on"], NO_POWER),
+        hardware("poe-priority", &Type::Number(0, 99), &["10"], NO_POWER),
+        hardware("poe-voltage", &POE_VOLTAGE, &["auto"], NO_POWER),
+        hardware("power-cycle-interval", &NONE_TIME, &["none"], NO_POWER),
+        hardware("power-cycle-ping-enabled", &Type::Bool, &["no"], NO_POWER),
+        Property::missing("power-cycle-ping-address", NO_POWER),
+        Property::missing("power-cycle-ping-timeout", NO_POWER),
+        hardware("master-port", &Type::Text, &["none"], "use /interface bridge port"),
         count("rx-byte", "Bytes received."),
         count("tx-byte", "Bytes sent."),
         count("rx-packet", "Frames received."),
@@ -96,3 +133,83 @@ pub const ETHERNET: Menu = Menu {
     ],
     help: "The ports of the device.",
 };
+
+/// A property of hardware that is not here, with what can be said of it.
+const fn hardware(
+    name: &'static str,
+    kind: &'static Type,
+    built: &'static [&'static str],
+    remark: &'static str,
+) -> Property {
+    Property::only(name, kind, built, remark).default("")
+}
+
+/// Who answers whose ARP requests.
+pub(crate) const ARP: Type =
+    Type::Enum(&["disabled", "enabled", "local-proxy-arp", "proxy-arp", "reply-only"]);
+pub(crate) const AUTO_TIME: Type = Type::Or(&["auto"], &Type::Time);
+const NONE_TIME: Type = Type::Or(&["none"], &Type::Time);
+const LOOP_PROTECT: Type = Type::Enum(&["default", "off", "on"]);
+const FLOW_CONTROL: Type = Type::Enum(&["auto", "off", "on"]);
+const BANDWIDTH: Type = Type::Pair(&Type::Or(&["unlimited"], &Type::Rate));
+const CABLE: Type = Type::Enum(&["default", "short", "standard"]);
+const COMBO: Type = Type::Enum(&["auto", "copper", "sfp"]);
+const HIGH_LOW: Type = Type::Enum(&["high", "low"]);
+const FEC: Type = Type::Enum(&["auto", "fec74", "fec91", "off"]);
+const POE: Type = Type::Enum(&["auto-on", "forced-on", "off"]);
+const POE_VOLTAGE: Type = Type::Enum(&["auto", "high", "low"]);
+
+/// Version 6's words for speeds, `advertise`'s with the duplex.
+const SPEED: Type = Type::Enum(&[
+    "10Mbps",
+    "100Mbps",
+    "1Gbps",
+    "2.5Gbps",
+    "5Gbps",
+    "10Gbps",
+    "25Gbps",
+    "40Gbps",
+    "50Gbps",
+    "100Gbps",
+    "10M-half",
+    "10M-full",
+    "100M-half",
+    "100M-full",
+    "1000M-half",
+    "1000M-full",
+    "2500M-full",
+    "5000M-full",
+    "10000M-full",
+    "25000M-full",
+    "40000M-full",
+    "100000M-full",
+]);
+
+/// Version 7's.
+const SPEED_V7: Type = Type::Enum(&[
+    "10M-baseT-half",
+    "10M-baseT-full",
+    "100M-baseT-half",
+    "100M-baseT-full",
+    "1G-baseT-half",
+    "1G-baseT-full",
+    "1G-baseX",
+    "2.5G-baseT",
+    "2.5G-baseX",
+    "5G-baseT",
+    "10G-baseT",
+    "10G-baseSR-LR",
+    "10G-baseCR",
+    "25G-baseSR-LR",
+    "25G-baseCR",
+    "40G-baseSR4-LR4",
+    "40G-baseCR4",
+    "50G-baseSR2-LR2",
+    "50G-baseCR2",
+    "100G-baseSR4-LR4",
+    "100G-baseCR4",
+]);
+
+const NO_LOOP_PROTECT: &str = "loops are not looked for";
+const NO_PAUSE: &str = "wires drop, they do not push back";
+const NO_POWER: &str = "ports give no power";

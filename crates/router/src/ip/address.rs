@@ -1,6 +1,6 @@
 //! `/ip address`: the router's own addresses and the networks they connect.
 
-use super::menu::{ADDRESS, ROUTE};
+use super::menu::{ADDRESS, ROUTE, gateway_by};
 use super::route::{Candidate, Target};
 use crate::interface::{InterfaceId, Names};
 use config::{Read, Tree, Value};
@@ -139,6 +139,9 @@ fn gateways(
         match gateway {
             Value::Address(gateway) => {
                 ways.extend(reach((*gateway).into(), addresses, runs).map(|i| (i, *gateway)));
+            }
+            Value::Text(text) if let Some((gateway, name)) = gateway_by(text) => {
+                ways.extend(names.find(name).filter(|&i| runs(i)).map(|i| (i, gateway)));
             }
             Value::Text(name) => {
                 // An interface as gateway: everything behind the route is a neighbour there.

@@ -25,7 +25,16 @@ pub const ADDRESS: Menu = Menu {
         )
         .wide(15),
         Property::new("interface", INTERFACES, "The interface it is on.").required().column(),
-        Property::missing("broadcast", "the network's last address is used"),
+        Property::new(
+            "netmask",
+            Type::Address,
+            "The network's mask; it follows from the address and must agree with it.",
+        ),
+        Property::new(
+            "broadcast",
+            Type::Address,
+            "The network's last address, which is used; it must agree with the address.",
+        ),
         Property::new("actual-interface", INTERFACES, "The interface it is on.").read_only(),
     ],
     help: "The router's own addresses, and the networks they connect.",
@@ -51,16 +60,15 @@ pub const ROUTE: Menu = Menu {
             .column(),
         Property::new(
             "pref-src",
-            Type::Address,
-            "The router's own address in a connected network. It cannot be set: packets of the \
-             router's own have their out-interface's first address.",
+            Type::Only(&Type::Or(&[""], &Type::Address), &[""], NO_PREF_SRC),
+            "The router's own address in a connected network; it cannot be set.",
         )
-        .read_only()
         .column(),
         Property::new(
             "gateway",
-            Type::List(&Type::Either(&[Type::Address, INTERFACES])),
-            "The next router's address, or an interface; several share the load (ECMP).",
+            Type::List(&Type::Either(&[Type::Address, INTERFACES, Type::Custom(by_interface)])),
+            "The next router's address, or an interface, or address%interface; several share the \
+             load (ECMP).",
         )
         .column(),
         Property::new("distance", Type::Number(1, 255), "The lowest wins.").default("1").column(),
@@ -70,19 +78,33 @@ pub const ROUTE: Menu = Menu {
             "unicast forwards; the others drop: silently, as host unreachable, as prohibited.",
         )
         .default("unicast"),
-        Property::missing(
-            "check-gateway",
-            "a gateway counts as reachable while its interface runs",
+        Property::only("check-gateway", &CHECK_GATEWAY, &["none"], NO_CHECK).default(""),
+        Property::only("routing-table", &WORD, &["main"], ONE_TABLE).default(""),
+        Property::only("routing-mark", &WORD, &["main"], ONE_TABLE).default(""),
+        Property::only("scope", &SCOPE, &["30"], NO_SCOPE),
+        Property::only("target-scope", &SCOPE, &["10"], NO_SCOPE),
+        Property::new(
+            "suppress-hw-offload",
+            Type::Bool,
+            "Whether a switch chip stays out of it; kept, there is none.",
         ),
-        Property::missing("routing-mark", "only the main table exists"),
-        Property::missing("scope", "gateways must lie in a connected network"),
-        Property::missing("target-scope", "gateways must lie in a connected network"),
         Property::missing("vrf-interface", "only the main table exists"),
         Property::missing("route-tag", "no routing protocol is built"),
         Property::new("gateway-status", WORD, "Whether the gateway can be reached.").read_only(),
     ],
     help: "Static routes, the networks of the router's addresses, and routes that it was fed.",
 };
+
+const CHECK_GATEWAY: Type = Type::Enum(&["arp", "bfd", "none", "ping"]);
+const SCOPE: Type = Type::Number(0, 255);
+const RP_FILTER: Type = Type::Enum(&["loose", "no", "strict"]);
+const TIMESTAMPS: Type = Type::Enum(&["disabled", "enabled", "random-offset"]);
+
+const NO_PREF_SRC: &str = "packets of the router's own have their out-interface's first address";
+const NO_CHECK: &str = "a gateway counts as reachable while its interface runs";
+const NO_SCOPE: &str = "gateways must lie in a connected network";
+const NO_SOURCE_ROUTE: &str = "packets with source routes are dropped";
+const ONE_TABLE: &str = "only the main table exists";
 
 /// `/ip arp`.
 pub const ARP: Menu = Menu {
@@ -94,7 +116,7 @@ pub const ARP: Menu = Menu {
         Property::new("address", Type::Address, "The neighbour's address.").required().column(),
         Property::new("mac-address", Type::Mac, "The neighbour's MAC address.").required().column(),
         Property::new("interface", INTERFACES, "Where it is.").required().column(),
-        Property::missing("published", "proxy ARP is not built"),
+        Property::only("published", &Type::Bool, &["no"], "proxy ARP is not built"),
         Property::new("status", Type::Text, "reachable, incomplete, probe or permanent.")
             .read_only(),
     ],
@@ -108,12 +130,16 @@ pub const SETTINGS: Menu = Menu {
     properties: &[
         Property::new("ip-forward", Type::Bool, "Whether packets are forwarded at all.")
             .default("yes"),
-        Property::missing("send-redirects", "ICMP redirects are not built"),
-        Property::missing("accept-source-route", "packets with source routes are dropped"),
-        Property::missing("accept-redirects", "ICMP redirects are not built"),
-        Property::missing("secure-redirects", "ICMP redirects are not built"),
-        Property::missing("rp-filter", "the source is checked for martians only"),
-        Property::missing("tcp-syncookies", "the router has no TCP of its own"),
+        Property::new("send-redirects", Type::Bool, "Kept; redirects are never sent.")
+            .default("yes"),
+        Property::only("accept-source-route", &Type::Bool, &["no"], NO_SOURCE_ROUTE),
+        Property::only("accept-redirects", &Type::Bool, &["no"], "redirects are not heeded"),
+        Property::new("secure-redirects", Type::Bool, "Kept; redirects are never heeded.")
+            .default("yes"),
+        Property::only("rp-filter", &RP_FILTER, &["no"], "sources are checked for martians only"),
+        Property::new("tcp-syncookies", Type::Bool, "Kept; the router has no TCP of its own.")
+            .default("no"),
+        Property::new("tcp-timestamps", TIMESTAMPS, "Kept; the router has no TCP of its own."),
         Property::new("max-neighbor-entries", Type::Number(1, 1 << 20), "Size of the ARP table.")
             .default("8192"),
         Property::new("arp-timeout", Type::Time, "How long an answer is believed.").default("30s"),
@@ -129,7 +155,8 @@ pub const SETTINGS: Menu = Menu {
             "Which ICMP types are limited: bit n stands for type n.",
         )
         .default("0x1818"),
-        Property::missing("route-cache", "there is none: recipes take its place"),
+        Property::new("route-cache", Type::Bool, "Kept; there is none, recipes take its place.")
+            .default("yes"),
         Property::new("allow-fast-path", Type::Bool, "Whether FastPath may be used.")
             .default("yes"),
         Property::new("ipv4-fast-path-active", Type::Bool, "Whether it is used.").read_only(),
@@ -150,6 +177,20 @@ pub const SETTINGS: Menu = Menu {
     help: "What holds for all of IPv4.",
 };
 
+/// `1.2.3.4%ether1`: a gateway that is a neighbour on an interface, whatever networks are connected.
+fn by_interface(text: &str) -> Result<Value, String> {
+    match gateway_by(text) {
+        Some(_) => Ok(Value::Text(text.to_string())),
+        None => Err("an address, an interface, or address%interface".to_string()),
+    }
+}
+
+/// The address and the interface of such a gateway.
+pub(crate) fn gateway_by(text: &str) -> Option<(Ipv4Addr, &str)> {
+    let (address, interface) = text.split_once('%')?;
+    Some((address.parse().ok()?, interface)).filter(|_| !interface.is_empty())
+}
+
 /// What an address that is added or changed must not be.
 ///
 /// # Errors
@@ -159,6 +200,15 @@ pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
     let network = Ipv4Addr::from(Ipv4Prefix::new(address.into(), len).bits());
     if item.get("network").is_some_and(|typed| *typed != Value::Address(network)) {
         return Err(format!("failure: network of {address}/{len} is {network}"));
+    }
+    let mask = Ipv4Prefix::new(u32::MAX, len).bits();
+    for (name, bits) in [("netmask", mask), ("broadcast", u32::from(network) | !mask)] {
+        let so = Ipv4Addr::from(bits);
+        // A host's network has no last address beside it.
+        let any = name == "broadcast" && len > 30;
+        if !any && item.get(name).is_some_and(|typed| *typed != Value::Address(so)) {
+            return Err(format!("failure: {name} of {address}/{len} is {so}"));
+        }
     }
     let is_same = |other: &Item| {
         let same = matches!(other.get("address"), Some(&Value::Cidr(other, _)) if other == address);
@@ -183,7 +233,8 @@ pub fn check_route(item: &Item) -> Result<(), String> {
     if unicast && gateways.is_empty() {
         return Err("missing value(s) of argument(s) gateway".to_string());
     }
-    if gateways.len() > 1 && gateways.iter().any(|way| matches!(way, Value::Text(_))) {
+    let is_interface = |way: &Value| matches!(way, Value::Text(text) if gateway_by(text).is_none());
+    if gateways.len() > 1 && gateways.iter().any(is_interface) {
         return Err("failure: an interface as gateway must be the only one".to_string());
     }
     Ok(())

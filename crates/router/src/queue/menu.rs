@@ -4,6 +4,7 @@
 //! that does not use them loads, and one that does is refused with the reason.
 
 use super::bucket::Limit;
+use crate::firewall::menu::WORD;
 use config::{Item, Menu, MenuKind, Property, Type, Value};
 
 /// `/queue simple`.
@@ -39,60 +40,28 @@ pub static SIMPLE: Menu = Menu {
         .default("0.1/0.1"),
         Property::new(
             "queue",
-            Type::Pair(&Type::Enum(QUEUE_TYPES)),
+            Type::Pair(&Type::Only(&ALL_TYPES, QUEUE_TYPES, NO_TYPE)),
             "How many packets may wait: default-small 10, default 50.",
         )
         .default("default-small/default-small"),
-        Property::new(
-            "parent",
-            Type::Custom(|text| only(text, &["none"], NO_TREE)),
-            "Only none is built.",
-        )
-        .default("none"),
-        Property::new(
-            "limit-at",
-            Type::Pair(&Type::Custom(|text| only(text, &["0"], NO_HTB))),
-            "Only 0/0 is built.",
-        )
-        .default("0/0"),
-        Property::new(
-            "priority",
-            Type::Pair(&Type::Custom(|text| only(text, &["8"], NO_HTB))),
-            "Only 8/8 is built.",
-        )
-        .default("8/8"),
-        Property::new(
-            "burst-limit",
-            Type::Pair(&Type::Custom(|text| only(text, &["0"], NO_BURST))),
-            "Only 0/0 is built.",
-        )
-        .default("0/0"),
-        Property::new(
-            "burst-threshold",
-            Type::Pair(&Type::Custom(|text| only(text, &["0"], NO_BURST))),
-            "Only 0/0 is built.",
-        )
-        .default("0/0"),
-        Property::new(
-            "burst-time",
-            Type::Pair(&Type::Custom(|text| only(text, &["0s", "0"], NO_BURST))),
-            "Only 0s/0s is built.",
-        )
-        .default("0s/0s"),
-        Property::new(
-            "packet-marks",
-            Type::Custom(|text| only(text, &["", "no-mark"], "packets carry no marks yet")),
-            "only \"\" is built",
-        ),
+        Property::only("parent", &WORD, &["none"], NO_TREE),
+        Property::only("limit-at", &RATES, &["0/0"], NO_HTB),
+        Property::only("priority", &Type::Pair(&PRIORITY), &["8/8"], NO_HTB),
+        Property::only("burst-limit", &RATES, &["0/0"], NO_BURST),
+        Property::only("burst-threshold", &RATES, &["0/0"], NO_BURST),
+        Property::only("burst-time", &Type::Pair(&Type::Time), &["0s/0s"], NO_BURST),
+        Property::only("packet-marks", &Type::Text, &["", "no-mark"], "packets carry no marks yet"),
         Property::missing("time", "queues work at all times"),
-        Property::missing("total-max-limit", NO_TOTAL),
-        Property::missing("total-limit-at", NO_TOTAL),
-        Property::missing("total-priority", NO_TOTAL),
-        Property::missing("total-queue", NO_TOTAL),
-        Property::missing("total-burst-limit", NO_TOTAL),
-        Property::missing("total-burst-threshold", NO_TOTAL),
-        Property::missing("total-burst-time", NO_TOTAL),
-        Property::missing("total-bucket-size", NO_TOTAL),
+        Property::only("total-max-limit", &Type::Rate, &["0"], NO_TOTAL).default(""),
+        Property::only("total-limit-at", &Type::Rate, &["0"], NO_TOTAL).default(""),
+        Property::only("total-priority", &PRIORITY, &["8"], NO_TOTAL).default(""),
+        Property::only("total-queue", &ALL_TYPES, &["default-small", "default"], NO_TOTAL)
+            .default(""),
+        Property::only("total-burst-limit", &Type::Rate, &["0"], NO_TOTAL).default(""),
+        Property::only("total-burst-threshold", &Type::Rate, &["0"], NO_TOTAL).default(""),
+        Property::only("total-burst-time", &Type::Time, &["0s"], NO_TOTAL).default(""),
+        Property::only("total-bucket-size", &Type::Custom(bucket_size), &["0.1"], NO_TOTAL)
+            .default(""),
         Property::new("bytes", Type::Pair(&COUNT), "Bytes that passed, upload/download.")
             .read_only(),
         Property::new("packets", Type::Pair(&COUNT), "Packets that passed.").read_only(),
@@ -114,11 +83,28 @@ pub static SIMPLE: Menu = Menu {
 
 const TARGET: Type = Type::Either(&[Type::Cidr, Type::Reference(crate::interface::menu::MENUS)]);
 const COUNT: Type = Type::Number(0, i64::MAX);
+const RATES: Type = Type::Pair(&Type::Rate);
+const PRIORITY: Type = Type::Number(1, 8);
+
+/// What a new RouterOS has in `/queue type`.
+const ALL_TYPES: Type = Type::Enum(&[
+    "default",
+    "default-small",
+    "ethernet-default",
+    "hotspot-default",
+    "multi-queue-ethernet-default",
+    "only-hardware-queue",
+    "pcq-download-default",
+    "pcq-upload-default",
+    "synchronous-default",
+    "wireless-default",
+]);
 
 /// The queue types that are built, and how many packets may wait in them.
 const QUEUE_TYPES: &[&str] = &["default-small", "default"];
 const QUEUE_LIMITS: [u16; 2] = [10, 50];
 
+const NO_TYPE: &str = "/queue type is not built; default-small and default are";
 const NO_TREE: &str = "queues have no parents yet";
 const NO_HTB: &str = "HTB is not built; use max-limit";
 const NO_BURST: &str = "bursts are not built; use bucket-size";
@@ -170,16 +156,6 @@ fn nanoseconds(text: &str) -> Option<u64> {
     };
     let scale = 10u64.pow(9 - fraction.len().min(9) as u32);
     Some(digits(whole)? * 1_000_000_000 + digits(fraction)? * scale)
-}
-
-/// One of the values that are built, or what is missing.
-fn only(text: &str, built: &[&str], missing: &str) -> Result<Value, String> {
-    if built.contains(&text) {
-        Ok(Value::Text(text.into()))
-    } else {
-        let built = if built[0].is_empty() { "\"\"" } else { built[0] };
-        Err(format!("{built} ({missing})"))
-    }
 }
 
 #[cfg(test)]

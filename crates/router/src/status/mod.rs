@@ -82,6 +82,8 @@ impl config::Status for RouterStatus<'_> {
             program.nat.invalid(item.id)
         } else if menu.path == bridge::filter::menu::FILTER.path {
             program.bridge_filter.invalid(item.id)
+        } else if menu.path == bridge::menu::BRIDGE.path {
+            return bridge::menu::remark(item);
         } else {
             None
         };
@@ -313,6 +315,7 @@ impl RouterStatus<'_> {
             "running" => Some(Value::Bool(interface.running && !item.disabled)),
             "mac-address" => Some(Value::Mac(interface.mac)),
             "actual-mtu" => Some(number(interface.mtu.into())),
+            "protocol-mode" => Some(Value::Text("none".to_string())),
             _ => None,
         }
     }

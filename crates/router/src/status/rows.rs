@@ -194,6 +194,7 @@ impl RouterStatus<'_> {
                 ("gateway-status", Value::Text(format!("{name} {reachable}"))),
                 ("gateway", Value::List(vec![name])),
                 ("distance", number(0)),
+                ("scope", number(10)),
                 ("active", Value::Bool(runs && self.router.v4.routes.is_active(&way))),
                 ("connect", Value::Bool(true)),
                 ("static", Value::Bool(false)),

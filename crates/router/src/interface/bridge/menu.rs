@@ -4,6 +4,7 @@
 //! and refused.
 
 use super::vlan::FRAME_TYPES;
+use crate::interface::menu::{ARP, AUTO_TIME};
 use crate::interface::vlan;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 
@@ -38,28 +39,30 @@ pub static BRIDGE: Menu = Menu {
         .default("auto"),
         Property::new("actual-mtu", Type::Number(0, 65535), "The longest IP packet, bytes.")
             .read_only(),
+        // Without a default: RouterOS's is rstp, so that none must be said, and is exported. As long
+        // as nobody has, `remark` says what is missing.
         Property::new(
             "protocol-mode",
-            Type::Custom(protocol_mode),
+            Type::Only(&PROTOCOL_MODE, &["none"], NO_STP),
             "Spanning tree protocol; only none is built.",
-        )
-        .default("none"),
+        ),
         Property::new("ageing-time", Type::Time, "How long a silent host is remembered.")
             .default("5m"),
         Property::new("auto-mac", Type::Bool, "Take the lowest address of the ports.")
             .default("yes"),
         Property::new("admin-mac", Type::Mac, "The bridge's address when auto-mac=no."),
         Property::new("mac-address", Type::Mac, "The bridge's address.").read_only(),
-        Property::missing("arp", "only arp=enabled is built"),
-        Property::missing("arp-timeout", "set it in /ip settings"),
-        Property::missing("fast-forward", "every bridge uses the same fast path"),
-        Property::missing("priority", NO_STP),
-        Property::missing("forward-delay", NO_STP),
-        Property::missing("max-message-age", NO_STP),
-        Property::missing("max-hops", NO_STP),
-        Property::missing("transmit-hold-count", NO_STP),
-        Property::missing("region-name", NO_STP),
-        Property::missing("region-revision", NO_STP),
+        Property::only("arp", &ARP, &["enabled"], "a bridge's ARP is always enabled"),
+        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        Property::only("fast-forward", &Type::Bool, &["yes"], "all bridges have one fast path"),
+        asleep("priority", &HEX, &["0x8000"], NO_STP),
+        asleep("forward-delay", &Type::Time, &["15s"], NO_STP),
+        asleep("max-message-age", &Type::Time, &["20s"], NO_STP),
+        asleep("max-hops", &Type::Number(6, 40), &["20"], NO_STP),
+        asleep("transmit-hold-count", &Type::Number(1, 10), &["6"], NO_STP),
+        asleep("region-name", &Type::Text, &[""], NO_STP),
+        asleep("region-revision", &Type::Number(0, 65535), &["0"], NO_STP),
+        Property::new("port-cost-mode", COST_MODE, "How spanning tree counts; only kept."),
         Property::new("vlan-filtering", Type::Bool, "Keep VLANs apart by /interface bridge vlan.")
             .default("no"),
         Property::new("pvid", VIDS, "The VLAN of the router's own untagged frames.").default("1"),
@@ -81,14 +84,49 @@ pub static BRIDGE: Menu = Menu {
             "Take from the router only VLANs that the bridge itself belongs to.",
         )
         .default("no"),
-        Property::missing("igmp-snooping", "multicast is flooded"),
-        Property::missing("multicast-router", "multicast is flooded"),
-        Property::missing("multicast-querier", "multicast is flooded"),
-        Property::missing("dhcp-snooping", "use /interface bridge filter"),
-        Property::missing("add-dhcp-option82", "DHCP packets pass unchanged"),
+        Property::only("igmp-snooping", &Type::Bool, &["no"], FLOODED),
+        asleep("igmp-version", &Type::Number(2, 3), &["2"], FLOODED),
+        asleep("mld-version", &Type::Number(1, 2), &["1"], FLOODED),
+        asleep("multicast-router", &MULTICAST_ROUTER, &["temporary-query"], FLOODED),
+        asleep("multicast-querier", &Type::Bool, &["no"], FLOODED),
+        asleep("last-member-interval", &Type::Time, &["1s"], FLOODED),
+        asleep("last-member-query-count", &COUNT, &["2"], FLOODED),
+        asleep("membership-interval", &Type::Time, &["4m20s"], FLOODED),
+        asleep("querier-interval", &Type::Time, &["4m15s"], FLOODED),
+        asleep("query-interval", &Type::Time, &["2m5s"], FLOODED),
+        asleep("query-response-interval", &Type::Time, &["10s"], FLOODED),
+        asleep("startup-query-count", &COUNT, &["2"], FLOODED),
+        asleep("startup-query-interval", &Type::Time, &["31s250ms"], FLOODED),
+        Property::only("dhcp-snooping", &Type::Bool, &["no"], "use /interface bridge filter"),
+        asleep("add-dhcp-option82", &Type::Bool, &["no"], "DHCP packets pass unchanged"),
+        Property::only(
+            "max-learned-entries",
+            &Type::Or(&["auto", "unlimited"], &Type::Number(0, 0xffff_ffff)),
+            &["auto", "unlimited"],
+            "hosts have one table, as long as there is room",
+        )
+        .default(""),
+        Property::only(
+            "forward-reserved-addresses",
+            &Type::Bool,
+            &["yes"],
+            "reserved addresses are forwarded, as with protocol-mode=none; filter them",
+        )
+        .default(""),
     ],
     help: "Bridges: ports of one Ethernet segment.",
 };
+
+/// What means something only beside another property, which is not built: shown where it was typed,
+/// as RouterOS does.
+const fn asleep(
+    name: &'static str,
+    kind: &'static Type,
+    built: &'static [&'static str],
+    remark: &'static str,
+) -> Property {
+    Property::only(name, kind, built, remark).default("")
+}
 
 /// `/interface bridge port`.
 pub static PORT: Menu = Menu {
@@ -127,16 +165,17 @@ pub static PORT: Menu = Menu {
         .default("yes"),
         Property::new("unknown-multicast-flood", Type::Bool, "Flood multicast out by this port.")
             .default("yes"),
-        Property::missing("priority", NO_STP),
-        Property::missing("path-cost", NO_STP),
-        Property::missing("internal-path-cost", NO_STP),
-        Property::missing("edge", NO_STP),
-        Property::missing("point-to-point", NO_STP),
-        Property::missing("auto-isolate", NO_STP),
-        Property::missing("bpdu-guard", NO_STP),
-        Property::missing("restricted-role", NO_STP),
-        Property::missing("restricted-tcn", NO_STP),
-        Property::missing("hw", "there is no switch chip to offload to"),
+        Property::only("priority", &HEX, &["0x80"], NO_STP),
+        Property::only("path-cost", &COST, &["10"], NO_STP),
+        Property::only("internal-path-cost", &COST, &["10"], NO_STP),
+        Property::only("edge", &EDGE, &["auto", "yes"], NO_STP),
+        Property::only("point-to-point", &AUTO_BOOL, &["auto", "yes"], NO_STP),
+        Property::only("auto-isolate", &Type::Bool, &["no"], NO_STP),
+        Property::only("bpdu-guard", &Type::Bool, &["no"], NO_STP),
+        Property::only("restricted-role", &Type::Bool, &["no"], NO_STP),
+        Property::only("restricted-tcn", &Type::Bool, &["no"], NO_STP),
+        Property::new("hw", Type::Bool, "Whether a switch chip may help; kept, there is none.")
+            .default("yes"),
         Property::new("pvid", VIDS, "The VLAN of untagged frames, with vlan-filtering.")
             .default("1")
             .column(),
@@ -150,9 +189,9 @@ pub static PORT: Menu = Menu {
         .default("no"),
         Property::new("tag-stacking", Type::Bool, "Tag every frame again, with the pvid.")
             .default("no"),
-        Property::missing("trusted", "DHCP snooping is not built"),
-        Property::missing("multicast-router", "multicast is flooded"),
-        Property::missing("fast-leave", "multicast is flooded"),
+        Property::only("trusted", &Type::Bool, &["no"], "DHCP snooping is not built"),
+        Property::only("multicast-router", &MULTICAST_ROUTER, &["temporary-query"], FLOODED),
+        Property::only("fast-leave", &Type::Bool, &["no"], FLOODED),
     ],
     help: "Ports of bridges.",
 };
@@ -162,24 +201,9 @@ pub static SETTINGS: Menu = Menu {
     path: "/interface bridge settings",
     kind: MenuKind::Settings,
     properties: &[
-        Property::new(
-            "use-ip-firewall",
-            Type::Custom(no_ip_firewall),
-            "Send bridged IP through /ip firewall; only no is built.",
-        )
-        .default("no"),
-        Property::new(
-            "use-ip-firewall-for-vlan",
-            Type::Custom(no_ip_firewall),
-            "The same for tagged frames; only no is built.",
-        )
-        .default("no"),
-        Property::new(
-            "use-ip-firewall-for-pppoe",
-            Type::Custom(no_ip_firewall),
-            "The same for PPPoE; only no is built.",
-        )
-        .default("no"),
+        Property::only("use-ip-firewall", &Type::Bool, &["no"], NO_IP_FIREWALL),
+        Property::only("use-ip-firewall-for-vlan", &Type::Bool, &["no"], NO_IP_FIREWALL),
+        Property::only("use-ip-firewall-for-pppoe", &Type::Bool, &["no"], NO_IP_FIREWALL),
         Property::new("allow-fast-path", Type::Bool, "Let bridged frames take the fast path.")
             .default("yes"),
         Property::new(
@@ -234,7 +258,28 @@ pub static HOST: Menu = Menu {
     help: "Hosts that bridges have learnt.",
 };
 
+const PROTOCOL_MODE: Type = Type::Enum(&["mstp", "none", "rstp", "stp"]);
+const COST_MODE: Type = Type::Enum(&["long", "short"]);
+const COST: Type = Type::Number(0, 200_000_000);
+const COUNT: Type = Type::Number(0, 0xffff_ffff);
+const EDGE: Type = Type::Enum(&["auto", "no", "no-discover", "yes", "yes-discover"]);
+const AUTO_BOOL: Type = Type::Enum(&["auto", "no", "yes"]);
+const MULTICAST_ROUTER: Type = Type::Enum(&["disabled", "permanent", "temporary-query"]);
+
+/// A number as RouterOS prints a priority: `0x8000`.
+const HEX: Type = Type::Custom(|text| {
+    let number = match text.strip_prefix("0x") {
+        Some(hex) => u16::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let number = number.ok_or("a number such as 0x8000")?;
+    Ok(Value::Text(format!("{number:#X}")))
+});
+
 const NO_STP: &str = "spanning tree is not built; use protocol-mode=none";
+const FLOODED: &str = "multicast is flooded";
+const NO_IP_FIREWALL: &str =
+    "the IP firewall does not see bridged frames yet; use /interface bridge filter";
 
 /// What a port that is added or changed must not be.
 ///
@@ -249,20 +294,9 @@ pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
     vlan::no_loop(tree, &name("bridge"), &name("interface"))
 }
 
-fn protocol_mode(text: &str) -> Result<Value, String> {
-    only(text, "none", "spanning tree is not built")
-}
-
-fn no_ip_firewall(text: &str) -> Result<Value, String> {
-    only(
-        text,
-        "no",
-        "the IP firewall does not see bridged frames yet; use /interface bridge filter",
-    )
-    .map(|_| Value::Bool(false))
-}
-
-/// The one value that is built, or what is missing.
-fn only(text: &str, built: &str, missing: &str) -> Result<Value, String> {
-    if text == built { Ok(Value::Text(built.into())) } else { Err(format!("{built} ({missing})")) }
+/// What stands above a bridge whose `protocol-mode` nobody has said.
+pub fn remark(bridge: &Item) -> Option<String> {
+    const SILENT: &str =
+        "RSTP is not built, loops are not broken; protocol-mode=none says that there are none";
+    bridge.get("protocol-mode").is_none().then(|| SILENT.to_string())
 }

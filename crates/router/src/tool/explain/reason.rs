@@ -20,7 +20,7 @@ pub(crate) const CHANGES: &[(&str, &str)] = &[
     ("/ip settings allow-fast-path=no", "/ip settings set allow-fast-path=yes"),
     (
         "there are rules in /ip firewall",
-        "nothing need be: recipes keep the rules' results and counters at nearly the same speed",
+        "nothing to change: the flow's rule results are cached, with counters",
     ),
     (
         "connection tracking is active",
@@ -29,11 +29,11 @@ pub(crate) const CHANGES: &[(&str, &str)] = &[
     ("connection tracking is not active", "/ip firewall connection tracking set enabled=yes"),
     (
         "there are simple queues",
-        "nothing need be: recipes go through the queues at nearly the same speed",
+        "nothing to change: cached flows go through the queues at nearly the same speed",
     ),
     (
         "there are rules in /interface bridge filter",
-        "nothing need be: what the filter said is kept for frames like this one",
+        "nothing to change: the filter's results are cached for frames like this one",
     ),
     (
         "/interface bridge settings allow-fast-path=no",
@@ -50,7 +50,7 @@ impl Reason {
     /// A bridge does not know where the destination is.
     pub(crate) const FLOOD: Reason = Reason {
         why: "the bridge does not know behind which port the destination is, or it is the router's",
-        change: "nothing need be: as soon as the destination has sent a frame, it is known",
+        change: "nothing to change: as soon as the destination has sent a frame, it is known",
     };
     /// Several gateways.
     pub(crate) const ECMP: Reason = Reason {

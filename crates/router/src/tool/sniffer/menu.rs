@@ -16,9 +16,9 @@ pub(crate) static SNIFFER: Menu = Menu {
         Property::new("file-name", Type::Text, "Keep it all for this file, written by stop."),
         Property::new("file-limit", SIZE, "Stop when the file is as long as this.")
             .default("1000KiB"),
-        Property::missing("streaming-enabled", NO_TZSP),
-        Property::missing("streaming-server", NO_TZSP),
-        Property::missing("filter-stream", NO_TZSP),
+        Property::only("streaming-enabled", &Type::Bool, &["no"], NO_TZSP).default(""),
+        Property::only("streaming-server", &Type::Text, NOWHERE, NO_TZSP).default(""),
+        Property::new("filter-stream", Type::Bool, "Only kept: nothing is streamed."),
         Property::new("filter-interface", INTERFACES, "Where to look; of a bridge, its ports.")
             .default("all"),
         Property::new("filter-mac-address", MACS, "Source or destination MAC."),
@@ -64,6 +64,7 @@ pub(crate) static PACKET: Menu = Menu {
     help: "What the sniffer has in memory.",
 };
 
+const NOWHERE: &[&str] = &["0.0.0.0", "0.0.0.0:37008", ""];
 const NO_TZSP: &str = "TZSP is not built; write a file";
 const DIRECTION: Type = Type::Enum(&["any", "rx", "tx"]);
 const OPERATOR: Type = Type::Enum(&["or", "and"]);
