@@ -79,6 +79,18 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// A script's text. A byte that is no UTF-8 in it (a comment's, mostly) does not stop it; another
+/// encoding does.
+fn text_of(name: &str, content: Vec<u8>) -> Result<String, Failure> {
+    let lossy = String::from_utf8_lossy(&content).into_owned();
+    match config::text_of_file(content) {
+        Err(why) if why.contains("UTF-16") => {
+            Err(Failure::Environment(format!("cannot read {name}: {why}")))
+        }
+        _ => Ok(lossy),
+    }
+}
+
 /// Runs the scripts, or what comes through a pipe, or asks a terminal for lines until `/quit`.
 ///
 /// # Errors
@@ -90,7 +102,7 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
         let read = std::io::stdin().read_to_end(&mut text);
         read.map_err(|error| Failure::Environment(format!("cannot read the input: {error}")))?;
         let mut remote = remote;
-        return script::run(&mut remote, "<stdin>", &String::from_utf8_lossy(&text));
+        return script::run(&mut remote, "<stdin>", &text_of("<stdin>", text)?);
     }
     let mut remote = remote;
     for file in &options.files {
@@ -98,7 +110,7 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
             Failure::Environment(format!("cannot read {}: {error}", file.display()))
         })?;
         let name = file.display().to_string();
-        script::run(&mut remote, &name, &String::from_utf8_lossy(&text))?;
+        script::run(&mut remote, &name, &text_of(&name, text)?)?;
         // The next script, and whoever types, begins at the root.
         script::run(&mut remote, &name, "/")?;
     }

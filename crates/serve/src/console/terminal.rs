@@ -74,14 +74,14 @@ impl Keys {
         if poll(&mut ready, Some(&timeout)).ok()? == 0 {
             return None;
         }
-        // An arrow key is several bytes that come together.
-        let mut bytes = [0; 8];
+        // An arrow key is several bytes that come together; so are keys pressed one after the other.
+        let mut bytes = [0; 256];
         let n = rustix::io::read(stdin, &mut bytes).ok()?;
         if n == 0 {
             // The terminal is gone.
             return Some(Key::Quit);
         }
-        key(&bytes[..n])
+        strongest(&bytes[..n])
     }
 }
 
@@ -111,15 +111,41 @@ pub(super) fn ask_secret(question: &str) -> io::Result<Option<String>> {
     Ok(Some(line.trim_end_matches(['\r', '\n']).to_string()))
 }
 
-fn key(bytes: &[u8]) -> Option<Key> {
-    Some(match bytes {
-        [b'q' | b'Q' | 3, ..] => Key::Quit,
-        [b'd' | b'D', ..] => Key::Dump,
-        [26, ..] => Key::Pause,
-        [b'\r' | b'\n', ..] | [27, b'[' | b'O', b'B', ..] => Key::Line,
-        [b' ', ..] | [27, b'[', b'6', ..] => Key::Page,
-        _ => return None,
-    })
+/// What keys that came together mean: to quit, if one of them does, else what the first of them
+/// that means something does. Whoever pressed it must not have to press it again.
+fn strongest(mut bytes: &[u8]) -> Option<Key> {
+    let mut first = None;
+    while !bytes.is_empty() {
+        let (found, len) = key(bytes);
+        if found == Some(Key::Quit) {
+            return found;
+        }
+        first = first.or(found);
+        bytes = &bytes[len..];
+    }
+    first
+}
+
+/// The first key, and how many bytes it is.
+fn key(bytes: &[u8]) -> (Option<Key>, usize) {
+    match bytes {
+        [b'q' | b'Q' | 3, ..] => (Some(Key::Quit), 1),
+        [b'd' | b'D', ..] => (Some(Key::Dump), 1),
+        [26, ..] => (Some(Key::Pause), 1),
+        [b'\r' | b'\n', ..] => (Some(Key::Line), 1),
+        [b' ', ..] => (Some(Key::Page), 1),
+        // An arrow or the like: `ESC [`, parameters, and a letter or `~`.
+        [27, b'[' | b'O', rest @ ..] => {
+            let end = rest.iter().position(|b| (0x40..0x7f).contains(b)).unwrap_or(rest.len());
+            let found = match rest {
+                [b'B', ..] => Some(Key::Line),
+                [b'6', ..] => Some(Key::Page),
+                _ => None,
+            };
+            (found, (2 + end + 1).min(bytes.len()))
+        }
+        _ => (None, 1),
+    }
 }
 
 #[cfg(test)]
@@ -139,8 +165,17 @@ mod tests {
             (b"\x1b[A", None),
             (b"x", None),
             (b"", None),
+            // Several that came together.
+            (b"xq", Some(Key::Quit)),
+            (b"\x0c\x03", Some(Key::Quit)),
+            (b"\x1b[Bq", Some(Key::Quit)),
+            (b"\x1b[1;5Aq", Some(Key::Quit)),
+            (b"x D", Some(Key::Page)),
+            (b"\x1b[A\x1b[B", Some(Key::Line)),
+            (b"\x1b[", None),
+            (b"\x1b", None),
         ] {
-            assert_eq!(key(bytes), expected, "{bytes:?}");
+            assert_eq!(strongest(bytes), expected, "{bytes:?}");
         }
     }
 }
