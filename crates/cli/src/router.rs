@@ -127,7 +127,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
             }
         })
     };
-    let language = Arc::new(lab::node::language(serve::MENUS));
+    let language = crate::served::language();
     let running = match real::start(&plan, &language, tell, &interrupt) {
         Err(StartError::Interrupted) => {
             notify("STOPPING=1");
@@ -207,7 +207,7 @@ fn check(
         [] => &allowed[..allowed.len().min(plan.workers + 1)],
         cores => cores,
     };
-    let language = Arc::new(lab::node::language(serve::MENUS));
+    let language = crate::served::language();
     let mut report = real::check(plan, config, cores, &language);
     let found = found(place, &plan.name);
     let has_place = found.verdict != Verdict::Stop;
@@ -233,8 +233,10 @@ fn check(
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let Arguments { config, ports, name, workers, cores, files, kernel_routes, .. } = arguments;
     let shown = config.display();
-    let startup = std::fs::read_to_string(config)
-        .map_err(|error| Failure::Environment(format!("reading {shown}: {error}")))?;
+    let failed =
+        |why: &dyn std::fmt::Display| Failure::Environment(format!("reading {shown}: {why}"));
+    let startup = std::fs::read(config).map_err(|error| failed(&error))?;
+    let startup = config::text_of_file(startup).map_err(|why| failed(&why))?;
     let stem = || config.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = name.clone().or_else(stem).unwrap_or_default();
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {

@@ -38,7 +38,7 @@ impl Served {
         let live = Live::start(node, sockets, clock, None);
         let live = live.map_err(|error| failed("its thread", &error))?;
         let files = std::env::current_dir().map_or(Files::none(), Files::of);
-        let language = Arc::new(node::language(serve::MENUS));
+        let language = language();
         Ok((Served::new(live.door(), files, language), live))
     }
 }
@@ -52,4 +52,9 @@ impl serve::Device for Served {
         // The server's own wait ends what is cancelled.
         Box::new(self.door.host(self.files.clone(), Interrupt::default()))
     }
+}
+
+/// What every device speaks here, served or not: what one has exported another takes.
+pub(crate) fn language() -> Arc<Language> {
+    Arc::new(node::language(serve::MENUS).with_factory(&serve::FACTORY))
 }

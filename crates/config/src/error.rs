@@ -163,7 +163,7 @@ pub(crate) fn choices(typed: &str, legal: &[&str]) -> String {
     legal.sort_unstable();
     legal.dedup();
     let Some(nearest) = legal.iter().min_by_key(|word| distance(typed, word)) else {
-        return "there is none".to_string();
+        return "none".to_string();
     };
     // A third of the letters wrong is still a typing error; more is another word, and so is one of a
     // few letters of which not half are right.
@@ -209,7 +209,7 @@ mod tests {
         let legal = ["tcp", "udp", "icmp"];
         assert_eq!(choices("tpc", &legal), "one of: icmp, tcp, udp; did you mean tcp?");
         assert_eq!(choices("wireguard", &legal), "one of: icmp, tcp, udp");
-        assert_eq!(choices("x", &[]), "there is none");
+        assert_eq!(choices("x", &[]), "none");
         // The only choice there is need not be what was meant.
         for (typed, only, near) in [
             ("x", "a", false),

@@ -353,7 +353,10 @@ pub(crate) fn mismatch(name: &str, kind: &Type, text: &str, why: Mismatch, at: A
         Mismatch::NoMatch(words) => {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let error = Error::new(at, format!("input does not match any value of {name}"));
-            error.help(format!("{name} is {}", choices(text, &words)))
+            match words.as_slice() {
+                [] => error.help(format!("{name} is {}; there is none", kind.describe())),
+                words => error.help(format!("{name} is {}", choices(text, words))),
+            }
         }
         Mismatch::Ambiguous(words) => {
             let possible = "more than one possible value matches input";

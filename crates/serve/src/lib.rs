@@ -66,7 +66,20 @@ pub use device::Device;
 pub use sentence::Sentence;
 pub use server::Server;
 
-use config::Menu;
+use config::{Factory, Menu};
 
-/// The menus of the server itself: mount them into the language of a device that is served.
+/// The menus of the server itself: mount them into the language of a device that is served, and
+/// give that its [`FACTORY`].
 pub const MENUS: &[&Menu] = &[&user::MENU, &service::MENU];
+
+/// What a device that has these menus has from the beginning: a user, and services that are off.
+pub static FACTORY: Factory = Factory {
+    install: |tree| {
+        user::install(tree);
+        service::install(tree);
+    },
+    check: |menu, item| match menu.path == service::MENU.path {
+        true => service::check(item),
+        false => Ok(()),
+    },
+};

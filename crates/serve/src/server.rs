@@ -16,8 +16,8 @@ use crate::device::Device;
 use crate::listener::{Door, Listening};
 use crate::login;
 use crate::outbox::{Outbox, fatal};
+use crate::service;
 use crate::stream::{Peer, Stream};
-use crate::{service, user};
 use config::Tree;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -101,8 +101,7 @@ impl Server {
     pub fn patient(device: Arc<dyn Device>, patience: Patience) -> Result<Server, String> {
         let mut host = device.host();
         let mut tree = host.edit()?;
-        user::install(&mut tree);
-        service::install(&mut tree);
+        (crate::FACTORY.install)(&mut tree);
         let installed = host.commit(&tree);
         host.release();
         installed?;

@@ -18,20 +18,20 @@ fn commands_and_their_answers() {
     let mut check = |words: &str, expected: &str| {
         assert_eq!(answer(&mut client, words), expected, "{words}");
     };
-    check("/ip/address/add =address=10.0.0.1/24 =interface=ether1", "!done =ret=*3\n");
-    check("/ip/address/add =address=10.0.1.1/24 =interface=ether2 =comment=x", "!done =ret=*4\n");
+    check("/ip/address/add =address=10.0.0.1/24 =interface=ether1", "!done =ret=*A\n");
+    check("/ip/address/add =address=10.0.1.1/24 =interface=ether2 =comment=x", "!done =ret=*B\n");
     check(
         "/ip/address/print =.proplist=.id,address ?interface=ether2",
-        "!re =.id=*4 =address=10.0.1.1/24\n!done\n",
+        "!re =.id=*B =address=10.0.1.1/24\n!done\n",
     );
     check("/ip/address/print =.proplist=address ?>address=11.0.0.0/8", "!done\n");
-    check("/ip/address/set =.id=*4 =disabled=yes", "!done\n");
+    check("/ip/address/set =.id=*B =disabled=yes", "!done\n");
     check(
         "/ip/address/print .proplist=address ?disabled=true",
         "!re =address=10.0.1.1/24\n!done\n",
     );
-    check("/ip/address/remove =.id=*4", "!done\n");
-    check("/ip/address/remove =.id=*4", "!trap =category=0 =message=no such item (4)\n");
+    check("/ip/address/remove =.id=*B", "!done\n");
+    check("/ip/address/remove =.id=*B", "!trap =category=0 =message=no such item (4)\n");
     check(
         "/ip/address/add =address=10.0.0.1/24 =interface=ether9",
         "!trap =category=1 =message=input does not match any value of interface\n",
@@ -41,9 +41,9 @@ fn commands_and_their_answers() {
     check("/ip/address/prin", "!trap =category=0 =message=no such command\n");
     check("/system/identity/set =name=box", "!done\n");
     check("/system/identity/print", "!re =name=box\n!done\n");
-    check("/queue/simple/add =name=a", "!done =ret=*6\n");
-    check("/queue/simple/add =name=b", "!done =ret=*7\n");
-    check("/queue/simple/move =numbers=*7 =destination=*6", "!done\n");
+    check("/queue/simple/add =name=a", "!done =ret=*D\n");
+    check("/queue/simple/add =name=b", "!done =ret=*E\n");
+    check("/queue/simple/move =numbers=*E =destination=*D", "!done\n");
     check("/queue/simple/print =.proplist=name", "!re =name=b\n!re =name=a\n!done\n");
     check(
         "/ip/address/print bare",
@@ -177,14 +177,14 @@ fn one_hears_what_another_changes() {
         |words: &str| assert!(answer(&mut hands, words).starts_with("!done"), "{words}");
     change("/ip/address/add =address=10.0.0.1/24 =interface=ether1");
     ears.send(&say("/ip/address/print =follow= =.proplist=.id,address,comment .tag=a")).unwrap();
-    assert_eq!(heard(&mut ears), "!re =.id=*3 =address=10.0.0.1/24");
+    assert_eq!(heard(&mut ears), "!re =.id=*A =address=10.0.0.1/24");
     change("/ip/address/add =address=10.0.1.1/24 =interface=ether2");
-    assert_eq!(heard(&mut ears), "!re =.id=*4 =address=10.0.1.1/24");
-    change("/ip/address/set =.id=*3 =interface=ether2");
-    change("/ip/address/set =.id=*3 =comment=x");
-    assert_eq!(heard(&mut ears), "!re =.id=*3 =address=10.0.0.1/24 =comment=x", "asked for");
-    change("/ip/address/remove =.id=*4");
-    assert_eq!(heard(&mut ears), "!re =.id=*4 =.dead=true");
+    assert_eq!(heard(&mut ears), "!re =.id=*B =address=10.0.1.1/24");
+    change("/ip/address/set =.id=*A =interface=ether2");
+    change("/ip/address/set =.id=*A =comment=x");
+    assert_eq!(heard(&mut ears), "!re =.id=*A =address=10.0.0.1/24 =comment=x", "asked for");
+    change("/ip/address/remove =.id=*B");
+    assert_eq!(heard(&mut ears), "!re =.id=*B =.dead=true");
     ears.send(&say("/cancel =tag=a")).unwrap();
     assert_eq!(heard(&mut ears), "!trap =category=2 =message=interrupted");
     assert_eq!([heard(&mut ears), heard(&mut ears)], ["!done", "!done"]);
@@ -308,11 +308,21 @@ fn the_service_is_what_the_menu_says() {
     assert!(refused.contains("failure: cannot listen at 0.0.0.0:"), "{refused}");
     connects().unwrap();
     assert_eq!(
-        answer(&mut local, "/ip/service/print =.proplist=name,port"),
+        answer(&mut local, "/ip/service/print =.proplist=name,port ?disabled=false"),
         format!("!re =name=api =port={}\n!done\n", free.port())
     );
     assert_eq!(answer(&mut local, "/ip/service/disable =.id=api"), "!done\n");
     assert!(connects().is_err());
+    // What is not there is off already, and cannot be turned on.
+    for (sentence, expected) in [
+        ("set =.id=telnet =disabled=yes", "!done\n"),
+        ("set =.id=www-ssl =certificate=none =port=4443", "!done\n"),
+        ("enable =.id=telnet", "not implemented: there is no telnet; only api can be enabled"),
+        ("set =.id=api-ssl =tls-version=only-1.2", "not implemented: there is no TLS"),
+    ] {
+        let told = answer(&mut local, &format!("/ip/service/{sentence}"));
+        assert!(told.contains(expected), "{sentence}: {told}");
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn the_place_stays_from_line_to_line() {
     };
     check("/ip address", "", "/ip address");
     check("add address=10.0.0.1/24 interface=ether1", "", "/ip address");
-    check(":put [find]", "*3\n", "/ip address");
+    check(":put [find]", "*A\n", "/ip address");
     check("/", "", "/");
     check(
         "sett 0 x=1",

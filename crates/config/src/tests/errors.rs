@@ -217,6 +217,15 @@ const HELP: &[(&str, &str)] = &[
     ("/interface bridge add name=ether2", "ether2 is in /interface ethernet"),
     ("/ip firewall filter add src=1.1.1.1", "src could be: src-address, src-mac-address"),
     ("/ip firewall filter add chain=x icmp-options=3", "icmp-options takes type:code, as 3:4"),
+    (
+        "/tool traffic-generator quick tx-template=r12",
+        "tx-template is a list, separated by commas, each the name of an item of /tool \
+        traffic-generator packet-template; there is none",
+    ),
+    (
+        "/tool traffic-generator packet-template set p1 ip-src=1.1.1.1",
+        "/tool traffic-generator packet-template has no entry p1 on this device, and no other",
+    ),
 ];
 
 #[test]

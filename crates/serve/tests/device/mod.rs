@@ -95,7 +95,8 @@ pub(crate) fn now() -> Instant {
 impl Small {
     pub(crate) fn new() -> Arc<Small> {
         let menus = [&ADDRESS, &QUEUE, &IDENTITY].into_iter().chain(serve::MENUS.iter().copied());
-        let language = Arc::new(Language::new(menus, [&COUNT, &RESET, &PANIC]));
+        let language = Language::new(menus, [&COUNT, &RESET, &PANIC]);
+        let language = Arc::new(language.with_factory(&serve::FACTORY));
         Arc::new(Small {
             tree: Mutex::default(),
             editing: Mutex::default(),
