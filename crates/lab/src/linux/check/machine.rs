@@ -75,6 +75,20 @@ pub(super) fn not_ours(port: &PortSpec) -> Option<String> {
     (!may_have).then(|| user.remedy(&port.interface, tun.as_ref()))
 }
 
+/// Where the running program is, as a shell takes it: it need not be where a shell looks for it.
+fn program() -> String {
+    let path = std::env::current_exe().map(|path| path.display().to_string());
+    quoted(&path.unwrap_or_else(|_| "wirespeed".to_string()))
+}
+
+/// A word of a shell's.
+fn quoted(word: &str) -> String {
+    match word.bytes().all(|b| b.is_ascii_alphanumeric() || b"/-_.+".contains(&b)) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// What this process may do, and what its ports take.
 fn rights(report: &mut Report, ports: &[PortSpec]) {
     let any = |is: fn(&PortSpec) -> bool| ports.iter().any(is);
@@ -91,7 +105,8 @@ fn rights(report: &mut Report, ports: &[PortSpec]) {
         let also = if elsewhere { ",cap_sys_admin" } else { "" };
         format!(
             "{capability}run it with sudo, or `sudo setcap \
-             cap_net_admin,cap_net_raw,cap_bpf,cap_ipc_lock{also}+ep $(which wirespeed)`"
+             cap_net_admin,cap_net_raw,cap_bpf,cap_ipc_lock{also}+ep {}`",
+            program()
         )
     };
     let unlucky = "a port by packet shares its frames with the kernel otherwise: ";
@@ -157,4 +172,25 @@ fn threads(report: &mut Report, wanted: &Wanted<'_>) {
         _ => format!("take --workers {} at most: they take turns otherwise", cores - 1),
     };
     report.add("machine", "threads", is, Verdict::Better, &advice);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The advice is typed into a shell: it names the program that runs, which need not be where the
+    /// shell would look for it.
+    #[test]
+    fn the_program_is_named_as_a_shell_takes_it() {
+        for (path, expected) in [
+            ("/usr/bin/wirespeed", "/usr/bin/wirespeed"),
+            ("/home/a/my builds/wirespeed", "'/home/a/my builds/wirespeed'"),
+            ("/tmp/it's", r"'/tmp/it'\''s'"),
+            ("/tmp/$(x)", "'/tmp/$(x)'"),
+        ] {
+            assert_eq!(quoted(path), expected);
+        }
+        let ours = std::env::current_exe().unwrap();
+        assert_eq!(program(), quoted(&ours.display().to_string()));
+    }
 }

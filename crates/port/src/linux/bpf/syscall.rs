@@ -51,7 +51,7 @@ pub(super) fn unavailable(tried: impl Into<String>, error: io::Error) -> Unavail
             let switch = std::fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled");
             let value = switch.as_deref().map_or("unknown", str::trim);
             format!(
-                "run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON \
+                "run as root, or with CAP_BPF and CAP_NET_ADMIN \
                  (kernel.unprivileged_bpf_disabled is {value}); before Linux 5.11 the memory lock \
                  limit (`ulimit -l`) must be raised too"
             )
