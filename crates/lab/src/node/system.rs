@@ -10,7 +10,7 @@
 //! fixed values in virtual time. Its load is measured: the share of time in which a breath had
 //! something to do.
 //!
-//! Missing: **setting the clock, time zones, NTP**, **disks** (`free-hdd-space` and the like),
+//! Missing: **setting the clock, time zones** (their name is only kept), **NTP**, **disks** (`free-hdd-space` and the like),
 //! **interrupts**: a node polls its ports, so IRQ and DISK are always 0.
 
 use config::{FIRST_DYNAMIC, Item, ItemId, Menu, MenuKind, Property, Type, Value, number};
@@ -99,13 +99,26 @@ static CLOCK: Menu = Menu {
     path: "/system clock",
     kind: MenuKind::Settings,
     properties: &[
-        Property::new("time", Type::Text, "The time of day.").read_only(),
-        Property::new("date", Type::Text, "The day.").read_only(),
-        Property::new("time-zone-name", Type::Text, "Always UTC.").read_only(),
-        Property::new("gmt-offset", Type::Text, "Always +00:00.").read_only(),
+        Property::only("time", &Type::Text, &[""], MACHINES),
+        Property::only("date", &Type::Text, &[""], MACHINES),
+        Property::new("time-zone-autodetect", Type::Bool, "Kept; the time shown is UTC.")
+            .default("yes"),
+        Property::new(
+            "time-zone-name",
+            Type::Custom(|text| match text {
+                "" => Err("a zone's name, as Europe/Riga".to_string()),
+                name => Ok(Value::Text(name.to_string())),
+            }),
+            "Where the device is; kept, the time shown is UTC.",
+        )
+        .default("manual"),
+        Property::new("gmt-offset", Type::Text, "Always +00:00: the time shown is UTC.")
+            .read_only(),
     ],
     help: "The time of day.",
 };
+
+const MACHINES: &str = "the time is the machine's; set it there";
 
 /// The state behind the menus.
 pub(super) struct System {
@@ -149,7 +162,6 @@ impl System {
             ("/system resource", "platform") => text("wirespeed"),
             ("/system clock", "time") => text(&clock(unix)),
             ("/system clock", "date") => text(&date(unix)),
-            ("/system clock", "time-zone-name") => text("UTC"),
             ("/system clock", "gmt-offset") => text("+00:00"),
             _ => None,
         }
