@@ -15,7 +15,7 @@ fn plan(yaml: &str, time: Time) -> Plan {
     let topology = Topology::read(yaml).unwrap_or_else(|fault| panic!("{fault}\n{yaml}"));
     let scripts = Scripts::read(&topology, &labs()).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let (seed, limit) = (topology.seed, Duration::from_secs(30));
-    Plan { topology, scripts, time, seed, files: None, limit }
+    Plan { topology, scripts, time, seed, files: None, rehearsed: false, limit }
 }
 
 /// Runs a lab; returns what came of it and the transcript.

@@ -13,8 +13,8 @@ mod up;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
-use lab::run::RunError;
-use lab::topology::Topology;
+use lab::run::{LIMIT, Lab, Plan, RunError};
+use lab::topology::{Time, Topology};
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
@@ -39,11 +39,16 @@ enum What {
     Down(up::DownArguments),
     /// The labs that are running, and where their consoles are
     List,
-    /// Reads a lab's file and its scripts, and says what is wrong with them
+    /// Reads a lab's file and its scripts, tries its routers' startup configurations, and says what
+    /// is wrong with them
     Check {
         /// The lab
         #[arg(value_name = "FILE.yaml")]
         file: PathBuf,
+        /// Where the nodes' files are, in a directory of each one's name, to be read only [default:
+        /// they have none]
+        #[arg(long, value_name = "DIRECTORY")]
+        files: Option<PathBuf>,
     },
 }
 
@@ -53,8 +58,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         What::Up(arguments) => up::up(arguments),
         What::Down(arguments) => up::down(arguments),
         What::List => up::list(),
-        What::Check { file } => {
-            let (topology, _) = read(file)?;
+        What::Check { file, files } => {
+            let (topology, scripts) = read(file)?;
+            let (time, seed, files) = (Time::Virtual, topology.seed, files.clone());
+            let plan = Plan { topology, scripts, time, seed, files, rehearsed: true, limit: LIMIT };
+            Lab::rehearse(&plan, &crate::served::language()).map_err(|error| failed(&error))?;
+            let topology = &plan.topology;
             let (nodes, links) = (topology.nodes.len(), topology.links.len());
             let (name, steps) = (&topology.name, topology.steps.len());
             outln!("{name}: {nodes} nodes, {links} links, {steps} steps");

@@ -8,7 +8,6 @@ use lab::run::{Lab, Plan};
 use lab::topology::Time;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Args)]
@@ -52,10 +51,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let seed = arguments.seed.unwrap_or(topology.seed);
     super::make_homes(arguments.files.as_deref(), &topology)?;
     let (files, limit) = (arguments.files.clone(), arguments.limit);
-    let plan = Plan { topology, scripts, time, seed, files, limit };
+    let plan = Plan { topology, scripts, time, seed, files, rehearsed: false, limit };
     let interrupt = Interrupt::default();
     crate::signals::raise(&interrupt)?;
-    let language = Arc::new(lab::node::language(&[]));
+    let language = crate::served::language();
     let lab = Lab::up(&plan, &language, interrupt.clone());
     let mut lab = lab.map_err(|error| super::failed(&error))?;
     let mut stdout = std::io::stdout().lock();

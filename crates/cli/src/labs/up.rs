@@ -154,8 +154,9 @@ fn stay(arguments: &UpArguments) -> Result<(), Failure> {
     };
     super::make_homes(arguments.files.as_deref(), &topology)?;
     let (seed, files) = (topology.seed, arguments.files.clone());
-    let plan = Plan { topology, scripts, time: Time::Real, seed, files, limit: LIMIT };
-    let language = Arc::new(lab::node::language(serve::MENUS));
+    let plan =
+        Plan { topology, scripts, time: Time::Real, seed, files, rehearsed: false, limit: LIMIT };
+    let language = crate::served::language();
     let lab =
         Lab::up(&plan, &language, interrupt.clone()).map_err(|error| super::failed(&error))?;
     let servers = serve(&lab, &language, &sockets)?;

@@ -49,6 +49,8 @@ pub struct Plan {
     pub seed: u64,
     /// Where its nodes' files are, each in a directory of its name; none if they have none.
     pub files: Option<PathBuf>,
+    /// Whether what is written to those files is let fall.
+    pub rehearsed: bool,
     /// How long a step may take, in the lab's time.
     pub limit: Duration,
 }
@@ -93,7 +95,10 @@ impl Scripts {
         });
         let mut scripts = Vec::new();
         for (name, at) in startup.chain(steps) {
-            let text = std::fs::read_to_string(directory.join(name));
+            let text = std::fs::read(directory.join(name)).and_then(|content| {
+                let text = config::text_of_file(content);
+                text.map_err(|why| std::io::Error::new(std::io::ErrorKind::InvalidData, why))
+            });
             let text = text.map_err(|error| ScriptError { name: name.clone(), at, error })?;
             scripts.push((name.clone(), text));
         }
@@ -166,6 +171,7 @@ pub struct Lab {
     places: Vec<Place>,
     sessions: Vec<Session>,
     files: Option<PathBuf>,
+    rehearsed: bool,
     names: Vec<String>,
     interrupt: Interrupt,
     /// What was done to interfaces, and chosen, in bringing it up.
@@ -221,9 +227,20 @@ impl Lab {
             Some(_) => Place::Host(n_hosts.next().unwrap_or(0)),
         });
         let places = places.collect();
-        let (programs, files) = (Programs::default(), plan.files.clone());
-        let mut lab =
-            Lab { programs, hosts, nodes, places, sessions, files, names, interrupt, remarks };
+        let (programs, files, rehearsed) =
+            (Programs::default(), plan.files.clone(), plan.rehearsed);
+        let mut lab = Lab {
+            programs,
+            hosts,
+            nodes,
+            places,
+            sessions,
+            files,
+            rehearsed,
+            names,
+            interrupt,
+            remarks,
+        };
         for (at, spec) in topology.nodes.iter().enumerate() {
             let Some(script) = startup_config(spec) else { continue };
             let text = plan.scripts.get(script);
@@ -242,6 +259,24 @@ impl Lab {
             }
         }
         Ok(lab)
+    }
+
+    /// Brings up the routers alone, without cables, so that their startup configurations are tried;
+    /// what these write to files is let fall. Of hosts nothing is tried: they need root.
+    ///
+    /// # Errors
+    /// [`RunError`], the one [`up`](Self::up) would give.
+    pub fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), RunError> {
+        let mut topology = Topology { links: Vec::new(), ..plan.topology.clone() };
+        topology.nodes.retain(|node| node.router().is_some());
+        if topology.nodes.is_empty() {
+            return Ok(());
+        }
+        let plan = Plan { topology, time: Time::Virtual, rehearsed: true, ..plan.clone() };
+        let lab = Lab::up(&plan, language, Interrupt::default())?;
+        // In virtual time nothing goes on, so nothing can have failed.
+        drop(lab);
+        Ok(())
     }
 
     /// The nodes' names.
@@ -284,7 +319,9 @@ impl Lab {
 
     /// The files of a node.
     pub fn files(&self, node: usize) -> Files {
-        self.files.as_ref().map_or(Files::none(), |home| Files::of(home.join(&self.names[node])))
+        let files = self.files.as_ref();
+        let files = files.map_or(Files::none(), |home| Files::of(home.join(&self.names[node])));
+        if self.rehearsed { files.rehearsed() } else { files }
     }
 
     /// Lets a script run on a router, for at most this long.

@@ -41,7 +41,15 @@ pub(crate) fn plan(yaml: &str) -> Plan {
     let topology = Topology::read(yaml).unwrap_or_else(|fault| panic!("{fault}\n{yaml}"));
     let scripts = Scripts::read(&topology, &labs()).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let (time, seed) = (topology.time, topology.seed);
-    Plan { topology, scripts, time, seed, files: None, limit: Duration::from_secs(30) }
+    Plan {
+        topology,
+        scripts,
+        time,
+        seed,
+        files: None,
+        rehearsed: false,
+        limit: Duration::from_secs(30),
+    }
 }
 
 /// Brings a lab up.

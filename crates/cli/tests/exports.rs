@@ -1,0 +1,156 @@
+//! What one device has exported every kind of device takes: the console's own, a router on real
+//! interfaces, a node of a lab.
+
+mod folder;
+
+use folder::Folder;
+use std::process::Command;
+
+const PORTS: usize = 5;
+
+/// Something in every menu, and much that is away from its default. Each of them may be left out.
+const LINES: &[&str] = &[
+    "/interface ethernet set ether1 mtu=1400 comment=\"to the lab\" speed=100Mbps",
+    "/interface ethernet set ether5 name=\"guest net\" advertise=100M-full l2mtu=1598",
+    "/interface bridge add name=lan protocol-mode=none ageing-time=1m\n\
+     /interface bridge port add interface=ether2 bridge=lan horizon=3",
+    "/interface bridge add name=silent",
+    "/interface bridge settings set allow-fast-path=no",
+    "/interface bridge filter add chain=forward mac-protocol=arp arp-opcode=request action=drop",
+    "/ip settings set max-neighbor-entries=100 rp-filter=no",
+    "/ip address add address=10.0.1.254/24 interface=ether1 broadcast=10.0.1.255",
+    "/ip arp add address=10.0.1.9 mac-address=06:00:00:00:00:09 interface=ether1",
+    "/ip route add gateway=10.0.1.1,10.0.1.2%ether1 distance=7 check-gateway=none",
+    "/ip route add dst-address=10.8.0.0/16 type=prohibit comment=\"a; \\$b \\\"c\\\"\"",
+    "/ip firewall filter add chain=input ipsec-policy=in,ipsec",
+    "/ip firewall filter add chain=forward in-interface=ether1 action=jump jump-target=nowhere",
+    "/ip firewall filter add chain=forward protocol=tcp dst-port=80,443-450 log-prefix=\"a b\"",
+    "/ip firewall nat add chain=srcnat action=masquerade ipsec-policy=out,none",
+    "/ip firewall address-list add list=bad address=192.168.0.0/16",
+    "/ip firewall connection tracking set enabled=yes udp-timeout=30s",
+    "/ip service set telnet disabled=yes port=2323",
+    "/ip service set www address=10.0.0.0/8 certificate=none",
+    "/queue simple add name=a target=10.0.2.0/24 max-limit=1M/2500k queue=default/default",
+    "/queue simple add target=10.0.2.7/32 disabled=yes total-queue=default",
+    "/tool sniffer set only-headers=yes file-name=\"a b.pcapng\" filter-ip-address=10.0.0.0/8",
+    "/tool traffic-generator port add name=p1 interface=ether1\n\
+     /tool traffic-generator packet-template add name=t1 header-stack=mac,ip,udp port=p1 \
+        ip-dst=10.0.9.9 udp-dst-port=9\n\
+     /tool traffic-generator stream add num=3 tx-template=t1 packet-size=100 pps=1000",
+    "/tool traffic-generator raw-packet-template add name=r header=aabbcc special-footer=no",
+    "/system identity set name=\"our box\"",
+    "/system clock set time-zone-name=Europe/Riga time-zone-autodetect=no",
+];
+
+/// Menus in which nobody can say anything, or nothing that is exported.
+const SILENT: &[&str] = &["/user"];
+
+fn wirespeed(folder: &Folder, arguments: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+    command.args(arguments.split(' ')).current_dir(folder.path(""));
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
+
+/// What a device of these lines exports, briefly and with its defaults.
+fn exports(folder: &Folder, lines: &str) -> [String; 2] {
+    let script = format!("{lines}\n/export file=brief\n/export verbose file=verbose\n");
+    folder.write("made.rsc", script);
+    let (code, text) = wirespeed(folder, "console made.rsc");
+    assert_eq!(code, Some(0), "{lines}\n{text}");
+    ["brief.rsc", "verbose.rsc"].map(|name| {
+        // The head says when it was made, remarks what is so at the moment.
+        let text = std::fs::read_to_string(folder.path(name)).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(|line| format!("{line}\n")).collect()
+    })
+}
+
+/// Every kind of device takes it, and exports the same.
+fn is_taken(folder: &Folder, export: &str, brief: &str) {
+    assert_eq!(exports(folder, export)[0], brief, "{export}");
+    folder.write("export.rsc", export);
+    let ports: String = (0..PORTS).map(|at| format!(" --port tap:wsexport{at}")).collect();
+    let (_, text) = wirespeed(folder, &format!("router export.rsc --check{ports}"));
+    assert!(text.contains("export.rsc has no error"), "{text}\n{export}");
+    folder.write(
+        "lab.yaml",
+        "name: exports\ntopology:\n  nodes: { dut: { ports: 5, startup-config: export.rsc } }\n\
+         steps: [{ node: dut, run: /system identity print }]\n",
+    );
+    for arguments in ["lab check lab.yaml", "lab run lab.yaml"] {
+        let (code, text) = wirespeed(folder, arguments);
+        assert_eq!(code, Some(0), "{arguments}: {text}\n{export}");
+    }
+}
+
+#[test]
+fn every_device_takes_every_export() {
+    let folder = Folder::with("exports", "");
+    let menus = lab::node::menus().into_iter().chain(serve::MENUS.iter().copied());
+    let settable = |menu: &&config::Menu| {
+        let mut own = menu.properties.iter();
+        own.any(|p| matches!(p.access, config::Access::Optional | config::Access::Required))
+            && !matches!(menu.kind, config::MenuKind::Union { .. })
+    };
+    let [_, verbose] = exports(&folder, &LINES.join("\n"));
+    for menu in menus.filter(settable).filter(|menu| !SILENT.contains(&menu.path)) {
+        assert!(verbose.contains(menu.path), "{} is not in\n{verbose}", menu.path);
+    }
+    // All of it, nothing, and parts.
+    let mut chosen: u64 = 0x9e37_79b9_7f4a_7c15;
+    for part in 0..6 {
+        let lines = LINES.iter().enumerate().filter(|(at, _)| match part {
+            0 => true,
+            1 => false,
+            _ => chosen >> (at % 64) & 1 == 1,
+        });
+        let lines: Vec<&str> = lines.map(|(_, line)| *line).collect();
+        chosen = chosen.rotate_left(13).wrapping_mul(5).wrapping_add(part);
+        let lines = lines.join("\n");
+        let [brief, verbose] = exports(&folder, &lines);
+        is_taken(&folder, &brief, &brief);
+        is_taken(&folder, &verbose, &brief);
+    }
+}
+
+/// A start configuration that `lab run` would refuse is refused by `lab check`, in the same words.
+#[test]
+fn a_check_tries_what_a_run_would() {
+    let folder = Folder::with("checked", "");
+    folder.write("bad.rsc", "/ip address add address=10.0.0.1/24 interface=ether9\n");
+    folder.write(
+        "lab.yaml",
+        "name: checked\ntopology:\n  nodes: { dut: { ports: 2, startup-config: bad.rsc } }\n\
+         steps: [{ node: dut, run: /system identity print }]\n",
+    );
+    let told =
+        ["lab check lab.yaml", "lab run lab.yaml"].map(|arguments| wirespeed(&folder, arguments));
+    let [(code, text), run] = told;
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("bad.rsc:1:47: node dut refuses it"), "{text}");
+    assert_eq!((code, text), run);
+}
+
+/// A byte order mark is nothing; what is UTF-16 is called so.
+#[test]
+fn encodings_are_named() {
+    let folder = Folder::with("encodings", "");
+    folder.write("marked.rsc", b"\xef\xbb\xbf/ip address print\r\n");
+    folder.write("wide.rsc", b"\xff\xfe/\0i\0p\0");
+    for (arguments, code, said) in [
+        ("console marked.rsc", 0, "Flags:"),
+        ("router marked.rsc --check --port tap:wsexport", 0, "marked.rsc has no error"),
+        ("console wide.rsc", 3, "cannot read wide.rsc: the file is UTF-16; save it as UTF-8"),
+        ("router wide.rsc --port tap:wsexport", 3, "the file is UTF-16; save it as UTF-8"),
+    ] {
+        let (ended, text) = wirespeed(&folder, arguments);
+        assert!(text.contains(said), "{arguments}: {text}");
+        // Whether it could have the interface is another matter.
+        assert!(
+            arguments.contains("--check") || ended == Some(code),
+            "{arguments}: {ended:?} {text}"
+        );
+    }
+}
