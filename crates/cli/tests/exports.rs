@@ -115,6 +115,19 @@ fn every_device_takes_every_export() {
     }
 }
 
+/// What can never work is no error, and is said.
+#[test]
+fn a_check_says_what_stands_above_items() {
+    let folder = Folder::with("remarks", "");
+    let rules = "add chain=nowhere\n".repeat(20);
+    folder.write("a.rsc", format!("/interface bridge add name=lan\n/ip firewall filter\n{rules}"));
+    let (_, text) = wirespeed(&folder, "router a.rsc --check --port tap:wsexport");
+    assert!(text.contains("a.rsc has no error"), "{text}");
+    assert!(text.contains("/interface bridge lan: RSTP is not built, loops are not"), "{text}");
+    assert_eq!(text.matches("no rule jumps to chain=nowhere").count(), 7, "{text}");
+    assert!(text.contains("and more of these"), "{text}");
+}
+
 /// A start configuration that `lab run` would refuse is refused by `lab check`, in the same words.
 #[test]
 fn a_check_tries_what_a_run_would() {

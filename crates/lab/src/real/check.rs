@@ -17,7 +17,7 @@ use crate::linux::check::{self, Finding, Report, Verdict, Wanted};
 use crate::live::{Interrupt, Live};
 use crate::machine;
 use crate::node::{Node, Socket};
-use config::Language;
+use config::{Language, Status};
 use port::Slab;
 use port::linux::interface::Interface;
 use port::linux::{Namespace, Unavailable};
@@ -25,6 +25,7 @@ use port::slab::Slots;
 use router::PortInfo;
 use std::path::Path;
 use std::sync::Arc;
+use wire::Moment;
 
 /// Frames of the router that a configuration is tried on.
 const FRAMES: usize = 4096;
@@ -47,7 +48,7 @@ pub fn check(plan: &Plan, file: &Path, cores: &[usize], language: &Arc<Language>
     };
     match limits::room(memory as u64) {
         // A router is made to try it on.
-        Ok(()) => report.findings.insert(0, configuration(plan, file, language)),
+        Ok(()) => drop(report.findings.splice(0..0, configuration(plan, file, language))),
         Err(why) => report.stop("machine", "memory", &why, ""),
     }
     if let Err(why) = enough {
@@ -78,27 +79,34 @@ pub fn check(plan: &Plan, file: &Path, cores: &[usize], language: &Arc<Language>
     report
 }
 
-/// Whether the configuration would be taken over.
-fn configuration(plan: &Plan, file: &Path, language: &Arc<Language>) -> Finding {
-    let (of, what) = ("router".to_string(), "configuration".to_string());
+/// Whether the configuration would be taken over, and what in it could never work.
+fn configuration(plan: &Plan, file: &Path, language: &Arc<Language>) -> Vec<Finding> {
     let file = file.display();
-    let (is, verdict, advice) = match rehearse(plan, language) {
-        Ok(()) => (format!("{file} has no error"), Verdict::Good, ""),
-        Err(error @ StartError::Startup(_)) => (
+    let finding = |is: String, verdict, advice: &str| {
+        let (of, what) = ("router".to_string(), "configuration".to_string());
+        Finding { of, what, is, verdict, advice: advice.to_string() }
+    };
+    match rehearse(plan, language) {
+        Ok(remarks) => {
+            let mut found = vec![finding(format!("{file} has no error"), Verdict::Good, "")];
+            found.extend(remarks.into_iter().map(|remark| finding(remark, Verdict::Warn, "")));
+            found
+        }
+        Err(error @ StartError::Startup(_)) => vec![finding(
             format!("{file}:{error}"),
             Verdict::Stop,
             "correct it: of a configuration with an error nothing is taken over",
-        ),
-        Err(error) => (error.to_string(), Verdict::Stop, ""),
-    };
-    Finding { of, what, is, verdict, advice: advice.to_string() }
+        )],
+        Err(error) => vec![finding(error.to_string(), Verdict::Stop, "")],
+    }
 }
 
-/// Takes over the configuration of a router that has no interfaces, and is gone then.
+/// Takes over the configuration of a router that has no interfaces, and is gone then. What stands
+/// above items in `print`: rules that can never match, a bridge whose loops are not broken.
 ///
 /// # Errors
 /// [`StartError::Startup`]: it has an error.
-pub(super) fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), StartError> {
+pub(super) fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<Vec<String>, StartError> {
     let slab = Slab::new(FRAMES).map_err(StartError::Slab)?;
     let info = |spec: &PortSpec| PortInfo {
         name: spec.name.clone(),
@@ -111,7 +119,29 @@ pub(super) fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<(), Star
     let (clock, environment) = (Clock::start(), machine::environment(clock::unix()));
     let node = Node::with_ports(&plan.name, infos, &slab, environment, clock.now());
     let live = Live::start(node, sockets, clock, None).map_err(StartError::System)?;
-    running::import(&live.door(), plan, plan.files.rehearsed(), language, &Interrupt::default())
+    let door = live.door();
+    running::import(&door, plan, plan.files.rehearsed(), language, &Interrupt::default())?;
+    // A router that has panicked has said so to the import.
+    Ok(door.with(|node, now| remarks(node, now)).unwrap_or_default())
+}
+
+/// A few, with the menu each is about.
+fn remarks(node: &mut Node, now: Moment) -> Vec<String> {
+    const MOST: usize = 8;
+    let tree = node.tree().clone();
+    let status = node.status(now);
+    let items = router::MENUS.iter().flat_map(|menu| {
+        tree.items(menu.path).iter().filter_map(|item| {
+            let remark = status.remark(menu, item).filter(|_| !item.disabled)?;
+            let name = menu.key().map_or(String::new(), |key| format!(" {}", item.name(key)));
+            Some(format!("{}{name}: {remark}", menu.path).replace(char::is_control, " "))
+        })
+    });
+    let mut remarks: Vec<String> = items.take(MOST + 1).collect();
+    if remarks.len() > MOST {
+        remarks[MOST] = "and more of these: see them in print".to_string();
+    }
+    remarks
 }
 
 /// Whether no other router has the interface: its lock is taken and given back.
