@@ -34,6 +34,34 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Failure::Failed(text) | Failure::Usage(text) | Failure::Environment(text)) = self;
-        f.write_str(text)
+        // An excerpt may be of a line that has no end: of each line only so much.
+        const SHOWN: usize = 1200;
+        for (at, line) in text.split('\n').enumerate() {
+            let end = line.char_indices().nth(SHOWN).map(|(end, _)| end);
+            let (line, more) = end.map_or((line, ""), |end| (&line[..end], "…"));
+            write!(f, "{}{line}{more}", if at == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_has_an_end() {
+        let long = "ü".repeat(200_000);
+        for (text, lines) in [
+            ("a\nb", vec![1, 1]),
+            ("", vec![0]),
+            ("a\n", vec![1, 0]),
+            (long.as_str(), vec![1201]),
+            (&format!("x\n{long}\ny"), vec![1, 1201, 1]),
+        ] {
+            let shown = Failure::Usage(text.to_string()).to_string();
+            let shown: Vec<usize> = shown.split('\n').map(|line| line.chars().count()).collect();
+            assert_eq!(shown, lines);
+        }
     }
 }

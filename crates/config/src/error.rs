@@ -119,18 +119,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
         if !self.source.is_empty() {
-            /// Of a line without end, what stands before and behind the place.
-            const BEFORE: usize = 60;
-            const SHOWN: usize = 120;
-            let n_before = (self.at.column as usize).saturating_sub(1);
-            let cut = n_before.saturating_sub(BEFORE);
-            let line = self.source.chars().skip(cut).take(SHOWN);
-            // A script may hold what a terminal would obey.
-            let line = line.map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c });
-            // Tabs stay tabs, so that the caret stands below its character on any terminal.
-            let before = line.clone().map(|c| if c == '\t' { c } else { ' ' });
-            let before = before.chain(std::iter::repeat(' ')).take(n_before - cut);
-            let (line, before): (String, String) = (line.collect(), before.collect());
+            let (line, before) = excerpt(&self.source, self.at.column as usize);
             write!(f, "\n    {line}\n    {before}^")?;
         }
         if !self.help.is_empty() {
@@ -141,6 +130,22 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What of a line is shown around a column (from 1), and what stands before the caret below it.
+pub fn excerpt(line: &str, column: usize) -> (String, String) {
+    /// Of a line without end, what stands before and behind the place.
+    const BEFORE: usize = 60;
+    const SHOWN: usize = 120;
+    let n_before = column.saturating_sub(1);
+    let cut = n_before.saturating_sub(BEFORE);
+    let line = line.chars().skip(cut).take(SHOWN);
+    // A script may hold what a terminal would obey.
+    let line = line.map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c });
+    // Tabs stay tabs, so that the caret stands below its character on any terminal.
+    let before = line.clone().map(|c| if c == '\t' { c } else { ' ' });
+    let before = before.chain(std::iter::repeat(' ')).take(n_before - cut);
+    (line.collect(), before.collect())
+}
 
 /// Characters of a word that a sentence shows.
 pub(crate) const WORD: usize = 64;

@@ -102,7 +102,7 @@ mod file;
 
 pub use api::{Request, Trap};
 pub use command::{Call, Command, Display, Group, Job, Progress, Record, Started, Unnamed};
-pub use error::{At, Error};
+pub use error::{At, Error, excerpt};
 pub use file::text_of_file;
 pub use host::Host;
 pub use interpreter::{Interpreter, Output};

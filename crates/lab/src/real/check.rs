@@ -122,7 +122,7 @@ pub(super) fn rehearse(plan: &Plan, language: &Arc<Language>) -> Result<Vec<Stri
     let door = live.door();
     running::import(&door, plan, plan.files.rehearsed(), language, &Interrupt::default())?;
     // A router that has panicked has said so to the import.
-    Ok(door.with(|node, now| remarks(node, now)).unwrap_or_default())
+    Ok(door.with(remarks).unwrap_or_default())
 }
 
 /// A few, with the menu each is about.

@@ -50,7 +50,8 @@ impl Trap {
         if self.source.is_empty() || self.column == 0 {
             return String::new();
         }
-        format!("    {}\n    {}^\n", shown(&self.source), self.blanks())
+        let (line, before) = config::excerpt(&self.source, self.column);
+        format!("    {line}\n    {before}^\n")
     }
 
     /// What would have been legal, on a line of its own.
@@ -64,11 +65,6 @@ impl Trap {
             self.source.chars().chain(std::iter::repeat(' ')).take(self.column.saturating_sub(1));
         before.map(|c| if c == '\t' { c } else { ' ' }).collect()
     }
-}
-
-/// A script may hold what a terminal would obey.
-fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// How often keys are looked for.
