@@ -220,6 +220,7 @@ const NAT_ACTIONS: Type = Type::Only(
         "add-dst-to-address-list",
         "add-src-to-address-list",
         "dst-nat",
+        "endpoint-independent-nat",
         "jump",
         "log",
         "masquerade",

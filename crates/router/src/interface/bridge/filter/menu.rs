@@ -100,7 +100,20 @@ pub(super) const MATCHERS: &[&str] = &[
     "arp-dst-address",
 ];
 
-const ACTIONS: Type = Type::Enum(&["accept", "drop", "jump", "log", "passthrough", "return"]);
+const ACTIONS: Type = Type::Only(
+    &Type::Enum(&[
+        "accept",
+        "drop",
+        "jump",
+        "log",
+        "mark-packet",
+        "passthrough",
+        "return",
+        "set-priority",
+    ]),
+    &["accept", "drop", "jump", "log", "passthrough", "return"],
+    "this action is not built",
+);
 const INTERFACE: Type = Type::Negatable(&INTERFACES);
 const BRIDGE: Type = Type::Negatable(&Type::Reference(&["/interface bridge"]));
 const MAC: Type = Type::Negatable(&Type::MacMask);
