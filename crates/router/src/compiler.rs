@@ -42,7 +42,7 @@ use crate::firewall::state::SlotId;
 use crate::interface::bridge;
 use crate::interface::bridge::menu::{BRIDGE, PORT, SETTINGS as BRIDGE_SETTINGS};
 use crate::interface::menu::ETHERNET;
-use crate::interface::{Interfaces, Link};
+use crate::interface::{Interfaces, Link, list, vlan};
 use crate::ip::menu::{ADDRESS, ARP, ROUTE, SETTINGS};
 use crate::ip::route::{self, Ways};
 use crate::ip::{address, arp};
@@ -70,6 +70,10 @@ pub struct Compiler {
     /// Those whose recipes are forgotten, but not yet folded.
     forgotten: Vec<CounterId>,
 }
+
+/// The menus that interfaces and their names are compiled of.
+const INTERFACE_MENUS: &[&Menu] =
+    &[&ETHERNET, &BRIDGE, &PORT, &bridge::vlan::VLAN, &vlan::VLAN, &list::LIST, &list::MEMBER];
 
 /// What a change leads to: from which the next one starts.
 #[derive(Debug)]
@@ -175,7 +179,7 @@ impl Compiler {
         books.reuse(gone_queues.iter().copied());
 
         let same_links = last.is_some_and(|last| last.program.links == self.links);
-        let same_interfaces = same_links && same(&[&ETHERNET, &BRIDGE, &PORT]);
+        let same_interfaces = same_links && same(INTERFACE_MENUS);
         if !same_interfaces {
             let ids = &mut program.books.interfaces;
             let interfaces = Interfaces::compile(tree, &self.ports, &self.links, ids);

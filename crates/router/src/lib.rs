@@ -81,6 +81,8 @@ pub const MENUS: &[&config::Menu] = &[
     &interface::vlan::VLAN,
     &interface::bridge::menu::PORT,
     &interface::bridge::vlan::VLAN,
+    &interface::list::LIST,
+    &interface::list::MEMBER,
     &interface::bridge::menu::SETTINGS,
     &interface::bridge::filter::menu::FILTER,
     &interface::bridge::menu::HOST,

@@ -25,6 +25,12 @@ add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingres
 add interface=ether3 bridge=lan unknown-unicast-flood=no unknown-multicast-flood=no
 /interface bridge vlan
 add bridge=lan vlan-ids=10,20-29 tagged=ether2,lan untagged=ether3
+/interface list
+add name=inner
+add name=LAN include=inner exclude=dynamic comment=w
+/interface list member
+add list=inner interface=lan
+add list=LAN interface=voice
 /interface bridge settings set allow-fast-path=no
 /interface bridge filter
 add chain=forward in-interface=ether2 mac-protocol=arp arp-opcode=request
@@ -42,7 +48,7 @@ add gateway=10.0.1.1,10.0.1.2 distance=7
 add dst-address=10.9.0.0/16 gateway=lan
 add dst-address=10.8.0.0/16 type=prohibit
 /ip firewall filter
-add chain=input in-interface=wan protocol=icmp icmp-options=8:0 comment=\"; \\$ \\\"\"
+add chain=input in-interface-list=!LAN protocol=icmp icmp-options=8:0 comment=\"; \\$ \\\"\"
 add chain=forward connection-state=!established,related src-address=10.0.0.1-10.0.0.9 \\
     dst-address-list=bad ttl=less-than:5 dscp=!3 packet-size=0-100 random=50 nth=3,1 action=jump \\
     jump-target=mine

@@ -115,7 +115,9 @@ fn interfaces() {
         r#"Flags: X - disabled, R - running, D - dynamic
  0 R  name="lan" mtu=auto actual-mtu=1500 protocol-mode=none ageing-time=5m
       auto-mac=yes mac-address=02:00:00:00:00:03 arp=enabled arp-timeout=auto
-      fast-forward=yes igmp-snooping=no dhcp-snooping=no"#,
+      fast-forward=yes vlan-filtering=no pvid=1 ether-type=0x8100
+      frame-types=admit-all ingress-filtering=no igmp-snooping=no
+      dhcp-snooping=no"#,
     );
     check(
         &mut rig,

@@ -21,11 +21,13 @@ use wire::{Ipv4, Ipv4Range, MacAddr, Tcp, TcpFlags};
 
 /// The order in which a rule's matchers are tried: RouterOS's, position 1 first. Observable only
 /// where a matcher remembers something (`random`, `nth`, `limit`): it sees what passed everything
-/// before it. `connection-nat-state` is younger than the list and stands where the current manual
-/// has it, after `connection-state`.
-pub const ORDER: [&str; 44] = [
+/// before it. `connection-nat-state` and interface lists are younger than the list and stand where
+/// the current manual has them: after `connection-state`, and with the interfaces.
+pub const ORDER: [&str; 46] = [
     "in-interface",
     "out-interface",
+    "in-interface-list",
+    "out-interface-list",
     "protocol",
     "fragment",
     "src-mac-address",

@@ -6,6 +6,7 @@
 
 use crate::firewall::syntax;
 use crate::interface::bridge::menu::INTERFACES;
+use crate::interface::list::LIST_NAME;
 use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Menu, MenuKind, Property, Type, Value};
 
@@ -61,16 +62,19 @@ pub(crate) const WORD: Type = Type::Custom(|text| match text {
     name => Ok(Value::Text(name.to_string())),
 });
 
-const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET], &INTERFACES));
+const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET, ALL_VLAN], &INTERFACES));
 const BRIDGE_PORT: Type = Type::Negatable(&INTERFACES);
 const ADDRESS: Type = Type::Negatable(&Type::Range);
 const NAME: Type = Type::Negatable(&Type::Text);
+const INTERFACE_LIST: Type = Type::Negatable(&LIST_NAME);
 const PORTS: Type = Type::Negatable(&Type::List(&Type::Numbers(0, 65535)));
 const LENGTHS: Type = Type::Negatable(&Type::Numbers(0, 65535));
 const ADDRESS_TYPES: Type = Type::Negatable(&Type::List(&Type::Enum(AddressType::WORDS)));
 
 /// `in-interface=all-ethernet`.
 pub(crate) const ALL_ETHERNET: &str = "all-ethernet";
+/// `in-interface=all-vlan`.
+pub(crate) const ALL_VLAN: &str = "all-vlan";
 
 /// How many ports or ranges one matcher may list.
 const MAX_PORTS: usize = 15;
@@ -109,8 +113,8 @@ pub(crate) const REJECT_WITH: &[&str] = &[
 const MATCHERS: [Property; 52] = [
     Property::new("in-interface", INTERFACE, "Where it came in; a bridge for its ports."),
     Property::new("out-interface", INTERFACE, "Where it goes out; a bridge for its ports."),
-    Property::missing("in-interface-list", "name one interface, or all-ethernet"),
-    Property::missing("out-interface-list", "name one interface, or all-ethernet"),
+    Property::new("in-interface-list", INTERFACE_LIST, "The list of where it came in."),
+    Property::new("out-interface-list", INTERFACE_LIST, "The list of where it goes out."),
     Property::new("protocol", PROTOCOL, "The IP protocol: a name or a number."),
     Property::new("fragment", Type::Bool, "Second and later fragments."),
     Property::new("src-mac-address", Type::Negatable(&Type::Mac), "The frame's source MAC."),

@@ -4,7 +4,7 @@ use crate::firewall::address_list::AddressLists;
 use crate::firewall::compile::Setting;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::matcher::{Ipv4Options, Matcher, What};
-use crate::firewall::menu::{ALL_ETHERNET, NAT_STATES};
+use crate::firewall::menu::{ALL_ETHERNET, ALL_VLAN, NAT_STATES};
 use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions, Limit, Nth, Ttl};
 use crate::interface::{InterfaceId, InterfaceKind, Names};
@@ -111,6 +111,8 @@ impl<'a> Surroundings<'a> {
         Ok(match name {
             "in-interface" => Some(What::InInterface(self.interfaces(name, text)?)),
             "out-interface" => Some(What::OutInterface(self.interfaces(name, text)?)),
+            "in-interface-list" => Some(What::InInterface(self.listed(name, text)?)),
+            "out-interface-list" => Some(What::OutInterface(self.listed(name, text)?)),
             "in-bridge-port" => Some(What::InBridgePort(self.bridge_port(name, text)?)),
             "out-bridge-port" => Some(What::OutBridgePort(self.bridge_port(name, text)?)),
             "protocol" => syntax::protocol_number(text).map(What::Protocol),
@@ -160,6 +162,8 @@ impl<'a> Surroundings<'a> {
     fn interfaces(&self, name: &'static str, text: &str) -> Result<Box<[InterfaceId]>, Invalid> {
         let mut ids: Vec<InterfaceId> = if text == ALL_ETHERNET {
             self.names.of_kind(InterfaceKind::Ethernet).collect()
+        } else if text == ALL_VLAN {
+            self.names.of_kind(InterfaceKind::Vlan).collect()
         } else {
             self.names.find(text).into_iter().collect()
         };
@@ -171,6 +175,12 @@ impl<'a> Surroundings<'a> {
         }
         ids.sort_unstable();
         Ok(ids.into())
+    }
+
+    /// The interfaces of a list; of a bridge's ports none is seen by IP.
+    fn listed(&self, name: &'static str, text: &str) -> Result<Box<[InterfaceId]>, Invalid> {
+        let list = self.names.list(text);
+        list.map(Into::into).ok_or_else(|| Invalid::NoInterface(name, text.to_string()))
     }
 
     fn bridge_port(&self, name: &'static str, text: &str) -> Result<InterfaceId, Invalid> {

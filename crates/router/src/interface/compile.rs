@@ -2,6 +2,7 @@
 
 use super::bridge::menu::BRIDGE;
 use super::bridge::{self, Bridge};
+use super::list;
 use super::menu::ETHERNET;
 use super::vlan::{self, VLAN, Vlans};
 use super::{InterfaceId, InterfaceKind, Link, Names};
@@ -111,6 +112,7 @@ impl Interfaces {
             let id = ids.of(item.id());
             names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
         }
+        list::compile(tree, &mut names);
         let mut by_id = vec![Interface::none(); ids.len()];
         for interface in interfaces {
             let at = interface.id.index();

@@ -12,6 +12,9 @@ pub mod link;
 // `/interface vlan`: one VLAN of another interface.
 pub mod vlan;
 
+// `/interface list`: sets of interfaces.
+pub mod list;
+
 // The interfaces a frame came through, up to IP.
 pub(crate) mod ingress;
 
@@ -72,6 +75,7 @@ pub enum InterfaceKind {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     by_name: HashMap<String, (InterfaceId, InterfaceKind)>,
+    lists: HashMap<String, Vec<InterfaceId>>,
 }
 
 impl Names {
@@ -83,6 +87,21 @@ impl Names {
     /// The interface of this name.
     pub fn find(&self, name: &str) -> Option<InterfaceId> {
         self.by_name.get(name).map(|&(id, _)| id)
+    }
+
+    /// All interfaces.
+    pub fn all(&self) -> impl Iterator<Item = InterfaceId> {
+        self.by_name.values().map(|&(id, _)| id)
+    }
+
+    /// Enters a list of interfaces, in their order.
+    pub fn insert_list(&mut self, name: String, interfaces: Vec<InterfaceId>) {
+        self.lists.insert(name, interfaces);
+    }
+
+    /// The interfaces of a list.
+    pub fn list(&self, name: &str) -> Option<&[InterfaceId]> {
+        self.lists.get(name).map(Vec::as_slice)
     }
 
     /// All interfaces of a kind: `all-ethernet` and the like.

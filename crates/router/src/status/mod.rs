@@ -152,6 +152,9 @@ pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
     match menu.path {
         "/interface bridge port" => bridge::menu::check_port(tree, item),
         "/interface bridge vlan" => bridge::vlan::check(tree, item),
+        "/interface list" | "/interface list member" => {
+            crate::interface::list::check(tree, menu, item)
+        }
         "/interface vlan" => crate::interface::vlan::check(tree, item),
         "/interface bridge filter" => bridge::filter::menu::check(item),
         "/ip address" => ip_menu::check_address(tree, item),

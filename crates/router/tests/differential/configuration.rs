@@ -58,7 +58,13 @@ impl Configuration {
     pub(crate) fn lines(&self) -> Vec<String> {
         let apart = matches!(self.vlans, Vlans::Apart | Vlans::Mixed);
         let filtering = if apart { " vlan-filtering=yes" } else { "" };
-        let mut lines = vec![format!("/interface bridge add name=bridge1{filtering}")];
+        let mut lines = vec![
+            format!("/interface bridge add name=bridge1{filtering}"),
+            "/interface list add name=some".to_string(),
+            "/interface list add name=other include=some exclude=dynamic".to_string(),
+            "/interface list member add list=some interface=ether1".to_string(),
+            "/interface list member add list=some interface=bridge1".to_string(),
+        ];
         let bit = |bits: u8, n: u8| bits >> (n - 1) & 1 == 1;
         let others = |n: u8| {
             let others = (1..=PORTS).filter(|&m| m != n && bit(self.bridged, m));
@@ -147,6 +153,8 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/interface bridge port remove [find interface=ether2]",
         "/interface bridge port disable [find]",
         "/interface bridge port enable [find]",
+        "/interface list member remove [find interface=bridge1]",
+        "/interface list member add list=other interface=ether2",
         "/interface vlan disable [find name~\"1\"]",
         "/interface vlan enable [find]",
         "/interface vlan set [find name~\"2\"] vlan-id=6",
@@ -321,6 +329,10 @@ fn matchers() -> impl Strategy<Value = String> {
         " in-interface=!ether2",
         " in-interface=bridge1",
         " in-interface=all-ethernet",
+        " in-interface=all-vlan",
+        " in-interface-list=some",
+        " in-interface-list=!some",
+        " out-interface-list=other",
         " in-bridge-port=ether1",
         " fragment=yes",
         " fragment=no",

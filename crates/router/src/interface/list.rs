@@ -1,0 +1,143 @@
+//! `/interface list`: names for sets of interfaces, which rules match by `in-interface-list`.
+//!
+//! ```text
+//! /interface list add name=LAN include=guests exclude=lab
+//!   interfaces of LAN = (members of LAN ∪ those of guests) \ those of lab
+//! all, none, dynamic, static: there from the beginning
+//! ```
+//!
+//! A rule is compiled with the interfaces that its list has now; a change of a list compiles it anew.
+
+use super::menu::ANY_INTERFACE;
+use super::{InterfaceId, Names};
+use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
+use std::collections::BTreeSet;
+
+/// The lists that are always there.
+pub(crate) const BUILT_IN: &[&str] = &["all", "dynamic", "none", "static"];
+
+/// The name of a list.
+pub(crate) const LIST_NAME: Type = Type::Or(BUILT_IN, &Type::Reference(&["/interface list"]));
+
+/// `/interface list`.
+pub static LIST: Menu = Menu {
+    path: "/interface list",
+    kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("name", Type::Text, "What it is called.").required().column(),
+        Property::new("include", Type::List(&LIST_NAME), "Lists whose interfaces belong to it.")
+            .default("")
+            .column(),
+        Property::new("exclude", Type::List(&LIST_NAME), "Lists whose interfaces do not.")
+            .default("")
+            .column(),
+    ],
+    help: "Sets of interfaces for firewall rules; all, none, dynamic and static are there already.",
+};
+
+/// `/interface list member`.
+pub static MEMBER: Menu = Menu {
+    path: "/interface list member",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("list", Type::Reference(&["/interface list"]), "The list.")
+            .required()
+            .column(),
+        Property::new("interface", ANY_INTERFACE, "The interface that belongs to it.")
+            .required()
+            .column(),
+    ],
+    help: "Which interfaces belong to which list.",
+};
+
+/// Enters all lists into the names of interfaces.
+pub(super) fn compile(tree: &Tree, names: &mut Names) {
+    let all: BTreeSet<InterfaceId> = names.all().collect();
+    let found: Vec<(String, Vec<InterfaceId>)> = tree
+        .enabled(LIST.path)
+        .filter_map(|list| {
+            let name = text(list, "name")?;
+            let interfaces = interfaces(tree, names, &all, name, &mut Vec::new());
+            Some((name.to_string(), interfaces.into_iter().collect()))
+        })
+        .collect();
+    for (name, interfaces) in found {
+        names.insert_list(name, interfaces);
+    }
+    for &name in BUILT_IN {
+        let empty = matches!(name, "none" | "dynamic"); // the router makes no interface by itself
+        let interfaces = if empty { Vec::new() } else { all.iter().copied().collect() };
+        names.insert_list(name.to_string(), interfaces);
+    }
+}
+
+/// The interfaces of a list. `above` are the lists that are being read: one within itself adds
+/// nothing.
+fn interfaces<'a>(
+    tree: &'a Tree,
+    names: &Names,
+    all: &BTreeSet<InterfaceId>,
+    name: &'a str,
+    above: &mut Vec<&'a str>,
+) -> BTreeSet<InterfaceId> {
+    match name {
+        "all" | "static" => return all.clone(),
+        "none" | "dynamic" => return BTreeSet::new(),
+        _ if above.contains(&name) => return BTreeSet::new(),
+        _ => above.push(name),
+    }
+    let members = tree.enabled(MEMBER.path).filter(|item| text(item, "list") == Some(name));
+    let mut found: BTreeSet<InterfaceId> =
+        members.filter_map(|item| names.find(text(item, "interface")?)).collect();
+    if let Some(list) = tree.enabled(LIST.path).find(|list| text(list, "name") == Some(name)) {
+        for other in listed(list, "include") {
+            found.extend(interfaces(tree, names, all, other, above));
+        }
+        for other in listed(list, "exclude") {
+            for id in interfaces(tree, names, all, other, above) {
+                found.remove(&id);
+            }
+        }
+    }
+    above.pop();
+    found
+}
+
+fn listed<'a>(list: &'a Item, property: &str) -> Vec<&'a str> {
+    let Some(Value::List(names)) = list.get(property) else { return Vec::new() };
+    let name = |value: &'a Value| match value {
+        Value::Text(text) => Some(text.as_str()),
+        _ => None,
+    };
+    names.iter().filter_map(name).collect()
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    match item.get(name) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// What a list, or a member of one, that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words.
+pub fn check(tree: &Tree, menu: &Menu, item: &Item) -> Result<(), String> {
+    if menu.path == MEMBER.path {
+        let mut others = tree.items(MEMBER.path).iter().filter(|other| other.id != item.id);
+        let same = |other: &Item| {
+            other.get("list") == item.get("list") && other.get("interface") == item.get("interface")
+        };
+        return match others.any(|other| same(other)) {
+            true => Err("failure: already have such interface in this list".to_string()),
+            false => Ok(()),
+        };
+    }
+    match text(item, "name") {
+        Some(name) if BUILT_IN.contains(&name) => {
+            Err(format!("failure: list {name} is there already, built in"))
+        }
+        _ => Ok(()),
+    }
+}
