@@ -13,10 +13,15 @@ const LINES: &[&str] = &[
     "/interface ethernet set ether1 mtu=1400 comment=\"to the lab\" speed=100Mbps",
     "/interface ethernet set ether5 name=\"guest net\" advertise=100M-full l2mtu=1598",
     "/interface bridge add name=lan protocol-mode=none ageing-time=1m\n\
-     /interface bridge port add interface=ether2 bridge=lan horizon=3",
+     /interface bridge port add interface=ether2 bridge=lan horizon=3 pvid=7\n\
+     /interface bridge vlan add bridge=lan vlan-ids=7,10-19 tagged=lan",
     "/interface bridge add name=silent",
     "/interface bridge settings set allow-fast-path=no",
     "/interface bridge filter add chain=forward mac-protocol=arp arp-opcode=request action=drop",
+    "/interface vlan add name=v10 interface=ether1 vlan-id=10\n\
+     /interface vlan add name=v20 interface=v10 vlan-id=20 use-service-tag=yes disabled=yes",
+    "/interface list add name=WAN include=none\n\
+     /interface list member add list=WAN interface=ether1",
     "/ip settings set max-neighbor-entries=100 rp-filter=no",
     "/ip address add address=10.0.1.254/24 interface=ether1 broadcast=10.0.1.255",
     "/ip arp add address=10.0.1.9 mac-address=06:00:00:00:00:09 interface=ether1",

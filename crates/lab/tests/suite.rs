@@ -521,7 +521,7 @@ fn streams_that_the_router_drops() {
     let results = measure(&plan("flows = \"pair\"", &procedures), ROUTER);
     let remarks = results.cells[0].remarks.join("\n");
     assert!(remarks.contains("nothing of tagged came; the device dropped "), "{remarks}");
-    assert!(remarks.contains(" as unknown-protocol"), "{remarks}");
+    assert!(remarks.contains(" as unknown-vlan"), "{remarks}");
     assert!(!remarks.contains("MTU"), "{remarks}");
 }
 

@@ -13,7 +13,7 @@
 
 use super::InterfaceId;
 use super::bridge::menu::PORT;
-use super::menu::ANY_INTERFACE;
+use super::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::vlan::{Tag, Tci};
@@ -49,9 +49,15 @@ pub static VLAN: Menu = Menu {
             "Tag with 0x88a8 (802.1ad) instead of 0x8100 (802.1Q).",
         )
         .default("no"),
-        Property::missing("arp", "ARP is always enabled"),
-        Property::missing("arp-timeout", "set it for all interfaces in /ip settings"),
-        Property::missing("loop-protect", "it is not built"),
+        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
+        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        Property::only(
+            "loop-protect",
+            &Type::Enum(&["default", "off", "on"]),
+            &["default", "off"],
+            "loop protection is not built",
+        ),
+        Property::only("mvrp", &Type::Bool, &["no"], "VLANs are not announced"),
     ],
     help: "Virtual LANs by IEEE 802.1Q.",
 };

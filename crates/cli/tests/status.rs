@@ -1,0 +1,99 @@
+//! `docs/status.md`: every menu of RouterOS v6 that the documents name, what works of it and what is
+//! missing. Made of the menus themselves; `WIRESPEED_BLESS=1 cargo test -p cli --test status` writes it.
+
+use config::{Access, Menu, Type};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// The menus of RouterOS v6 that are not here, with what for; from the source documents and the
+/// public manuals.
+const MISSING: &[(&str, &str)] = &[
+    ("/certificate", "certificates"),
+    ("/interface 6to4, /interface eoip, /interface gre, /interface ipip", "tunnels"),
+    ("/interface bonding, /interface vrrp", "bonds and virtual routers"),
+    ("/interface bridge nat", "src-nat and dst-nat of MAC addresses"),
+    ("/interface ethernet switch", "switch chips"),
+    (
+        "/interface l2tp-client, /interface l2tp-server, /interface pppoe-client, /interface \
+      pppoe-server, /interface pptp-client, /interface pptp-server",
+        "PPP over anything",
+    ),
+    ("/interface wireless, /caps-man", "wireless"),
+    ("/ip accounting, /ip traffic-flow", "accounts of flows"),
+    ("/ip dhcp-client, /ip dhcp-relay, /ip dhcp-server, /ip pool", "DHCP"),
+    ("/ip dns", "name service"),
+    ("/ip firewall layer7-protocol", "patterns in payloads"),
+    ("/ip firewall mangle", "marks, and edits of headers"),
+    ("/ip firewall raw", "rules before connection tracking"),
+    ("/ip firewall service-port", "helpers: FTP, SIP, PPTP and others"),
+    ("/ip hotspot", "hotspot"),
+    ("/ip ipsec", "IPsec"),
+    ("/ip neighbor", "discovery: MNDP, CDP, LLDP"),
+    ("/ip route rule, /ip route vrf", "policy routing"),
+    ("/ip upnp, /ip proxy, /ip socks, /ip smb, /ip ssh, /ip cloud", "services"),
+    ("/ipv6", "IPv6, all of it; bridges forward it"),
+    ("/mpls", "MPLS"),
+    ("/ppp", "profiles, secrets, AAA"),
+    ("/queue interface, /queue tree, /queue type", "HTB, and queues by kind"),
+    ("/radius", "RADIUS"),
+    ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
+    ("/snmp", "SNMP"),
+    ("/system logging, /system note, /system ntp, /system scheduler, /system script", "management"),
+    (
+        "/tool bandwidth-server, /tool graphing, /tool mac-server, /tool netwatch, /tool romon, \
+      /tool traffic-monitor",
+        "tools",
+    ),
+    ("/user group, /user aaa, /user ssh-keys", "rights of users"),
+];
+
+fn menus() -> Vec<&'static Menu> {
+    let mut menus = lab::node::menus();
+    menus.extend(serve::MENUS.iter().copied());
+    menus.sort_by_key(|menu| menu.path);
+    menus
+}
+
+/// Properties of a kind, or that nothing is to be said.
+fn named(menu: &Menu, is: impl Fn(&config::Property) -> bool) -> String {
+    let names: Vec<_> = menu.properties.iter().filter(|p| is(p)).map(|p| p.name).collect();
+    if names.is_empty() { "–".to_string() } else { names.join(", ") }
+}
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Every menu, and what is missing of it\n\nMade of the menus themselves by `crates/cli/tests/status.rs`; do not edit. A property that is\n*missing* is refused with the reason when it is typed. Of one that takes *only what is* the value that\nsays what the router does anyway is taken, and every other one refused with the reason.\n\n| menu | is | missing | takes only what is |\n| --- | --- | --- | --- |\n",
+    );
+    for menu in menus() {
+        let missing = named(menu, |p| matches!(p.access, Access::Missing(_)));
+        let only = named(menu, |p| matches!(p.kind, Type::Only(..)));
+        let help = menu.help.trim_end_matches('.');
+        let _ = writeln!(page, "| `{}` | {help} | {missing} | {only} |", menu.path);
+    }
+    page += "\n## Menus that are not here\n\n| menu | what for |\n| --- | --- |\n";
+    for (menu, what) in MISSING {
+        let names: Vec<String> = menu.split(", ").map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(page, "| {} | {what} |", names.join(", "));
+    }
+    page
+}
+
+#[test]
+fn the_page_says_what_the_menus_are() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/status.md");
+    let page = page();
+    if std::env::var_os("WIRESPEED_BLESS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(kept, page, "docs/status.md: WIRESPEED_BLESS=1 cargo test -p cli --test status");
+}
+
+/// A menu that is built leaves the list of those that are not.
+#[test]
+fn what_is_here_is_not_missing() {
+    for missing in MISSING.iter().flat_map(|(menus, _)| menus.split(", ")) {
+        let here = menus().into_iter().find(|menu| menu.path == missing);
+        assert!(here.is_none(), "{missing} is built");
+    }
+}
