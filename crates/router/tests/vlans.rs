@@ -218,6 +218,43 @@ fn hosts_of_each_vlan() {
     assert_eq!(rows.matches("06:00:00:00:00:07").count(), 2, "{rows}");
 }
 
+/// Rules of the bridge filter that name lists: each counts once for each frame that it matches.
+#[test]
+fn lists_in_the_bridge_filter() {
+    let mut rig = Rig::new(
+        3,
+        "/interface bridge add name=b
+         /interface bridge port add bridge=b interface=ether1
+         /interface bridge port add bridge=b interface=ether2
+         /interface bridge port add bridge=b interface=ether3
+         /interface list add name=two
+         /interface list add name=nobody
+         /interface list member add list=two interface=ether1
+         /interface list member add list=two interface=ether2
+         /interface bridge filter
+         add chain=forward in-interface-list=two out-interface-list=two action=passthrough
+         add chain=forward in-interface-list=!two action=drop
+         add chain=forward in-bridge-list=nobody action=drop
+         add chain=forward out-bridge-list=all action=passthrough",
+    );
+    let from = |port: usize| {
+        let src_mac = mac(port as u8);
+        craft::Frame { src_mac, dst_mac: mac(9), ..datagram() }.build()
+    };
+    let out = |rig: &mut Rig, port| -> Vec<usize> {
+        rig.pass(port, &from(port)).into_iter().map(|(port, _)| port).collect()
+    };
+    assert_eq!(out(&mut rig, 1), [2, 3]);
+    assert_eq!(out(&mut rig, 2), [1, 3]);
+    assert_eq!(out(&mut rig, 3), []);
+    let tree = rig.console.tree().clone();
+    let counts = rig.router.rule_counts("/interface bridge filter", &tree);
+    let packets: Vec<u64> = counts.iter().map(|count| count.packets).collect();
+    assert_eq!(packets, [2, 2, 0, 4]);
+    let shown = rig.run("/interface bridge filter print");
+    assert!(shown.contains("nobody"), "{shown}");
+}
+
 #[test]
 fn refused() {
     let mut rig = Rig::new(

@@ -147,14 +147,14 @@ fn stack(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Vec<Bridge> {
     let ports: Vec<_> = bridges
         .iter()
         .map(|item| {
-            let name = item.get("name").map_or(String::new(), |name| name.to_string());
+            let name = item.get("name").map_or(String::new(), ToString::to_string);
             bridge::ports_of(tree, names, &name, &mut taken)
         })
         .collect();
     // Below: the ports, which are there; above: what is still to come.
     let mut left: Vec<InterfaceId> = Vec::new();
     left.extend(vlans.iter().filter_map(|item| names.find(item.name())));
-    let name = |item: &Item| item.get("name").map_or(String::new(), |name| name.to_string());
+    let name = |item: &Item| item.get("name").map_or(String::new(), ToString::to_string);
     left.extend(bridges.iter().filter_map(|item| names.find(&name(item))));
     let mut compiled: Vec<Option<Bridge>> = bridges.iter().map(|_| None).collect();
     loop {

@@ -105,7 +105,7 @@ pub fn check(tree: &Tree, vlan: &Item) -> Result<(), String> {
     let same = |name| vlan.get(name).map(ToString::to_string);
     let tagged = |other: &Item| {
         let same_property = |name, default: &str| {
-            other.get(name).map_or(default.into(), |v| v.to_string())
+            other.get(name).map_or(default.into(), ToString::to_string)
                 == same(name).unwrap_or(default.into())
         };
         same_property("interface", "")

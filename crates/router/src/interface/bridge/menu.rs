@@ -290,7 +290,7 @@ pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
     if others.any(|other| other.get("interface") == port.get("interface")) {
         return Err("failure: device already added as bridge port".into());
     }
-    let name = |property| port.get(property).map_or(String::new(), |value| value.to_string());
+    let name = |property| port.get(property).map_or(String::new(), ToString::to_string);
     vlan::no_loop(tree, &name("bridge"), &name("interface"))
 }
 

@@ -164,7 +164,7 @@ impl Filtering {
         own: InterfaceId,
         ports: &[(&Item, InterfaceId)],
     ) -> Filtering {
-        let text = |item: &Item, name| item.get(name).map_or(String::new(), |v| v.to_string());
+        let text = |item: &Item, name| item.get(name).map_or(String::new(), ToString::to_string);
         let mut members: Vec<Membership> =
             ports.iter().map(|(item, _)| Membership::new(item)).collect();
         members.push(Membership::new(bridge));
@@ -251,7 +251,7 @@ impl Filtering {
 /// # Errors
 /// RouterOS's words.
 pub fn check(tree: &Tree, entry: &Item) -> Result<(), String> {
-    let text = |item: &Item, name| item.get(name).map_or(String::new(), |v| v.to_string());
+    let text = |item: &Item, name| item.get(name).map_or(String::new(), ToString::to_string);
     let ids = |item: &Item| -> Vec<_> { ranges(&text(item, "vlan-ids")).collect() };
     let mine = ids(entry);
     for other in tree.items(VLAN.path).iter().filter(|other| other.id != entry.id) {

@@ -14,8 +14,8 @@ use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
 use crate::firewall::state::SlotBook;
 use crate::firewall::syntax::{Limit, protocol_number};
-use crate::interface::Names;
 use crate::interface::bridge::text;
+use crate::interface::{InterfaceId, Names};
 use config::{Item, Tree, Value};
 use wire::layers::{ETHERTYPE_ARP, ETHERTYPE_IPV4};
 
@@ -42,13 +42,11 @@ impl Filter {
             let name = text(item, "chain").unwrap_or_default();
             let from = chains.iter().position(|&chain| chain == name).unwrap_or_default();
             let compiled = step(item, from, &chains, &mut jumps).and_then(|step| {
-                let named = tests(item, name, names)?;
-                let tests: Vec<Test> = named.iter().map(|&(_, test)| test).collect();
-                filter.looks_at_arp |= tests.iter().any(asks_arp);
-                for Test { field, .. } in &tests {
+                let alternatives = alternatives(item, name, names)?;
+                for (_, Test { field, .. }) in alternatives.iter().flatten() {
                     filter.looks_at[usize::from(field.word)] |= field.mask << field.shift;
                 }
-                let (gate, tests) = gate(tests);
+                filter.looks_at_arp |= alternatives.iter().flatten().any(|(_, t)| asks_arp(t));
                 let limit = match item.get("limit").map(positive) {
                     Some((Value::Text(text), not)) => {
                         let limit = Limit::parse(text).ok_or(Invalid::Unreadable("limit"))?;
@@ -61,11 +59,16 @@ impl Filter {
                 let prefix = text(item, "log-prefix").unwrap_or_default();
                 let log = logs.then(|| LogHead::new(prefix, name));
                 let counter = book.of(item.id);
-                let rule = Rule { tests: tests.into(), limit, counter, log, step };
-                Ok((gate, rule, Note { item: item.id, tests: named.into() }))
+                let rule = |named: Vec<(&'static str, Test)>| {
+                    let (gate, tests) = gate(named.iter().map(|&(_, test)| test).collect());
+                    let (tests, log) = (tests.into(), log.clone());
+                    let rule = Rule { tests, limit, counter, log, step };
+                    (gate, rule, Note { item: item.id, tests: named.into() })
+                };
+                Ok(alternatives.into_iter().map(rule).collect::<Vec<_>>())
             });
             match compiled {
-                Ok(rule) => by_chain[from].push(rule),
+                Ok(rules) => by_chain[from].extend(rules),
                 Err(why) => _ = filter.invalid.insert(item.id, why),
             }
         }
@@ -121,6 +124,42 @@ fn reaches(from: usize, to: usize, jumps: &[Vec<usize>]) -> bool {
         }
     }
     false
+}
+
+/// The ways to match a rule: one, or one for each interface of a list that it names. At most one of
+/// them matches a frame, so they count and remember as the one rule they are.
+fn alternatives(
+    item: &Item,
+    chain: &str,
+    names: &Names,
+) -> Result<Vec<Vec<(&'static str, Test)>>, Invalid> {
+    let mut ways = vec![tests(item, chain, names)?];
+    for &(name, field) in menu::LISTS {
+        let Some((Value::Text(list), not)) = item.get(name).map(positive) else { continue };
+        match name {
+            _ if chain == "output" && name.starts_with("in-") => return Err(Invalid::InInterface),
+            _ if chain == "input" && name.starts_with("out-") => return Err(Invalid::OutInterface),
+            _ => {}
+        }
+        let none = || Invalid::NoInterface(name, list.clone());
+        let test = |id: &InterfaceId| Test { not, ..Test::is(field, id.0.into()) };
+        let tests: Vec<Test> = names.list(list).ok_or_else(none)?.iter().map(test).collect();
+        if not {
+            for way in &mut ways {
+                way.extend(tests.iter().map(|&test| (name, test)));
+            }
+            continue;
+        }
+        let with = |way: &Vec<(&'static str, Test)>, &test: &Test| {
+            let way = [way.as_slice(), &[(name, test)]].concat();
+            (!contradict(&way)).then_some(way)
+        };
+        ways = ways.iter().flat_map(|way| tests.iter().filter_map(|t| with(way, t))).collect();
+        if ways.is_empty() {
+            return Err(Invalid::EmptyList(name, list.clone()));
+        }
+    }
+    Ok(ways)
 }
 
 /// All tests of a rule; contradictions are invalid.

@@ -1,9 +1,10 @@
 //! The menu `/interface bridge filter`.
 
-use super::facts::PACKET_TYPES;
+use super::facts::{self, Field, PACKET_TYPES};
 use crate::firewall::menu::WORD;
 use crate::firewall::syntax;
 use crate::interface::bridge::menu::INTERFACES;
+use crate::interface::list::LIST_NAME;
 use config::{Item, Menu, MenuKind, Property, Type, Value};
 
 /// `/interface bridge filter`.
@@ -43,10 +44,10 @@ pub static FILTER: Menu = Menu {
         ),
         Property::new("log", Type::Bool, "Write a line for each frame that matches.").default("no"),
         Property::new("log-prefix", Type::Text, "Put this before the line."),
-        Property::missing("in-interface-list", "name one port"),
-        Property::missing("out-interface-list", "name one port"),
-        Property::missing("in-bridge-list", "name one bridge"),
-        Property::missing("out-bridge-list", "name one bridge"),
+        Property::new("in-interface-list", LIST, "A list with the port it came in by."),
+        Property::new("out-interface-list", LIST, "A list with the port it goes out by."),
+        Property::new("in-bridge-list", LIST, "A list with the bridge it came in by."),
+        Property::new("out-bridge-list", LIST, "A list with the bridge it goes out by."),
         Property::missing("802.3-sap", "802.2 headers are not read"),
         Property::missing("802.3-type", "802.2 headers are not read"),
         Property::missing("arp-gratuitous", "use arp-src-address and arp-dst-address"),
@@ -114,7 +115,16 @@ const ACTIONS: Type = Type::Only(
     &["accept", "drop", "jump", "log", "passthrough", "return"],
     "this action is not built",
 );
+/// The matchers that name lists of interfaces, and what they look at.
+pub(super) const LISTS: &[(&str, Field)] = &[
+    ("in-interface-list", facts::IN_PORT),
+    ("out-interface-list", facts::OUT_PORT),
+    ("in-bridge-list", facts::IN_BRIDGE),
+    ("out-bridge-list", facts::OUT_BRIDGE),
+];
+
 const INTERFACE: Type = Type::Negatable(&INTERFACES);
+const LIST: Type = Type::Negatable(&LIST_NAME);
 const BRIDGE: Type = Type::Negatable(&Type::Reference(&["/interface bridge"]));
 const MAC: Type = Type::Negatable(&Type::MacMask);
 /// An EtherType.

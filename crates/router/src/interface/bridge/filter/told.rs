@@ -51,7 +51,12 @@ impl Filter {
         let depth = books.state.returns.len() - depth;
         if let (Some(told), Some(note)) = (&mut books.state.told, self.notes.get(at as usize)) {
             let failed = failed.map(|property| Failed { property, has: has(property, view) });
-            told.push(Met { rule: note.item, depth, failed });
+            let met = Met { rule: note.item, depth, failed };
+            // A rule that names a list stands here once for each interface: it is told of once.
+            match told.last_mut() {
+                Some(last) if last.rule == met.rule && last.failed.is_some() => *last = met,
+                _ => told.push(met),
+            }
         }
     }
 }
@@ -65,10 +70,10 @@ fn has(property: &str, view: &View) -> Has {
         is_ip && layers.l4 != 0 && matches!(layers.protocol, protocol::TCP | protocol::UDP);
     let dst = view.dst_mac();
     Has::Text(match property {
-        "in-interface" => return Has::Interface(view.in_bridge_port),
-        "out-interface" => return Has::Interface(view.out_bridge_port),
-        "in-bridge" => return Has::Interface(view.in_interface),
-        "out-bridge" => return Has::Interface(view.out_interface),
+        "in-interface" | "in-interface-list" => return Has::Interface(view.in_bridge_port),
+        "out-interface" | "out-interface-list" => return Has::Interface(view.out_bridge_port),
+        "in-bridge" | "in-bridge-list" => return Has::Interface(view.in_interface),
+        "out-bridge" | "out-bridge-list" => return Has::Interface(view.out_interface),
         "mac-protocol" => match (layers.vlan, layers.ether_type) {
             (Some(_), _) => "vlan".to_string(),
             (None, ETHERTYPE_IPV4) => "ip".to_string(),
