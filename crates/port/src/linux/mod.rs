@@ -37,6 +37,8 @@ mod ahead;
 pub mod packet;
 // TAP: an interface of our own, whose other end is the kernel.
 pub mod tap;
+// L2TPv3 over UDP: frames in datagrams.
+pub mod l2tp;
 
 pub use kernels::Kernels;
 pub use namespace::Namespace;
