@@ -4,12 +4,14 @@
 //! Topology ─┬─► World        simulated cables: rate, delay, 1024 frames at either end
 //!           └─► Live, Live … memory cables: 4096 frames at either end, a thread for each router
 //!               hosts …      veth pairs between them, and to the routers' ports
+//!               machines …   UDP between them, and to the routers' ports
 //! ```
 //!
 //! Startup configurations are not loaded here: that is a session's business.
 
 // A router's end of a cable to a host.
 mod cable;
+mod machines;
 mod real;
 
 pub use real::{Real, real};
@@ -47,6 +49,11 @@ impl fmt::Display for AssembleError {
 }
 
 impl std::error::Error for AssembleError {}
+
+/// What cannot be had, and which node it is for.
+fn failed(node: &str) -> impl Fn(Unavailable) -> AssembleError + '_ {
+    move |unavailable| AssembleError::Host(node.to_string(), unavailable)
+}
 
 /// Frames at either end of a cable between memory rings: some milliseconds of anything a thread
 /// can send, since the threads may have to share processors.

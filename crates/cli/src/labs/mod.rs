@@ -19,6 +19,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = "\
+Nodes are of kind wirespeed (a router of ours), linux (a namespace of this machine, with real
+programs; as root), or uml (the same with a Linux kernel of its own and the modules it names; wants
+the packages user-mode-linux and busybox-static).
+
 Examples:
   wirespeed lab run labs/routing-performance.yaml
   wirespeed lab run labs/routing-performance.yaml --time real --json result.json

@@ -205,7 +205,6 @@ fn info(lab: &Lab, topology: &Topology, file: &Path, sockets: Vec<PathBuf>) -> I
     let routers = routers.map(|(at, socket)| NodeInfo { name: lab.names()[at].clone(), socket });
     let hosts = lab
         .hosts()
-        .iter()
         .map(|host| HostInfo { name: host.name().to_string(), namespace: host.namespace().path() });
     Info {
         name: topology.name.clone(),

@@ -3,16 +3,18 @@
 //! ```text
 //! router ══ memory ══ router          router ── port ─ etherN ══ veth ══ eth1 ─ host
 //!                                       the router's own namespace        its namespace
+//!                                     router ── port ══ UDP ══ eth1 ─ machine
 //! ```
 //!
 //! First the cables and the routers' ports are there, then the hosts' addresses and routes, so that
 //! nothing a host sends goes nowhere.
 
 use super::cable::{self, Cable, Jack, Plug};
-use super::{AssembleError, RING, plug, slab, sockets};
+use super::machines::{self, Machines};
+use super::{AssembleError, RING, failed, plug, slab, sockets};
 use crate::alarm::Alarm;
 use crate::clock::{self, Clock};
-use crate::host::{self, LinuxHost};
+use crate::host::{self, Host, LinuxHost};
 use crate::live::Live;
 use crate::machine;
 use crate::node::{self, Environment, Node, Socket};
@@ -27,7 +29,7 @@ pub struct Real {
     /// Its routers, running, in the order of its nodes.
     pub lives: Vec<Live>,
     /// Its hosts, in the order of its nodes.
-    pub hosts: Vec<LinuxHost>,
+    pub hosts: Vec<Host>,
     /// Its time.
     pub clock: Clock,
     /// What was done to interfaces, and chosen.
@@ -69,9 +71,11 @@ fn with_hosts(
 ) -> Result<Real, AssembleError> {
     let nodes = &topology.nodes;
     let mut remarks = Vec::new();
+    let mut machines = Machines::of(topology)?;
     let mut boxes = Vec::new();
     for spec in nodes {
         let made = match spec.host() {
+            Some(_) if spec.is_machine() => Ok(Made::Machine),
             Some(_) => LinuxHost::new(&spec.name, directory).map(Made::Host),
             None => Namespace::new().and_then(|namespace| Ok(Made::Router(namespace, alarm()?))),
         };
@@ -79,7 +83,7 @@ fn with_hosts(
     }
     let slab = slab(topology, topology.links.len() * 2 * RING, slots(topology))?;
     let mut sockets = sockets::<Cable>(topology);
-    for link in &topology.links {
+    for (at, link) in topology.links.iter().enumerate() {
         let [a, b] = link.ends;
         let failed = failed(&nodes[a.node].name);
         match (&boxes[a.node], &boxes[b.node]) {
@@ -102,8 +106,27 @@ fn with_hosts(
                 remarks.push(remark);
                 sockets[a.node][a.port - 1] = Socket::Cable(port);
             }
+            (Made::Machine, _) | (_, Made::Machine) => {
+                let machines = machines.as_mut().expect("there are some");
+                if let Some((side, port)) = machines.plug(topology, at, &slab).map_err(failed)? {
+                    let (router, machine) = (link.ends[side], link.ends[1 - side]);
+                    sockets[router.node][router.port - 1] = Socket::Cable(port);
+                    let host = nodes[machine.node].host().expect("a machine");
+                    remarks.push(format!(
+                        "{}:ether{} to {}:{}: L2TPv3 over UDP",
+                        nodes[router.node].name,
+                        router.port,
+                        nodes[machine.node].name,
+                        host.interfaces[machine.port - 1],
+                    ));
+                }
+            }
         }
     }
+    let mut machines = match machines {
+        Some(machines) => machines.boot(topology, directory)?,
+        None => Vec::new(),
+    };
     for (made, spec) in boxes.iter().zip(nodes) {
         if let (Made::Host(host), Some(of)) = (made, spec.host()) {
             remarks.extend(host.configure(of).map_err(failed(&spec.name))?);
@@ -114,10 +137,13 @@ fn with_hosts(
             host.wait_for_wires(of).map_err(failed(&spec.name))?;
         }
     }
+    machines::wait(&mut machines)?;
+    let mut machines = machines.into_iter();
     let (mut lives, mut hosts) = (Vec::new(), Vec::new());
     for ((at, sockets), made) in sockets.into_iter().enumerate().zip(boxes) {
         match made {
-            Made::Host(host) => hosts.push(host),
+            Made::Host(host) => hosts.push(Host::Linux(host)),
+            Made::Machine => hosts.extend(machines.next().map(Host::Uml)),
             // Its namespace goes on as long as its ports are there.
             Made::Router(_, alarm) => {
                 let node = threads.node(at, &slab, &sockets);
@@ -134,6 +160,8 @@ enum Made {
     /// A router's interfaces, and what wakes it.
     Router(Namespace, Alarm),
     Host(LinuxHost),
+    /// One of those that boot when all cables are there.
+    Machine,
 }
 
 /// A cable between a host's end and a router's, and what is to be said about it.
@@ -207,9 +235,4 @@ fn alarm() -> Result<Alarm, Unavailable> {
 fn thread_error(topology: &Topology, at: usize) -> impl Fn(std::io::Error) -> AssembleError {
     let name = topology.nodes[at].name.clone();
     move |error| AssembleError::Thread(name.clone(), error)
-}
-
-/// What cannot be had, and which node it is for.
-fn failed(node: &str) -> impl Fn(Unavailable) -> AssembleError + '_ {
-    move |unavailable| AssembleError::Host(node.to_string(), unavailable)
 }

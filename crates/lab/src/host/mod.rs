@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! LinuxHost ─┬─ namespace ── eth1 (veth, offloads off) ══ a router's port, another host
-//!            └─ run(words) ─► Process: what it prints, how it ends
+//!            └─ start(words) ─► Process: what it prints, how it ends
+//! Machine ─── the same with a kernel of its own (`kind: uml`)
 //! ```
 //!
 //! The namespace has no name and each program its own namespace of processes, so nothing is left
@@ -15,8 +16,11 @@
 //! Missing: **a file system of its own** (`/etc` has the machine's files).
 
 mod process;
+// A machine with a kernel of its own.
+pub mod uml;
 
 pub use process::{Ended, Process};
+pub use uml::Machine;
 
 use crate::linux::netlink::{End, Netlink, Route};
 use crate::topology::{HostSpec, LinkSpec, NodeSpec};
@@ -25,6 +29,45 @@ use port::linux::{Namespace, Unavailable};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What runs programs in a lab.
+pub enum Host {
+    /// The kernel of this machine, in a namespace.
+    Linux(LinuxHost),
+    /// A kernel of its own.
+    Uml(Machine),
+}
+
+impl Host {
+    /// Starts a program, in the lab's directory.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start(&self, words: &[String]) -> io::Result<Process> {
+        match self {
+            Host::Linux(host) => host.start(words),
+            Host::Uml(machine) => machine.start(words),
+        }
+    }
+
+    /// The host in a namespace, if it is one.
+    pub fn linux(&self) -> Option<&LinuxHost> {
+        match self {
+            Host::Linux(host) => Some(host),
+            Host::Uml(_) => None,
+        }
+    }
+
+    /// Why nothing runs there any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        match self {
+            Host::Linux(_) => None,
+            Host::Uml(machine) => {
+                machine.failure().map(|why| format!("node {}: {why}", machine.name()))
+            }
+        }
+    }
+}
 
 /// A host.
 pub struct LinuxHost {

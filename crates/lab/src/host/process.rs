@@ -1,7 +1,9 @@
 //! A program on a host: what it prints, piece by piece, and how it ends.
 //!
 //! ```text
-//! program ─ stdout, stderr ─► one pipe ─► reader thread ─► Printed ─► wait(): pieces, Ended
+//! program ─ stdout, stderr ─► one pipe ──┐
+//!                                        ├► reader thread ─► Printed ─► wait(): pieces, Ended
+//! on a machine: by a serial line of it ──┘
 //! ```
 //!
 //! Both outputs come as one, in the order written. Of a program that nobody listens to, the first
@@ -10,6 +12,7 @@
 //! A program that puts itself into the background is ended as soon as it has done so: all that a
 //! program starts ends with it. Start it in the foreground; the lab lets it go on.
 
+use super::uml::Job;
 use crate::clock::Clock;
 use port::linux::Namespace;
 use std::io::{self, Read};
@@ -22,11 +25,18 @@ use std::time::Duration;
 
 /// A program that runs, or did. Dropping it ends it.
 pub struct Process {
-    child: Child,
+    running: Running,
     printed: Arc<Printed>,
     ended: Option<Ended>,
     /// The bytes of a character that is not complete yet.
     rest: Vec<u8>,
+}
+
+/// What runs.
+enum Running {
+    Child(Child),
+    /// It runs on a machine.
+    Inside(Job),
 }
 
 /// How a program ended.
@@ -36,11 +46,13 @@ pub enum Ended {
     Status(i32),
     /// By this signal.
     Signal(i32),
+    /// With the machine it ran on.
+    Gone,
 }
 
 /// What was printed and not yet taken.
 #[derive(Default)]
-struct Printed {
+pub(super) struct Printed {
     kept: Mutex<Kept>,
     more: Condvar,
 }
@@ -57,6 +69,8 @@ struct Kept {
 const MOST: usize = 8 << 20;
 /// How often to look whether it has ended, or somebody wants it to.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long a machine may take to end a program before it is left to itself.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Process {
     /// Starts a program.
@@ -81,7 +95,7 @@ impl Process {
         command.env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"));
         let child = namespace.spawn_apart(command)?;
         let printed = Arc::new(Printed::default());
-        let process = Process { child, printed: printed.clone(), ended: None, rest: Vec::new() };
+        let process = Process::new(Running::Child(child), printed.clone());
         thread::Builder::new().name(format!("{program} prints")).spawn(move || {
             let mut bytes = [0; 1 << 16];
             loop {
@@ -92,10 +106,18 @@ impl Process {
                     Err(_) => break,
                 }
             }
-            printed.lock().closed = true;
-            printed.more.notify_all();
+            printed.close();
         })?;
         Ok(process)
+    }
+
+    /// A program on a machine, whose line hands on what it prints.
+    pub(super) fn inside(job: Job, printed: Arc<Printed>) -> Process {
+        Process::new(Running::Inside(job), printed)
+    }
+
+    fn new(running: Running, printed: Arc<Printed>) -> Process {
+        Process { running, printed, ended: None, rest: Vec::new() }
     }
 
     /// Waits until it has ended or `enough` says so of what it has printed; tells each piece, whole
@@ -133,18 +155,31 @@ impl Process {
     /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         if self.ended.is_none() {
-            self.ended = self.child.try_wait().ok().flatten().map(Ended::of);
+            self.ended = match &mut self.running {
+                Running::Child(child) => child.try_wait().ok().flatten().map(Ended::of),
+                Running::Inside(job) => job.ended(),
+            };
         }
         self.ended.is_some()
     }
 
     /// Ends it, and all it has started.
     pub fn kill(&mut self) {
-        if !self.has_ended() {
-            // It may have ended by itself meanwhile.
-            let _ = self.child.kill();
-            self.ended = self.child.wait().ok().map(Ended::of);
+        if self.has_ended() {
+            return;
         }
+        self.ended = match &mut self.running {
+            Running::Child(child) => {
+                // It may have ended by itself meanwhile.
+                let _ = child.kill();
+                child.wait().ok().map(Ended::of)
+            }
+            Running::Inside(job) => {
+                job.kill();
+                self.printed.wait_closed(PATIENCE);
+                job.ended()
+            }
+        };
     }
 
     /// What it has printed since the last time, and whether that was all.
@@ -187,18 +222,31 @@ impl Ended {
             Ended::Status(0) => None,
             Ended::Status(status) => Some(format!("exit status {status}")),
             Ended::Signal(signal) => Some(format!("ended by signal {signal}")),
+            Ended::Gone => Some("its machine has ended".to_string()),
         }
     }
 }
 
 impl Printed {
-    fn keep(&self, bytes: &[u8]) {
+    pub(super) fn keep(&self, bytes: &[u8]) {
         let mut kept = self.lock();
         let room = MOST.saturating_sub(kept.bytes.len()).min(bytes.len());
         kept.bytes.extend_from_slice(&bytes[..room]);
         kept.lost += (bytes.len() - room) as u64;
         drop(kept);
         self.more.notify_all();
+    }
+
+    /// Nothing more is printed.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.more.notify_all();
+    }
+
+    /// Waits until that is so.
+    fn wait_closed(&self, at_most: Duration) {
+        let waited = self.more.wait_timeout_while(self.lock(), at_most, |kept| !kept.closed);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

@@ -24,7 +24,7 @@ pub use report::{Event, Found, Report, StepReport, TableCell};
 
 use crate::assemble::{self, AssembleError};
 use crate::clock::Clock;
-use crate::host::LinuxHost;
+use crate::host::{self, LinuxHost};
 use crate::live::{Interrupt, Live};
 use crate::topology::{Action, NodeSpec, Time, Topology};
 use crate::underway::Files;
@@ -146,9 +146,9 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Assemble(error) => error.fmt(f),
-            RunError::Virtual => {
-                f.write_str("a lab with nodes of kind linux runs in real time only (--time real)")
-            }
+            RunError::Virtual => f.write_str(
+                "a lab with nodes of kind linux or uml runs in real time only (--time real)",
+            ),
             RunError::Exec { node, command, why } => {
                 write!(f, "node {node}: {command}: {}", why.trim_end())
             }
@@ -165,7 +165,7 @@ impl std::error::Error for RunError {}
 /// A lab that runs: its nodes, a session on each router, the programs on the hosts.
 pub struct Lab {
     programs: Programs,
-    hosts: Vec<LinuxHost>,
+    hosts: Vec<host::Host>,
     nodes: Nodes,
     /// What each node is, in the file's order.
     places: Vec<Place>,
@@ -299,9 +299,9 @@ impl Lab {
         }
     }
 
-    /// The hosts.
-    pub fn hosts(&self) -> &[LinuxHost] {
-        &self.hosts
+    /// The hosts that are namespaces of this machine.
+    pub fn hosts(&self) -> impl Iterator<Item = &LinuxHost> {
+        self.hosts.iter().filter_map(host::Host::linux)
     }
 
     /// What was done to interfaces, and chosen, in bringing it up.
@@ -346,7 +346,7 @@ impl Lab {
     }
 
     /// The host that a node is.
-    fn host(&self, node: usize) -> &LinuxHost {
+    fn host(&self, node: usize) -> &host::Host {
         let Place::Host(at) = self.places[node] else { panic!("node {node} is a router") };
         &self.hosts[at]
     }

@@ -2,6 +2,7 @@
 
 use super::report::{Event, Found, StepReport};
 use super::{LIMIT, Lab, Nodes, Plan, lines};
+use crate::host::Host;
 use crate::live::Live;
 use crate::node;
 use crate::topology::{Action, Expectation, Step};
@@ -64,7 +65,8 @@ impl Lab {
                 }
             }
         }
-        if let Some(why) = self.lives().iter().find_map(Live::failure) {
+        let failed = self.lives().iter().find_map(Live::failure);
+        if let Some(why) = failed.or_else(|| self.hosts.iter().find_map(Host::failure)) {
             report.found(Found::not("all nodes go on".to_string(), why), events);
             report.ends = true;
         }

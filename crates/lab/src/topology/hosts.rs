@@ -1,4 +1,4 @@
-//! A node of `kind: linux`, and its interfaces.
+//! A node of `kind: linux` or `uml`, and its interfaces.
 //!
 //! ```yaml
 //! pc:
@@ -9,6 +9,9 @@
 //!   offloads: on                      # if it is to leave checksums and segments to others
 //!   exec:                             # before the first step
 //!     - sysctl -w net.ipv4.icmp_echo_ignore_broadcasts=0
+//! trunk:
+//!   kind: uml                         # the same with a kernel of its own, and without offloads
+//!   modules: [8021q, bridge]          # which that kernel is to load
 //! ```
 //!
 //! Its interfaces are those that the links name.
@@ -21,7 +24,10 @@ use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
 
 /// What a host has of its own.
-pub(super) const KEYS: [&str; 5] = ["addresses", "gateway", "routes", "offloads", "exec"];
+pub(super) const KEYS: [&str; 4] = ["addresses", "gateway", "routes", "exec"];
+/// What only one of the kinds has.
+pub(super) const LINUX_KEYS: [&str; 1] = ["offloads"];
+pub(super) const UML_KEYS: [&str; 1] = ["modules"];
 
 /// The longest name of an interface.
 const LONGEST: usize = 15;
@@ -47,6 +53,9 @@ pub(super) fn read(layers: &Layers<'_>) -> Result<HostSpec, Fault> {
     host.offloads = layers.get("offloads").map_or(Ok(false), switch)?;
     for line in layers.get("exec").map_or(Ok(&[][..]), Node::list)? {
         host.exec.push(words(line)?);
+    }
+    for node in layers.get("modules").map_or(Ok(&[][..]), Node::list)? {
+        host.modules.push(module(node)?);
     }
     // Whether the interfaces are there is known when the links are.
     for (_, value) in layers.get("addresses").map_or(Ok(Vec::new()), Node::entries)? {
@@ -121,6 +130,16 @@ pub(super) fn switch(node: &Node) -> Result<bool, Fault> {
         "off" | "no" | "false" => Ok(false),
         other => Err(node.fault(format!("{other} is neither on nor off"))),
     }
+}
+
+/// A module's name. Whether the kernel has it is known when it is looked for.
+fn module(node: &Node) -> Result<String, Fault> {
+    let text = node.text()?;
+    let legal = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if text.starts_with('-') || !text.chars().all(legal) {
+        return Err(node.fault("a module is letters, digits, - or _, as in lsmod: 8021q"));
+    }
+    Ok(text.to_string())
 }
 
 fn address(node: &Node) -> Result<Ipv4Addr, Fault> {

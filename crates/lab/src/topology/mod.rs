@@ -16,21 +16,24 @@
 //! ```
 //!
 //! A node of `kind: linux` is a host: a network namespace whose interfaces are the links' ends, and
-//! the programs that the steps run in it. A lab with hosts runs in real time only.
+//! the programs that the steps run in it. One of `kind: uml` is the same with a Linux kernel of its
+//! own, and the modules it is to have. A lab with hosts runs in real time only.
 //!
 //! ```yaml
 //!     pc:
 //!       kind: linux
 //!       addresses: { eth1: 192.168.88.10/24 }
 //!       gateway: 192.168.88.1
+//!     trunk: { kind: uml, modules: [8021q] }
 //!   links:
 //!     - { endpoints: ["dut:ether2", "pc:eth1"], mtu: 1400, backend: packet }
+//!     - { endpoints: ["dut:ether3", "trunk:eth1"] }
 //! ```
 //!
 //! Everything is checked before anything starts: an unknown key, a node or a port that is not
 //! there, a port with two cables are refused with their line, column and what would be legal.
 //!
-//! Missing: **containers**, hosts' **IPv6 addresses**, containerlab's **groups, images and
+//! Missing: **containers**, hosts' **IPv6 addresses**, links from **uml to linux**, containerlab's **groups, images and
 //! management network**; links have no **loss**, and those of hosts no **rate** or **delay**.
 
 mod hosts;
@@ -52,6 +55,8 @@ use wire::{BitRate, Ipv4Prefix};
 pub const MOST_NODES: usize = 64;
 /// The most ports of a node.
 pub const MOST_PORTS: usize = 64;
+/// The most nodes of `kind: uml`: each takes up to 192 MiB, and a processor while it boots.
+pub const MOST_MACHINES: usize = 8;
 
 /// A lab, as its file has it.
 #[derive(Clone, Debug)]
@@ -97,6 +102,8 @@ pub enum Kind {
     Wirespeed(RouterSpec),
     /// A host: the Linux kernel in a network namespace, and real programs.
     Linux(HostSpec),
+    /// The same with a kernel of its own: User Mode Linux.
+    Uml(HostSpec),
 }
 
 /// A router.
@@ -121,6 +128,8 @@ pub struct HostSpec {
     pub offloads: bool,
     /// What is run on it before the lab's first step.
     pub exec: Vec<Vec<String>>,
+    /// The modules that a kernel of its own loads.
+    pub modules: Vec<String>,
 }
 
 /// How a router's port gets at the interface of a link to a host.
@@ -167,15 +176,29 @@ impl NodeSpec {
     pub fn router(&self) -> Option<&RouterSpec> {
         match &self.kind {
             Kind::Wirespeed(router) => Some(router),
-            Kind::Linux(_) => None,
+            Kind::Linux(_) | Kind::Uml(_) => None,
         }
     }
 
-    /// The host, if it is one.
+    /// The host, if it is one, whatever its kernel.
     pub fn host(&self) -> Option<&HostSpec> {
         match &self.kind {
             Kind::Wirespeed(_) => None,
-            Kind::Linux(host) => Some(host),
+            Kind::Linux(host) | Kind::Uml(host) => Some(host),
+        }
+    }
+
+    /// Whether it is a host with a kernel of its own.
+    pub fn is_machine(&self) -> bool {
+        matches!(self.kind, Kind::Uml(_))
+    }
+
+    /// What its kind is called.
+    pub fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Wirespeed(_) => "wirespeed",
+            Kind::Linux(_) => "linux",
+            Kind::Uml(_) => "uml",
         }
     }
 }

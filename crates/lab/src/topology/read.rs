@@ -1,10 +1,11 @@
 //! From YAML to a [`Topology`]: nodes, links, and whether they fit together.
 
-use super::hosts::{self, KEYS as HOST_KEYS};
+use super::hosts::{self, KEYS as HOST_KEYS, LINUX_KEYS, UML_KEYS};
 use super::steps;
 use super::yaml::{Fault, Map, Node};
 use super::{
-    Backend, End, Kind, LinkSpec, MOST_NODES, MOST_PORTS, NodeSpec, RouterSpec, Time, Topology,
+    Backend, End, HostSpec, Kind, LinkSpec, MOST_MACHINES, MOST_NODES, MOST_PORTS, NodeSpec,
+    RouterSpec, Time, Topology,
 };
 use std::time::Duration;
 use wire::BitRate;
@@ -20,11 +21,13 @@ pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
     let defaults = section.get("defaults").map(Layers::map).transpose()?;
     let kinds = section.get("kinds").map(|node| node.map(&KINDS)).transpose()?;
     let of_kind = |name| kinds.as_ref().and_then(|kinds| kinds.get(name)).map(Layers::map);
-    let of_kinds = [of_kind(WIRESPEED).transpose()?, of_kind(LINUX).transpose()?];
+    let of_kinds = KINDS.map(|kind| of_kind(kind).transpose());
+    let [wirespeed, linux, uml] = of_kinds;
+    let of_kinds = [wirespeed?, linux?, uml?];
     // Whatever they say is to be right, whoever it is for.
-    for map in [&defaults, &of_kinds[0], &of_kinds[1]] {
+    for map in [&defaults].into_iter().chain(&of_kinds) {
         let layers = Layers([map.as_ref(), None, None]);
-        layers.is_linux()?;
+        layers.kind()?;
         router(&layers)?;
         hosts::read(&layers)?;
     }
@@ -33,24 +36,31 @@ pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
     let maps = given.iter().map(|(_, value)| Layers::map(value)).collect::<Result<Vec<_>, _>>()?;
     let (mut nodes, mut ports, mut layers) = (Vec::<NodeSpec>::new(), Vec::new(), Vec::new());
     for ((key, _), map) in given.iter().zip(&maps) {
-        let is_linux = Layers([Some(map), defaults.as_ref(), None]).is_linux()?;
-        let (own, others) =
-            if is_linux { (LINUX, &ROUTER_KEYS[..]) } else { (WIRESPEED, &HOST_KEYS[..]) };
+        let kind = Layers([Some(map), defaults.as_ref(), None]).kind()?;
+        let others = match KINDS[kind] {
+            LINUX => [&ROUTER_KEYS[..], &UML_KEYS].concat(),
+            UML => [&ROUTER_KEYS[..], &LINUX_KEYS].concat(),
+            _ => [&HOST_KEYS[..], &LINUX_KEYS, &UML_KEYS].concat(),
+        };
         if let Some((key, node)) = others.iter().find_map(|key| Some((key, map.get(key)?))) {
-            return Err(node.fault(format!("{key} is not for a node of kind {own}")));
+            return Err(node.fault(format!("{key} is not for a node of kind {}", KINDS[kind])));
         }
-        let of = Layers([Some(map), of_kinds[usize::from(is_linux)].as_ref(), defaults.as_ref()]);
+        let of = Layers([Some(map), of_kinds[kind].as_ref(), defaults.as_ref()]);
         let router = router(&of)?;
         ports.push(router.0);
-        let kind = match is_linux {
-            true => Kind::Linux(hosts::read(&of)?),
-            false => Kind::Wirespeed(RouterSpec { ports: 0, startup_config: router.1 }),
+        let kind = match KINDS[kind] {
+            LINUX => Kind::Linux(HostSpec { modules: Vec::new(), ..hosts::read(&of)? }),
+            UML => Kind::Uml(HostSpec { offloads: false, ..hosts::read(&of)? }),
+            _ => Kind::Wirespeed(RouterSpec { ports: 0, startup_config: router.1 }),
         };
         nodes.push(NodeSpec { name: name(key)?, kind, at: key.at });
         layers.push(of);
     }
     if nodes.is_empty() || nodes.len() > MOST_NODES {
         return Err(entries.fault(format!("a lab has 1 to {MOST_NODES} nodes")));
+    }
+    if let Some(node) = nodes.iter().filter(|node| node.is_machine()).nth(MOST_MACHINES) {
+        return Err(node.at.fault(format!("a lab has at most {MOST_MACHINES} nodes of kind uml")));
     }
     let mut links = Vec::new();
     for node in section.get("links").map_or(Ok(&[][..]), Node::list)? {
@@ -65,7 +75,7 @@ pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
                 let most = ends.map(|end| end.port).max().unwrap_or(1);
                 router.ports = ports[at].unwrap_or(most);
             }
-            Kind::Linux(host) => hosts::give_addresses(host, &node.name, layers)?,
+            Kind::Linux(host) | Kind::Uml(host) => hosts::give_addresses(host, &node.name, layers)?,
         }
     }
     let steps = file.get("steps").map_or(Ok(&[][..]), Node::list)?;
@@ -77,7 +87,7 @@ pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
     }
     if let Some(node) = file.get("time") {
         if time(node)? == Time::Virtual && topology.has_hosts() {
-            return Err(node.fault("a lab with nodes of kind linux runs in real time only"));
+            return Err(node.fault("a lab with nodes of kind linux or uml runs in real time only"));
         }
         topology.time = time(node)?;
     }
@@ -94,7 +104,8 @@ pub(super) fn time(node: &Node) -> Result<Time, Fault> {
 
 const WIRESPEED: &str = "wirespeed";
 const LINUX: &str = "linux";
-const KINDS: [&str; 2] = [WIRESPEED, LINUX];
+const UML: &str = "uml";
+const KINDS: [&str; 3] = [WIRESPEED, LINUX, UML];
 const ROUTER_KEYS: [&str; 2] = ["ports", "startup-config"];
 
 /// What a node says, what its kind does, and the defaults: the first that says something counts.
@@ -102,21 +113,21 @@ pub(super) struct Layers<'a>([Option<&'a Map<'a>>; 3]);
 
 impl<'a> Layers<'a> {
     fn map(node: &'a Node) -> Result<Map<'a>, Fault> {
-        node.map(&[&["kind"], &ROUTER_KEYS[..], &HOST_KEYS].concat())
+        node.map(&[&["kind"], &ROUTER_KEYS[..], &HOST_KEYS, &LINUX_KEYS, &UML_KEYS].concat())
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
         self.0.iter().flatten().find_map(|map| map.get(key))
     }
 
-    fn is_linux(&self) -> Result<bool, Fault> {
-        let Some(kind) = self.get("kind") else { return Ok(false) };
+    /// Its place among [`KINDS`].
+    fn kind(&self) -> Result<usize, Fault> {
+        let Some(kind) = self.get("kind") else { return Ok(0) };
         let text = kind.text()?;
-        if KINDS.contains(&text) {
-            return Ok(text == LINUX);
-        }
-        let legal = KINDS.join(", ");
-        Err(kind.fault(format!("there is no kind {text} of node; legal: {legal}")))
+        KINDS.iter().position(|kind| *kind == text).ok_or_else(|| {
+            let legal = KINDS.join(", ");
+            kind.fault(format!("there is no kind {text} of node; legal: {legal}"))
+        })
     }
 }
 
@@ -156,12 +167,21 @@ fn link(
         }
     }
     let hosts: Vec<_> = ends.iter().filter_map(|end| nodes[end.node].host()).collect();
+    let machines = ends.iter().filter(|end| nodes[end.node].is_machine()).count();
     let refuse = |keys: &[&str], why: &str| {
         let key = keys.iter().find_map(|key| Some((key, map.get(key)?)));
         key.map_or(Ok(()), |(key, node)| Err(node.fault(format!("{key}: {why}"))))
     };
     match hosts.len() {
-        0 => refuse(&["mtu", "backend"], "only a link to a node of kind linux has one")?,
+        _ if machines == 1 && hosts.len() == 2 => {
+            let why = "a node of kind uml is not linked to one of kind linux: put a router between";
+            return Err(endpoints.fault(why));
+        }
+        _ if machines > 0 => refuse(
+            &["rate", "delay", "backend"],
+            "a link to a node of kind uml is L2TPv3 over UDP, without one",
+        )?,
+        0 => refuse(&["mtu", "backend"], "only a link to a node of kind linux or uml has one")?,
         1 => refuse(
             &["rate", "delay"],
             "a link to a node of kind linux is a veth pair, without one",
@@ -190,7 +210,7 @@ fn end(node: &Node, nodes: &mut [NodeSpec], ports: &[Option<usize>]) -> Result<E
         return Err(node.fault("an endpoint is a node and a port: dut:ether1"));
     };
     let at = find(node, name, nodes)?;
-    if let Kind::Linux(host) = &mut nodes[at].kind {
+    if let Kind::Linux(host) | Kind::Uml(host) = &mut nodes[at].kind {
         return Ok(End { node: at, port: hosts::interface(host, node, port)? });
     }
     let number = port.strip_prefix("ether").filter(|digits| !digits.starts_with(['0', '+']));

@@ -149,9 +149,9 @@ pub(super) fn read(
             let on = map.get("node").map(|node| find(node, node.text()?, nodes)).transpose()?;
             let on = on.or(step).ok_or_else(|| node.fault("on which node? node: is missing"))?;
             if nodes[on].host().is_some() {
-                let name = &nodes[on].name;
+                let (name, kind) = (&nodes[on].name, nodes[on].kind());
                 let why = format!(
-                    "{name} is of kind linux; value: asks a router, json: and field: \
+                    "{name} is of kind {kind}; value: asks a router, json: and field: \
                                    look at what a program printed"
                 );
                 return Err(node.fault(why));

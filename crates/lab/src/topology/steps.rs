@@ -223,10 +223,12 @@ fn device(node: &Node, on: Option<usize>, nodes: &[NodeSpec], host: bool) -> Res
     let name = &nodes[on].name;
     match (nodes[on].host().is_some(), host) {
         (true, false) => Err(node.fault(format!(
-            "{name} is of kind linux: run and script type on a router's console, exec runs a program"
+            "{name} is of kind {}: run and script type on a router's console, exec runs a program",
+            nodes[on].kind()
         ))),
         (false, true) => Err(node.fault(format!(
-            "{name} is a router: exec runs a program on a node of kind linux, run types on a console"
+            "{name} is a router: exec runs a program on a node of kind linux or uml, \
+             run types on a console"
         ))),
         _ => Ok(on),
     }

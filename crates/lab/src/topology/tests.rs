@@ -197,7 +197,7 @@ fn what_is_wrong_with_hosts_is_said_with_its_place() {
         (
             "topology:",
             "time: virtual\ntopology:",
-            "3:7: a lab with nodes of kind linux runs in real",
+            "3:7: a lab with nodes of kind linux or uml runs",
         ),
         ("linux: { exec", "linux: { execs", "execs is no key here"),
         (
@@ -247,7 +247,85 @@ fn what_is_wrong_with_hosts_is_said_with_its_place() {
     }
     let memory = LAB.replacen("rate: 2.5G", "mtu: 1400", 1);
     let fault = Topology::read(&memory).unwrap_err().to_string();
-    assert!(fault.contains("mtu: only a link to a node of kind linux has one"), "{fault}");
+    assert!(fault.contains("mtu: only a link to a node of kind linux or uml has one"), "{fault}");
+}
+
+const MACHINES: &str = r#"
+name: machines
+topology:
+  kinds:
+    uml: { modules: [8021q] }
+  nodes:
+    r1: { ports: 2 }
+    trunk: { kind: uml, addresses: { eth1: 10.0.0.2/24 }, gateway: 10.0.0.1 }
+    bond: { kind: uml, modules: [bonding, sch_netem] }
+    pc: { kind: linux }
+  links:
+    - { endpoints: ["r1:ether1", "trunk:eth1"], mtu: 1400 }
+    - { endpoints: ["trunk:eth2", "bond:eth1"] }
+    - { endpoints: ["r1:ether2", "pc:eth1"] }
+steps:
+  - { node: trunk, exec: uname -r }
+"#;
+
+#[test]
+fn machines_are_read() {
+    let lab = Topology::read(MACHINES).unwrap();
+    assert_eq!((lab.time, lab.has_hosts()), (Time::Real, true));
+    assert_eq!(
+        lab.nodes.iter().map(NodeSpec::kind).collect::<Vec<_>>(),
+        ["wirespeed", "uml", "uml", "linux"]
+    );
+    let host = |at: usize| lab.nodes[at].host().unwrap();
+    assert_eq!(
+        (&host(1).interfaces[..], &host(1).modules[..]),
+        (&["eth1".into(), "eth2".into()][..], &["8021q".into()][..])
+    );
+    assert_eq!(host(2).modules, ["bonding", "sch_netem"]);
+    let flags: Vec<_> = lab.nodes.iter().map(NodeSpec::is_machine).collect();
+    assert_eq!(flags, [false, true, true, false]);
+}
+
+#[test]
+fn what_is_wrong_with_machines_is_said_with_its_place() {
+    let many: String = (0..9).map(|n| format!("    m{n}: {{ kind: uml }}\n")).collect();
+    for (from, to, expected) in [
+        (
+            "kind: linux }",
+            "kind: linux, modules: [dummy] }",
+            "modules is not for a node of kind linux",
+        ),
+        ("ports: 2 }", "ports: 2, modules: [x] }", "modules is not for a node of kind wirespeed"),
+        (
+            "modules: [bonding,",
+            "offloads: on, modules: [bonding,",
+            "offloads is not for a node of kind uml",
+        ),
+        (
+            "modules: [bonding,",
+            "ports: 2, modules: [bonding,",
+            "ports is not for a node of kind uml",
+        ),
+        (
+            "[bonding,",
+            "[../bonding,",
+            "9:34: a module is letters, digits, - or _, as in lsmod: 8021q",
+        ),
+        ("modules: [8021q]", "modules: 8021q", "a list is wanted here"),
+        (
+            "mtu: 1400",
+            "rate: 1G",
+            "rate: a link to a node of kind uml is L2TPv3 over UDP, without one",
+        ),
+        ("mtu: 1400", "backend: xdp", "backend: a link to a node of kind uml is L2TPv3 over UDP"),
+        ("r1:ether2\", \"pc", "bond:eth2\", \"pc", "put a router between"),
+        ("exec: uname -r", "run: /ip", "trunk is of kind uml: run and script type on a router's"),
+        ("    pc:", &format!("{many}    pc:"), "a lab has at most 8 nodes of kind uml"),
+    ] {
+        assert!(MACHINES.contains(from), "{from:?} is not in the lab");
+        let fault = Topology::read(&MACHINES.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(fault.contains(expected), "{to:?}: {fault:?}, expected {expected:?}");
+    }
 }
 
 #[test]

@@ -36,6 +36,15 @@ pub(crate) fn can_have_hosts(programs: &[&str]) -> bool {
     }
 }
 
+/// Whether there can be machines here; if not, says so on standard error (except when `CI` is set:
+/// then it panics).
+pub(crate) fn can_have_machines() -> bool {
+    if !can_have_hosts(&["busybox"]) {
+        return false;
+    }
+    lab::host::uml::is_there().map_err(left_out::left_out).is_ok()
+}
+
 /// The lab of this file, in its own time.
 pub(crate) fn plan(yaml: &str) -> Plan {
     let topology = Topology::read(yaml).unwrap_or_else(|fault| panic!("{fault}\n{yaml}"));
@@ -50,6 +59,11 @@ pub(crate) fn plan(yaml: &str) -> Plan {
         rehearsed: false,
         limit: Duration::from_secs(30),
     }
+}
+
+/// The lab of this file; what is busy may take its time.
+pub(crate) fn patient(yaml: &str) -> Plan {
+    Plan { limit: Duration::from_secs(120), ..plan(yaml) }
 }
 
 /// Brings a lab up.
