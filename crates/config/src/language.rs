@@ -81,12 +81,7 @@ impl Language {
 
     fn mount(&mut self) {
         for &menu in &self.menus {
-            let united = match menu.kind {
-                MenuKind::Union { of, .. } => of,
-                _ => &[menu.path][..],
-            };
-            let member = |path: &&str| self.menus.iter().find(|menu| menu.path == *path).copied();
-            let members = united.iter().filter_map(member).collect();
+            let members = self.menus.iter().filter(|other| menu.shows(other)).copied().collect();
             let (namespace, known_as) = (Vec::new(), vec![menu.path]);
             self.by_path.insert(menu.path, Mounted { menu, members, namespace, known_as });
         }
@@ -112,9 +107,9 @@ impl Language {
             }
         }
         for menu in &self.menus {
-            if let MenuKind::Union { of, .. } = menu.kind {
-                for member in of {
-                    if let Some(mounted) = self.by_path.get_mut(member) {
+            if matches!(menu.kind, MenuKind::Union { .. }) {
+                for member in self.menus.iter().filter(|other| menu.shows(other)) {
+                    if let Some(mounted) = self.by_path.get_mut(member.path) {
                         mounted.known_as.push(menu.path);
                     }
                 }

@@ -41,9 +41,9 @@ pub enum MenuKind {
     Union {
         /// The property that names an item in all of them.
         key: &'static str,
-        /// Their paths, in the order in which their items are shown. One that is not mounted is
-        /// left out.
-        of: &'static [&'static str],
+        /// Which they are: the lists one word below this menu that have both the key and this
+        /// property, in the order in which they are mounted. An interface is what can be `running`.
+        of: &'static str,
     },
 }
 
@@ -107,6 +107,14 @@ impl Menu {
             MenuKind::Union { key, .. } => Some(key),
             MenuKind::Settings => None,
         }
+    }
+
+    /// Whether its items are shown by this menu: because it unites them, or because they are its own.
+    pub(crate) fn shows(&self, menu: &Menu) -> bool {
+        let MenuKind::Union { key, of } = self.kind else { return self.path == menu.path };
+        let word = menu.path.strip_prefix(self.path).and_then(|rest| rest.strip_prefix(' '));
+        let is_below = word.is_some_and(|word| !word.contains(' '));
+        is_below && menu.key() == Some(key) && menu.property(of).is_some()
     }
 
     /// Whether it is a list, of its own items or of others'.

@@ -32,23 +32,14 @@
 
 use crate::book::Fresh;
 use crate::counter::CounterId;
-use crate::firewall::address_list::AddressLists;
-use crate::firewall::compile::Setting;
-use crate::firewall::connection::menu::TRACKING;
-use crate::firewall::filter::Filter;
-use crate::firewall::menu::{ADDRESS_LIST, FILTER, NAT};
-use crate::firewall::nat::Nat;
+use crate::facility::{FACILITIES, Facility};
 use crate::firewall::state::SlotId;
-use crate::interface::bridge;
-use crate::interface::bridge::menu::{BRIDGE, PORT, SETTINGS as BRIDGE_SETTINGS};
-use crate::interface::menu::ETHERNET;
-use crate::interface::{Interfaces, Link, list, vlan};
-use crate::ip::menu::{ADDRESS, ARP, ROUTE, SETTINGS};
+use crate::interface::Link;
+use crate::ip::arp;
 use crate::ip::route::{self, Ways};
-use crate::ip::{address, arp};
 use crate::program::{Books, PortInfo, Program};
-use crate::queue::menu::SIMPLE;
-use crate::queue::{self, QueueId, Simple};
+use crate::queue::facilities::SIMPLE;
+use crate::queue::{self, QueueId};
 use crate::recipe::Difference;
 use config::{ItemId, Menu, Tree};
 use std::collections::HashSet;
@@ -70,10 +61,6 @@ pub struct Compiler {
     /// Those whose recipes are forgotten, but not yet folded.
     forgotten: Vec<CounterId>,
 }
-
-/// The menus that interfaces and their names are compiled of.
-const INTERFACE_MENUS: &[&Menu] =
-    &[&ETHERNET, &BRIDGE, &PORT, &bridge::vlan::VLAN, &vlan::VLAN, &list::LIST, &list::MEMBER];
 
 /// What a change leads to: from which the next one starts.
 #[derive(Debug)]
@@ -157,47 +144,21 @@ impl Compiler {
     /// rule so broken is marked invalid.
     pub fn compile(&self, tree: &Tree) -> Change {
         let last = self.last.as_ref();
-        let same = |menus: &[&Menu]| {
-            let same = |last: &State, menu: &Menu| tree.shares(&last.tree, menu.path);
-            last.is_some_and(|last| menus.iter().all(|menu| same(last, menu)))
-        };
-        let gone = |menu| last.map_or(Vec::new(), |last| gone(&last.tree, tree, menu));
-        let mut program = last.map_or_else(Program::empty, |last| Program {
-            books: last.books.clone(),
-            ..Program::clone(&last.program)
-        });
-
-        let mut removed = Vec::new();
-        for item in [&FILTER, &NAT, &bridge::filter::menu::FILTER].into_iter().flat_map(gone) {
-            removed.extend(program.books.counters.remove(item));
-            let slot = program.books.slots.remove(item);
-            program.books.slots.reuse(slot);
-        }
-        let books = &mut program.books.queues;
-        let gone_queues: Vec<QueueId> =
-            gone(&SIMPLE).into_iter().filter_map(|item| books.remove(item)).collect();
-        books.reuse(gone_queues.iter().copied());
-
-        let same_links = last.is_some_and(|last| last.program.links == self.links);
-        let same_interfaces = same_links && same(INTERFACE_MENUS);
-        if !same_interfaces {
-            let ids = &mut program.books.interfaces;
-            let interfaces = Interfaces::compile(tree, &self.ports, &self.links, ids);
-            program.set_interfaces(interfaces);
-            program.links = self.links.clone();
-        }
-        let same_addresses = same_interfaces && same(&[&ADDRESS]);
-        if !same_addresses {
-            program.addresses = address::read(tree, &program.names);
-            program.own_sources = address::OwnSources::of(&program.addresses);
-        }
-        let same_bridge_filter = compile_rules(tree, &mut program, same_interfaces, &same);
-        let same_queues = same_interfaces && same(&[&SIMPLE]);
-        if !same_queues {
-            let queues = Simple::compile(tree, &program.names, &mut program.books.queues);
-            program.queues = Arc::new(queues);
-        }
-        program.set_settings(tree);
+        let mut compiling = Compiling::new(self, tree);
+        compiling.run();
+        let relearn = compiling.compiled.iter().any(|facility| facility.relearn);
+        let same_queues = !compiling.has_compiled(&SIMPLE);
+        let Compiling {
+            mut program,
+            ways,
+            routes,
+            neighbours,
+            interfaces,
+            removed,
+            gone_queues,
+            ..
+        } = compiling;
+        program.open_quick_ways();
 
         let none = Arc::default();
         let old_queues = last.map_or(&none, |last| &last.program.queues);
@@ -206,25 +167,13 @@ impl Compiler {
         if queues.queues() > self.room {
             queues.make_room();
         }
-        let same_routes = same_addresses && same(&[&ROUTE]);
-        let old_ways = last.map_or_else(Arc::default, |last| last.ways.clone());
-        let routes = (!same_routes).then(|| {
-            let (enabled, runs) = (|i| program.is_enabled(i), |i| program.runs(i));
-            let candidates =
-                address::routes(tree, &program.names, &program.addresses, enabled, runs);
-            route::Change::between(&old_ways, candidates)
-        });
-        let same_settings = same(&[&SETTINGS, &TRACKING, &BRIDGE_SETTINGS]);
-        let same_neighbours = same_interfaces && same_settings && same(&[&ARP]);
-        let neighbours = (!same_neighbours).then(|| arp::typed(tree, &program));
         let (counters, slots) =
             (program.books.counters.take_fresh(), program.books.slots.take_fresh());
-        let ways = routes.as_ref().map_or(old_ways, |routes| routes.ways().clone());
+        let ways = routes.as_ref().map_or(ways, |routes| routes.ways().clone());
         let books = program.books.clone();
         let program = Arc::new(program);
         let next = State { tree: tree.clone(), program: program.clone(), books, ways };
-        let all = !(same_bridge_filter && same_routes && same_neighbours)
-            || self.removed.len() + removed.len() > MAX_REMOVED;
+        let all = relearn || self.removed.len() + removed.len() > MAX_REMOVED;
         let effect = match last {
             Some(last) if !all => Effect::of(&last.program, &program, same_queues),
             _ => Effect::All,
@@ -237,7 +186,7 @@ impl Compiler {
             queues,
             routes,
             neighbours,
-            interfaces: !same_interfaces,
+            interfaces,
             effect,
             applied: false,
             settled: false,
@@ -270,44 +219,89 @@ impl Compiler {
     }
 }
 
-/// Compiles the tables whose rules, or what these refer to, changed; says whether the
-/// bridge's did not.
-fn compile_rules(
-    tree: &Tree,
-    program: &mut Program,
-    same_interfaces: bool,
-    same: &impl Fn(&[&Menu]) -> bool,
-) -> bool {
-    let books = &mut program.books;
-    let same_bridge_filter = same_interfaces && same(&[&bridge::filter::menu::FILTER]);
-    if !same_bridge_filter {
-        let names = &program.names;
-        let (book, slots) = (&mut books.counters, &mut books.slots);
-        let filter = bridge::filter::Filter::compile(tree, names, book, slots);
-        program.bridge_looks_at = filter.looks_at();
-        program.bridge_filter = Arc::new(filter);
+/// A configuration that is being compiled: what the facilities' `compile` functions work on.
+pub(crate) struct Compiling<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) ports: &'a [PortInfo],
+    pub(crate) links: &'a Arc<[Link]>,
+    /// As it was, with what has been compiled by now.
+    pub(crate) program: Program,
+    /// The ways that the routes were made of.
+    pub(crate) ways: Arc<Ways>,
+    pub(crate) routes: Option<route::Change>,
+    pub(crate) neighbours: Option<arp::Typed>,
+    /// Some interface or bridge changed.
+    pub(crate) interfaces: bool,
+    /// Queues whose items are gone.
+    pub(crate) gone_queues: Vec<QueueId>,
+    removed: Vec<CounterId>,
+    last: Option<&'a State>,
+    /// What was compiled by now.
+    compiled: Vec<&'static Facility>,
+}
+
+impl<'a> Compiling<'a> {
+    fn new(compiler: &'a Compiler, tree: &'a Tree) -> Compiling<'a> {
+        let last = compiler.last.as_ref();
+        let program = last.map_or_else(Program::empty, |last| Program {
+            books: last.books.clone(),
+            ..Program::clone(&last.program)
+        });
+        Compiling {
+            tree,
+            ports: &compiler.ports,
+            links: &compiler.links,
+            program,
+            ways: last.map_or_else(Arc::default, |last| last.ways.clone()),
+            routes: None,
+            neighbours: None,
+            interfaces: false,
+            gone_queues: Vec::new(),
+            removed: Vec::new(),
+            last,
+            compiled: Vec::new(),
+        }
     }
-    let same_lists = same(&[&ADDRESS_LIST]);
-    if !same_lists {
-        program.lists = Arc::new(AddressLists::compile(tree));
+
+    /// Compiles the facilities whose menus have changed, or what they are made of.
+    fn run(&mut self) {
+        for facility in FACILITIES {
+            if self.has_changed(facility) {
+                (facility.compile)(self);
+                self.compiled.push(facility);
+            }
+        }
     }
-    let mut setting = Setting {
-        tree,
-        lists: &program.lists,
-        names: &program.names,
-        use_ip_firewall: false,
-        book: &mut books.counters,
-        slots: &mut books.slots,
-    };
-    let same_filter = same_interfaces && same_lists && same(&[&FILTER]);
-    if !same_filter {
-        program.filter = Arc::new(Filter::compile(&mut setting));
+
+    fn has_changed(&self, facility: &'static Facility) -> bool {
+        let Some(last) = self.last else { return true };
+        let is_part = |other: &Facility| other.part_of.is_some_and(|whole| whole.is(facility));
+        let parts = FACILITIES.iter().filter(|other| other.is(facility) || is_part(other));
+        let mut menus = parts.filter_map(|part| part.menu);
+        menus.any(|menu| !self.tree.shares(&last.tree, menu.path))
+            || facility.after.iter().any(|before| self.has_compiled(before))
+            || facility.follows_links && last.program.links != *self.links
     }
-    let same_nat = same_interfaces && same_lists && same(&[&NAT]);
-    if !same_nat {
-        program.nat = Arc::new(Nat::compile(&mut setting));
+
+    /// Whether the facility was compiled anew.
+    fn has_compiled(&self, facility: &Facility) -> bool {
+        self.compiled.iter().any(|compiled| compiled.is(facility))
     }
-    same_bridge_filter
+
+    /// The items of a menu that are no longer there.
+    pub(crate) fn gone(&self, menu: &Menu) -> Vec<ItemId> {
+        self.last.map_or(Vec::new(), |last| gone(&last.tree, self.tree, menu))
+    }
+
+    /// Takes the counters and the memory of rules that are no longer there.
+    pub(crate) fn remove_rules(&mut self, menu: &Menu) {
+        for item in self.gone(menu) {
+            let books = &mut self.program.books;
+            self.removed.extend(books.counters.remove(item));
+            let slot = books.slots.remove(item);
+            books.slots.reuse(slot);
+        }
+    }
 }
 
 impl Effect {

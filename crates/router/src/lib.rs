@@ -57,47 +57,17 @@ pub mod ip;
 // Queues: how fast traffic may pass, and what waits meanwhile.
 pub mod queue;
 
+// Each menu with all that is done with it, and their list.
+mod facility;
 // What the console shows of the running router.
 pub mod status;
-
-// What the console can tell it to do beside changing its configuration.
-pub mod commands;
 
 // The router's own tools: ping, torch, the sniffer, explain.
 pub mod tool;
 
-pub use commands::COMMANDS;
 pub use compiler::{Change, Compiler};
+pub use facility::{COMMANDS, MENUS};
 pub use interface::Link;
 pub use parts::{InterfaceCounts, PathCounts, Trouble};
 pub use program::PortInfo;
 pub use router::Router;
-
-/// All menus of the router, those that others refer to first.
-pub const MENUS: &[&config::Menu] = &[
-    &interface::menu::INTERFACE,
-    &interface::menu::ETHERNET,
-    &interface::bridge::menu::BRIDGE,
-    &interface::vlan::VLAN,
-    &interface::bridge::menu::PORT,
-    &interface::bridge::vlan::VLAN,
-    &interface::list::LIST,
-    &interface::list::MEMBER,
-    &interface::bridge::menu::SETTINGS,
-    &interface::bridge::filter::menu::FILTER,
-    &interface::bridge::menu::HOST,
-    &ip::menu::SETTINGS,
-    &ip::menu::ADDRESS,
-    &ip::menu::ARP,
-    &ip::menu::ROUTE,
-    &firewall::menu::FILTER,
-    &firewall::menu::NAT,
-    &firewall::menu::ADDRESS_LIST,
-    &firewall::connection::menu::TRACKING,
-    &firewall::connection::menu::CONNECTION,
-    &queue::menu::SIMPLE,
-    &tool::sniffer::menu::SNIFFER,
-    &tool::sniffer::menu::PACKET,
-    &status::discard::DISCARD,
-    &status::log::LOG,
-];

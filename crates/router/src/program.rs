@@ -14,7 +14,6 @@ use crate::firewall::connection::{self, Enabled};
 use crate::firewall::filter::Filter;
 use crate::firewall::nat::Nat;
 use crate::firewall::state::SlotBook;
-use crate::interface::bridge::menu::SETTINGS as BRIDGE_SETTINGS;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
 use crate::interface::vlan::Vlans;
@@ -179,6 +178,8 @@ pub struct Program {
     pub names: Names,
     /// The bridges.
     pub bridges: Vec<Bridge>,
+    /// `/interface bridge settings allow-fast-path`.
+    pub(crate) bridges_allow_fast_path: bool,
     /// `/interface bridge filter`.
     pub bridge_filter: Arc<bridge::filter::Filter>,
     /// What of a frame its rules look at.
@@ -239,6 +240,7 @@ impl Program {
         Program {
             filter: Arc::new(filter),
             nat: Arc::new(nat),
+            bridges_allow_fast_path: true,
             bridge_filter: Arc::default(),
             queues: Arc::default(),
             addresses: Vec::new(),
@@ -277,10 +279,8 @@ impl Program {
         (self.names, self.bridges) = (names, bridges);
     }
 
-    /// Reads the settings, and finds out which quick ways they and everything else leave open.
-    pub(crate) fn set_settings(&mut self, tree: &Tree) {
-        self.settings = Settings::read(tree);
-        self.connection_settings = connection::Settings::read(tree);
+    /// Finds out which quick ways everything else leaves open.
+    pub(crate) fn open_quick_ways(&mut self) {
         let rules = self.filter.len() + self.nat.len() > 0;
         self.tracking = match self.connection_settings.enabled {
             Enabled::Yes => true,
@@ -289,7 +289,6 @@ impl Program {
         };
         let nothing = !self.tracking && self.filter.is_empty() && self.queues.is_empty();
         self.stateless = nothing && self.settings.ip_forward;
-        let bridge_settings = tree.read_settings(&BRIDGE_SETTINGS);
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
             (rules, "there are rules in /ip firewall", &[IPV4]),
@@ -302,7 +301,7 @@ impl Program {
                 &[BRIDGE_PATH],
             ),
             (
-                !bridge_settings.bool("allow-fast-path"),
+                !self.bridges_allow_fast_path,
                 "/interface bridge settings allow-fast-path=no",
                 &[BRIDGE_PATH],
             ),

@@ -10,7 +10,7 @@ use router::ip::feed::Protocol;
 use router::ip::route::Target;
 use wire::craft::{self, ip};
 
-/// Something in every menu, in the order of [`MENUS`], and all that can be away from its default.
+/// Something in every menu, in their order, and all that can be away from its default.
 const FULL: &str = "/interface ethernet
 set ether1 name=wan mtu=1400 comment=\"to the lab\" mac-address=02:00:00:00:00:11
 set ether4 disabled=yes
@@ -47,6 +47,7 @@ add address=10.0.2.254/24 interface=lan network=10.0.2.0 disabled=yes comment=x
 add gateway=10.0.1.1,10.0.1.2 distance=7
 add dst-address=10.9.0.0/16 gateway=lan
 add dst-address=10.8.0.0/16 type=prohibit
+/ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
 /ip firewall filter
 add chain=input in-interface-list=!LAN protocol=icmp icmp-options=8:0 comment=\"; \\$ \\\"\"
 add chain=forward connection-state=!established,related src-address=10.0.0.1-10.0.0.9 \\
@@ -61,7 +62,6 @@ add chain=forward action=fasttrack-connection connection-state=established
 add chain=srcnat out-interface=wan action=masquerade
 add chain=dstnat protocol=udp dst-port=53 action=dst-nat to-addresses=10.0.2.1 to-ports=5353
 add chain=srcnat action=src-nat to-addresses=10.0.1.100-10.0.1.110 disabled=yes
-/ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
 /ip firewall connection tracking set enabled=yes udp-timeout=30s loose-tcp-tracking=no
 /queue simple
 add name=a target=10.0.2.0/24,lan dst=wan max-limit=1M/2500k bucket-size=1/0.01 queue=default/default

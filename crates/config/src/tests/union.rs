@@ -4,10 +4,7 @@ use super::*;
 
 const ALL: Menu = Menu {
     path: "/interface",
-    kind: MenuKind::Union {
-        key: "name",
-        of: &["/interface ethernet", "/interface bridge", "/none"],
-    },
+    kind: MenuKind::Union { key: "name", of: "name" },
     properties: &[
         Property::new("name", Type::Text, "Its name.").column(),
         Property::new("type", Type::Text, "What it is.").read_only().column(),

@@ -14,7 +14,7 @@
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
-use crate::firewall::menu::REJECT_WITH;
+use crate::firewall::menu::{self, REJECT_WITH};
 use crate::firewall::read::text;
 use crate::firewall::rule::{Books, Ruleset, Step};
 use crate::packet::View;
@@ -128,7 +128,7 @@ impl RejectWith {
 pub(crate) struct Last(Decision);
 
 impl Table for Last {
-    const PATH: &'static str = "/ip firewall filter";
+    const PATH: &'static str = menu::FILTER.path;
     const HOOKS: &'static [Hook] = &[
         Hook { name: "input", has_in: true, has_out: false },
         Hook { name: "forward", has_in: true, has_out: true },

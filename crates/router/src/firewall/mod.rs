@@ -17,6 +17,9 @@ pub mod nat;
 // The menus: every property, once.
 pub mod menu;
 
+// What is done with the menus.
+pub(crate) mod facilities;
+
 // Values with a syntax of the firewall's own: `limit`, `tcp-flags` and the like.
 pub mod syntax;
 

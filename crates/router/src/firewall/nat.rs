@@ -14,6 +14,7 @@
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::invalid::Invalid;
+use crate::firewall::menu;
 use crate::firewall::read::{numbers, range};
 use crate::firewall::rule::{Books, Ruleset, Step};
 use crate::packet::View;
@@ -66,7 +67,7 @@ pub enum NatVerdict {
 }
 
 impl Table for NatVerdict {
-    const PATH: &'static str = "/ip firewall nat";
+    const PATH: &'static str = menu::NAT.path;
     const HOOKS: &'static [Hook] = &[
         Hook { name: "dstnat", has_in: true, has_out: false },
         Hook { name: "srcnat", has_in: false, has_out: true },

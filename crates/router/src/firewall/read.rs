@@ -7,6 +7,7 @@ use crate::firewall::matcher::{Ipv4Options, Matcher, What};
 use crate::firewall::menu::{ALL_ETHERNET, ALL_VLAN, NAT_STATES};
 use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions, Limit, Nth, Ttl};
+use crate::interface::bridge::menu;
 use crate::interface::{InterfaceId, InterfaceKind, Names};
 use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Value};
@@ -64,7 +65,7 @@ pub(crate) struct Surroundings<'a> {
 impl<'a> Surroundings<'a> {
     pub(crate) fn of(setting: &Setting<'a>) -> Self {
         let &Setting { tree, names, lists, use_ip_firewall, .. } = setting;
-        let ports = tree.enabled("/interface bridge port");
+        let ports = tree.enabled(menu::PORT.path);
         let masters =
             ports.filter_map(|port| Some((text(port, "interface")?, text(port, "bridge")?)));
         Surroundings { names, lists, masters: masters.collect(), use_ip_firewall }

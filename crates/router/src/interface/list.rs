@@ -8,8 +8,10 @@
 //!
 //! A rule is compiled with the interfaces that its list has now; a change of a list compiles it anew.
 
+use super::facilities::ALL;
 use super::menu::ANY_INTERFACE;
 use super::{InterfaceId, Names};
+use crate::facility::Facility;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use std::collections::BTreeSet;
 
@@ -18,6 +20,14 @@ pub(crate) const BUILT_IN: &[&str] = &["all", "dynamic", "none", "static"];
 
 /// The name of a list.
 pub(crate) const LIST_NAME: Type = Type::Or(BUILT_IN, &Type::Reference(&["/interface list"]));
+
+/// The facility of `/interface list`.
+pub(crate) static LISTS: Facility =
+    Facility { part_of: Some(&ALL), check: check_list, ..Facility::of(&LIST) };
+
+/// The facility of `/interface list member`.
+pub(crate) static MEMBERS: Facility =
+    Facility { part_of: Some(&ALL), check: check_member, ..Facility::of(&MEMBER) };
 
 /// `/interface list`.
 pub static LIST: Menu = Menu {
@@ -119,25 +129,22 @@ fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     }
 }
 
-/// What a list, or a member of one, that is added or changed must not be.
-///
-/// # Errors
-/// RouterOS's words.
-pub fn check(tree: &Tree, menu: &Menu, item: &Item) -> Result<(), String> {
-    if menu.path == MEMBER.path {
-        let mut others = tree.items(MEMBER.path).iter().filter(|other| other.id != item.id);
-        let same = |other: &Item| {
-            other.get("list") == item.get("list") && other.get("interface") == item.get("interface")
-        };
-        return match others.any(|other| same(other)) {
-            true => Err("failure: already have such interface in this list".to_string()),
-            false => Ok(()),
-        };
-    }
-    match text(item, "name") {
+/// What a list that is added or changed must not be.
+fn check_list(list: &Item, _: &Tree) -> Result<(), String> {
+    match text(list, "name") {
         Some(name) if BUILT_IN.contains(&name) => {
             Err(format!("failure: list {name} is there already, built in"))
         }
         _ => Ok(()),
+    }
+}
+
+/// What a member that is added or changed must not be.
+fn check_member(member: &Item, tree: &Tree) -> Result<(), String> {
+    let mut others = tree.items(MEMBER.path).iter().filter(|other| other.id != member.id);
+    let key = |item: &Item| (item.get("list").cloned(), item.get("interface").cloned());
+    match others.any(|other| key(other) == key(member)) {
+        true => Err("failure: already have such interface in this list".to_string()),
+        false => Ok(()),
     }
 }

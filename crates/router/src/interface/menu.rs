@@ -3,16 +3,13 @@
 
 use config::{Menu, MenuKind, Property, Type};
 
-/// The menus whose items are interfaces.
-pub const MENUS: &[&str] = &["/interface ethernet", "/interface bridge", "/interface vlan"];
-
 /// Any interface, by name.
-pub const ANY_INTERFACE: Type = Type::Reference(MENUS);
+pub const ANY_INTERFACE: Type = Type::Reference(&[INTERFACE.path]);
 
 /// `/interface`: all of them.
 pub const INTERFACE: Menu = Menu {
     path: "/interface",
-    kind: MenuKind::Union { key: "name", of: MENUS },
+    kind: MenuKind::Union { key: "name", of: "running" },
     properties: &[
         Property::flag("dynamic", 'D', "The router made it."),
         Property::flag("disabled", 'X', "Frames do not pass."),

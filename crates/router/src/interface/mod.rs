@@ -30,6 +30,9 @@ pub(crate) mod monitor;
 // What the link boxes of the flow need of the router.
 mod boxes;
 
+// `/interface` and `/interface ethernet`: what is done with them.
+pub(crate) mod facilities;
+
 // Ports, VLANs and bridges, compiled.
 mod compile;
 

@@ -10,6 +10,7 @@
 //! Missing: **auto-negotiation and what the other end advertises**.
 
 use super::link::rate;
+use super::menu::ETHERNET;
 use crate::program::Kind;
 use crate::router::Router;
 use config::{
@@ -21,7 +22,7 @@ use wire::Moment;
 
 /// `/interface ethernet monitor`.
 pub(crate) static MONITOR: Command = Command {
-    menu: "/interface ethernet",
+    menu: ETHERNET.path,
     name: "monitor",
     unnamed: Unnamed::Items,
     parameters: &[

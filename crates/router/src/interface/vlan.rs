@@ -13,10 +13,20 @@
 
 use super::InterfaceId;
 use super::bridge::menu::PORT;
+use super::facilities::ALL;
 use super::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
+use crate::facility::Facility;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::vlan::{Tag, Tci};
+
+/// The facility.
+pub(crate) static FACILITY: Facility = Facility {
+    part_of: Some(&ALL),
+    check: |item, tree| check(tree, item),
+    value: |status, item, property| status.ethernet(item, property),
+    ..Facility::of(&VLAN)
+};
 
 /// `/interface vlan`.
 pub static VLAN: Menu = Menu {

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
 
 const COUNT: Type = Type::Number(0, i64::MAX);
-const INTERFACES: Type = Type::Reference(crate::interface::menu::MENUS);
+const INTERFACES: Type = crate::interface::menu::ANY_INTERFACE;
 
 /// `/ip address`.
 pub const ADDRESS: Menu = Menu {

@@ -12,6 +12,9 @@ pub mod fragment;
 pub mod icmp;
 // The property tables of `/ip address`, `/ip route`, `/ip arp` and `/ip settings`.
 pub mod menu;
+
+// What is done with these menus.
+pub(crate) mod facilities;
 // Neighbours: who answers for an address, and the frames that wait for the answer.
 pub mod neighbour;
 // Routes from elsewhere: a protocol, the kernel, a file.

@@ -81,7 +81,7 @@ pub static SIMPLE: Menu = Menu {
     help: "Simple queues: a rate limit for each direction of a target's traffic.",
 };
 
-const TARGET: Type = Type::Either(&[Type::Cidr, Type::Reference(crate::interface::menu::MENUS)]);
+const TARGET: Type = Type::Either(&[Type::Cidr, crate::interface::menu::ANY_INTERFACE]);
 const COUNT: Type = Type::Number(0, i64::MAX);
 const RATES: Type = Type::Pair(&Type::Rate);
 const PRIORITY: Type = Type::Number(1, 8);

@@ -23,6 +23,8 @@ pub mod bucket;
 pub mod change;
 // Leaves: tokens, waiting packets, counters.
 pub mod leaf;
+// What is done with the menus.
+pub(crate) mod facilities;
 // The menu.
 pub mod menu;
 // `/queue simple`, compiled: which packet belongs to which leaf.

@@ -9,10 +9,16 @@
 //! Only reasons that occurred are shown, since the router was started. What a port lost on the wire
 //! (`rx-drop`, `tx-drop` of `/interface print stats`) never was the router's, and is not here.
 
-use config::{Menu, MenuKind, Property, Type};
+use super::{RouterStatus, Values, dynamic, number, numbered};
+use crate::facility::{Facility, Rows};
+use config::{Item, Menu, MenuKind, Property, Type, Value};
+
+/// The facility.
+pub(crate) static FACILITY: Facility =
+    Facility { rows: Rows::Few(discards), ..Facility::of(&DISCARD) };
 
 /// `/tool discard`.
-pub(crate) static DISCARD: Menu = Menu {
+static DISCARD: Menu = Menu {
     path: "/tool discard",
     kind: MenuKind::List { key: Some("reason"), auto_name: None, ordered: false, fixed: true },
     properties: &[
@@ -22,3 +28,16 @@ pub(crate) static DISCARD: Menu = Menu {
     ],
     help: "What was dropped, by reason.",
 };
+
+/// `/tool discard`: the reasons that occurred.
+fn discards(status: &RouterStatus) -> Vec<Item> {
+    let occurred = status.router.discards().iter().map(|(reason, packets)| {
+        let values = Values::from([
+            ("reason", Value::Text(reason.to_string())),
+            ("packets", number(packets)),
+            ("meaning", Value::Text(reason.meaning().to_string())),
+        ]);
+        dynamic(numbered(reason as u64), values)
+    });
+    occurred.collect()
+}

@@ -40,17 +40,30 @@ pub(crate) mod sniffer;
 // `/interface monitor-traffic`: what passes by an interface in a second.
 pub(crate) mod monitor;
 
+use crate::facility::Facility;
 use crate::interface::{self, InterfaceId};
 use crate::program::Unmet;
 use crate::router::Router;
 use crate::story::Event;
-use config::{Call, Progress, Reply, Started, Tree, Type, Value};
+use config::{Call, Progress, Reply, Type, Value};
 use echo::Echoes;
 use profile::Profiler;
 use sniffer::Capture;
 use std::time::Duration;
 use tap::Taps;
 use wire::Moment;
+
+/// The tools that have no menu.
+pub(crate) static FACILITY: Facility = Facility {
+    commands: &[
+        (&explain::COMMAND, explain::start),
+        (&profile::COMMAND, |r, call, _, now| profile::start(r, call, now)),
+        (&ping::PING, |r, call, _, now| ping::start(r, call, now)),
+        (&ping::FLOOD_PING, |r, call, _, now| ping::start_flood(r, call, now)),
+        (&torch::TORCH, |r, call, _, now| torch::start(r, call, now)),
+    ],
+    ..Facility::NONE
+};
 
 /// What the tools keep in the router.
 #[derive(Debug, Default)]
@@ -72,30 +85,6 @@ pub(crate) struct Tools {
 }
 
 impl Router {
-    /// Starts one of the [`COMMANDS`](crate::COMMANDS), after the configuration `tree` was taken
-    /// over. What takes no time is done when it returns.
-    ///
-    /// # Errors
-    /// RouterOS's words for arguments that cannot be, and for a command that is not the router's.
-    pub fn start(
-        &mut self,
-        call: &Call,
-        tree: &Tree,
-        now: Moment,
-    ) -> Result<Started<Router>, String> {
-        match (call.command.menu, call.command.name) {
-            ("/", "ping") => ping::start(self, call, now),
-            ("/tool", "profile") => profile::start(self, call, now),
-            ("/tool", "explain") => explain::start(self, call, tree, now),
-            ("/tool", "flood-ping") => ping::start_flood(self, call, now),
-            ("/tool", "torch") => torch::start(self, call, now),
-            ("/tool sniffer", _) => sniffer::start(self, call, tree, now),
-            ("/interface", "monitor-traffic") => monitor::start(self, call, now),
-            ("/interface ethernet", "monitor") => interface::monitor::start(self, call, now),
-            _ => self.at_once(call, tree).map(|()| Started::Done(Reply::Nothing)),
-        }
-    }
-
     /// Adds a line to the log: `:log info "…"`.
     pub fn log_message(&mut self, now: Moment, topics: &str, message: &str) {
         self.stats.log.say(now, topics, message);

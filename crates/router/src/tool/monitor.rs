@@ -13,6 +13,7 @@
 use super::Frames;
 use crate::counter::Count;
 use crate::interface::InterfaceId;
+use crate::interface::menu::INTERFACE;
 use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Kind;
 use crate::router::Router;
@@ -25,7 +26,7 @@ use wire::Moment;
 
 /// `/interface monitor-traffic`.
 pub(crate) static MONITOR_TRAFFIC: Command = Command {
-    menu: "/interface",
+    menu: INTERFACE.path,
     name: "monitor-traffic",
     unnamed: Unnamed::Parameter("interface"),
     parameters: &[

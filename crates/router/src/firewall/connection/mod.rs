@@ -48,6 +48,8 @@ mod timers;
 
 // The menus: every property, once.
 pub mod menu;
+// What is done with the menus.
+pub(crate) mod facilities;
 
 // A packet as tracking reads it.
 mod arrival;

@@ -4,15 +4,15 @@
 //! and refused.
 
 use super::vlan::FRAME_TYPES;
-use crate::interface::menu::{ARP, AUTO_TIME};
+use crate::interface::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
 use crate::interface::vlan;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 
 /// What can be a port, and what a rule's interface can be.
-pub const INTERFACES: Type = Type::Reference(crate::interface::menu::MENUS);
+pub const INTERFACES: Type = ANY_INTERFACE;
 
 /// A bridge.
-pub(super) const BRIDGES: Type = Type::Reference(&["/interface bridge"]);
+pub(crate) const BRIDGES: Type = Type::Reference(&["/interface bridge"]);
 
 /// What can belong to a VLAN of a bridge.
 pub(super) const PORTS_OR_BRIDGE: Type = Type::List(&INTERFACES);
@@ -134,13 +134,9 @@ pub static PORT: Menu = Menu {
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
         Property::flag("inactive", 'I', "The port or the bridge is disabled."),
-        Property::new(
-            "interface",
-            Type::Reference(&["/interface ethernet", "/interface vlan"]),
-            "The interface that becomes a port.",
-        )
-        .required()
-        .column(),
+        Property::new("interface", ANY_INTERFACE, "The interface that becomes a port.")
+            .required()
+            .column(),
         Property::new("bridge", BRIDGES, "The bridge it joins.").required().column(),
         Property::new(
             "learn",
@@ -291,6 +287,9 @@ pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
         return Err("failure: device already added as bridge port".into());
     }
     let name = |property| port.get(property).map_or(String::new(), ToString::to_string);
+    if tree.items(BRIDGE.path).iter().any(|bridge| bridge.name("name") == name("interface")) {
+        return Err("failure: a bridge cannot be a port of a bridge".into());
+    }
     vlan::no_loop(tree, &name("bridge"), &name("interface"))
 }
 

@@ -20,6 +20,9 @@ pub mod filter;
 pub mod hosts;
 // The menus.
 pub mod menu;
+
+// What is done with these menus.
+pub(crate) mod facilities;
 // `/interface bridge vlan`: which ports belong to which VLAN.
 pub mod vlan;
 

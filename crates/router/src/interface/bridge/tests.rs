@@ -234,8 +234,13 @@ fn bridges_are_typed() {
         }
     }
     let ethernet = &crate::interface::menu::ETHERNET;
-    let mut interpreter =
-        config::Interpreter::new([ethernet, &menu::BRIDGE, &menu::PORT, &menu::SETTINGS]);
+    let mut interpreter = config::Interpreter::new([
+        &crate::interface::menu::INTERFACE,
+        ethernet,
+        &menu::BRIDGE,
+        &menu::PORT,
+        &menu::SETTINGS,
+    ]);
     for n in 1..=3 {
         let values = BTreeMap::from([("name", Value::Text(format!("ether{n}")))]);
         interpreter.tree_mut().push(ethernet, values);

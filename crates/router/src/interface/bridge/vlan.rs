@@ -13,10 +13,16 @@
 use super::super::InterfaceId;
 use super::menu;
 use crate::discard::Discard;
+use crate::facility::Facility;
 use crate::interface::Names;
+use crate::interface::facilities::ALL;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::vlan::{Tag, Tci};
+
+/// The facility.
+pub(crate) static FACILITY: Facility =
+    Facility { part_of: Some(&ALL), check: |item, tree| check(tree, item), ..Facility::of(&VLAN) };
 
 /// `/interface bridge vlan`.
 pub static VLAN: Menu = Menu {

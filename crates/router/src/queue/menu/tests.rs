@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::interface::bridge::menu::BRIDGE;
-use crate::interface::menu::ETHERNET;
+use crate::interface::menu::{ETHERNET, INTERFACE};
 use config::Interpreter;
 use std::collections::BTreeMap;
 
 fn interpreter() -> Interpreter {
-    let mut interpreter = Interpreter::new([&ETHERNET, &BRIDGE, &SIMPLE]);
+    let mut interpreter = Interpreter::new([&INTERFACE, &ETHERNET, &BRIDGE, &SIMPLE]);
     let values = BTreeMap::from([("name", Value::Text("ether1".into()))]);
     interpreter.tree_mut().push(&ETHERNET, values);
     interpreter

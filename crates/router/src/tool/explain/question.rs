@@ -9,6 +9,7 @@
 
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions};
 use crate::interface::InterfaceId;
+use crate::interface::menu::ETHERNET;
 use crate::ip::address;
 use crate::program::Kind;
 use crate::router::Router;
@@ -26,7 +27,7 @@ const PORT: Type = Type::Number(0, 65535);
 pub(super) static PARAMETERS: [Property; 16] = [
     Property::new(
         "in-interface",
-        Type::Reference(&["/interface ethernet"]),
+        Type::Reference(&[ETHERNET.path]),
         "The port it comes in by; without one it is the router's own packet.",
     ),
     Property::new("src-mac", Type::Mac, "Who sends the frame; a host's own if left out."),

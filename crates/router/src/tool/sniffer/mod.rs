@@ -14,6 +14,8 @@
 //! after it.
 //! **Missing**: `streaming-server` (TZSP); the `host`, `protocol` and `connection` tables.
 
+// What is done with its menus.
+pub(crate) mod facilities;
 // What has been sniffed, in memory and as a file.
 mod capture;
 // The property tables and commands.
@@ -25,43 +27,36 @@ pub(crate) use capture::Capture;
 pub(crate) use quick::Quick;
 
 use super::tap::Tap;
+use crate::facility::DONE;
 use crate::router::Router;
 use config::{Call, Job, Progress, Record, Reply, Started, Tree, Value};
 use wire::Moment;
 
-/// Starts one of the commands of `/tool sniffer`.
-pub(crate) fn start(
-    r: &mut Router,
-    call: &Call,
-    tree: &Tree,
-    now: Moment,
-) -> Result<Started<Router>, String> {
-    match call.command.name {
-        "quick" => return quick::start(r, call, now),
-        "start" => {
-            if r.tools.taps.capture().is_some() {
-                return Err("failure: sniffer is already running".to_string());
-            }
-            let capture = Capture::new(r, tree, now);
-            r.put_tap(Tap::Capture(capture));
-            r.tools.captured = None;
-        }
-        "stop" => {
-            end(r);
-            let file = r.tools.captured.as_mut().and_then(Capture::take_file);
-            return Ok(file.map_or(Started::Done(Reply::Nothing), write));
-        }
-        "save" => {
-            let name = call.argument("file-name").map_or(String::new(), |name| name.to_string());
-            let running = r.tools.taps.capture().map(|(_, capture)| capture);
-            let Some(capture) = running.or(r.tools.captured.as_ref()) else {
-                return Err("failure: nothing has been sniffed".to_string());
-            };
-            return Ok(write((name, capture.memory_as_file())));
-        }
-        name => return Err(format!("bad command name {name}")),
+/// `start`: begins to keep frames.
+fn start(r: &mut Router, _: &Call, tree: &Tree, now: Moment) -> Result<Started<Router>, String> {
+    if r.tools.taps.capture().is_some() {
+        return Err("failure: sniffer is already running".to_string());
     }
-    Ok(Started::Done(Reply::Nothing))
+    let capture = Capture::new(r, tree, now);
+    r.put_tap(Tap::Capture(capture));
+    r.tools.captured = None;
+    DONE
+}
+
+/// `stop`: ends it, and writes the file.
+fn stop(r: &mut Router, _: &Call, _: &Tree, _: Moment) -> Result<Started<Router>, String> {
+    end(r);
+    let file = r.tools.captured.as_mut().and_then(Capture::take_file);
+    file.map_or(DONE, |file| Ok(write(file)))
+}
+
+/// `save`: writes what is in memory to a file.
+fn save(r: &mut Router, call: &Call, _: &Tree, _: Moment) -> Result<Started<Router>, String> {
+    let name = call.argument("file-name").map_or(String::new(), |name| name.to_string());
+    let Some(capture) = r.sniffed() else {
+        return Err("failure: nothing has been sniffed".to_string());
+    };
+    Ok(write((name, capture.memory_as_file())))
 }
 
 /// Ends the capture under way, if there is one, and keeps what it has seen.

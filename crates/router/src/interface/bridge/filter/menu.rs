@@ -1,11 +1,41 @@
 //! The menu `/interface bridge filter`.
 
+use super::Filter;
 use super::facts::{self, Field, PACKET_TYPES};
+use crate::compiler::Compiling;
+use crate::facility::{self, Facility};
+use crate::firewall::facilities::reset_rules;
 use crate::firewall::menu::WORD;
 use crate::firewall::syntax;
-use crate::interface::bridge::menu::INTERFACES;
+use crate::interface::bridge::menu::{BRIDGES, INTERFACES};
+use crate::interface::facilities::ALL as INTERFACES_OF_ALL_KINDS;
 use crate::interface::list::LIST_NAME;
 use config::{Item, Menu, MenuKind, Property, Type, Value};
+use std::sync::Arc;
+
+/// The facility.
+pub(crate) static FACILITY: Facility = Facility {
+    after: &[&INTERFACES_OF_ALL_KINDS],
+    compile,
+    relearn: true,
+    check: |item, _| check(item),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| Some(status.router.program.bridge_filter.invalid(item.id)?.to_string()),
+    commands: &[
+        (&facility::reset(&FILTER), reset_rules),
+        (&facility::reset_all(&FILTER), reset_rules),
+    ],
+    ..Facility::of(&FILTER)
+};
+
+fn compile(c: &mut Compiling) {
+    c.remove_rules(&FILTER);
+    let program = &mut c.program;
+    let books = &mut program.books;
+    let filter = Filter::compile(c.tree, &program.names, &mut books.counters, &mut books.slots);
+    program.bridge_looks_at = filter.looks_at();
+    program.bridge_filter = Arc::new(filter);
+}
 
 /// `/interface bridge filter`.
 pub static FILTER: Menu = Menu {
@@ -125,7 +155,7 @@ pub(super) const LISTS: &[(&str, Field)] = &[
 
 const INTERFACE: Type = Type::Negatable(&INTERFACES);
 const LIST: Type = Type::Negatable(&LIST_NAME);
-const BRIDGE: Type = Type::Negatable(&Type::Reference(&["/interface bridge"]));
+const BRIDGE: Type = Type::Negatable(&BRIDGES);
 const MAC: Type = Type::Negatable(&Type::MacMask);
 /// An EtherType.
 pub(crate) const MAC_PROTOCOL: Type = Type::Custom(read_mac_protocol);

@@ -7,7 +7,7 @@ use crate::firewall::log::Log;
 use crate::firewall::rule::stats;
 use crate::firewall::state::{RuleState, SlotBook};
 use crate::interface::bridge::menu::BRIDGE;
-use crate::interface::menu::ETHERNET;
+use crate::interface::menu::{ETHERNET, INTERFACE};
 use crate::interface::{InterfaceId, InterfaceKind, Names};
 use crate::ip::route::Routes;
 use crate::packet::ConnectionState;
@@ -42,7 +42,7 @@ struct Bench {
 }
 
 fn interpreter() -> Interpreter {
-    let mut interpreter = Interpreter::new([&ETHERNET, &BRIDGE, &FILTER]);
+    let mut interpreter = Interpreter::new([&INTERFACE, &ETHERNET, &BRIDGE, &FILTER]);
     for name in ["ether1", "ether2"] {
         interpreter
             .tree_mut()

@@ -1,0 +1,73 @@
+//! The facilities of connection tracking: `/ip firewall connection` and its settings.
+
+use super::settings::Settings;
+use super::{ConnectionId, menu};
+use crate::facility::{self, DONE, Facility, Rows};
+use crate::router::Router;
+use crate::status::{BY_PLACE, RouterStatus, dynamic, number};
+use config::{Call, Command, Display, FIRST_AHEAD, Item, ItemId, Started, Tree, Unnamed, Value};
+use std::time::Duration;
+use wire::Moment;
+
+/// `/ip firewall connection tracking`.
+pub(crate) static TRACKING: Facility = Facility {
+    compile: |c| c.program.connection_settings = Settings::read(c.tree),
+    relearn: true,
+    setting: |status, property| status.tracking(property),
+    ..Facility::of(&menu::TRACKING)
+};
+
+/// `/ip firewall connection`.
+pub(crate) static CONNECTION: Facility = Facility {
+    rows: Rows::Many { page: connections_page, item: None },
+    commands: &[(
+        &Command {
+            menu: menu::CONNECTION.path,
+            name: "remove",
+            unnamed: Unnamed::Items,
+            parameters: &[],
+            display: Display::Nothing,
+            help: "Ends connections; their next packets begin new ones.",
+        },
+        remove,
+    )],
+    ..Facility::of(&menu::CONNECTION)
+};
+
+/// Ends connections.
+fn remove(r: &mut Router, call: &Call, tree: &Tree, _: Moment) -> Result<Started<Router>, String> {
+    for connection in facility::items(call, tree)?.into_iter().filter_map(connection) {
+        r.v4.connections.remove(connection);
+    }
+    DONE
+}
+
+/// The connection that an item of `/ip firewall connection` is.
+fn connection(item: ItemId) -> Option<ConnectionId> {
+    let range = BY_PLACE..FIRST_AHEAD;
+    range.contains(&item.0).then(|| ConnectionId(item.0 - BY_PLACE))
+}
+
+/// `/ip firewall connection`, by place in the table: at most `max` behind an item.
+fn connections_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<Item> {
+    let from = after.and_then(connection).map_or(0, |ConnectionId(last)| last + 1);
+    let entries = status.router.v4.connections.list_from(ConnectionId(from), status.now);
+    let items = entries.take(max).map(|entry| {
+        let mut values = entry.values();
+        let timeout = Duration::from_secs(entry.timeout.as_secs());
+        values.insert("timeout", Value::Time(timeout));
+        dynamic(ItemId(BY_PLACE + entry.id.0), values)
+    });
+    items.collect()
+}
+
+impl RouterStatus<'_> {
+    fn tracking(&self, property: &str) -> Option<Value> {
+        let connections = &self.router.v4.connections;
+        match property {
+            "total-entries" => Some(number(connections.len() as u64)),
+            "max-entries" => Some(number(connections.max_entries() as u64)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The facilities of the firewall's tables: `/ip firewall filter`, `nat` and `address-list`.
+
+use super::address_list::AddressLists;
+use super::compile::Setting;
+use super::filter::{self, Filter};
+use super::menu;
+use super::nat::Nat;
+use crate::compiler::Compiling;
+use crate::facility::{self, DONE, Facility, Rows};
+use crate::interface::facilities::ALL as INTERFACES;
+use crate::router::Router;
+use crate::status::{RouterStatus, number};
+use config::{Call, FIRST_AHEAD, Item, ItemId, Started, Tree, Value};
+use std::sync::Arc;
+use wire::Moment;
+
+/// `/ip firewall address-list`.
+pub(crate) static ADDRESS_LIST: Facility = Facility {
+    compile: |c| c.program.lists = Arc::new(AddressLists::compile(c.tree)),
+    ..Facility::of(&menu::ADDRESS_LIST)
+};
+
+/// `/ip firewall filter`.
+pub(crate) static FILTER: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&menu::FILTER);
+        c.program.filter = Arc::new(Filter::compile(&mut setting(c)));
+    },
+    check: |item, _| menu::check(item),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| Some(status.router.program.filter.invalid(item.id)?.to_string()),
+    rows: Rows::Few(dummy_rule),
+    commands: &[
+        (&facility::reset(&menu::FILTER), reset_rules),
+        (&facility::reset_all(&menu::FILTER), reset_rules),
+    ],
+    ..Facility::of(&menu::FILTER)
+};
+
+/// `/ip firewall nat`.
+pub(crate) static NAT: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&menu::NAT);
+        c.program.nat = Arc::new(Nat::compile(&mut setting(c)));
+    },
+    check: |item, _| menu::check(item),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| Some(status.router.program.nat.invalid(item.id)?.to_string()),
+    commands: &[
+        (&facility::reset(&menu::NAT), reset_rules),
+        (&facility::reset_all(&menu::NAT), reset_rules),
+    ],
+    ..Facility::of(&menu::NAT)
+};
+
+/// What the rules of a table are compiled with.
+fn setting<'a>(c: &'a mut Compiling) -> Setting<'a> {
+    let program = &mut c.program;
+    Setting {
+        tree: c.tree,
+        lists: &program.lists,
+        names: &program.names,
+        use_ip_firewall: false,
+        book: &mut program.books.counters,
+        slots: &mut program.books.slots,
+    }
+}
+
+/// Sets the counters of rules to zero. The dummy rule's stay, which are those of FastTrack itself.
+pub(crate) fn reset_rules(
+    r: &mut Router,
+    call: &Call,
+    tree: &Tree,
+    _: Moment,
+) -> Result<Started<Router>, String> {
+    r.learnt.recipes.fold(&mut r.stats.counters);
+    let book = &r.program.books.counters;
+    for id in facility::items(call, tree)?.into_iter().filter_map(|item| book.find(item)) {
+        r.stats.counters.reset(id);
+    }
+    DONE
+}
+
+/// In front of all rules while a connection is fasttracked.
+fn dummy_rule(status: &RouterStatus) -> Vec<Item> {
+    if status.router.v4.connections.fasttracked() == 0 {
+        return Vec::new();
+    }
+    let mut rule = filter::dummy_rule(ItemId(FIRST_AHEAD));
+    let count = status.router.stats.paths.ipv4_fasttrack;
+    rule.values.insert("bytes", number(count.bytes));
+    rule.values.insert("packets", number(count.packets));
+    vec![rule]
+}
+
+impl RouterStatus<'_> {
+    /// What is counted of a rule.
+    pub(crate) fn rule(&self, rule: &Item, property: &str) -> Option<Value> {
+        let counter = self.router.program.books.counters.find(rule.id);
+        let count = counter.map(|id| self.router.stats.counters.get(id)).unwrap_or_default();
+        match property {
+            "bytes" => Some(number(count.bytes)),
+            "packets" => Some(number(count.packets)),
+            _ => None,
+        }
+    }
+}

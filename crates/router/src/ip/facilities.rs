@@ -1,0 +1,282 @@
+//! The facilities of IPv4: `/ip settings`, `/ip address`, `/ip arp` and `/ip route`, and what is shown of
+//! them.
+
+use super::address::{self, OwnSources};
+use super::feed::{FedRoute, Protocol};
+use super::neighbour::{Neighbour, Status};
+use super::route::{self, Candidate, Target};
+use super::settings::Settings;
+use super::{arp, menu};
+use crate::facility::{Facility, Rows};
+use crate::interface::facilities::ALL as INTERFACES;
+use crate::status::{
+    BY_PLACE, Numbers, RouterStatus, Values, dynamic, ip, number, one_behind, reasons, text,
+};
+use config::{Item, ItemId, Value};
+use std::collections::HashSet;
+use wire::Ipv4Prefix;
+
+/// `/ip settings`.
+pub(crate) static SETTINGS: Facility = Facility {
+    compile: |c| c.program.settings = Settings::read(c.tree),
+    relearn: true,
+    setting: |status, property| status.ip_settings(property),
+    ..Facility::of(&menu::SETTINGS)
+};
+
+/// `/ip address`.
+pub(crate) static ADDRESS: Facility = Facility {
+    after: &[&INTERFACES],
+    compile: |c| {
+        c.program.addresses = address::read(c.tree, &c.program.names);
+        c.program.own_sources = OwnSources::of(&c.program.addresses);
+    },
+    check: |item, tree| menu::check_address(tree, item),
+    value: |status, item, property| status.address(item, property),
+    ..Facility::of(&menu::ADDRESS)
+};
+
+/// `/ip arp`.
+pub(crate) static ARP: Facility = Facility {
+    after: &[&INTERFACES],
+    compile: |c| c.neighbours = Some(arp::typed(c.tree, &c.program)),
+    relearn: true,
+    check: |item, tree| menu::check_neighbour(tree, item),
+    value: |status, item, property| status.neighbour(item, property),
+    rows: Rows::Few(learnt_neighbours),
+    ..Facility::of(&menu::ARP)
+};
+
+/// `/ip route`.
+pub(crate) static ROUTE: Facility = Facility {
+    after: &[&ADDRESS],
+    compile: |c| {
+        let program = &c.program;
+        let (enabled, runs) = (|id| program.is_enabled(id), |id| program.runs(id));
+        let candidates = address::routes(c.tree, &program.names, &program.addresses, enabled, runs);
+        c.routes = Some(route::Change::between(&c.ways, candidates));
+    },
+    relearn: true,
+    check: |item, _| menu::check_route(item),
+    value: |status, item, property| status.route(item, property),
+    rows: Rows::Many {
+        page: routes_page,
+        item: Some(|status, id| {
+            let connected = status.connected_routes().into_iter().find(|item| item.id == id);
+            connected.or_else(|| one_behind(status, routes_page, id))
+        }),
+    },
+    ..Facility::of(&menu::ROUTE)
+};
+
+/// What ARP has learnt, by interface and address.
+fn learnt_neighbours(status: &RouterStatus) -> Vec<Item> {
+    let mut numbers = Numbers::default();
+    let name = |interface| status.name(interface);
+    let all = status.router.v4.neighbours.iter();
+    let mut learnt: Vec<_> = all.filter(|row| row.status != Status::Permanent).collect();
+    learnt.sort_by_key(|row| (row.interface, row.address));
+    let items = learnt.into_iter().map(|Neighbour { interface, address, mac, status, .. }| {
+        let mut values = Values::from([
+            ("address", ip(address)),
+            ("interface", name(interface)),
+            ("status", Value::Text(status.name().to_string())),
+            ("complete", Value::Bool(mac.is_some())),
+        ]);
+        if let Some(mac) = mac {
+            values.insert("mac-address", Value::Mac(mac));
+        }
+        dynamic(numbers.of((interface, address)), values)
+    });
+    items.collect()
+}
+
+/// `/ip route`: the networks of the router's addresses, then what was fed, by place; at most
+/// `max` behind an item.
+fn routes_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<Item> {
+    let fed_after = after.filter(|after| after.0 >= BY_PLACE);
+    let mut items = Vec::new();
+    if fed_after.is_none() {
+        items = status.connected_routes();
+        let from = after.map_or(Some(0), |after| {
+            items.iter().position(|item| item.id == after).map(|at| at + 1)
+        });
+        items.drain(..from.unwrap_or(items.len()));
+        items.truncate(max);
+    }
+    let from = fed_after.map_or(0, |last| last.0 - BY_PLACE + 1);
+    let fed = status.router.v4.routes.fed_routes(from).take(max - items.len());
+    items.extend(fed.map(|route| status.fed_route(&route)));
+    items
+}
+
+impl RouterStatus<'_> {
+    fn ip_settings(&self, property: &str) -> Option<Value> {
+        let (router, paths) = (self.router, &self.router.stats.paths);
+        let fasttracked = router.v4.connections.fasttracked();
+        Some(match property {
+            "ipv4-fast-path-active" => Value::Bool(router.ipv4_fast_path()),
+            "ipv4-fast-path-unmet" => reasons(&router.unmet().ipv4_fast_path),
+            "ipv4-fast-path-packets" => number(paths.ipv4_fast_path.packets),
+            "ipv4-fast-path-bytes" => number(paths.ipv4_fast_path.bytes),
+            "ipv4-fasttrack-active" => Value::Bool(router.fasttrack() && fasttracked > 0),
+            "ipv4-fasttrack-unmet" => {
+                let mut unmet = router.unmet().ipv4_fasttrack;
+                if fasttracked == 0 {
+                    unmet.push("no connection is fasttracked");
+                }
+                reasons(&unmet)
+            }
+            "ipv4-fasttrack-packets" => number(paths.ipv4_fasttrack.packets),
+            "ipv4-fasttrack-bytes" => number(paths.ipv4_fasttrack.bytes),
+            _ => return None,
+        })
+    }
+
+    fn address(&self, item: &Item, property: &str) -> Option<Value> {
+        let Some(&Value::Cidr(address, len)) = item.get("address") else { return None };
+        match property {
+            "network" => {
+                let network = Ipv4Prefix::new(address.into(), len);
+                Some(Value::Address(network.bits().into()))
+            }
+            "actual-interface" => item.get("interface").cloned(),
+            "invalid" => {
+                let program = &self.router.program;
+                let interface = program.names.find(&text(item, "interface"));
+                let there = interface.is_some_and(|interface| program.is_enabled(interface));
+                Some(Value::Bool(!there && !item.disabled))
+            }
+            _ => None,
+        }
+    }
+
+    fn neighbour(&self, item: &Item, property: &str) -> Option<Value> {
+        let Some(&Value::Address(address)) = item.get("address") else { return None };
+        let interface = self.router.program.names.find(&text(item, "interface"))?;
+        let neighbours = &self.router.v4.neighbours;
+        let status = neighbours.status(neighbours.find(interface, address.into())?);
+        let in_force = status == Status::Permanent && !item.disabled;
+        match property {
+            "complete" => Some(Value::Bool(in_force)),
+            "status" if in_force => Some(Value::Text(status.name().to_string())),
+            _ => None,
+        }
+    }
+
+    fn route(&self, item: &Item, property: &str) -> Option<Value> {
+        let program = &self.router.program;
+        let runs = |interface| program.runs(interface);
+        let kind = |kind: &str| Some(Value::Bool(text(item, "type") == kind));
+        match property {
+            "active" => {
+                let read = menu::ROUTE.read(item);
+                let way = address::candidate(read, &program.names, &program.addresses, &runs)?;
+                Some(Value::Bool(!item.disabled && self.is_active(&way)))
+            }
+            "static" => Some(Value::Bool(true)),
+            "blackhole" | "unreachable" | "prohibit" => kind(property),
+            "gateway-status" => {
+                let Some(Value::List(gateways)) = item.get("gateway") else { return None };
+                let gateways = gateways.iter().map(|gateway| self.gateway_status(gateway));
+                Some(Value::Text(gateways.collect::<Vec<_>>().join(",")))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_active(&self, candidate: &Candidate) -> bool {
+        // A route of a script under way is not in the table yet, whatever it says.
+        let routes = &self.router.v4.routes;
+        routes.configured().any(|other| other == candidate) && routes.is_active(candidate)
+    }
+
+    /// `10.0.2.1 reachable via ether2`.
+    fn gateway_status(&self, gateway: &Value) -> String {
+        let program = &self.router.program;
+        let runs = |interface| program.runs(interface);
+        let way = match gateway {
+            Value::Address(address) => {
+                address::reach(u32::from(*address), &program.addresses, runs).map(|interface| {
+                    format!(" reachable via {}", program.interface(interface).name)
+                })
+            }
+            name => program
+                .names
+                .find(&name.to_string())
+                .filter(|&interface| runs(interface))
+                .map(|_| " reachable".to_string()),
+        };
+        format!("{gateway}{}", way.as_deref().unwrap_or(" unreachable"))
+    }
+
+    /// A fed route: flags `ADb`, or `Db` while its link is down or another one is better.
+    fn fed_route(&self, route: &FedRoute<'_>) -> Item {
+        let is = |protocol| Value::Bool(route.protocol == protocol);
+        let mut values = Values::from([
+            ("dst-address", Value::Cidr(route.prefix.bits().into(), route.prefix.len())),
+            ("distance", number(route.protocol.distance().into())),
+            ("active", Value::Bool(route.active)),
+            ("connect", is(Protocol::Connect)),
+            ("static", is(Protocol::Static)),
+            ("rip", is(Protocol::Rip)),
+            ("bgp", is(Protocol::Bgp)),
+            ("ospf", is(Protocol::Ospf)),
+        ]);
+        let (ways, drops) = match route.target {
+            Target::Connected(interface) => (vec![(*interface, self.name(*interface))], None),
+            Target::Gateways(ways) => (ways.iter().map(|way| (way.0, ip(way.1))).collect(), None),
+            Target::Blackhole => (Vec::new(), Some("blackhole")),
+            Target::Prohibit => (Vec::new(), Some("prohibit")),
+            _ => (Vec::new(), Some("unreachable")),
+        };
+        if let Some(kind) = drops {
+            values.insert(kind, Value::Bool(true));
+            values.insert("type", Value::Text(kind.to_string()));
+            if route.protocol == Protocol::Elsewhere {
+                let why = "the host sends there by an interface that is no port";
+                values.insert("gateway-status", Value::Text(why.to_string()));
+            }
+        } else {
+            let program = &self.router.program;
+            let status = ways.iter().map(|(interface, gateway)| match program.runs(*interface) {
+                true => format!("{gateway} reachable via {}", program.interface(*interface).name),
+                false => format!("{gateway} unreachable"),
+            });
+            values.insert("gateway-status", Value::Text(status.collect::<Vec<_>>().join(",")));
+            let gateways = ways.into_iter().map(|(_, gateway)| gateway).collect();
+            values.insert("gateway", Value::List(gateways));
+        }
+        dynamic(ItemId(BY_PLACE + route.place), values)
+    }
+
+    /// The networks of the router's addresses: flags `DAC`, or `DC` while another interface has
+    /// the network or the interface does not run.
+    fn connected_routes(&self) -> Vec<Item> {
+        let mut numbers = Numbers::default();
+        let mut seen = HashSet::new();
+        let own = self.router.program.addresses.iter();
+        let own = own.filter(|own| own.network.len() < 32);
+        let networks = own.filter(|own| seen.insert((own.network, own.interface)));
+        let items = networks.map(|own| {
+            let runs = self.router.program.runs(own.interface);
+            let target = Some(Target::Connected(own.interface));
+            let way = Candidate { prefix: own.network, distance: 0, target };
+            let name = self.name(own.interface);
+            let reachable = if runs { "reachable" } else { "unreachable" };
+            let values = Values::from([
+                ("dst-address", Value::Cidr(own.network.bits().into(), own.network.len())),
+                ("pref-src", ip(own.address)),
+                ("gateway-status", Value::Text(format!("{name} {reachable}"))),
+                ("gateway", Value::List(vec![name])),
+                ("distance", number(0)),
+                ("scope", number(10)),
+                ("active", Value::Bool(runs && self.router.v4.routes.is_active(&way))),
+                ("connect", Value::Bool(true)),
+                ("static", Value::Bool(false)),
+            ]);
+            dynamic(numbers.of((own.network, own.interface)), values)
+        });
+        items.collect()
+    }
+}
