@@ -50,6 +50,8 @@ pub mod assemble;
 pub mod run;
 // Where a lab that was left running is found.
 pub mod state;
+// Networks under random faults, from seeds.
+pub mod swarm;
 
 // A router in memory: its console, its ports, our ends of the wires.
 pub mod device;

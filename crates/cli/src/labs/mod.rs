@@ -3,11 +3,14 @@
 //! ```text
 //! check ─► is the file right?
 //! run ───► nodes ─► steps ─► transcript, JSON ─► exit code
+//! swarm ─► networks drawn from seeds, under faults ─► what failed, as files
 //! up ────► nodes, consoles ─► stays until down
 //! ```
 
 // Going through a lab's steps.
 mod run;
+// Labs that seeds draw.
+mod swarm;
 // Labs that are left running.
 mod up;
 
@@ -37,6 +40,8 @@ pub(crate) struct Arguments {
 enum What {
     /// Brings a lab up, goes through its steps, and says whether all was as expected
     Run(run::Arguments),
+    /// Draws networks, traffic and faults from seeds, and runs them in virtual time
+    Swarm(swarm::Arguments),
     /// Brings a lab up and leaves it running in real time, its consoles reachable
     Up(up::UpArguments),
     /// Ends a lab that was left running
@@ -59,6 +64,7 @@ enum What {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Run(arguments) => run::run(arguments),
+        What::Swarm(arguments) => swarm::swarm(arguments),
         What::Up(arguments) => up::up(arguments),
         What::Down(arguments) => up::down(arguments),
         What::List => up::list(),
