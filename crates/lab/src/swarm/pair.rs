@@ -270,7 +270,10 @@ impl Pair {
         let at = fast.iter().zip(&reference).position(|(a, b)| a != b);
         let at = at.unwrap_or(fast.len().min(reference.len()));
         let show = |frames: &[Sent]| match frames.get(at) {
-            Some((port, bytes)) => format!("ether{} {bytes:02x?}", port + 1),
+            Some((port, bytes)) => {
+                let hex: String = bytes.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
+                format!("ether{} {hex}, {} bytes", port + 1, bytes.len())
+            }
             None => "nothing".to_string(),
         };
         let (a, b) = (show(&fast), show(&reference));
