@@ -72,7 +72,7 @@ pub struct Cable {
 pub struct Flow {
     /// The host that begins.
     pub from: String,
-    /// The host that answers.
+    /// The host that answers, or an address that may be nobody's.
     pub to: String,
     /// What kind of packets.
     pub kind: Kind,
@@ -94,6 +94,8 @@ pub enum Kind {
     Tcp,
     /// Echo requests.
     Ping,
+    /// What hosts should not send, or seldom do: one of many kinds each time.
+    Odd,
 }
 
 /// Something that happens.
@@ -158,6 +160,12 @@ pub enum Harm {
     Late,
 }
 
+/// The address that a flow's `to` means.
+pub(super) fn address(hosts: &[Host], to: &str) -> Option<std::net::Ipv4Addr> {
+    let host = hosts.iter().find(|host| host.name == to);
+    host.map(|host| host.address).or_else(|| to.parse().ok())
+}
+
 impl Case {
     /// Reads a case.
     ///
@@ -190,7 +198,7 @@ impl Case {
                 .iter()
                 .all(|end| is_box(boxes, end) && end.contains(':') || is_host(hosts, end))
         });
-        self.flows.retain(|flow| is_host(hosts, &flow.from) && is_host(hosts, &flow.to));
+        self.flows.retain(|flow| is_host(hosts, &flow.from) && address(hosts, &flow.to).is_some());
         let cables = &self.cables;
         self.events.retain(|event| match &event.what {
             What::Harm { cable, .. } => cables.iter().any(|own| own.ends.contains(cable)),

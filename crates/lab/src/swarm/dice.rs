@@ -21,7 +21,7 @@ impl Dice {
 
     /// One of `0..n`; 0 if `n` is.
     pub(super) fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 32) as usize * n.min(1 << 31) >> 32
+        ((self.next() >> 32) as usize * n.min(1 << 31)) >> 32
     }
 
     /// One of `first..=last`.

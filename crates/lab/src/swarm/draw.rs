@@ -301,9 +301,20 @@ impl Drawing {
             let to = (from + 1 + self.dice.below(names.len() - 1)) % names.len();
             self.case.flows.push(Flow {
                 from: names[from].clone(),
-                to: names[to].clone(),
-                kind: self.dice.of(&[Kind::Udp, Kind::Tcp, Kind::Ping]),
-                every_us: self.dice.of(&[500, 2000, 5000, 20_000]),
+                to: if self.dice.percent(10) {
+                    self.dice.of(NOBODY).to_string()
+                } else {
+                    names[to].clone()
+                },
+                kind: self.dice.of(&[
+                    Kind::Udp,
+                    Kind::Udp,
+                    Kind::Tcp,
+                    Kind::Tcp,
+                    Kind::Ping,
+                    Kind::Odd,
+                ]),
+                every_us: self.dice.of(&[500, 2000, 5000, 20_000, 50_000]),
                 burst: self.dice.of(&[1, 1, 1, 4, 16]),
                 len: self.dice.of(&[10, 64, 400, 1400]),
             });
@@ -349,6 +360,10 @@ impl Drawing {
     }
 }
 
+/// Addresses of nobody, in networks that are there or are not.
+const NOBODY: &[&str] =
+    &["10.1.1.99", "10.2.2.99", "10.200.1.2", "172.16.0.1", "172.17.0.1", "8.8.8.8"];
+
 const SETTINGS: &[&str] = &[
     "/ip settings set allow-fast-path=no",
     "/ip settings set icmp-rate-limit=0",
@@ -360,7 +375,9 @@ const SETTINGS: &[&str] = &[
     "/ip firewall connection tracking set udp-timeout=2s udp-stream-timeout=4s icmp-timeout=1s",
     "/interface ethernet set ether1 mtu=1400",
     "/interface ethernet set [find] mtu=600",
-    "/ip route add dst-address=172.16.0.0/12 type=unreachable",
+    "/ip route add dst-address=172.16.0.0/16 type=unreachable",
+    "/ip route add dst-address=172.17.0.0/16 type=blackhole",
+    "/ip route add dst-address=172.18.0.0/16 type=prohibit",
 ];
 
 /// The default firewall's rules.
@@ -413,6 +430,8 @@ const BRIDGES: &[&str] = &[
     "/interface bridge filter add chain=forward action=passthrough",
     "/interface bridge filter add chain=forward mac-protocol=arp action=accept log=yes",
     "/interface bridge filter add chain=input action=passthrough",
+    "/interface bridge filter add chain=forward mac-protocol=ip src-address=10.0.0.0/8 \
+     ip-protocol=udp action=drop",
     "/interface bridge filter add chain=output packet-type=broadcast action=passthrough",
 ];
 

@@ -136,6 +136,80 @@ impl Host {
         self.send(to, Body::Tcp { header, options: &[] }, payload, out);
     }
 
+    /// A frame that hosts should not send, or seldom do; `choose` says which of so many.
+    pub(super) fn odd(
+        &mut self,
+        to: u32,
+        mut choose: impl FnMut(usize) -> usize,
+    ) -> Option<Vec<u8>> {
+        let (mac, address) = (self.mac, self.address);
+        let gateway = self.neighbours.get(&self.gateway).copied()?;
+        let plain = Frame {
+            src_mac: mac,
+            dst_mac: gateway,
+            vlan: self.vlan.map(|id| Tci::new(id, 0)),
+            src: address,
+            dst: to,
+            body: Body::Udp { src_port: 9, dst_port: 9 },
+            ..Frame::default()
+        };
+        // Somebody who is not there, in the host's own network.
+        let ghost = self.network.bits() | 99;
+        let fragment = Body::Ip { protocol: protocol::UDP };
+        let long = [0; 1000];
+        Some(match choose(16) {
+            0 => Frame { ttl: 1, ..plain }.build(),
+            1 => Frame { ttl: 1, src: ghost, ..plain }.build(),
+            2 => Frame { src: craft::ip(127, 0, 0, 1), ..plain }.build(),
+            3 => Frame { dst: craft::ip(224, 0, 0, 9), ..plain }.build(),
+            4 => Frame { dst: craft::ip(240, 0, 0, 1), ..plain }.build(),
+            5 => Frame { dst: craft::ip(172, 16 + choose(4) as u8, 0, 1), ..plain }.build(),
+            6 => Frame { dst: self.network.last(), dst_mac: MacAddr::BROADCAST, ..plain }.build(),
+            7 => Frame {
+                dst: self.gateway,
+                body: Body::Tcp { header: TcpHeader::default(), options: &[] },
+                ..plain
+            }
+            .build(),
+            8 => Frame { options: &[7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0], ..plain }.build(),
+            9 => Frame { payload: &long, dont_fragment: choose(2) == 0, ..plain }.build(),
+            10 => {
+                let fragment_offset = [0, 1000, 1008, 65_528][choose(4)];
+                let more_fragments = choose(2) == 0;
+                let ident = choose(3) as u16;
+                Frame {
+                    body: fragment,
+                    fragment_offset,
+                    more_fragments,
+                    ident,
+                    payload: &long,
+                    ..plain
+                }
+                .build()
+            }
+            11 => Frame { body: Body::Raw { ether_type: 0x86dd }, payload: &long[..60], ..plain }
+                .build(),
+            12 => Frame { dst_mac: MacAddr([1, 0x80, 0xc2, 0, 0, 0]), ..plain }.build(),
+            13 => Frame {
+                body: Body::Raw { ether_type: ETHERTYPE_ARP },
+                payload: &long[..30],
+                ..plain
+            }
+            .build(),
+            14 => {
+                let tags = [0x81, 0, 0, 5, 0x88, 0xa8, 0, 6, 0x81, 0, 0, 7, 8, 0];
+                Frame { body: Body::Raw { ether_type: 0x88a8 }, payload: &tags, ..plain }.build()
+            }
+            _ => Frame {
+                src: ghost,
+                dst: self.gateway,
+                body: Body::Icmp(IcmpHeader::echo_request(1, 1)),
+                ..plain
+            }
+            .build(),
+        })
+    }
+
     fn send(&mut self, to: u32, body: Body, payload: &[u8], out: &mut Vec<Vec<u8>>) {
         self.ident = self.ident.wrapping_add(1);
         let hop = if self.network.contains(to) { to } else { self.gateway };

@@ -1,10 +1,11 @@
 //! A hunt: seed after seed, on all processors, until enough have run or time is up.
 
 use super::{Case, Failure, Outcome, Reached, draw, net, shrink};
+use crate::clock::Clock;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is hunted.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,10 @@ pub struct Bag {
     pub reached: Reached,
 }
 
+/// So many failures are enough to look at.
+const ENOUGH: usize = 20;
+const CALM: &str = "no thread panics here";
+
 /// Runs a case; a panic is a failure as any other.
 pub fn run(case: &Case) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| net::run(case))).unwrap_or_else(|panic| {
@@ -64,16 +69,17 @@ pub fn run(case: &Case) -> Outcome {
 /// # Panics
 /// If a thread cannot be started.
 pub fn hunt(hunt: &Hunt, found: &(dyn Fn(&Find) + Sync), stop: &(dyn Fn() -> bool + Sync)) -> Bag {
-    let began = Instant::now();
+    let clock = Clock::start();
+    let elapsed = || clock.now().since(wire::Moment::ZERO);
     let next = AtomicU64::new(0);
     let bag = Mutex::new(Bag::default());
-    let over = || stop() || hunt.time.is_some_and(|time| began.elapsed() >= time);
+    let over = || stop() || hunt.time.is_some_and(|time| elapsed() >= time);
     std::thread::scope(|scope| {
         for _ in 0..hunt.threads.max(1) {
             scope.spawn(|| {
                 while !over() {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= hunt.seeds {
+                    if number >= hunt.seeds || bag.lock().expect(CALM).finds.len() >= ENOUGH {
                         break;
                     }
                     let seed = hunt.first.wrapping_add(number);
@@ -85,7 +91,7 @@ pub fn hunt(hunt: &Hunt, found: &(dyn Fn(&Find) + Sync), stop: &(dyn Fn() -> boo
                         Find { seed, case, failure, frames }
                     });
                     find.iter().for_each(found);
-                    let mut bag = bag.lock().expect("no thread panics here");
+                    let mut bag = bag.lock().expect(CALM);
                     bag.seeds += 1;
                     bag.frames += outcome.n_frames;
                     bag.reached.join(&outcome.reached);
@@ -94,8 +100,8 @@ pub fn hunt(hunt: &Hunt, found: &(dyn Fn(&Find) + Sync), stop: &(dyn Fn() -> boo
             });
         }
     });
-    let mut bag = bag.into_inner().expect("no thread panics here");
+    let mut bag = bag.into_inner().expect(CALM);
     bag.finds.sort_by_key(|find| find.seed);
-    bag.took = began.elapsed();
+    bag.took = elapsed();
     bag
 }

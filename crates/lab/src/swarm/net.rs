@@ -7,7 +7,7 @@
 //!  └──────── after each breath of a box: fast = slow, frames accounted for, nothing twice ────────┘
 //! ```
 
-use super::case::{Case, Harm, Kind, What};
+use super::case::{Case, Harm, Kind, What, address};
 use super::dice::Dice;
 use super::host::{Came, Client, Host, Mark};
 use super::pair::Pair;
@@ -338,14 +338,19 @@ impl<'a> Net<'a> {
 
     fn send(&mut self, flow: usize) {
         let spec = &self.case.flows[flow];
-        let place = |name: &str| self.case.hosts.iter().position(|host| host.name == name);
-        let (Some(from), Some(to)) = (place(&spec.from), place(&spec.to)) else { return };
-        let to = self.hosts[to].address;
+        let from = self.case.hosts.iter().position(|host| host.name == spec.from);
+        let to = address(&self.case.hosts, &spec.to);
+        let (Some(from), Some(to)) = (from, to.map(u32::from)) else { return };
         let mut out = Vec::new();
         for _ in 0..spec.burst.max(1) {
             let (number, client) = &mut self.sent[flow];
             *number += 1;
             let mark = Mark { flow: flow as u16, answer: false, number: *number };
+            if spec.kind == Kind::Odd {
+                let dice = &mut self.dice;
+                out.extend(self.hosts[from].odd(to, |n| dice.below(n)));
+                continue;
+            }
             if spec.kind != Kind::Tcp {
                 self.hosts[from].datagram(to, spec.kind, mark, spec.len, &mut out);
                 continue;
