@@ -67,6 +67,8 @@ fn filter(c: &mut Criterion) {
                 connection_state: ConnectionState::Untracked,
                 srcnat: false,
                 dstnat: false,
+                marks: Default::default(),
+                connection_mark: Default::default(),
                 routes: &Routes::default(),
             };
             group.bench_function(format!("{kind}/{n}"), |bench| {

@@ -8,6 +8,7 @@ use router::firewall::address_list::AddressLists;
 use router::firewall::compile::Setting;
 use router::firewall::filter::{Decision, Filter, FilterChain};
 use router::firewall::log::Log;
+use router::firewall::mark::MarkBook;
 use router::firewall::menu::{ADDRESS_LIST, FILTER};
 use router::firewall::rule::Books;
 use router::firewall::state::{RuleState, SlotBook};
@@ -84,6 +85,7 @@ impl Bench {
             tree: session.tree(),
             lists: &Arc::new(AddressLists::compile(session.tree())),
             names: &names,
+            marks: &MarkBook::default(),
             use_ip_firewall: false,
             book: &mut book,
             slots: &mut slots,
@@ -109,6 +111,8 @@ impl Bench {
             connection_state: ConnectionState::Established,
             srcnat: false,
             dstnat: false,
+            marks: Default::default(),
+            connection_mark: Default::default(),
             routes: &Routes::default(),
         };
         self.trace.clear();

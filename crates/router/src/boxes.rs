@@ -11,9 +11,10 @@
 use crate::discard::Discard;
 use crate::fast;
 use crate::firewall::connection::{Flags, FlowId, Tracking};
+use crate::firewall::mark::{Mark, Marks};
 use crate::firewall::rule;
 use crate::firewall::translation;
-use crate::flow;
+use crate::flow::{self, Unkept};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::ip::neighbour::{NeighbourId, Request, Waiting};
@@ -53,6 +54,9 @@ impl Router {
             new: None,
             related: None,
             translated: None,
+            marks: Marks::default(),
+            connection_mark: Mark::NONE,
+            notrack: false,
             fasttrack: false,
             fast: false,
             trace: self.learnt.traces.pop().unwrap_or_default(),
@@ -172,10 +176,14 @@ impl Router {
         p: &mut Packet,
         run: impl FnOnce(&Program, &View, &mut rule::Books) -> T,
     ) -> T {
-        let nat = match (p.flow, &p.new) {
-            (_, Some(new)) => new.flags,
-            (Some(flow), None) => self.v4.connections.flags_of(flow),
-            (None, None) => Flags::default(),
+        let connections = &self.v4.connections;
+        let (nat, mark) = match (p.flow, &p.new) {
+            (_, Some(new)) => (new.flags, new.mark),
+            (Some(flow), None) => (connections.flags_of(flow), connections.mark_of(flow)),
+            (None, None) => {
+                let mark = p.related.map_or(Mark::NONE, |flow| connections.mark_of(flow));
+                (Flags::default(), mark)
+            }
         };
         let view = View {
             frame: self.io.slab.bytes(&p.frame),
@@ -188,6 +196,8 @@ impl Router {
             connection_state: p.connection_state,
             srcnat: nat.has(Flags::SRCNAT),
             dstnat: nat.has(Flags::DSTNAT),
+            marks: p.marks,
+            connection_mark: mark,
             routes: &self.v4.routes,
         };
         let mut books = rule::Books {
@@ -215,11 +225,15 @@ impl Router {
         lens.chain([own.unwrap_or(p.layers.l3_end - p.layers.l3)]).max().unwrap_or(0)
     }
 
-    /// The flow that keeps a recipe while nothing is tracked.
-    pub(crate) fn untracked_flow(&mut self, now: Moment, p: &Packet) -> Option<FlowId> {
-        let tuple = p.layers.tuple;
-        let known = self.v4.connections.flows().find(tuple.hash(), &tuple);
-        known.or_else(|| self.v4.connections.keep_untracked(tuple, now))
+    /// The flow that keeps a recipe for packets that are not tracked.
+    pub(crate) fn untracked_flow(&mut self, now: Moment, p: &Packet) -> Result<FlowId, Unkept> {
+        let (tuple, tracking) = (p.layers.tuple, self.program.tracking);
+        let connections = &mut self.v4.connections;
+        match connections.flows().find(tuple.hash(), &tuple) {
+            Some(flow) if connections.is_untracked(flow) => Ok(flow),
+            Some(_) => Err(Unkept::Tracked),
+            None => connections.keep_untracked(tuple, now, tracking).ok_or(Unkept::Full),
+        }
     }
 
     /// Whether `address` is a broadcast address here.

@@ -32,7 +32,8 @@
 
 use crate::book::Fresh;
 use crate::counter::CounterId;
-use crate::facility::{FACILITIES, Facility};
+use crate::facility::{FACILITIES, Facility, MENUS};
+use crate::firewall::mark;
 use crate::firewall::state::SlotId;
 use crate::interface::Link;
 use crate::ip::arp;
@@ -265,6 +266,12 @@ impl<'a> Compiling<'a> {
 
     /// Compiles the facilities whose menus have changed, or what they are made of.
     fn run(&mut self) {
+        let differs = |menu: &&&Menu| {
+            self.last.is_none_or(|last| !self.tree.shares(&last.tree, menu.path))
+        };
+        if MENUS.iter().filter(differs).any(|menu| mark::are_in(menu)) {
+            self.program.books.marks.enter(self.tree, MENUS);
+        }
         for facility in FACILITIES {
             if self.has_changed(facility) {
                 (facility.compile)(self);
@@ -305,14 +312,21 @@ impl<'a> Compiling<'a> {
 }
 
 impl Effect {
-    /// What it means when only filter, NAT and queues have changed. NAT rules are asked by a
+    /// What it means when only rules and queues have changed. NAT rules are asked by a
     /// connection's first packet alone, which has no recipe yet.
     fn of(old: &Program, new: &Program, same_queues: bool) -> Effect {
         // Which quick ways are open decides how packets are counted.
         if (old.tracking, old.stateless, &old.unmet) != (new.tracking, new.stateless, &new.unmet) {
             return Effect::All;
         }
-        match old.filter.differences(&new.filter, Difference::MAX_GATES) {
+        let max = Difference::MAX_GATES;
+        let differences = || {
+            let raw = old.raw.differences(&new.raw, max)?;
+            let mangle = old.mangle.differences(&new.mangle, max)?;
+            let filter = old.filter.differences(&new.filter, max)?;
+            Some([raw, mangle, filter].concat()).filter(|gates| gates.len() <= max)
+        };
+        match differences() {
             None => Effect::All,
             Some(gates) if gates.is_empty() && same_queues => Effect::Nothing,
             Some(gates) => Effect::Some(Difference { gates, queues: !same_queues }),

@@ -91,6 +91,8 @@ reasons! {
     NeighbourQueueFull = "neighbour-queue-full",
     /// `max-neighbor-entries` is reached.
     NeighbourTableFull = "neighbour-table-full",
+    /// `/ip firewall raw` said drop.
+    RawDrop = "raw-drop",
     /// `/ip firewall filter` said drop.
     FilterDrop = "filter-drop",
     /// `/ip firewall filter` said reject.

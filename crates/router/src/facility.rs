@@ -88,6 +88,8 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ip::facilities::ARP,
     &ip::facilities::ROUTE,
     &firewall::facilities::ADDRESS_LIST,
+    &firewall::facilities::RAW,
+    &firewall::facilities::MANGLE,
     &firewall::facilities::FILTER,
     &firewall::facilities::NAT,
     &firewall::connection::facilities::TRACKING,

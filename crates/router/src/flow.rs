@@ -17,6 +17,8 @@
 mod leave;
 // LOCAL IN and LOCAL OUT.
 mod local;
+// The MANGLE and RAW boxes.
+mod mangle;
 // The FILTER boxes.
 mod rules;
 // What becomes due between packets.
@@ -28,6 +30,8 @@ mod translate;
 
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
+use crate::firewall::mangle::MangleChain;
+use crate::firewall::raw::RawChain;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::interface::bridge::vlan::Class;
@@ -47,9 +51,10 @@ use crate::story::Event;
 pub(crate) use leave::to_neighbour;
 use leave::{Onward, ip_total_len, next_hop, record, way_out};
 use local::{arp_in, local_in, refuse};
+use mangle::{mangle, raw};
 use port::Frame;
 use rules::{bridge_accepts, filter, verdict_says};
-use track::{confirm, reassemble, track};
+use track::{confirm, fasttracked, reassemble, track};
 use translate::{dst_nat, settle, src_nat};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
@@ -344,7 +349,7 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
 }
 
 /// ROUTING (box I): PREROUTING and the routing decision.
-fn routing(r: &mut Router, now: Moment, p: Packet) {
+fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     if !checksum::is_ok(r.ip_header(&p)) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }
@@ -352,11 +357,19 @@ fn routing(r: &mut Router, now: Moment, p: Packet) {
         return r.discard(p, Discard::MartianSource);
     }
     r.at(Step::HotspotIn);
-    r.at(Step::RawPrerouting);
+    if let Some(flow) = fasttracked(r, &p) {
+        (p.flow, p.fasttrack) = (Some(flow), true);
+    } else {
+        r.at(Step::RawPrerouting);
+        if !raw(r, now, RawChain::Prerouting, &mut p) {
+            return r.discard(p, Discard::RawDrop);
+        }
+    }
     r.at(Step::TrackPrerouting);
     let Some(mut p) = track(r, now, p) else { return };
     if !p.fasttrack {
         r.at(Step::ManglePrerouting);
+        mangle(r, now, MangleChain::Prerouting, &mut p);
     }
     r.at(Step::DstNat);
     if let Err(why) = dst_nat(r, now, &mut p) {
@@ -402,6 +415,7 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
     }
     if !p.fasttrack {
         r.at(Step::MangleForward);
+        mangle(r, now, MangleChain::Forward, &mut p);
         r.at(Step::FilterForward);
         let verdict = filter(r, now, FilterChain::Forward, &mut p);
         let Some(p) = verdict_says(r, now, p, verdict) else { return };
@@ -418,6 +432,7 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     let Some(mut p) = whole else { return };
     p.fast = false;
     r.at(Step::MangleInput);
+    mangle(r, now, MangleChain::Input, &mut p);
     r.at(Step::FilterInput);
     let verdict = filter(r, now, FilterChain::Input, &mut p);
     let Some(mut p) = verdict_says(r, now, p, verdict) else { return };
@@ -442,6 +457,9 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
         r.tell(|| Event::NextHop(hop));
     }
     r.at(Step::RawOutput);
+    if !raw(r, now, RawChain::Output, &mut p) {
+        return r.discard(p, Discard::RawDrop);
+    }
     r.at(Step::TrackOutput);
     let Some(mut p) = track(r, now, p) else { return };
     // What answers a translated connection is translated back, and may go another way then.
@@ -456,6 +474,7 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     }
     p.out_interface = way.interface();
     r.at(Step::MangleOutput);
+    mangle(r, now, MangleChain::Output, &mut p);
     r.at(Step::FilterOutput);
     let verdict = filter(r, now, FilterChain::Output, &mut p);
     let Some(p) = verdict_says(r, now, p, verdict) else { return };
@@ -470,6 +489,7 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
 fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     if !p.fasttrack {
         r.at(Step::ManglePostrouting);
+        mangle(r, now, MangleChain::Postrouting, &mut p);
     }
     // Simple queues know a client by its own address: the one before src-nat.
     let tuple = p.layers.tuple;

@@ -1,6 +1,7 @@
 //! What matchers see of a packet on the slow path.
 
 use crate::firewall::connection::{FlowId, New};
+use crate::firewall::mark::{Mark, Marks};
 use crate::interface::InterfaceId;
 use crate::interface::bridge::vlan::Class;
 use crate::interface::ingress::{Arrival, IngressId, Learns};
@@ -93,6 +94,10 @@ pub struct View<'a> {
     pub srcnat: bool,
     /// The connection's destination is translated.
     pub dstnat: bool,
+    /// What mangle has marked it with so far.
+    pub marks: Marks,
+    /// What its connection is marked with.
+    pub connection_mark: Mark,
     /// The main routing table, which says what kind of address an address is.
     pub routes: &'a Routes,
 }
@@ -170,6 +175,12 @@ pub(crate) struct Packet {
     pub(crate) related: Option<FlowId>,
     /// The 5-tuple it leaves with, if its connection is translated.
     pub(crate) translated: Option<FiveTuple>,
+    /// What mangle has marked it with.
+    pub(crate) marks: Marks,
+    /// What its connection was marked with when it came.
+    pub(crate) connection_mark: Mark,
+    /// Raw has said that no connection is to be looked for.
+    pub(crate) notrack: bool,
     /// Its connection is FastTracked, and it may go that way.
     pub(crate) fasttrack: bool,
     /// Still in FastPath: no box has taken it to the slow path for good.

@@ -12,7 +12,10 @@ use crate::firewall::address_list::AddressLists;
 use crate::firewall::compile::Setting;
 use crate::firewall::connection::{self, Enabled};
 use crate::firewall::filter::Filter;
+use crate::firewall::mangle::Mangle;
+use crate::firewall::mark::MarkBook;
 use crate::firewall::nat::Nat;
+use crate::firewall::raw::Raw;
 use crate::firewall::state::SlotBook;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
@@ -192,6 +195,10 @@ pub struct Program {
     pub(crate) lists: Arc<AddressLists>,
     /// `/ip settings`.
     pub settings: Settings,
+    /// `/ip firewall raw`.
+    pub raw: Arc<Raw>,
+    /// `/ip firewall mangle`.
+    pub mangle: Arc<Mangle>,
     /// `/ip firewall filter`.
     pub filter: Arc<Filter>,
     /// `/ip firewall nat`.
@@ -218,6 +225,8 @@ pub(crate) struct Books {
     pub(crate) counters: CounterBook,
     /// Rules' memory.
     pub(crate) slots: SlotBook,
+    /// Names of marks.
+    pub(crate) marks: MarkBook,
     pub(crate) queues: Book<QueueId>,
 }
 
@@ -232,12 +241,16 @@ impl Program {
             tree: &tree,
             lists: &lists,
             names: &names,
+            marks: &books.marks,
             use_ip_firewall: false,
             book: &mut books.counters,
             slots: &mut books.slots,
         };
         let (filter, nat) = (Filter::compile(&mut setting), Nat::compile(&mut setting));
+        let (raw, mangle) = (Raw::compile(&mut setting), Mangle::compile(&mut setting));
         Program {
+            raw: Arc::new(raw),
+            mangle: Arc::new(mangle),
             filter: Arc::new(filter),
             nat: Arc::new(nat),
             bridges_allow_fast_path: true,
@@ -281,13 +294,15 @@ impl Program {
 
     /// Finds out which quick ways everything else leaves open.
     pub(crate) fn open_quick_ways(&mut self) {
-        let rules = self.filter.len() + self.nat.len() > 0;
+        let tables = [self.raw.len(), self.mangle.len(), self.filter.len(), self.nat.len()];
+        let rules = tables.iter().any(|&rules| rules > 0);
         self.tracking = match self.connection_settings.enabled {
             Enabled::Yes => true,
             Enabled::No => false,
             Enabled::Auto => rules,
         };
-        let nothing = !self.tracking && self.filter.is_empty() && self.queues.is_empty();
+        let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
+        let nothing = !self.tracking && no_rules && self.queues.is_empty();
         self.stateless = nothing && self.settings.ip_forward;
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),

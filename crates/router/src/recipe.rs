@@ -18,12 +18,14 @@
 
 use crate::counter::{Count, CounterId, Counters};
 use crate::firewall::gate::Gate;
+use crate::firewall::mark::Marks;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::queue::leaf::QueueLeafId;
-use crate::trace::{Guard, Trace};
+use crate::trace::{Edited, Guard, Trace};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use wire::Ipv4;
 
 /// What all packets of a recipe have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +42,47 @@ pub(crate) struct Way {
     pub(crate) fasttrack: bool,
     /// They count as FastPath, received and sent.
     pub(crate) fast: bool,
+    /// What mangle writes into their headers.
+    pub(crate) edits: Edits,
+    /// What they are marked with when they leave.
+    pub(crate) marks: Marks,
+}
+
+/// What mangle writes into the headers of all packets of a recipe, who leave with these values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Edits {
+    pub(crate) ttl: Option<u8>,
+    pub(crate) dscp: Option<u8>,
+    pub(crate) clear_df: bool,
+    /// Whether there is any of these.
+    pub(crate) any: bool,
+}
+
+impl Edits {
+    /// What was written of a header, which is now this one.
+    pub(crate) fn of(edited: Edited, ip: &[u8]) -> Edits {
+        Edits {
+            ttl: edited.ttl.then(|| ip[8]),
+            dscp: edited.dscp.then(|| ip[1] >> 2),
+            clear_df: edited.df,
+            any: edited != Edited::default(),
+        }
+    }
+
+    /// Writes them into a header without options, and its checksum.
+    #[inline(never)]
+    pub(crate) fn write(&self, ip: &mut [u8]) {
+        let Ok(mut ip) = Ipv4::new(ip) else { return };
+        if let Some(ttl) = self.ttl {
+            ip.set_ttl(ttl);
+        }
+        if let Some(dscp) = self.dscp {
+            ip.set_tos(dscp << 2 | ip.tos() & 3);
+        }
+        if self.clear_df {
+            ip.clear_dont_fragment();
+        }
+    }
 }
 
 /// A way, the counters on it, and what has passed since they were last brought up to date.
@@ -52,12 +95,25 @@ pub(crate) struct Recipe {
     same_hash: u32,
 }
 
+/// Where on its way a packet meets a rule: its addresses and interfaces are others at each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// In raw: as it came, and no connection is known.
+    Untracked,
+    /// In mangle's prerouting: as it came.
+    Arrived,
+    /// After the routing decision: its destination is translated, its way out known.
+    Routed,
+    /// In a chain that may be reached from several of these.
+    Any,
+}
+
 /// What a change of the program made different for flows.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
-    /// The filter rules that were changed, as they were and as they are: packets that pass none of
-    /// these gates fare as before.
-    pub(crate) gates: Vec<Gate>,
+    /// The rules that were changed, as they were and as they are, each with the stage at which a
+    /// packet meets it: packets that pass none of these gates fare as before.
+    pub(crate) gates: Vec<(Stage, Gate)>,
     /// Another queue may be a flow's.
     pub(crate) queues: bool,
 }

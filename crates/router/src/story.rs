@@ -25,8 +25,18 @@ use wire::FiveTuple;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     BridgeFilter,
+    Raw,
+    Mangle,
     Filter,
     Nat,
+}
+
+/// What of a header is edited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    Dscp,
+    Ttl,
+    Mss,
 }
 
 /// What the router makes beside the packet it has.
@@ -64,6 +74,10 @@ pub(crate) enum Event {
         flow: Option<FlowId>,
         related: Option<FlowId>,
     },
+    /// A rule said that it is not to be tracked.
+    Untracked,
+    /// A rule has edited it: from this, to this.
+    Edited(Edit, u32, u32),
     /// A FastTracked packet leaves the regular path.
     Fasttracked {
         flow: FlowId,

@@ -83,6 +83,19 @@ pub struct Trace {
     /// How much of the TTL the router itself has taken so far: set by the flow where it takes it,
     /// so that the guard can speak of the TTL on arrival.
     pub ttl_taken: u8,
+    /// What of the header was written: from there on it is the same for all packets.
+    pub edited: Edited,
+}
+
+/// What mangle has written of an IP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Edited {
+    /// The DSCP.
+    pub dscp: bool,
+    /// The TTL.
+    pub ttl: bool,
+    /// "Don't fragment", which is clear now.
+    pub df: bool,
 }
 
 impl Trace {
@@ -92,6 +105,7 @@ impl Trace {
         self.guard = Guard::default();
         self.once = false;
         self.ttl_taken = 0;
+        self.edited = Edited::default();
     }
 
     /// Notes that the IP total length `len` was compared with `min..=max`.
@@ -109,12 +123,16 @@ impl Trace {
 
     /// Notes that the TTL was looked at, which is `ttl` at this point of the way.
     pub fn looked_at_ttl(&mut self, ttl: u8) {
-        self.looked_at(word(u8::MAX, 0, 0), word(ttl.saturating_add(self.ttl_taken), 0, 0));
+        if !self.edited.ttl {
+            self.looked_at(word(u8::MAX, 0, 0), word(ttl.saturating_add(self.ttl_taken), 0, 0));
+        }
     }
 
     /// Notes that the TOS byte (DSCP) was looked at.
     pub fn looked_at_tos(&mut self, tos: u8) {
-        self.looked_at(word(0, u8::MAX, 0), word(0, tos, 0));
+        if !self.edited.dscp {
+            self.looked_at(word(0, u8::MAX, 0), word(0, tos, 0));
+        }
     }
 
     /// Notes that the TCP flags in `mask` were looked at.

@@ -204,6 +204,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv4<B> {
         self.update(Delta::default().u16(old, old & !0x4000));
     }
 
+    /// Overwrites all options with the one that says nothing, and sets the checksum with it.
+    pub fn blank_options(&mut self) {
+        let end = self.header_len();
+        if end > HEADER_LEN {
+            self.0.as_mut()[HEADER_LEN..end].fill(option::NOP);
+            self.fill_checksum();
+        }
+    }
+
     /// Sets the source address, and the checksum with it. The transport checksum covers it too:
     /// that is the caller's, with [`Delta`].
     #[inline]

@@ -439,6 +439,8 @@ fn walk(
         connection_state: ConnectionState::Untracked,
         srcnat: false,
         dstnat: false,
+        marks: Default::default(),
+        connection_mark: Default::default(),
         routes: &r.v4.routes,
     };
     let mut books = Books {
@@ -454,7 +456,17 @@ fn walk(
         let guard = trace.guard;
         // The recipe is only for counting here: which port it was does not matter.
         let (ingress, in_interface) = (IngressId::NONE, InterfaceId::NONE);
-        let way = Way { guard, ingress, in_interface, queue: None, fasttrack: false, fast: false };
+        let (edits, marks) = Default::default();
+        let way = Way {
+            guard,
+            ingress,
+            in_interface,
+            queue: None,
+            fasttrack: false,
+            fast: false,
+            edits,
+            marks,
+        };
         let recipe = r.learnt.recipes.number(way, trace);
         r.link.verdicts.keep(key, recipe, r.learnt.recipes.epoch(), accepted);
     }

@@ -224,6 +224,9 @@ fn replay<const PROFILED: bool, const BARE: bool>(
         translate(ip, &plain.tuple, &flow.translated());
     }
     decrement_ttl(ip);
+    if way.edits.any {
+        way.edits.write(ip);
+    }
     if PROFILED {
         r.tools.profiler.enter(Facility::Networking);
     }

@@ -13,8 +13,11 @@
 //! constant for a flow, and what else a rule looks at is not asked.
 
 use crate::firewall::connection::FlowId;
-use crate::firewall::gate::Facts;
+use crate::firewall::gate::{Facts, Gate};
+use crate::interface::InterfaceId;
 use crate::ip::neighbour::NeighbourId;
+use crate::packet::ConnectionState;
+use crate::recipe::Stage;
 use crate::router::Router;
 
 /// Whether the recipe of a flow that was learnt under an earlier program holds under this one; it
@@ -27,10 +30,20 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let Some(recipe) = r.learnt.recipes.get(flow.recipe) else { return false };
     let (way, hop) = (&recipe.way, r.v4.neighbours.rewrite(NeighbourId(flow.next_hop)));
     let tuple = flow.translate_destination(flow.tuple());
-    let facts = Facts::of_flow(&tuple, way.in_interface, hop.interface, flow.state);
+    // What the gates of each stage see.
+    let (none, untracked) = (InterfaceId::NONE, ConnectionState::Untracked as u8);
+    let raw = Facts::of_flow(&flow.tuple(), way.in_interface, none, untracked);
+    let arrived = Facts::of_flow(&flow.tuple(), way.in_interface, none, flow.state);
+    let routed = Facts::of_flow(&tuple, way.in_interface, hop.interface, flow.state);
+    let admits = |&(stage, gate): &(Stage, Gate)| match stage {
+        Stage::Untracked => gate.admits(&raw),
+        Stage::Arrived => gate.admits(&arrived),
+        Stage::Routed => gate.admits(&routed),
+        Stage::Any => gate.admits(&arrived) || gate.admits(&routed),
+    };
     let mut queues = false;
     for difference in differences {
-        if difference.gates.iter().any(|gate| gate.admits(&facts)) {
+        if difference.gates.iter().any(admits) {
             return false;
         }
         queues |= difference.queues;

@@ -14,6 +14,7 @@ use crate::firewall::address_list::AddressLists;
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
+use crate::firewall::mark::MarkBook;
 use crate::firewall::matcher::{Matcher, ORDER, What};
 use crate::firewall::read::{self, Surroundings, text};
 use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
@@ -32,13 +33,14 @@ pub(crate) trait Table: Copy {
     const HOOKS: &'static [Hook];
 
     /// An action that not all tables have.
-    fn action(action: &str, item: &Item) -> Result<Possible<Self>, Invalid>;
+    fn action(action: &str, item: &Item, marks: &MarkBook) -> Result<Possible<Self>, Invalid>;
 }
 
 /// An action, and where it is possible.
 pub(crate) struct Possible<A> {
     pub(crate) step: Step<A>,
-    /// The only built-in chain that may lead to it, if not all may; and the action's name.
+    /// The only built-in chains that may lead to it (`prerouting,output`), if not all may; and the
+    /// action's name.
     pub(crate) only: Option<(&'static str, &'static str)>,
 }
 
@@ -60,6 +62,8 @@ pub struct Setting<'a> {
     pub lists: &'a Arc<AddressLists>,
     /// The interfaces.
     pub names: &'a Names,
+    /// The marks.
+    pub marks: &'a MarkBook,
     /// `/interface bridge settings use-ip-firewall`.
     pub use_ip_firewall: bool,
     /// Which rule has which counter.
@@ -137,10 +141,13 @@ impl<'a, A: Table> Compiler<'a, A> {
             }
         }
         let step = match text(item, "action").unwrap_or("accept") {
-            "passthrough" | "log" => Step::Continue,
+            "passthrough" | "log" => Step::Next,
             "return" => Step::Return,
             "jump" => Step::Jump(self.jump(text(item, "jump-target").unwrap_or_default())?),
-            own => return Ok(Draft { item, chain, matchers, action: A::action(own, item)? }),
+            own => {
+                let action = A::action(own, item, around.marks)?;
+                return Ok(Draft { item, chain, matchers, action });
+            }
         };
         Ok(Draft { item, chain, matchers, action: Possible { step, only: None } })
     }
@@ -237,11 +244,9 @@ impl<'a, A: Table> Compiler<'a, A> {
                     }
                 }
                 let only = draft.action.only;
-                let wrong = |name| {
-                    A::HOOKS
-                        .iter()
-                        .position(|hook| hook.name == name)
-                        .is_none_or(|at| hooks != 1 << at)
+                let wrong = |names: &str| {
+                    let allows = |at: usize| names.split(',').any(|name| A::HOOKS[at].name == name);
+                    (0..A::HOOKS.len()).any(|at| hooks >> at & 1 == 1 && !allows(at))
                 };
                 if hooks == 0 {
                     refused.insert(i, Invalid::Unreachable(self.chains[chain].to_string()));

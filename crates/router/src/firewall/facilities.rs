@@ -1,10 +1,13 @@
-//! The facilities of the firewall's tables: `/ip firewall filter`, `nat` and `address-list`.
+//! The facilities of the firewall's tables: `/ip firewall raw`, `mangle`, `filter`, `nat` and
+//! `address-list`.
 
 use super::address_list::AddressLists;
 use super::compile::Setting;
 use super::filter::{self, Filter};
+use super::mangle::{self, Mangle};
 use super::menu;
 use super::nat::Nat;
+use super::raw::{self, Raw};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
@@ -18,6 +21,40 @@ use wire::Moment;
 pub(crate) static ADDRESS_LIST: Facility = Facility {
     compile: |c| c.program.lists = Arc::new(AddressLists::compile(c.tree)),
     ..Facility::of(&menu::ADDRESS_LIST)
+};
+
+/// `/ip firewall raw`.
+pub(crate) static RAW: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&raw::MENU);
+        c.program.raw = Arc::new(Raw::compile(&mut setting(c)));
+    },
+    check: |item, _| menu::check(item),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| Some(status.router.program.raw.invalid(item.id)?.to_string()),
+    commands: &[
+        (&facility::reset(&raw::MENU), reset_rules),
+        (&facility::reset_all(&raw::MENU), reset_rules),
+    ],
+    ..Facility::of(&raw::MENU)
+};
+
+/// `/ip firewall mangle`.
+pub(crate) static MANGLE: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&mangle::MENU);
+        c.program.mangle = Arc::new(Mangle::compile(&mut setting(c)));
+    },
+    check: |item, _| menu::check(item),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| Some(status.router.program.mangle.invalid(item.id)?.to_string()),
+    commands: &[
+        (&facility::reset(&mangle::MENU), reset_rules),
+        (&facility::reset_all(&mangle::MENU), reset_rules),
+    ],
+    ..Facility::of(&mangle::MENU)
 };
 
 /// `/ip firewall filter`.
@@ -62,6 +99,7 @@ fn setting<'a>(c: &'a mut Compiling) -> Setting<'a> {
         tree: c.tree,
         lists: &program.lists,
         names: &program.names,
+        marks: &program.books.marks,
         use_ip_firewall: false,
         book: &mut program.books.counters,
         slots: &mut program.books.slots,

@@ -12,12 +12,15 @@
 //! **Missing**: `tarpit`, `add-src-to-address-list`, `add-dst-to-address-list`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
+use crate::firewall::effect::Effect;
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
+use crate::firewall::mark::MarkBook;
 use crate::firewall::menu::{self, REJECT_WITH};
 use crate::firewall::read::text;
 use crate::firewall::rule::{Books, Ruleset, Step};
 use crate::packet::View;
+use crate::recipe::Stage;
 use config::{Item, ItemId, Value};
 use std::collections::BTreeMap;
 use wire::layers::protocol;
@@ -135,12 +138,12 @@ impl Table for Last {
         Hook { name: "output", has_in: false, has_out: true },
     ];
 
-    fn action(action: &str, item: &Item) -> Result<Possible<Last>, Invalid> {
+    fn action(action: &str, item: &Item, _: &MarkBook) -> Result<Possible<Last>, Invalid> {
         let step = match action {
             "accept" => Step::Stop(Last(Decision::Accept)),
             "drop" => Step::Stop(Last(Decision::Drop)),
             "reject" => Step::Stop(Last(Decision::Reject(reject_with(item)?))),
-            "fasttrack-connection" => Step::Fasttrack,
+            "fasttrack-connection" => Step::Do(Effect::Fasttrack),
             _ => return Err(Invalid::Unreadable("action")),
         };
         Ok(Possible { step, only: None })
@@ -181,7 +184,7 @@ impl Filter {
         let can_fasttrack = matches!(view.layers.protocol, protocol::TCP | protocol::UDP);
         FilterVerdict {
             decision: outcome.action.map_or(Decision::Accept, |Last(decision)| decision),
-            fasttrack: outcome.fasttrack && can_fasttrack,
+            fasttrack: outcome.passed(Effect::Fasttrack) && can_fasttrack,
         }
     }
 
@@ -197,8 +200,8 @@ impl Filter {
 
     /// What has to pass one of these gates to fare otherwise with `new`; `None` if that are too many
     /// to ask.
-    pub(crate) fn differences(&self, new: &Filter, max: usize) -> Option<Vec<Gate>> {
-        self.rules.differences(&new.rules, max)
+    pub(crate) fn differences(&self, new: &Filter, max: usize) -> Option<Vec<(Stage, Gate)>> {
+        self.rules.differences(&new.rules, max, |_| Stage::Routed)
     }
 
     /// Why a rule is invalid, if it is.

@@ -40,6 +40,8 @@ pub enum Invalid {
     NothingToTranslate(&'static str),
     /// `reject-with=tcp-reset` without `protocol=tcp`.
     TcpReset,
+    /// There are no more numbers for names of marks.
+    TooManyMarks(&'static str, String),
     /// The value is not of the property's type: the tree was not filled by the interpreter.
     Unreadable(&'static str),
 }
@@ -90,6 +92,9 @@ impl fmt::Display for Invalid {
                 write!(f, "action={action} needs to-addresses or to-ports")
             }
             Invalid::TcpReset => f.write_str("reject-with=tcp-reset works only with tcp"),
+            Invalid::TooManyMarks(property, name) => {
+                write!(f, "{property}={name}: bad new mark, there are too many")
+            }
             Invalid::Unreadable(property) => write!(f, "{property}: unreadable value"),
         }
     }

@@ -10,6 +10,7 @@
 //! whether it matched or not; one that remembers, or reads the payload, forbids a recipe.
 
 use crate::firewall::address_list::AddressLists;
+use crate::firewall::mark::Mark;
 use crate::firewall::rule::Books;
 use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{FlagTest, IcmpOptions, Limit, Nth, Ttl};
@@ -107,6 +108,10 @@ pub(crate) enum What {
     TcpFlags(FlagTest),
     TcpMss(u16, u16),
     IcmpOptions(IcmpOptions),
+    /// One of these.
+    PacketMark(Box<[Mark]>),
+    RoutingMark(Mark),
+    ConnectionMark(Mark),
     /// A set of [`ConnectionState::bit`](crate::packet::ConnectionState::bit)s.
     ConnectionState(u8),
     /// 1: the source is translated; 2: the destination.
@@ -244,6 +249,10 @@ impl What {
                 trace.looked_at_icmp(kind, code);
                 kind == want.kind && want.codes.0 <= code && code <= want.codes.1
             }
+            What::PacketMark(marks) => marks.contains(&view.marks.packet),
+            What::RoutingMark(mark) => view.marks.routing == *mark,
+            // A connection's recipes end when its mark changes.
+            What::ConnectionMark(mark) => view.connection_mark == *mark,
             What::ConnectionState(set) => view.connection_state.bit() & set != 0,
             What::ConnectionNatState(set) => {
                 (u8::from(view.srcnat) | u8::from(view.dstnat) << 1) & set != 0

@@ -4,6 +4,7 @@
 //! **Missing** are the properties given as [`Property::missing`], the values that
 //! [`Property::only`] and [`Type::Only`] leave out, some actions among them, and the port matchers of DCCP, SCTP and UDP-Lite.
 
+use crate::firewall::effect::Effect;
 use crate::firewall::syntax;
 use crate::interface::bridge::menu::INTERFACES;
 use crate::interface::list::LIST_NAME;
@@ -54,7 +55,8 @@ const HOST_NAME: Type = Type::Custom(|text| {
     }
 });
 
-const RULES: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false };
+pub(crate) const RULES: MenuKind =
+    MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false };
 
 /// A name, or what the router says: printed without quotes, as long as it can be read so.
 pub(crate) const WORD: Type = Type::Custom(|text| match text {
@@ -110,7 +112,7 @@ pub(crate) const REJECT_WITH: &[&str] = &[
 ];
 
 /// What the rules of all tables look at, and the log.
-const MATCHERS: [Property; 52] = [
+pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("in-interface", INTERFACE, "Where it came in; a bridge for its ports."),
     Property::new("out-interface", INTERFACE, "Where it goes out; a bridge for its ports."),
     Property::new("in-interface-list", INTERFACE_LIST, "The list of where it came in."),
@@ -140,10 +142,10 @@ const MATCHERS: [Property; 52] = [
     Property::new("icmp-options", ICMP_OPTIONS, "ICMP type:code or type:code-code."),
     Property::missing("ingress-priority", "VLAN and MPLS priorities are not kept"),
     Property::missing("priority", "VLAN and MPLS priorities are not kept"),
-    Property::missing("packet-mark", "marks come with /ip firewall mangle"),
-    Property::missing("routing-mark", "marks come with /ip firewall mangle"),
+    Property::new("packet-mark", PACKET_MARKS, "Marks of the packet: one of these, or no-mark."),
+    Property::new("routing-mark", NAME, "The routing table it asks first, or no-mark."),
     Property::missing("hotspot", "there is no hotspot"),
-    Property::missing("connection-mark", "marks come with /ip firewall mangle"),
+    Property::new("connection-mark", NAME, "The mark of its connection, or no-mark."),
     Property::new("connection-state", CONNECTION_STATES, "What connection tracking made of it."),
     Property::new("connection-nat-state", NAT_STATE, "The connection is translated."),
     Property::missing("connection-bytes", "look at /ip firewall connection print"),
@@ -165,6 +167,7 @@ const MATCHERS: [Property; 52] = [
     Property::missing("realm", "there is no /routing filter to set it"),
 ];
 
+const PACKET_MARKS: Type = Type::Negatable(&Type::List(&WORD));
 const IPSEC_POLICY: Type = Type::Enum(&["in,ipsec", "in,none", "out,ipsec", "out,none"]);
 const PROTOCOL: Type = Type::Negatable(&Type::Custom(syntax::read_protocol));
 const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_options));
@@ -249,9 +252,9 @@ const NAT_ACTIONS: Type = Type::Only(
     NO_ACTION,
 );
 
-const NO_ACTION: &str = "this action is not built";
+pub(crate) const NO_ACTION: &str = "this action is not built";
 
-const TAIL: [Property; 8] = [
+pub(crate) const TAIL: [Property; 8] = [
     Property::new("log", Type::Bool, "Write a line for each packet that matches.").default("no"),
     Property::new("log-prefix", Type::Text, "Put this before the line."),
     Property::missing(
@@ -270,10 +273,12 @@ const TAIL: [Property; 8] = [
 
 const COUNT: Type = Type::Number(0, i64::MAX);
 
-static FILTER_PROPERTIES: [Property; 65] = join(FILTER_HEAD, MATCHERS, TAIL);
-static NAT_PROPERTIES: [Property; 67] = join(NAT_HEAD, MATCHERS, TAIL);
+static FILTER_PROPERTIES: [Property; FILTER_HEAD.len() + MATCHERS.len() + TAIL.len()] =
+    join(FILTER_HEAD, MATCHERS, TAIL);
+static NAT_PROPERTIES: [Property; NAT_HEAD.len() + MATCHERS.len() + TAIL.len()] =
+    join(NAT_HEAD, MATCHERS, TAIL);
 
-const fn join<const A: usize, const B: usize, const C: usize, const N: usize>(
+pub(crate) const fn join<const A: usize, const B: usize, const C: usize, const N: usize>(
     a: [Property; A],
     b: [Property; B],
     c: [Property; C],
@@ -331,6 +336,12 @@ pub fn check(item: &Item) -> Result<(), String> {
     };
     if action == "jump" && item.get("jump-target").is_none() {
         return Err("failure: action=jump needs a jump-target".to_string());
+    }
+    if let Some(property) = Effect::needs(action).filter(|name| item.get(name).is_none()) {
+        return Err(format!("failure: action={action} needs {property}"));
+    }
+    if action == "change-mss" && protocol != "tcp" {
+        return Err("failure: action=change-mss works only with tcp".to_string());
     }
     Ok(())
 }

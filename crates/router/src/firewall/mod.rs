@@ -1,12 +1,18 @@
 //! `/ip firewall`: rules over packets and connections.
 //!
 //! ```text
-//! typed: menu, syntax ─► read, compile ─► rule (gate, matcher) ─► walk: filter, nat
+//! typed: menu, syntax ─► read, compile ─► rule (gate, matcher) ─► walk: raw, mangle, filter, nat
 //!                            └► invalid: which rules, and why        └► counters, state, log, trace
 //! ```
 //!
-//! **Missing**: `mangle`, `raw`, `layer7-protocol`, `service-port` (no helpers); and what each
+//! **Missing**: `layer7-protocol`, `service-port` (no helpers); and what each
 //! module names.
+
+// `/ip firewall raw`: what is dropped, or not tracked, before anything is known of it.
+pub mod raw;
+
+// `/ip firewall mangle`: marks, and headers edited.
+pub mod mangle;
 
 // `/ip firewall filter`: who may pass.
 pub mod filter;
@@ -31,6 +37,12 @@ pub mod compile;
 
 // From a property as typed to a matcher.
 mod read;
+
+// What a rule does to a packet or its connection: marks, edits, FastTrack, no tracking.
+pub(crate) mod effect;
+
+// Names of marks, and their numbers.
+pub mod mark;
 
 // Rules that can never match, and why.
 pub mod invalid;

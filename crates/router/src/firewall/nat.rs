@@ -14,6 +14,7 @@
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::invalid::Invalid;
+use crate::firewall::mark::MarkBook;
 use crate::firewall::menu;
 use crate::firewall::read::{numbers, range};
 use crate::firewall::rule::{Books, Ruleset, Step};
@@ -73,7 +74,7 @@ impl Table for NatVerdict {
         Hook { name: "srcnat", has_in: false, has_out: true },
     ];
 
-    fn action(action: &str, item: &Item) -> Result<Possible<NatVerdict>, Invalid> {
+    fn action(action: &str, item: &Item, _: &MarkBook) -> Result<Possible<NatVerdict>, Invalid> {
         let addresses = match item.get("to-addresses") {
             Some(value) => Some(range(value).ok_or(Invalid::Unreadable("to-addresses"))?),
             None => None,

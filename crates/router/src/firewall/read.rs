@@ -3,6 +3,7 @@
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::compile::Setting;
 use crate::firewall::invalid::Invalid;
+use crate::firewall::mark::{Mark, MarkBook, MarkNames};
 use crate::firewall::matcher::{Ipv4Options, Matcher, What};
 use crate::firewall::menu::{ALL_ETHERNET, ALL_VLAN, NAT_STATES};
 use crate::firewall::state::SlotId;
@@ -57,6 +58,7 @@ pub(crate) fn numbers(value: &Value) -> Option<(u16, u16)> {
 pub(crate) struct Surroundings<'a> {
     names: &'a Names,
     lists: &'a AddressLists,
+    pub(crate) marks: &'a MarkBook,
     /// The bridge of each bridge port.
     masters: HashMap<&'a str, &'a str>,
     use_ip_firewall: bool,
@@ -64,11 +66,11 @@ pub(crate) struct Surroundings<'a> {
 
 impl<'a> Surroundings<'a> {
     pub(crate) fn of(setting: &Setting<'a>) -> Self {
-        let &Setting { tree, names, lists, use_ip_firewall, .. } = setting;
+        let &Setting { tree, names, lists, marks, use_ip_firewall, .. } = setting;
         let ports = tree.enabled(menu::PORT.path);
         let masters =
             ports.filter_map(|port| Some((text(port, "interface")?, text(port, "bridge")?)));
-        Surroundings { names, lists, masters: masters.collect(), use_ip_firewall }
+        Surroundings { names, lists, marks, masters: masters.collect(), use_ip_firewall }
     }
 
     /// Reads one property. `slot` is the memory of the rule, asked for only where it is needed.
@@ -85,6 +87,14 @@ impl<'a> Surroundings<'a> {
         };
         let what = match plain {
             Value::Text(text) => self.worded(name, text, slot)?,
+            Value::List(values) if name == "packet-mark" => {
+                let names = values.iter().filter_map(|value| match value {
+                    Value::Text(text) => Some(text.as_str()),
+                    _ => None,
+                });
+                let marks = names.map(|text| mark(name, text, &self.marks.packet));
+                Some(What::PacketMark(marks.collect::<Result<_, _>>()?))
+            }
             plain => Self::plain(name, plain),
         };
         let matcher = Matcher { not, what: what.ok_or(Invalid::Unreadable(name))? };
@@ -121,6 +131,11 @@ impl<'a> Surroundings<'a> {
             "src-address-list" => Some(What::SrcAddressList(self.lists.find(text))),
             "src-address-type" => word(text, AddressType::WORDS).map(What::SrcAddressType),
             "dst-address-type" => word(text, AddressType::WORDS).map(What::DstAddressType),
+            "packet-mark" => Some(What::PacketMark([mark(name, text, &self.marks.packet)?].into())),
+            "routing-mark" => Some(What::RoutingMark(mark(name, text, &self.marks.routing)?)),
+            "connection-mark" => {
+                Some(What::ConnectionMark(mark(name, text, &self.marks.connection)?))
+            }
             "ttl" => Ttl::parse(text).map(What::Ttl),
             "ipv4-options" => Ipv4Options::parse(text).map(What::Ipv4Options),
             "tcp-flags" => FlagTest::parse(text).map(What::TcpFlags),
@@ -228,6 +243,11 @@ impl Matcher {
             _ => false,
         }
     }
+}
+
+/// The number of a mark.
+fn mark(property: &'static str, name: &str, names: &MarkNames) -> Result<Mark, Invalid> {
+    names.find(name).ok_or_else(|| Invalid::TooManyMarks(property, name.to_string()))
 }
 
 /// The value as it was typed, for the reason of an invalid rule.

@@ -6,7 +6,8 @@
 //! rules    other matchers, counter, log, step          read only when the gate lets through
 //!
 //! top-down ─► gate ─► matchers ─► count ─► log ─► accept, drop, src-nat …   the walk ends
-//!                                                 passthrough, log, fasttrack  the next rule
+//!                                                 passthrough, log            the next rule
+//!                                                 mark, edit, fasttrack       done, then the next
 //!                                                 jump ─► own chain ─► return  the rule after it
 //! ```
 //!
@@ -22,6 +23,7 @@
 
 use crate::counter::{Count, CounterBook, CounterId, Counters};
 use crate::firewall::address_list::AddressLists;
+use crate::firewall::effect::Effect;
 use crate::firewall::gate::{Facts, Gate};
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::{Log, LogHead};
@@ -29,6 +31,7 @@ use crate::firewall::matcher::Matcher;
 use crate::firewall::state::RuleState;
 use crate::firewall::told::Note;
 use crate::packet::View;
+use crate::recipe::Stage;
 use crate::trace::Trace;
 use config::ItemId;
 use std::collections::BTreeMap;
@@ -70,9 +73,11 @@ pub(crate) struct Rule<A> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step<A> {
     /// `passthrough`, `log`.
-    Continue,
-    /// `fasttrack-connection`.
-    Fasttrack,
+    Next,
+    /// Something is done, and the next rule sees it done.
+    Do(Effect),
+    /// Something is done, and the walk ends: `passthrough=no`.
+    Last(Effect),
     Jump(u32),
     Return,
     /// The table's own word, which ends the walk.
@@ -94,35 +99,83 @@ pub struct Books<'a> {
     pub log: &'a mut Log,
 }
 
-/// How a walk ended.
+/// Where a walk stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    /// The rules of the chain at hand that are still to be tried.
+    rules: Range<u32>,
+    begun: bool,
+    over: bool,
+}
+
+/// Why a walk stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome<A> {
+pub(crate) enum Pause<A> {
+    /// To have this done.
+    Do(Effect),
+    /// It is over: by this last word, or at the end of the built-in chain.
+    End(Option<A>),
+}
+
+/// How a walk ended whose effects no rule can see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome<A> {
     /// The rule that ended it; `None` at the end of the built-in chain.
-    pub action: Option<A>,
-    /// A `fasttrack-connection` rule was passed.
-    pub fasttrack: bool,
+    pub(crate) action: Option<A>,
+    /// The only effect such a table has, if a rule had it.
+    effect: Option<Effect>,
+}
+
+impl<A> Outcome<A> {
+    /// Whether a rule with this effect was passed.
+    pub(crate) fn passed(&self, effect: Effect) -> bool {
+        self.effect == Some(effect)
+    }
 }
 
 impl<A: Copy + PartialEq> Ruleset<A> {
     /// Walks a packet through a built-in chain, given by its place in the table.
     pub(crate) fn run(&self, chain: usize, view: &View, books: &mut Books) -> Outcome<A> {
-        let mut outcome = Outcome { action: None, fasttrack: false };
-        let mut rules = self.chains[chain].rules.clone();
-        if rules.is_empty() {
-            return outcome;
+        let (mut walk, mut effect) = (self.enter(chain), None);
+        loop {
+            match self.walk(&mut walk, view, books) {
+                Pause::Do(done) => effect = Some(done),
+                Pause::End(action) => return Outcome { action, effect },
+            }
         }
-        if view.layers.fragment | view.layers.options {
-            books.trace.once = true;
+    }
+
+    /// A walk through a built-in chain, before its first rule.
+    pub(crate) fn enter(&self, chain: usize) -> Walk {
+        let rules = self.chains[chain].rules.clone();
+        Walk { over: rules.is_empty(), rules, begun: false }
+    }
+
+    /// Goes on to the next effect, which the caller brings about before it calls again, or to the
+    /// end. No other walk may begin meanwhile.
+    pub(crate) fn walk(&self, walk: &mut Walk, view: &View, books: &mut Books) -> Pause<A> {
+        if walk.over {
+            return Pause::End(None);
+        }
+        if !walk.begun {
+            walk.begun = true;
+            books.state.returns.clear();
+            if view.layers.fragment | view.layers.options {
+                books.trace.once = true;
+            }
         }
         let facts = Facts::of(view);
-        books.state.returns.clear();
+        let mut rules = walk.rules.clone();
         loop {
             let next = self.next(rules.clone(), &facts);
             if books.state.told.is_some() {
                 self.tell_passed_over(rules.start..next.unwrap_or(rules.end), view, books);
             }
             let Some(at) = next else {
-                let Some((start, end)) = books.state.returns.pop() else { return outcome };
+                let Some((start, end)) = books.state.returns.pop() else {
+                    walk.over = true;
+                    return Pause::End(None);
+                };
                 rules = start..end;
                 continue;
             };
@@ -145,16 +198,23 @@ impl<A: Copy + PartialEq> Ruleset<A> {
                 books.log.write(head, view, books.now);
             }
             match rule.step {
-                Step::Continue => (),
-                Step::Fasttrack => outcome.fasttrack = true,
+                Step::Next => (),
+                Step::Do(effect) => {
+                    walk.rules = rules;
+                    return Pause::Do(effect);
+                }
+                Step::Last(effect) => {
+                    walk.over = true;
+                    return Pause::Do(effect);
+                }
                 Step::Jump(chain) => {
                     books.state.returns.push((rules.start, rules.end));
                     rules = self.chains[chain as usize].rules.clone();
                 }
                 Step::Return => rules.start = rules.end,
                 Step::Stop(action) => {
-                    outcome.action = Some(action);
-                    return outcome;
+                    walk.over = true;
+                    return Pause::End(Some(action));
                 }
             }
         }
@@ -169,8 +229,14 @@ impl<A: Copy + PartialEq> Ruleset<A> {
 
     /// The gates of the rules that `new` has not, has otherwise or elsewhere, and of those that only
     /// `new` has: a packet that passes none of them fares the same with both. `None` if they are
-    /// more than `max`.
-    pub(crate) fn differences(&self, new: &Ruleset<A>, max: usize) -> Option<Vec<Gate>> {
+    /// more than `max`. Each comes with the stage at which a packet meets the rule's chain, which
+    /// `stage` tells by its number.
+    pub(crate) fn differences(
+        &self,
+        new: &Ruleset<A>,
+        max: usize,
+        stage: impl Fn(usize) -> Stage,
+    ) -> Option<Vec<(Stage, Gate)>> {
         let same_lists = Arc::ptr_eq(&self.lists, &new.lists);
         let same = |(chain, old, new_chain, new_at): (usize, usize, usize, usize)| {
             let (rule, new_rule) = (&self.rules[old], &new.rules[new_at]);
@@ -187,8 +253,8 @@ impl<A: Copy + PartialEq> Ruleset<A> {
         let tail = (1..=both - head).take_while(|&n| same(pair(n_old - n, n_new - n))).count();
         let mut gates = Vec::new();
         let mut differ = |old: Option<usize>, at: Option<usize>| {
-            gates.extend(old.map(|old| self.gates[old]));
-            gates.extend(at.map(|at| new.gates[at]));
+            gates.extend(old.map(|old| (stage(old_chains[old]), self.gates[old])));
+            gates.extend(at.map(|at| (stage(new_chains[at]), new.gates[at])));
             gates.len() <= max
         };
         let (old, now) = (head..n_old - tail, head..n_new - tail);

@@ -11,6 +11,7 @@
 //! turned away. Conditions that remember something stand behind all that a gate asks
 //! ([`ORDER`](super::matcher::ORDER)), so that asking again changes nothing.
 
+use crate::firewall::mark::Mark;
 use crate::firewall::matcher::{Matcher, ORDER, What};
 use crate::firewall::rule::{Books, Ruleset};
 use crate::firewall::syntax::protocol_name;
@@ -51,6 +52,10 @@ pub(crate) struct Failed {
 pub(crate) enum Has {
     /// This interface, or none.
     Interface(InterfaceId),
+    /// This mark, or none.
+    PacketMark(Mark),
+    RoutingMark(Mark),
+    ConnectionMark(Mark),
     /// This.
     Text(String),
     /// Nothing that could be compared: no ports, no TCP header.
@@ -129,6 +134,9 @@ impl What {
             What::TcpFlags(_) => "tcp-flags",
             What::TcpMss(..) => "tcp-mss",
             What::IcmpOptions(_) => "icmp-options",
+            What::PacketMark(_) => "packet-mark",
+            What::RoutingMark(_) => "routing-mark",
+            What::ConnectionMark(_) => "connection-mark",
             What::ConnectionState(_) => "connection-state",
             What::ConnectionNatState(_) => "connection-nat-state",
             What::Random(_) => "random",
@@ -157,6 +165,9 @@ impl What {
         Has::Text(match self {
             What::InInterface(_) => return Has::Interface(view.in_interface),
             What::OutInterface(_) => return Has::Interface(view.out_interface),
+            What::PacketMark(_) => return Has::PacketMark(view.marks.packet),
+            What::RoutingMark(_) => return Has::RoutingMark(view.marks.routing),
+            What::ConnectionMark(_) => return Has::ConnectionMark(view.connection_mark),
             What::InBridgePort(_) => return Has::Interface(view.in_bridge_port),
             What::OutBridgePort(_) => return Has::Interface(view.out_bridge_port),
             What::Protocol(_) => protocol_name(tuple.protocol),

@@ -13,7 +13,7 @@ use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
 use crate::packet::{ConnectionState, Packet};
 use crate::queue::leaf::{Decision, QueueLeafId};
-use crate::recipe::Way;
+use crate::recipe::{Edits, Way};
 use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
@@ -84,6 +84,10 @@ pub(crate) enum Unkept {
     Flooded,
     /// It belongs to no connection.
     Invalid,
+    /// It is not tracked, but others of the same addresses and ports are.
+    Tracked,
+    /// Each packet gives its connection another mark.
+    Marked,
     /// Its connection is still changing: the next packet may be treated differently.
     Unsettled,
     /// The next packet will be FastTracked.
@@ -121,16 +125,17 @@ pub(super) fn record(
     }
     let flow = match p.flow {
         Some(flow) if p.fasttrack || r.v4.connections.is_settled(flow) => flow,
-        None if !r.program.tracking => match r.untracked_flow(now, p) {
-            Some(flow) => flow,
-            None => return Err(Unkept::Full),
-        },
+        None if !r.program.tracking || p.notrack => r.untracked_flow(now, p)?,
         _ => return Err(Unkept::Unsettled),
     };
     // What a FastTracked connection sends by the regular way is counted apart, and the next packet
     // most likely takes the other way.
     if Connections::fasttrack_allows(r.v4.connections.flow(flow)) && !p.fasttrack {
         return Err(Unkept::Fasttrack);
+    }
+    // The next packet would find another mark than this one did.
+    if !p.fasttrack && r.v4.connections.mark_of(flow) != p.connection_mark {
+        return Err(Unkept::Marked);
     }
     let neighbour = r.v4.neighbours.find(hop.interface, hop.address);
     let Some(neighbour) = neighbour.filter(|&id| r.v4.neighbours.mac(id).is_some()) else {
@@ -147,6 +152,8 @@ pub(super) fn record(
         queue,
         fasttrack: p.fasttrack,
         fast: p.fast,
+        edits: Edits::of(p.trace.edited, r.ip_header(p)),
+        marks: p.marks,
     };
     let number = r.learnt.recipes.number(way, &p.trace);
     let generation = r.learnt.recipes.generation();

@@ -2,6 +2,7 @@
 
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, FlowId};
+use crate::firewall::mark::Mark;
 use crate::ip::fragment::Collected;
 use crate::packet::Packet;
 use crate::router::Router;
@@ -12,24 +13,29 @@ use wire::layers::protocol;
 /// CONNECTION TRACKING: reassembles, finds the connection, and lets FastTracked packets leave the
 /// regular path. `None` if the packet is held back or gone.
 pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
+    if let (true, Some(flow)) = (p.fasttrack, p.flow) {
+        r.v4.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
+        r.tell(|| Event::Fasttracked { flow });
+        return Some(p);
+    }
     if !r.program.tracking {
+        return Some(p);
+    }
+    p.fast = false;
+    if p.notrack {
+        r.tell(|| Event::Untracked);
         return Some(p);
     }
     if p.layers.fragment {
         p = reassemble(r, now, p)?;
     }
-    if let Some(flow) = fasttracked(r, &p) {
-        r.v4.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
-        (p.flow, p.fasttrack) = (Some(flow), true);
-        r.tell(|| Event::Fasttracked { flow });
-        return Some(p);
-    }
-    p.fast = false;
     let tracking = r.track(now, &p);
     let (state, flow, related) = (tracking.state, tracking.flow, tracking.related);
     r.tell(|| Event::Tracked { state, flow, related });
     p.connection_state = tracking.state;
     (p.flow, p.new, p.related) = (tracking.flow, tracking.new, tracking.related);
+    let marked = p.flow.or(p.related);
+    p.connection_mark = marked.map_or(Mark::NONE, |flow| r.v4.connections.mark_of(flow));
     if tracking.full {
         r.discard(p, Discard::ConnectionTableFull);
         return None;
@@ -42,7 +48,8 @@ pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet
 pub(super) fn fasttracked(r: &Router, p: &Packet) -> Option<FlowId> {
     const FIN_SYN_RST: u8 = 0x07;
     let tuple = p.layers.tuple;
-    let plain = p.fast && p.layers.l4 != 0 && p.rest.is_empty() && !p.layers.options;
+    let whole = !p.layers.fragment && p.rest.is_empty();
+    let plain = p.fast && p.layers.l4 != 0 && whole && !p.layers.options;
     let flags = || r.transport(p).get(13).copied().unwrap_or(FIN_SYN_RST);
     let ends = tuple.protocol == protocol::TCP && flags() & FIN_SYN_RST != 0;
     if !plain || ends || !r.fasttrack() || r.v4.connections.fasttracked() == 0 {
@@ -56,6 +63,7 @@ pub(super) fn fasttracked(r: &Router, p: &Packet) -> Option<FlowId> {
 pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
     let (port, in_interface) = (p.port, p.in_interface);
     let slab = r.io.slab.clone();
+    let (marks, notrack) = (p.marks, p.notrack);
     let (frame, trace) = (p.frame, p.trace);
     r.recycle(trace);
     match r.v4.reassembly.collect(now, &slab, frame, p.layers) {
@@ -78,6 +86,7 @@ pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packe
             let mut whole = r.packet(first.frame, first.layers, port);
             whole.layers.fragment = false;
             (whole.in_interface, whole.ip_len, whole.rest) = (in_interface, ip_len, pieces);
+            (whole.marks, whole.notrack) = (marks, notrack);
             Some(whole)
         }
     }

@@ -135,6 +135,11 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/ip firewall filter remove [find action=drop]",
         "/ip firewall filter disable [find chain=forward]",
         "/ip firewall filter enable [find]",
+        "/ip firewall mangle remove [find]",
+        "/ip firewall mangle disable [find chain=prerouting]",
+        "/ip firewall mangle enable [find]",
+        "/ip firewall raw remove [find]",
+        "/ip firewall raw disable [find action=notrack]",
         "/ip firewall nat remove [find]",
         "/ip firewall nat disable [find]",
         "/queue simple remove [find]",
@@ -238,8 +243,92 @@ fn rule() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => filter_rule(),
         3 => nat_rule(),
+        4 => mangle_rule(),
+        2 => raw_rule(),
         u32::from(has_bridge_filter) + 1 => bridge_rule(has_bridge_filter),
     ]
+}
+
+fn mangle_rule() -> impl Strategy<Value = String> {
+    let chain = select(vec![
+        "prerouting",
+        "prerouting",
+        "forward",
+        "forward",
+        "postrouting",
+        "input",
+        "output",
+        "one",
+    ]);
+    let action = select(vec![
+        "accept",
+        "passthrough",
+        "jump jump-target=one",
+        "return",
+        "log log-prefix=M",
+        "mark-packet new-packet-mark=a",
+        "mark-packet new-packet-mark=b passthrough=no",
+        "mark-connection new-connection-mark=a",
+        "mark-connection new-connection-mark=b passthrough=no",
+        "mark-connection new-connection-mark=c",
+        "change-dscp new-dscp=10",
+        "change-dscp new-dscp=46 passthrough=no",
+        "change-ttl new-ttl=set:64",
+        "change-ttl new-ttl=set:1",
+        "change-ttl new-ttl=increment:1",
+        "change-ttl new-ttl=decrement:2",
+        "change-mss new-mss=1000 protocol=tcp",
+        "change-mss new-mss=clamp-to-pmtu protocol=tcp tcp-flags=syn",
+        "set-priority new-priority=5",
+        "set-priority new-priority=from-dscp-high-3-bits",
+        "clear-df",
+        "strip-ipv4-options",
+        "fasttrack-connection",
+    ]);
+    let rule = (chain, matchers(), marks(), action, prop::bool::weighted(0.2));
+    rule.prop_map(|(chain, matchers, marks, action, disabled)| {
+        let matchers = if action.contains("protocol=tcp") { "" } else { &matchers };
+        let disabled = if disabled { " disabled=yes" } else { "" };
+        format!("/ip firewall mangle add chain={chain}{matchers}{marks} action={action}{disabled}")
+    })
+}
+
+fn raw_rule() -> impl Strategy<Value = String> {
+    let chain = select(vec!["prerouting", "prerouting", "prerouting", "output", "one"]);
+    let action = select(vec![
+        "accept",
+        "drop",
+        "notrack",
+        "notrack",
+        "notrack",
+        "passthrough",
+        "jump jump-target=one",
+        "return",
+        "log",
+    ]);
+    (chain, matchers(), action).prop_map(|(chain, matchers, action)| {
+        let early = matchers.split(' ').filter(|word| !word.starts_with("connection-"));
+        let early = early.collect::<Vec<_>>().join(" ");
+        format!("/ip firewall raw add chain={chain}{early} action={action}")
+    })
+}
+
+/// Matchers of marks.
+fn marks() -> impl Strategy<Value = &'static str> {
+    select(vec![
+        "",
+        "",
+        "",
+        "",
+        " packet-mark=a",
+        " packet-mark=a,no-mark",
+        " packet-mark=!b",
+        " connection-mark=no-mark",
+        " connection-mark=no-mark",
+        " connection-mark=a",
+        " connection-mark=!b",
+        " connection-mark=c packet-mark=b",
+    ])
 }
 
 fn filter_rule() -> impl Strategy<Value = String> {
@@ -260,8 +349,8 @@ fn filter_rule() -> impl Strategy<Value = String> {
         "reject reject-with=tcp-reset",
         "passthrough log=yes",
     ]);
-    (chain, matchers(), action).prop_map(|(chain, matchers, action)| {
-        format!("/ip firewall filter add chain={chain}{matchers} action={action}")
+    (chain, matchers(), marks(), action).prop_map(|(chain, matchers, marks, action)| {
+        format!("/ip firewall filter add chain={chain}{matchers}{marks} action={action}")
     })
 }
 

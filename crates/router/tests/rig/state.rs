@@ -21,7 +21,13 @@ impl Rig {
         lines.push(format!("ipv4-fasttrack {:?}", paths.ipv4_fasttrack));
         lines.push(format!("bridge-fast-path {:?}", paths.bridge_fast_path));
         lines.push(format!("held {:?}", router.held()));
-        for menu in ["/ip firewall filter", "/ip firewall nat", "/interface bridge filter"] {
+        for menu in [
+            "/ip firewall raw",
+            "/ip firewall mangle",
+            "/ip firewall filter",
+            "/ip firewall nat",
+            "/interface bridge filter",
+        ] {
             for (n, count) in router.rule_counts(menu, tree).iter().enumerate() {
                 lines.push(format!("{menu} {n}: {count:?}"));
             }

@@ -56,6 +56,10 @@ fn connections_page(status: &RouterStatus, after: Option<ItemId>, max: usize) ->
         let mut values = entry.values();
         let timeout = Duration::from_secs(entry.timeout.as_secs());
         values.insert("timeout", Value::Time(timeout));
+        let marks = &status.router.program.books.marks.connection;
+        if let Some(mark) = marks.name(entry.mark) {
+            values.insert("connection-mark", Value::Text(mark.to_string()));
+        }
         dynamic(ItemId(BY_PLACE + entry.id.0), values)
     });
     items.collect()

@@ -5,6 +5,7 @@ use super::record::{Connection, ConnectionId, Flags};
 use super::tcp::TcpState;
 use super::tracking::Connections;
 use crate::counter::Count;
+use crate::firewall::mark::Mark;
 use crate::firewall::syntax;
 use config::Value;
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub struct Entry {
     pub reply: FiveTuple,
     /// Type and code of the first packet, if it was ICMP.
     pub icmp: Option<(u8, u8)>,
+    /// `connection-mark`, by number.
+    pub mark: Mark,
     /// `tcp-state`, if it is TCP.
     pub tcp_state: Option<TcpState>,
     /// Until it ends if nothing comes; 0 if it only waits to be swept.
@@ -68,6 +71,7 @@ impl Connections {
             original: original.tuple(),
             reply: reply.tuple(),
             icmp: has_icmp.then_some((connection.icmp_type, connection.icmp_code)),
+            mark: connection.mark,
             tcp_state: has_tcp.then_some(connection.tcp.state),
             timeout: Duration::from_millis(self.timeout_left(id, now.as_millis_u32()).into()),
             counts: [original, reply].map(|f| Count { packets: f.packets, bytes: f.bytes }),

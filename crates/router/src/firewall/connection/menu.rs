@@ -77,7 +77,7 @@ const CONNECTION_PROPERTIES: [Property; 32] = [
     number("repl-bytes", "IP bytes against the first packet."),
     number("repl-fasttrack-packets", "Of these, packets by FastTrack."),
     number("repl-fasttrack-bytes", "Of these, bytes by FastTrack."),
-    Property::missing("connection-mark", "mangle is not built"),
+    text("connection-mark", "What mangle has marked it with."),
     Property::missing("connection-type", "helpers are not built"),
     Property::missing("orig-rate", "read orig-bytes twice"),
     Property::missing("repl-rate", "read repl-bytes twice"),

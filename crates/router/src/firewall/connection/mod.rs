@@ -22,7 +22,7 @@
 //! anyway.
 //!
 //! Never drops a packet; never reads a clock; allocates nothing per packet.
-//! Missing: **helpers** (`service-port`), **connection-mark**, **orig-rate** and **repl-rate**,
+//! Missing: **helpers** (`service-port`), **orig-rate** and **repl-rate**,
 //! **GRE call ids**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
 //!
 //! [`Connections::track`]: crate::firewall::connection::Connections::track

@@ -6,13 +6,14 @@
 //!            └─────────────────────────────────────────────┘└───────────────────────────┘
 //! ```
 //!
-//! Missing: **connection-mark**, **helpers** and what they expect (the E flag is never set).
+//! Missing: **helpers** and what they expect (the E flag is never set).
 
 use super::flow::{Direction, FlowId};
 use super::settings::Class;
 use super::tcp::Tcp;
 use super::timers::Timer;
 use crate::counter::Count;
+use crate::firewall::mark::Mark;
 
 /// A connection's number: stable for its life, used again after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,6 +110,8 @@ pub struct Connection {
     pub(super) timer: Timer,
     /// When its first packet left ([`wire::Moment::as_millis_u32`]).
     pub(super) created_ms: u32,
+    /// `connection-mark`.
+    pub(super) mark: Mark,
     /// What took the regular way, by direction: all until the FastTrack rule marked it, and some
     /// packets since.
     pub(super) regular: [Count; 2],

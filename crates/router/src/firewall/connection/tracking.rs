@@ -9,6 +9,7 @@ use super::timers::{Timer, Timers};
 use super::trial::Behind;
 use crate::counter::Count;
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::packet::ConnectionState;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
 use wire::{FiveTuple, Layers, Moment, icmp, layers};
@@ -40,6 +41,8 @@ pub struct New {
     pub translated: FiveTuple,
     /// `SRCNAT` and `DSTNAT`, as far as it was translated.
     pub flags: Flags,
+    /// What mangle has marked it with.
+    pub mark: Mark,
     len: u16,
     class: Class,
     icmp: [u8; 2],
@@ -54,6 +57,7 @@ impl New {
             original: tuple,
             translated: tuple,
             flags: Flags::default(),
+            mark: Mark::NONE,
             len: 28,
             class: Class::Udp,
             icmp: [0; 2],
@@ -111,7 +115,8 @@ impl Connections {
     pub fn new(max_entries: usize) -> Connections {
         let max = max_entries.min(FlowId::NONE.0 as usize / 2);
         Connections {
-            table: FlowTable::new(max * 2),
+            // Untracked flows have what is beyond two for each connection.
+            table: FlowTable::new(max * 2 + max / 2),
             slab: Vec::with_capacity(max),
             free: ConnectionId::NONE,
             live: 0,
@@ -184,6 +189,23 @@ impl Connections {
     /// The flags of a flow's connection; none if it has none.
     pub fn flags_of(&self, flow: FlowId) -> Flags {
         self.get(self.flow(flow).connection).map_or(Flags::default(), Connection::flags)
+    }
+
+    /// The mark of a flow's connection; none if it has none.
+    pub fn mark_of(&self, flow: FlowId) -> Mark {
+        self.get(self.flow(flow).connection).map_or(Mark::NONE, |connection| connection.mark)
+    }
+
+    /// Marks a flow's connection. What was recorded of its packets holds no more if that changes
+    /// its mark.
+    pub fn set_mark(&mut self, flow: FlowId, mark: Mark) {
+        let id = self.flow(flow).connection;
+        if let Some(connection) = self.slab.get_mut(id.index())
+            && connection.mark != mark
+        {
+            connection.mark = mark;
+            self.drop_recipes(id);
+        }
     }
 
     /// Connections from a number on, in the order of their numbers.
@@ -371,6 +393,7 @@ impl Connections {
             original: tuple,
             translated: tuple,
             flags: Flags::default(),
+            mark: Mark::NONE,
             len: packet.len,
             class,
             icmp: if tuple.protocol == protocol::ICMP { packet.icmp() } else { [0; 2] },
@@ -411,6 +434,8 @@ impl Connections {
             self.counts.full += 1;
             return Err(Discard::ConnectionTableFull);
         }
+        self.give_way(&new.original);
+        self.give_way(&reply);
         let now_ms = now.as_millis_u32();
         let id = self.next_id();
         let (srcnat, dstnat) = (new.flags.has(Flags::SRCNAT), new.flags.has(Flags::DSTNAT));
@@ -446,6 +471,7 @@ impl Connections {
             flows: [flow, back],
             timer: Timer::IDLE,
             created_ms: now_ms,
+            mark: new.mark,
             regular: [Count::default(); 2],
         };
         self.store(id, connection);

@@ -21,7 +21,7 @@ impl Behind {
     /// Whether somebody has the tuple who has no copy.
     pub(super) fn is_taken(&self, tuple: &FiveTuple) -> bool {
         let found = self.real.table.find(tuple.hash(), tuple);
-        found.is_some_and(|flow| !self.copied.contains(&flow))
+        found.is_some_and(|flow| !self.copied.contains(&flow) && !self.real.is_untracked(flow))
     }
 }
 
@@ -31,7 +31,8 @@ const ROOM: usize = 16;
 impl Connections {
     /// Whether a packet of this tuple belongs to a connection.
     pub(crate) fn is_taken(&self, tuple: &FiveTuple) -> bool {
-        self.table.find(tuple.hash(), tuple).is_some()
+        let found = self.table.find(tuple.hash(), tuple);
+        found.is_some_and(|flow| !self.is_untracked(flow))
             || self.behind.as_ref().is_some_and(|behind| behind.is_taken(tuple))
     }
 

@@ -1,4 +1,5 @@
-//! Flows without a connection: kept for their recipes alone, in a time without tracking.
+//! Flows without a connection: kept for their recipes alone, in a time without tracking, and for
+//! packets that raw's `notrack` keeps from it.
 //!
 //! ```text
 //!  packet ─► keep_untracked ─► flow ─► … idle for ten seconds ─► sweep_untracked: forgotten
@@ -14,15 +15,37 @@ use wire::{FiveTuple, Moment};
 const UNTRACKED_IDLE_MS: u32 = 10_000;
 
 impl Connections {
-    /// Keeps a flow for its recipe alone, for a time without tracking. `None` if there is no
-    /// room. Forgotten when idle for ten seconds.
-    pub fn keep_untracked(&mut self, tuple: FiveTuple, now: Moment) -> Option<FlowId> {
+    /// Keeps a flow for its recipe alone. `None` if there is no room, or, while others are
+    /// `tracking`, none that connections may not want. Forgotten when idle for ten seconds.
+    pub fn keep_untracked(
+        &mut self,
+        tuple: FiveTuple,
+        now: Moment,
+        tracking: bool,
+    ) -> Option<FlowId> {
+        if tracking && self.table.room() <= 2 * (self.max - self.live) {
+            return None;
+        }
         let mut flow = Flow::new(tuple, tuple, Direction::Original, ConnectionId::NONE);
         flow.state = ConnectionState::Untracked as u8;
         flow.last_ms = now.as_millis_u32();
         let id = self.table.insert(flow).ok()?;
         self.untracked += 1;
         Some(id)
+    }
+
+    /// Whether a flow has no connection.
+    pub fn is_untracked(&self, id: FlowId) -> bool {
+        self.table.flow(id).connection == ConnectionId::NONE
+    }
+
+    /// Forgets the untracked flow of a tuple that a connection is about to have.
+    pub(super) fn give_way(&mut self, tuple: &FiveTuple) {
+        if self.untracked > 0
+            && let Some(flow) = self.table.find(tuple.hash(), tuple)
+        {
+            self.remove_untracked(flow);
+        }
     }
 
     pub(super) fn remove_untracked(&mut self, id: FlowId) {

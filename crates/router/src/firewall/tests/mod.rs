@@ -10,6 +10,7 @@ use super::address_list::AddressLists;
 use super::compile::Setting;
 use super::filter::{Decision, Filter, FilterChain, FilterVerdict};
 use super::log::Log;
+use super::mark::MarkBook;
 use super::menu;
 use super::nat::{Nat, NatChain, NatVerdict};
 use super::rule::{Books, stats};
@@ -44,6 +45,7 @@ struct Fixture {
     session: Interpreter,
     names: Names,
     use_ip_firewall: bool,
+    marks: MarkBook,
     book: CounterBook,
     slots: SlotBook,
     counters: Counters,
@@ -88,6 +90,7 @@ impl Fixture {
             tree: session.tree(),
             lists: &Arc::new(AddressLists::compile(session.tree())),
             names: &names,
+            marks: &MarkBook::default(),
             use_ip_firewall: true,
             book: &mut book,
             slots: &mut slots,
@@ -97,6 +100,7 @@ impl Fixture {
             session,
             names,
             use_ip_firewall: true,
+            marks: MarkBook::default(),
             book,
             slots,
             counters: Counters::default(),
@@ -125,10 +129,13 @@ impl Fixture {
     }
 
     fn setting<T>(&mut self, compile: impl FnOnce(&mut Setting) -> T) -> T {
+        let tables = [&menu::FILTER, &menu::NAT];
+        self.marks.enter(self.session.tree(), &tables);
         let compiled = compile(&mut Setting {
             tree: self.session.tree(),
             lists: &Arc::new(AddressLists::compile(self.session.tree())),
             names: &self.names,
+            marks: &self.marks,
             use_ip_firewall: self.use_ip_firewall,
             book: &mut self.book,
             slots: &mut self.slots,
@@ -237,6 +244,8 @@ impl Packet {
             connection_state: self.state,
             srcnat: self.srcnat,
             dstnat: self.dstnat,
+            marks: Default::default(),
+            connection_mark: Default::default(),
             routes: &ROUTES,
         }
     }

@@ -109,6 +109,14 @@ impl Reason {
                 "it belongs to no connection",
                 "drop it early: connection-state=invalid action=drop",
             ),
+            Unkept::Tracked => (
+                "it is not tracked, but a connection of its addresses and ports is",
+                "let notrack take all packets of these addresses and ports",
+            ),
+            Unkept::Marked => (
+                "each packet gives its connection another mark",
+                "mark connections where connection-mark=no-mark",
+            ),
             Unkept::Unsettled => (
                 "its connection is still changing",
                 "nothing: once both sides have spoken it will be faster",

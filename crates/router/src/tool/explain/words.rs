@@ -9,9 +9,11 @@
 use super::{Row, Verdict};
 use crate::discard::Discard;
 use crate::firewall::connection::FlowId;
+use crate::firewall::mark::{Mark, MarkNames};
 use crate::firewall::menu::{FILTER, NAT};
 use crate::firewall::syntax::protocol_name;
 use crate::firewall::told::{Failed, Has, Met};
+use crate::firewall::{mangle, raw};
 use crate::flow::Hop;
 use crate::interface::InterfaceId;
 use crate::interface::bridge;
@@ -21,7 +23,7 @@ use crate::queue::leaf::Decision;
 use crate::queue::menu::SIMPLE;
 use crate::router::Router;
 use crate::step::Step;
-use crate::story::{Event, Made, Table};
+use crate::story::{Edit, Event, Made, Table};
 use config::{Item, ItemId, Menu, Tree, Value};
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -46,7 +48,7 @@ impl<'a> Writer<'a> {
     pub(super) fn new(r: &'a Router, tree: &'a Tree, now: Moment) -> Writer<'a> {
         let (rows, refused) = (Vec::new(), Vec::new());
         let mut numbers = HashMap::new();
-        for menu in [&FILTER, &NAT, &bridge::filter::menu::FILTER] {
+        for menu in [&raw::MENU, &mangle::MENU, &FILTER, &NAT, &bridge::filter::menu::FILTER] {
             // As `print` counts: the dummy rule of FastTrack takes number 0.
             let ahead = usize::from(menu.path == FILTER.path && r.v4.connections.fasttracked() > 0);
             let items = tree.items(menu.path).iter().enumerate();
@@ -97,6 +99,15 @@ impl<'a> Writer<'a> {
                 "fasttracked: past mangle, filter and queues; {}",
                 self.connection(*flow)
             )),
+            Event::Untracked => self.text("untracked: raw said notrack"),
+            Event::Edited(edit, from, to) => {
+                let what = match edit {
+                    Edit::Dscp => "dscp",
+                    Edit::Ttl => "ttl",
+                    Edit::Mss => "mss",
+                };
+                self.text(&format!("{what} {from} becomes {to}"));
+            }
             Event::Collected => self.text("waits for the rest of its datagram"),
             Event::Translated { from, to } if from == to => {}
             Event::Translated { from, to } => {
@@ -248,6 +259,8 @@ impl<'a> Writer<'a> {
     fn rules(&mut self, table: Table, chain: &str, met: &[Met]) {
         let menu: &Menu = match table {
             Table::BridgeFilter => &bridge::filter::menu::FILTER,
+            Table::Raw => &raw::MENU,
+            Table::Mangle => &mangle::MENU,
             Table::Filter => &FILTER,
             Table::Nat => &NAT,
         };
@@ -258,10 +271,12 @@ impl<'a> Writer<'a> {
                 Some(failed) => self.failed(failed),
                 None => {
                     let action = text(item, "action").unwrap_or("accept").to_string();
-                    open = matches!(
-                        action.as_str(),
-                        "jump" | "return" | "passthrough" | "log" | "fasttrack-connection"
-                    );
+                    let ends = item.get("passthrough") == Some(&Value::Bool(false));
+                    open = match action.as_str() {
+                        "accept" | "drop" | "reject" => false,
+                        "jump" | "return" | "passthrough" | "log" | "fasttrack-connection" => true,
+                        _ => matches!(table, Table::Raw | Table::Mangle) && !ends,
+                    };
                     match text(item, "jump-target").filter(|_| action == "jump") {
                         Some(target) => format!("matches, jump to {target}"),
                         None => format!("matches, {action}"),
@@ -293,12 +308,20 @@ impl<'a> Writer<'a> {
 
     fn failed(&self, failed: &Failed) -> String {
         let Failed { property, has } = failed;
+        let marks = &self.r.program.books.marks;
         match has {
             Has::Interface(id) if !id.is_some() => format!("there is no {property}"),
             Has::Interface(id) => format!("{property} is {}", self.name(*id)),
+            Has::PacketMark(mark) => self.mark(property, &marks.packet, *mark),
+            Has::RoutingMark(mark) => self.mark(property, &marks.routing, *mark),
+            Has::ConnectionMark(mark) => self.mark(property, &marks.connection, *mark),
             Has::Text(text) => format!("{property} is {text}"),
             Has::Nothing => format!("it has no {property}"),
         }
+    }
+
+    fn mark(&self, property: &str, names: &MarkNames, mark: Mark) -> String {
+        format!("{property} is {}", names.name(mark).unwrap_or(Mark::NO_MARK))
     }
 
     fn tracked(&mut self, state: ConnectionState, flow: Option<FlowId>, related: Option<FlowId>) {
@@ -338,6 +361,12 @@ fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
         _ if !step.is_built() => return (Verdict::Missing, "passes (missing)".to_string()),
         Step::BridgeForward | Step::BridgeInput | Step::BridgeOutput => "no rules",
         Step::TrackPrerouting | Step::TrackOutput => "connections are not tracked",
+        Step::RawPrerouting | Step::RawOutput => "no rules",
+        Step::ManglePrerouting
+        | Step::MangleInput
+        | Step::MangleForward
+        | Step::MangleOutput
+        | Step::ManglePostrouting => "no rules",
         Step::DstNat | Step::SrcNat if r.program.tracking => "not translated",
         Step::DstNat | Step::SrcNat => "connections are not tracked, so not translated",
         Step::SimpleQueues if r.program.queues.is_empty() => "no queues",

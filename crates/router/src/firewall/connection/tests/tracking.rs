@@ -254,7 +254,7 @@ fn remove_and_clear() {
     let kept = udp(CLIENT, 8, SERVER, 9);
     bench.connections.clear();
     assert!(bench.connections.is_empty() && bench.connections.flows().is_empty());
-    assert!(bench.connections.keep_untracked(kept, bench.now).is_some());
+    assert!(bench.connections.keep_untracked(kept, bench.now, false).is_some());
     bench.wait(9_000);
     assert_eq!(bench.connections.flows().len(), 1);
     bench.wait(1_000);

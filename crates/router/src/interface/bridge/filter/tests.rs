@@ -91,6 +91,8 @@ impl Bench {
             connection_state: ConnectionState::Untracked,
             srcnat: false,
             dstnat: false,
+            marks: Default::default(),
+            connection_mark: Default::default(),
             routes: &Routes::default(),
         };
         let Bench { state, trace, counters, log, .. } = self;

@@ -1,0 +1,150 @@
+//! The MANGLE and RAW boxes: walk the rules, do to the packet what they say.
+
+use crate::firewall::effect::{Effect, NewMss, NewPriority, NewTtl};
+use crate::firewall::mangle::MangleChain;
+use crate::firewall::mark::Mark;
+use crate::firewall::raw::RawChain;
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::story::{Edit, Event, Table};
+use port::Frame;
+use wire::layers::protocol;
+use wire::{Ipv4, Layers, Moment, Tcp, TcpFlags};
+
+/// Walks a packet through a chain of `/ip firewall mangle`.
+pub(super) fn mangle(r: &mut Router, now: Moment, chain: MangleChain, p: &mut Packet) {
+    if r.program.mangle.is_empty() {
+        return;
+    }
+    let mut walk = r.program.mangle.enter(chain);
+    loop {
+        let effect =
+            r.with_view(now, p, |program, view, books| program.mangle.walk(&mut walk, view, books));
+        let Some(effect) = effect else { break };
+        apply(r, p, effect);
+    }
+    r.tell_rules(Table::Mangle, chain.name());
+}
+
+/// Walks a packet through a chain of `/ip firewall raw`; whether it goes on.
+pub(super) fn raw(r: &mut Router, now: Moment, chain: RawChain, p: &mut Packet) -> bool {
+    if r.program.raw.is_empty() {
+        return true;
+    }
+    let verdict = r.with_view(now, p, |program, view, books| program.raw.run(chain, view, books));
+    p.notrack = verdict.notrack;
+    r.tell_rules(Table::Raw, chain.name());
+    !verdict.drop
+}
+
+/// Does to a packet, or to its connection, what a rule says.
+fn apply(r: &mut Router, p: &mut Packet, effect: Effect) {
+    match effect {
+        Effect::MarkPacket(mark) => p.marks.packet = mark,
+        Effect::MarkRouting(mark) => p.marks.routing = mark,
+        Effect::MarkConnection(mark) => mark_connection(r, p, mark),
+        Effect::Priority(new) => {
+            let dscp = |r: &Router, p: &mut Packet| {
+                let tos = r.ip_header(p)[1];
+                p.trace.looked_at_tos(tos);
+                tos >> 2
+            };
+            p.marks.priority = match new {
+                NewPriority::Set(priority) => priority,
+                NewPriority::FromDscp => dscp(r, p),
+                NewPriority::FromDscpHigh3Bits => dscp(r, p) >> 3,
+            };
+        }
+        Effect::Dscp(dscp) => {
+            let was = r.ip_header(p)[1];
+            each_header(r, p, |ip| ip.set_tos(dscp << 2 | ip.tos() & 3));
+            p.trace.edited.dscp = true;
+            r.tell(|| Event::Edited(Edit::Dscp, u32::from(was >> 2), dscp.into()));
+        }
+        Effect::Ttl(new) => {
+            let was = r.ip_header(p)[8];
+            let ttl = new.of(was);
+            if !matches!(new, NewTtl::Set(_)) {
+                p.trace.looked_at_ttl(was);
+            }
+            each_header(r, p, |ip| ip.set_ttl(ttl));
+            p.trace.edited.ttl = true;
+            r.tell(|| Event::Edited(Edit::Ttl, was.into(), ttl.into()));
+        }
+        Effect::ClearDf => {
+            each_header(r, p, |ip: &mut Ipv4<&mut [u8]>| ip.clear_dont_fragment());
+            p.trace.edited.df = true;
+        }
+        Effect::Mss(new) => clamp_mss(r, p, new),
+        Effect::StripOptions => strip_options(r, p),
+        Effect::Fasttrack => {
+            if let Some(flow) = p.flow {
+                r.v4.connections.set_fasttrack(flow);
+                r.tell(|| Event::MarkedFasttrack);
+            }
+        }
+        Effect::Notrack => p.notrack = true,
+    }
+}
+
+/// Marks the packet's connection: the one it belongs to, begins or, being an error, is about.
+fn mark_connection(r: &mut Router, p: &mut Packet, mark: Mark) {
+    if let Some(new) = &mut p.new {
+        new.mark = mark;
+    } else if let Some(flow) = p.flow.or(p.related) {
+        r.v4.connections.set_mark(flow, mark);
+    }
+}
+
+/// Edits the IP header of a packet, and of all fragments it came in.
+fn each_header(
+    r: &mut Router,
+    p: &mut Packet,
+    edit: impl for<'a, 'b> Fn(&'a mut Ipv4<&'b mut [u8]>),
+) {
+    let one = |frame: &mut Frame, layers: &Layers| {
+        let ip = &mut r.io.slab.bytes_mut(frame)[usize::from(layers.l3)..];
+        if let Ok(mut ip) = Ipv4::new(ip) {
+            edit(&mut ip);
+        }
+    };
+    one(&mut p.frame, &p.layers);
+    for piece in &mut p.rest {
+        one(&mut piece.frame, &piece.layers);
+    }
+}
+
+/// Lowers the MSS of a SYN. Other segments go on as they are.
+fn clamp_mss(r: &mut Router, p: &mut Packet, new: NewMss) {
+    const SYN: u8 = TcpFlags::SYN.0;
+    let Some(&flags) = r.transport(p).get(13) else { return };
+    if p.layers.protocol != protocol::TCP {
+        return;
+    }
+    p.trace.looked_at_flags(flags, SYN);
+    if flags & SYN == 0 {
+        return;
+    }
+    // What a SYN says concerns no other packet of the flow, and none has a recipe.
+    p.trace.once = true;
+    let max = match new {
+        NewMss::Set(mss) => mss,
+        NewMss::ClampToPmtu => {
+            let ways = [p.in_interface, p.out_interface].into_iter().filter(|way| way.is_some());
+            let mtu = ways.map(|way| r.program.interface(way).mtu).min().unwrap_or(u16::MAX);
+            mtu.saturating_sub(40)
+        }
+    };
+    let (l4, end) = (usize::from(p.layers.l4), usize::from(p.layers.l3_end));
+    let Ok(mut tcp) = Tcp::new(&mut r.io.slab.bytes_mut(&mut p.frame)[l4..end]) else { return };
+    // Of a checksum that is yet to be computed, only the pseudo-header is there; whoever completes
+    // it begins afresh.
+    if let Some(was) = tcp.clamp_mss(max) {
+        r.tell(|| Event::Edited(Edit::Mss, was.into(), max.into()));
+    }
+}
+
+/// Overwrites all IP options with the option that says nothing, as Linux does: no length changes.
+fn strip_options(r: &mut Router, p: &mut Packet) {
+    each_header(r, p, |ip: &mut Ipv4<&mut [u8]>| ip.blank_options());
+}
