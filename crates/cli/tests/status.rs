@@ -23,8 +23,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip dhcp-client, /ip dhcp-relay, /ip dhcp-server, /ip pool", "DHCP"),
     ("/ip dns", "name service"),
     ("/ip firewall layer7-protocol", "patterns in payloads"),
-    ("/ip firewall mangle", "marks, and edits of headers"),
-    ("/ip firewall raw", "rules before connection tracking"),
     ("/ip firewall service-port", "helpers: FTP, SIP, PPTP and others"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),

@@ -266,9 +266,8 @@ impl<'a> Compiling<'a> {
 
     /// Compiles the facilities whose menus have changed, or what they are made of.
     fn run(&mut self) {
-        let differs = |menu: &&&Menu| {
-            self.last.is_none_or(|last| !self.tree.shares(&last.tree, menu.path))
-        };
+        let differs =
+            |menu: &&&Menu| self.last.is_none_or(|last| !self.tree.shares(&last.tree, menu.path));
         if MENUS.iter().filter(differs).any(|menu| mark::are_in(menu)) {
             self.program.books.marks.enter(self.tree, MENUS);
         }

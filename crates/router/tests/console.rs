@@ -48,6 +48,13 @@ add gateway=10.0.1.1,10.0.1.2 distance=7
 add dst-address=10.9.0.0/16 gateway=lan
 add dst-address=10.8.0.0/16 type=prohibit
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
+/ip firewall raw
+add chain=prerouting protocol=udp dst-port=5060 action=notrack comment=r
+add chain=output dst-address=10.9.0.0/16 action=drop disabled=yes
+/ip firewall mangle
+add chain=prerouting connection-state=new action=mark-connection new-connection-mark=web
+add chain=forward connection-mark=web action=mark-packet new-packet-mark=web passthrough=no
+add chain=forward protocol=tcp tcp-flags=syn action=change-mss new-mss=1360
 /ip firewall filter
 add chain=input in-interface-list=!LAN protocol=icmp icmp-options=8:0 comment=\"; \\$ \\\"\"
 add chain=forward connection-state=!established,related src-address=10.0.0.1-10.0.0.9 \\
@@ -196,6 +203,11 @@ add gateway=10.0.2.1
 add dst-address=10.8.0.0/16 type=prohibit
 add dst-address=10.7.0.0/16 type=blackhole
 add dst-address=10.6.0.0/16 type=unreachable
+/ip firewall raw
+add chain=output in-interface=ether1 action=notrack
+/ip firewall mangle
+add chain=output in-interface=ether1 action=mark-packet new-packet-mark=x
+add chain=prerouting action=mark-connection new-connection-mark=m
 /ip firewall filter
 add chain=forward action=fasttrack-connection connection-state=established
 add chain=forward in-interface=ether3

@@ -258,7 +258,7 @@ impl Drawing {
                     0 => {}
                     1 => lines.extend(self.some(FILTER, 6)),
                     _ => {
-                        lines.extend(self.some(RAW, 2));
+                        lines.extend(self.some(RAW, 8));
                         lines.extend(self.some(DEFAULT, DEFAULT.len()));
                         lines.extend(self.some(FILTER, 4));
                     }
@@ -410,10 +410,26 @@ const FILTER: &[&str] = &[
     "/ip firewall nat add chain=dstnat protocol=tcp dst-port=81 action=redirect to-ports=80",
 ];
 
-/// Beside the filter: what of it is built is drawn.
+/// Raw and mangle: what is left untracked, marked, edited.
 const RAW: &[&str] = &[
+    "/ip firewall raw add chain=prerouting protocol=udp dst-port=7 action=notrack",
+    "/ip firewall raw add chain=prerouting src-address=10.2.0.0/16 action=accept",
+    "/ip firewall raw add chain=prerouting protocol=icmp packet-size=500-2000 action=drop",
+    "/ip firewall raw add chain=output action=notrack",
+    "/ip firewall mangle add chain=prerouting connection-state=new action=mark-connection \
+     new-connection-mark=c1",
+    "/ip firewall mangle add chain=prerouting connection-mark=c1 action=mark-packet new-packet-mark=p1",
+    "/ip firewall mangle add chain=forward packet-mark=p1 action=change-dscp new-dscp=10",
+    "/ip firewall mangle add chain=forward protocol=tcp tcp-flags=syn action=change-mss new-mss=600",
+    "/ip firewall mangle add chain=postrouting action=change-ttl new-ttl=decrement:1",
+    "/ip firewall mangle add chain=postrouting packet-mark=!p1 action=mark-packet new-packet-mark=p2 \
+     passthrough=no",
+    "/ip firewall mangle add chain=forward connection-state=established action=fasttrack-connection",
+    "/ip firewall mangle add chain=output action=set-priority new-priority=3",
     "/ip firewall filter add chain=input action=passthrough",
     "/ip firewall filter add chain=forward connection-nat-state=srcnat action=passthrough",
+    "/ip firewall filter add chain=forward packet-mark=p1 connection-mark=c1 action=passthrough",
+    "/ip firewall filter add chain=forward connection-state=untracked action=log",
 ];
 
 const QUEUES: &[&str] = &[
@@ -442,6 +458,10 @@ const CHANGES: &[&str] = &[
     "/ip firewall filter enable [find]",
     "/ip firewall filter add chain=forward action=drop",
     "/ip firewall nat remove [find]",
+    "/ip firewall mangle remove [find]",
+    "/ip firewall mangle disable [find chain=prerouting]",
+    "/ip firewall mangle set [find action=mark-packet] new-packet-mark=p3",
+    "/ip firewall raw remove [find]",
     "/ip firewall connection remove [find]",
     "/ip firewall filter reset-counters-all",
     "/queue simple remove [find]",
