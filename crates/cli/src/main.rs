@@ -34,6 +34,8 @@ mod external;
 mod failure;
 // `wirespeed test --pcap`.
 mod frames;
+// `wirespeed import`.
+mod import;
 // `wirespeed iperf3`.
 #[cfg(target_os = "linux")]
 mod iperf3;
@@ -89,6 +91,8 @@ enum Command {
     Router(router::Arguments),
     /// RouterOS's console: on a device that runs, or on one made in memory
     Console(console::Arguments),
+    /// What of another box's configuration would work here
+    Import(import::Arguments),
     /// Wire speed, layers, tunnels, capacity, TCP, token buckets, wireless rates
     Calc(calc::Arguments),
     /// Results and captures: checked, drawn, compared
@@ -106,6 +110,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Router(arguments) => router::run(arguments),
         Command::Console(arguments) => console::run(arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Calc(arguments) => calc::run(&arguments),
     };

@@ -62,6 +62,9 @@ mod follow;
 // A session and a configuration together, for one-shot use.
 pub mod interpreter;
 
+// What of a script would work, line by line.
+pub mod survey;
+
 // One script under way.
 mod run;
 

@@ -50,6 +50,8 @@ pub mod assemble;
 pub mod run;
 // Where a lab that was left running is found.
 pub mod state;
+// What of another box's configuration would work here.
+pub mod import;
 // Networks under random faults, from seeds.
 pub mod swarm;
 

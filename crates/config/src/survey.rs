@@ -1,0 +1,216 @@
+//! What of a script would work: each command tried on its own, after what was accepted before it.
+//!
+//! ```text
+//! /ip dhcp-server network              a menu that is not here: what follows is in it all the same
+//! add address=192.168.88.0/24 …        ─► missing, or without a meaning here
+//! /ip address add address=…            ─► works, or refused with the reason
+//! ```
+//!
+//! A script that is imported is refused whole by its first line that does not work. Here every line
+//! has its say, so that somebody with the configuration of another box learns what to expect.
+
+use crate::error::{At, Error};
+use crate::interpreter::Interpreter;
+use crate::script::Lexer;
+use crate::session::Reply;
+use crate::{ItemId, Status};
+
+/// A command of a script, and what would come of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// Where it stands.
+    pub at: At,
+    /// The menu it is in: `/ip dhcp-server network`.
+    pub menu: String,
+    /// The command as it was typed, on one line.
+    pub text: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// The items it made.
+    pub items: Vec<ItemId>,
+}
+
+/// What comes of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is accepted.
+    Works,
+    /// Its menu has no meaning here, and nothing that packets meet.
+    Inert(&'static str),
+    /// RouterOS has it, this device does not.
+    Missing(String),
+    /// It is refused for another reason: what it names is not there, for one.
+    Refused(String),
+}
+
+/// The first words of commands: what stands before them in a line is a path.
+const VERBS: &[&str] = &[
+    "add",
+    "set",
+    "remove",
+    "enable",
+    "disable",
+    "move",
+    "edit",
+    "print",
+    "export",
+    "import",
+    "find",
+    "get",
+    "unset",
+    "comment",
+    "reset",
+    "reset-counters",
+    "run",
+    "monitor",
+    "ping",
+];
+
+/// Tries the commands of a script, one after the other. `inert` says of a menu why it has no meaning
+/// here, if it has none.
+///
+/// # Errors
+/// The script cannot be read at all: a bracket or a string is not closed.
+pub fn survey(
+    script: &str,
+    interpreter: &mut Interpreter,
+    status: &dyn Status,
+    inert: &dyn Fn(&str) -> Option<&'static str>,
+) -> Result<Vec<Tried>, Error> {
+    let mut tried = Vec::new();
+    let mut place = String::new();
+    for (at, text) in commands(script)? {
+        let (menu, command) = split(&place, &text);
+        if command.is_empty() {
+            place = menu;
+            continue;
+        }
+        // A global command is in no menu, and a path of the line's own is left behind it.
+        let line = if command.starts_with(':') { command } else { format!("{menu} {command}") };
+        let known = interpreter.menus().iter().any(|known| known.path == menu);
+        let ran = interpreter.run(line.trim(), status);
+        let (verdict, items) = match ran {
+            Ok(output) => match output.reply {
+                Reply::Items(items) => (Verdict::Works, items),
+                _ => (Verdict::Works, Vec::new()),
+            },
+            Err(error) => {
+                let verdict = match inert(&menu) {
+                    Some(why) => Verdict::Inert(why),
+                    None if error.text.starts_with("not implemented") => {
+                        Verdict::Missing(said(&error))
+                    }
+                    None if !known && !line.starts_with(':') => {
+                        Verdict::Missing("not implemented: this menu".to_string())
+                    }
+                    None => Verdict::Refused(said(&error)),
+                };
+                (verdict, Vec::new())
+            }
+        };
+        let text =
+            text.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>().join(" ");
+        let menu = if menu.is_empty() { "/".to_string() } else { menu };
+        tried.push(Tried { at, menu, text, verdict, items });
+    }
+    Ok(tried)
+}
+
+fn said(error: &Error) -> String {
+    let help = if error.help.is_empty() { String::new() } else { format!("; {}", error.help) };
+    format!("{}{}", error.text, help.replace('\n', " "))
+}
+
+/// The statements of a script, each with its place.
+fn commands(script: &str) -> Result<Vec<(At, String)>, Error> {
+    let script = script.strip_prefix(crate::script::BYTE_ORDER_MARK).unwrap_or(script);
+    let mut lexer = Lexer::new(script);
+    let mut commands = Vec::new();
+    let mut lines = vec![0];
+    lines.extend(script.match_indices('\n').map(|(at, _)| at + 1));
+    let offset = |at: At| offset(script, &lines, at);
+    while let Some(statement) = lexer.next().map_err(|error| error.locate(script))? {
+        let Some(first) = statement.words.first() else { continue };
+        let (from, to) = (offset(first.at), offset(statement.end));
+        commands.push((first.at, script[from..to.max(from)].to_string()));
+    }
+    Ok(commands)
+}
+
+/// The byte at a place; `lines` are where the lines begin.
+fn offset(script: &str, lines: &[usize], at: At) -> usize {
+    let line = lines.get(at.line.saturating_sub(1) as usize).copied().unwrap_or(script.len());
+    let column = at.column.saturating_sub(1) as usize;
+    let within = script[line..].char_indices().nth(column).map(|(at, _)| at);
+    line + within.unwrap_or(script.len() - line)
+}
+
+/// The menu that a line is in, from where it stands, and what is left of it: a command, or nothing.
+fn split(place: &str, line: &str) -> (String, String) {
+    if line.starts_with(':') {
+        return (String::new(), line.to_string());
+    }
+    let absolute = line.starts_with('/');
+    let mut path = if absolute { String::new() } else { place.to_string() };
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '/']);
+        let end = rest.find([' ', '\t', '/', '\n', '\r']).unwrap_or(rest.len());
+        let word = &rest[..end];
+        let is_command =
+            VERBS.contains(&word) || word.contains(['=', '[', '"', '$', '{', '(', '\\']);
+        if word.is_empty() || is_command {
+            return (path, rest.trim_end().to_string());
+        }
+        if word == ".." {
+            path.truncate(path.rfind([' ', '/']).unwrap_or(0));
+        } else {
+            path = if path.is_empty() { format!("/{word}") } else { format!("{path} {word}") };
+        }
+        rest = &rest[end..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_in_menus() {
+        for (place, line, menu, command) in [
+            ("", "/ip address", "/ip address", ""),
+            ("", "/ip/address/add address=10.0.0.1/24", "/ip address", "add address=10.0.0.1/24"),
+            ("/ip address", "add address=10.0.0.1/24", "/ip address", "add address=10.0.0.1/24"),
+            (
+                "/ip address",
+                "/ip dhcp-server network add a=b",
+                "/ip dhcp-server network",
+                "add a=b",
+            ),
+            ("/ip", "dns set servers=1.1.1.1", "/ip dns", "set servers=1.1.1.1"),
+            ("/ip address", "..", "/ip", ""),
+            (
+                "/ip address",
+                "set [ find default=yes ] a=b",
+                "/ip address",
+                "set [ find default=yes ] a=b",
+            ),
+            ("/ip", ":put 1", "", ":put 1"),
+            ("/interface bridge", "/", "", ""),
+        ] {
+            let expected = (menu.to_string(), command.to_string());
+            assert_eq!(split(place, line), expected, "{place} {line}");
+        }
+    }
+
+    #[test]
+    fn statements_have_places() {
+        let script = "# a comment\n/ip address\nadd address=1 \\\n    interface=é; add b=2\n";
+        let found: Vec<_> = commands(script).unwrap();
+        let lines: Vec<_> = found.iter().map(|(at, text)| (at.line, text.as_str())).collect();
+        let expected =
+            [(2, "/ip address"), (3, "add address=1 \\\n    interface=é"), (4, "add b=2")];
+        assert_eq!(lines, expected);
+        assert!(commands("add a=\"b").is_err());
+    }
+}
