@@ -75,6 +75,10 @@ reasons! {
     RouteUnreachable = "route-unreachable",
     /// The route's type is prohibit.
     RouteProhibit = "route-prohibit",
+    /// `/ip route rule` said drop.
+    RouteRuleDrop = "route-rule-drop",
+    /// `/ip route rule` said unreachable.
+    RouteRuleUnreachable = "route-rule-unreachable",
     /// Longer than the out-interface's MTU, and DF is set.
     FragmentationNeeded = "fragmentation-needed",
     /// A fragment whose datagram was not complete in time.

@@ -87,6 +87,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ip::facilities::ADDRESS,
     &ip::facilities::ARP,
     &ip::facilities::ROUTE,
+    &ip::rule::FACILITY,
     &firewall::facilities::ADDRESS_LIST,
     &firewall::facilities::RAW,
     &firewall::facilities::MANGLE,

@@ -31,6 +31,7 @@ mod translate;
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
 use crate::firewall::mangle::MangleChain;
+use crate::firewall::mark::Mark;
 use crate::firewall::raw::RawChain;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
@@ -41,6 +42,7 @@ use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
+use crate::ip::rule::Decision as Decided;
 use crate::ip::{fragment, icmp, record_route};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
@@ -49,7 +51,7 @@ use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
 pub(crate) use leave::to_neighbour;
-use leave::{Onward, ip_total_len, next_hop, record, way_out};
+use leave::{Onward, decide, ip_total_len, next_hop, record, way_out};
 use local::{arp_in, local_in, refuse};
 use mangle::{mangle, raw};
 use port::Frame;
@@ -376,9 +378,14 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, why);
     }
     r.at(Step::RoutingDecision);
-    let dst = p.layers.tuple.dst;
-    let leaf = r.v4.routes.lookup(dst);
-    r.tell_route(dst);
+    let leaf = match decide(r, &p) {
+        Decided::Route { leaf, .. } => leaf,
+        Decided::Drop => return r.discard(p, Discard::RouteRuleDrop),
+        Decided::Unreachable => {
+            let (why, error) = (Discard::RouteRuleUnreachable, icmp::Error::HOST_UNREACHABLE);
+            return refuse(r, now, p, why, error);
+        }
+    };
     match r.v4.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
@@ -450,7 +457,6 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::LocalOut);
     r.at(Step::RoutingDecision);
     let dst = p.layers.tuple.dst;
-    r.tell_route(dst);
     let Some(mut way) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
     p.out_interface = way.interface();
     if let Onward::Out(hop) = way {
@@ -477,8 +483,15 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     mangle(r, now, MangleChain::Output, &mut p);
     r.at(Step::FilterOutput);
     let verdict = filter(r, now, FilterChain::Output, &mut p);
-    let Some(p) = verdict_says(r, now, p, verdict) else { return };
+    let Some(mut p) = verdict_says(r, now, p, verdict) else { return };
     r.at(Step::RoutingAdjustment);
+    if p.marks.routing != Mark::NONE {
+        match way_out(r, &p) {
+            Some(other) => way = other,
+            None => return r.discard(p, Discard::NoRoute),
+        }
+        p.out_interface = way.interface();
+    }
     match way {
         Onward::Out(hop) => postrouting(r, now, p, hop),
         Onward::Here => input(r, now, p),

@@ -22,6 +22,7 @@ use crate::interface::menu::ETHERNET;
 use crate::interface::vlan::Vlans;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
+use crate::ip::rule as route_rule;
 use crate::ip::settings::Settings;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
@@ -191,6 +192,8 @@ pub struct Program {
     pub addresses: Vec<Address>,
     /// What may be one of them, or of their broadcasts.
     pub(crate) own_sources: OwnSources,
+    /// `/ip route rule`.
+    pub(crate) route_rules: Arc<[route_rule::Rule]>,
     /// `/ip firewall address-list`.
     pub(crate) lists: Arc<AddressLists>,
     /// `/ip settings`.
@@ -249,6 +252,7 @@ impl Program {
         let (filter, nat) = (Filter::compile(&mut setting), Nat::compile(&mut setting));
         let (raw, mangle) = (Raw::compile(&mut setting), Mangle::compile(&mut setting));
         Program {
+            route_rules: Arc::default(),
             raw: Arc::new(raw),
             mangle: Arc::new(mangle),
             filter: Arc::new(filter),
@@ -302,6 +306,7 @@ impl Program {
             Enabled::Auto => rules,
         };
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
+        let no_rules = no_rules && self.route_rules.is_empty();
         let nothing = !self.tracking && no_rules && self.queues.is_empty();
         self.stateless = nothing && self.settings.ip_forward;
         self.unmet = Unmet::of(&[

@@ -61,7 +61,7 @@ steps! {
     TrackOutput = "connection tracking output",
     MangleOutput = "mangle output",
     FilterOutput = "filter output",
-    RoutingAdjustment = "routing adjustment" missing,
+    RoutingAdjustment = "routing adjustment",
     ManglePostrouting = "mangle postrouting",
     SrcNat = "src-nat",
     HotspotOut = "hotspot-out" missing,

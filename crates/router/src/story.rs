@@ -14,7 +14,7 @@ use crate::firewall::connection::FlowId;
 use crate::firewall::told::Met;
 use crate::flow::{Hop, Unkept};
 use crate::interface::InterfaceId;
-use crate::ip::fib::NextHopId;
+use crate::ip::rule::Decision as Decided;
 use crate::packet::ConnectionState;
 use crate::queue::leaf::{Decision, QueueLeafId};
 use crate::router::Router;
@@ -92,7 +92,7 @@ pub(crate) enum Event {
     /// The route was chosen.
     Routed {
         dst: u32,
-        leaf: NextHopId,
+        decision: Decided,
     },
     /// The next hop was.
     NextHop(Hop),
@@ -151,13 +151,6 @@ impl Router {
         if let Some(story) = &mut self.tools.story {
             story.push(event());
         }
-    }
-
-    /// Tells which route leads to an address.
-    #[inline]
-    pub(crate) fn tell_route(&mut self, dst: u32) {
-        let leaf = self.v4.routes.lookup(dst);
-        self.tell(|| Event::Routed { dst, leaf });
     }
 
     /// Tells of the rules of a chain that were just walked.

@@ -50,6 +50,7 @@ pub(crate) static MANGLE: Facility = Facility {
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),
     remark: |status, item| Some(status.router.program.mangle.invalid(item.id)?.to_string()),
+    rows: Rows::Few(|status| dummy_rules(status, &mangle::DUMMIES)),
     commands: &[
         (&facility::reset(&mangle::MENU), reset_rules),
         (&facility::reset_all(&mangle::MENU), reset_rules),
@@ -67,7 +68,7 @@ pub(crate) static FILTER: Facility = Facility {
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),
     remark: |status, item| Some(status.router.program.filter.invalid(item.id)?.to_string()),
-    rows: Rows::Few(dummy_rule),
+    rows: Rows::Few(|status| dummy_rules(status, &["forward"])),
     commands: &[
         (&facility::reset(&menu::FILTER), reset_rules),
         (&facility::reset_all(&menu::FILTER), reset_rules),
@@ -121,16 +122,19 @@ pub(crate) fn reset_rules(
     DONE
 }
 
-/// In front of all rules while a connection is fasttracked.
-fn dummy_rule(status: &RouterStatus) -> Vec<Item> {
+/// In front of all rules while a connection is fasttracked, one for each of these chains.
+fn dummy_rules(status: &RouterStatus, chains: &[&str]) -> Vec<Item> {
     if status.router.v4.connections.fasttracked() == 0 {
         return Vec::new();
     }
-    let mut rule = filter::dummy_rule(ItemId(FIRST_AHEAD));
     let count = status.router.stats.paths.ipv4_fasttrack;
-    rule.values.insert("bytes", number(count.bytes));
-    rule.values.insert("packets", number(count.packets));
-    vec![rule]
+    let rule = |(id, chain): (u32, &&str)| {
+        let mut rule = filter::dummy_rule(ItemId(id), chain);
+        rule.values.insert("bytes", number(count.bytes));
+        rule.values.insert("packets", number(count.packets));
+        rule
+    };
+    (FIRST_AHEAD..).zip(chains).map(rule).collect()
 }
 
 impl RouterStatus<'_> {

@@ -211,12 +211,13 @@ impl Filter {
 }
 
 /// The rule that RouterOS shows in front of all others as long as a connection is fasttracked:
-/// position 0, chain forward, flag `D`. Its counters are those of the fasttracked packets.
+/// position 0, flag `D`, in chain forward of the filter and in three of mangle's. Its counters are
+/// those of the fasttracked packets.
 ///
 /// `id` is the identity it shall have; no item of the tree may have it.
-pub fn dummy_rule(id: ItemId) -> Item {
+pub fn dummy_rule(id: ItemId, chain: &str) -> Item {
     let word = |text: &str| Value::Text(text.to_string());
-    let values = [("chain", word("forward")), ("action", word("passthrough"))];
+    let values = [("chain", word(chain)), ("action", word("passthrough"))];
     Item {
         id,
         values: BTreeMap::from(values),

@@ -109,6 +109,9 @@ const ACTIONS: Type = Type::Only(
     NO_ACTION,
 );
 
+/// The chains in front of whose rules a dummy rule shows what FastTrack carries.
+pub(crate) const DUMMIES: [&str; 3] = ["prerouting", "forward", "postrouting"];
+
 /// The built-in chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MangleChain {

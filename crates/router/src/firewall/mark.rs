@@ -120,6 +120,7 @@ const MENTIONS: &[(&str, Kind)] = &[
     ("connection-mark", Kind::Connection),
     ("new-routing-mark", Kind::Routing),
     ("routing-mark", Kind::Routing),
+    ("table", Kind::Routing),
 ];
 
 /// Whether items of a menu mention marks.
@@ -148,10 +149,13 @@ impl MarkBook {
     }
 }
 
+/// The routing table of packets without a mark.
+const MAIN: &str = "main";
+
 /// The names in a value: one, or a list, negated or not.
 fn names<'a>(value: &'a Value, all: &mut BTreeSet<&'a str>) {
     match value {
-        Value::Text(name) if !name.is_empty() => _ = all.insert(name),
+        Value::Text(name) if !name.is_empty() && name != MAIN => _ = all.insert(name),
         Value::Not(value) => names(value, all),
         Value::List(values) => values.iter().for_each(|value| names(value, all)),
         _ => {}

@@ -4,6 +4,7 @@
 use super::link_out;
 use crate::discard::Discard;
 use crate::firewall::connection::Connections;
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::interface::ingress::IngressId;
@@ -11,6 +12,7 @@ use crate::ip::fib::NextHopId;
 use crate::ip::fragment::Piece;
 use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
+use crate::ip::rule::{self, Decision as Decided, Query};
 use crate::packet::{ConnectionState, Packet};
 use crate::queue::leaf::{Decision, QueueLeafId};
 use crate::recipe::{Edits, Way};
@@ -203,9 +205,34 @@ impl Onward {
     }
 }
 
+/// ROUTING DECISION: where the tables send a packet, those that rules and its mark choose first. The
+/// router's own addresses come before all of them, and FastTrack asks main only.
+pub(super) fn decide(r: &mut Router, p: &Packet) -> Decided {
+    let (src, dst, mark) = (p.layers.tuple.src, p.layers.tuple.dst, p.marks.routing);
+    let (routes, rules) = (&r.v4.routes, &r.program.route_rules);
+    let leaf = routes.lookup(dst);
+    let special = matches!(
+        routes.target(leaf),
+        Some(Target::Local | Target::Broadcast | Target::Martian | Target::Multicast)
+    );
+    let plain = rules.is_empty() && mark == Mark::NONE;
+    let main = plain || special || p.fasttrack;
+    let decision = if main {
+        Decided::Route { table: Mark::NONE, leaf }
+    } else {
+        rule::decide(rules, routes, &Query { src, dst, mark, interface: p.in_interface })
+    };
+    r.tell(|| Event::Routed { dst, decision });
+    decision
+}
+
 /// The way of a packet of the router's own; `None` if no route leads anywhere.
 pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
-    let (leaf, bound) = (r.v4.routes.lookup(p.layers.tuple.dst), p.bound);
+    let bound = p.bound;
+    let leaf = match decide(r, p) {
+        Decided::Route { leaf, .. } => leaf,
+        Decided::Drop | Decided::Unreachable => NextHopId::NONE,
+    };
     let hop = match r.v4.routes.target(leaf) {
         Some(Target::Local) => return Some(Onward::Here),
         Some(Target::Connected(_) | Target::Gateways(_)) => Some(next_hop(r, leaf, p)),

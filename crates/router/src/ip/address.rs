@@ -2,6 +2,8 @@
 
 use super::menu::{ADDRESS, ROUTE, gateway_by};
 use super::route::{Candidate, Target};
+use super::rule;
+use crate::firewall::mark::{Mark, MarkBook};
 use crate::interface::{InterfaceId, Names};
 use config::{Read, Tree, Value};
 use wire::Ipv4Prefix;
@@ -77,13 +79,15 @@ pub fn source(addresses: &[Address], interface: InterfaceId, toward: u32) -> Opt
 /// networks (of running ones), the special networks of RFC 1812 §5.3.7, and `/ip route`.
 pub fn routes(
     tree: &Tree,
-    names: &Names,
+    (names, marks): (&Names, &MarkBook),
     addresses: &[Address],
     enabled: impl Fn(InterfaceId) -> bool,
     runs: impl Fn(InterfaceId) -> bool,
 ) -> Vec<Candidate> {
     let mut ways = Vec::new();
-    let mut add = |prefix, distance, target| ways.push(Candidate { prefix, distance, target });
+    let mut add = |prefix, distance, target| {
+        ways.push(Candidate { table: Mark::NONE, prefix, distance, target });
+    };
     for (bits, len, target) in [
         (0x0000_0000, 8, Target::Martian),
         (0x7f00_0000, 8, Target::Martian),
@@ -105,7 +109,7 @@ pub fn routes(
         }
     }
     let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
-    ways.extend(routes.filter_map(|item| candidate(item, names, addresses, &runs)));
+    ways.extend(routes.filter_map(|item| candidate(item, names, marks, addresses, &runs)));
     ways
 }
 
@@ -113,6 +117,7 @@ pub fn routes(
 pub fn candidate(
     item: Read,
     names: &Names,
+    marks: &MarkBook,
     addresses: &[Address],
     runs: &impl Fn(InterfaceId) -> bool,
 ) -> Option<Candidate> {
@@ -124,7 +129,8 @@ pub fn candidate(
         _ => gateways(&item.list("gateway"), names, addresses, runs),
     };
     let distance = item.number("distance") as u8;
-    Some(Candidate { prefix: Ipv4Prefix::new(u32::from(address), len), distance, target })
+    let table = rule::table(&item.text("routing-mark"), marks)?;
+    Some(Candidate { table, prefix: Ipv4Prefix::new(u32::from(address), len), distance, target })
 }
 
 /// The target of these gateways, those out of reach left out; `None` if all are.

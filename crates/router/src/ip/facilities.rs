@@ -8,6 +8,7 @@ use super::route::{self, Candidate, Target};
 use super::settings::Settings;
 use super::{arp, menu};
 use crate::facility::{Facility, Rows};
+use crate::firewall::mark::Mark;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::status::{
     BY_PLACE, Numbers, RouterStatus, Values, dynamic, ip, number, one_behind, reasons, text,
@@ -53,7 +54,8 @@ pub(crate) static ROUTE: Facility = Facility {
     compile: |c| {
         let program = &c.program;
         let (enabled, runs) = (|id| program.is_enabled(id), |id| program.runs(id));
-        let candidates = address::routes(c.tree, &program.names, &program.addresses, enabled, runs);
+        let named = (&program.names, &program.books.marks);
+        let candidates = address::routes(c.tree, named, &program.addresses, enabled, runs);
         c.routes = Some(route::Change::between(&c.ways, candidates));
     },
     relearn: true,
@@ -171,7 +173,8 @@ impl RouterStatus<'_> {
         match property {
             "active" => {
                 let read = menu::ROUTE.read(item);
-                let way = address::candidate(read, &program.names, &program.addresses, &runs)?;
+                let (names, marks) = (&program.names, &program.books.marks);
+                let way = address::candidate(read, names, marks, &program.addresses, &runs)?;
                 Some(Value::Bool(!item.disabled && self.is_active(&way)))
             }
             "static" => Some(Value::Bool(true)),
@@ -261,7 +264,8 @@ impl RouterStatus<'_> {
         let items = networks.map(|own| {
             let runs = self.router.program.runs(own.interface);
             let target = Some(Target::Connected(own.interface));
-            let way = Candidate { prefix: own.network, distance: 0, target };
+            let table = Mark::NONE;
+            let way = Candidate { table, prefix: own.network, distance: 0, target };
             let name = self.name(own.interface);
             let reachable = if runs { "reachable" } else { "unreachable" };
             let values = Values::from([

@@ -80,7 +80,8 @@ pub const ROUTE: Menu = Menu {
         .default("unicast"),
         Property::only("check-gateway", &CHECK_GATEWAY, &["none"], NO_CHECK).default(""),
         Property::only("routing-table", &WORD, &["main"], ONE_TABLE).default(""),
-        Property::only("routing-mark", &WORD, &["main"], ONE_TABLE).default(""),
+        Property::new("routing-mark", MARK, "The table it is in: packets with this mark ask it.")
+            .default(""),
         Property::only("scope", &SCOPE, &["30"], NO_SCOPE),
         Property::only("target-scope", &SCOPE, &["10"], NO_SCOPE),
         Property::new(
@@ -104,7 +105,33 @@ const NO_PREF_SRC: &str = "packets of the router's own have their out-interface'
 const NO_CHECK: &str = "a gateway counts as reachable while its interface runs";
 const NO_SCOPE: &str = "gateways must lie in a connected network";
 const NO_SOURCE_ROUTE: &str = "packets with source routes are dropped";
-const ONE_TABLE: &str = "only the main table exists";
+const ONE_TABLE: &str = "version 7's; routing-mark says which table a route is in";
+
+/// `/ip route rule`.
+pub const RULE: Menu = Menu {
+    path: "/ip route rule",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
+    properties: &[
+        Property::new("src-address", Type::Cidr, "Packets from there.").column(),
+        Property::new("dst-address", Type::Cidr, "Packets to there.").column(),
+        Property::new("routing-mark", MARK, "Packets that mangle has marked so.").column(),
+        Property::new("interface", INTERFACES, "Packets that came in by it.").column(),
+        Property::new(
+            "action",
+            Type::Enum(&["lookup", "lookup-only-in-table", "drop", "unreachable"]),
+            "lookup goes on with the next rule when the table has no route.",
+        )
+        .default("lookup")
+        .column(),
+        Property::new("table", MARK, "The table to ask: a routing mark, or main.")
+            .default("main")
+            .column(),
+    ],
+    help: "Which routing table a packet asks; after them its routing mark's, and then main.",
+};
+
+/// A routing mark; none if empty.
+const MARK: Type = Type::Or(&[""], &WORD);
 
 /// `/ip arp`.
 pub const ARP: Menu = Menu {

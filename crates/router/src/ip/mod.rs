@@ -21,6 +21,10 @@ pub mod neighbour;
 pub mod feed;
 // Routes: the best of each prefix is in the FIB.
 pub mod route;
+// Tables beside main, by routing mark.
+pub(crate) mod table;
+// `/ip route rule`: which table a packet asks.
+pub mod rule;
 // The list of routers that a packet may carry.
 pub(crate) mod record_route;
 // `/ip settings`.

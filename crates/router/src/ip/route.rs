@@ -10,11 +10,15 @@
 //! scope 10: a gateway behind another static route is **missing**), or its gateway is an interface.
 //! The FIB maps an address to a [`Leaf`]'s number: equal destinations share one leaf.
 //!
-//! Missing: **check-gateway**, **routing-mark and VRFs**, **scope beyond connected**.
+//! Routes with a routing mark are in tables of their own ([`table`](super::table)).
+//!
+//! Missing: **check-gateway**, **VRFs**, **scope beyond connected**.
 
 use super::feed::{Fed, FedRoute, FedTarget, Feeds, Places, Protocol};
 use super::fib::{Fib, NextHopId};
 use super::neighbour::NeighbourId;
+use super::table::{self, TableWays, Tables};
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::packet::AddressType;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -74,6 +78,8 @@ pub enum LeafKind {
 /// One way to a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
+    /// The table: that of a routing mark, or main.
+    pub table: Mark,
     /// The network.
     pub prefix: Ipv4Prefix,
     /// 0 to 255; the least wins.
@@ -91,19 +97,26 @@ pub struct Change {
     ways: Arc<Ways>,
     /// The prefixes whose ways differ.
     touched: Vec<Ipv4Prefix>,
+    /// The tables beside main.
+    tables: TableWays,
 }
 
 impl Change {
     /// What leads from `old` to these candidates, which are in the order of the configuration.
     pub fn between(old: &Ways, candidates: Vec<Candidate>) -> Change {
         let mut ways = Ways::new();
+        let mut tables = TableWays::new();
         for candidate in candidates {
+            let ways = match candidate.table {
+                Mark::NONE => &mut ways,
+                table => tables.entry(table).or_default(),
+            };
             ways.entry(candidate.prefix).or_default().push(candidate);
         }
         let gone = old.keys().filter(|prefix| !ways.contains_key(prefix));
         let differs = ways.iter().filter(|(prefix, ways)| old.get(prefix) != Some(ways));
         let touched = gone.chain(differs.map(|(prefix, _)| prefix)).copied().collect();
-        Change { ways: Arc::new(ways), touched }
+        Change { ways: Arc::new(ways), touched, tables }
     }
 
     /// The ways there will be.
@@ -112,7 +125,7 @@ impl Change {
     }
 }
 
-/// The routes of the main table.
+/// The routes: those of the main table, and the tables beside it.
 #[derive(Debug)]
 pub struct Routes {
     /// Static and connected ones, and the router's own addresses.
@@ -122,6 +135,7 @@ pub struct Routes {
     places: Places,
     feeds: Feeds,
     fib: Fib,
+    tables: Tables,
     targets: Vec<Target>,
     leaves: Vec<Leaf>,
     numbers: HashMap<Target, NextHopId>,
@@ -155,6 +169,7 @@ impl Default for Routes {
             places: Places::default(),
             feeds: Feeds::default(),
             fib: Fib::new(),
+            tables: Tables::default(),
             targets: vec![Target::Unreachable],
             leaves: vec![leaf],
             numbers: HashMap::new(),
@@ -167,6 +182,11 @@ impl Routes {
     #[inline]
     pub fn lookup(&self, dst: u32) -> NextHopId {
         self.fib.lookup(dst)
+    }
+
+    /// Where an address leads in the table of a routing mark; of none, in main.
+    pub(crate) fn lookup_in(&self, table: Mark, dst: u32) -> NextHopId {
+        if table == Mark::NONE { self.lookup(dst) } else { self.tables.lookup(table, dst) }
     }
 
     /// The table itself, for batches.
@@ -222,6 +242,14 @@ impl Routes {
         prefixes.into_iter().find(|&prefix| self.best(prefix).is_some())
     }
 
+    /// The same in the table of a routing mark.
+    pub(crate) fn prefix_in(&self, table: Mark, address: u32) -> Option<Ipv4Prefix> {
+        match table {
+            Mark::NONE => self.prefix_of(address),
+            table => self.tables.prefix_of(table, address),
+        }
+    }
+
     /// Forgets all neighbours: their places were used again.
     pub fn forget_neighbours(&mut self) {
         for leaf in &mut self.leaves {
@@ -236,8 +264,9 @@ impl Routes {
     /// [`TooManyTargets`]; nothing has changed then.
     pub fn configure(&mut self, change: &mut Change) -> Result<usize, TooManyTargets> {
         let best = change.touched.iter().filter_map(|&prefix| self.best_of(&change.ways, prefix));
+        let marked = change.tables.values().flat_map(table::targets).map(|(_, target)| target);
         let fresh: HashSet<&Target> =
-            best.filter(|best| !self.numbers.contains_key(best)).collect();
+            best.chain(marked).filter(|best| !self.numbers.contains_key(best)).collect();
         if self.targets.len() + fresh.len() > MAX_TARGETS {
             return Err(TooManyTargets);
         }
@@ -245,6 +274,15 @@ impl Routes {
         let mut changed = 0;
         for &prefix in &change.touched {
             changed += usize::from(self.publish(prefix)?);
+        }
+        self.tables.keep(|table| change.tables.contains_key(&table));
+        for (table, ways) in std::mem::take(&mut change.tables) {
+            if !self.tables.has(table, &ways) {
+                let leaves = table::targets(&ways)
+                    .map(|(prefix, target)| Ok((prefix, self.number(target)?)))
+                    .collect::<Result<_, _>>()?;
+                self.tables.set(table, ways, leaves);
+            }
         }
         Ok(changed)
     }
@@ -337,11 +375,14 @@ impl Routes {
 
     /// The ways to every configured prefix, best first within a prefix.
     pub fn configured(&self) -> impl Iterator<Item = &Candidate> {
-        self.configured.values().flatten()
+        self.configured.values().flatten().chain(self.tables.ways())
     }
 
     /// Whether this candidate is the one in the FIB.
     pub fn is_active(&self, candidate: &Candidate) -> bool {
+        if candidate.table != Mark::NONE {
+            return self.tables.is_active(candidate);
+        }
         let ways = self.configured.get(&candidate.prefix).into_iter().flatten();
         let mut reachable = ways.filter(|way| way.target.is_some());
         candidate.target.is_some()

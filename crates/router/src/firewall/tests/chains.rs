@@ -300,7 +300,7 @@ fn a_full_log_loses_the_oldest_lines_and_says_how_many() {
 
 #[test]
 fn the_dummy_rule_shows_what_was_fasttracked() {
-    let rule = dummy_rule(ItemId(config::FIRST_DYNAMIC));
+    let rule = dummy_rule(ItemId(config::FIRST_DYNAMIC), "forward");
     assert!(rule.dynamic && !rule.disabled);
     assert_eq!(rule.comment, "special dummy rule to show fasttrack counters");
     let text = |name| rule.get(name).map(ToString::to_string);

@@ -18,6 +18,7 @@ use crate::flow::Hop;
 use crate::interface::InterfaceId;
 use crate::interface::bridge;
 use crate::ip::route::Target;
+use crate::ip::rule::Decision as Decided;
 use crate::packet::ConnectionState;
 use crate::queue::leaf::Decision;
 use crate::queue::menu::SIMPLE;
@@ -49,8 +50,8 @@ impl<'a> Writer<'a> {
         let (rows, refused) = (Vec::new(), Vec::new());
         let mut numbers = HashMap::new();
         for menu in [&raw::MENU, &mangle::MENU, &FILTER, &NAT, &bridge::filter::menu::FILTER] {
-            // As `print` counts: the dummy rule of FastTrack takes number 0.
-            let ahead = usize::from(menu.path == FILTER.path && r.v4.connections.fasttracked() > 0);
+            // As `print` counts: the dummy rules of FastTrack take the first numbers.
+            let ahead = if r.v4.connections.fasttracked() > 0 { dummies(menu) } else { 0 };
             let items = tree.items(menu.path).iter().enumerate();
             numbers.extend(items.map(|(at, item)| ((menu.path, item.id), at + ahead)));
         }
@@ -113,9 +114,15 @@ impl<'a> Writer<'a> {
             Event::Translated { from, to } => {
                 self.text(&format!("{} becomes {}", tuple(from), tuple(to)))
             }
-            Event::Routed { dst, leaf } => {
-                let prefix = r.v4.routes.prefix_of(*dst).map(|prefix| prefix.to_string());
-                let prefix = prefix.unwrap_or_default();
+            Event::Routed { decision: Decided::Drop, .. } => self.text("a route rule drops it"),
+            Event::Routed { decision: Decided::Unreachable, .. } => {
+                self.text("a route rule makes it unreachable");
+            }
+            Event::Routed { dst, decision: Decided::Route { table, leaf } } => {
+                let prefix = r.v4.routes.prefix_in(*table, *dst).map(|prefix| prefix.to_string());
+                let name = r.program.books.marks.routing.name(*table);
+                let within = name.map(|name| format!(" of table {name}")).unwrap_or_default();
+                let prefix = format!("{}{within}", prefix.unwrap_or_default());
                 self.text(&match r.v4.routes.target(*leaf) {
                     None => format!("no route to {}", Ipv4Addr::from(*dst)),
                     Some(Target::Local) => {
@@ -352,6 +359,15 @@ impl<'a> Writer<'a> {
 
     fn name(&self, id: InterfaceId) -> &'a str {
         &self.r.program.interface(id).name
+    }
+}
+
+/// How many dummy rules of FastTrack stand in front of a menu's.
+fn dummies(menu: &Menu) -> usize {
+    match menu.path {
+        path if path == FILTER.path => 1,
+        path if path == mangle::MENU.path => mangle::DUMMIES.len(),
+        _ => 0,
     }
 }
 
