@@ -5,7 +5,7 @@ use config::{Tree, Value};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use router::book::Book;
 use router::interface::{InterfaceId, Names};
-use router::queue::{Change, Decision, QueueLeafId, Queues, Simple, menu};
+use router::queue::{Change, Decision, Label, QueueLeafId, Queues, Simple, Types, menu};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use wire::Moment;
@@ -24,8 +24,10 @@ fn tree(n: u32, rate: u64) -> Tree {
 
 fn queues(n: u32, rate: u64) -> (Simple, Queues<u64>) {
     let (mut queues, mut book) = (Queues::default(), Book::default());
-    let simple = Simple::compile(&tree(n, rate), &Names::default(), &mut book);
-    let mut change = Change::between(&Simple::default(), &simple, Vec::new(), &mut book);
+    let tree = tree(n, rate);
+    let simple = Simple::compile(&tree, &Names::default(), &Types::default(), &mut book);
+    let settings = simple.changes_from(&Simple::default(), &[]);
+    let mut change = Change::new(settings, Vec::new(), &mut book);
     queues.apply(&mut change, Moment::ZERO);
     (simple, queues)
 }
@@ -62,7 +64,7 @@ fn benches(c: &mut Criterion) {
         let fill = |state: &mut Queues<u64>, leaf, now| {
             let decision = state.offer(leaf, now, 60);
             if decision == Decision::Enqueue {
-                state.enqueue(leaf, 1, 60);
+                state.enqueue(leaf, 1, 60, Label::default(), now);
             }
             decision
         };
@@ -75,7 +77,7 @@ fn benches(c: &mut Criterion) {
             bench.iter(|| {
                 (now, rounds) = (now + 480_000, rounds + 1);
                 let now = Moment::from_nanos(now);
-                state.release(now, |_, n| released += n);
+                state.release(now, |_, n, _| released += n);
                 for leaf in leaves() {
                     let _ = black_box(fill(&mut state, leaf, now));
                 }
@@ -88,8 +90,10 @@ fn benches(c: &mut Criterion) {
             let (mut state, mut book) = (Queues::<u64>::default(), Book::default());
             let mut simple = Simple::default();
             bench.iter(|| {
-                let fresh = Simple::compile(&tree, &Names::default(), &mut book);
-                let mut change = Change::between(&simple, &fresh, Vec::new(), &mut book);
+                let types = Types::default();
+                let fresh = Simple::compile(&tree, &Names::default(), &types, &mut book);
+                let settings = fresh.changes_from(&simple, &[]);
+                let mut change = Change::new(settings, Vec::new(), &mut book);
                 state.apply(&mut change, Moment::ZERO);
                 simple = fresh;
             });

@@ -9,6 +9,7 @@
 use crate::discard::Discard;
 use crate::firewall::connection::Connections;
 use crate::firewall::log::Log;
+use crate::flow::Resume;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Row;
 use crate::queue::menu::SIMPLE;
@@ -90,10 +91,9 @@ impl Router {
 
     /// The frames that wait inside the router.
     pub fn held(&self) -> Held {
-        let frames = |leaving: &crate::flow::Leaving| 1 + leaving.rest.len() as u64;
         Held {
             neighbours: self.v4.neighbours.waiting() as u64,
-            queues: self.queues.waiting().map(frames).sum(),
+            queues: self.queues.waiting().map(Resume::len).sum(),
             reassembly: self.v4.reassembly.frames() as u64,
         }
     }

@@ -105,11 +105,11 @@ impl Router {
             self.stats.interface_counts.resize(ids, InterfaceCounts::default());
             self.stats.troubles.resize(ids, Trouble::default());
             self.adopt_hosts(change);
-            self.io.ways_out = change.program.ways_out.clone();
             self.note_links(&change.program, now);
             let running = change.program.interfaces.iter().map(|interface| interface.running);
             self.v4.routes.set_running(running.collect());
         }
+        self.io.ways_out = change.program.ways_out.clone();
         // Who looks at frames between ports and IP decides whether anybody may skip that.
         let same_rules = Arc::ptr_eq(&self.program.bridge_filter, &change.program.bridge_filter);
         if change.interfaces || !same_rules {

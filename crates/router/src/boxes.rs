@@ -14,14 +14,15 @@ use crate::firewall::connection::{Flags, FlowId, Tracking};
 use crate::firewall::mark::{Mark, Marks};
 use crate::firewall::rule;
 use crate::firewall::translation;
-use crate::flow::{self, Unkept};
+use crate::flow::{self, Cost, Resume, Unkept};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::ip::neighbour::{NeighbourId, Request, Waiting};
 use crate::ip::route::Target;
 use crate::ip::{address, arp, icmp};
 use crate::packet::{ConnectionState, Packet, View};
-use crate::program::Program;
+use crate::program::{Interface, Kind, Program};
+use crate::queue::{Decision, Label};
 use crate::router::Router;
 use crate::story::{Event, Made};
 use crate::trace::Trace;
@@ -323,6 +324,7 @@ impl Router {
     #[inline]
     pub(crate) fn is_port(&self, interface: InterfaceId) -> bool {
         usize::from(self.io.ways_out[interface.index()].port) < self.io.outboxes.len()
+            || self.program.trees.of_interface(interface).is_some() && self.program.runs(interface)
     }
 
     /// Puts a frame in its port's outbox.
@@ -333,12 +335,49 @@ impl Router {
             return self.discard_frame(frame, Discard::TooLong);
         }
         let Some(outbox) = self.io.outboxes.get_mut(usize::from(link.port)) else {
-            return self.discard_frame(frame, Discard::InterfaceDown);
+            return self.interface_htb(interface, frame, fast);
         };
         if fast & link.fast_tx {
             outbox.fast.add(frame.len() as u64);
         }
         outbox.push(frame);
+    }
+
+    /// INTERFACE HTB: the port of an interface with a queue tree is not among its ways out.
+    #[cold]
+    #[inline(never)]
+    fn interface_htb(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
+        let leaf = self.program.trees.of_interface(interface);
+        let Some(leaf) = leaf.filter(|_| self.program.runs(interface)) else {
+            return self.put_out(interface, frame, fast);
+        };
+        let bytes = self.io.slab.bytes(&frame);
+        let layers = wire::layers::network(bytes).unwrap_or_default();
+        let tos = bytes.get(usize::from(layers.l3) + 1).copied().unwrap_or(0);
+        let len = frame.len() as u32;
+        let cost = Cost { len, label: Label { tuple: layers.tuple, tos } };
+        let now = self.io.now;
+        let decision = self.queues.offer(leaf, now, len);
+        self.tell(|| Event::Queued { leaf, decision });
+        if decision == Decision::Pass {
+            return self.put_out(interface, frame, fast);
+        }
+        flow::queue(self, now, leaf, decision, Resume::Link { interface, frame, fast }, cost)
+    }
+
+    /// Puts a frame that has passed the interface's HTB in its port's outbox.
+    pub(crate) fn put_out(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
+        let Interface { kind, running, fast_tx, .. } = *self.program.interface(interface);
+        match kind {
+            Kind::Ethernet { port } if running && port < self.io.outboxes.len() => {
+                let outbox = &mut self.io.outboxes[port];
+                if fast & fast_tx {
+                    outbox.fast.add(frame.len() as u64);
+                }
+                outbox.push(frame);
+            }
+            _ => self.discard_frame(frame, Discard::InterfaceDown),
+        }
     }
 
     /// Whether a frame that is longer than the interface takes without a tag has none, and is none of

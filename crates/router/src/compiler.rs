@@ -39,8 +39,7 @@ use crate::interface::Link;
 use crate::ip::arp;
 use crate::ip::route::{self, Ways};
 use crate::program::{Books, PortInfo, Program};
-use crate::queue::facilities::SIMPLE;
-use crate::queue::{self, QueueId};
+use crate::queue::{self, QueueId, QueueLeafId};
 use crate::recipe::Difference;
 use config::{ItemId, Menu, Tree};
 use std::collections::HashSet;
@@ -148,7 +147,6 @@ impl Compiler {
         let mut compiling = Compiling::new(self, tree);
         compiling.run();
         let relearn = compiling.compiled.iter().any(|facility| facility.relearn);
-        let same_queues = !compiling.has_compiled(&SIMPLE);
         let Compiling {
             mut program,
             ways,
@@ -157,14 +155,13 @@ impl Compiler {
             interfaces,
             removed,
             gone_queues,
+            queue_settings,
             ..
         } = compiling;
         program.open_quick_ways();
 
-        let none = Arc::default();
-        let old_queues = last.map_or(&none, |last| &last.program.queues);
         let book = &mut program.books.queues;
-        let mut queues = queue::Change::between(old_queues, &program.queues, gone_queues, book);
+        let mut queues = queue::Change::new(queue_settings, gone_queues, book);
         if queues.queues() > self.room {
             queues.make_room();
         }
@@ -176,7 +173,7 @@ impl Compiler {
         let next = State { tree: tree.clone(), program: program.clone(), books, ways };
         let all = relearn || self.removed.len() + removed.len() > MAX_REMOVED;
         let effect = match last {
-            Some(last) if !all => Effect::of(&last.program, &program, same_queues),
+            Some(last) if !all => Effect::of(&last.program, &program),
             _ => Effect::All,
         };
         Change {
@@ -235,6 +232,8 @@ pub(crate) struct Compiling<'a> {
     pub(crate) interfaces: bool,
     /// Queues whose items are gone.
     pub(crate) gone_queues: Vec<QueueId>,
+    /// Classes of queues that are new or have other settings.
+    pub(crate) queue_settings: Vec<(QueueLeafId, queue::Settings)>,
     removed: Vec<CounterId>,
     last: Option<&'a State>,
     /// What was compiled by now.
@@ -258,6 +257,7 @@ impl<'a> Compiling<'a> {
             neighbours: None,
             interfaces: false,
             gone_queues: Vec::new(),
+            queue_settings: Vec::new(),
             removed: Vec::new(),
             last,
             compiled: Vec::new(),
@@ -289,8 +289,13 @@ impl<'a> Compiling<'a> {
             || facility.follows_links && last.program.links != *self.links
     }
 
+    /// The configuration before.
+    pub(crate) fn last_tree(&self) -> Option<&'a Tree> {
+        self.last.map(|last| &last.tree)
+    }
+
     /// Whether the facility was compiled anew.
-    fn has_compiled(&self, facility: &Facility) -> bool {
+    pub(crate) fn has_compiled(&self, facility: &Facility) -> bool {
         self.compiled.iter().any(|compiled| compiled.is(facility))
     }
 
@@ -313,7 +318,8 @@ impl<'a> Compiling<'a> {
 impl Effect {
     /// What it means when only rules and queues have changed. NAT rules are asked by a
     /// connection's first packet alone, which has no recipe yet.
-    fn of(old: &Program, new: &Program, same_queues: bool) -> Effect {
+    fn of(old: &Program, new: &Program) -> Effect {
+        let same_queues = new.queues.finds_as(&old.queues) && new.trees.finds_as(&old.trees);
         // Which quick ways are open decides how packets are counted.
         if (old.tracking, old.stateless, &old.unmet) != (new.tracking, new.stateless, &new.unmet) {
             return Effect::All;

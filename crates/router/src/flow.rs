@@ -27,6 +27,8 @@ pub(crate) mod timers;
 mod track;
 // The NAT boxes.
 mod translate;
+// The queues' boxes.
+mod wait;
 
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
@@ -46,7 +48,7 @@ use crate::ip::rule::Decision as Decided;
 use crate::ip::{fragment, icmp, record_route};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
-use crate::queue::leaf as queues;
+use crate::queue::Path;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
@@ -61,8 +63,10 @@ use translate::{dst_nat, settle, src_nat};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
 
-pub(crate) use leave::{Hop, Leaving, Unkept, queue};
+pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use local::local_out;
+use wait::Arriving;
+pub(crate) use wait::{Cost, Resume, queue};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
@@ -442,9 +446,16 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     mangle(r, now, MangleChain::Input, &mut p);
     r.at(Step::FilterInput);
     let verdict = filter(r, now, FilterChain::Input, &mut p);
-    let Some(mut p) = verdict_says(r, now, p, verdict) else { return };
+    let Some(p) = verdict_says(r, now, p, verdict) else { return };
     r.at(Step::HtbGlobalInput);
     r.at(Step::SimpleQueuesInput);
+    let queues = r.program.queue_path(&p.layers.tuple, p.in_interface, InterfaceId::NONE);
+    let cost = r.cost(&p, p.layers.tuple);
+    wait::inward(r, now, Arriving { p, queues, cost })
+}
+
+/// LOCAL IN: the packet has passed its queues.
+fn arrived(r: &mut Router, now: Moment, mut p: Packet) {
     if let Err(why) = settle(r, &mut p).and_then(|()| confirm(r, now, &mut p)) {
         return r.discard(p, why);
     }
@@ -513,23 +524,22 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     if let Err(why) = confirm(r, now, &mut p) {
         return r.discard(p, why);
     }
-    let mut leaf = None;
+    let mut queues = Path::NONE;
     if !p.fasttrack {
         r.at(Step::HotspotOut);
         r.at(Step::HtbGlobal);
         r.at(Step::SimpleQueues);
-        let queues = &r.program.queues;
-        leaf = queues.classify(tuple.src, tuple.dst, p.in_interface, p.out_interface);
+        queues = r.program.queue_path(&tuple, p.in_interface, p.out_interface);
         r.at(Step::IpsecPolicy);
     }
     record_route::note(r, &mut p, hop.interface);
-    let kept = record(r, now, &p, hop, leaf);
+    let kept = record(r, now, &p, hop, queues);
     r.tell(|| Event::Kept(kept));
     if p.fasttrack && p.fast {
         r.stats.paths.ipv4_fasttrack.add(p.ip_len.into());
         r.count_fast_in(p.ingress, p.frame.len());
     }
-    let len = r.queue_len(&p);
+    let cost = r.cost(&p, tuple);
     let leaving = Leaving {
         frame: p.frame,
         rest: p.rest,
@@ -539,25 +549,19 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         fast: p.fast,
         fasttrack: p.fasttrack,
         hop,
+        queues,
+        cost,
     };
     r.recycle(p.trace);
-    match leaf {
-        None => ip_out(r, now, leaving),
-        Some(leaf) => {
-            let decision = r.queues.offer(leaf, now, len);
-            r.tell(|| Event::Queued { leaf, decision });
-            match decision {
-                queues::Decision::Pass => ip_out(r, now, leaving),
-                verdict => queue(r, leaf, verdict, leaving, len),
-            }
-        }
-    }
+    wait::out(r, now, leaving)
 }
 
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
 pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
-    let Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop } = leaving;
+    let Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop, cost, .. } =
+        leaving;
+    let queues = Path::NONE;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
@@ -571,8 +575,18 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             r.finish(frame, &mut segments);
             for frame in segments.drain(..) {
                 let rest = Vec::new();
-                let leaving =
-                    Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop };
+                let leaving = Leaving {
+                    frame,
+                    rest,
+                    in_interface,
+                    ingress,
+                    l3,
+                    fast,
+                    fasttrack,
+                    hop,
+                    queues,
+                    cost,
+                };
                 ip_out(r, now, leaving);
             }
             r.io.segments = segments;

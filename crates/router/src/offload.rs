@@ -15,10 +15,13 @@
 //! Missing: **IPv6** is cut and completed here, but only bridged.
 
 use crate::discard::Discard;
+use crate::flow::Cost;
 use crate::interface::InterfaceId;
 use crate::packet::Packet;
+use crate::queue::Label;
 use crate::router::Router;
 use port::Frame;
+use wire::FiveTuple;
 use wire::layers;
 use wire::segment::{self, Large};
 
@@ -41,11 +44,18 @@ impl Router {
     /// What a packet costs in a queue: its IP length, and 14 for Ethernet; for a super-frame that of
     /// all segments.
     #[inline]
-    pub(crate) fn queue_len(&self, p: &Packet) -> u32 {
+    fn queue_len(&self, p: &Packet) -> u32 {
         match self.large(&p.frame) {
             None => u32::from(p.ip_len) + 14,
             Some(large) => (large.ip_bytes() + 14 * large.len()) as u32,
         }
+    }
+
+    /// What a packet with this (untranslated) tuple is to queues.
+    #[inline]
+    pub(crate) fn cost(&self, p: &Packet, tuple: FiveTuple) -> Cost {
+        let tos = self.ip_header(p).get(1).copied().unwrap_or(0);
+        Cost { len: self.queue_len(p), label: Label { tuple, tos } }
     }
 
     /// Puts a frame that is not finished in its port's outbox: as it is, if the port does the rest.

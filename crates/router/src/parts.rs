@@ -17,7 +17,7 @@ use crate::discard::{Discard, Discards};
 use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::Connections;
 use crate::firewall::log::Log;
-use crate::flow::Leaving;
+use crate::flow::Resume;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Hosts;
 use crate::interface::ingress::Ingresses;
@@ -33,6 +33,7 @@ use crate::recipe::Recipes;
 use crate::trace::Trace;
 use port::{Batch, Frame, Pool, PortCounters, Slab};
 use std::sync::Arc;
+use wire::Moment;
 
 /// The frames: where they are, and where they come from and go.
 pub(crate) struct Io {
@@ -48,10 +49,12 @@ pub(crate) struct Io {
     pub(crate) outboxes: Vec<Outbox>,
     /// The ways out by interface, those of the program: read for every frame that leaves.
     pub(crate) ways_out: Arc<[WayOut]>,
+    /// The moment of this breath, for what leaves.
+    pub(crate) now: Moment,
     /// Empty between two sends.
     pub(crate) outgoing: Batch,
     /// Scratch for what queues let go.
-    pub(crate) released: Vec<Leaving>,
+    pub(crate) released: Vec<(Resume, bool)>,
     /// Scratch for flooding.
     pub(crate) targets: Vec<InterfaceId>,
     /// Scratch for fragmentation.
@@ -70,6 +73,7 @@ impl Io {
             inbox: None,
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
             ways_out: Arc::default(),
+            now: Moment::ZERO,
             outgoing: Batch::new(),
             released: Vec::new(),
             targets: Vec::new(),

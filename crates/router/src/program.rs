@@ -26,11 +26,12 @@ use crate::ip::rule as route_rule;
 use crate::ip::settings::Settings;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
+use crate::queue::{Path, Trees};
 use config::{Tree, Value};
 use port::{Capabilities, Offloads};
 use std::sync::Arc;
-use wire::MacAddr;
 use wire::vlan::Tag;
+use wire::{FiveTuple, MacAddr};
 
 /// A port of the device, as the device describes it.
 #[derive(Clone, Debug)]
@@ -208,6 +209,8 @@ pub struct Program {
     pub nat: Arc<Nat>,
     /// `/queue simple`.
     pub queues: Arc<Simple>,
+    /// `/queue tree`.
+    pub trees: Arc<Trees>,
     /// `/ip firewall connection tracking`.
     pub connection_settings: connection::Settings,
     /// Whether connections are tracked.
@@ -260,6 +263,7 @@ impl Program {
             bridges_allow_fast_path: true,
             bridge_filter: Arc::default(),
             queues: Arc::default(),
+            trees: Arc::default(),
             addresses: Vec::new(),
             own_sources: OwnSources::of(&[]),
             settings: Settings::read(&tree),
@@ -296,6 +300,19 @@ impl Program {
         (self.names, self.bridges) = (names, bridges);
     }
 
+    /// Leads whatever leaves by an interface with queue trees through them.
+    pub(crate) fn shape_ways_out(&mut self) {
+        let ways = self.ways_out.iter().zip(&self.interfaces).map(|(way, interface)| {
+            let shaped = self.trees.of_interface(interface.id).is_some();
+            let port = match interface.kind {
+                Kind::Ethernet { port } if interface.running && !shaped => port as u16,
+                _ => u16::MAX,
+            };
+            WayOut { port, ..*way }
+        });
+        self.ways_out = ways.collect();
+    }
+
     /// Finds out which quick ways everything else leaves open.
     pub(crate) fn open_quick_ways(&mut self) {
         let tables = [self.raw.len(), self.mangle.len(), self.filter.len(), self.nat.len()];
@@ -307,7 +324,7 @@ impl Program {
         };
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
         let no_rules = no_rules && self.route_rules.is_empty();
-        let nothing = !self.tracking && no_rules && self.queues.is_empty();
+        let nothing = !self.tracking && no_rules && !self.has_queues();
         self.stateless = nothing && self.settings.ip_forward;
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
@@ -315,6 +332,7 @@ impl Program {
             (self.tracking, "connection tracking is active", &[IPV4]),
             (!self.tracking, "connection tracking is not active", &[FASTTRACK]),
             (!self.queues.is_empty(), "there are simple queues", &[IPV4]),
+            (self.trees.has_global(), "there is a queue tree with parent=global", &[IPV4]),
             (
                 !self.bridge_filter.is_empty(),
                 "there are rules in /interface bridge filter",
@@ -326,6 +344,23 @@ impl Program {
                 &[BRIDGE_PATH],
             ),
         ]);
+    }
+
+    /// Whether routed packets pass any queue.
+    pub(crate) fn has_queues(&self) -> bool {
+        !self.queues.is_empty() || self.trees.has_global()
+    }
+
+    /// The queues of a routed packet with these addresses, which are not translated back.
+    pub(crate) fn queue_path(
+        &self,
+        tuple: &FiveTuple,
+        in_interface: InterfaceId,
+        out_interface: InterfaceId,
+    ) -> Path {
+        let global = self.trees.global();
+        let found = self.queues.classify(tuple.src, tuple.dst, in_interface, out_interface);
+        Path::of([global, found.map(|found| found.leaf), found.and_then(|found| found.total)])
     }
 
     /// The interface.

@@ -21,7 +21,7 @@ use crate::firewall::gate::Gate;
 use crate::firewall::mark::Marks;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
-use crate::queue::leaf::QueueLeafId;
+use crate::queue::Path;
 use crate::trace::{Edited, Guard, Trace};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -36,8 +36,8 @@ pub(crate) struct Way {
     pub(crate) ingress: IngressId,
     /// The one of them that IP sees.
     pub(crate) in_interface: InterfaceId,
-    /// The simple queue they go through.
-    pub(crate) queue: Option<QueueLeafId>,
+    /// The queues they go through.
+    pub(crate) queues: Path,
     /// They are FastTracked: counted as such, and only while their flow says so.
     pub(crate) fasttrack: bool,
     /// They count as FastPath, received and sent.

@@ -15,7 +15,7 @@ use crate::discard::Discards;
 use crate::fast;
 use crate::firewall::connection::Connections;
 use crate::firewall::state::RuleState;
-use crate::flow::{self, Hop, Leaving};
+use crate::flow::{self, Hop, Resume};
 use crate::interface::InterfaceId;
 use crate::interface::link::History;
 use crate::ip::feed::Protocol;
@@ -45,7 +45,7 @@ pub struct Router {
     pub(crate) v4: Stack,
     pub(crate) link: Links,
     /// What queues hold, and their tokens.
-    pub(crate) queues: Queues<Leaving>,
+    pub(crate) queues: Queues<Resume>,
     /// What rules remember: tokens, turns, dice.
     pub(crate) rules: RuleState,
     pub(crate) learnt: Learnt,
@@ -184,6 +184,7 @@ impl Router {
     ) -> usize {
         assert_eq!(ports.len(), self.io.ports.len(), "ports given to breathe");
         self.tools.profiler.begin();
+        self.io.now = now;
         let mut received = 0;
         let mut inbox = self.io.inbox.take().unwrap_or_default();
         for at in 0..ports.len() {

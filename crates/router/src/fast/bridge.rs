@@ -25,6 +25,7 @@ use crate::interface::ingress::{Arrival, IngressId};
 use crate::ip::fib::NextHopId;
 use crate::packet::{ConnectionState, View};
 use crate::program::{BridgeAt, Program};
+use crate::queue::Path;
 use crate::recipe::Way;
 use crate::router::Router;
 use crate::trace::Guard;
@@ -461,7 +462,7 @@ fn walk(
             guard,
             ingress,
             in_interface,
-            queue: None,
+            queues: Path::NONE,
             fasttrack: false,
             fast: false,
             edits,

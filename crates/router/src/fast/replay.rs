@@ -14,11 +14,11 @@ use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{decrement_ttl, has_ports, put_header};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
-use crate::flow::{self, Hop, Leaving, is_martian_source};
+use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::{InterfaceId, priority};
 use crate::ip::neighbour::NeighbourId;
-use crate::queue::leaf::Decision;
+use crate::queue::{Decision, Label};
 use crate::router::Router;
 use crate::tool::profile::Facility;
 use port::{Batch, Frame};
@@ -230,10 +230,11 @@ fn replay<const PROFILED: bool, const BARE: bool>(
     if PROFILED {
         r.tools.profiler.enter(Facility::Networking);
     }
-    let (queue, fasttrack, fast) = (way.queue, way.fasttrack, way.fast);
+    let (mut queues, fasttrack, fast) = (way.queues, way.fasttrack, way.fast);
     let in_interface = way.in_interface;
     r.stats.paths.replayed += 1;
-    if let Some(leaf) = queue {
+    while let Some(leaf) = queues.first() {
+        queues = queues.rest();
         let queue_len = u32::from(ip_len) + 14;
         if PROFILED {
             r.tools.profiler.enter(Facility::Queuing);
@@ -245,9 +246,22 @@ fn replay<const PROFILED: bool, const BARE: bool>(
         if decision != Decision::Pass {
             let hop = Hop { interface: rewrite.interface, address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
-            let leaving = Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop };
+            let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
+            let cost = Cost { len: queue_len, label: Label { tuple, tos } };
+            let leaving = Leaving {
+                frame,
+                rest,
+                in_interface,
+                ingress,
+                l3,
+                fast,
+                fasttrack,
+                hop,
+                queues,
+                cost,
+            };
             came_fast::<BARE>(r, passed, came, (len, ip_len), fast, fasttrack);
-            flow::queue(r, leaf, decision, leaving, queue_len);
+            flow::queue(r, now, leaf, decision, Resume::Out(leaving), cost);
             return Ok(());
         }
     }

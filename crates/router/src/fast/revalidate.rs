@@ -49,9 +49,7 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
         queues |= difference.queues;
     }
     if queues && !way.fasttrack {
-        let queues = &r.program.queues;
-        let queue = queues.classify(tuple.src, tuple.dst, way.in_interface, hop.interface);
-        if queue != way.queue {
+        if r.program.queue_path(&tuple, way.in_interface, hop.interface) != way.queues {
             return false;
         }
     }

@@ -2,6 +2,7 @@
 //! the neighbour.
 
 use super::link_out;
+use super::wait::Cost;
 use crate::discard::Discard;
 use crate::firewall::connection::Connections;
 use crate::firewall::mark::Mark;
@@ -14,38 +15,13 @@ use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
 use crate::ip::rule::{self, Decision as Decided, Query};
 use crate::packet::{ConnectionState, Packet};
-use crate::queue::leaf::{Decision, QueueLeafId};
+use crate::queue::Path;
 use crate::recipe::{Edits, Way};
 use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
 use wire::Moment;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
-
-/// Lets a packet wait in its queue, or ends it there.
-pub(crate) fn queue(
-    r: &mut Router,
-    leaf: QueueLeafId,
-    verdict: Decision,
-    leaving: Leaving,
-    len: u32,
-) {
-    let mut reason = Discard::QueueFull;
-    if verdict == Decision::Enqueue {
-        if !r.io.slab.is_short() {
-            return r.queues.enqueue(leaf, leaving, len);
-        }
-        r.queues.refuse(leaf);
-        reason = Discard::FramesShort;
-    }
-    r.tell(|| Event::Discarded(reason));
-    r.stats.discards.add(reason);
-    r.stats.tally.more_pieces += leaving.rest.len() as u64;
-    r.io.pool.free(leaving.frame);
-    for piece in leaving.rest {
-        r.io.pool.free(piece.frame);
-    }
-}
 
 /// A packet that has passed all boxes of IP: what is left is the way to the neighbour.
 #[derive(Debug)]
@@ -62,6 +38,10 @@ pub(crate) struct Leaving {
     /// It is FastTracked, and counted as such.
     pub(crate) fasttrack: bool,
     pub(crate) hop: Hop,
+    /// The queues that it has not passed yet.
+    pub(crate) queues: Path,
+    /// What it is to them.
+    pub(crate) cost: Cost,
 }
 
 /// Why what a packet went through is not kept for the next one of its flow.
@@ -107,7 +87,7 @@ pub(super) fn record(
     now: Moment,
     p: &Packet,
     hop: Hop,
-    queue: Option<QueueLeafId>,
+    queues: Path,
 ) -> Result<(), Unkept> {
     let plain = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
         && p.layers.l4 == p.layers.l3 + 20
@@ -151,7 +131,7 @@ pub(super) fn record(
         guard: p.trace.guard,
         ingress: p.ingress,
         in_interface: p.in_interface,
-        queue,
+        queues,
         fasttrack: p.fasttrack,
         fast: p.fast,
         edits: Edits::of(p.trace.edited, r.ip_header(p)),

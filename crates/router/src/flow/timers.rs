@@ -1,7 +1,7 @@
 //! What becomes due between packets: ARP, incomplete datagrams, queues, ageing.
 
-use super::ip_out;
 use super::local::refuse;
+use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::icmp;
@@ -17,10 +17,11 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     if queues {
         r.tools.profiler.settle_in(Facility::Queuing);
         let mut released = std::mem::take(&mut r.io.released);
-        r.queues.release(now, |_, leaving| released.push(leaving));
-        for leaving in released.drain(..) {
-            ip_out(r, now, leaving);
+        r.queues.release(now, |_, waited, marked| released.push((waited, marked)));
+        for (waited, marked) in released.drain(..) {
+            resume(r, now, waited, marked);
         }
+        end_dropped(r);
         r.io.released = released;
     }
     let chores = now >= r.chores_at;

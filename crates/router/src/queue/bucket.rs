@@ -121,6 +121,38 @@ impl Bucket {
         }
     }
 
+    /// The bucket with so much less room that, whenever a packet may go as long as there is no debt,
+    /// no window passes more than rate · T + capacity: what [`clear`](Self::clear) asks.
+    pub(super) fn with_room_for_a_packet(mut self) -> Bucket {
+        const PACKET: u32 = 1514;
+        // A nanosecond's tokens are kept: nothing runs over by rounding.
+        self.capacity = (self.capacity - self.price(PACKET)).max(self.per_ns as i64);
+        self.tokens = self.tokens.min(self.capacity);
+        self
+    }
+
+    /// When there will be no debt; `None` if there is none at `now`.
+    #[inline]
+    pub(super) fn clear(&mut self, now: Moment) -> Option<Moment> {
+        if self.unlimited() {
+            return None;
+        }
+        self.fill(now);
+        (self.tokens < 0).then(|| self.ready(0))
+    }
+
+    /// Takes `len` bytes' tokens, there or not, after [`clear`](Self::clear) filled the bucket.
+    #[inline]
+    pub(super) fn charge(&mut self, len: u32) {
+        if !self.unlimited() {
+            // A debt of a second, or of the largest packet: a parent whose children are assured more
+            // than it has recovers when they stop.
+            let second = self.per_ns.saturating_mul(1_000_000_000).min(1 << 62) as i64;
+            let floor = -second.max(self.price(u16::MAX.into()));
+            self.tokens = self.tokens.saturating_sub(self.price(len)).max(floor);
+        }
+    }
+
     #[inline]
     fn price(&self, len: u32) -> i64 {
         // At most 2³² · 2³³, cut to what fits.

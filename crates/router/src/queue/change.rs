@@ -1,56 +1,41 @@
 //! What of the queues a change of the configuration makes new, removes, or limits otherwise.
 //!
 //! ```text
-//! old Simple ─┐                       ┌ fresh   leaves begin at zero
-//!             ├─► Change ─► (swapped) ┤ gone    what waits goes at the next release
-//! new Simple ─┘                       └ limits  buckets keep their tokens
+//! old items ─┐                       ┌ fresh     leaves begin at zero
+//!            ├─► Change ─► (swapped) ┤ gone      what waits goes at the next release
+//! new items ─┘                       └ settings  buckets keep their tokens
 //! ```
 //!
 //! Made on the control side, in time proportional to the configuration; carried out by
 //! [`Queues::apply`](super::Queues::apply), in time proportional to the change.
 
-use super::Simple;
-use super::bucket::Limit;
-use super::leaf::{Cold, Leaf, QueueId};
+use super::Limit;
+use super::leaf::{Cold, Leaf, QueueId, QueueLeafId};
+use super::tree::Settings;
 use crate::book::{Book, Fresh};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What to do to the leaves.
 #[derive(Debug)]
 pub struct Change {
     pub(super) fresh: Fresh<QueueId>,
     pub(super) gone: Vec<QueueId>,
-    pub(super) limits: Vec<(QueueId, [Limit; 2])>,
+    pub(super) settings: Vec<(QueueLeafId, Settings)>,
     pub(super) room: Room,
     /// For how many queues room is brought.
     pub(super) room_for: usize,
 }
 
 impl Change {
-    /// What leads from `old` to `new`. `gone` are queues whose items are gone; `book` gave the
-    /// numbers of both and has not been asked for fresh ones since `old`.
-    pub fn between(
-        old: &Simple,
-        new: &Simple,
+    /// What leads from one configuration to another: `settings` are those of all leaves that are new
+    /// or have others than before. `gone` are queues whose items are gone; `book` gave the numbers of
+    /// both and has not been asked for fresh ones since.
+    pub fn new(
+        settings: Vec<(QueueLeafId, Settings)>,
         gone: Vec<QueueId>,
         book: &mut Book<QueueId>,
     ) -> Change {
-        let fresh = book.take_fresh();
-        let mut before = vec![[Limit::NONE; 2]; fresh.end];
-        for (id, limits) in old.limits() {
-            before[id.0 as usize] = limits;
-        }
-        // A queue that is gone leaves its place without limits, maybe to another.
-        for id in &gone {
-            before[id.0 as usize] = [Limit::NONE; 2];
-        }
-        let mut after = vec![[Limit::NONE; 2]; fresh.end];
-        for (id, limits) in new.limits() {
-            after[id.0 as usize] = limits;
-        }
-        let ids = (0..).map(QueueId);
-        let changed = ids.zip(before.iter().zip(&after)).filter(|(_, (old, new))| old != new);
-        let limits = changed.map(|(id, (_, new))| (id, *new)).collect();
-        Change { fresh, gone, limits, room: Room::default(), room_for: 0 }
+        Change { fresh: book.take_fresh(), gone, settings, room: Room::default(), room_for: 0 }
     }
 
     /// For how many queues there must be room.
@@ -75,7 +60,7 @@ impl Change {
 
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.fresh.ids.is_empty() && self.gone.is_empty() && self.limits.is_empty()
+        self.fresh.ids.is_empty() && self.gone.is_empty() && self.settings.is_empty()
     }
 }
 
@@ -99,4 +84,22 @@ impl Room {
             std::mem::swap(&mut self.cold, cold);
         }
     }
+}
+
+/// What of these classes is new or has other settings than before; those that are there no more let
+/// everything go. What stood in the places of `gone` queues is no before.
+pub(super) fn changed(
+    old: impl Iterator<Item = (QueueLeafId, Settings)>,
+    new: impl Iterator<Item = (QueueLeafId, Settings)>,
+    gone: &[QueueId],
+) -> Vec<(QueueLeafId, Settings)> {
+    let gone: HashSet<QueueLeafId> = gone.iter().flat_map(|queue| queue.leaves()).collect();
+    let mut old: HashMap<QueueLeafId, Settings> =
+        old.filter(|(id, _)| !gone.contains(id)).collect();
+    let none = Settings::plain(Limit::NONE);
+    let mut changes: Vec<(QueueLeafId, Settings)> =
+        new.filter(|(id, settings)| old.remove(id).unwrap_or(none) != *settings).collect();
+    let left: BTreeSet<QueueLeafId> = old.into_keys().collect();
+    changes.extend(left.into_iter().map(|id| (id, none)));
+    changes
 }

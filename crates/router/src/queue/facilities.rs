@@ -1,7 +1,7 @@
-//! The facility of `/queue simple`.
+//! The facilities of `/queue simple` and `/queue tree`.
 
-use super::leaf::LeafStats;
-use super::{Simple, menu};
+use super::leaf::{LeafStats, QueueId};
+use super::{Simple, Trees, Types, menu, simple, trees, types};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility};
 use crate::interface::facilities::ALL as INTERFACES;
@@ -13,7 +13,7 @@ use wire::Moment;
 
 /// `/queue simple`.
 pub(crate) static SIMPLE: Facility = Facility {
-    after: &[&INTERFACES],
+    after: &[&INTERFACES, &types::FACILITY],
     compile,
     value: |status, item, property| status.queue(item, property),
     remark: |status, item| {
@@ -27,38 +27,106 @@ pub(crate) static SIMPLE: Facility = Facility {
     ..Facility::of(&menu::SIMPLE)
 };
 
-fn compile(c: &mut Compiling) {
-    let gone = c.gone(&menu::SIMPLE);
+/// `/queue tree`.
+pub(crate) static TREE: Facility = Facility {
+    after: &[&INTERFACES, &types::FACILITY],
+    compile: compile_trees,
+    value: |status, item, property| {
+        let queue = status.router.program.books.queues.find(item.id)?;
+        reading(property, status.router.queues.stats(queue.leaves()[0]))
+    },
+    remark: |status, item| {
+        let mut invalid = status.router.program.trees.invalid().iter();
+        invalid.find(|(id, _)| *id == item.id).map(|(_, why)| why.clone())
+    },
+    commands: &[
+        (&facility::reset(&trees::TREE), reset),
+        (&facility::reset_all(&trees::TREE), reset),
+    ],
+    ..Facility::of(&trees::TREE)
+};
+
+fn compile_trees(c: &mut Compiling) {
+    let types = Types::compile(c.tree);
+    let removed = c.gone(&trees::TREE);
     let books = &mut c.program.books.queues;
-    c.gone_queues = gone.into_iter().filter_map(|item| books.remove(item)).collect();
-    books.reuse(c.gone_queues.iter().copied());
-    c.program.queues = Arc::new(Simple::compile(c.tree, &c.program.names, books));
+    let gone: Vec<QueueId> = removed.into_iter().filter_map(|item| books.remove(item)).collect();
+    books.reuse(gone.iter().copied());
+    let trees = Trees::compile(c.tree, &c.program.names, &types, books);
+    c.queue_settings.extend(trees.changes_from(&c.program.trees, &gone));
+    c.program.trees = Arc::new(trees);
+    c.program.shape_ways_out();
+    c.gone_queues.extend(gone);
+}
+
+fn compile(c: &mut Compiling) {
+    let types = Types::compile(c.tree);
+    let same_names = !c.has_compiled(&INTERFACES) && !c.has_compiled(&types::FACILITY);
+    let edited = c.last_tree().filter(|_| same_names);
+    if let Some(edited) = edited.and_then(|old| c.program.queues.edited(old, c.tree, &types)) {
+        c.queue_settings.extend(edited.1);
+        c.program.queues = Arc::new(edited.0);
+        return;
+    }
+    let removed = c.gone(&menu::SIMPLE);
+    let books = &mut c.program.books.queues;
+    let mut gone = Vec::new();
+    for item in removed {
+        gone.extend(simple::forget(item, books));
+    }
+    books.reuse(gone.iter().copied());
+    let queues = Simple::compile(c.tree, &c.program.names, &types, books);
+    c.queue_settings.extend(queues.changes_from(&c.program.queues, &gone));
+    c.program.queues = Arc::new(queues);
+    c.gone_queues.extend(gone);
 }
 
 /// Sets the counters of queues to zero.
 fn reset(r: &mut Router, call: &Call, tree: &Tree, _: Moment) -> Result<Started<Router>, String> {
     let books = &r.program.books;
     let items = facility::items(call, tree)?;
-    let queues = items.into_iter().filter_map(|item| books.queues.find(item));
-    queues.for_each(|queue| r.queues.reset(queue));
+    for item in items {
+        let total = simple::total_of(item, &books.queues).map(|leaf| QueueId(leaf.0 / 2));
+        let queues = books.queues.find(item).into_iter().chain(total);
+        queues.for_each(|queue| r.queues.reset(queue));
+    }
     DONE
 }
 
 impl RouterStatus<'_> {
     fn queue(&self, item: &Item, property: &str) -> Option<Value> {
-        let queue = self.router.program.books.queues.find(item.id)?;
-        let stats = queue.leaves().map(|leaf| self.router.queues.stats(leaf));
-        let reading: fn(LeafStats) -> Value = match property {
-            "bytes" => |leaf| number(leaf.bytes),
-            "packets" => |leaf| number(leaf.packets),
-            "dropped" => |leaf| number(leaf.dropped),
-            "queued-bytes" => |leaf| number(leaf.queued_bytes),
-            "queued-packets" => |leaf| number(leaf.queued_packets),
-            "rate" => |leaf| Value::Rate(leaf.rate),
-            "packet-rate" => |leaf| number(leaf.packet_rate),
-            _ => return None,
-        };
-        let [upload, download] = stats.map(reading);
+        let books = &self.router.program.books.queues;
+        let stats = |leaf| self.router.queues.stats(leaf);
+        if let Some(property) = property.strip_prefix("total-") {
+            let [up, down] = books.find(item.id)?.leaves().map(stats);
+            let total = simple::total_of(item.id, books).map(stats).unwrap_or_default();
+            return reading(
+                property,
+                LeafStats {
+                    bytes: up.bytes + down.bytes,
+                    packets: up.packets + down.packets,
+                    rate: up.rate + down.rate,
+                    packet_rate: up.packet_rate + down.packet_rate,
+                    ..total
+                },
+            );
+        }
+        let [upload, download] = books.find(item.id)?.leaves().map(stats);
+        let (upload, download) = (reading(property, upload)?, reading(property, download)?);
         Some(Value::Pair(Box::new(upload), Box::new(download)))
     }
+}
+
+/// A class's counter or rate by its name.
+fn reading(property: &str, leaf: LeafStats) -> Option<Value> {
+    Some(match property {
+        "bytes" => number(leaf.bytes),
+        "packets" => number(leaf.packets),
+        "dropped" => number(leaf.dropped),
+        "queued-bytes" => number(leaf.queued_bytes),
+        "queued-packets" => number(leaf.queued_packets),
+        "rate" => Value::Rate(leaf.rate),
+        "packet-rate" => number(leaf.packet_rate),
+        _ => return None,
+    })
 }

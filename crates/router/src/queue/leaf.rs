@@ -6,25 +6,28 @@
 //!  leaf, one cache line: bucket | bytes, packets | limit, how many wait, the last of them ─┐
 //!                                                                                          ▼
 //!  waiting: nodes of one pool, a ring per leaf        first ─► … ─► last ─► first
-//!  deadlines: a heap of the leaves in which somebody waits, by when their first may go
+//!  wheel: who may send next, and when
 //! ```
 //!
 //! A leaf in which nobody waits costs its line and nothing else: the packet is paid for and passes
-//! at once, on the core that carries it, in order. Storage for waiting packets is taken from a
-//! common pool that grows to what was ever needed at once.
+//! at once, on the core that carries it, in order. That holds for plain leaves, which have a bucket
+//! and a pfifo. What has more (a parent, children, bursts, another kind of queue) is *shaped*: a class
+//! of the [`Forest`], which its line says by a number of waiting packets that none can have.
 //!
 //! Queues that are removed or disabled let what waits in them go at the next release: a change of
-//! the configuration loses nothing. Which queue has which leaves is known to the compiler alone; it
-//! says in a [`Change`] what is new, gone or limited otherwise, and only that is touched.
+//! the configuration loses nothing but what a smaller queue has no room for. Which queue has which
+//! leaves is known to the compiler alone; it says in a [`Change`] what is new, gone or limited
+//! otherwise, and only that is touched.
 //!
 //! Generic over what waits (`T`): the router's packets with whatever it needs to send them later;
 //! numbers in tests.
 
 use super::bucket::{Bucket, Limit};
 use super::change::Change;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
+use super::discipline::Discipline;
+use super::nodes::{Label, Nodes, Ring};
+use super::tree::{Forest, Settings};
+use super::wheel::Wheel;
 use std::time::Duration;
 use wire::Moment;
 
@@ -108,30 +111,26 @@ pub(super) struct Leaf {
     bucket: Bucket,
     bytes: u64,
     packets: u64,
-    /// The last node of the ring of those that wait; its `next` is the first.
+    /// The last node of the ring of those that wait.
     last: u32,
+    /// How many wait; [`SHAPED`] of a class.
     queued: u16,
     limit: u16,
 }
 
 /// What a packet that passes does not touch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Cold {
     dropped: u64,
-    queued_bytes: u64,
     /// The readings at the last sample, and the rates found then.
     sampled: Moment,
     bytes: u64,
     packets: u64,
     rate: u64,
-    packet_rate: u64,
-}
-
-#[derive(Debug)]
-struct Node<T> {
-    waiting: Option<T>,
-    len: u32,
-    next: u32,
+    queued_bytes: u64,
+    packet_rate: u32,
+    /// Its class, if it is shaped; else its entry in the wheel, if somebody waits.
+    place: u32,
 }
 
 /// The queues' state, which outlives every change of the configuration.
@@ -139,19 +138,26 @@ struct Node<T> {
 pub struct Queues<T> {
     leaves: Vec<Leaf>,
     cold: Vec<Cold>,
-    nodes: Vec<Node<T>>,
-    /// The first free node.
-    free: u32,
-    deadlines: BinaryHeap<Reverse<(Moment, QueueLeafId)>>,
-    /// The last nodes of what waits in queues that are gone: they go at the next release.
-    orphans: Vec<(QueueLeafId, u32)>,
+    nodes: Nodes<T>,
+    wheel: Wheel,
+    forest: Forest,
+    /// Whether the wheel has an entry for those who may send at once.
+    at_once: bool,
+    /// What waits in queues that are gone: it goes at the next release.
+    orphans: Vec<(QueueLeafId, Ring)>,
+    /// What disciplines have dropped: for whoever owns the packets.
+    dropped: Vec<T>,
     /// Where sampling goes on, and when this round began.
     cursor: usize,
     round: Moment,
 }
 
 const _: () = assert!(size_of::<Leaf>() == 64, "a leaf is one cache line");
-const NO_NODE: u32 = u32::MAX;
+const _: () = assert!(size_of::<Leaf>() + size_of::<Cold>() <= 128, "an idle leaf is small");
+const NONE: u32 = u32::MAX;
+const SHAPED: u16 = u16::MAX;
+/// The wheel's key of those who may send at once.
+const AT_ONCE: u32 = u32::MAX;
 const SECOND: u64 = 1_000_000_000;
 
 impl<T> Default for Queues<T> {
@@ -159,10 +165,12 @@ impl<T> Default for Queues<T> {
         Queues {
             leaves: Vec::new(),
             cold: Vec::new(),
-            nodes: Vec::new(),
-            free: NO_NODE,
-            deadlines: BinaryHeap::new(),
+            nodes: Nodes::default(),
+            wheel: Wheel::default(),
+            forest: Forest::default(),
+            at_once: false,
             orphans: Vec::new(),
+            dropped: Vec::new(),
             cursor: 0,
             round: Moment::ZERO,
         }
@@ -170,9 +178,9 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T> Queues<T> {
-    /// Does what a change says, keeping tokens, counters and what waits. Takes time by what changed
-    /// (and, if somebody waits there, by how many leaves somebody waits in), not by how many queues
-    /// there are.
+    /// Does what a change says, keeping tokens, counters and what waits. Takes time by what changed,
+    /// not by how many queues there are; where trees change their form, by how many classes are in
+    /// trees.
     ///
     /// Flows' recipes hold leaves: have them made anew before the next packet.
     pub fn apply(&mut self, change: &mut Change, now: Moment) {
@@ -180,47 +188,138 @@ impl<T> Queues<T> {
         let places = self.leaves.len().max(2 * change.fresh.end);
         self.leaves.resize(places, Leaf::new());
         self.cold.resize(places, Cold::default());
-        let mut waits = false;
+        let mut grow = false;
         for id in change.gone.iter().flat_map(|queue| queue.leaves()) {
-            let leaf = &mut self.leaves[id.index()];
-            if leaf.queued > 0 {
-                self.orphans.push((id, leaf.last));
-                waits = true;
+            grow |= self.is_shaped(id);
+            let ring = self.flatten(id);
+            if ring.packets > 0 {
+                self.orphans.push((id, ring));
             }
-            *leaf = Leaf::new();
+            self.leaves[id.index()] = Leaf::new();
             self.cold[id.index()] = Cold::default();
         }
         for id in change.fresh.ids.iter().flat_map(|queue| queue.leaves()) {
             self.cold[id.index()].sampled = now;
         }
-        for (queue, limits) in &change.limits {
-            for (id, limit) in queue.leaves().into_iter().zip(limits) {
-                let leaf = &mut self.leaves[id.index()];
-                leaf.bucket = leaf.bucket.with_limit(*limit, now);
-                leaf.limit = limit.packets;
-                waits |= leaf.queued > 0;
+        for (id, settings) in &change.settings {
+            grow |= self.set(*id, settings, now);
+        }
+        if grow {
+            let (leaves, cold) = (&self.leaves, &self.cold);
+            let find = |id: QueueLeafId| match leaves.get(id.index()) {
+                Some(leaf) if leaf.queued == SHAPED => cold[id.index()].place,
+                _ => NONE,
+            };
+            self.forest.grow(find, &mut self.wheel, now);
+        } else {
+            for &(id, _) in &change.settings {
+                if !self.is_shaped(id) {
+                    continue;
+                }
+                let place = self.cold[id.index()].place;
+                self.forest.renew(place, &mut self.wheel, now);
             }
         }
-        if waits {
-            self.renew_deadlines();
+        self.wheel.look();
+        self.hurry(now);
+    }
+
+    /// Gives a leaf its settings; says whether trees have another form by that.
+    fn set(&mut self, id: QueueLeafId, settings: &Settings, now: Moment) -> bool {
+        if !settings.is_plain() {
+            let (grow, place) = if self.is_shaped(id) {
+                let place = self.cold[id.index()].place;
+                let grow = self.forest.set(place, *settings, &mut self.nodes.list, now);
+                (grow, place)
+            } else {
+                let mut ring = self.flatten(id);
+                let place = self.forest.make(id, *settings, now);
+                let list = &mut self.nodes.list;
+                while let Some(node) = ring.pop(list) {
+                    self.forest.classes[place as usize].discipline.enqueue(list, node, now);
+                }
+                let leaf = &mut self.leaves[id.index()];
+                (leaf.queued, leaf.bucket) = (SHAPED, Bucket::new(Limit::NONE, now));
+                self.cold[id.index()].place = place;
+                (true, place)
+            };
+            self.note_dropped(id);
+            // Who has children from now on holds nobody himself: they go.
+            if settings.inner && self.forest.waits(place) {
+                let ring = self.empty(place);
+                self.orphans.push((id, ring));
+            }
+            return grow;
         }
+        let was_shaped = self.is_shaped(id);
+        let leaf = &mut self.leaves[id.index()];
+        leaf.bucket = leaf.bucket.with_limit(settings.limit, now);
+        leaf.limit = settings.limit.packets;
+        if was_shaped {
+            let mut ring = self.flatten(id);
+            if *settings == Settings::plain(Limit::NONE) && ring.packets > 0 {
+                self.orphans.push((id, std::mem::take(&mut ring)));
+            }
+            while ring.packets > u32::from(settings.limit.packets) {
+                let last = ring.pop(&mut self.nodes.list);
+                self.nodes.list.dropped.extend(last);
+            }
+            self.note_dropped(id);
+            self.put_back(id, ring);
+        }
+        self.wait_anew(id);
+        was_shaped
+    }
+
+    /// Takes out what waits in a leaf, which is plain and empty afterwards.
+    fn flatten(&mut self, id: QueueLeafId) -> Ring {
+        let place = std::mem::replace(&mut self.cold[id.index()].place, NONE);
+        let ring = if self.is_shaped(id) {
+            let ring = self.empty(place);
+            self.forest.end(place, &mut self.wheel);
+            ring
+        } else {
+            if place != NONE {
+                self.wheel.leave(place);
+            }
+            self.ring(id)
+        };
+        self.put_back(id, Ring::default());
+        ring
+    }
+
+    /// Takes out what waits in a class.
+    fn empty(&mut self, place: u32) -> Ring {
+        let mut ring = Ring::default();
+        let discipline = &mut self.forest.classes[place as usize].discipline;
+        discipline.drain(&mut self.nodes.list, |list, node| ring.push(list, node));
+        // What is drained is forgotten: the next one starts from nothing.
+        *discipline = Discipline::Fifo(Ring::default(), super::Kind::Pfifo(0));
+        ring
     }
 
     /// The same leaves with the same tokens, in which nothing but numbers waits: for a trial.
     pub(crate) fn trial(&self) -> Queues<T> {
-        let empty = |node: &Node<T>| Node { waiting: None, len: node.len, next: node.next };
         Queues {
             leaves: self.leaves.clone(),
             cold: self.cold.clone(),
-            nodes: self.nodes.iter().map(empty).collect(),
-            free: self.free,
+            nodes: self.nodes.trial(),
+            wheel: self.wheel.clone(),
+            forest: self.forest.clone(),
+            at_once: self.at_once,
             ..Queues::default()
         }
     }
 
     /// Takes what waits out of a trial's leaves.
     pub(crate) fn take_waiting(&mut self) -> impl Iterator<Item = T> {
-        self.nodes.iter_mut().filter_map(|node| node.waiting.take())
+        self.dropped.drain(..).chain(self.nodes.take_all())
+    }
+
+    /// Takes what disciplines have dropped, which is counted already, to end it.
+    #[inline]
+    pub fn take_dropped(&mut self) -> Option<T> {
+        self.dropped.pop()
     }
 
     /// Asks for the leaf's cache line.
@@ -244,8 +343,22 @@ impl<T> Queues<T> {
         if leaf.queued < leaf.limit {
             return Decision::Enqueue;
         }
+        if leaf.queued == SHAPED {
+            return self.offer_shaped(id, now, len);
+        }
         self.cold[id.index()].dropped += 1;
         Decision::DropFull
+    }
+
+    /// The same of a class: it passes if nobody waits for his turn before it.
+    #[inline(never)]
+    fn offer_shaped(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
+        let place = self.cold[id.index()].place;
+        if self.wheel.is_due(now) || !self.forest.pass(place, len, &mut self.wheel, now) {
+            return Decision::Enqueue;
+        }
+        self.count_path(len);
+        Decision::Pass
     }
 
     /// Counts a packet as dropped that [`offer`](Self::offer) told to let wait, and that must not.
@@ -253,23 +366,26 @@ impl<T> Queues<T> {
         self.cold[id.index()].dropped += 1;
     }
 
-    /// Lets a packet wait that [`offer`](Self::offer) told to.
-    pub fn enqueue(&mut self, id: QueueLeafId, waiting: T, len: u32) {
-        let node = self.node(Node { waiting: Some(waiting), len, next: NO_NODE });
-        let leaf = &mut self.leaves[id.index()];
-        if leaf.queued == 0 {
-            self.nodes[node as usize].next = node;
-        } else {
-            let last = leaf.last as usize;
-            self.nodes[node as usize].next = self.nodes[last].next;
-            self.nodes[last].next = node;
+    /// Lets a packet wait that [`offer`](Self::offer) told to. Whom a discipline drops for it, maybe
+    /// the packet itself, is given by [`take_dropped`](Self::take_dropped).
+    pub fn enqueue(&mut self, id: QueueLeafId, waiting: T, len: u32, label: Label, now: Moment) {
+        let node = self.nodes.put(waiting, len, label, now);
+        if self.is_shaped(id) {
+            let place = self.cold[id.index()].place;
+            let list = &mut self.nodes.list;
+            self.forest.classes[place as usize].discipline.enqueue(list, node, now);
+            self.note_dropped(id);
+            if self.forest.waits(place) {
+                self.forest.wake(place, &mut self.wheel, now);
+            }
+            return self.hurry(now);
         }
-        leaf.last = node;
-        leaf.queued += 1;
-        self.cold[id.index()].queued_bytes += u64::from(len);
-        if leaf.queued == 1 {
-            let ready = self.ready(id).unwrap_or_default();
-            self.deadlines.push(Reverse((ready, id)));
+        let mut ring = self.ring(id);
+        ring.push(&mut self.nodes.list, node);
+        let first = ring.packets == 1;
+        self.put_back(id, ring);
+        if first {
+            self.wait_anew(id);
         }
     }
 
@@ -279,65 +395,128 @@ impl<T> Queues<T> {
         if !self.orphans.is_empty() {
             return Some(Moment::ZERO);
         }
-        self.deadlines.peek().map(|&Reverse((deadline, _))| deadline)
+        self.wheel.soonest()
     }
 
-    /// Lets go what has its tokens by `now`, in the order of when it had them.
+    /// Lets go what has its tokens by `now`, in the order of when it had them; `go` gets the leaf,
+    /// the packet, and whether it is to be marked CE.
     ///
     /// Each packet is paid for at its own deadline, not at `now`: calling late delays packets, but
     /// the rate is met all the same. What goes at once then is bounded by how many may wait.
-    pub fn release(&mut self, now: Moment, mut go: impl FnMut(QueueLeafId, T)) {
-        for (id, last) in std::mem::take(&mut self.orphans) {
-            let mut at = self.nodes[last as usize].next;
-            loop {
-                let node = &mut self.nodes[at as usize];
-                let (waiting, next) = (node.waiting.take(), node.next);
-                node.next = self.free;
-                self.free = at;
-                if let Some(waiting) = waiting {
-                    go(id, waiting);
+    pub fn release(&mut self, now: Moment, mut go: impl FnMut(QueueLeafId, T, bool)) {
+        for (id, mut ring) in std::mem::take(&mut self.orphans) {
+            while let Some(node) = ring.pop(&mut self.nodes.list) {
+                if let Some(waiting) = self.nodes.take(node) {
+                    go(id, waiting, false);
                 }
-                if at == last {
-                    break;
-                }
-                at = next;
             }
         }
-        while let Some(top) = self.deadlines.peek_mut() {
-            let Reverse((deadline, id)) = *top;
-            if deadline > now {
-                return;
+        while let Some((deadline, key)) = self.wheel.pop(now) {
+            if key == AT_ONCE {
+                self.at_once = false;
+                self.serve(deadline, &mut go);
+                continue;
             }
+            let id = QueueLeafId(key);
+            if self.is_shaped(id) {
+                let place = self.cold[id.index()].place;
+                self.forest.due(place, &mut self.wheel, deadline);
+                self.serve(deadline, &mut go);
+                continue;
+            }
+            let mut ring = self.ring(id);
+            self.cold[id.index()].place = NONE;
+            let Some(node) = ring.pop(&mut self.nodes.list) else { continue };
+            let len = self.nodes.list[node].len;
             let leaf = &mut self.leaves[id.index()];
-            let first = self.nodes[leaf.last as usize].next;
-            let node = &mut self.nodes[first as usize];
-            let (waiting, len, second) = (node.waiting.take(), node.len, node.next);
-            node.next = self.free;
-            self.free = first;
-
             leaf.bucket.pay(deadline, len);
             leaf.bytes += u64::from(len);
             leaf.packets += 1;
-            leaf.queued -= 1;
-            self.cold[id.index()].queued_bytes -= u64::from(len);
-            if leaf.queued == 0 {
-                PeekMut::pop(top);
-            } else {
-                self.nodes[leaf.last as usize].next = second;
-                let ready = leaf.bucket.ready(self.nodes[second as usize].len);
-                *{ top } = Reverse((ready, id));
-            }
-            if let Some(waiting) = waiting {
-                go(id, waiting);
+            self.put_back(id, ring);
+            self.wait_anew(id);
+            if let Some(waiting) = self.nodes.take(node) {
+                go(id, waiting, false);
             }
         }
     }
 
-    /// When the leaf's first packet has its tokens; `None` if nobody waits.
-    fn ready(&self, id: QueueLeafId) -> Option<Moment> {
-        let leaf = &self.leaves[id.index()];
-        let first = |leaf: &Leaf| &self.nodes[self.nodes[leaf.last as usize].next as usize];
-        (leaf.queued > 0).then(|| leaf.bucket.ready(first(leaf).len))
+    /// Lets go who may send in trees at `now`.
+    fn serve(&mut self, now: Moment, go: &mut impl FnMut(QueueLeafId, T, bool)) {
+        while let Some((id, node)) = self.forest.next(&mut self.nodes.list, &mut self.wheel, now) {
+            let (len, marked) = (self.nodes.list[node].len, self.nodes.list[node].marked);
+            self.count_path(len);
+            self.note_dropped(id);
+            if let Some(waiting) = self.nodes.take(node) {
+                go(id, waiting, marked);
+            }
+        }
+        self.note_dropped(QueueLeafId(NONE));
+    }
+
+    /// Counts a packet in a class and all above it.
+    fn count_path(&mut self, len: u32) {
+        for id in &self.forest.path {
+            let leaf = &mut self.leaves[id.index()];
+            leaf.bytes += u64::from(len);
+            leaf.packets += 1;
+        }
+    }
+
+    /// Takes out what a leaf's discipline has dropped, and counts it.
+    fn note_dropped(&mut self, id: QueueLeafId) {
+        if self.nodes.list.dropped.is_empty() {
+            return;
+        }
+        for node in std::mem::take(&mut self.nodes.list.dropped) {
+            if let Some(cold) = self.cold.get_mut(id.index()) {
+                cold.dropped += 1;
+            }
+            self.dropped.extend(self.nodes.take(node));
+        }
+    }
+
+    /// Sees to it that who may send at once is served by the next release.
+    fn hurry(&mut self, now: Moment) {
+        if self.forest.is_ready() && !self.at_once {
+            self.at_once = true;
+            self.wheel.enter(now, AT_ONCE);
+        }
+    }
+
+    /// Enters a plain leaf in the wheel, by when its first packet has its tokens.
+    fn wait_anew(&mut self, id: QueueLeafId) {
+        let first = self.ring(id).first(&self.nodes.list);
+        let cold = &mut self.cold[id.index()];
+        if cold.place != NONE {
+            self.wheel.leave(std::mem::replace(&mut cold.place, NONE));
+        }
+        if let Some(first) = first {
+            let ready = self.leaves[id.index()].bucket.ready(self.nodes.list[first].len);
+            cold.place = self.wheel.enter(ready, id.0);
+        }
+    }
+
+    /// All trees, as they are.
+    #[cfg(test)]
+    pub(super) fn forest(&self) -> &Forest {
+        &self.forest
+    }
+
+    fn is_shaped(&self, id: QueueLeafId) -> bool {
+        self.leaves[id.index()].queued == SHAPED
+    }
+
+    /// What waits in a plain leaf.
+    fn ring(&self, id: QueueLeafId) -> Ring {
+        let (leaf, cold) = (&self.leaves[id.index()], &self.cold[id.index()]);
+        Ring { last: leaf.last, packets: leaf.queued.into(), bytes: cold.queued_bytes }
+    }
+
+    /// Makes a leaf plain, with these waiting in it.
+    fn put_back(&mut self, id: QueueLeafId, ring: Ring) {
+        let (leaf, cold) = (&mut self.leaves[id.index()], &mut self.cold[id.index()]);
+        (leaf.last, leaf.queued) = (ring.last, ring.packets as u16);
+        cold.queued_bytes = ring.bytes;
     }
 
     /// Takes the rates' samples; call it a few times a second at least. Each leaf is looked at once
@@ -352,7 +531,7 @@ impl<T> Queues<T> {
             let per_second =
                 |n: u64| (u128::from(n) * u128::from(SECOND) / ns).min(u128::from(u64::MAX)) as u64;
             cold.rate = per_second((leaf.bytes - cold.bytes).saturating_mul(8));
-            cold.packet_rate = per_second(leaf.packets - cold.packets);
+            cold.packet_rate = per_second(leaf.packets - cold.packets).min(u32::MAX.into()) as u32;
             (cold.bytes, cold.packets, cold.sampled) = (leaf.bytes, leaf.packets, now);
         }
         self.cursor = due.max(self.cursor);
@@ -364,14 +543,22 @@ impl<T> Queues<T> {
     /// A leaf's readings.
     pub fn stats(&self, id: QueueLeafId) -> LeafStats {
         let (leaf, cold) = (&self.leaves[id.index()], &self.cold[id.index()]);
+        let (queued_packets, queued_bytes) = match leaf.queued {
+            SHAPED => {
+                let (packets, bytes) =
+                    self.forest.classes[cold.place as usize].discipline.waiting();
+                (packets.into(), bytes)
+            }
+            queued => (queued.into(), cold.queued_bytes),
+        };
         LeafStats {
             bytes: leaf.bytes,
             packets: leaf.packets,
             dropped: cold.dropped,
-            queued_packets: u64::from(leaf.queued),
-            queued_bytes: cold.queued_bytes,
+            queued_packets,
+            queued_bytes,
             rate: cold.rate,
-            packet_rate: cold.packet_rate,
+            packet_rate: cold.packet_rate.into(),
         }
     }
 
@@ -384,41 +571,18 @@ impl<T> Queues<T> {
         }
     }
 
-    /// What waits, in no particular order.
+    /// What waits, in no particular order, and what was dropped and is not taken yet.
     pub fn waiting(&self) -> impl Iterator<Item = &T> {
-        self.nodes.iter().filter_map(|node| node.waiting.as_ref())
+        self.nodes.waiting().chain(&self.dropped)
     }
 
     /// Memory taken by leaves and waiting packets, in bytes.
     pub fn bytes(&self) -> usize {
         self.leaves.capacity() * size_of::<Leaf>()
             + self.cold.capacity() * size_of::<Cold>()
-            + self.nodes.capacity() * size_of::<Node<T>>()
-            + self.deadlines.capacity() * size_of::<Reverse<(Moment, QueueLeafId)>>()
-    }
-
-    /// Limits have changed: whoever waits may have to wait longer or shorter, or is gone.
-    fn renew_deadlines(&mut self) {
-        let mut deadlines = std::mem::take(&mut self.deadlines).into_vec();
-        deadlines.retain_mut(|Reverse((deadline, id))| match self.ready(*id) {
-            Some(ready) => {
-                *deadline = ready;
-                true
-            }
-            None => false,
-        });
-        self.deadlines = deadlines.into();
-    }
-
-    fn node(&mut self, node: Node<T>) -> u32 {
-        if self.free == NO_NODE {
-            self.nodes.push(node);
-            return self.nodes.len() as u32 - 1;
-        }
-        let id = self.free;
-        self.free = self.nodes[id as usize].next;
-        self.nodes[id as usize] = node;
-        id
+            + self.nodes.bytes()
+            + self.wheel.bytes()
+            + self.forest.bytes()
     }
 }
 
@@ -428,9 +592,24 @@ impl Leaf {
             bucket: Bucket::new(Limit::NONE, Moment::ZERO),
             bytes: 0,
             packets: 0,
-            last: NO_NODE,
+            last: NONE,
             queued: 0,
             limit: 0,
+        }
+    }
+}
+
+impl Default for Cold {
+    fn default() -> Cold {
+        Cold {
+            dropped: 0,
+            sampled: Moment::ZERO,
+            bytes: 0,
+            packets: 0,
+            rate: 0,
+            packet_rate: 0,
+            queued_bytes: 0,
+            place: NONE,
         }
     }
 }

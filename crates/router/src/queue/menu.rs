@@ -1,10 +1,13 @@
 //! The menu `/queue simple`.
 //!
-//! What belongs to HTB, bursts and marks is accepted at its default only, so that a configuration
-//! that does not use them loads, and one that does is refused with the reason.
+//! What belongs to marks is accepted at its default only, so that a configuration that does not use
+//! them loads, and one that does is refused with the reason.
 
 use super::bucket::Limit;
-use crate::firewall::menu::WORD;
+use super::burst::BurstLimit;
+use super::discipline::Kind;
+use super::tree::Settings;
+use super::types::{DEFAULT_KIND, KINDS, Types};
 use config::{Item, Menu, MenuKind, Property, Type, Value};
 
 /// `/queue simple`.
@@ -38,30 +41,29 @@ pub static SIMPLE: Menu = Menu {
             "Size of the token bucket in seconds of max-limit.",
         )
         .default("0.1/0.1"),
-        Property::new(
-            "queue",
-            Type::Pair(&Type::Only(&ALL_TYPES, QUEUE_TYPES, NO_TYPE)),
-            "How many packets may wait: default-small 10, default 50.",
-        )
-        .default("default-small/default-small"),
-        Property::only("parent", &WORD, &["none"], NO_TREE),
-        Property::only("limit-at", &RATES, &["0/0"], NO_HTB),
-        Property::only("priority", &Type::Pair(&PRIORITY), &["8/8"], NO_HTB),
-        Property::only("burst-limit", &RATES, &["0/0"], NO_BURST),
-        Property::only("burst-threshold", &RATES, &["0/0"], NO_BURST),
-        Property::only("burst-time", &Type::Pair(&Type::Time), &["0s/0s"], NO_BURST),
+        Property::new("queue", Type::Pair(&KINDS), "How packets wait: a kind of /queue type.")
+            .default("default-small/default-small"),
+        Property::new("parent", PARENT, "The queue whose part it is.").default("none"),
+        Property::new("limit-at", RATES, "Bits per second that are assured.").default("0/0"),
+        Property::new("priority", Type::Pair(&PRIORITY), "Who gets first what is left; 1 is best.")
+            .default("8/8"),
+        Property::new("burst-limit", RATES, "Most bits per second in a burst.").default("0/0"),
+        Property::new("burst-threshold", RATES, "Bursts, as long as the average is below.")
+            .default("0/0"),
+        Property::new("burst-time", Type::Pair(&Type::Time), "Over how long the average is taken.")
+            .default("0s/0s"),
         Property::only("packet-marks", &Type::Text, &["", "no-mark"], "packets carry no marks yet"),
         Property::missing("time", "queues work at all times"),
-        Property::only("total-max-limit", &Type::Rate, &["0"], NO_TOTAL).default(""),
-        Property::only("total-limit-at", &Type::Rate, &["0"], NO_TOTAL).default(""),
-        Property::only("total-priority", &PRIORITY, &["8"], NO_TOTAL).default(""),
-        Property::only("total-queue", &ALL_TYPES, &["default-small", "default"], NO_TOTAL)
-            .default(""),
-        Property::only("total-burst-limit", &Type::Rate, &["0"], NO_TOTAL).default(""),
-        Property::only("total-burst-threshold", &Type::Rate, &["0"], NO_TOTAL).default(""),
-        Property::only("total-burst-time", &Type::Time, &["0s"], NO_TOTAL).default(""),
-        Property::only("total-bucket-size", &Type::Custom(bucket_size), &["0.1"], NO_TOTAL)
-            .default(""),
+        Property::new("total-max-limit", Type::Rate, "Most bits per second, both ways together.")
+            .default("0"),
+        Property::new("total-limit-at", Type::Rate, "Assured, both ways together.").default("0"),
+        Property::new("total-priority", PRIORITY, "Priority of both ways together.").default("8"),
+        Property::new("total-queue", KINDS, "How packets wait, both ways together.")
+            .default("default-small"),
+        Property::new("total-burst-limit", Type::Rate, "Burst, both ways together.").default("0"),
+        Property::new("total-burst-threshold", Type::Rate, "Its threshold.").default("0"),
+        Property::new("total-burst-time", Type::Time, "Its time.").default("0s"),
+        Property::new("total-bucket-size", Type::Custom(bucket_size), "Its bucket.").default("0.1"),
         Property::new("bytes", Type::Pair(&COUNT), "Bytes that passed, upload/download.")
             .read_only(),
         Property::new("packets", Type::Pair(&COUNT), "Packets that passed.").read_only(),
@@ -77,70 +79,28 @@ pub static SIMPLE: Menu = Menu {
             "Packets per second over the last second.",
         )
         .read_only(),
+        Property::new("total-bytes", COUNT, "Bytes that passed, both ways.").read_only(),
+        Property::new("total-packets", COUNT, "Packets that passed, both ways.").read_only(),
+        Property::new("total-dropped", COUNT, "Packets dropped, both ways.").read_only(),
+        Property::new("total-queued-bytes", COUNT, "Bytes waiting, both ways.").read_only(),
+        Property::new("total-queued-packets", COUNT, "Packets waiting, both ways.").read_only(),
+        Property::new("total-rate", Type::Rate, "Bits per second, both ways.").read_only(),
+        Property::new("total-packet-rate", COUNT, "Packets per second, both ways.").read_only(),
     ],
-    help: "Simple queues: a rate limit for each direction of a target's traffic.",
+    help: "Simple queues: rate limits for each direction of a target's traffic, one below the other.",
 };
 
 const TARGET: Type = Type::Either(&[Type::Cidr, crate::interface::menu::ANY_INTERFACE]);
 const COUNT: Type = Type::Number(0, i64::MAX);
 const RATES: Type = Type::Pair(&Type::Rate);
 const PRIORITY: Type = Type::Number(1, 8);
-
-/// What a new RouterOS has in `/queue type`.
-const ALL_TYPES: Type = Type::Enum(&[
-    "default",
-    "default-small",
-    "ethernet-default",
-    "hotspot-default",
-    "multi-queue-ethernet-default",
-    "only-hardware-queue",
-    "pcq-download-default",
-    "pcq-upload-default",
-    "synchronous-default",
-    "wireless-default",
-]);
-
-/// The queue types that are built, and how many packets may wait in them.
-const QUEUE_TYPES: &[&str] = &["default-small", "default"];
-const QUEUE_LIMITS: [u16; 2] = [10, 50];
-
-const NO_TYPE: &str = "/queue type is not built; default-small and default are";
-const NO_TREE: &str = "queues have no parents yet";
-const NO_HTB: &str = "HTB is not built; use max-limit";
-const NO_BURST: &str = "bursts are not built; use bucket-size";
-const NO_TOTAL: &str = "limit upload and download each with max-limit";
-
-/// The limits of an item, upload and download.
-pub(super) fn limits(item: &Item) -> [Limit; 2] {
-    let both = |name| match item.get(name) {
-        Some(Value::Pair(up, down)) => [Some(&**up), Some(&**down)],
-        one => [one, one],
-    };
-    let (rates, depths, types) = (both("max-limit"), both("bucket-size"), both("queue"));
-    [0, 1].map(|i| Limit {
-        rate: match rates[i] {
-            Some(&Value::Rate(rate)) => rate,
-            _ => 0,
-        },
-        depth_ns: match depths[i] {
-            Some(Value::Text(text)) => nanoseconds(text).unwrap_or(DEFAULT_DEPTH),
-            _ => DEFAULT_DEPTH,
-        },
-        packets: match types[i] {
-            Some(Value::Text(text)) => QUEUE_TYPES
-                .iter()
-                .position(|kind| kind == text)
-                .map_or(QUEUE_LIMITS[0], |kind| QUEUE_LIMITS[kind]),
-            _ => QUEUE_LIMITS[0],
-        },
-    })
-}
+const PARENT: Type = Type::Or(&["none"], &Type::Reference(&["/queue simple"]));
 
 /// 0.1 s.
 const DEFAULT_DEPTH: u64 = 100_000_000;
 const MAX_DEPTH: u64 = 10_000_000_000;
 
-fn bucket_size(text: &str) -> Result<Value, String> {
+pub(super) fn bucket_size(text: &str) -> Result<Value, String> {
     match nanoseconds(text) {
         Some(ns) if ns <= MAX_DEPTH => Ok(Value::Text(text.into())),
         _ => Err("a number from 0 to 10 with at most nine decimals, as 0.1".into()),
@@ -156,6 +116,119 @@ fn nanoseconds(text: &str) -> Option<u64> {
     };
     let scale = 10u64.pow(9 - fraction.len().min(9) as u32);
     Some(digits(whole)? * 1_000_000_000 + digits(fraction)? * scale)
+}
+
+/// What an item says of one class: names of properties begin with `prefix`, and of a pair the half
+/// is taken.
+pub(super) struct Said<'a> {
+    pub(super) item: &'a Item,
+    pub(super) prefix: &'static [&'static str; 8],
+    pub(super) half: usize,
+}
+
+/// Names of the properties of a class: max-limit, limit-at, priority, queue, burst-limit,
+/// burst-threshold, burst-time, bucket-size.
+pub(super) const OWN: [&str; 8] = [
+    "max-limit",
+    "limit-at",
+    "priority",
+    "queue",
+    "burst-limit",
+    "burst-threshold",
+    "burst-time",
+    "bucket-size",
+];
+/// The same of both ways together.
+pub(super) const TOTAL: [&str; 8] = [
+    "total-max-limit",
+    "total-limit-at",
+    "total-priority",
+    "total-queue",
+    "total-burst-limit",
+    "total-burst-threshold",
+    "total-burst-time",
+    "total-bucket-size",
+];
+
+impl Said<'_> {
+    /// What it means; whose place in a tree is not known yet.
+    ///
+    /// # Errors
+    /// Why no queue can be like that.
+    pub(super) fn read(&self, types: &Types) -> Result<Settings, String> {
+        let rate = |n: usize| match self.get(n) {
+            Some(&Value::Rate(rate)) => rate,
+            _ => 0,
+        };
+        let limit = Limit {
+            rate: rate(0),
+            depth_ns: match self.get(7) {
+                Some(Value::Text(text)) => nanoseconds(text).unwrap_or(DEFAULT_DEPTH),
+                _ => DEFAULT_DEPTH,
+            },
+            packets: 0,
+        };
+        let limit_at = rate(1);
+        if limit.rate > 0 && limit_at > limit.rate {
+            return Err(format!("{} is above {}", self.prefix[1], self.prefix[0]));
+        }
+        let burst = BurstLimit {
+            rate: rate(4),
+            threshold: rate(5),
+            time_ns: match self.get(6) {
+                Some(Value::Time(time)) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+                _ => 0,
+            },
+        };
+        let name = match self.get(3) {
+            Some(Value::Text(name)) => name.as_str(),
+            _ => DEFAULT_KIND,
+        };
+        let kind = types.find(name).ok_or_else(|| format!("no packets wait in {name}"))?;
+        let packets = match kind {
+            Kind::Pfifo(packets) => u16::try_from(packets).unwrap_or(u16::MAX),
+            _ => 0,
+        };
+        let priority = match self.get(2) {
+            Some(&Value::Number(priority)) => priority as u8,
+            _ => 8,
+        };
+        let limit = Limit { packets, ..limit };
+        Ok(Settings { limit_at, priority, burst, kind, ..Settings::plain(limit) })
+    }
+
+    fn get(&self, property: usize) -> Option<&Value> {
+        match self.item.get(self.prefix[property]) {
+            Some(Value::Pair(up, down)) => Some(if self.half == 0 { up } else { down }),
+            one => one,
+        }
+    }
+}
+
+/// What an item means for upload and download.
+///
+/// # Errors
+/// Why no queue can be like that.
+pub(super) fn both(item: &Item, types: &Types) -> Result<[Settings; 2], String> {
+    let half = |half| Said { item, prefix: &OWN, half }.read(types);
+    Ok([half(0)?, half(1)?])
+}
+
+/// What it means for both ways together; `None` if it says nothing of that.
+///
+/// # Errors
+/// Why no queue can be like that.
+pub(super) fn total(item: &Item, types: &Types) -> Result<Option<Settings>, String> {
+    if !has_total(item) {
+        return Ok(None);
+    }
+    Said { item, prefix: &TOTAL, half: 0 }.read(types).map(Some)
+}
+
+/// Whether it limits both ways together.
+pub(super) fn has_total(item: &Item) -> bool {
+    let rates = [TOTAL[0], TOTAL[1], TOTAL[4]];
+    rates.iter().any(|name| matches!(item.get(name), Some(&Value::Rate(rate)) if rate > 0))
 }
 
 #[cfg(test)]

@@ -13,24 +13,45 @@
 //! ([`Queues`]) holds tokens, waiting packets and counters and outlives every change of the
 //! configuration. Never looks into a frame, and never reads a clock.
 //!
-//! Missing: **queue tree**, **HTB** (`limit-at`, priorities, parents), **bursts**, **queue types
-//! other than the two pfifos**, **`total-*`**, **`time`**, **packet marks**, **one queue served by
-//! several cores**.
+//! Missing: **`time`**, **packet marks**, **one queue served by several cores**.
 
 // The token bucket: what a rate limit is made of.
 pub mod bucket;
+// Bursts: for a while another limit.
+pub mod burst;
 // What of the queues is new, gone or limited otherwise.
 pub mod change;
+// Disciplines: who of those that wait in one class goes next.
+pub mod discipline;
+// The facilities.
+pub(crate) mod facilities;
 // Leaves: tokens, waiting packets, counters.
 pub mod leaf;
-// What is done with the menus.
-pub(crate) mod facilities;
-// The menu.
+// The menu `/queue simple`.
 pub mod menu;
+// Packets that wait, in rings.
+mod nodes;
+// The classes that a packet passes, one after the other.
+pub mod path;
 // `/queue simple`, compiled: which packet belongs to which leaf.
 pub mod simple;
+// HTB: parents, limit-at, priorities, borrowing.
+pub mod tree;
+// `/queue tree`: classes on interfaces and on global.
+pub mod trees;
+// `/queue type`: kinds by name.
+pub mod types;
+// Who is due when.
+mod wheel;
 
 pub use bucket::Limit;
+pub use burst::BurstLimit;
 pub use change::Change;
+pub use discipline::Kind;
 pub use leaf::{Decision, Direction, LeafStats, QueueId, QueueLeafId, Queues};
+pub use nodes::Label;
+pub use path::Path;
 pub use simple::Simple;
+pub use tree::Settings;
+pub use trees::Trees;
+pub use types::Types;

@@ -17,20 +17,41 @@
 //!
 //! Never counts or limits: that is [`super::leaf`].
 
-use super::bucket::Limit;
+use super::change::changed;
 use super::leaf::{QueueId, QueueLeafId};
 use super::menu;
+use super::tree::{LEVELS, Settings};
+use super::types::Types;
 use crate::book::Book;
 use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Tree, Value};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use wire::Ipv4Prefix;
 
-/// The simple queues, compiled.
+/// The simple queues, compiled. Cloning is cheap where only limits differ.
 #[derive(Clone, Debug, Default)]
 pub struct Simple {
+    index: Arc<Index>,
+    /// What every queue's classes are, by its place in the index.
+    classes: Vec<Arc<[(QueueLeafId, Settings)]>>,
+}
+
+/// Which packet belongs to which queue.
+#[derive(Debug, Default)]
+struct Index {
     queues: Vec<Queue>,
+    /// The first is that of the queues without a parent; each parent has one for its children.
+    lookups: Vec<Lookup>,
+    /// The place in `queues` of each item of the menu; of one that has none, the last number.
+    places: Vec<u32>,
+    invalid: Vec<(ItemId, String)>,
+}
+
+/// Queues of one parent by their targets.
+#[derive(Debug, Default)]
+struct Lookup {
     /// Candidates of every target, those of one target together and in order.
     candidates: Vec<Candidate>,
     /// By length and network, see [`key`].
@@ -39,13 +60,34 @@ pub struct Simple {
     lengths: u64,
     /// By interface number.
     by_interface: Vec<Span>,
-    invalid: Vec<(ItemId, String)>,
+}
+
+/// A lookup that is being made.
+#[derive(Default)]
+struct Making {
+    prefixes: HashMap<u64, Vec<Candidate>, BuildHasherDefault<Mix>>,
+    interfaces: HashMap<InterfaceId, Vec<Candidate>>,
+    lengths: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     id: QueueId,
-    limits: [Limit; 2],
+    /// Where packets go that are none of its children's, if it has any.
+    own: Option<QueueId>,
+    /// The classes of both ways together: its own, and that of such packets.
+    total: Option<QueueId>,
+    /// The place of its children's lookup; 0 if it has none.
+    children: u32,
+}
+
+/// The classes that a packet passes, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// That of its direction.
+    pub leaf: QueueLeafId,
+    /// That of both ways together.
+    pub total: Option<QueueLeafId>,
 }
 
 /// A queue that matches if its `dst` does.
@@ -74,89 +116,368 @@ enum Target {
     Interface(InterfaceId),
 }
 
+/// An item that is being compiled.
+struct Typed<'a> {
+    item: &'a Item,
+    parent: Option<usize>,
+    depth: usize,
+    children: bool,
+    total: bool,
+    /// Its place in `queues`.
+    place: usize,
+}
+
+/// More numbers of an item's queue, beside its own: of what it holds itself though it has children,
+/// and of both ways together.
+#[derive(Clone, Copy)]
+enum More {
+    Own = 1,
+    Total = 2,
+}
+
+fn more(item: ItemId, which: More) -> ItemId {
+    ItemId(item.0 | (which as u32) << 30)
+}
+
+const NO_PLACE: u32 = u32::MAX;
+
 impl Simple {
     /// Compiles all enabled queues, giving new ones their numbers.
-    pub fn compile(tree: &Tree, names: &Names, book: &mut Book<QueueId>) -> Simple {
-        let mut simple = Simple::default();
-        let mut prefixes: HashMap<u64, Vec<Candidate>, BuildHasherDefault<Mix>> =
-            HashMap::default();
-        let mut interfaces: HashMap<InterfaceId, Vec<Candidate>> = HashMap::new();
-        for item in tree.enabled(menu::SIMPLE.path) {
-            let (targets, dst) = match (targets(item, names), dst(item, names)) {
-                (Ok(targets), Ok(dst)) => (targets, dst),
-                (Err(why), _) | (_, Err(why)) => {
-                    simple.invalid.push((item.id, why));
+    pub fn compile(tree: &Tree, names: &Names, types: &Types, book: &mut Book<QueueId>) -> Simple {
+        let items = tree.items(menu::SIMPLE.path);
+        let mut index = Index { places: vec![NO_PLACE; items.len()], ..Index::default() };
+        let mut typed = family(items, &mut index.invalid);
+        let mut classes = Vec::new();
+        let mut making = vec![Making::default()];
+        // By place: parents come before their children.
+        let mut order: Vec<usize> = (0..items.len()).filter(|&at| typed[at].is_some()).collect();
+        order.sort_by_key(|&at| typed[at].as_ref().map(|typed| typed.depth));
+        for at in order {
+            let Some(mut one) = typed[at].take() else { continue };
+            let parent = match one.parent.map(|parent| typed[parent].as_ref()) {
+                Some(None) => {
+                    index.invalid.push((one.item.id, "its parent is invalid".to_string()));
+                    continue;
+                }
+                parent => parent.flatten(),
+            };
+            let read = || {
+                let both = menu::both(one.item, types)?;
+                let total = menu::total(one.item, types)?;
+                Ok::<_, String>((targets(one.item, names)?, dst(one.item, names)?, both, total))
+            };
+            let (targets, dst, both, total) = match read() {
+                Ok(read) => read,
+                Err(why) => {
+                    index.invalid.push((one.item.id, why));
                     continue;
                 }
             };
-            let candidate = Candidate { queue: simple.queues.len() as u32, dst };
-            simple.queues.push(Queue { id: book.of(item.id), limits: menu::limits(item) });
-            for target in targets {
-                let list = match target {
-                    Target::Prefix(prefix) => {
-                        simple.lengths |= 1 << prefix.len();
-                        prefixes.entry(key(prefix.bits(), prefix.len())).or_default()
-                    }
-                    Target::Interface(id) => interfaces.entry(id).or_default(),
-                };
-                // Behind a queue that takes everything nobody has a chance.
-                if list.last().is_none_or(|last| last.dst != Dst::Any) {
-                    list.push(candidate);
-                }
+            let above = parent.map(|parent| index.queues[parent.place]);
+            one.total = total.is_some() || parent.is_some_and(|parent| parent.total);
+            let item = one.item.id;
+            let queue = Queue {
+                id: book.of(item),
+                own: one.children.then(|| book.of(more(item, More::Own))),
+                total: one.total.then(|| book.of(more(item, More::Total))),
+                children: if one.children { making.len() as u32 } else { 0 },
+            };
+            if one.children {
+                making.push(Making::default());
+            }
+            one.place = index.queues.len();
+            index.places[at] = one.place as u32;
+            let candidate = Candidate { queue: one.place as u32, dst };
+            let lookup = &mut making[above.map_or(0, |above| above.children as usize)];
+            targets.into_iter().for_each(|target| lookup.enter(target, candidate));
+            classes.push(classes_of(queue, above, one.depth, both, total));
+            index.queues.push(queue);
+            typed[at] = Some(one);
+        }
+        index.invalid.sort_by_key(|(id, _)| *id);
+        index.lookups = making.into_iter().map(Lookup::make).collect();
+        Simple { index: Arc::new(index), classes }
+    }
+
+    /// The same queues after a change of limits alone, and what changed; `None` if anything else did.
+    /// Takes time by how many were changed, nearly.
+    pub(super) fn edited(
+        &self,
+        old: &Tree,
+        new: &Tree,
+        types: &Types,
+    ) -> Option<(Simple, Vec<(QueueLeafId, Settings)>)> {
+        let (old, new) = (old.items(menu::SIMPLE.path), new.items(menu::SIMPLE.path));
+        if old.len() != new.len() {
+            return None;
+        }
+        let mut edited = Vec::new();
+        for (at, (old, new)) in old.iter().zip(new).enumerate() {
+            if !Arc::ptr_eq(old, new) {
+                edited.push((at, stays(old, new).then_some(new)?));
             }
         }
-        simple.by_prefix.reserve(prefixes.len());
-        for (key, list) in prefixes {
-            let span = simple.span(&list);
-            simple.by_prefix.insert(key, span);
+        let mut simple = self.clone();
+        let mut changes = Vec::new();
+        for (at, item) in edited {
+            // What was invalid may be valid now.
+            let place = *self.index.places.get(at)?;
+            let Some(before) = self.classes.get(place as usize) else {
+                if item.disabled { continue } else { return None }
+            };
+            let (both, total) = (menu::both(item, types).ok()?, menu::total(item, types).ok()?);
+            let queue = self.index.queues[place as usize];
+            let mut after = before.to_vec();
+            for (id, settings) in &mut after {
+                let fresh = match queue.id.leaves().iter().position(|leaf| leaf == id) {
+                    Some(half) => both[half],
+                    None if queue.total.is_some_and(|total| total.leaves()[0] == *id) => total?,
+                    None => continue,
+                };
+                let Settings { parent, depth, inner, .. } = *settings;
+                let fresh = Settings { parent, depth, inner, ..fresh };
+                if fresh != *settings {
+                    changes.push((*id, fresh));
+                }
+                *settings = fresh;
+            }
+            simple.classes[place as usize] = after.into();
         }
-        for (id, list) in interfaces {
-            let span = simple.span(&list);
-            let size = simple.by_interface.len().max(id.index() + 1);
-            simple.by_interface.resize(size, Span::default());
-            simple.by_interface[id.index()] = span;
-        }
-        simple
+        Some((simple, changes))
+    }
+
+    /// What leads from other queues to these; `gone` are those whose items are gone.
+    pub fn changes_from(&self, old: &Simple, gone: &[QueueId]) -> Vec<(QueueLeafId, Settings)> {
+        changed(old.classes(), self.classes(), gone)
     }
 
     /// Whether there is no queue: what FastPath asks.
     pub fn is_empty(&self) -> bool {
-        self.queues.is_empty()
+        self.index.queues.is_empty()
+    }
+
+    /// Whether every packet belongs to the same queue as with the other.
+    pub(crate) fn finds_as(&self, other: &Simple) -> bool {
+        Arc::ptr_eq(&self.index, &other.index)
     }
 
     /// The enabled queues that can never match, and why.
     pub fn invalid(&self) -> &[(ItemId, String)] {
-        &self.invalid
+        &self.index.invalid
     }
 
-    /// The leaf of a packet with these (untranslated) addresses.
+    /// The classes of a packet with these (untranslated) addresses.
     pub fn classify(
         &self,
         src: u32,
         dst: u32,
         in_interface: InterfaceId,
         out_interface: InterfaceId,
-    ) -> Option<QueueLeafId> {
-        let upload = self.first(src, in_interface, dst, out_interface);
-        let download = self.first(dst, out_interface, src, in_interface);
-        let (queue, direction) = match (upload, download) {
+    ) -> Option<Found> {
+        let index = &*self.index;
+        let top = index.lookups.first()?;
+        let upload = top.first(src, in_interface, dst, out_interface);
+        let download = top.first(dst, out_interface, src, in_interface);
+        let (mut at, direction) = match (upload, download) {
             (Some(up), Some(down)) if down < up => (down, 1),
             (Some(up), _) => (up, 0),
             (None, Some(down)) => (down, 1),
             (None, None) => return None,
         };
-        Some(self.queues[queue as usize].id.leaves()[direction])
+        let mut queue = index.queues[at as usize];
+        while queue.children != 0 {
+            let lookup = &index.lookups[queue.children as usize];
+            let child = match direction {
+                0 => lookup.first(src, in_interface, dst, out_interface),
+                _ => lookup.first(dst, out_interface, src, in_interface),
+            };
+            let Some(child) = child else { break };
+            at = child;
+            queue = index.queues[at as usize];
+        }
+        let id = queue.own.unwrap_or(queue.id);
+        // Who has children holds such packets in a class beside.
+        let total = queue.total.map(|total| total.leaves()[usize::from(queue.own.is_some())]);
+        Some(Found { leaf: id.leaves()[direction], total })
     }
 
-    /// Every queue and its limits.
-    pub fn limits(&self) -> impl Iterator<Item = (QueueId, [Limit; 2])> {
-        self.queues.iter().map(|queue| (queue.id, queue.limits))
+    /// All classes.
+    fn classes(&self) -> impl Iterator<Item = (QueueLeafId, Settings)> {
+        self.classes.iter().flat_map(|classes| classes.iter().copied())
     }
 
-    /// Memory taken, in bytes (the hash table's as its entries with one byte of control each).
+    /// Which queue a class belongs to, and whether it is that of both ways together.
+    pub(crate) fn item_of<'a>(
+        &self,
+        tree: &'a Tree,
+        leaf: QueueLeafId,
+    ) -> Option<(&'a Item, bool)> {
+        let has = |id: QueueId| id.leaves().contains(&leaf);
+        let found = self.index.queues.iter().position(|queue| {
+            has(queue.id) || queue.own.is_some_and(has) || queue.total.is_some_and(has)
+        })?;
+        let at = self.index.places.iter().position(|&place| place as usize == found)?;
+        let item = tree.items(menu::SIMPLE.path).get(at)?;
+        Some((item, self.index.queues[found].total.is_some_and(has)))
+    }
+
+    /// Memory taken, in bytes (the hash tables' as their entries with one byte of control each),
+    /// without the settings.
     pub fn bytes(&self) -> usize {
-        self.queues.capacity() * size_of::<Queue>()
-            + self.candidates.capacity() * size_of::<Candidate>()
+        let index = &self.index;
+        index.queues.capacity() * size_of::<Queue>()
+            + index.places.capacity() * 4
+            + self.classes.capacity() * 16
+            + index.lookups.iter().map(Lookup::bytes).sum::<usize>()
+    }
+}
+
+/// The numbers an item's queue had, which is gone.
+pub(super) fn forget(item: ItemId, book: &mut Book<QueueId>) -> impl Iterator<Item = QueueId> {
+    let ids = [item, more(item, More::Own), more(item, More::Total)];
+    ids.map(|item| book.remove(item)).into_iter().flatten()
+}
+
+/// The number of both ways together of an item's queue, if it has one.
+pub(crate) fn total_of(item: ItemId, book: &Book<QueueId>) -> Option<QueueLeafId> {
+    book.find(more(item, More::Total)).map(|total| total.leaves()[0])
+}
+
+/// Whether a changed item is the same but for its limits.
+fn stays(old: &Item, new: &Item) -> bool {
+    let is_limit = |name: &str| menu::OWN.contains(&name) || menu::TOTAL.contains(&name);
+    let others = |item: &Item| {
+        let others = item.values.iter().filter(|(name, _)| !is_limit(name));
+        others.map(|(name, value)| (*name, value.clone())).collect::<Vec<_>>()
+    };
+    (old.id, old.disabled) == (new.id, new.disabled)
+        && menu::has_total(old) == menu::has_total(new)
+        && others(old) == others(new)
+}
+
+/// All enabled items, by their places, with their parents; those whose parents are none are invalid.
+fn family<'a>(
+    items: &'a [Arc<Item>],
+    invalid: &mut Vec<(ItemId, String)>,
+) -> Vec<Option<Typed<'a>>> {
+    let parent = |item: &'a Item| match item.get("parent") {
+        Some(Value::Text(name)) if name != "none" => Some(name.as_str()),
+        _ => None,
+    };
+    let mut typed: Vec<Option<Typed>> = items
+        .iter()
+        .map(|item| {
+            let (parent, depth, place) = (None, 0, 0);
+            let (children, total) = (false, false);
+            let typed = Typed { item, parent, depth, children, total, place };
+            (!item.disabled).then_some(typed)
+        })
+        .collect();
+    if items.iter().all(|item| parent(item).is_none()) {
+        return typed;
+    }
+    let names: HashMap<&str, usize> =
+        items.iter().enumerate().map(|(at, item)| (item.name("name"), at)).collect();
+    for (at, item) in items.iter().enumerate() {
+        let Some(name) = parent(item).filter(|_| !item.disabled) else { continue };
+        let (mut depth, mut above) = (0, Some(at));
+        while let Some(child) = above {
+            above = parent(&items[child]).and_then(|name| names.get(name).copied());
+            depth += usize::from(above.is_some());
+            if depth > items.len() {
+                break;
+            }
+        }
+        let why = match names.get(name) {
+            None => format!("there is no queue {name}"),
+            Some(&parent) if items[parent].disabled => format!("its parent {name} is disabled"),
+            _ if depth > items.len() => "its parents go in a circle".to_string(),
+            _ if depth >= LEVELS => format!("it is below {depth} others; {} may be", LEVELS - 1),
+            Some(&parent) => {
+                if let Some(typed) = &mut typed[at] {
+                    (typed.parent, typed.depth) = (Some(parent), depth);
+                }
+                continue;
+            }
+        };
+        invalid.push((item.id, why));
+        typed[at] = None;
+    }
+    let parents: Vec<usize> = typed.iter().flatten().filter_map(|typed| typed.parent).collect();
+    for parent in parents {
+        if let Some(typed) = &mut typed[parent] {
+            typed.children = true;
+        }
+    }
+    typed
+}
+
+/// The classes of a queue that stands below another.
+fn classes_of(
+    queue: Queue,
+    above: Option<Queue>,
+    depth: usize,
+    both: [Settings; 2],
+    total: Option<Settings>,
+) -> Arc<[(QueueLeafId, Settings)]> {
+    let (depth, inner) = (depth as u8, queue.own.is_some());
+    let free = Settings::plain(super::Limit { packets: 50, ..super::Limit::NONE });
+    let below = |parent: Option<QueueLeafId>| Settings { parent, depth: depth + 1, ..free };
+    let mut classes = Vec::new();
+    for (half, settings) in both.into_iter().enumerate() {
+        let id = queue.id.leaves()[half];
+        let parent = above.map(|above| above.id.leaves()[half]);
+        classes.push((id, Settings { parent, depth, inner, ..settings }));
+        if let Some(own) = queue.own {
+            let kind = Settings { kind: settings.kind, limit: free.limit, ..below(Some(id)) };
+            classes.push((own.leaves()[half], kind));
+        }
+    }
+    if let Some(id) = queue.total {
+        let parent = above.and_then(|above| above.total).map(|total| total.leaves()[0]);
+        let depth = if parent.is_some() { depth } else { 0 };
+        let settings = total.unwrap_or(free);
+        classes.push((id.leaves()[0], Settings { parent, depth, inner, ..settings }));
+        if inner {
+            let own = Settings { depth: depth + 1, ..below(Some(id.leaves()[0])) };
+            classes.push((id.leaves()[1], own));
+        }
+    }
+    classes.into()
+}
+
+impl Making {
+    fn enter(&mut self, target: Target, candidate: Candidate) {
+        let list = match target {
+            Target::Prefix(prefix) => {
+                self.lengths |= 1 << prefix.len();
+                self.prefixes.entry(key(prefix.bits(), prefix.len())).or_default()
+            }
+            Target::Interface(id) => self.interfaces.entry(id).or_default(),
+        };
+        list.push(candidate);
+    }
+}
+
+impl Lookup {
+    fn make(making: Making) -> Lookup {
+        let mut lookup = Lookup { lengths: making.lengths, ..Lookup::default() };
+        lookup.by_prefix.reserve(making.prefixes.len());
+        for (key, list) in making.prefixes {
+            let span = lookup.span(list);
+            lookup.by_prefix.insert(key, span);
+        }
+        for (id, list) in making.interfaces {
+            let span = lookup.span(list);
+            let size = lookup.by_interface.len().max(id.index() + 1);
+            lookup.by_interface.resize(size, Span::default());
+            lookup.by_interface[id.index()] = span;
+        }
+        lookup
+    }
+
+    fn bytes(&self) -> usize {
+        self.candidates.capacity() * size_of::<Candidate>()
             + self.by_interface.capacity() * size_of::<Span>()
             + self.by_prefix.capacity() * 8 / 7 * (size_of::<(u64, Span)>() + 1)
     }
@@ -193,9 +514,13 @@ impl Simple {
         best
     }
 
-    fn span(&mut self, list: &[Candidate]) -> Span {
+    /// Candidates of one target, in order; behind one that takes everything nobody has a chance.
+    fn span(&mut self, mut list: Vec<Candidate>) -> Span {
+        list.sort_by_key(|candidate| candidate.queue);
+        let all = list.iter().position(|candidate| candidate.dst == Dst::Any);
+        list.truncate(all.map_or(list.len(), |all| all + 1));
         let start = self.candidates.len() as u32;
-        self.candidates.extend_from_slice(list);
+        self.candidates.extend_from_slice(&list);
         Span { start, end: self.candidates.len() as u32 }
     }
 }

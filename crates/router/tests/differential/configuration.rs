@@ -61,6 +61,19 @@ impl Configuration {
         let mut lines = vec![
             format!("/interface bridge add name=bridge1{filtering}"),
             "/interface list add name=some".to_string(),
+            "/queue type add name=fair kind=fq-codel fq-codel-limit=6 fq-codel-target=1ms \
+             fq-codel-interval=20ms"
+                .to_string(),
+            "/queue type add name=fine kind=cake cake-rtt=20ms cake-memlimit=4000".to_string(),
+            "/queue type add name=early kind=red red-limit=8 red-min-threshold=1 \
+             red-max-threshold=5 red-burst=2 red-avg-packet=100"
+                .to_string(),
+            "/queue type add name=each kind=pcq pcq-rate=32k pcq-classifier=src-address,dst-port"
+                .to_string(),
+            "/queue type add name=bytes kind=bfifo bfifo-limit=700".to_string(),
+            "/queue type add name=delay kind=codel codel-target=1ms codel-interval=10ms codel-ecn=yes"
+                .to_string(),
+            "/queue simple add name=top target=10.0.0.0/16 disabled=yes".to_string(),
             "/interface list add name=other include=some exclude=dynamic".to_string(),
             "/interface list member add list=some interface=ether1".to_string(),
             "/interface list member add list=some interface=bridge1".to_string(),
@@ -148,6 +161,15 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/queue simple remove [find]",
         "/queue simple set [find] max-limit=1M/1M",
         "/queue simple disable [find]",
+        "/queue simple enable [find name=top]",
+        "/queue simple enable [find name=top]",
+        "/queue simple set [find name=top] max-limit=64k/64k",
+        "/queue simple set [find] queue=fair/early",
+        "/queue simple set [find] priority=2/7",
+        "/queue simple set [find name!=top] parent=top",
+        "/queue type set [find name=fair] fq-codel-limit=2",
+        "/queue tree set [find] max-limit=1M",
+        "/queue tree remove [find]",
         "/ip route remove [find dst-address=172.16.0.0/16]",
         "/ip route disable [find dst-address=172.16.1.0/24]",
         "/ip route enable [find dst-address=172.16.1.0/24]",
@@ -242,11 +264,37 @@ fn queue() -> impl Strategy<Value = String> {
     let dst = select(vec!["", "", "", " dst=10.0.2.0/24", " dst=ether2", " dst=172.16.0.0/16"]);
     let rate = || select(vec!["0", "8k", "64k", "1M", "100M"]);
     let depth = select(vec!["", "", " bucket-size=0.001/1", " bucket-size=0/0"]);
-    (select(targets.to_vec()), dst, rate(), rate(), depth).prop_map(
-        |(target, dst, up, down, depth)| {
-            format!("/queue simple add target={target}{dst} max-limit={up}/{down}{depth}")
+    let simple = (select(targets.to_vec()), dst, rate(), rate(), depth, more()).prop_map(
+        |(target, dst, up, down, depth, more)| {
+            format!("/queue simple add target={target}{dst} max-limit={up}/{down}{depth}{more}")
         },
-    )
+    );
+    const TREES: &[&str] = &[
+        "/queue tree add parent=global max-limit=64k",
+        "/queue tree add parent=global max-limit=1M queue=fair",
+        "/queue tree add parent=ether2 max-limit=64k queue=fair",
+        "/queue tree add parent=ether1 max-limit=8k bucket-size=1",
+        "/queue tree add parent=ether3 name=root max-limit=1M",
+        "/queue tree add parent=root max-limit=64k queue=fine priority=2",
+    ];
+    prop_oneof![4 => simple, 1 => select(TREES).prop_map(String::from)]
+}
+
+/// What a simple queue may have beside its limit.
+fn more() -> impl Strategy<Value = String> {
+    const MORE: &[&str] = &[
+        "",
+        "",
+        " parent=top",
+        " parent=top priority=1/3 queue=fair/default",
+        " limit-at=8k/8k burst-limit=1M/1M burst-threshold=32k/32k burst-time=1s/2s",
+        " queue=early/early",
+        " queue=hotspot-default/pcq-download-default",
+        " queue=delay/each total-max-limit=64k",
+        " queue=fine/bytes total-max-limit=1M total-queue=fair",
+        " queue=pcq-upload-default/delay parent=top total-limit-at=8k",
+    ];
+    select(MORE).prop_map(String::from)
 }
 
 /// A rule of some table.

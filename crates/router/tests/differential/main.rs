@@ -162,7 +162,7 @@ impl Pair {
 
 /// Lines are written so that they are legal; but some may be there already, or be dynamic.
 fn may_be(error: &str) -> bool {
-    ["already", "dynamic"].iter().any(|reason| error.contains(reason))
+    ["already", "dynamic", "parent"].iter().any(|reason| error.contains(reason))
 }
 
 /// A slab for one of the two. What a router holds when it is dropped is lost to its slab, so a

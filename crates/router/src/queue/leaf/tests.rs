@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 use crate::interface::Names;
-use crate::queue::{Simple, menu};
+use crate::queue::{Simple, Types, menu};
 
 fn at(ns: u64) -> Moment {
     Moment::from_nanos(ns)
@@ -22,11 +22,12 @@ fn one(limit: Limit) -> (Queues<u32>, QueueLeafId) {
 
 /// As many queues, limited both ways.
 fn limited(limits: &[Limit]) -> Change {
-    let ids = (0..limits.len() as u32).map(QueueId);
+    let leaves = (0..limits.len() as u32).flat_map(|id| QueueId(id).leaves());
+    let both = limits.iter().flat_map(|&limit| [Settings::plain(limit); 2]);
     Change {
         fresh: Fresh { ids: Vec::new(), end: limits.len() },
         gone: Vec::new(),
-        limits: ids.zip(limits.iter().map(|&limit| [limit; 2])).collect(),
+        settings: leaves.zip(both).collect(),
         room: Default::default(),
         room_for: 0,
     }
@@ -70,7 +71,7 @@ fn run(limit: Limit, offers: &[(u64, u32)]) -> Passed {
     let release = |queues: &mut Queues<u32>, now, passed: &mut Passed, next_out: &mut u32| {
         while let Some(deadline) = queues.next_deadline().filter(|&deadline| deadline <= now) {
             let before = passed.0.len();
-            queues.release(deadline, |leaf, serial| {
+            queues.release(deadline, |leaf, serial, _| {
                 assert_eq!((leaf, *next_out <= serial), (id, true), "order");
                 *next_out = serial + 1;
                 passed.0.push((deadline.as_nanos(), offers[serial as usize].1));
@@ -86,7 +87,7 @@ fn run(limit: Limit, offers: &[(u64, u32)]) -> Passed {
                 next_out = serial + 1;
                 passed.0.push((now, len));
             }
-            Decision::Enqueue => queues.enqueue(id, serial, len),
+            Decision::Enqueue => queues.enqueue(id, serial, len, Label::default(), at(now)),
             Decision::DropFull => dropped += 1,
         }
         serials.push(serial);
@@ -179,11 +180,11 @@ fn a_packet_larger_than_the_bucket_passes_and_leaves_a_debt() {
     let (mut queues, id) = one(Limit { rate: 8000, depth_ns: 0, packets: 2 });
     assert_eq!(queues.offer(id, at(0), 1000), Decision::Pass);
     assert_eq!(queues.offer(id, at(0), 1000), Decision::Enqueue);
-    queues.enqueue(id, 0, 1000);
+    queues.enqueue(id, 0, 1000, Label::default(), at(0));
     assert_eq!(queues.next_deadline(), Some(at(SECOND)));
-    queues.release(at(SECOND - 1), |_, _| panic!("early"));
+    queues.release(at(SECOND - 1), |_, _, _| panic!("early"));
     let mut out = Vec::new();
-    queues.release(at(SECOND), |_, serial| out.push(serial));
+    queues.release(at(SECOND), |_, serial, _| out.push(serial));
     assert_eq!((out, queues.next_deadline()), (vec![0], None));
 }
 
@@ -208,12 +209,12 @@ fn leaves_are_released_in_the_order_of_their_deadlines() {
         assert_eq!(queues.offer(id, at(0), 1000), Decision::Pass);
         for n in 0..3 {
             assert_eq!(queues.offer(id, at(0), 1000), Decision::Enqueue);
-            queues.enqueue(id, (i, n), 1000);
+            queues.enqueue(id, (i, n), 1000, Label::default(), at(0));
         }
         assert_eq!(queues.offer(id, at(0), 1000), Decision::DropFull);
     }
     let mut out = Vec::new();
-    queues.release(at(4 * SECOND), |id, (i, n)| {
+    queues.release(at(4 * SECOND), |id, (i, n), _| {
         assert_eq!(id, ids[i as usize - 1]);
         out.push((i, n));
     });
@@ -231,7 +232,7 @@ fn leaves_are_released_in_the_order_of_their_deadlines() {
         assert_eq!(of_leaf, [0, 1, 2]);
     }
     assert_eq!(queues.nodes.len(), 150);
-    queues.enqueue(ids[0], (0, 0), 1000);
+    queues.enqueue(ids[0], (0, 0), 1000, Label::default(), at(0));
     assert_eq!(queues.nodes.len(), 150, "freed nodes are used again");
 }
 
@@ -253,8 +254,9 @@ fn a_change_of_the_configuration_loses_nothing() {
     let mut apply = |queues: &mut Queues<u32>, tree: &Tree, gone: &[ItemId], now| {
         let gone: Vec<QueueId> = gone.iter().filter_map(|&item| book.remove(item)).collect();
         book.reuse(gone.iter().copied());
-        let fresh = Simple::compile(tree, &Names::default(), &mut book);
-        queues.apply(&mut Change::between(&simple, &fresh, gone, &mut book), now);
+        let fresh = Simple::compile(tree, &Names::default(), &Types::default(), &mut book);
+        let settings = fresh.changes_from(&simple, &gone);
+        queues.apply(&mut Change::new(settings, gone, &mut book), now);
         simple = fresh;
     };
     let slow = tree(&["8000", "8000"]);
@@ -265,7 +267,7 @@ fn a_change_of_the_configuration_loses_nothing() {
     assert_eq!(queues.offer(id, at(0), 1100), Decision::Pass);
     for serial in 0..2 {
         assert_eq!(queues.offer(id, at(0), 1000), Decision::Enqueue);
-        queues.enqueue(id, serial, 1000);
+        queues.enqueue(id, serial, 1000, Label::default(), at(0));
     }
     let before = queues.stats(id);
     assert_eq!(queues.next_deadline(), Some(at(11 * SECOND / 10)));
@@ -280,12 +282,12 @@ fn a_change_of_the_configuration_loses_nothing() {
     assert_eq!(queues.stats(id), LeafStats::default());
     assert_eq!(queues.offer(id, at(SECOND), 1100), Decision::Pass);
     assert_eq!(queues.offer(id, at(SECOND), 1000), Decision::Enqueue);
-    queues.enqueue(id, 2, 1000);
+    queues.enqueue(id, 2, 1000, Label::default(), at(SECOND));
     let mut out = Vec::new();
-    queues.release(at(SECOND), |_, serial| out.push(serial));
+    queues.release(at(SECOND), |_, serial, _| out.push(serial));
     assert_eq!(out, [0, 1], "the third waits in its own queue");
     assert_eq!(queues.waiting().collect::<Vec<_>>(), [&2]);
-    queues.release(at(3 * SECOND), |_, serial| out.push(serial));
+    queues.release(at(3 * SECOND), |_, serial, _| out.push(serial));
     assert_eq!((out, queues.next_deadline()), (vec![0, 1, 2], None));
     assert_eq!(queues.leaves.len(), 6, "numbers are used again");
 }
@@ -316,16 +318,16 @@ fn the_rate_is_met_however_late_the_release_is_called() {
     let (mut queues, id) = one(limit);
     const MS: u64 = 1_000_000;
     for ms in (0..20_000).step_by(5) {
-        queues.release(at(ms * MS), |_, _| ());
+        queues.release(at(ms * MS), |_, _, _| ());
         loop {
             match queues.offer(id, at(ms * MS), 74) {
                 Decision::Pass => {}
-                Decision::Enqueue => queues.enqueue(id, 0, 74),
+                Decision::Enqueue => queues.enqueue(id, 0, 74, Label::default(), at(ms * MS)),
                 Decision::DropFull => break,
             }
         }
     }
-    queues.release(at(20_000 * MS), |_, _| ());
+    queues.release(at(20_000 * MS), |_, _, _| ());
     let stats = queues.stats(id);
     assert!((2_500_000 - 74..=2_500_000 + 74).contains(&stats.bytes), "{stats:?}");
 }
@@ -346,12 +348,12 @@ proptest! {
                     let limit = Limit { rate, depth_ns: rate.rotate_left(20), packets: 5 };
                     queues.apply(&mut limited(&[limit]), now);
                 }
-                1 => queues.release(now, |_, _| released += 1),
+                1 => queues.release(now, |_, _, _| released += 1),
                 2 => queues.sample(now),
                 _ => {
                     offered += 1;
                     match queues.offer(id, now, len) {
-                        Decision::Enqueue => queues.enqueue(id, 0, len),
+                        Decision::Enqueue => queues.enqueue(id, 0, len, Label::default(), now),
                         Decision::Pass => passed += 1,
                         Decision::DropFull => {}
                     }

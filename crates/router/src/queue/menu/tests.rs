@@ -7,7 +7,8 @@ use config::Interpreter;
 use std::collections::BTreeMap;
 
 fn interpreter() -> Interpreter {
-    let mut interpreter = Interpreter::new([&INTERFACE, &ETHERNET, &BRIDGE, &SIMPLE]);
+    let mut interpreter =
+        Interpreter::new([&INTERFACE, &ETHERNET, &BRIDGE, &crate::queue::types::TYPE, &SIMPLE]);
     let values = BTreeMap::from([("name", Value::Text("ether1".into()))]);
     interpreter.tree_mut().push(&ETHERNET, values);
     interpreter
@@ -20,7 +21,8 @@ fn check(line: &str, expected: [&str; 2]) {
         panic!("{line}: {error}");
     }
     let item = &interpreter.tree().items(SIMPLE.path)[0];
-    let found = limits(item).map(|l| format!("{}/{}/{}", l.rate, l.depth_ns, l.packets));
+    let found = both(item, &Types::default()).unwrap().map(|s| s.limit);
+    let found = found.map(|l| format!("{}/{}/{}", l.rate, l.depth_ns, l.packets));
     assert_eq!(found, expected, "{line}");
 }
 
@@ -50,15 +52,10 @@ fn limits_are_read() {
 fn what_is_missing_is_refused_with_the_reason() {
     for (line, why) in [
         ("max-limit=1M", "target"),
-        ("target=10.0.0.2 limit-at=1M/1M", "HTB"),
-        ("target=10.0.0.2 priority=1/1", "HTB"),
-        ("target=10.0.0.2 burst-limit=2M/2M", "bursts"),
-        ("target=10.0.0.2 burst-time=8s/8s", "bursts"),
-        ("target=10.0.0.2 parent=queue7", "parents"),
+        ("target=10.0.0.2 parent=queue7", "queue7"),
         ("target=10.0.0.2 packet-marks=voip", "marks"),
         ("target=10.0.0.2 time=8h-17h,mon", "at all times"),
-        ("target=10.0.0.2 total-max-limit=1M", "max-limit"),
-        ("target=10.0.0.2 queue=pcq-upload-default/pcq-download-default", "queue"),
+        ("target=10.0.0.2 queue=mine", "mine"),
         ("target=10.0.0.2 bucket-size=11", "from 0 to 10"),
         ("target=10.0.0.2 bucket-size=-1", "from 0 to 10"),
         ("target=10.0.0.2 bucket-size=0.1234567891", "nine decimals"),

@@ -35,7 +35,7 @@ fn compile(queues: &[impl AsRef<str>]) -> (Simple, Vec<[QueueLeafId; 2]>) {
         }
         leaves.push(book.of(tree.push(&menu::SIMPLE, values)).leaves());
     }
-    (Simple::compile(&tree, &names(), &mut book), leaves)
+    (Simple::compile(&tree, &names(), &Types::default(), &mut book), leaves)
 }
 
 /// A packet as `src dst in out`, found in queue n (from 0) as `n up`, `n down` or `none`.
@@ -46,7 +46,7 @@ fn check(queues: &[&str], packets: &[(&str, &str)]) {
         let addr = |i: usize| words[i].parse::<std::net::Ipv4Addr>().unwrap().into();
         let interface = |i: usize| InterfaceId(words[i].parse().unwrap());
         let found = simple.classify(addr(0), addr(1), interface(2), interface(3));
-        let found = found.map_or("none".to_string(), |id| {
+        let found = found.map_or("none".to_string(), |Found { leaf: id, .. }| {
             let queue = leaves.iter().position(|pair| pair.contains(&id)).unwrap();
             match id.direction() {
                 Direction::Upload => format!("{queue} up"),
@@ -100,9 +100,153 @@ fn a_queue_for_nobody_is_invalid_and_says_why() {
     let reasons: Vec<_> = simple.invalid().iter().map(|(_, why)| why.as_str()).collect();
     assert_eq!(reasons, ["no interface ether9"; 2]);
     let none = InterfaceId::NONE;
-    assert_eq!(simple.classify(0x0a00_0002, 0, none, none), Some(leaves[2][0]));
+    let found = simple.classify(0x0a00_0002, 0, none, none);
+    assert_eq!(found.map(|found| found.leaf), Some(leaves[2][0]));
     assert_eq!(simple.classify(0, 0, none, none), None);
     assert!(!simple.is_empty() && Simple::default().is_empty());
+}
+
+/// Queues as `name parent target[ max-limit limit-at]`.
+fn family_tree(queues: &[&str]) -> (Tree, Simple, Book<QueueId>) {
+    let (mut tree, mut book) = (Tree::default(), Book::<QueueId>::default());
+    for queue in queues {
+        let words: Vec<&str> = queue.split(' ').collect();
+        let text = |text: &str| Value::Text(text.into());
+        let rate = |word: &str| {
+            let rate = Value::Rate(word.parse().unwrap());
+            Value::Pair(Box::new(rate.clone()), Box::new(rate))
+        };
+        let mut values = BTreeMap::from([
+            ("name", text(words[0])),
+            ("parent", text(words[1])),
+            ("target", Value::List(vec![value(words[2])])),
+        ]);
+        for (name, word) in ["max-limit", "limit-at"].into_iter().zip(&words[3..]) {
+            values.insert(name, rate(word));
+        }
+        tree.push(&menu::SIMPLE, values);
+    }
+    let simple = Simple::compile(&tree, &names(), &Types::default(), &mut book);
+    (tree, simple, book)
+}
+
+#[test]
+fn a_child_has_what_its_parent_has() {
+    let (tree, simple, _) = family_tree(&[
+        "other none 10.0.9.0/24",
+        "lan none 10.0.0.0/16 1000000",
+        "client lan 10.0.0.2/32 500000",
+        "stranger lan 11.0.0.1/32",
+        "floor lan 10.0.1.0/24",
+        "desk floor 10.0.1.7/32",
+    ]);
+    let find = |src: u32, dst: u32| {
+        let found = simple.classify(src, dst, InterfaceId(1), InterfaceId(2))?;
+        let (item, _) = simple.item_of(&tree, found.leaf)?;
+        Some((item.name("name").to_string(), found.leaf.direction()))
+    };
+    let (up, down) = (Direction::Upload, Direction::Download);
+    for (src, dst, expected) in [
+        (0x0a00_0002, 1, Some(("client", up))),
+        (1, 0x0a00_0002, Some(("client", down))),
+        // Its own class beside the children: it is theirs of whom nobody else is.
+        (0x0a00_0003, 1, Some(("lan", up))),
+        (0x0a00_0107, 1, Some(("desk", up))),
+        (1, 0x0a00_0108, Some(("floor", down))),
+        (0x0a00_0902, 1, Some(("other", up))),
+        (0x0b00_0001, 1, None),
+    ] {
+        let found = find(src, dst);
+        let found = found.as_ref().map(|(name, direction)| (name.as_str(), *direction));
+        assert_eq!(found, expected, "{src:x} {dst:x}");
+    }
+    let settings: HashMap<_, _> = simple.classes().collect();
+    let class = |name: &str| {
+        let at = tree.items(menu::SIMPLE.path).iter().position(|item| item.name("name") == name);
+        let queue = simple.index.queues[simple.index.places[at.unwrap()] as usize];
+        (queue.id.leaves()[0], settings[&queue.id.leaves()[0]])
+    };
+    let ((lan, settings), (_, desk)) = (class("lan"), class("desk"));
+    assert_eq!((settings.inner, settings.depth, settings.limit.rate), (true, 0, 1_000_000));
+    assert_eq!((class("client").1.parent, desk.depth, desk.inner), (Some(lan), 2, false));
+}
+
+#[test]
+fn families_that_cannot_be_are_invalid() {
+    let (tree, simple, _) = family_tree(&[
+        "a b 10.0.0.1/32",
+        "b a 10.0.0.2/32",
+        "c nobody 10.0.0.3/32",
+        "d none 10.0.0.4/32 1000 2000",
+        "e d 10.0.0.5/32",
+        "l0 none 10.0.0.0/8",
+        "l1 l0 10.0.0.0/8",
+        "l2 l1 10.0.0.0/8",
+        "l3 l2 10.0.0.0/8",
+        "l4 l3 10.0.0.0/8",
+        "l5 l4 10.0.0.0/8",
+        "l6 l5 10.0.0.0/8",
+        "l7 l6 10.0.0.0/8",
+        "l8 l7 10.0.0.0/8",
+    ]);
+    let name = |id: &ItemId| {
+        let item = tree.item(menu::SIMPLE.path, *id);
+        item.unwrap().name("name").to_string()
+    };
+    let invalid: Vec<_> =
+        simple.invalid().iter().map(|(id, why)| format!("{}: {why}", name(id))).collect();
+    assert_eq!(
+        invalid,
+        [
+            "a: its parents go in a circle",
+            "b: its parents go in a circle",
+            "c: there is no queue nobody",
+            "d: limit-at is above max-limit",
+            "e: its parent is invalid",
+            "l8: it is below 8 others; 7 may be",
+        ]
+    );
+}
+
+/// An edit of limits finds what compiling everything finds; what is more than that is compiled.
+#[test]
+fn an_edit_changes_what_is_edited() {
+    let queues = ["lan none 10.0.0.0/16 1000000", "client lan 10.0.0.2/32 500000 1000"];
+    let (old, simple, mut book) = family_tree(&queues);
+    book.take_fresh();
+    let client = old.items(menu::SIMPLE.path)[1].id;
+    for (line, edits) in [
+        ("max-limit=700k", true),
+        ("priority=2/3 limit-at=5k", true),
+        ("queue=default/hotspot-default", true),
+        ("comment=x", true),
+        ("target=10.0.0.3/32", false),
+        ("parent=none", false),
+        ("total-max-limit=1M", false),
+        ("disabled=yes", false),
+        ("limit-at=1M", false),
+    ] {
+        let mut console = config::Interpreter::new([
+            &crate::interface::menu::ETHERNET,
+            &crate::interface::menu::INTERFACE,
+            &crate::queue::types::TYPE,
+            &menu::SIMPLE,
+        ]);
+        *console.tree_mut() = old.clone();
+        console.run(&format!("/queue simple set client {line}"), &()).unwrap();
+        let new = console.tree();
+        let edited = simple.edited(&old, new, &Types::default());
+        assert_eq!(edited.is_some(), edits, "{line}");
+        let Some((edited, changes)) = edited else { continue };
+        let mut again = book.clone();
+        let whole = Simple::compile(new, &names(), &Types::default(), &mut again);
+        let all = |simple: &Simple| simple.classes().collect::<Vec<_>>();
+        assert_eq!(all(&edited), all(&whole), "{line}");
+        let mut expected = whole.changes_from(&simple, &[]);
+        expected.sort_by_key(|(id, _)| *id);
+        assert_eq!(changes, expected, "{line}");
+        assert!(edited.finds_as(&simple), "{line}: {client:?}");
+    }
 }
 
 fn prefix() -> impl Strategy<Value = Ipv4Prefix> {
@@ -152,7 +296,7 @@ proptest! {
                 }
             }
             let found = simple.classify(src, dst, InterfaceId(from), InterfaceId(to));
-            prop_assert_eq!(found, expected, "{:?}", texts);
+            prop_assert_eq!(found.map(|found| found.leaf), expected, "{:?}", texts);
         }
     }
 }
@@ -165,7 +309,7 @@ fn twenty_five_thousand_queues_are_small() {
     let (simple, leaves) = compile(&texts);
     for n in 0..25_000u32 {
         let found = simple.classify(0x0404_0000 + n, 1, InterfaceId(1), InterfaceId(2));
-        assert_eq!(found, Some(leaves[n as usize][0]));
+        assert_eq!(found.map(|found| found.leaf), Some(leaves[n as usize][0]));
     }
     assert!(simple.bytes() <= 25_000 * 192, "{} B", simple.bytes());
 }

@@ -13,6 +13,7 @@
 //! large: about a millisecond for 25,000 simple queues, 8,192 neighbours and 10,000 rules.
 
 use crate::firewall::connection::Connections;
+use crate::flow::Resume;
 use crate::router::Router;
 use port::{Frame, Slab};
 use std::time::Duration;
@@ -52,6 +53,7 @@ impl Router {
         trial.stats.interface_counts = vec![Default::default(); self.stats.interface_counts.len()];
         // Chores are for routers whose time goes on.
         trial.chores_at = now;
+        trial.io.now = now;
 
         let recipe = self.v4.connections.flows().find(tuple.hash(), tuple).and_then(|flow| {
             let flow = self.v4.connections.flow(flow);
@@ -90,10 +92,7 @@ impl Router {
             frames.extend(outbox.take());
         }
         frames.extend(self.v4.neighbours.take_waiting().map(|waiting| waiting.frame));
-        for leaving in self.queues.take_waiting() {
-            frames.push(leaving.frame);
-            frames.extend(leaving.rest.into_iter().map(|piece| piece.frame));
-        }
+        frames.extend(self.queues.take_waiting().flat_map(Resume::frames));
         let end = now + Duration::from_secs(3600);
         frames
             .extend(self.v4.reassembly.expired(end).into_iter().flatten().map(|piece| piece.frame));

@@ -20,15 +20,14 @@ use crate::interface::bridge;
 use crate::ip::route::Target;
 use crate::ip::rule::Decision as Decided;
 use crate::packet::ConnectionState;
-use crate::queue::leaf::Decision;
-use crate::queue::menu::SIMPLE;
+use crate::queue::trees::TREE;
+use crate::queue::{Decision, QueueLeafId};
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::{Edit, Event, Made, Table};
 use config::{Item, ItemId, Menu, Tree, Value};
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use wire::layers::protocol;
 use wire::{FiveTuple, Moment};
 
@@ -157,25 +156,7 @@ impl<'a> Writer<'a> {
             Event::Entered(flow) => {
                 self.note(Verdict::Passes, format!("begins {}", self.connection(*flow)));
             }
-            Event::Queued { leaf, decision } => {
-                let books = &r.program.books.queues;
-                let has = |item: &&Arc<Item>| {
-                    books.find(item.id).is_some_and(|queue| queue.leaves().contains(leaf))
-                };
-                let item = self.tree.items(SIMPLE.path).iter().find(has);
-                let name = item.map_or("", |item| item.name("name"));
-                let direction = ["upload", "download"][leaf.direction() as usize];
-                let (verdict, what) = match decision {
-                    Decision::Pass => (Verdict::Passes, "within its limit"),
-                    Decision::Enqueue => (Verdict::Waits, "waits for its turn"),
-                    Decision::DropFull => (Verdict::Drops, "no room to wait"),
-                };
-                let is_queues = |row: &&mut Row| row.step == Some(Step::SimpleQueues);
-                if let Some(row) = self.rows.iter_mut().rev().find(is_queues) {
-                    row.text = format!("queue {name}, {direction}: {what}");
-                    row.verdict = verdict;
-                }
-            }
+            Event::Queued { leaf, decision } => self.queued(*leaf, *decision),
             Event::Split { mtu } => {
                 let text = format!("too long: leaves in pieces of at most {mtu} bytes");
                 self.note(Verdict::Passes, text);
@@ -353,6 +334,44 @@ impl<'a> Writer<'a> {
         format!("connection {}, flags {}{tcp}", tuple(&entry.original), entry.flags)
     }
 
+    /// A queue has the packet, or lets it pass.
+    fn queued(&mut self, leaf: QueueLeafId, decision: Decision) {
+        let program = &self.r.program;
+        let tree_item = program.trees.item_of(leaf);
+        let (name, boxes): (String, &[Step]) = match tree_item {
+            Some(item) => {
+                let item = self.tree.item(TREE.path, item);
+                let name = item.map_or("", |item| item.name("name"));
+                let boxes = &[Step::HtbGlobal, Step::HtbGlobalInput, Step::InterfaceHtb];
+                (format!("queue {name}"), boxes)
+            }
+            None => {
+                let item = program.queues.item_of(self.tree, leaf);
+                let name = item.map_or("", |(item, _)| item.name("name"));
+                let direction = match item {
+                    Some((_, true)) => "total",
+                    _ => ["upload", "download"][leaf.direction() as usize],
+                };
+                (
+                    format!("queue {name}, {direction}"),
+                    &[Step::SimpleQueues, Step::SimpleQueuesInput],
+                )
+            }
+        };
+        let (verdict, what) = match decision {
+            Decision::Pass => (Verdict::Passes, "within its limit"),
+            Decision::Enqueue => (Verdict::Waits, "waits for its turn"),
+            Decision::DropFull => (Verdict::Drops, "no room to wait"),
+        };
+        let is_its = |row: &&mut Row| row.step.is_some_and(|step| boxes.contains(&step));
+        if let Some(row) = self.rows.iter_mut().rev().find(is_its) {
+            let before =
+                if row.text.is_empty() { String::new() } else { format!("{}; ", row.text) };
+            row.text = format!("{before}{name}: {what}");
+            row.verdict = verdict;
+        }
+    }
+
     fn hop(&self, hop: Hop) -> String {
         format!("{} on {}", Ipv4Addr::from(hop.address), self.name(hop.interface))
     }
@@ -385,8 +404,9 @@ fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
         | Step::ManglePostrouting => "no rules",
         Step::DstNat | Step::SrcNat if r.program.tracking => "not translated",
         Step::DstNat | Step::SrcNat => "connections are not tracked, so not translated",
-        Step::SimpleQueues if r.program.queues.is_empty() => "no queues",
-        Step::SimpleQueues => "no queue is for it",
+        Step::SimpleQueues | Step::SimpleQueuesInput if r.program.queues.is_empty() => "no queues",
+        Step::SimpleQueues | Step::SimpleQueuesInput => "no queue is for it",
+        Step::HtbGlobal | Step::HtbGlobalInput | Step::InterfaceHtb => "no queue tree",
         _ => "",
     };
     (Verdict::Passes, text.to_string())

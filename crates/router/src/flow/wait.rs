@@ -1,0 +1,165 @@
+//! The queues' boxes: packets that pass, wait, go on where they waited, or end there.
+//!
+//! ```text
+//! offer ─┬─ pass ─────────────────────────────────► the next box
+//!        ├─ wait ─► … ─► release ─► resume ─┬─ Out ─► the next queue, ip_out
+//!        │            └─► dropped            ├─ In ──► the next queue, local in
+//!        └─ no room: dropped                 └─ Link ► physical out-interface
+//! ```
+
+use super::{arrived, ip_out, leave::Leaving};
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::packet::Packet;
+use crate::queue::{Decision, Label, Path, QueueLeafId};
+use crate::router::Router;
+use crate::story::Event;
+use port::Frame;
+use wire::{Ipv4, Moment};
+
+/// What a packet is to a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    /// Its IP length and 14.
+    pub(crate) len: u32,
+    /// What kinds of queues look at.
+    pub(crate) label: Label,
+}
+
+/// Where a packet that waited in a queue goes on.
+#[derive(Debug)]
+pub(crate) enum Resume {
+    /// Behind HTB global or the simple queues of what leaves.
+    Out(Leaving),
+    /// The same of what is for the router.
+    In(Box<Arriving>),
+    /// Behind the interface's HTB.
+    Link {
+        /// By which it leaves.
+        interface: InterfaceId,
+        /// The whole frame.
+        frame: Frame,
+        /// It counts as sent in FastPath.
+        fast: bool,
+    },
+}
+
+/// A packet for the router itself that has not passed all its queues.
+#[derive(Debug)]
+pub(crate) struct Arriving {
+    pub(crate) p: Packet,
+    pub(crate) queues: Path,
+    pub(crate) cost: Cost,
+}
+
+impl Resume {
+    /// Its frame, and how many pieces of its datagram there are beside.
+    fn frame_mut(&mut self) -> (&mut Frame, u16) {
+        match self {
+            Resume::Out(leaving) => (&mut leaving.frame, leaving.l3),
+            Resume::In(arriving) => (&mut arriving.p.frame, arriving.p.layers.l3),
+            Resume::Link { frame, .. } => (frame, 14),
+        }
+    }
+
+    /// All its frames.
+    pub(crate) fn frames(self) -> Vec<Frame> {
+        let (frame, rest) = match self {
+            Resume::Out(leaving) => (leaving.frame, leaving.rest),
+            Resume::In(arriving) => (arriving.p.frame, arriving.p.rest),
+            Resume::Link { frame, .. } => (frame, Vec::new()),
+        };
+        std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)).collect()
+    }
+
+    /// How many they are.
+    pub(crate) fn len(&self) -> u64 {
+        1 + match self {
+            Resume::Out(leaving) => leaving.rest.len() as u64,
+            Resume::In(arriving) => arriving.p.rest.len() as u64,
+            Resume::Link { .. } => 0,
+        }
+    }
+}
+
+/// What leaves passes the queues that it has not passed yet.
+pub(super) fn out(r: &mut Router, now: Moment, mut leaving: Leaving) {
+    while let Some(leaf) = leaving.queues.first() {
+        leaving.queues = leaving.queues.rest();
+        let cost = leaving.cost;
+        let decision = r.queues.offer(leaf, now, cost.len);
+        r.tell(|| Event::Queued { leaf, decision });
+        if decision != Decision::Pass {
+            return queue(r, now, leaf, decision, Resume::Out(leaving), cost);
+        }
+    }
+    ip_out(r, now, leaving)
+}
+
+/// So does what is for the router.
+pub(super) fn inward(r: &mut Router, now: Moment, mut arriving: Arriving) {
+    while let Some(leaf) = arriving.queues.first() {
+        arriving.queues = arriving.queues.rest();
+        let cost = arriving.cost;
+        let decision = r.queues.offer(leaf, now, cost.len);
+        r.tell(|| Event::Queued { leaf, decision });
+        if decision != Decision::Pass {
+            return queue(r, now, leaf, decision, Resume::In(Box::new(arriving)), cost);
+        }
+    }
+    arrived(r, now, arriving.p)
+}
+
+/// Lets a packet wait in its queue, or ends it there.
+pub(crate) fn queue(
+    r: &mut Router,
+    now: Moment,
+    leaf: QueueLeafId,
+    decision: Decision,
+    resume: Resume,
+    cost: Cost,
+) {
+    match decision {
+        Decision::Enqueue if !r.io.slab.is_short() => {
+            r.queues.enqueue(leaf, resume, cost.len, cost.label, now);
+            end_dropped(r);
+        }
+        Decision::Enqueue => {
+            r.queues.refuse(leaf);
+            end(r, resume, Discard::FramesShort);
+        }
+        _ => end(r, resume, Discard::QueueFull),
+    }
+}
+
+/// Ends what kinds of queues have dropped.
+pub(super) fn end_dropped(r: &mut Router) {
+    while let Some(dropped) = r.queues.take_dropped() {
+        end(r, dropped, Discard::QueueFull);
+    }
+}
+
+fn end(r: &mut Router, resume: Resume, why: Discard) {
+    r.tell(|| Event::Discarded(why));
+    r.stats.discards.add(why);
+    r.stats.tally.more_pieces += resume.len() - 1;
+    for frame in resume.frames() {
+        r.io.pool.free(frame);
+    }
+}
+
+/// A packet has waited long enough; `marked` says that it is to carry Congestion Experienced.
+pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, marked: bool) {
+    if marked {
+        let (frame, l3) = resume.frame_mut();
+        let header = r.io.slab.bytes_mut(frame).get_mut(usize::from(l3)..);
+        if let Some(Ok(mut ip)) = header.map(Ipv4::new) {
+            ip.set_tos(ip.tos() | 3);
+        }
+    }
+    match resume {
+        Resume::Out(leaving) => out(r, now, leaving),
+        Resume::In(arriving) => inward(r, now, *arriving),
+        Resume::Link { interface, frame, fast } => r.put_out(interface, frame, fast),
+    }
+}

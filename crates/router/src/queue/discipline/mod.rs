@@ -1,0 +1,189 @@
+//! Disciplines: who of those that wait in one class goes next, and who is dropped.
+//!
+//! ```text
+//! enqueue(packet) ─► [ pfifo │ bfifo │ red │ sfq │ pcq │ codel │ fq_codel │ cake ] ─► dequeue
+//!                             └─► dropped, marked: noted in the pool's list
+//! ```
+//!
+//! A discipline never asks whether the class may send: that is its token bucket's and its tree's
+//! business. Packets are nodes of one pool; a discipline holds rings of their numbers.
+
+// Several tins by DSCP, each shared fairly.
+mod cake;
+// CoDel: drops by how long packets wait.
+mod codel;
+// Fair shares by flow: sfq, fq_codel, a tin of cake.
+mod fair;
+// Per connection queuing: sub-queues by classifier, each with its own rate.
+mod pcq;
+// Random early detection.
+mod red;
+
+#[cfg(test)]
+mod tests;
+
+use super::bucket::Limit;
+use super::nodes::{List, Ring};
+use cake::Cake;
+use codel::Codel;
+use fair::Fair;
+use pcq::Pcq;
+use red::Red;
+use std::time::Duration;
+use wire::Moment;
+
+pub use cake::{CakeLimits, Tins};
+pub use codel::CodelLimits;
+pub use fair::{FairLimits, Isolation};
+pub use pcq::{Classifier, PcqLimits};
+pub use red::RedLimits;
+
+/// A kind of queue with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// First come, first served; at most so many packets.
+    Pfifo(u32),
+    /// At most so many bytes.
+    Bfifo(u64),
+    /// Random early detection.
+    Red(RedLimits),
+    /// Stochastic fairness queuing, its flows hashed anew at each perturbation.
+    Sfq {
+        /// How often flows are hashed anew; 0 is never.
+        perturb: Duration,
+        /// Bytes a flow may send in its turn.
+        allot: u32,
+    },
+    /// Per connection queuing.
+    Pcq(PcqLimits),
+    /// RFC 8289.
+    Codel(CodelLimits),
+    /// RFC 8290.
+    FqCodel(FairLimits),
+    /// Common Applications Kept Enhanced.
+    Cake(CakeLimits),
+}
+
+impl Kind {
+    /// Of a kind that lets whatever finds nobody waiting pass at once, and asks nothing of it.
+    pub(super) fn passes_idle(&self) -> bool {
+        match self {
+            Kind::Red(_) => false,
+            Kind::Pcq(limits) => limits.rate == 0,
+            _ => true,
+        }
+    }
+}
+
+/// What a discipline has to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// This packet.
+    Packet(u32),
+    /// Nobody waits (any more: the others were dropped).
+    Empty,
+    /// Those who wait may not go before.
+    Later(Moment),
+}
+
+/// A kind's state.
+#[derive(Clone, Debug)]
+pub(super) enum Discipline {
+    Fifo(Ring, Kind),
+    Red(Box<Red>),
+    Codel(Box<Codel>, Ring),
+    Fair(Box<Fair>),
+    Pcq(Box<Pcq>),
+    Cake(Box<Cake>),
+}
+
+impl Discipline {
+    /// Nobody waits.
+    pub(super) fn new(kind: &Kind) -> Discipline {
+        match *kind {
+            Kind::Pfifo(_) | Kind::Bfifo(_) => Discipline::Fifo(Ring::default(), *kind),
+            Kind::Red(limits) => Discipline::Red(Box::new(Red::new(limits))),
+            Kind::Sfq { perturb, allot } => {
+                Discipline::Fair(Box::new(Fair::new(FairLimits::sfq(allot), perturb)))
+            }
+            Kind::FqCodel(limits) => Discipline::Fair(Box::new(Fair::new(limits, Duration::ZERO))),
+            Kind::Codel(limits) => Discipline::Codel(Box::new(Codel::new(limits)), Ring::default()),
+            Kind::Pcq(limits) => Discipline::Pcq(Box::new(Pcq::new(limits))),
+            Kind::Cake(limits) => Discipline::Cake(Box::new(Cake::new(limits))),
+        }
+    }
+
+    /// Takes a packet in; whom it drops instead is in the list's `dropped`.
+    pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
+        match self {
+            Discipline::Fifo(ring, kind) => {
+                let full = match *kind {
+                    Kind::Bfifo(bytes) => ring.bytes + u64::from(list[node].len) > bytes,
+                    Kind::Pfifo(packets) => ring.packets >= packets,
+                    _ => false,
+                };
+                if full {
+                    list.dropped.push(node);
+                } else {
+                    ring.push(list, node);
+                }
+            }
+            Discipline::Red(red) => red.enqueue(list, node, now),
+            Discipline::Codel(codel, ring) => {
+                if ring.packets >= codel.limits.packets {
+                    list.dropped.push(node);
+                } else {
+                    ring.push(list, node);
+                }
+            }
+            Discipline::Fair(fair) => fair.enqueue(list, node, now),
+            Discipline::Pcq(pcq) => pcq.enqueue(list, node, now),
+            Discipline::Cake(cake) => cake.enqueue(list, node, now),
+        }
+    }
+
+    /// Gives who goes next.
+    pub(super) fn dequeue(&mut self, list: &mut List, now: Moment) -> Next {
+        let packet = match self {
+            Discipline::Fifo(ring, _) => ring.pop(list),
+            Discipline::Red(red) => red.dequeue(list, now),
+            Discipline::Codel(codel, ring) => codel.dequeue(ring, list, now),
+            Discipline::Fair(fair) => fair.dequeue(list, now),
+            Discipline::Pcq(pcq) => return pcq.dequeue(list, now),
+            Discipline::Cake(cake) => cake.dequeue(list, now),
+        };
+        packet.map_or(Next::Empty, Next::Packet)
+    }
+
+    /// How many packets and bytes wait.
+    pub(super) fn waiting(&self) -> (u32, u64) {
+        match self {
+            Discipline::Fifo(ring, _) | Discipline::Codel(_, ring) => (ring.packets, ring.bytes),
+            Discipline::Red(red) => (red.ring.packets, red.ring.bytes),
+            Discipline::Fair(fair) => (fair.packets, fair.bytes),
+            Discipline::Pcq(pcq) => (pcq.packets, pcq.bytes),
+            Discipline::Cake(cake) => cake.waiting(),
+        }
+    }
+
+    /// Takes everybody out, of each flow in order.
+    pub(super) fn drain(&mut self, list: &mut List, mut out: impl FnMut(&mut List, u32)) {
+        let mut all = |ring: &mut Ring| {
+            while let Some(node) = ring.pop(list) {
+                out(list, node);
+            }
+        };
+        match self {
+            Discipline::Fifo(ring, _) | Discipline::Codel(_, ring) => all(ring),
+            Discipline::Red(red) => all(&mut red.ring),
+            Discipline::Fair(fair) => fair.rings().for_each(all),
+            Discipline::Pcq(pcq) => pcq.rings().for_each(all),
+            Discipline::Cake(cake) => cake.rings().for_each(all),
+        }
+    }
+}
+
+/// Limits of a sub-queue, as a token bucket has them.
+pub(super) fn limit(rate: u64) -> Limit {
+    Limit { rate, depth_ns: 100_000_000, packets: 0 }
+}

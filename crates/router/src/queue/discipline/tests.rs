@@ -1,0 +1,275 @@
+//! Kinds of queues behind a limit, in virtual time: shares, delays, drops.
+
+use super::*;
+use crate::book::Fresh;
+use crate::queue::{Change, Decision, Label, QueueId, QueueLeafId, Queues, Settings};
+use wire::FiveTuple;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+fn at(ns: u64) -> Moment {
+    Moment::from_nanos(ns)
+}
+
+fn queue(rate: u64, kind: Kind) -> Queues<(u32, u64)> {
+    let limit = Limit { rate, depth_ns: 0, packets: 0 };
+    let settings = vec![(QueueLeafId(0), Settings { kind, ..Settings::plain(limit) })];
+    let fresh = Fresh { ids: Vec::<QueueId>::new(), end: 1 };
+    let mut change =
+        Change { fresh, gone: Vec::new(), settings, room: Default::default(), room_for: 0 };
+    let mut queues = Queues::default();
+    queues.apply(&mut change, Moment::ZERO);
+    queues
+}
+
+fn label(flow: u32, tos: u8) -> Label {
+    let tuple = FiveTuple {
+        src: 0x0a00_0000 + flow,
+        dst: 0x0800_0000,
+        src_port: 5,
+        dst_port: 6,
+        protocol: 17,
+    };
+    Label { tuple, tos }
+}
+
+/// What came of a load.
+#[derive(Default)]
+struct Outcome {
+    /// Bytes by flow, from the second second on.
+    bytes: Vec<u64>,
+    /// How long each packet waited, in nanoseconds.
+    waited: Vec<u64>,
+    marked: u64,
+    dropped: u64,
+}
+
+impl Outcome {
+    /// Jain's fairness index.
+    fn jain(&self) -> f64 {
+        let sum: f64 = self.bytes.iter().map(|&b| b as f64).sum();
+        let squares: f64 = self.bytes.iter().map(|&b| (b as f64).powi(2)).sum();
+        sum * sum / (self.bytes.len() as f64 * squares)
+    }
+
+    fn percentile(&mut self, percent: usize) -> u64 {
+        self.waited.sort_unstable();
+        self.waited[(self.waited.len() - 1) * percent / 100]
+    }
+}
+
+/// Offers `rates` bits per second of each flow, in packets of 1000 bytes, every 100 µs.
+fn load(queues: &mut Queues<(u32, u64)>, rates: &[u64], tos: u8, seconds: u64) -> Outcome {
+    let mut outcome = Outcome { bytes: vec![0; rates.len()], ..Outcome::default() };
+    let mut due: Vec<u64> = (0..rates.len() as u64).map(|n| n * 997 % 8000).collect();
+    let id = QueueLeafId(0);
+    for now in (0..seconds * SECOND).step_by(MS as usize / 10) {
+        while let Some(when) = queues.next_deadline().filter(|&when| when <= at(now)) {
+            queues.release(when, |_, (flow, came), marked| {
+                let waited = when.as_nanos().saturating_sub(came);
+                if when.as_nanos() >= SECOND {
+                    outcome.bytes[flow as usize] += 1000;
+                    outcome.waited.push(waited);
+                }
+                outcome.marked += u64::from(marked);
+            });
+        }
+        for (flow, (rate, due)) in (0u32..).zip(rates.iter().zip(&mut due)) {
+            *due += rate / 10_000;
+            while *due >= 8000 {
+                *due -= 8000;
+                match queues.offer(id, at(now), 1000) {
+                    Decision::Pass => outcome.bytes[flow as usize] += 1000,
+                    Decision::Enqueue => {
+                        queues.enqueue(id, (flow, now), 1000, label(flow, tos), at(now))
+                    }
+                    Decision::DropFull => outcome.dropped += 1,
+                }
+            }
+        }
+        while queues.take_dropped().is_some() {
+            outcome.dropped += 1;
+        }
+    }
+    outcome
+}
+
+fn pcq(rate: u64) -> Kind {
+    let classifier = Classifier { src: u32::MAX, dst: 0, src_port: 0, dst_port: 0 };
+    let burst = crate::queue::BurstLimit { rate: 0, threshold: 0, time_ns: 0 };
+    Kind::Pcq(PcqLimits { rate, limit: 50 << 10, total: 2000 << 10, classifier, burst })
+}
+
+fn codel(ecn: bool) -> CodelLimits {
+    let (target, interval) = (Duration::from_millis(5), Duration::from_millis(100));
+    CodelLimits { packets: 1000, target, interval, ecn }
+}
+
+fn fq_codel(ecn: bool) -> Kind {
+    Kind::FqCodel(FairLimits {
+        packets: 10_240,
+        bytes: 32 << 20,
+        flows: 1024,
+        quantum: 1514,
+        codel: Some(codel(ecn)),
+        isolation: Isolation::Flows,
+    })
+}
+
+fn cake(tins: Tins) -> Kind {
+    let rtt = Duration::from_millis(100);
+    Kind::Cake(CakeLimits { tins, isolation: Isolation::Triple, rtt, bytes: 32 << 20 })
+}
+
+const SFQ: Kind = Kind::Sfq { perturb: Duration::from_secs(5), allot: 1514 };
+
+#[test]
+fn flows_share_equally() {
+    for (name, kind) in [
+        ("sfq", SFQ),
+        ("pcq", pcq(0)),
+        ("fq_codel", fq_codel(true)),
+        ("cake", cake(Tins::Diffserv3)),
+    ] {
+        // 32 flows; a third of them want far more than the others.
+        let rates: Vec<u64> =
+            (0..32).map(|n| if n % 3 == 0 { 4_000_000 } else { 1_500_000 }).collect();
+        let mut queues = queue(32_000_000, kind);
+        let outcome = load(&mut queues, &rates, 0, 8);
+        assert!(outcome.jain() >= 0.99, "{name}: {} {:?}", outcome.jain(), outcome.bytes);
+        let total: u64 = outcome.bytes.iter().sum();
+        let expected = 7 * 32_000_000 / 8;
+        assert!(
+            total.abs_diff(expected) < expected / 200 + 100_000,
+            "{name}: {total} of {expected}"
+        );
+        let stats = queues.stats(QueueLeafId(0));
+        assert_eq!(stats.dropped, outcome.dropped, "{name}");
+    }
+}
+
+/// A flow that wants little waits little, whatever the others do.
+#[test]
+fn a_thin_flow_does_not_wait_behind_thick_ones() {
+    for (name, kind) in [("fq_codel", fq_codel(true)), ("cake", cake(Tins::Diffserv3))] {
+        let mut queues = queue(10_000_000, kind);
+        let mut rates = vec![20_000_000; 4];
+        rates.push(100_000);
+        let mut thin = load(&mut queues, &rates, 0, 5);
+        let bytes = thin.bytes[4];
+        assert!(bytes >= 45_000, "{name}: {bytes}");
+        let _ = thin.percentile(50);
+    }
+}
+
+/// RFC 8289, 8290: senders that slow down when a packet is marked or lost keep the queue at its target.
+#[test]
+fn codel_keeps_the_delay_at_its_target() {
+    for (name, kind, ecn) in [
+        ("codel", Kind::Codel(codel(false)), false),
+        ("codel with ecn", Kind::Codel(codel(true)), true),
+        ("fq_codel", fq_codel(false), false),
+        ("fq_codel with ecn", fq_codel(true), true),
+    ] {
+        // A window of packets under way, halved at a mark or a loss, one more at each round trip.
+        let mut queues = queue(20_000_000, kind);
+        let id = QueueLeafId(0);
+        let (mut window, mut flying) = (10.0f64, 0u32);
+        let mut answers: std::collections::VecDeque<(u64, bool)> = Default::default();
+        let (mut waited, mut halved_at) = (Vec::new(), 0);
+        for now in (0..20 * SECOND).step_by(MS as usize / 10) {
+            while let Some(when) = queues.next_deadline().filter(|&when| when <= at(now)) {
+                queues.release(when, |_, (_, came), marked| {
+                    if when.as_nanos() > 5 * SECOND {
+                        waited.push(when.as_nanos().saturating_sub(came));
+                    }
+                    answers.push_back((when.as_nanos() + 20 * MS, marked));
+                });
+            }
+            while queues.take_dropped().is_some() {
+                answers.push_back((now + 20 * MS, true));
+            }
+            while let Some(&(_, trouble)) = answers.front().filter(|&&(when, _)| when <= now) {
+                answers.pop_front();
+                flying = flying.saturating_sub(1);
+                if !trouble {
+                    window += 1.0 / window;
+                } else if now > halved_at + 20 * MS {
+                    (window, halved_at) = ((window / 2.0).max(2.0), now);
+                }
+            }
+            while f64::from(flying) < window {
+                flying += 1;
+                let tos = if ecn { 2 } else { 0 };
+                match queues.offer(id, at(now), 1000) {
+                    Decision::Pass => answers.push_back((now + 20 * MS, false)),
+                    Decision::Enqueue => queues.enqueue(id, (0, now), 1000, label(0, tos), at(now)),
+                    Decision::DropFull => answers.push_back((now + 20 * MS, true)),
+                }
+            }
+        }
+        waited.sort_unstable();
+        let (median, p99) = (waited[waited.len() / 2], waited[waited.len() * 99 / 100]);
+        assert!(median <= 8 * MS, "{name}: median {median} ns");
+        assert!(p99 <= 20 * MS, "{name}: p99 {p99} ns");
+        assert!(waited.len() > 24_000, "{name}: {} packets in 15 s", waited.len());
+        assert_eq!(queues.stats(id).dropped == 0, ecn, "{name}");
+    }
+}
+
+/// What cannot be marked is dropped; what can, is not.
+#[test]
+fn marks_stand_for_drops() {
+    let rates = [30_000_000; 2];
+    let marked = load(&mut queue(20_000_000, fq_codel(true)), &rates, 2, 3);
+    assert!(marked.marked > 0);
+    let dropped = load(&mut queue(20_000_000, fq_codel(true)), &rates, 0, 3);
+    assert_eq!(dropped.marked, 0);
+    assert!(dropped.dropped > 0);
+}
+
+#[test]
+fn pcq_limits_each_client() {
+    let mut queues = queue(100_000_000, pcq(2_000_000));
+    let outcome = load(&mut queues, &[10_000_000, 3_000_000, 1_000_000], 0, 6);
+    let rate = |n: usize| outcome.bytes[n] * 8 / 5;
+    for (n, expected) in [(0, 2_000_000), (1, 2_000_000), (2, 1_000_000)] {
+        // Of the bucket, a tenth of a second may be left over from the first second.
+        assert!(rate(n).abs_diff(expected) <= expected / 40, "{n}: {} of {expected}", rate(n));
+    }
+}
+
+#[test]
+fn voice_comes_before_bulk_in_cake() {
+    let mut queues = queue(10_000_000, cake(Tins::Diffserv4));
+    let id = QueueLeafId(0);
+    let mut out = [0u64; 2];
+    for now in (0..3 * SECOND).step_by(MS as usize) {
+        while let Some(when) = queues.next_deadline().filter(|&when| when <= at(now)) {
+            queues.release(when, |_, (flow, _), _| out[flow as usize] += 1);
+        }
+        for (flow, tos) in [(0, 46 << 2), (1, 8 << 2), (1, 8 << 2)] {
+            if queues.offer(id, at(now), 1000) == Decision::Pass {
+                out[flow as usize] += 1;
+            } else {
+                queues.enqueue(id, (flow, now), 1000, label(flow, tos), at(now));
+            }
+        }
+        while queues.take_dropped().is_some() {}
+    }
+    // 8 Mbit/s of voice, 16 of bulk: a fifth of the turns at most is bulk's.
+    assert!(out[0] > 2800 && out[1] > 500, "{out:?}");
+}
+
+#[test]
+fn limits_of_bytes_and_red_drop() {
+    let outcome = load(&mut queue(1_000_000, Kind::Bfifo(15_000)), &[5_000_000], 0, 4);
+    assert!(outcome.waited.iter().all(|&ns| ns <= 121 * MS), "15 packets of 8 ms each");
+    let red = RedLimits { limit: 60, min: 10, max: 50, burst: 20, average_packet: 1000 };
+    let mut outcome = load(&mut queue(1_000_000, Kind::Red(red)), &[1_030_000], 0, 20);
+    // A load of 3 % too much: some are dropped early, so that the queue stays between the thresholds.
+    assert!(outcome.dropped > 0);
+    let median = outcome.percentile(50) / (8 * MS);
+    assert!((8..=55).contains(&median), "{median} packets");
+}

@@ -1,0 +1,177 @@
+//! Packets that wait: one pool for all queues, and the rings in which they stand.
+//!
+//! ```text
+//! ring: last ─► first ─► … ─► last        a ring knows its last packet, whose next is the first
+//! ```
+//!
+//! Whatever the discipline, a packet waits in a node of this pool, named by number. The pool grows
+//! to what was ever needed at once. What a discipline drops, or marks, is noted here for whoever
+//! called it.
+
+use wire::{FiveTuple, Moment};
+
+/// No node.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What disciplines look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The packet's 5-tuple, its source not translated.
+    pub tuple: FiveTuple,
+    /// Its TOS byte: DSCP and ECN.
+    pub tos: u8,
+}
+
+impl Label {
+    /// Whether it may be marked (RFC 3168: ECT(0), ECT(1) or CE) instead of dropped.
+    pub(super) fn takes_marks(self) -> bool {
+        self.tos & 3 != 0
+    }
+}
+
+/// What is known of a packet that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) len: u32,
+    pub(super) next: u32,
+    /// When it came.
+    pub(super) came: Moment,
+    pub(super) label: Label,
+    /// To be marked CE when it goes (RFC 3168).
+    pub(super) marked: bool,
+}
+
+/// The pool.
+#[derive(Debug)]
+pub(super) struct Nodes<T> {
+    pub(super) list: List,
+    waiting: Vec<Option<T>>,
+}
+
+/// The pool without the packets themselves: all that disciplines need.
+#[derive(Clone, Debug)]
+pub(super) struct List {
+    nodes: Vec<Node>,
+    /// The first free node.
+    free: u32,
+    /// What disciplines have dropped since somebody took it.
+    pub(super) dropped: Vec<u32>,
+}
+
+impl<T> Default for Nodes<T> {
+    fn default() -> Nodes<T> {
+        let list = List { nodes: Vec::new(), free: NONE, dropped: Vec::new() };
+        Nodes { list, waiting: Vec::new() }
+    }
+}
+
+impl<T> Nodes<T> {
+    /// Takes a packet in; it stands in no ring yet.
+    pub(super) fn put(&mut self, waiting: T, len: u32, label: Label, now: Moment) -> u32 {
+        let node = Node { len, next: NONE, came: now, label, marked: false };
+        let list = &mut self.list;
+        if list.free == NONE {
+            list.nodes.push(node);
+            self.waiting.push(Some(waiting));
+            return list.nodes.len() as u32 - 1;
+        }
+        let id = list.free;
+        list.free = list.nodes[id as usize].next;
+        list.nodes[id as usize] = node;
+        self.waiting[id as usize] = Some(waiting);
+        id
+    }
+
+    /// Takes a packet out, which stands in no ring any more.
+    pub(super) fn take(&mut self, id: u32) -> Option<T> {
+        self.list.nodes[id as usize].next = self.list.free;
+        self.list.free = id;
+        self.waiting[id as usize].take()
+    }
+
+    /// What waits, in no particular order.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &T> {
+        self.waiting.iter().flatten()
+    }
+
+    /// The same packets, of which nothing is there but what disciplines know: for a trial.
+    pub(super) fn trial(&self) -> Nodes<T> {
+        let waiting = self.waiting.iter().map(|_| None).collect();
+        Nodes { list: self.list.clone(), waiting }
+    }
+
+    /// Takes out whatever waits.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = T> {
+        self.waiting.iter_mut().filter_map(Option::take)
+    }
+
+    /// Memory taken, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.list.nodes.capacity() * size_of::<Node>()
+            + self.waiting.capacity() * size_of::<Option<T>>()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+impl std::ops::Index<u32> for List {
+    type Output = Node;
+
+    #[inline]
+    fn index(&self, id: u32) -> &Node {
+        &self.nodes[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for List {
+    #[inline]
+    fn index_mut(&mut self, id: u32) -> &mut Node {
+        &mut self.nodes[id as usize]
+    }
+}
+
+/// Packets in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ring {
+    pub(super) last: u32,
+    pub(super) packets: u32,
+    pub(super) bytes: u64,
+}
+
+impl Default for Ring {
+    fn default() -> Ring {
+        Ring { last: NONE, packets: 0, bytes: 0 }
+    }
+}
+
+impl Ring {
+    /// The first packet.
+    pub(super) fn first(&self, list: &List) -> Option<u32> {
+        (self.packets > 0).then(|| list[self.last].next)
+    }
+
+    /// Puts a packet behind the last.
+    pub(super) fn push(&mut self, list: &mut List, node: u32) {
+        if self.packets == 0 {
+            list[node].next = node;
+        } else {
+            list[node].next = list[self.last].next;
+            list[self.last].next = node;
+        }
+        self.last = node;
+        self.packets += 1;
+        self.bytes += u64::from(list[node].len);
+    }
+
+    /// Takes the first packet.
+    pub(super) fn pop(&mut self, list: &mut List) -> Option<u32> {
+        let first = self.first(list)?;
+        list[self.last].next = list[first].next;
+        self.packets -= 1;
+        self.bytes -= u64::from(list[first].len);
+        Some(first)
+    }
+}

@@ -1,0 +1,36 @@
+//! The classes that a packet passes, one after the other: HTB global, its simple queue, and that of
+//! both ways together.
+
+use super::leaf::QueueLeafId;
+
+/// At most three classes, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Path([QueueLeafId; 3]);
+
+const NO_LEAF: QueueLeafId = QueueLeafId(u32::MAX);
+
+impl Path {
+    /// No class.
+    pub const NONE: Path = Path([NO_LEAF; 3]);
+
+    /// These classes, those that are none left out.
+    pub fn of(leaves: [Option<QueueLeafId>; 3]) -> Path {
+        let mut path = Path::NONE;
+        for (place, leaf) in path.0.iter_mut().zip(leaves.into_iter().flatten()) {
+            *place = leaf;
+        }
+        path
+    }
+
+    /// The first class.
+    #[inline(always)]
+    pub fn first(self) -> Option<QueueLeafId> {
+        (self.0[0] != NO_LEAF).then_some(self.0[0])
+    }
+
+    /// Those behind the first.
+    #[inline(always)]
+    pub fn rest(self) -> Path {
+        Path([self.0[1], self.0[2], NO_LEAF])
+    }
+}

@@ -1,0 +1,604 @@
+//! HTB, the hierarchical token bucket: who of those that wait in a tree may send.
+//!
+//! ```text
+//!                root                 rows: by level and priority, classes that may send by their own right
+//!              ／    ＼
+//!          inner      leaf            feeds: by priority, children that borrow from their parent
+//!         ／   ＼
+//!      leaf    leaf                   a class is  green   below limit-at: sends by its own right
+//!                                                 yellow  below max-limit: borrows from its parent
+//!                                                 red     at max-limit: waits
+//! ```
+//!
+//! As the kernel's: first whoever is green on the lowest level, which satisfies every limit-at; then
+//! whoever borrows from a green parent, best priority first, equal ones in turn, each as many bytes as
+//! the others. What is sent is paid for by the leaf and all above it: max-limits by all of them,
+//! limit-ats from the lender upwards. A root is green below its max-limit.
+//!
+//! Classes in which nobody waits are in no list and cost nothing; when somebody comes their colours are
+//! found anew. A class that is not green and in whose tree somebody waits stands in the timing wheel,
+//! by when its colour may change.
+//!
+//! Never holds packets: those are the disciplines'.
+
+use super::bucket::{Bucket, Limit};
+use super::burst::{Burst, BurstLimit};
+use super::discipline::{Discipline, Kind, Next};
+use super::leaf::QueueLeafId;
+use super::nodes::List;
+use super::wheel::{EntryId, Wheel};
+use wire::Moment;
+
+/// How many levels a tree may have.
+pub const LEVELS: usize = 8;
+const PRIORITIES: usize = 8;
+const NONE: u32 = u32::MAX;
+/// Bytes a class may send in its turn.
+const QUANTUM: i32 = 1514;
+
+/// What is configured for a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `max-limit` and `bucket-size`; its packets are those of a plain pfifo.
+    pub limit: Limit,
+    /// `limit-at`, bits per second.
+    pub limit_at: u64,
+    /// `priority`, 1 to 8.
+    pub priority: u8,
+    /// `burst-*`.
+    pub burst: BurstLimit,
+    /// `queue`.
+    pub kind: Kind,
+    /// Its parent's class.
+    pub parent: Option<QueueLeafId>,
+    /// How many there are above it.
+    pub depth: u8,
+    /// It has children: no packets wait in it.
+    pub inner: bool,
+}
+
+impl Settings {
+    /// A class of its own: a limit, and a pfifo.
+    pub const fn plain(limit: Limit) -> Settings {
+        Settings {
+            limit,
+            limit_at: 0,
+            priority: 8,
+            burst: BurstLimit { rate: 0, threshold: 0, time_ns: 0 },
+            kind: Kind::Pfifo(limit.packets as u32),
+            parent: None,
+            depth: 0,
+            inner: false,
+        }
+    }
+
+    /// Whether a bucket and a pfifo are all there is to it.
+    pub(super) fn is_plain(&self) -> bool {
+        let pfifo = matches!(self.kind, Kind::Pfifo(packets) if packets < u32::from(u16::MAX));
+        pfifo && self.parent.is_none() && !self.inner && !self.bursts()
+    }
+
+    /// Whether it stands where it stood, so that only its numbers are others.
+    fn stands_as(&self, other: &Settings) -> bool {
+        let place = |one: &Settings| (one.parent, one.depth, one.inner, one.priority);
+        place(self) == place(other)
+    }
+
+    fn bursts(&self) -> bool {
+        self.burst.is_some() && self.limit.rate > 0
+    }
+}
+
+/// What a class may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colour {
+    Green,
+    Yellow,
+    Red,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    next: u32,
+    before: u32,
+}
+
+/// A class that is more than a bucket and a pfifo.
+#[derive(Clone, Debug)]
+pub(super) struct Class {
+    pub(super) id: QueueLeafId,
+    settings: Settings,
+    parent: u32,
+    level: u8,
+    /// Those of limit-at and of max-limit.
+    assured: Bucket,
+    most: Bucket,
+    /// The rate `most` has now: a burst's, maybe.
+    rate: u64,
+    burst: Option<Box<Burst>>,
+    colour: Colour,
+    pub(super) discipline: Discipline,
+    /// Bit p: somebody waits in it, or below it, with priority p.
+    active: u8,
+    links: [Link; PRIORITIES],
+    /// Of an inner class: a child that borrows, by priority; its ring has the others.
+    feeds: Option<Box<[u32; PRIORITIES]>>,
+    deficit: i32,
+    event: EntryId,
+}
+
+/// All trees.
+#[derive(Clone, Debug)]
+pub(super) struct Forest {
+    pub(super) classes: Vec<Class>,
+    free: Vec<u32>,
+    rows: [[u32; PRIORITIES]; LEVELS],
+    /// Bit p: somebody is in the row of this priority.
+    row_bits: [u8; LEVELS],
+    /// Who passed at once, or was served, and all above it: for their counters.
+    pub(super) path: Vec<QueueLeafId>,
+}
+
+impl Default for Forest {
+    fn default() -> Forest {
+        Forest {
+            classes: Vec::new(),
+            free: Vec::new(),
+            rows: [[NONE; PRIORITIES]; LEVELS],
+            row_bits: [0; LEVELS],
+            path: Vec::new(),
+        }
+    }
+}
+
+impl Forest {
+    /// Makes a class, with the tokens of a bucket that limited it before; its place in the tree is
+    /// found by [`grow`](Self::grow).
+    pub(super) fn make(&mut self, id: QueueLeafId, settings: Settings, now: Moment) -> u32 {
+        let mut burst = settings.bursts().then(|| Box::new(Burst::new(settings.burst)));
+        let rate = burst.as_mut().and_then(|burst| burst.rate(now)).unwrap_or(settings.limit.rate);
+        let most = Limit { rate, ..settings.limit };
+        let class = Class {
+            id,
+            settings,
+            parent: NONE,
+            level: 0,
+            assured: Bucket::new(assured(&settings), now).with_room_for_a_packet(),
+            most: Bucket::new(most, now).with_room_for_a_packet(),
+            rate,
+            burst,
+            colour: Colour::Red,
+            discipline: Discipline::new(&settings.kind),
+            active: 0,
+            links: [Link { next: NONE, before: NONE }; PRIORITIES],
+            feeds: settings.inner.then(|| Box::new([NONE; PRIORITIES])),
+            deficit: 0,
+            event: NONE,
+        };
+        match self.free.pop() {
+            Some(at) => {
+                self.classes[at as usize] = class;
+                at
+            }
+            None => {
+                self.classes.push(class);
+                self.classes.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Ends a class in which nobody waits any more.
+    pub(super) fn end(&mut self, at: u32, wheel: &mut Wheel) {
+        self.forget_event(at, wheel);
+        self.class(at).id = QueueLeafId(NONE);
+        self.free.push(at);
+    }
+
+    /// Gives a class other settings; says whether it stands elsewhere by them, so that trees must
+    /// [`grow`](Self::grow) anew. Whom another kind of queue has no room for is in the list's
+    /// `dropped`.
+    pub(super) fn set(
+        &mut self,
+        at: u32,
+        settings: Settings,
+        list: &mut List,
+        now: Moment,
+    ) -> bool {
+        let class = self.class(at);
+        let old = std::mem::replace(&mut class.settings, settings);
+        class.assured = class.assured.with_limit(assured(&settings), now).with_room_for_a_packet();
+        class.most = class.most.with_limit(settings.limit, now).with_room_for_a_packet();
+        class.rate = settings.limit.rate;
+        if class.burst.is_some() != settings.bursts() || old.burst != settings.burst {
+            class.burst = settings.bursts().then(|| match class.burst.take() {
+                Some(burst) => Box::new(burst.with_limit(settings.burst)),
+                None => Box::new(Burst::new(settings.burst)),
+            });
+        }
+        if old.kind != settings.kind {
+            let mut discipline = Discipline::new(&settings.kind);
+            class.discipline.drain(list, |list, node| discipline.enqueue(list, node, now));
+            class.discipline = discipline;
+        }
+        if old.inner != settings.inner {
+            class.feeds = settings.inner.then(|| Box::new([NONE; PRIORITIES]));
+        }
+        !old.stands_as(&settings)
+    }
+
+    /// The numbers of a class in which somebody waits, or below it, have changed.
+    pub(super) fn renew(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
+        if self.classes[at as usize].active != 0 {
+            self.recolour(at, wheel, now);
+        }
+    }
+
+    /// Finds every class's place anew; `find` knows the place of a class by its number. Takes time by
+    /// how many classes there are in trees.
+    pub(super) fn grow(
+        &mut self,
+        find: impl Fn(QueueLeafId) -> u32,
+        wheel: &mut Wheel,
+        now: Moment,
+    ) {
+        self.rows = [[NONE; PRIORITIES]; LEVELS];
+        self.row_bits = [0; LEVELS];
+        for at in 0..self.classes.len() as u32 {
+            self.forget_event(at, wheel);
+            let class = self.class(at);
+            (class.active, class.colour) = (0, Colour::Red);
+            if let Some(feeds) = &mut class.feeds {
+                **feeds = [NONE; PRIORITIES];
+            }
+            let inner = class.settings.inner;
+            class.level =
+                if inner { (LEVELS as u8 - 1).saturating_sub(class.settings.depth) } else { 0 };
+            class.parent = class.settings.parent.map_or(NONE, &find);
+        }
+        for at in 0..self.classes.len() as u32 {
+            if self.classes[at as usize].id.0 != NONE && self.waits(at) {
+                self.wake(at, wheel, now);
+            }
+        }
+    }
+
+    /// Whether somebody waits in a class.
+    pub(super) fn waits(&self, at: u32) -> bool {
+        self.classes[at as usize].discipline.waiting().0 > 0
+    }
+
+    /// Whether somebody may send now.
+    pub(super) fn is_ready(&self) -> bool {
+        self.row_bits != [0; LEVELS]
+    }
+
+    /// Lets `len` bytes pass at once, if nobody waits in the class and it may send; it was paid for
+    /// and `path` says by whom.
+    pub(super) fn pass(&mut self, at: u32, len: u32, wheel: &mut Wheel, now: Moment) -> bool {
+        let class = &self.classes[at as usize];
+        if self.is_ready() || !class.settings.kind.passes_idle() || self.waits(at) {
+            return false;
+        }
+        let mut lender = at;
+        loop {
+            match self.class(lender).colour_at(now) {
+                Colour::Green => break,
+                Colour::Yellow if self.classes[lender as usize].parent != NONE => {
+                    lender = self.classes[lender as usize].parent;
+                }
+                _ => return false,
+            }
+        }
+        self.charge(at, lender, len, wheel, now);
+        true
+    }
+
+    /// Somebody has begun to wait in a class.
+    pub(super) fn wake(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
+        let class = &self.classes[at as usize];
+        if class.active == 0 {
+            let priority = 1 << (class.settings.priority.clamp(1, 8) - 1);
+            self.activate(at, priority, wheel, now);
+        }
+    }
+
+    /// A class's moment in the wheel has come.
+    pub(super) fn due(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
+        self.class(at).event = NONE;
+        if self.classes[at as usize].active == 0 && self.waits(at) {
+            return self.wake(at, wheel, now);
+        }
+        self.recolour(at, wheel, now);
+    }
+
+    /// The packet that goes now, and whose it is; `path` says who paid for it.
+    pub(super) fn next(
+        &mut self,
+        list: &mut List,
+        wheel: &mut Wheel,
+        now: Moment,
+    ) -> Option<(QueueLeafId, u32)> {
+        while let Some(level) = self.row_bits.iter().position(|&bits| bits != 0) {
+            let priority = self.row_bits[level].trailing_zeros() as usize;
+            let lender = self.turn(self.rows[level][priority], priority);
+            self.rows[level][priority] = lender;
+            let mut leaf = lender;
+            while let Some(feeds) = &self.classes[leaf as usize].feeds {
+                let child = self.turn(feeds[priority], priority);
+                if let Some(feeds) = &mut self.class(leaf).feeds {
+                    feeds[priority] = child;
+                }
+                leaf = child;
+            }
+            match self.class(leaf).discipline.dequeue(list, now) {
+                Next::Packet(node) => {
+                    let len = list[node].len;
+                    // Everybody from the leaf to the lender has had its turn.
+                    let mut class = leaf;
+                    loop {
+                        self.class(class).deficit -= len.min(1 << 24) as i32;
+                        if class == lender {
+                            break;
+                        }
+                        class = self.classes[class as usize].parent;
+                    }
+                    self.charge(leaf, lender, len, wheel, now);
+                    if !self.waits(leaf) {
+                        self.rest(leaf, wheel, now);
+                    }
+                    return Some((self.classes[leaf as usize].id, node));
+                }
+                Next::Empty => self.rest(leaf, wheel, now),
+                Next::Later(when) => {
+                    self.rest(leaf, wheel, now);
+                    self.class(leaf).event = wheel.enter(when, self.classes[leaf as usize].id.0);
+                }
+            }
+        }
+        None
+    }
+
+    /// Who of a ring has its turn.
+    fn turn(&mut self, mut at: u32, priority: usize) -> u32 {
+        loop {
+            let class = &mut self.classes[at as usize];
+            if class.deficit > 0 {
+                return at;
+            }
+            class.deficit += QUANTUM;
+            at = class.links[priority].next;
+        }
+    }
+
+    /// Nobody waits in a leaf any more, or nobody who may go.
+    fn rest(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
+        let active = self.classes[at as usize].active;
+        self.deactivate(at, active, wheel, now);
+    }
+
+    /// Pays: max-limits from the leaf upwards, limit-ats from the lender upwards.
+    fn charge(&mut self, leaf: u32, lender: u32, len: u32, wheel: &mut Wheel, now: Moment) {
+        self.path.clear();
+        let (mut at, mut lends) = (leaf, false);
+        while at != NONE {
+            lends |= at == lender;
+            let class = self.class(at);
+            class.settle(now);
+            class.most.charge(len);
+            if lends {
+                class.assured.charge(len);
+            }
+            if let Some(burst) = &mut class.burst {
+                burst.count(len);
+            }
+            let (id, parent, active) = (class.id, class.parent, class.active);
+            self.path.push(id);
+            if active != 0 {
+                self.recolour(at, wheel, now);
+            }
+            at = parent;
+        }
+    }
+
+    /// Finds a class's colour, and moves it to the list where it belongs.
+    fn recolour(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
+        let class = self.class(at);
+        let (old, new) = (class.colour, class.colour_at(now));
+        if old != new {
+            let active = class.active;
+            self.unlink(at, active, wheel, now);
+            self.class(at).colour = new;
+            self.link(at, active, wheel, now);
+        }
+        self.schedule(at, wheel, now);
+    }
+
+    fn activate(&mut self, at: u32, priorities: u8, wheel: &mut Wheel, now: Moment) {
+        let class = self.class(at);
+        if class.active == 0 {
+            class.colour = class.colour_at(now);
+            class.deficit = QUANTUM;
+        }
+        let fresh = priorities & !class.active;
+        class.active |= fresh;
+        self.link(at, fresh, wheel, now);
+        self.schedule(at, wheel, now);
+    }
+
+    fn deactivate(&mut self, at: u32, priorities: u8, wheel: &mut Wheel, now: Moment) {
+        self.unlink(at, priorities, wheel, now);
+        let class = self.class(at);
+        class.active &= !priorities;
+        if class.active == 0 {
+            self.forget_event(at, wheel);
+        }
+    }
+
+    /// Puts an active class where its colour belongs.
+    fn link(&mut self, at: u32, priorities: u8, wheel: &mut Wheel, now: Moment) {
+        let Class { colour, parent, level, .. } = self.classes[at as usize];
+        let mut begun = 0;
+        for p in bits(priorities) {
+            match colour {
+                Colour::Green => {
+                    let head = self.rows[usize::from(level)][p];
+                    self.rows[usize::from(level)][p] = self.join(at, head, p);
+                    self.row_bits[usize::from(level)] |= 1 << p;
+                }
+                Colour::Yellow => {
+                    let head = self.feed(parent, p);
+                    let head = self.join(at, head, p);
+                    self.set_feed(parent, p, head);
+                    begun |= u8::from(self.classes[at as usize].links[p].next == at) << p;
+                }
+                Colour::Red => {}
+            }
+        }
+        if begun != 0 {
+            self.activate(parent, begun, wheel, now);
+        }
+    }
+
+    /// Takes it out of there.
+    fn unlink(&mut self, at: u32, priorities: u8, wheel: &mut Wheel, now: Moment) {
+        let Class { colour, parent, level, .. } = self.classes[at as usize];
+        let mut ended = 0;
+        for p in bits(priorities) {
+            match colour {
+                Colour::Green => {
+                    let head = self.rows[usize::from(level)][p];
+                    let head = self.part(at, head, p);
+                    self.rows[usize::from(level)][p] = head;
+                    if head == NONE {
+                        self.row_bits[usize::from(level)] &= !(1 << p);
+                    }
+                }
+                Colour::Yellow => {
+                    let head = self.feed(parent, p);
+                    let head = self.part(at, head, p);
+                    self.set_feed(parent, p, head);
+                    ended |= u8::from(head == NONE) << p;
+                }
+                Colour::Red => {}
+            }
+        }
+        if ended != 0 {
+            self.deactivate(parent, ended, wheel, now);
+        }
+    }
+
+    /// A class joins a ring as its last; returns the ring's head.
+    fn join(&mut self, at: u32, head: u32, p: usize) -> u32 {
+        if head == NONE {
+            self.class(at).links[p] = Link { next: at, before: at };
+            return at;
+        }
+        let before = self.classes[head as usize].links[p].before;
+        self.class(at).links[p] = Link { next: head, before };
+        self.class(before).links[p].next = at;
+        self.class(head).links[p].before = at;
+        head
+    }
+
+    /// A class leaves a ring; returns the ring's head.
+    fn part(&mut self, at: u32, head: u32, p: usize) -> u32 {
+        let Link { next, before } = self.classes[at as usize].links[p];
+        if next == at {
+            return NONE;
+        }
+        self.class(before).links[p].next = next;
+        self.class(next).links[p].before = before;
+        if head == at { next } else { head }
+    }
+
+    fn feed(&self, parent: u32, p: usize) -> u32 {
+        self.classes[parent as usize].feeds.as_ref().map_or(NONE, |feeds| feeds[p])
+    }
+
+    fn set_feed(&mut self, parent: u32, p: usize, head: u32) {
+        if let Some(feeds) = &mut self.class(parent).feeds {
+            feeds[p] = head;
+        }
+    }
+
+    /// Enters in the wheel when a class's colour may change, if that matters to anybody.
+    fn schedule(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
+        self.forget_event(at, wheel);
+        let class = self.class(at);
+        if class.active == 0 || class.colour == Colour::Green {
+            return;
+        }
+        let clear = if class.colour == Colour::Red {
+            let burst = class.burst.as_ref().map(|burst| burst.next());
+            let clear = class.most.clear(now).unwrap_or(now);
+            Some(burst.map_or(clear, |burst| burst.min(clear)))
+        } else {
+            let has_assured = !class.assured.unlimited();
+            has_assured.then(|| class.assured.clear(now).unwrap_or(now))
+        };
+        if let Some(when) = clear {
+            self.class(at).event = wheel.enter(when, self.classes[at as usize].id.0);
+        }
+    }
+
+    fn forget_event(&mut self, at: u32, wheel: &mut Wheel) {
+        let event = std::mem::replace(&mut self.class(at).event, NONE);
+        if event != NONE {
+            wheel.leave(event);
+        }
+    }
+
+    /// Memory taken, in bytes, without what disciplines hold.
+    pub(super) fn bytes(&self) -> usize {
+        self.classes.capacity() * size_of::<Class>()
+    }
+
+    fn class(&mut self, at: u32) -> &mut Class {
+        &mut self.classes[at as usize]
+    }
+}
+
+impl Class {
+    /// What it may do at `now`.
+    fn colour_at(&mut self, now: Moment) -> Colour {
+        self.settle(now);
+        if self.most.clear(now).is_some() {
+            Colour::Red
+        } else if self.parent == NONE
+            || !self.assured.unlimited() && self.assured.clear(now).is_none()
+        {
+            Colour::Green
+        } else {
+            Colour::Yellow
+        }
+    }
+
+    /// Brings its buckets up to `now`, and the burst.
+    fn settle(&mut self, now: Moment) {
+        if let Some(burst) = &mut self.burst {
+            let rate = burst.rate(now).unwrap_or(self.settings.limit.rate);
+            if rate != self.rate {
+                self.rate = rate;
+                let limit = Limit { rate, ..self.settings.limit };
+                self.most = self.most.with_limit(limit, now).with_room_for_a_packet();
+            }
+        }
+        let _ = (self.most.clear(now), self.assured.clear(now));
+    }
+}
+
+/// A bucket for limit-at: as deep as that of max-limit.
+fn assured(settings: &Settings) -> Limit {
+    Limit { rate: settings.limit_at, ..settings.limit }
+}
+
+fn bits(mut set: u8) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = set.trailing_zeros() as usize;
+        set &= set.wrapping_sub(1);
+        (bit < 8).then_some(bit)
+    })
+}
+
+#[cfg(test)]
+mod tests;
