@@ -112,6 +112,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// A command, and nothing more said.
+    pub fn of(command: &'static Command) -> Call {
+        Call { command, items: None, arguments: BTreeMap::new() }
+    }
+
     /// What was given for a parameter, else its default.
     pub fn argument(&self, name: &str) -> Option<Value> {
         let parameter = self.command.parameters.iter().find(|parameter| parameter.name == name);

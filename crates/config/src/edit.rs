@@ -3,7 +3,9 @@
 use crate::arguments::{Changes, Slot, missing, slot};
 use crate::run::{Line, Run};
 use crate::script::{Operator, Word};
-use crate::{Access, Error, Item, ItemId, Menu, MenuKind, Reply, Value};
+use crate::{
+    Access, Call, Command, Error, FIRST_DYNAMIC, Item, ItemId, Menu, MenuKind, Reply, Value,
+};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -39,6 +41,15 @@ impl Run<'_> {
             && item.name(key).is_empty()
         {
             item.values.insert(key, Value::Text(self.free_name(menu, prefix)));
+        }
+        // What the device takes by a command of its own does not become part of the configuration.
+        let command = self.own_command(menu, "add").filter(|command| {
+            command.parameters.iter().any(|parameter| item.get(parameter.name).is_some())
+        });
+        if let Some(command) = command {
+            self.changed(line.at);
+            self.call(Call { arguments: item.values, ..Call::of(command) }, line.at)?;
+            return Ok(Reply::Nothing);
         }
         self.check(menu, &item, line)?;
         let id = item.id;
@@ -130,7 +141,18 @@ impl Run<'_> {
     }
 
     pub(crate) fn remove(&mut self, menu: &'static Menu, line: Line) -> Result<Reply, Error> {
-        let ids = self.only_items(menu, line)?;
+        let mut ids = self.only_items(menu, line)?;
+        if let Some(command) = self.own_command(menu, "remove") {
+            let (made, ours) = ids.into_iter().partition(|id| id.0 >= FIRST_DYNAMIC);
+            let made: Vec<ItemId> = made;
+            if !made.is_empty() {
+                self.call(Call { items: Some(made), ..Call::of(command) }, line.at)?;
+            }
+            ids = ours;
+            if ids.is_empty() {
+                return Ok(Reply::Nothing);
+            }
+        }
         self.edit(line.at)?;
         self.places(menu, line, &ids, "remove")?;
         let ids: HashSet<ItemId> = ids.into_iter().collect();
@@ -339,6 +361,12 @@ impl Run<'_> {
         let ours = self.language.check(menu, item);
         let checked = ours.and_then(|()| self.host.check(menu, item, &self.tree));
         checked.map_err(|text| Error::new(line.at, text))
+    }
+
+    /// What the device does itself of a command that lists have: entries that it keeps.
+    fn own_command(&self, menu: &Menu, name: &str) -> Option<&'static Command> {
+        let commands = self.language.commands().iter().copied();
+        { commands }.find(|command| command.menu == menu.path && command.name == name)
     }
 
     /// Where the items stand, in the order asked for.

@@ -175,7 +175,8 @@ impl Language {
         }
         let here = |menu: &str| menu == path || (menu == "/" && path.is_empty());
         for command in self.commands.iter().filter(|command| here(command.menu)) {
-            choices.insert(command.name, Choice::Verb(Verb::Device(command)));
+            // Of a command that the menu has anyway the device does a part: `Run::own_command`.
+            choices.entry(command.name).or_insert(Choice::Verb(Verb::Device(command)));
         }
         let blank = if path.is_empty() { "/" } else { " " };
         for deeper in self.paths() {

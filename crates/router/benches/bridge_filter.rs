@@ -4,6 +4,7 @@ use config::{Interpreter, Value};
 use criterion::{Criterion, criterion_group, criterion_main};
 use router::counter::{CounterBook, Counters};
 use router::firewall::log::Log;
+use router::firewall::matcher::connection::Whole;
 use router::firewall::rule::Books;
 use router::firewall::state::{RuleState, SlotBook};
 use router::interface::bridge::filter::{Chain, Filter, menu::FILTER};
@@ -69,6 +70,8 @@ fn filter(c: &mut Criterion) {
                 dstnat: false,
                 marks: Default::default(),
                 connection_mark: Default::default(),
+                connection: Whole::default(),
+                ingress_priority: None,
                 routes: &Routes::default(),
             };
             group.bench_function(format!("{kind}/{n}"), |bench| {

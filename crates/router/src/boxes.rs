@@ -10,8 +10,10 @@
 
 use crate::discard::Discard;
 use crate::fast;
+use crate::firewall::address_list::dynamic::Moved;
 use crate::firewall::connection::{Flags, FlowId, Tracking};
 use crate::firewall::mark::{Mark, Marks};
+use crate::firewall::matcher::connection::Whole;
 use crate::firewall::rule;
 use crate::firewall::translation;
 use crate::flow::{self, Cost, Resume, Unkept};
@@ -41,6 +43,7 @@ impl Router {
             ip_len: layers.l3_end.saturating_sub(layers.l3),
             port,
             arrival: None,
+            ingress_priority: None,
             arrived_len: 0,
             ingress: IngressId::NONE,
             in_bridge_port: InterfaceId::NONE,
@@ -199,6 +202,12 @@ impl Router {
             dstnat: nat.has(Flags::DSTNAT),
             marks: p.marks,
             connection_mark: mark,
+            connection: Whole {
+                connections: Some(&self.v4.connections),
+                flow: p.flow.or(p.related),
+                new: p.new.as_ref(),
+            },
+            ingress_priority: p.ingress_priority,
             routes: &self.v4.routes,
         };
         let mut books = rule::Books {
@@ -208,7 +217,21 @@ impl Router {
             counters: &mut self.stats.counters,
             log: &mut self.stats.log,
         };
-        run(&self.program, &view, &mut books)
+        let result = run(&self.program, &view, &mut books);
+        self.follow_lists();
+        result
+    }
+
+    /// What was learnt of addresses that came into a list, or left it, is asked again.
+    #[inline]
+    pub(crate) fn follow_lists(&mut self) {
+        match self.rules.lists.take_moved() {
+            None => {}
+            Some(Moved::All) => self.learnt.recipes.forget(),
+            Some(Moved::Addresses(addresses)) => {
+                addresses.into_iter().for_each(|at| self.learnt.recipes.address_moved(at));
+            }
+        }
     }
 
     /// Gives a packet, and all its fragments, another 5-tuple.
@@ -313,6 +336,7 @@ impl Router {
             return None;
         };
         let mut copy = self.packet(frame, p.layers, p.port);
+        copy.ingress_priority = p.ingress_priority;
         (copy.arrival, copy.arrived_len, copy.ingress) = (p.arrival, p.arrived_len, p.ingress);
         (copy.in_bridge_port, copy.class, copy.learns) = (p.in_bridge_port, p.class, p.learns);
         (copy.in_interface, copy.out_interface) = (p.in_interface, p.out_interface);

@@ -89,6 +89,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ip::facilities::ROUTE,
     &ip::rule::FACILITY,
     &firewall::facilities::ADDRESS_LIST,
+    &firewall::facilities::LAYER7,
     &firewall::facilities::RAW,
     &firewall::facilities::MANGLE,
     &firewall::facilities::FILTER,

@@ -89,10 +89,12 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
             Layers::default()
         }
     };
+    let ingress_priority = priority::of(r.io.slab.bytes(&frame));
     let arrival = Arrival::of(port, r.io.slab.bytes(&frame)).map(|(arrival, _)| arrival);
     let mut p = r.packet(frame, layers, port);
     (p.fast, p.malformed) = (fast, malformed);
     (p.arrival, p.arrived_len) = (arrival, p.frame.len() as u16);
+    p.ingress_priority = ingress_priority;
     if r.src_mac(&p).is_multicast() {
         return r.discard(p, Discard::BadSourceMac);
     }

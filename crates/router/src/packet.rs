@@ -2,6 +2,7 @@
 
 use crate::firewall::connection::{FlowId, New};
 use crate::firewall::mark::{Mark, Marks};
+use crate::firewall::matcher::connection::Whole;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::vlan::Class;
 use crate::interface::ingress::{Arrival, IngressId, Learns};
@@ -98,6 +99,10 @@ pub struct View<'a> {
     pub marks: Marks,
     /// What its connection is marked with.
     pub connection_mark: Mark,
+    /// Its connection.
+    pub connection: Whole<'a>,
+    /// `ingress-priority`: that of the tag it came with; `None` if it came without.
+    pub ingress_priority: Option<u8>,
     /// The main routing table, which says what kind of address an address is.
     pub routes: &'a Routes,
 }
@@ -147,6 +152,8 @@ pub(crate) struct Packet {
     pub(crate) port: InterfaceId,
     /// What tells it apart on arrival; `None` if nothing may be learnt from it.
     pub(crate) arrival: Option<Arrival>,
+    /// The priority of the tag it came with; `None` if it came without.
+    pub(crate) ingress_priority: Option<u8>,
     /// How long the frame was on arrival.
     pub(crate) arrived_len: u16,
     /// The interfaces it came through so far.

@@ -14,6 +14,7 @@ use crate::firewall::connection::{self, Enabled};
 use crate::firewall::filter::Filter;
 use crate::firewall::mangle::Mangle;
 use crate::firewall::mark::MarkBook;
+use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
 use crate::firewall::state::SlotBook;
@@ -197,6 +198,8 @@ pub struct Program {
     pub(crate) route_rules: Arc<[route_rule::Rule]>,
     /// `/ip firewall address-list`.
     pub(crate) lists: Arc<AddressLists>,
+    /// `/ip firewall layer7-protocol`.
+    pub(crate) patterns: Arc<Patterns>,
     /// `/ip settings`.
     pub settings: Settings,
     /// `/ip firewall raw`.
@@ -242,10 +245,12 @@ impl Program {
         let tree = Tree::default();
         let Interfaces { by_id, ways_out, ports, names, bridges } = Interfaces::default();
         let lists = Arc::new(AddressLists::compile(&tree));
+        let patterns = Arc::default();
         let mut books = Books::default();
         let mut setting = Setting {
             tree: &tree,
             lists: &lists,
+            patterns: &patterns,
             names: &names,
             marks: &books.marks,
             use_ip_firewall: false,
@@ -279,6 +284,7 @@ impl Program {
             names,
             bridges,
             lists,
+            patterns,
             books,
         }
     }

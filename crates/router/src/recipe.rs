@@ -133,8 +133,12 @@ pub(crate) struct Recipes {
     generation: u32,
     /// The generation with which all were forgotten last.
     epoch: u32,
-    /// What the last changes made different: the newest is that of the generation.
-    differences: VecDeque<Difference>,
+    /// What the last changes made different, with the generation each began.
+    differences: VecDeque<(u32, Difference)>,
+    /// The generation since which all of them are known.
+    known: u32,
+    /// The generation in which an address came into a list, or left it, last.
+    moved: HashMap<u32, u32>,
     /// Forgotten, but what they counted is still to be folded.
     forgotten: Vec<Vec<Recipe>>,
 }
@@ -143,6 +147,8 @@ pub(crate) struct Recipes {
 const MAX: usize = 1 << 16;
 /// How many changes a flow may have missed and still ask what they were.
 const DIFFERENCES: usize = 32;
+/// More addresses than this are not remembered to have moved: all is forgotten.
+const MAX_MOVED: usize = 1 << 16;
 
 impl Default for Recipes {
     fn default() -> Recipes {
@@ -152,6 +158,8 @@ impl Default for Recipes {
             generation: 1,
             epoch: 1,
             differences: VecDeque::new(),
+            known: 1,
+            moved: HashMap::new(),
             forgotten: Vec::new(),
         }
     }
@@ -229,6 +237,8 @@ impl Recipes {
         self.generation = self.generation.wrapping_add(1).max(1);
         self.epoch = self.generation;
         self.differences.clear();
+        self.moved.clear();
+        self.known = self.generation;
     }
 
     /// Keeps the recipes over a change; flows find out whether it concerns them.
@@ -237,17 +247,34 @@ impl Recipes {
             return self.forget();
         }
         self.generation += 1;
-        self.differences.push_back(difference);
-        if self.differences.len() > DIFFERENCES {
-            self.differences.pop_front();
+        self.differences.push_back((self.generation, difference));
+        if self.differences.len() > DIFFERENCES
+            && let Some((generation, _)) = self.differences.pop_front()
+        {
+            self.known = generation;
         }
+    }
+
+    /// Keeps the recipes though an address came into a list, or left it: flows of that address find
+    /// out.
+    pub(crate) fn address_moved(&mut self, address: u32) {
+        if self.generation == u32::MAX || self.moved.len() >= MAX_MOVED {
+            return self.forget();
+        }
+        self.generation += 1;
+        self.moved.insert(address, self.generation);
+    }
+
+    /// Whether one of these addresses came into a list, or left it, since a generation.
+    pub(crate) fn have_moved(&self, addresses: [u32; 4], since: u32) -> bool {
+        !self.moved.is_empty()
+            && addresses.iter().any(|at| self.moved.get(at).is_some_and(|&moved| moved > since))
     }
 
     /// What has become different since a generation; `None` if that is not known any more.
     pub(crate) fn since(&self, generation: u32) -> Option<impl Iterator<Item = &Difference>> {
-        let behind = self.generation.checked_sub(generation)? as usize;
-        let known = self.differences.len().checked_sub(behind)?;
-        Some(self.differences.range(known..))
+        let later = self.differences.iter().filter(move |(began, _)| *began > generation);
+        (generation >= self.known).then(|| later.map(|(_, difference)| difference))
     }
 
     /// The generation from which on recipes have their numbers.

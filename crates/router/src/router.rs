@@ -13,7 +13,9 @@ use crate::compiler::Compiler;
 use crate::counter::Count;
 use crate::discard::Discards;
 use crate::fast;
+use crate::firewall::address_list::dynamic::Entry;
 use crate::firewall::connection::Connections;
+use crate::firewall::matcher::hours::Clock;
 use crate::firewall::state::RuleState;
 use crate::flow::{self, Hop, Resume};
 use crate::interface::InterfaceId;
@@ -185,6 +187,9 @@ impl Router {
         assert_eq!(ports.len(), self.io.ports.len(), "ports given to breathe");
         self.tools.profiler.begin();
         self.io.now = now;
+        if now >= self.rules.clock.changes {
+            self.forget_hours();
+        }
         let mut received = 0;
         let mut inbox = self.io.inbox.take().unwrap_or_default();
         for at in 0..ports.len() {
@@ -249,6 +254,20 @@ impl Router {
         self.rules.set_seed(seed);
     }
 
+    /// What time of day it is: `zero` is [`Moment::ZERO`] in seconds since 1970 (UTC). Rules with
+    /// `time` ask.
+    pub fn set_clock(&mut self, zero: u64) {
+        self.rules.clock.zero = zero;
+        self.forget_hours();
+    }
+
+    /// What rules with `time` said holds no more.
+    #[cold]
+    fn forget_hours(&mut self) {
+        self.rules.clock.changes = Clock::default().changes;
+        self.learnt.recipes.forget();
+    }
+
     /// Makes the slow path take every packet: the reference for differential tests.
     pub fn set_reference(&mut self, reference: bool) {
         self.reference = reference;
@@ -302,6 +321,15 @@ impl Router {
     /// The neighbours.
     pub fn neighbours(&self) -> &Neighbours {
         &self.v4.neighbours
+    }
+
+    /// The entries of address lists that are not configured: list, addresses, and the time left.
+    pub fn list_entries(&self, now: Moment) -> Vec<String> {
+        let entry = |entry: &Entry| match entry.left {
+            Some(left) => format!("{} {} {}s", entry.list, entry.address, left.as_secs()),
+            None => format!("{} {}", entry.list, entry.address),
+        };
+        self.rules.lists.entries(now).iter().map(entry).collect()
     }
 
     /// Notes what the ports have lost.

@@ -80,6 +80,8 @@ pub struct Trace {
     /// Set when the next packet of the flow, though alike, may go another way (a stateful matcher
     /// such as `limit` or `nth`, a log line, a first packet's NAT): no recipe then.
     pub once: bool,
+    /// `layer7-protocol` has seen the packet: it adds a payload once, however many rules look.
+    pub layer7: bool,
     /// How much of the TTL the router itself has taken so far: set by the flow where it takes it,
     /// so that the guard can speak of the TTL on arrival.
     pub ttl_taken: u8,
@@ -104,6 +106,7 @@ impl Trace {
         self.counters.clear();
         self.guard = Guard::default();
         self.once = false;
+        self.layer7 = false;
         self.ttl_taken = 0;
         self.edited = Edited::default();
     }

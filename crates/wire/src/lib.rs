@@ -37,6 +37,9 @@ pub mod tcp;
 // The UDP header.
 pub mod udp;
 
+// What of a TLS handshake is in the clear.
+pub mod tls;
+
 // Asking a device for its values, and its answer.
 pub mod snmp;
 // What routers tell each other of networks.

@@ -14,6 +14,7 @@ use super::replay::{Came, Plain, find_flows, replay_any};
 use super::verdicts::{self, Key, Verdict};
 use crate::counter::Count;
 use crate::discard::Discard;
+use crate::firewall::matcher::connection::Whole;
 use crate::firewall::rule::Books;
 use crate::flow;
 use crate::interface::InterfaceId;
@@ -442,6 +443,8 @@ fn walk(
         dstnat: false,
         marks: Default::default(),
         connection_mark: Default::default(),
+        connection: Whole::default(),
+        ingress_priority: None,
         routes: &r.v4.routes,
     };
     let mut books = Books {

@@ -11,6 +11,9 @@
 //! them nor notes anything in their traces, before the change and after it; so whoever passes none
 //! of the changed rules' gates keeps what it has learnt. Never says yes in doubt: what is asked is
 //! constant for a flow, and what else a rule looks at is not asked.
+//!
+//! A dynamic entry of an address list is no change of the program, but may decide about the flows of
+//! its address: these go the slow way once.
 
 use crate::firewall::connection::FlowId;
 use crate::firewall::gate::{Facts, Gate};
@@ -28,6 +31,10 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let flow = r.v4.connections.flow(id);
     let Some(differences) = r.learnt.recipes.since(flow.generation) else { return false };
     let Some(recipe) = r.learnt.recipes.get(flow.recipe) else { return false };
+    let addresses = [flow.src, flow.dst, flow.new_src, flow.new_dst];
+    if r.learnt.recipes.have_moved(addresses, flow.generation) {
+        return false;
+    }
     let (way, hop) = (&recipe.way, r.v4.neighbours.rewrite(NeighbourId(flow.next_hop)));
     let tuple = flow.translate_destination(flow.tuple());
     // What the gates of each stage see.

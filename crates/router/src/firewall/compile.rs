@@ -11,10 +11,12 @@
 
 use crate::counter::CounterBook;
 use crate::firewall::address_list::AddressLists;
+use crate::firewall::address_list::dynamic::AddTo;
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
 use crate::firewall::mark::MarkBook;
+use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::matcher::{Matcher, ORDER, What};
 use crate::firewall::read::{self, Surroundings, text};
 use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
@@ -60,6 +62,8 @@ pub struct Setting<'a> {
     pub tree: &'a Tree,
     /// `/ip firewall address-list`, compiled.
     pub lists: &'a Arc<AddressLists>,
+    /// `/ip firewall layer7-protocol`, compiled.
+    pub patterns: &'a Arc<Patterns>,
     /// The interfaces.
     pub names: &'a Names,
     /// The marks.
@@ -141,7 +145,9 @@ impl<'a, A: Table> Compiler<'a, A> {
             }
         }
         let step = match text(item, "action").unwrap_or("accept") {
-            "passthrough" | "log" => Step::Next,
+            "passthrough" | "log" | "add-src-to-address-list" | "add-dst-to-address-list" => {
+                Step::Next
+            }
             "return" => Step::Return,
             "jump" => Step::Jump(self.jump(text(item, "jump-target").unwrap_or_default())?),
             own => {
@@ -238,7 +244,9 @@ impl<'a, A: Table> Compiler<'a, A> {
                 let (mut in_hooks, mut out_hooks) = (hooks, hooks);
                 for matcher in &draft.matchers {
                     match matcher.what {
-                        What::InInterface(_) | What::InBridgePort(_) => in_hooks &= with_in,
+                        What::InInterface(_) | What::InBridgePort(_) | What::IngressPriority(_) => {
+                            in_hooks &= with_in
+                        }
                         What::OutInterface(_) | What::OutBridgePort(_) => out_hooks &= with_out,
                         _ => (),
                     }
@@ -303,6 +311,7 @@ impl<'a, A: Table> Compiler<'a, A> {
                     matchers: rest.into(),
                     counter: book.of(draft.item.id),
                     log: log_head(draft.item, name),
+                    add: AddTo::of(draft.item).map(Box::new),
                     step: draft.action.step,
                 };
                 ruleset.rules.push(rule);

@@ -77,6 +77,8 @@ pub(crate) enum NewPriority {
     Set(u8),
     FromDscp,
     FromDscpHigh3Bits,
+    /// That of the VLAN tag it came with.
+    FromIngress,
 }
 
 /// `new-ttl` as typed.
@@ -88,11 +90,9 @@ pub(crate) const NEW_TTL: Type = Type::Custom(|text| match NewTtl::parse(text) {
 pub(crate) const NEW_MSS: Type = Type::Or(&["clamp-to-pmtu"], &Type::Number(0, 65535));
 /// `new-priority` as typed.
 pub(crate) const NEW_PRIORITY: Type = Type::Or(
-    &["from-dscp", "from-dscp-high-3-bits"],
-    &Type::Either(&[Type::Number(0, 63), INGRESS]),
+    &["from-dscp", "from-dscp-high-3-bits", "from-ingress"],
+    &Type::Number(0, 63),
 );
-const INGRESS: Type = Type::Only(&Type::Enum(&["from-ingress"]), &[], NO_INGRESS);
-const NO_INGRESS: &str = "the priority a packet came with is not kept";
 
 impl Effect {
     /// The property that an action cannot do without.
@@ -141,6 +141,9 @@ impl Effect {
             "set-priority" => match value {
                 Some(Value::Text(word)) if word == "from-dscp" => {
                     Some(Effect::Priority(NewPriority::FromDscp))
+                }
+                Some(Value::Text(word)) if word == "from-ingress" => {
+                    Some(Effect::Priority(NewPriority::FromIngress))
                 }
                 Some(Value::Text(_)) => Some(Effect::Priority(NewPriority::FromDscpHigh3Bits)),
                 value => number(value).map(|n| Effect::Priority(NewPriority::Set(n))),

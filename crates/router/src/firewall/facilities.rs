@@ -1,10 +1,11 @@
 //! The facilities of the firewall's tables: `/ip firewall raw`, `mangle`, `filter`, `nat` and
 //! `address-list`.
 
-use super::address_list::AddressLists;
+use super::address_list::{AddressLists, entries};
 use super::compile::Setting;
 use super::filter::{self, Filter};
 use super::mangle::{self, Mangle};
+use super::matcher::layer7::{self, Patterns};
 use super::menu;
 use super::nat::Nat;
 use super::raw::{self, Raw};
@@ -20,12 +21,21 @@ use wire::Moment;
 /// `/ip firewall address-list`.
 pub(crate) static ADDRESS_LIST: Facility = Facility {
     compile: |c| c.program.lists = Arc::new(AddressLists::compile(c.tree)),
+    check: |item, _| menu::check_entry(item),
+    rows: Rows::Few(entries::rows),
+    commands: &[(&entries::ADD, entries::add), (&entries::REMOVE, entries::remove)],
     ..Facility::of(&menu::ADDRESS_LIST)
+};
+
+/// `/ip firewall layer7-protocol`.
+pub(crate) static LAYER7: Facility = Facility {
+    compile: |c| c.program.patterns = Arc::new(Patterns::compile(c.tree)),
+    ..Facility::of(&layer7::LAYER7)
 };
 
 /// `/ip firewall raw`.
 pub(crate) static RAW: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&raw::MENU);
         c.program.raw = Arc::new(Raw::compile(&mut setting(c)));
@@ -42,7 +52,7 @@ pub(crate) static RAW: Facility = Facility {
 
 /// `/ip firewall mangle`.
 pub(crate) static MANGLE: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&mangle::MENU);
         c.program.mangle = Arc::new(Mangle::compile(&mut setting(c)));
@@ -60,7 +70,7 @@ pub(crate) static MANGLE: Facility = Facility {
 
 /// `/ip firewall filter`.
 pub(crate) static FILTER: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&menu::FILTER);
         c.program.filter = Arc::new(Filter::compile(&mut setting(c)));
@@ -78,7 +88,7 @@ pub(crate) static FILTER: Facility = Facility {
 
 /// `/ip firewall nat`.
 pub(crate) static NAT: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&menu::NAT);
         c.program.nat = Arc::new(Nat::compile(&mut setting(c)));
@@ -99,6 +109,7 @@ fn setting<'a>(c: &'a mut Compiling) -> Setting<'a> {
     Setting {
         tree: c.tree,
         lists: &program.lists,
+        patterns: &program.patterns,
         names: &program.names,
         marks: &program.books.marks,
         use_ip_firewall: false,

@@ -30,6 +30,8 @@ pub enum Invalid {
     Unreachable(String),
     /// The address list has no entry.
     EmptyList(&'static str, String),
+    /// `layer7-protocol` of a pattern that is not in the menu, or too much with the others.
+    NoPattern(String),
     /// `ipsec-policy` of packets that there are not.
     NoIpsec(String),
     /// No packet has such a value.
@@ -56,6 +58,11 @@ impl fmt::Display for Invalid {
                 f,
                 "in/out-interface matcher not possible when interface ({name}) is slave - use \
                  master instead ({bridge})"
+            ),
+            Invalid::NoPattern(name) => write!(
+                f,
+                "layer7-protocol={name}: there is no such pattern, or all together need too much \
+                 memory"
             ),
             Invalid::NotSlave(name) => write!(
                 f,

@@ -9,8 +9,7 @@
 //! Never drops, never looks up a route: a routing mark is read by the routing decision after it.
 //! What FastTrack carries comes by none of these boxes.
 //!
-//! **Missing**: `route`, `sniff-tzsp`, `sniff-pc`, `add-src-to-address-list`,
-//! `add-dst-to-address-list`, and a priority read from the frame (`new-priority=from-ingress`).
+//! **Missing**: `route`, `sniff-tzsp`, `sniff-pc`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::effect::{Effect, NEW_MSS, NEW_PRIORITY, NEW_TTL};
@@ -91,6 +90,8 @@ const ACTIONS: Type = Type::Only(
     ]),
     &[
         "accept",
+        "add-dst-to-address-list",
+        "add-src-to-address-list",
         "change-dscp",
         "change-mss",
         "change-ttl",

@@ -6,11 +6,31 @@
 //! └── constant for a flow: tried at once by the gate ──┘            └── remember something ──┘
 //! ```
 //!
+//! Each matcher with a memory or a syntax of its own has a file in `matcher/`.
+//!
 //! A matcher that looks at something that is not constant for a flow says so in the trace,
 //! whether it matched or not; one that remembers, or reads the payload, forbids a recipe.
 
+pub mod block;
+pub mod classifier;
+pub mod connection;
+pub mod dst_limit;
+pub mod hours;
+pub mod layer7;
+pub mod name;
+pub mod rate;
+pub mod scan;
+
+use self::block::ConnectionLimit;
+use self::classifier::Classifier;
+use self::connection::Between;
+use self::dst_limit::DstLimit;
+use self::hours::Hours;
+use self::layer7::{Part, Pattern};
+use self::scan::Scan;
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::mark::Mark;
+use crate::firewall::address_list::dynamic::ListKey;
 use crate::firewall::rule::Books;
 use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{FlagTest, IcmpOptions, Limit, Nth, Ttl};
@@ -22,9 +42,9 @@ use wire::{Ipv4, Ipv4Range, MacAddr, Tcp, TcpFlags};
 
 /// The order in which a rule's matchers are tried: RouterOS's, position 1 first. Observable only
 /// where a matcher remembers something (`random`, `nth`, `limit`): it sees what passed everything
-/// before it. `connection-nat-state` and interface lists are younger than the list and stand where
-/// the current manual has them: after `connection-state`, and with the interfaces.
-pub const ORDER: [&str; 46] = [
+/// before it. `connection-nat-state`, `tls-host` and lists of interfaces are younger than the list and
+/// stand where the current manual has them; `time` is in neither and comes last.
+pub const ORDER: [&str; 50] = [
     "in-interface",
     "out-interface",
     "in-interface-list",
@@ -34,6 +54,8 @@ pub const ORDER: [&str; 46] = [
     "src-mac-address",
     "in-bridge-port",
     "out-bridge-port",
+    "in-bridge-port-list",
+    "out-bridge-port-list",
     "src-address",
     "dst-address",
     "src-address-type",
@@ -43,6 +65,7 @@ pub const ORDER: [&str; 46] = [
     "ttl",
     "dscp",
     "packet-size",
+    "tls-host",
     "ipv4-options",
     "dst-port",
     "src-port",
@@ -71,6 +94,7 @@ pub const ORDER: [&str; 46] = [
     "p2p",
     "content",
     "layer7-protocol",
+    "time",
 ];
 
 /// One matcher of a rule.
@@ -91,13 +115,15 @@ pub(crate) enum What {
     SrcMac(MacAddr),
     InBridgePort(InterfaceId),
     OutBridgePort(InterfaceId),
+    InBridgePortList(Box<[InterfaceId]>),
+    OutBridgePortList(Box<[InterfaceId]>),
     SrcAddress(Ipv4Range),
     DstAddress(Ipv4Range),
     /// A set of [`AddressType::bit`](crate::packet::AddressType::bit)s.
     SrcAddressType(u8),
     DstAddressType(u8),
-    DstAddressList(u32),
-    SrcAddressList(u32),
+    DstAddressList(List),
+    SrcAddressList(List),
     Ttl(Ttl),
     Dscp(u8),
     PacketSize(u16, u16),
@@ -120,6 +146,32 @@ pub(crate) enum What {
     Nth(Nth, SlotId),
     Limit(Limit, SlotId),
     Content(Box<[u8]>),
+    TlsHost(Box<[u8]>),
+    IngressPriority(u8),
+    Priority(u8),
+    ConnectionBytes(Between),
+    ConnectionLimit(ConnectionLimit, SlotId),
+    ConnectionRate(Between),
+    Psd(Scan, SlotId),
+    DstLimit(DstLimit, SlotId),
+    Classifier(Classifier),
+    Layer7(Pattern),
+    Time(Hours),
+}
+
+/// An address list: its configured entries, and the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    /// Number in [`AddressLists`].
+    pub(crate) set: u32,
+    pub(crate) key: ListKey,
+}
+
+impl List {
+    #[inline]
+    fn has(self, address: u32, lists: &AddressLists, books: &Books) -> bool {
+        lists.get(self.set).contains(address) || books.state.lists.contains(self.key, address)
+    }
 }
 
 /// `ipv4-options`: which options the packet has to have, or must not have.
@@ -199,12 +251,20 @@ impl What {
                 trace.once = true;
                 view.out_bridge_port == *port
             }
+            What::InBridgePortList(ports) => {
+                trace.once = true;
+                ports.contains(&view.in_bridge_port)
+            }
+            What::OutBridgePortList(ports) => {
+                trace.once = true;
+                ports.contains(&view.out_bridge_port)
+            }
             What::SrcAddress(range) => range.contains(tuple.src),
             What::DstAddress(range) => range.contains(tuple.dst),
             What::SrcAddressType(set) => view.routes.address_type(tuple.src).bit() & set != 0,
             What::DstAddressType(set) => view.routes.address_type(tuple.dst).bit() & set != 0,
-            What::DstAddressList(list) => lists.get(*list).contains(tuple.dst),
-            What::SrcAddressList(list) => lists.get(*list).contains(tuple.src),
+            What::DstAddressList(list) => list.has(tuple.dst, lists, books),
+            What::SrcAddressList(list) => list.has(tuple.src, lists, books),
             What::Ttl(ttl) => {
                 let n = *view.ip().get(8)?;
                 trace.looked_at_ttl(n);
@@ -273,6 +333,62 @@ impl What {
                 trace.once = true;
                 payload(view).windows(text.len()).any(|window| window == &**text)
             }
+            What::TlsHost(pattern) => {
+                if tuple.protocol != protocol::TCP {
+                    return None;
+                }
+                trace.once = true;
+                name::is_like(wire::tls::server_name(payload(view))?, pattern)
+            }
+            What::Priority(priority) => view.marks.priority == *priority,
+            // Frames of one VLAN may differ; those without a tag have none.
+            What::IngressPriority(priority) => {
+                trace.once |= view.ingress_priority.is_some();
+                view.ingress_priority.unwrap_or(0) == *priority
+            }
+            What::ConnectionBytes(between) => {
+                between.holds_of_bytes(view.connection.bytes(view.ip_len)?, trace)
+            }
+            What::ConnectionLimit(limit, slot) => {
+                let connections = view.connection.connections?;
+                let (original, _) = view.connection.key(books.now)?;
+                trace.once = true;
+                let blocks = books.state.blocks.entry(*slot).or_default();
+                blocks.exceed(*limit, tuple.src, original, |tuple| connections.counts(tuple))
+            }
+            What::ConnectionRate(between) => {
+                let ported = matches!(tuple.protocol, protocol::TCP | protocol::UDP);
+                let connections = view.connection.connections.filter(|_| ported)?;
+                let (key, bytes) =
+                    (view.connection.key(books.now)?, view.connection.bytes(view.ip_len)?);
+                trace.once = true;
+                let now_ms = books.now.as_millis_u32();
+                let lives = |key: &connection::Key| connections.lives(key);
+                between.contains(books.state.rates.of(key, bytes, now_ms, lives))
+            }
+            What::Psd(scan, slot) => {
+                let port = has_ports(view)?.dst_port;
+                trace.once = true;
+                let sources = books.state.sources.entry(*slot).or_default();
+                sources.is_scan(scan, tuple.src, port, books.now)
+            }
+            What::DstLimit(limit, slot) => {
+                trace.once = true;
+                let buckets = books.state.buckets.entry(*slot).or_default();
+                buckets.take(limit, tuple, view.ip_len, books.now)
+            }
+            What::Classifier(classifier) => classifier.holds(tuple),
+            What::Layer7(pattern) => {
+                let connections = view.connection.connections?;
+                let connection = view.connection.key(books.now)?;
+                let seen = std::mem::replace(&mut trace.layer7, true);
+                let part = Part { connection, payload: payload(view), seen };
+                let lives = |key: &connection::Key| connections.lives(key);
+                let (matches, decided) = books.state.payloads.matches(pattern, &part, lives);
+                trace.once |= !decided;
+                matches
+            }
+            What::Time(hours) => books.state.clock.is(hours, books.now),
         })
     }
 }
@@ -294,7 +410,7 @@ fn tcp_flags(view: &View) -> Option<u8> {
 
 /// What the transport header carries; for protocols without one, and later fragments, what IP
 /// carries.
-fn payload<'a>(view: &'a View) -> &'a [u8] {
+pub(super) fn payload<'a>(view: &'a View) -> &'a [u8] {
     let transport = view.transport();
     let header_len = match view.layers.protocol {
         _ if transport.is_empty() => {

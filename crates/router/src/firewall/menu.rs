@@ -5,6 +5,7 @@
 //! [`Property::only`] and [`Type::Only`] leave out, some actions among them, and the port matchers of DCCP, SCTP and UDP-Lite.
 
 use crate::firewall::effect::Effect;
+use crate::firewall::matcher;
 use crate::firewall::syntax;
 use crate::interface::bridge::menu::INTERFACES;
 use crate::interface::list::LIST_NAME;
@@ -34,7 +35,12 @@ pub static ADDRESS_LIST: Menu = Menu {
     properties: &[
         Property::new("list", WORD, "The list's name.").required().column(),
         Property::new("address", ENTRY, "An address, a prefix or a range.").required().column(),
-        Property::missing("timeout", "entries are static; remove them when their time has come"),
+        Property::new(
+            "timeout",
+            Type::Time,
+            "How long it stays; such an entry is no part of the configuration.",
+        )
+        .column(),
     ],
     help: "Named sets of addresses.",
 };
@@ -122,8 +128,8 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("src-mac-address", Type::Negatable(&Type::Mac), "The frame's source MAC."),
     Property::new("in-bridge-port", BRIDGE_PORT, "The bridge's port it came in by."),
     Property::new("out-bridge-port", BRIDGE_PORT, "The bridge's port it goes out by."),
-    Property::missing("in-bridge-port-list", "name one port"),
-    Property::missing("out-bridge-port-list", "name one port"),
+    Property::new("in-bridge-port-list", INTERFACE_LIST, "The list of the bridge's port."),
+    Property::new("out-bridge-port-list", INTERFACE_LIST, "The list of the bridge's port."),
     Property::new("src-address", ADDRESS, "Source: an address, a prefix or a range."),
     Property::new("dst-address", ADDRESS, "Destination: an address, a prefix or a range."),
     Property::new("src-address-type", ADDRESS_TYPES, "Source, by the main routing table."),
@@ -140,34 +146,40 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("tcp-flags", Type::Custom(syntax::read_tcp_flags), "Flags set, or !not set."),
     Property::new("tcp-mss", LENGTHS, "The MSS option of a SYN."),
     Property::new("icmp-options", ICMP_OPTIONS, "ICMP type:code or type:code-code."),
-    Property::missing("ingress-priority", "VLAN and MPLS priorities are not kept"),
-    Property::missing("priority", "VLAN and MPLS priorities are not kept"),
+    Property::new("ingress-priority", PRIORITY, "The priority of the VLAN tag it came with."),
+    Property::new("priority", PRIORITY, "What action=set-priority gave it; 0 before."),
     Property::new("packet-mark", PACKET_MARKS, "Marks of the packet: one of these, or no-mark."),
     Property::new("routing-mark", NAME, "The routing table it asks first, or no-mark."),
     Property::missing("hotspot", "there is no hotspot"),
     Property::new("connection-mark", NAME, "The mark of its connection, or no-mark."),
     Property::new("connection-state", CONNECTION_STATES, "What connection tracking made of it."),
     Property::new("connection-nat-state", NAT_STATE, "The connection is translated."),
-    Property::missing("connection-bytes", "look at /ip firewall connection print"),
-    Property::missing("connection-limit", "use limit, which bounds packets"),
-    Property::missing("connection-rate", "look at /ip firewall connection print"),
+    Property::new("connection-bytes", BETWEEN, "IP bytes both ways, this packet's included."),
+    Property::new("connection-limit", CONNECTION_LIMIT, "More connections than these of a block."),
+    Property::new("connection-rate", BETWEEN, "Bits a second, both ways, of TCP and UDP."),
     Property::missing("connection-type", "there are no helpers"),
     Property::new("random", Type::Number(1, 99), "Matches by chance, in percent."),
-    Property::missing("psd", "port scans are not detected"),
+    Property::new("psd", Type::Custom(matcher::scan::read), "weight,delay,low,high: a port scan."),
     Property::new("nth", Type::Custom(syntax::read_nth), "every,packet: one of each so many."),
     Property::new("limit", Type::Custom(syntax::read_limit), "count[/time],burst[:packet|bit]."),
-    Property::missing("dst-limit", "use limit, which has one bucket for all"),
-    Property::missing("per-connection-classifier", "use src-address or dst-address ranges"),
-    Property::missing("p2p", "RouterOS has removed it as well (6.39)"),
+    Property::new("dst-limit", DST_LIMIT, "count[/time],burst,mode[/expire]: many buckets."),
+    Property::new("per-connection-classifier", CLASSIFIER, "fields:denominator/remainder."),
+    Property::missing("p2p", "RouterOS has removed it (6.39); use layer7-protocol"),
     Property::new("content", NAME, "Text somewhere in the packet's payload."),
-    Property::missing("layer7-protocol", "use content, which looks at one packet"),
-    Property::missing("tls-host", "use dst-address-list"),
-    Property::missing("time", "enable and disable the rule"),
+    Property::new("layer7-protocol", LAYER7, "A pattern in the connection's first payloads."),
+    Property::new("tls-host", NAME, "The server a TLS client asks for; * and ? in it."),
+    Property::new("time", Type::Custom(matcher::hours::read), "from-to,days by the clock."),
     Property::new("ipsec-policy", IPSEC_POLICY, "Without IPsec all packets are none, none ipsec."),
     Property::missing("realm", "there is no /routing filter to set it"),
 ];
 
 const PACKET_MARKS: Type = Type::Negatable(&Type::List(&WORD));
+const LAYER7: Type = Type::Negatable(&Type::Reference(&["/ip firewall layer7-protocol"]));
+const PRIORITY: Type = Type::Negatable(&Type::Number(0, 63));
+const BETWEEN: Type = Type::Negatable(&Type::Custom(matcher::connection::read));
+const CONNECTION_LIMIT: Type = Type::Negatable(&Type::Custom(matcher::block::read));
+const DST_LIMIT: Type = Type::Negatable(&Type::Custom(matcher::dst_limit::read));
+const CLASSIFIER: Type = Type::Negatable(&Type::Custom(matcher::classifier::read));
 const IPSEC_POLICY: Type = Type::Enum(&["in,ipsec", "in,none", "out,ipsec", "out,none"]);
 const PROTOCOL: Type = Type::Negatable(&Type::Custom(syntax::read_protocol));
 const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_options));
@@ -201,7 +213,18 @@ const FILTER_ACTIONS: Type = Type::Only(
         "return",
         "tarpit",
     ]),
-    &["accept", "drop", "fasttrack-connection", "jump", "log", "passthrough", "reject", "return"],
+    &[
+        "accept",
+        "add-dst-to-address-list",
+        "add-src-to-address-list",
+        "drop",
+        "fasttrack-connection",
+        "jump",
+        "log",
+        "passthrough",
+        "reject",
+        "return",
+    ],
     NO_ACTION,
 );
 
@@ -240,6 +263,8 @@ const NAT_ACTIONS: Type = Type::Only(
     ]),
     &[
         "accept",
+        "add-dst-to-address-list",
+        "add-src-to-address-list",
         "dst-nat",
         "jump",
         "log",
@@ -257,13 +282,11 @@ pub(crate) const NO_ACTION: &str = "this action is not built";
 pub(crate) const TAIL: [Property; 8] = [
     Property::new("log", Type::Bool, "Write a line for each packet that matches.").default("no"),
     Property::new("log-prefix", Type::Text, "Put this before the line."),
-    Property::missing(
-        "address-list",
-        "address-list needs action=add-src-to-address-list, which is not built",
-    ),
-    Property::missing(
+    Property::new("address-list", WORD, "The list that action=add-src-to-address-list adds to."),
+    Property::new(
         "address-list-timeout",
-        "address-list needs action=add-src-to-address-list, which is not built",
+        LIST_TIMEOUT,
+        "How long an address stays without being added again; none-dynamic if not set.",
     ),
     Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
     Property::flag("dynamic", 'D', "Made by the router.").beside(),
@@ -271,6 +294,11 @@ pub(crate) const TAIL: [Property; 8] = [
     Property::new("packets", COUNT, "Packets that have matched.").read_only(),
 ];
 
+const LIST_TIMEOUT: Type = Type::Either(&[
+    Type::Enum(&["none-dynamic"]),
+    Type::Time,
+    Type::Only(&Type::Enum(&["none-static"]), &[], "a rule cannot write the configuration"),
+]);
 const COUNT: Type = Type::Number(0, i64::MAX);
 
 static FILTER_PROPERTIES: [Property; FILTER_HEAD.len() + MATCHERS.len() + TAIL.len()] =
@@ -334,6 +362,9 @@ pub fn check(item: &Item) -> Result<(), String> {
         Some(Value::Text(action)) => action.as_str(),
         _ => "accept",
     };
+    if action.ends_with("-to-address-list") && item.get("address-list").is_none() {
+        return Err(format!("failure: action={action} needs an address-list"));
+    }
     if action == "jump" && item.get("jump-target").is_none() {
         return Err("failure: action=jump needs a jump-target".to_string());
     }
@@ -353,5 +384,16 @@ fn count(value: &Value) -> usize {
         Value::Not(value) => count(value),
         Value::List(values) => values.len(),
         _ => 1,
+    }
+}
+
+/// What an entry of an address list must not be.
+///
+/// # Errors
+/// `failure: ` and why.
+pub fn check_entry(item: &Item) -> Result<(), String> {
+    match item.get("timeout") {
+        Some(_) => Err("failure: an entry gets its timeout when it is added".to_string()),
+        None => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ pub mod address_list;
 pub mod compile;
 
 // From a property as typed to a matcher.
-mod read;
+pub(crate) mod read;
 
 // What a rule does to a packet or its connection: marks, edits, FastTrack, no tracking.
 pub(crate) mod effect;

@@ -7,8 +7,6 @@
 //! Nothing is known of connections here: addresses are untranslated, the state is `untracked`, and
 //! matchers of connections are not in the menu. Fragments come by one by one. What FastTrack carries
 //! does not come by.
-//!
-//! **Missing**: `add-src-to-address-list`, `add-dst-to-address-list`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::effect::Effect;
@@ -50,7 +48,17 @@ const ACTIONS: Type = Type::Only(
         "passthrough",
         "return",
     ]),
-    &["accept", "drop", "jump", "log", "notrack", "passthrough", "return"],
+    &[
+        "accept",
+        "add-dst-to-address-list",
+        "add-src-to-address-list",
+        "drop",
+        "jump",
+        "log",
+        "notrack",
+        "passthrough",
+        "return",
+    ],
     NO_ACTION,
 );
 

@@ -1,10 +1,18 @@
 //! From a property as typed to a matcher: what one value means, by itself.
 
 use crate::firewall::address_list::AddressLists;
+use crate::firewall::address_list::dynamic::ListKey;
 use crate::firewall::compile::Setting;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::mark::{Mark, MarkBook, MarkNames};
-use crate::firewall::matcher::{Ipv4Options, Matcher, What};
+use crate::firewall::matcher::block::ConnectionLimit;
+use crate::firewall::matcher::classifier::Classifier;
+use crate::firewall::matcher::connection::Between;
+use crate::firewall::matcher::dst_limit::DstLimit;
+use crate::firewall::matcher::hours::Hours;
+use crate::firewall::matcher::layer7::Patterns;
+use crate::firewall::matcher::scan::Scan;
+use crate::firewall::matcher::{Ipv4Options, List, Matcher, What};
 use crate::firewall::menu::{ALL_ETHERNET, ALL_VLAN, NAT_STATES};
 use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions, Limit, Nth, Ttl};
@@ -13,6 +21,7 @@ use crate::interface::{InterfaceId, InterfaceKind, Names};
 use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
 use wire::{Ipv4Prefix, Ipv4Range};
 
 /// The text of a property; `None` if it is not set.
@@ -59,6 +68,7 @@ pub(crate) struct Surroundings<'a> {
     names: &'a Names,
     lists: &'a AddressLists,
     pub(crate) marks: &'a MarkBook,
+    patterns: &'a Arc<Patterns>,
     /// The bridge of each bridge port.
     masters: HashMap<&'a str, &'a str>,
     use_ip_firewall: bool,
@@ -66,11 +76,12 @@ pub(crate) struct Surroundings<'a> {
 
 impl<'a> Surroundings<'a> {
     pub(crate) fn of(setting: &Setting<'a>) -> Self {
-        let &Setting { tree, names, lists, marks, use_ip_firewall, .. } = setting;
+        let &Setting { tree, names, lists, patterns, marks, use_ip_firewall, .. } = setting;
         let ports = tree.enabled(menu::PORT.path);
         let masters =
             ports.filter_map(|port| Some((text(port, "interface")?, text(port, "bridge")?)));
-        Surroundings { names, lists, marks, masters: masters.collect(), use_ip_firewall }
+        let masters = masters.collect();
+        Surroundings { names, lists, patterns, marks, masters, use_ip_firewall }
     }
 
     /// Reads one property. `slot` is the memory of the rule, asked for only where it is needed.
@@ -98,15 +109,6 @@ impl<'a> Surroundings<'a> {
             plain => Self::plain(name, plain),
         };
         let matcher = Matcher { not, what: what.ok_or(Invalid::Unreadable(name))? };
-        let empty_list = match matcher.what {
-            What::SrcAddressList(list) | What::DstAddressList(list) => {
-                self.lists.get(list).is_empty()
-            }
-            _ => false,
-        };
-        if empty_list && !not {
-            return Err(Invalid::EmptyList(name, typed(plain)));
-        }
         if matcher.never() {
             return Err(Invalid::Never(name, typed(value)));
         }
@@ -126,9 +128,11 @@ impl<'a> Surroundings<'a> {
             "out-interface-list" => Some(What::OutInterface(self.listed(name, text)?)),
             "in-bridge-port" => Some(What::InBridgePort(self.bridge_port(name, text)?)),
             "out-bridge-port" => Some(What::OutBridgePort(self.bridge_port(name, text)?)),
+            "in-bridge-port-list" => Some(What::InBridgePortList(self.bridge_ports(name, text)?)),
+            "out-bridge-port-list" => Some(What::OutBridgePortList(self.bridge_ports(name, text)?)),
             "protocol" => syntax::protocol_number(text).map(What::Protocol),
-            "dst-address-list" => Some(What::DstAddressList(self.lists.find(text))),
-            "src-address-list" => Some(What::SrcAddressList(self.lists.find(text))),
+            "dst-address-list" => Some(What::DstAddressList(self.list(text))),
+            "src-address-list" => Some(What::SrcAddressList(self.list(text))),
             "src-address-type" => word(text, AddressType::WORDS).map(What::SrcAddressType),
             "dst-address-type" => word(text, AddressType::WORDS).map(What::DstAddressType),
             "packet-mark" => Some(What::PacketMark([mark(name, text, &self.marks.packet)?].into())),
@@ -144,6 +148,20 @@ impl<'a> Surroundings<'a> {
             "connection-nat-state" => word(text, NAT_STATES).map(What::ConnectionNatState),
             "nth" => Nth::parse(text).map(|nth| What::Nth(nth, slot())),
             "limit" => Limit::parse(text).map(|limit| What::Limit(limit, slot())),
+            "connection-bytes" => Between::parse(text).map(What::ConnectionBytes),
+            "connection-limit" => {
+                ConnectionLimit::parse(text).map(|limit| What::ConnectionLimit(limit, slot()))
+            }
+            "connection-rate" => Between::parse(text).map(What::ConnectionRate),
+            "psd" => Scan::parse(text).map(|scan| What::Psd(scan, slot())),
+            "dst-limit" => DstLimit::parse(text).map(|limit| What::DstLimit(limit, slot())),
+            "per-connection-classifier" => Classifier::parse(text).map(What::Classifier),
+            "layer7-protocol" => {
+                let pattern = self.patterns.find(text);
+                Some(What::Layer7(pattern.ok_or_else(|| Invalid::NoPattern(text.to_string()))?))
+            }
+            "time" => Hours::parse(text).map(What::Time),
+            "tls-host" => Some(What::TlsHost(text.as_bytes().into())),
             "content" => Some(What::Content(text.as_bytes().into())),
             _ => None,
         })
@@ -169,9 +187,15 @@ impl<'a> Surroundings<'a> {
             "port" => What::Port(ports(value)?),
             "connection-state" => What::ConnectionState(words(value, ConnectionState::WORDS)?),
             "connection-nat-state" => What::ConnectionNatState(words(value, NAT_STATES)?),
+            "priority" => What::Priority(numbers(value)?.0.try_into().ok()?),
+            "ingress-priority" => What::IngressPriority(numbers(value)?.0.try_into().ok()?),
             "random" => What::Random(numbers(value)?.0.try_into().ok()?),
             _ => return None,
         })
+    }
+
+    fn list(&self, name: &str) -> List {
+        List { set: self.lists.find(name), key: ListKey::of(name) }
     }
 
     /// The interfaces of this name, as IP sees them.
@@ -209,6 +233,21 @@ impl<'a> Surroundings<'a> {
     }
 }
 
+impl Surroundings<'_> {
+    /// The ports of bridges that a list has.
+    fn bridge_ports(&self, name: &'static str, text: &str) -> Result<Box<[InterfaceId]>, Invalid> {
+        let list = self.names.list(text);
+        let list = list.ok_or_else(|| Invalid::NoInterface(name, text.to_string()))?;
+        let is_port =
+            |&&id: &&InterfaceId| self.masters.keys().any(|port| self.names.find(port) == Some(id));
+        let ports: Box<[InterfaceId]> = list.iter().filter(is_port).copied().collect();
+        if ports.is_empty() {
+            return Err(Invalid::NotSlave(text.to_string()));
+        }
+        if self.use_ip_firewall { Ok(ports) } else { Err(Invalid::NoIpFirewall(name)) }
+    }
+}
+
 impl Matcher {
     /// Whether no packet at all can match.
     fn never(&self) -> bool {
@@ -239,6 +278,19 @@ impl Matcher {
             What::IcmpOptions(options) => never(false, options.codes.0 > options.codes.1),
             What::Nth(nth, _) => nth.packet == 0 || nth.packet > nth.every,
             What::Limit(limit, _) => limit.burst == 0,
+            What::ConnectionBytes(between) => {
+                let all = between.from == 0 && between.to.is_none();
+                never(all, between.is_empty())
+            }
+            What::ConnectionRate(between) => {
+                let all = between.from == 0 && between.to.is_none();
+                never(all, between.is_empty())
+            }
+            What::DstLimit(limit, _) => limit.limit.burst == 0,
+            What::Psd(scan, _) => scan.low == 0 && scan.high == 0 && scan.weight > 0,
+            What::Classifier(classifier) => classifier.remainder >= classifier.denominator,
+            // A tag has three bits for it.
+            What::IngressPriority(priority) => never(false, *priority > 7),
             What::Content(text) => never(text.is_empty(), false),
             _ => false,
         }

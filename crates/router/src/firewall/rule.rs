@@ -24,6 +24,7 @@
 use crate::counter::{Count, CounterBook, CounterId, Counters};
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::effect::Effect;
+use crate::firewall::address_list::dynamic::AddTo;
 use crate::firewall::gate::{Facts, Gate};
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::{Log, LogHead};
@@ -67,12 +68,14 @@ pub(crate) struct Rule<A> {
     pub(crate) counter: CounterId,
     pub(crate) log: Option<LogHead>,
     pub(crate) step: Step<A>,
+    /// `add-src-to-address-list` and the like.
+    pub(crate) add: Option<Box<AddTo>>,
 }
 
 /// What to do with a packet that matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step<A> {
-    /// `passthrough`, `log`.
+    /// `passthrough`, `log`, and what adds to address lists.
     Next,
     /// Something is done, and the next rule sees it done.
     Do(Effect),
@@ -196,6 +199,9 @@ impl<A: Copy + PartialEq> Ruleset<A> {
             if let Some(head) = &rule.log {
                 books.trace.once = true;
                 books.log.write(head, view, books.now);
+            }
+            if let Some(add) = &rule.add {
+                add.run(view, books);
             }
             match rule.step {
                 Step::Next => (),

@@ -7,13 +7,21 @@
 //! ```
 
 use crate::book::{Book, Fresh};
+use crate::firewall::address_list::dynamic::DynamicLists;
+use crate::firewall::matcher::block::Blocks;
+use crate::firewall::matcher::dst_limit::Buckets;
+use crate::firewall::matcher::hours::Clock;
+use crate::firewall::matcher::layer7::Payloads;
+use crate::firewall::matcher::rate::Rates;
+use crate::firewall::matcher::scan::Sources;
 use crate::firewall::syntax::{Limit, Nth};
 use crate::firewall::told::Met;
+use std::collections::HashMap;
 use std::time::Duration;
 use wire::Moment;
 
 /// Where a rule's memory lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SlotId(u32);
 
 /// Which memory belongs to which item.
@@ -30,6 +38,17 @@ impl From<u32> for SlotId {
 pub struct RuleState {
     slots: Vec<Slot>,
     dice: u64,
+    /// Of rules with `dst-limit`, `psd` and `connection-limit`.
+    pub(crate) buckets: HashMap<SlotId, Buckets>,
+    pub(crate) sources: HashMap<SlotId, Sources>,
+    pub(crate) blocks: HashMap<SlotId, Blocks>,
+    /// Of connections, for all rules alike.
+    pub(crate) rates: Rates,
+    pub(crate) payloads: Payloads,
+    /// The entries of address lists that are not configured.
+    pub(crate) lists: DynamicLists,
+    /// The device's time of day.
+    pub(crate) clock: Clock,
     /// Where to go on after `return`: the walk's stack, here for its memory.
     pub(crate) returns: Vec<(u32, u32)>,
     /// The rules a packet met, while somebody wants to know.
@@ -39,13 +58,19 @@ pub struct RuleState {
 /// One rule's memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
+    bucket: Bucket,
+    /// Packets seen in this round of `nth`.
+    seen: u32,
+}
+
+/// A bucket of `limit` or `dst-limit`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bucket {
     /// Tokens, in packets or bits times the nanoseconds of the limit's `per`; `None` before the
     /// first packet, which finds the bucket full.
     tokens: Option<u128>,
     /// The last refill, in ticks.
     refilled: u64,
-    /// Packets seen in this round of `nth`.
-    seen: u32,
 }
 
 /// Buckets are refilled this often, as RouterOS does.
@@ -54,7 +79,19 @@ const TICK: Duration = Duration::from_millis(10);
 impl RuleState {
     /// No memory yet. `seed` decides what the dice show.
     pub fn new(seed: u64) -> RuleState {
-        RuleState { slots: Vec::new(), dice: seed, returns: Vec::new(), told: None }
+        RuleState {
+            slots: Vec::new(),
+            dice: seed,
+            buckets: HashMap::new(),
+            sources: HashMap::new(),
+            blocks: HashMap::new(),
+            rates: Rates::default(),
+            payloads: Payloads::default(),
+            lists: DynamicLists::default(),
+            clock: Clock::default(),
+            returns: Vec::new(),
+            told: None,
+        }
     }
 
     /// Begins the dice of `random` anew.
@@ -67,22 +104,15 @@ impl RuleState {
         self.slots.resize(self.slots.len().max(fresh.end), Slot::default());
         for &SlotId(slot) in &fresh.ids {
             self.slots[slot as usize] = Slot::default();
+            self.buckets.remove(&SlotId(slot));
+            self.sources.remove(&SlotId(slot));
+            self.blocks.remove(&SlotId(slot));
         }
     }
 
     /// `limit`: takes a token for a packet of `ip_len` bytes; false if there is none.
     pub(crate) fn take(&mut self, slot: SlotId, limit: &Limit, ip_len: u16, now: Moment) -> bool {
-        let slot = &mut self.slots[slot.0 as usize];
-        let unit = limit.per.as_nanos();
-        let depth = u128::from(limit.burst) * unit;
-        let tick = now.as_nanos() / TICK.as_nanos() as u64;
-        let since = u128::from(tick.saturating_sub(slot.refilled)) * TICK.as_nanos();
-        let refill = since.saturating_mul(u128::from(limit.count));
-        let tokens = slot.tokens.map_or(depth, |t| t.saturating_add(refill).min(depth));
-        slot.refilled = tick;
-        let price = unit * if limit.bits { u128::from(ip_len) * 8 } else { 1 };
-        slot.tokens = Some(tokens.checked_sub(price).unwrap_or(tokens));
-        tokens >= price
+        self.slots[slot.0 as usize].bucket.take(limit, ip_len, now)
     }
 
     /// `nth`: counts one more packet; whether it is the one.
@@ -101,6 +131,22 @@ impl RuleState {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let throw = (u128::from(z ^ (z >> 31)) * 100) >> 64;
         throw < u128::from(percent)
+    }
+}
+
+impl Bucket {
+    /// Takes a token for a packet of `ip_len` bytes; false if there is none.
+    pub(crate) fn take(&mut self, limit: &Limit, ip_len: u16, now: Moment) -> bool {
+        let unit = limit.per.as_nanos();
+        let depth = u128::from(limit.burst) * unit;
+        let tick = now.as_nanos() / TICK.as_nanos() as u64;
+        let since = u128::from(tick.saturating_sub(self.refilled)) * TICK.as_nanos();
+        let refill = since.saturating_mul(u128::from(limit.count));
+        let tokens = self.tokens.map_or(depth, |t| t.saturating_add(refill).min(depth));
+        self.refilled = tick;
+        let price = unit * if limit.bits { u128::from(ip_len) * 8 } else { 1 };
+        self.tokens = Some(tokens.checked_sub(price).unwrap_or(tokens));
+        tokens >= price
     }
 }
 

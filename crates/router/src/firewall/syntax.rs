@@ -221,16 +221,16 @@ pub fn read_limit(text: &str) -> Result<Value, String> {
     keep(text, Limit::parse(text).is_some(), expected)
 }
 
-fn keep(text: &str, is_good: bool, expected: &str) -> Result<Value, String> {
+pub(crate) fn keep(text: &str, is_good: bool, expected: &str) -> Result<Value, String> {
     if is_good { Ok(Value::Text(text.to_string())) } else { Err(expected.to_string()) }
 }
 
 /// A plain decimal number: no sign, as `str::parse` would allow.
-fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
+pub(crate) fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-fn multiple(text: &str) -> Option<u64> {
+pub(crate) fn multiple(text: &str) -> Option<u64> {
     let (text, factor) = match text.as_bytes().last()? {
         b'k' => (&text[..text.len() - 1], 1_000),
         b'M' => (&text[..text.len() - 1], 1_000_000),
@@ -240,7 +240,7 @@ fn multiple(text: &str) -> Option<u64> {
     number::<u64>(text)?.checked_mul(factor)
 }
 
-fn time(text: &str) -> Option<Duration> {
+pub(crate) fn time(text: &str) -> Option<Duration> {
     match Type::Time.parse(text, &AnyName) {
         Ok(Value::Time(time)) => Some(time),
         _ => None,

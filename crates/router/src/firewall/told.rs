@@ -12,7 +12,7 @@
 //! ([`ORDER`](super::matcher::ORDER)), so that asking again changes nothing.
 
 use crate::firewall::mark::Mark;
-use crate::firewall::matcher::{Matcher, ORDER, What};
+use crate::firewall::matcher::{Matcher, ORDER, What, payload};
 use crate::firewall::rule::{Books, Ruleset};
 use crate::firewall::syntax::protocol_name;
 use crate::interface::InterfaceId;
@@ -118,6 +118,8 @@ impl What {
             What::SrcMac(_) => "src-mac-address",
             What::InBridgePort(_) => "in-bridge-port",
             What::OutBridgePort(_) => "out-bridge-port",
+            What::InBridgePortList(_) => "in-bridge-port-list",
+            What::OutBridgePortList(_) => "out-bridge-port-list",
             What::SrcAddress(_) => "src-address",
             What::DstAddress(_) => "dst-address",
             What::SrcAddressType(_) => "src-address-type",
@@ -143,12 +145,33 @@ impl What {
             What::Nth(..) => "nth",
             What::Limit(..) => "limit",
             What::Content(_) => "content",
+            What::TlsHost(_) => "tls-host",
+            What::IngressPriority(_) => "ingress-priority",
+            What::Priority(_) => "priority",
+            What::ConnectionBytes(_) => "connection-bytes",
+            What::ConnectionLimit(..) => "connection-limit",
+            What::ConnectionRate(_) => "connection-rate",
+            What::Psd(..) => "psd",
+            What::DstLimit(..) => "dst-limit",
+            What::Classifier(_) => "per-connection-classifier",
+            What::Layer7(_) => "layer7-protocol",
+            What::Time(_) => "time",
         }
     }
 
     /// Whether asking changes what is remembered.
     fn remembers(&self) -> bool {
-        matches!(self, What::Random(_) | What::Nth(..) | What::Limit(..))
+        matches!(
+            self,
+            What::Random(_)
+                | What::Nth(..)
+                | What::Limit(..)
+                | What::ConnectionLimit(..)
+                | What::ConnectionRate(_)
+                | What::Psd(..)
+                | What::DstLimit(..)
+                | What::Layer7(_)
+        )
     }
 
     /// What the packet has there.
@@ -168,8 +191,12 @@ impl What {
             What::PacketMark(_) => return Has::PacketMark(view.marks.packet),
             What::RoutingMark(_) => return Has::RoutingMark(view.marks.routing),
             What::ConnectionMark(_) => return Has::ConnectionMark(view.connection_mark),
-            What::InBridgePort(_) => return Has::Interface(view.in_bridge_port),
-            What::OutBridgePort(_) => return Has::Interface(view.out_bridge_port),
+            What::InBridgePort(_) | What::InBridgePortList(_) => {
+                return Has::Interface(view.in_bridge_port);
+            }
+            What::OutBridgePort(_) | What::OutBridgePortList(_) => {
+                return Has::Interface(view.out_bridge_port);
+            }
             What::Protocol(_) => protocol_name(tuple.protocol),
             What::Fragment => (if layers.later_fragment { "yes" } else { "no" }).to_string(),
             What::SrcMac(_) if view.in_interface.is_some() => view.src_mac().to_string(),
@@ -203,7 +230,23 @@ impl What {
             What::Random(_) => "not this time".to_string(),
             What::Nth(..) => "not this one".to_string(),
             What::Limit(..) => "reached".to_string(),
-            What::Content(_) => "not in it".to_string(),
+            What::Content(_) | What::Layer7(_) => "not in it".to_string(),
+            What::TlsHost(_) => match wire::tls::server_name(payload(view)) {
+                Some(name) => String::from_utf8_lossy(name).into_owned(),
+                None => return Has::Nothing,
+            },
+            What::Priority(_) => view.marks.priority.to_string(),
+            What::IngressPriority(_) => view.ingress_priority.unwrap_or(0).to_string(),
+            What::ConnectionBytes(_) => match view.connection.bytes(view.ip_len) {
+                Some(bytes) => bytes.to_string(),
+                None => return Has::Nothing,
+            },
+            What::ConnectionLimit(..) => "not reached".to_string(),
+            What::ConnectionRate(_) => "another rate".to_string(),
+            What::Psd(..) => "no scan".to_string(),
+            What::DstLimit(..) => "reached".to_string(),
+            What::Classifier(_) => "in another share".to_string(),
+            What::Time(_) => "another time".to_string(),
             _ => return Has::Nothing,
         })
     }

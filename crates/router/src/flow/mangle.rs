@@ -53,6 +53,10 @@ fn apply(r: &mut Router, p: &mut Packet, effect: Effect) {
                 NewPriority::Set(priority) => priority,
                 NewPriority::FromDscp => dscp(r, p),
                 NewPriority::FromDscpHigh3Bits => dscp(r, p) >> 3,
+                NewPriority::FromIngress => {
+                    p.trace.once |= p.ingress_priority.is_some(); // its next one may have another
+                    p.ingress_priority.unwrap_or(0)
+                }
             };
         }
         Effect::Dscp(dscp) => {

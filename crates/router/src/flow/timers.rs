@@ -34,6 +34,8 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         r.queues.sample(now);
         r.tools.profiler.enter(Facility::Firewall);
         r.v4.connections.sweep(now, SWEEP);
+        r.rules.lists.expire(now);
+        r.follow_lists();
         r.tools.profiler.enter(Facility::Bridging);
         for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.link.hosts) {
             hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);

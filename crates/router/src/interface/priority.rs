@@ -9,6 +9,7 @@
 //! a frame is an untagged one (IEEE 802.1Q-2018 §6.9), which the router's own IP is: it takes the tag
 //! off. RouterOS does the same by its Linux kernel, which looks for a VLAN interface and, of VLAN 0
 //! alone, lets the frame pass without one (`vlan_do_receive`); both leave the priority be.
+//! (`ingress-priority` sees that of tags that name a VLAN.)
 //! A bridge without VLAN filtering forwards such frames as they are, in both.
 //!
 //! Missing: **a tag behind the first**, and **802.1ad's tags**, which are no priority tags of a host's.
@@ -16,6 +17,12 @@
 use port::{Frame, Slab};
 use wire::layers::ETHERTYPE_VLAN;
 use wire::vlan::{self, TAG_LEN, Tag};
+
+/// The priority of a frame's outer tag; `None` if it has none, or one that names no VLAN.
+#[inline]
+pub(crate) fn of(frame: &[u8]) -> Option<u8> {
+    Tag::of(frame).filter(|tag| tag.tci.id() != 0).map(|tag| tag.tci.priority())
+}
 
 /// Takes a frame's priority tag off; whether it had one, and no other behind it.
 #[cold]

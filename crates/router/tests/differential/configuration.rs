@@ -77,6 +77,8 @@ impl Configuration {
             "/interface list add name=other include=some exclude=dynamic".to_string(),
             "/interface list member add list=some interface=ether1".to_string(),
             "/interface list member add list=some interface=bridge1".to_string(),
+            "/ip firewall layer7-protocol add name=abc regexp=abc|^GET".to_string(),
+            "/ip firewall layer7-protocol add name=any regexp=..".to_string(),
         ];
         let bit = |bits: u8, n: u8| bits >> (n - 1) & 1 == 1;
         let others = |n: u8| {
@@ -193,6 +195,10 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/interface bridge set bridge1 pvid=21",
         "/interface bridge vlan remove [find vlan-ids=12]",
         "/interface bridge port set [find interface=ether1] pvid=22",
+        "/ip firewall address-list add list=fresh address=10.0.1.2 timeout=4s",
+        "/ip firewall address-list add list=some address=10.0.2.0/24 timeout=15s",
+        "/ip firewall address-list remove [find dynamic]",
+        "/ip firewall address-list remove [find]",
         "/ip settings set ip-forward=no",
         "/ip settings set ip-forward=yes",
     ];
@@ -409,6 +415,10 @@ fn filter_rule() -> impl Strategy<Value = String> {
         "jump jump-target=one",
         "jump jump-target=two",
         "return",
+        "add-src-to-address-list address-list=some",
+        "add-dst-to-address-list address-list=fresh",
+        "add-src-to-address-list address-list=fresh address-list-timeout=3s",
+        "add-dst-to-address-list address-list=some address-list-timeout=20s",
         "reject",
         "reject reject-with=icmp-admin-prohibited",
         "reject reject-with=tcp-reset",
@@ -428,6 +438,7 @@ fn nat_rule() -> impl Strategy<Value = String> {
         "accept",
         "passthrough",
         "log",
+        "add-src-to-address-list address-list=fresh address-list-timeout=5s",
     ]);
     let source = (out(), matchers(), source).prop_map(|(out, matchers, action)| {
         format!("/ip firewall nat add chain=srcnat{out}{matchers} action={action}")
@@ -526,6 +537,29 @@ fn matchers() -> impl Strategy<Value = String> {
         " limit=5/1s,2:packet",
         " limit=100/1s,1000:bit",
         " content=abc",
+        " src-address-list=fresh",
+        " dst-address-list=!fresh",
+        " in-bridge-port-list=some",
+        " out-bridge-port-list=!some",
+        " ingress-priority=0",
+        " ingress-priority=!3",
+        " connection-bytes=0-200",
+        " connection-bytes=300-0",
+        " connection-bytes=!100-500",
+        " connection-limit=2,32",
+        " connection-limit=!1,24",
+        " connection-rate=0-2k",
+        " connection-rate=1k-0",
+        " psd=4,3s,3,1",
+        " dst-limit=1/1s,2,dst-address",
+        " dst-limit=5/1m,1,addresses-and-dst-port/2s",
+        " per-connection-classifier=both-addresses:2/0",
+        " per-connection-classifier=src-address-and-port:3/1",
+        " layer7-protocol=abc",
+        " layer7-protocol=!any",
+        " tls-host=*.example.com",
+        " time=0s-20s,thu",
+        " time=23h59m-30s,sun,thu",
     ];
     let protocol = prop_oneof![2 => Just(""), 1 => select(PROTOCOLS)];
     // One of each name: what is negated and what is not would collide.

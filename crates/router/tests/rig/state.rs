@@ -60,6 +60,9 @@ impl Rig {
                 rows.push(format!("host {row:?}"));
             }
         }
+        for entry in router.list_entries(now) {
+            rows.push(format!("address-list {entry}"));
+        }
         for entry in router.connections().list(now) {
             rows.push(format!("connection {} {:?}", entry.flags, entry));
         }

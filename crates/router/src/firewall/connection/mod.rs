@@ -39,6 +39,9 @@ mod index;
 
 // What the two directions share.
 pub mod record;
+
+// What rules ask of a connection.
+mod seen;
 // `/ip firewall connection tracking`, as values.
 pub mod settings;
 // The TCP machine and its windows.

@@ -73,6 +73,10 @@ fn packet(letter: char) -> Packet {
         'm' => tcp_options(&[2, 4, 5, 180], SYN),
         'M' => tcp_options(&[2, 4, 5, 180], ACK),
         // Payload.
+        'T' => {
+            let hello = wire::tls::client_hello("www.example.com");
+            Packet::of(&Frame { payload: &hello, ..tcp(ACK) })
+        }
         'c' => Packet::of(&Frame { payload: b"GET /secret HTTP/1.1", ..tcp(ACK) }),
         'C' => Packet::of(&Frame { payload: b"GET /public HTTP/1.1", ..tcp(ACK) }),
         // Interfaces.
@@ -81,6 +85,7 @@ fn packet(letter: char) -> Packet {
         // MAC.
         'w' => Packet::of(&Frame { src_mac: MacAddr([2, 0, 0, 0, 0, 9]), ..udp }),
         // States and translations.
+        'P' => udp_with(|p| p.ingress_priority = Some(3)),
         'n' => udp_with(|p| p.state = ConnectionState::Established),
         'i' => udp_with(|p| p.state = ConnectionState::Invalid),
         'k' => udp_with(|p| p.srcnat = true),
@@ -147,6 +152,21 @@ const MATRIX: &[(&str, &str, &str)] = &[
     ("packet-size=100-200", "2", "13"),
     ("packet-size=!100-200", "13", "2"),
     ("packet-size=0-65535", "123u", ""),
+    ("tls-host=*.example.com", "T", "c"),
+    ("tls-host=!*.example.org", "T", "cu"),
+    ("ingress-priority=3", "P", "u"),
+    ("ingress-priority=0", "u", "P"),
+    ("ingress-priority=!0", "P", "u"),
+    ("per-connection-classifier=src-port:1/0", "ug", ""),
+    ("time=0s-1h,thu", "u", ""),
+    ("time=1h-2h,thu", "", "u"),
+    ("dst-limit=1,1,dst-address", "u", ""),
+    ("psd=1,3s,1,1", "us", "gp"),
+    // Of no connection there is nothing to look at, with or without !.
+    ("connection-bytes=0-1000", "", "u"),
+    ("connection-bytes=!0-1000", "", "u"),
+    ("connection-rate=0-1M", "", "u"),
+    ("connection-limit=!1,32", "", "u"),
     ("ipv4-options=any", "rR", "u"),
     ("ipv4-options=none", "u", "rR"),
     ("ipv4-options=record-route", "r", "uR"),
@@ -224,7 +244,15 @@ fn the_order_is_the_documented_one() {
               routing-mark hotspot connection-mark connection-state connection-bytes \
               connection-limit connection-rate connection-type random psd nth limit dst-limit \
               per-connection-classifier p2p content layer7-protocol";
-    let younger = ["connection-nat-state", "in-interface-list", "out-interface-list"];
+    let younger = [
+        "connection-nat-state",
+        "in-interface-list",
+        "out-interface-list",
+        "in-bridge-port-list",
+        "out-bridge-port-list",
+        "tls-host",
+        "time",
+    ];
     let ours = ORDER.into_iter().filter(|name| !younger.contains(name));
     assert!(ours.eq(s4.split_whitespace()), "{ORDER:?}");
     // Every matcher a rule can be given has its place, and the other way round.

@@ -11,6 +11,8 @@ use super::compile::Setting;
 use super::filter::{Decision, Filter, FilterChain, FilterVerdict};
 use super::log::Log;
 use super::mark::MarkBook;
+use super::matcher::connection::Whole;
+use super::matcher::layer7::Patterns;
 use super::menu;
 use super::nat::{Nat, NatChain, NatVerdict};
 use super::rule::{Books, stats};
@@ -89,6 +91,7 @@ impl Fixture {
         let mut setting = Setting {
             tree: session.tree(),
             lists: &Arc::new(AddressLists::compile(session.tree())),
+            patterns: &Arc::new(Patterns::compile(session.tree())),
             names: &names,
             marks: &MarkBook::default(),
             use_ip_firewall: true,
@@ -134,6 +137,7 @@ impl Fixture {
         let compiled = compile(&mut Setting {
             tree: self.session.tree(),
             lists: &Arc::new(AddressLists::compile(self.session.tree())),
+            patterns: &Arc::new(Patterns::compile(self.session.tree())),
             names: &self.names,
             marks: &self.marks,
             use_ip_firewall: self.use_ip_firewall,
@@ -208,6 +212,7 @@ struct Packet {
     state: ConnectionState,
     srcnat: bool,
     dstnat: bool,
+    ingress_priority: Option<u8>,
 }
 
 impl Packet {
@@ -225,6 +230,7 @@ impl Packet {
             state: ConnectionState::New,
             srcnat: false,
             dstnat: false,
+            ingress_priority: None,
         }
     }
 
@@ -246,6 +252,8 @@ impl Packet {
             dstnat: self.dstnat,
             marks: Default::default(),
             connection_mark: Default::default(),
+            connection: Whole::default(),
+            ingress_priority: self.ingress_priority,
             routes: &ROUTES,
         }
     }

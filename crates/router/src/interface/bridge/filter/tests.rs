@@ -4,6 +4,7 @@ use super::menu::{FILTER, check as check_item};
 use super::*;
 use crate::counter::{CounterBook, Counters};
 use crate::firewall::log::Log;
+use crate::firewall::matcher::connection::Whole;
 use crate::firewall::rule::stats;
 use crate::firewall::state::{RuleState, SlotBook};
 use crate::interface::bridge::menu::BRIDGE;
@@ -93,6 +94,8 @@ impl Bench {
             dstnat: false,
             marks: Default::default(),
             connection_mark: Default::default(),
+            connection: Whole::default(),
+            ingress_priority: None,
             routes: &Routes::default(),
         };
         let Bench { state, trace, counters, log, .. } = self;

@@ -1,0 +1,48 @@
+//! What rules ask of a connection: how many bytes, which one it is, whether it still counts.
+
+use super::flow::{Direction, FlowId};
+use super::tcp::TcpState;
+use super::{Connection, Connections};
+use wire::FiveTuple;
+use wire::layers::protocol;
+
+impl Connections {
+    /// IP bytes of both directions of a flow's connection.
+    pub(crate) fn bytes_of(&self, flow: FlowId) -> Option<u64> {
+        let connection = self.get(self.flow(flow).connection)?;
+        Some(connection.flows.iter().map(|&flow| self.flow(flow).bytes).sum())
+    }
+
+    /// What tells a flow's connection from all others: its first packet's tuple, and when it left
+    /// ([`wire::Moment::as_millis_u32`]).
+    pub(crate) fn key_of(&self, flow: FlowId) -> Option<(FiveTuple, u32)> {
+        let connection = self.get(self.flow(flow).connection)?;
+        let original = self.flow(connection.flow(Direction::Original));
+        Some((original.tuple(), connection.created_ms))
+    }
+
+    /// Whether the connection of this key has not ended.
+    pub(crate) fn lives(&self, (original, created_ms): &(FiveTuple, u32)) -> bool {
+        self.of_original(original).is_some_and(|connection| connection.created_ms == *created_ms)
+            || self.behind.is_some()
+    }
+
+    /// Whether `connection-limit` counts a connection that began with this tuple: it is there, and
+    /// TCP has not closed it.
+    pub(crate) fn counts(&self, original: &FiveTuple) -> bool {
+        match self.of_original(original) {
+            Some(connection) if original.protocol == protocol::TCP => {
+                !matches!(connection.tcp.state, TcpState::TimeWait | TcpState::Close)
+            }
+            Some(_) => true,
+            // A trial's table has copies of a few only.
+            None => self.behind.is_some(),
+        }
+    }
+
+    fn of_original(&self, original: &FiveTuple) -> Option<&Connection> {
+        let flow = self.table.find(original.hash(), original)?;
+        let flow = self.flow(flow);
+        self.get(flow.connection).filter(|_| flow.direction() == Direction::Original)
+    }
+}
