@@ -332,6 +332,7 @@ impl Program {
         let no_rules = no_rules && self.route_rules.is_empty();
         let nothing = !self.tracking && no_rules && !self.has_queues();
         self.stateless = nothing && self.settings.ip_forward;
+        let filtering = self.bridges.iter().any(|bridge| bridge.filtering.is_some());
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
             (rules, "there are rules in /ip firewall", &[IPV4]),
@@ -344,6 +345,7 @@ impl Program {
                 "there are rules in /interface bridge filter",
                 &[BRIDGE_PATH],
             ),
+            (filtering, "a bridge has vlan-filtering=yes", &[BRIDGE_PATH]),
             (
                 !self.bridges_allow_fast_path,
                 "/interface bridge settings allow-fast-path=no",

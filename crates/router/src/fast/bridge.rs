@@ -184,8 +184,10 @@ impl Sides<'_> {
             return Ok(());
         }
         forwarded.add(frame.len() as u64);
-        let frame = if VLANS { retag(r, bridge, to, class, frame) } else { frame };
-        r.transmit(to, frame, fast);
+        match if VLANS { retag(r, bridge, to, class, frame) } else { Ok(frame) } {
+            Ok(frame) => r.transmit(to, frame, fast),
+            Err(frame) => r.discard_frame(frame, Discard::NoFrame),
+        }
         Ok(())
     }
 
@@ -336,7 +338,8 @@ impl Sides<'_> {
     }
 }
 
-/// Gives a frame the tag that its VLAN has at the port it leaves by, or none.
+/// Gives a frame the tag that its VLAN has at the port it leaves by, or none; gives it back if there
+/// is no room for a tag.
 #[inline(always)]
 fn retag(
     r: &mut Router,
@@ -344,8 +347,8 @@ fn retag(
     to: InterfaceId,
     class: Class,
     mut frame: Frame,
-) -> Frame {
-    let Some(vlans) = &bridge.filtering else { return frame };
+) -> Result<Frame, Frame> {
+    let Some(vlans) = &bridge.filtering else { return Ok(frame) };
     let tagged = vlans.member(bridge.place(to)).is_tagged(class.tci.id());
     let slab = &r.io.slab;
     match (class.tagged, tagged) {
@@ -360,10 +363,13 @@ fn retag(
                 frame.pull(tag::TAG_LEN);
             }
         }
-        // There is always headroom for one tag: frames are received behind 128 bytes of it.
-        (false, true) => _ = r.push_tag(&mut frame, vlans.tag(class.tci)),
+        (false, true) => {
+            if !r.push_tag(&mut frame, vlans.tag(class.tci)) {
+                return Err(frame);
+            }
+        }
     }
-    frame
+    Ok(frame)
 }
 
 /// The port behind which a host is known to be; `NONE` if it is not, or is the router itself.

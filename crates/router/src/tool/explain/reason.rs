@@ -36,6 +36,10 @@ pub(crate) const CHANGES: &[(&str, &str)] = &[
         "nothing to change: the filter's results are cached for frames like this one",
     ),
     (
+        "a bridge has vlan-filtering=yes",
+        "nothing to change: VLANs are filtered batch by batch, only not counted as FastPath",
+    ),
+    (
         "/interface bridge settings allow-fast-path=no",
         "/interface bridge settings set allow-fast-path=yes",
     ),
