@@ -3,7 +3,7 @@
 # The rules match nothing and all traffic passes them all, down to the end of the chain, where
 # what no rule took is accepted: ten unrelated sources, ten networks, five MAC addresses.
 /interface bridge
-add name=bridge1
+add name=bridge1 protocol-mode=none
 /interface bridge port
 add bridge=bridge1 interface=ether1
 add bridge=bridge1 interface=ether2

@@ -1,10 +1,10 @@
 # The "default Home AP" of RouterOS v6 (defconf, since 6.36), as far as it is a router's: a bridge
 # over all ports but the first, addresses, masquerade, and the default firewall with FastTrack.
-# One line is other than in the original, which gets its address at the WAN by DHCP: here it is fixed,
-# and there is a route.
+# Two lines are other than in the original, which gets its address at the WAN by DHCP: here it is fixed,
+# and there is a route. And its bridge waits for nobody: with RSTP ports open after three seconds.
 /system identity set name=home-ap
 /interface bridge
-add name=bridge comment=defconf
+add name=bridge protocol-mode=none comment=defconf
 /interface bridge port
 add bridge=bridge interface=ether2 comment=defconf
 add bridge=bridge interface=ether3 comment=defconf

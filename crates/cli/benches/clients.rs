@@ -33,7 +33,7 @@ const WINDOW: Duration = Duration::from_millis(100);
 
 /// A bridge of two ports, and enough queues that printing them is much.
 const CONFIGURATION: &str = "
-/interface bridge add name=bridge1
+/interface bridge add name=bridge1 protocol-mode=none
 /interface bridge port add bridge=bridge1 interface=ether1
 /interface bridge port add bridge=bridge1 interface=ether2
 ";

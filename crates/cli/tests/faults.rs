@@ -238,7 +238,7 @@ fn an_mtu_beyond_the_routers_frames_is_said_and_met_by_a_restart() {
     sh(&rig.a, "ip link set a0 mtu 4000");
     rig.start(&ports);
     rig.console(
-        "/interface bridge add name=lan
+        "/interface bridge add name=lan protocol-mode=none
          /interface bridge port add bridge=lan interface=ether1
          /interface bridge port add bridge=lan interface=ether3",
     );

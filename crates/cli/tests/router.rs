@@ -405,7 +405,7 @@ fn jumbo_frames_are_routed_and_what_is_too_long_is_counted() {
         sh(&rig.r, "ip link set eth2 mtu 1500");
         rig.says("ether2: the mtu of eth2 is 1500");
         rig.console(
-            "/interface bridge add name=lan
+            "/interface bridge add name=lan protocol-mode=none
              /interface bridge port add bridge=lan interface=ether1
              /interface bridge port add bridge=lan interface=ether2",
         );

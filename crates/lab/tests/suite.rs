@@ -14,7 +14,7 @@ use wire::rip::Version;
 const ROUTER: &str = "/ip address add address=198.18.1.1/24 interface=ether1
 /ip address add address=198.19.1.1/24 interface=ether2";
 
-const BRIDGE: &str = "/interface bridge add name=bridge1
+const BRIDGE: &str = "/interface bridge add name=bridge1 protocol-mode=none
 /interface bridge port
 add bridge=bridge1 interface=ether1
 add bridge=bridge1 interface=ether2

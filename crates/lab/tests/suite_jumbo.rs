@@ -33,7 +33,7 @@ const OTHER: &str = "/ip address add address=198.18.1.1/24 interface=ether1
 set ether1 name=wan mtu=1400
 set ether2 name=lan mtu=9842";
 
-const BRIDGE: &str = "/interface bridge add name=bridge1
+const BRIDGE: &str = "/interface bridge add name=bridge1 protocol-mode=none
 /interface bridge port
 add bridge=bridge1 interface=ether1
 add bridge=bridge1 interface=ether2";

@@ -254,7 +254,7 @@ fn paths(c: &mut Criterion) {
     run(c, "routing, full table, random", &mut device, &[(0, frames)]);
 
     let mut device = Device::new(
-        "/interface bridge add\n/interface bridge port\nadd bridge=bridge1 interface=ether1\n\
+        "/interface bridge add protocol-mode=none\n/interface bridge port\nadd bridge=bridge1 interface=ether1\n\
          add bridge=bridge1 interface=ether2",
     );
     let mac = |side: u8, n: usize| MacAddr([6, side, 0, 0, (n >> 8) as u8, n as u8]);
@@ -270,7 +270,7 @@ fn paths(c: &mut Criterion) {
     run(c, "bridging, 1,000 hosts", &mut device, &traffic);
 
     let mut device = Device::new(
-        "/interface bridge add vlan-filtering=yes\n/interface bridge port\n\
+        "/interface bridge add protocol-mode=none vlan-filtering=yes\n/interface bridge port\n\
          add bridge=bridge1 interface=ether1 pvid=10\nadd bridge=bridge1 interface=ether2\n\
          /interface bridge vlan add bridge=bridge1 vlan-ids=10 tagged=ether2",
     );
@@ -281,7 +281,7 @@ fn paths(c: &mut Criterion) {
         .map(|n| format!("add chain=forward src-mac-address=06:FF:00:00:00:{n:02X} action=drop\n"))
         .fold(String::new(), |all, rule| all + &rule);
     let mut device = Device::new(&format!(
-        "/interface bridge add\n/interface bridge port\nadd bridge=bridge1 interface=ether1\n\
+        "/interface bridge add protocol-mode=none\n/interface bridge port\nadd bridge=bridge1 interface=ether1\n\
          add bridge=bridge1 interface=ether2\n/interface bridge filter\n{bridge_rules}",
     ));
     run(c, "bridging, 1,000 hosts, 25 filter rules", &mut device, &traffic);
@@ -323,7 +323,7 @@ fn links(c: &mut Criterion) {
 
     let mut device = tagged(
         &format!(
-            "/interface bridge add\n/interface bridge port add bridge=bridge1 interface=ether1
+            "/interface bridge add protocol-mode=none\n/interface bridge port add bridge=bridge1 interface=ether1
 /ip address\nadd address=10.0.1.254/24 interface=bridge1
 add address=10.0.2.254/24 interface=ether2\n{DEFAULT_FIREWALL}"
         ),

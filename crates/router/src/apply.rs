@@ -16,7 +16,9 @@
 
 use crate::compiler::{Change, Compiler, Effect};
 use crate::discard::Discard;
+use crate::interface::bridge::Bridge;
 use crate::interface::bridge::hosts::{self, Hosts};
+use crate::interface::bridge::stp::Stp;
 use crate::ip::arp;
 use crate::ip::route::TooManyTargets;
 use crate::parts::{InterfaceCounts, Trouble};
@@ -117,7 +119,29 @@ impl Router {
             self.learnt.ingresses.forget();
         }
         std::mem::swap(&mut self.program, &mut change.program);
+        if change.interfaces {
+            self.adopt_trees(&change.program.bridges, now);
+        }
         Ok(())
+    }
+
+    /// Bridges keep their spanning trees; `old` are those of before. A new one begins with all ports
+    /// closed.
+    fn adopt_trees(&mut self, old: &[Bridge], now: Moment) {
+        let program = self.program.clone();
+        let trees = std::mem::take(&mut self.link.trees);
+        let mut trees: HashMap<_, _> =
+            old.iter().map(|bridge| bridge.interface).zip(trees).collect();
+        for (at, bridge) in program.bridges.iter().enumerate() {
+            let tree = bridge.spanning.as_ref().map(|settings| {
+                let kept = trees.remove(&bridge.interface).flatten();
+                let mut tree = kept.unwrap_or_else(|| Box::new(Stp::new(bridge, settings, now)));
+                tree.adopt(bridge, settings, |port| program.runs(port));
+                tree
+            });
+            self.link.hosts[at].close(tree.iter().flat_map(|tree| tree.closed()));
+            self.link.trees.push(tree);
+        }
     }
 
     /// Bridges keep their hosts; a new one begins with its own addresses only.

@@ -115,6 +115,8 @@ reasons! {
     QueueFull = "queue-full",
     /// The destination host is behind the port the frame came from.
     SamePort = "same-port",
+    /// The bridge's spanning tree has closed the port it came by, or the one it is for.
+    PortClosed = "port-closed",
     /// No other port of the bridge may have the frame.
     NoBridgePort = "no-bridge-port",
     /// For the router itself, and nobody here listens.

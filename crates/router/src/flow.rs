@@ -60,6 +60,7 @@ use port::Frame;
 use rules::{bridge_accepts, filter, verdict_says};
 use track::{confirm, fasttracked, reassemble, track};
 use translate::{dst_nat, settle, src_nat};
+use wire::bpdu::{self, Bpdu};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
 
@@ -151,6 +152,15 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     let bridge = program.bridge(at);
     let (src, dst) = (r.src_mac(&p), r.dst_mac(&p));
     p.class = None;
+    if bridge.spanning.is_some()
+        && dst == bpdu::GROUP
+        && let Some(bpdu) = Bpdu::read(r.io.slab.bytes(&p.frame))
+    {
+        // Heard when the breath ends, so that all its frames meet the same ports.
+        r.link.bpdus.push((at, from, bpdu));
+        r.tell(|| Event::Local);
+        return r.consume(p);
+    }
     if let Some(vlans) = &bridge.filtering {
         match vlans.classify(bridge.place(from), r.io.slab.bytes(&p.frame)) {
             Ok(class) => p.class = Some(class),
@@ -159,10 +169,15 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     }
     let vid = p.class.map_or(0, |class| class.tci.id());
     p.learns = None;
-    if bridge.port(from).is_some_and(|port| port.learn) {
+    let hosts = &r.link.hosts[at.0];
+    let open = hosts.is_open(from);
+    if bridge.port(from).is_some_and(|port| port.learn) && hosts.learns_at(from) {
         let host = hosts::key(vid, src.to_u64());
         r.link.hosts[at.0].learn(host, from, now.as_millis_u32());
         p.learns = Some(Learns { port: from, vid });
+    }
+    if !open {
+        return r.discard(p, Discard::PortClosed);
     }
     match bridge.decide(from, dst, vid, &r.link.hosts[at.0]) {
         Decision::Local => {
@@ -177,7 +192,9 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
         Decision::Discard(why) => r.discard(p, why),
         Decision::Flood { ports, local } => {
             let mut targets = std::mem::take(&mut r.io.targets);
-            targets.extend(ports.iter().filter(|&&to| bridge.admits(to, vid)));
+            let hosts = &r.link.hosts[at.0];
+            let gets = |&&to: &&InterfaceId| bridge.admits(to, vid) && hosts.is_open(to);
+            targets.extend(ports.iter().filter(gets));
             let local = local && bridge.admits(bridge.interface, vid);
             r.tell(|| Event::Bridged { ports: targets.clone(), local });
             let last = if local { None } else { targets.pop() };
@@ -193,7 +210,8 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
             match last {
                 Some(port) => bridge_forward(r, now, p, at, port),
                 None if local => bridge_input(r, now, p, at),
-                None => r.discard(p, Discard::VlanFiltered),
+                None if bridge.filtering.is_some() => r.discard(p, Discard::VlanFiltered),
+                None => r.discard(p, Discard::PortClosed),
             }
         }
     }
@@ -273,7 +291,9 @@ fn bridge_output(r: &mut Router, now: Moment, at: BridgeAt, frame: Frame, fast: 
     match bridge.decide(p.out_interface, dst, vid, &r.link.hosts[at.0]) {
         Decision::Port(port) => targets.push(port),
         Decision::Flood { ports, .. } => {
-            targets.extend(ports.iter().filter(|&&to| bridge.admits(to, vid)));
+            let hosts = &r.link.hosts[at.0];
+            let gets = |&&to: &&InterfaceId| bridge.admits(to, vid) && hosts.is_open(to);
+            targets.extend(ports.iter().filter(gets));
         }
         Decision::Local | Decision::Discard(_) => {}
     }

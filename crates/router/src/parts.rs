@@ -20,6 +20,7 @@ use crate::firewall::log::Log;
 use crate::flow::Resume;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Hosts;
+use crate::interface::bridge::stp::Stp;
 use crate::interface::ingress::Ingresses;
 use crate::interface::link::History;
 use crate::interface::rewrite::Egresses;
@@ -28,12 +29,13 @@ use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::Neighbours;
 use crate::ip::route::Routes;
 use crate::outbox::Outbox;
-use crate::program::{PortInfo, WayOut};
+use crate::program::{BridgeAt, PortInfo, WayOut};
 use crate::recipe::Recipes;
 use crate::trace::Trace;
 use port::{Batch, Frame, Pool, PortCounters, Slab};
 use std::sync::Arc;
 use wire::Moment;
+use wire::bpdu::Bpdu;
 
 /// The frames: where they are, and where they come from and go.
 pub(crate) struct Io {
@@ -111,6 +113,10 @@ impl Stack {
 pub(crate) struct Links {
     /// By place of the bridge.
     pub(crate) hosts: Vec<Hosts>,
+    /// By place of the bridge: its spanning tree, if it has one.
+    pub(crate) trees: Vec<Option<Box<Stp>>>,
+    /// BPDUs that this breath has brought, and by which port of which bridge.
+    pub(crate) bpdus: Vec<(BridgeAt, InterfaceId, Bpdu)>,
     /// What the bridge filter said, by kind of frame.
     pub(crate) verdicts: Verdicts,
     /// What became of the links, by port.

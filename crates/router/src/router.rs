@@ -246,7 +246,15 @@ impl Router {
     /// The same without chores, which may be late where no packets come: `None` if there is nothing
     /// else.
     pub fn next_errand(&self, now: Moment) -> Option<Moment> {
-        if self.tools.sent { Some(now) } else { self.queues.next_deadline() }
+        if self.tools.sent {
+            return Some(now);
+        }
+        self.queues.next_deadline().into_iter().chain(self.next_bpdu()).min()
+    }
+
+    /// When a spanning tree's next second is over.
+    pub(crate) fn next_bpdu(&self) -> Option<Moment> {
+        self.link.trees.iter().flatten().map(|tree| tree.due()).min()
     }
 
     /// Where the dice of `random` start from. Two routers of one seed throw alike.

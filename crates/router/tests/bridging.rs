@@ -5,7 +5,7 @@ mod rig;
 use rig::{Rig, mac, own_mac};
 use wire::craft::{self, ip};
 
-const THREE_PORTS: &str = "/interface bridge add
+const THREE_PORTS: &str = "/interface bridge add protocol-mode=none
 /interface bridge port
 add bridge=bridge1 interface=ether1
 add bridge=bridge1 interface=ether2

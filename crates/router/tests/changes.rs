@@ -69,7 +69,7 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 fn fresh() -> Rig {
-    Rig::new(4, &format!("/interface bridge add name=bridge1\n{NETS}"))
+    Rig::new(4, &format!("/interface bridge add name=bridge1 protocol-mode=none\n{NETS}"))
 }
 
 /// What is shown of a configuration that no packet has met yet.

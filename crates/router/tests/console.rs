@@ -15,14 +15,14 @@ const FULL: &str = "/interface ethernet
 set ether1 name=wan mtu=1400 comment=\"to the lab\" mac-address=02:00:00:00:00:11
 set ether4 disabled=yes
 /interface bridge
-add name=lan vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77
+add name=lan protocol-mode=stp priority=0x7000 forward-delay=10s max-message-age=19s transmit-hold-count=5 vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77
 add disabled=yes
 /interface vlan
 add name=voice vlan-id=10 interface=wan mtu=1300
 add name=outer vlan-id=100 interface=lan use-service-tag=yes disabled=yes comment=z
 /interface bridge port
 add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingress-filtering=yes tag-stacking=yes learn=no horizon=3 broadcast-flood=no
-add interface=ether3 bridge=lan unknown-unicast-flood=no unknown-multicast-flood=no
+add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no
 /interface bridge vlan
 add bridge=lan vlan-ids=10,20-29 tagged=ether2,lan untagged=ether3
 /interface list
@@ -187,9 +187,9 @@ add name=off disabled=yes
 /interface vlan
 add name=bridged interface=ether2 vlan-id=9
 /interface bridge port
-add interface=bridged bridge=lan
-add interface=ether3 bridge=lan
-add interface=ether4 bridge=lan
+add interface=bridged bridge=lan edge=yes
+add interface=ether3 bridge=lan edge=yes
+add interface=ether4 bridge=lan edge=yes
 /interface bridge filter add chain=forward action=jump jump-target=nowhere
 /interface ethernet disable ether4
 /ip address

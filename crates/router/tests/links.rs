@@ -128,7 +128,7 @@ fn a_port_that_is_down_neither_takes_nor_gives() {
 fn a_bridge_forgets_who_was_behind_a_port() {
     let mut rig = Rig::new(
         3,
-        "/interface bridge add name=b
+        "/interface bridge add name=b protocol-mode=none
         /interface bridge port add bridge=b interface=ether1
         /interface bridge port add bridge=b interface=ether2
         /interface bridge port add bridge=b interface=ether3",

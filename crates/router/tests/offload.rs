@@ -21,7 +21,7 @@ add chain=forward protocol=tcp dst-port=99 action=drop
 add chain=forward connection-state=established,related action=accept
 add chain=forward connection-state=invalid action=drop
 ";
-const BRIDGE: &str = "/interface bridge add name=bridge1
+const BRIDGE: &str = "/interface bridge add name=bridge1 protocol-mode=none
 /interface bridge port
 add interface=ether1 bridge=bridge1
 add interface=ether2 bridge=bridge1

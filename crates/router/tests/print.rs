@@ -115,7 +115,8 @@ fn interfaces() {
         r#"Flags: X - disabled, R - running, D - dynamic
  0 R  name="lan" mtu=auto actual-mtu=1500 protocol-mode=none ageing-time=5m
       auto-mac=yes mac-address=02:00:00:00:00:03 arp=enabled arp-timeout=auto
-      fast-forward=yes vlan-filtering=no pvid=1 ether-type=0x8100
+      fast-forward=yes priority=0x8000 forward-delay=15s max-message-age=20s
+      transmit-hold-count=6 vlan-filtering=no pvid=1 ether-type=0x8100
       frame-types=admit-all ingress-filtering=no igmp-snooping=no
       dhcp-snooping=no"#,
     );
@@ -123,9 +124,9 @@ fn interfaces() {
         &mut rig,
         "/interface bridge port print",
         r#"Flags: X - disabled, I - inactive, D - dynamic
- #   INTERFACE BRIDGE HORIZON PVID
- 0   ether3    lan    none    1
- 1   ether4    lan    7       1"#,
+ #   INTERFACE BRIDGE HORIZON PRIORITY PATH-COST ROLE PVID
+ 0   ether3    lan    none    0x80     10             1
+ 1   ether4    lan    7       0x80     10             1"#,
     );
     check(
         &mut rig,

@@ -68,7 +68,7 @@ fn ask_of(frame: craft::Frame<'_>) -> ArpMessage {
 #[test]
 fn they_are_bridged_as_they_are() {
     let script =
-        "/interface bridge add\n/interface bridge port\nadd bridge=bridge1 interface=ether1
+        "/interface bridge add protocol-mode=none\n/interface bridge port\nadd bridge=bridge1 interface=ether1
 add bridge=bridge1 interface=ether2\n/ip address add address=10.0.0.254/24 interface=bridge1";
     for reference in [false, true] {
         let mut rig = Rig::new(2, script);

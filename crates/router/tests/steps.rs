@@ -11,7 +11,7 @@ const ROUTED: &str = "/ip address
 add address=10.0.1.254/24 interface=ether1
 add address=10.0.2.254/24 interface=ether2";
 
-const BRIDGED: &str = "/interface bridge add
+const BRIDGED: &str = "/interface bridge add protocol-mode=none
 /interface bridge port
 add bridge=bridge1 interface=ether1
 add bridge=bridge1 interface=ether2

@@ -148,7 +148,7 @@ fn monitor_traffic_shows_what_passed_exactly() {
 
 #[test]
 fn several_interfaces_stand_side_by_side() {
-    let mut rig = router("/interface bridge add name=lan");
+    let mut rig = router("/interface bridge add name=lan protocol-mode=none");
     let script = "/interface monitor-traffic ether1,lan,aggregate interval=500ms duration=1s";
     let mut monitor = Running::start(&mut rig, script).unwrap();
     for _ in 0..10 {

@@ -60,7 +60,7 @@ const CASES: &[Case] = &[
         &[(S, 1)],
     ),
     (
-        "/interface bridge add name=b
+        "/interface bridge add name=b protocol-mode=none
          /interface bridge port add bridge=b interface=ether1
          /interface vlan add name=one interface=b vlan-id=10
          /interface ethernet set ether2 name=two",
@@ -68,7 +68,7 @@ const CASES: &[Case] = &[
         &[],
     ),
     (
-        "/interface bridge add name=b vlan-filtering=yes
+        "/interface bridge add name=b protocol-mode=none vlan-filtering=yes
          /interface bridge port add bridge=b interface=ether1 pvid=10
          /interface bridge port add bridge=b interface=ether2
          /interface bridge vlan add bridge=b vlan-ids=10 tagged=b
@@ -79,7 +79,7 @@ const CASES: &[Case] = &[
         &[(C, 20)],
     ),
     (
-        "/interface bridge add name=two
+        "/interface bridge add name=two protocol-mode=none
          /interface vlan add name=member interface=ether2 vlan-id=7
          /interface bridge port add bridge=two interface=member
          /interface ethernet set ether1 name=one",
@@ -178,7 +178,7 @@ fn kept_apart() {
         for reference in [true, false] {
             let mut rig = Rig::new(
                 3,
-                "/interface bridge add name=b vlan-filtering=yes
+                "/interface bridge add name=b protocol-mode=none vlan-filtering=yes
                  /interface bridge port add bridge=b interface=ether1
                  /interface bridge port add bridge=b interface=ether2
                  /interface bridge port add bridge=b interface=ether3
@@ -206,7 +206,7 @@ fn kept_apart() {
 fn hosts_of_each_vlan() {
     let mut rig = Rig::new(
         3,
-        "/interface bridge add name=b vlan-filtering=yes
+        "/interface bridge add name=b protocol-mode=none vlan-filtering=yes
          /interface bridge port add bridge=b interface=ether1
          /interface bridge port add bridge=b interface=ether2
          /interface bridge port add bridge=b interface=ether3
@@ -230,7 +230,7 @@ fn hosts_of_each_vlan() {
 fn lists_in_the_bridge_filter() {
     let mut rig = Rig::new(
         3,
-        "/interface bridge add name=b
+        "/interface bridge add name=b protocol-mode=none
          /interface bridge port add bridge=b interface=ether1
          /interface bridge port add bridge=b interface=ether2
          /interface bridge port add bridge=b interface=ether3
@@ -266,7 +266,7 @@ fn lists_in_the_bridge_filter() {
 fn refused() {
     let mut rig = Rig::new(
         3,
-        "/interface bridge add name=b
+        "/interface bridge add name=b protocol-mode=none
          /interface bridge port add bridge=b interface=ether1
          /interface vlan add name=v interface=b vlan-id=10
          /interface vlan add name=w interface=v vlan-id=20",

@@ -23,6 +23,8 @@ pub mod ethernet;
 // The 802.1Q tag, put on and taken off in place.
 pub mod vlan;
 
+// What bridges of a spanning tree tell each other.
+pub mod bpdu;
 // ARP for IPv4 over Ethernet.
 pub mod arp;
 // The IPv4 header and its options.

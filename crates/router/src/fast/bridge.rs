@@ -45,7 +45,8 @@ pub(super) fn receive(
 ) {
     let program = r.program.clone();
     let bridge = program.bridge(at);
-    let Some((place, &from)) = bridge.placed(port) else {
+    let placed = bridge.placed(port).filter(|_| r.link.hosts[at.0].is_open(port));
+    let Some((place, &from)) = placed else {
         return batch.drain().for_each(|frame| flow::physical_in(r, now, port, frame));
     };
     for frame in batch.as_slice() {
@@ -169,7 +170,10 @@ impl Sides<'_> {
     ) -> Result<(), Frame> {
         let Sides { now, port, at, from, bridge, program, .. } = *self;
         let to = port_of::<VLANS>(r, at, dst);
-        if !bridge.may_pass(&from, to) || !bridge.on_ports && !r.is_port(to) {
+        if !bridge.may_pass(&from, to)
+            || !r.link.hosts[at.0].is_open(to)
+            || !bridge.on_ports && !r.is_port(to)
+        {
             return Err(frame);
         }
         if from.learn {

@@ -1,5 +1,6 @@
 //! What becomes due between packets: ARP, incomplete datagrams, queues, ageing.
 
+use super::link_out;
 use super::local::refuse;
 use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
@@ -24,6 +25,7 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         end_dropped(r);
         r.io.released = released;
     }
+    let trees = spanning_trees(r, now);
     let chores = now >= r.chores_at;
     if chores {
         r.chores_at = now + CHORES;
@@ -42,13 +44,52 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         }
     }
     // What the router's tools have sent between two breaths is in the outboxes.
-    queues | chores | std::mem::take(&mut r.tools.sent)
+    queues | trees | chores | std::mem::take(&mut r.tools.sent)
 }
 
 /// How often the router looks after what waits for no packet: a thousandth of the shortest timeout.
 const CHORES: Duration = Duration::from_millis(1);
 /// Entries of a table that are looked at for their age each time: half a million a second.
 const SWEEP: usize = 512;
+
+/// Lets spanning trees hear what this breath has brought, and their seconds pass; whether BPDUs were
+/// sent.
+fn spanning_trees(r: &mut Router, now: Moment) -> bool {
+    if r.link.bpdus.is_empty() && r.next_bpdu().is_none_or(|due| now < due) {
+        return false;
+    }
+    for (at, port, bpdu) in std::mem::take(&mut r.link.bpdus) {
+        if let Some(tree) = &mut r.link.trees[at.0] {
+            tree.receive(port, bpdu);
+        }
+    }
+    let mut sent = false;
+    for at in 0..r.link.trees.len() {
+        let Some(tree) = &mut r.link.trees[at] else { continue };
+        let outcome = tree.work(now);
+        let hosts = &mut r.link.hosts[at];
+        for port in outcome.flush {
+            hosts.remove_port(port);
+        }
+        if outcome.changed {
+            hosts.close(tree.closed());
+            // Who came in by a port that is closed now must not be taken up by the short way.
+            r.learnt.ingresses.forget();
+        }
+        for (port, bpdu) in outcome.send {
+            let bytes = bpdu.frame(r.program.interface(port).mac);
+            let Some(mut frame) = r.io.pool.alloc(bytes.len()) else {
+                r.stats.discards.add(Discard::NoFrame);
+                continue;
+            };
+            r.io.slab.bytes_mut(&mut frame).copy_from_slice(&bytes);
+            r.stats.tally.made += 1;
+            link_out(r, now, port, frame, false);
+            sent = true;
+        }
+    }
+    sent
+}
 
 /// Asks again, gives up, forgets.
 fn neighbours(r: &mut Router, now: Moment) {

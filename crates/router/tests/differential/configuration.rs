@@ -36,6 +36,8 @@ pub(crate) struct Configuration {
     vlans: Vlans,
     /// Bit n: ether n+1 cannot receive, or send, in FastPath.
     slow: (u8, u8),
+    /// The bridge has a spanning tree.
+    tree: bool,
     typed: Vec<String>,
 }
 
@@ -43,7 +45,14 @@ impl Configuration {
     /// A layout (bit n: ether n+1 is bridged), and these lines.
     pub(crate) fn of(bridged: u8, typed: &[&str]) -> Configuration {
         let typed = typed.iter().map(ToString::to_string).collect();
-        Configuration { bridged, tagged: 0, vlans: Vlans::Unaware, slow: (0, 0), typed }
+        Configuration {
+            bridged,
+            tagged: 0,
+            vlans: Vlans::Unaware,
+            slow: (0, 0),
+            tree: false,
+            typed,
+        }
     }
 
     pub(crate) fn capabilities(&self) -> Vec<Capabilities> {
@@ -58,8 +67,9 @@ impl Configuration {
     pub(crate) fn lines(&self) -> Vec<String> {
         let apart = matches!(self.vlans, Vlans::Apart | Vlans::Mixed);
         let filtering = if apart { " vlan-filtering=yes" } else { "" };
+        let tree = if self.tree { "" } else { " protocol-mode=none" };
         let mut lines = vec![
-            format!("/interface bridge add name=bridge1{filtering}"),
+            format!("/interface bridge add name=bridge1{tree}{filtering}"),
             "/interface list add name=some".to_string(),
             "/queue type add name=fair kind=fq-codel fq-codel-limit=6 fq-codel-target=1ms \
              fq-codel-interval=20ms"
@@ -100,7 +110,9 @@ impl Configuration {
             }
             let pvid = if apart && !tagged { format!(" pvid=2{n}") } else { String::new() };
             let add = "/interface bridge port add bridge=bridge1";
-            lines.push(format!("{add} interface={member}{pvid}"));
+            // All but one forward at once; that one needs three seconds.
+            let edge = if self.tree && n != 2 { " edge=yes" } else { "" };
+            lines.push(format!("{add} interface={member}{pvid}{edge}"));
             let on = match (apart, tagged && !below) {
                 (false, false) => "bridge1".to_string(),
                 (_, true) => trunk,
@@ -134,11 +146,12 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let queues = queues.prop_flat_map(|n| proptest::collection::vec(queue(), 0..=n));
     let tagged = select(vec![0b0000, 0b0000, 0b0000, 0b0001, 0b0101, 0b1111]);
     let vlans = select(vec![Vlans::Unaware, Vlans::Apart, Vlans::Mixed, Vlans::Below]);
-    let layout = (bridged, tagged, vlans, slow);
+    let tree = select(vec![false, false, true]);
+    let layout = (bridged, tagged, vlans, slow, tree);
     (layout, common, rules, queues).prop_map(
-        |((bridged, tagged, vlans, slow), common, rules, queues)| {
+        |((bridged, tagged, vlans, slow, tree), common, rules, queues)| {
             let typed = [common, rules, queues].concat();
-            Configuration { bridged, tagged, vlans, slow, typed }
+            Configuration { bridged, tagged, vlans, slow, tree, typed }
         },
     )
 }

@@ -1,8 +1,10 @@
 //! The facilities of bridges: `/interface bridge`, its ports, its hosts and its settings.
 
-use super::menu;
+use super::{menu, stp};
 use crate::facility::{Facility, Rows};
+use crate::interface::InterfaceId;
 use crate::interface::facilities::ALL;
+use crate::program::Kind;
 use crate::status::{Numbers, RouterStatus, Values, dynamic, number, reasons};
 use config::{Item, Value};
 use std::time::Duration;
@@ -10,8 +12,8 @@ use std::time::Duration;
 /// `/interface bridge`.
 pub(crate) static BRIDGE: Facility = Facility {
     part_of: Some(&ALL),
+    check: |item, _| menu::check_bridge(item),
     value: |status, item, property| status.bridge(item, property),
-    remark: |_, bridge| menu::remark(bridge),
     ..Facility::of(&menu::BRIDGE)
 };
 
@@ -72,18 +74,48 @@ impl RouterStatus<'_> {
             "running" => Some(Value::Bool(interface.running && !item.disabled)),
             "mac-address" => Some(Value::Mac(interface.mac)),
             "actual-mtu" => Some(number(interface.mtu.into())),
-            "protocol-mode" => Some(Value::Text("none".to_string())),
-            _ => None,
+            _ => self.tree(interface.id, property),
         }
     }
 
+    /// What a bridge's spanning tree has come to.
+    fn tree(&self, bridge: InterfaceId, property: &str) -> Option<Value> {
+        let Kind::Bridge(at) = self.router.program.interface(bridge).kind else { return None };
+        let (root, cost, port) = self.router.link.trees.get(at.0)?.as_ref()?.root();
+        Some(match property {
+            "root-bridge" => Value::Bool(port.is_none()),
+            "root-bridge-id" => Value::Text(stp::bridge_name(root)),
+            "root-path-cost" => number(cost.into()),
+            "root-port" => port.map_or(Value::Text("none".to_string()), |port| self.name(port)),
+            _ => return None,
+        })
+    }
+
     fn bridge_port(&self, item: &Item, property: &str) -> Option<Value> {
-        let mut bridges = self.router.program.bridges.iter();
-        let runs = |id| self.router.program.runs(id);
-        let in_use = bridges.any(|bridge| {
-            bridge.ports().iter().any(|port| port.item == item.id && runs(port.interface))
+        let mut bridges = self.router.program.bridges.iter().enumerate();
+        let found = bridges.find_map(|(at, bridge)| {
+            let port = bridge.ports().iter().find(|port| port.item == item.id)?;
+            Some((at, port.interface))
         });
-        (property == "inactive").then_some(Value::Bool(!in_use && !item.disabled))
+        if property == "inactive" {
+            let in_use = found.is_some_and(|(_, port)| self.router.program.runs(port));
+            return Some(Value::Bool(!in_use && !item.disabled));
+        }
+        let (at, port) = found?;
+        let port = self.router.link.trees.get(at)?.as_ref()?.port(port)?;
+        Some(match property {
+            "role" => Value::Text(port.role.name().to_string()),
+            "learning" => Value::Bool(port.learning),
+            "forwarding" => Value::Bool(port.forwarding),
+            "port-number" => number(port.number.into()),
+            "edge-port" => Value::Bool(port.edge),
+            "point-to-point-port" => Value::Bool(port.point_to_point),
+            "sending-rstp" => Value::Bool(port.rapid),
+            "designated-bridge" => Value::Text(stp::bridge_name(port.designated.bridge)),
+            "designated-cost" => number(port.designated.cost.into()),
+            "designated-port-number" => number((port.designated.port & 0xfff).into()),
+            _ => return None,
+        })
     }
 
     fn bridge_settings(&self, property: &str) -> Option<Value> {

@@ -145,6 +145,8 @@ pub struct Hosts {
     version: u32,
     /// Where the next sweep goes on.
     cursor: usize,
+    /// Ports that the spanning tree does not let forward, and whether they learn; mostly none.
+    closed: Vec<(InterfaceId, bool)>,
 }
 
 impl Hosts {
@@ -153,7 +155,8 @@ impl Hosts {
         let buckets = vec![Bucket::default(); 16];
         // The multiplier must be odd; mixing spreads a seed such as 1 over all its bits.
         let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xd1b5_4a32_d192_ed03 | 1;
-        Hosts { buckets, shift: 60, seed, len: 0, max, refused: 0, version: 0, cursor: 0 }
+        let closed = Vec::new();
+        Hosts { buckets, shift: 60, seed, len: 0, max, refused: 0, version: 0, cursor: 0, closed }
     }
 
     /// How many hosts are known, local addresses included.
@@ -175,6 +178,24 @@ impl Hosts {
     #[inline]
     pub fn version(&self) -> u32 {
         self.version
+    }
+
+    /// Closes these ports, and opens all others: what the spanning tree says. Whether a closed port
+    /// learns hosts is said with it.
+    pub fn close(&mut self, ports: impl IntoIterator<Item = (InterfaceId, bool)>) {
+        self.closed = ports.into_iter().collect();
+        self.version = self.version.wrapping_add(1);
+    }
+
+    /// Whether frames may come in and go out by a port.
+    #[inline(always)]
+    pub fn is_open(&self, port: InterfaceId) -> bool {
+        self.closed.is_empty() || self.closed.iter().all(|&(closed, _)| closed != port)
+    }
+
+    /// Whether hosts are learnt of frames that come in by a port, open or not.
+    pub fn learns_at(&self, port: InterfaceId) -> bool {
+        self.closed.iter().all(|&(closed, learns)| closed != port || learns)
     }
 
     /// Memory taken by the table, in bytes.

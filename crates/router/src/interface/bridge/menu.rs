@@ -3,7 +3,9 @@
 //! Each property once, with its default; what RouterOS has and this router has not is named here
 //! and refused.
 
+use super::stp;
 use super::vlan::FRAME_TYPES;
+use crate::interface::InterfaceId;
 use crate::interface::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
 use crate::interface::vlan;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
@@ -39,13 +41,12 @@ pub static BRIDGE: Menu = Menu {
         .default("auto"),
         Property::new("actual-mtu", Type::Number(0, 65535), "The longest IP packet, bytes.")
             .read_only(),
-        // Without a default: RouterOS's is rstp, so that none must be said, and is exported. As long
-        // as nobody has, `remark` says what is missing.
         Property::new(
             "protocol-mode",
-            Type::Only(&PROTOCOL_MODE, &["none"], NO_STP),
-            "Spanning tree protocol; only none is built.",
-        ),
+            Type::Only(&PROTOCOL_MODE, &["rstp", "none", "stp"], "use rstp, which speaks to it"),
+            "Spanning tree protocol, so that no frame goes round in a loop.",
+        )
+        .default("rstp"),
         Property::new("ageing-time", Type::Time, "How long a silent host is remembered.")
             .default("5m"),
         Property::new("auto-mac", Type::Bool, "Take the lowest address of the ports.")
@@ -55,13 +56,33 @@ pub static BRIDGE: Menu = Menu {
         Property::only("arp", &ARP, &["enabled"], "a bridge's ARP is always enabled"),
         Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
         Property::only("fast-forward", &Type::Bool, &["yes"], "all bridges have one fast path"),
-        asleep("priority", &HEX, &["0x8000"], NO_STP),
-        asleep("forward-delay", &Type::Time, &["15s"], NO_STP),
-        asleep("max-message-age", &Type::Time, &["20s"], NO_STP),
-        asleep("max-hops", &Type::Number(6, 40), &["20"], NO_STP),
-        asleep("transmit-hold-count", &Type::Number(1, 10), &["6"], NO_STP),
-        asleep("region-name", &Type::Text, &[""], NO_STP),
-        asleep("region-revision", &Type::Number(0, 65535), &["0"], NO_STP),
+        Property::new("priority", HEX, "The bridge of the lowest becomes the root.")
+            .default("0x8000"),
+        Property::new(
+            "forward-delay",
+            Type::Time,
+            "From discarding to learning, and to forwarding, where nobody agrees: 4s to 30s.",
+        )
+        .default("15s"),
+        Property::new(
+            "max-message-age",
+            Type::Time,
+            "How old what the root says may become: 6s to 40s.",
+        )
+        .default("20s"),
+        asleep("max-hops", &Type::Number(6, 40), &["20"], NO_MSTP),
+        Property::new(
+            "transmit-hold-count",
+            Type::Number(1, 10),
+            "BPDUs that a port may send in a second.",
+        )
+        .default("6"),
+        asleep("region-name", &Type::Text, &[""], NO_MSTP),
+        asleep("region-revision", &Type::Number(0, 65535), &["0"], NO_MSTP),
+        Property::new("root-bridge", Type::Bool, "It is the root.").read_only(),
+        Property::new("root-bridge-id", Type::Text, "The root: priority and address.").read_only(),
+        Property::new("root-path-cost", COST, "The cost of the way to the root.").read_only(),
+        Property::new("root-port", Type::Text, "The port towards the root.").read_only(),
         Property::new("port-cost-mode", COST_MODE, "How spanning tree counts; only kept."),
         Property::new("vlan-filtering", Type::Bool, "Keep VLANs apart by /interface bridge vlan.")
             .default("no"),
@@ -110,7 +131,7 @@ pub static BRIDGE: Menu = Menu {
             "forward-reserved-addresses",
             &Type::Bool,
             &["yes"],
-            "reserved addresses are forwarded, as with protocol-mode=none; filter them",
+            "protocol-mode decides: with none they are forwarded",
         )
         .default(""),
     ],
@@ -161,15 +182,41 @@ pub static PORT: Menu = Menu {
         .default("yes"),
         Property::new("unknown-multicast-flood", Type::Bool, "Flood multicast out by this port.")
             .default("yes"),
-        Property::only("priority", &HEX, &["0x80"], NO_STP),
-        Property::only("path-cost", &COST, &["10"], NO_STP),
-        Property::only("internal-path-cost", &COST, &["10"], NO_STP),
-        Property::only("edge", &EDGE, &["auto", "yes"], NO_STP),
-        Property::only("point-to-point", &AUTO_BOOL, &["auto", "yes"], NO_STP),
-        Property::only("auto-isolate", &Type::Bool, &["no"], NO_STP),
-        Property::only("bpdu-guard", &Type::Bool, &["no"], NO_STP),
-        Property::only("restricted-role", &Type::Bool, &["no"], NO_STP),
-        Property::only("restricted-tcn", &Type::Bool, &["no"], NO_STP),
+        Property::new("priority", HEX, "Among equal ways: the lowest; its upper four bits count.")
+            .default("0x80")
+            .column(),
+        Property::new("path-cost", COST, "What the way by this port costs.").default("10").column(),
+        Property::only("internal-path-cost", &COST, &["10"], NO_MSTP),
+        Property::new(
+            "edge",
+            EDGE,
+            "Whether no bridge is behind it, so that it forwards at once; auto finds out in 3s.",
+        )
+        .default("auto"),
+        Property::new(
+            "point-to-point",
+            AUTO_BOOL,
+            "Whether one bridge at most is at the other end; auto is yes.",
+        )
+        .default("auto"),
+        Property::only("auto-isolate", &Type::Bool, &["no"], "set restricted-role"),
+        Property::only("bpdu-guard", &Type::Bool, &["no"], "set restricted-role"),
+        Property::new("restricted-role", Type::Bool, "It never leads to the root.").default("no"),
+        Property::new("restricted-tcn", Type::Bool, "Topology changes from there are not heard.")
+            .default("no"),
+        Property::new("role", Type::Text, "Its place in the tree.").read_only().column(),
+        Property::new("learning", Type::Bool, "Hosts are learnt.").read_only(),
+        Property::new("forwarding", Type::Bool, "Frames pass.").read_only(),
+        Property::new("port-number", Type::Number(1, 4095), "Its number in BPDUs.").read_only(),
+        Property::new("edge-port", Type::Bool, "No bridge is behind it.").read_only(),
+        Property::new("point-to-point-port", Type::Bool, "One bridge at most is there.")
+            .read_only(),
+        Property::new("sending-rstp", Type::Bool, "RSTP is spoken there, not STP.").read_only(),
+        Property::new("designated-bridge", Type::Text, "Who leads the segment to the root.")
+            .read_only(),
+        Property::new("designated-cost", COST, "What its way there costs.").read_only(),
+        Property::new("designated-port-number", Type::Number(1, 4095), "By which of its ports.")
+            .read_only(),
         Property::new("hw", Type::Bool, "Whether a switch chip may help; kept, there is none.")
             .default("yes"),
         Property::new("pvid", VIDS, "The VLAN of untagged frames, with vlan-filtering.")
@@ -272,7 +319,51 @@ const HEX: Type = Type::Custom(|text| {
     Ok(Value::Text(format!("{number:#X}")))
 });
 
-const NO_STP: &str = "spanning tree is not built; use protocol-mode=none";
+/// What a bridge that is added or changed must not say.
+///
+/// # Errors
+/// RouterOS's words.
+pub fn check_bridge(bridge: &Item) -> Result<(), String> {
+    for (name, least, most) in [("forward-delay", 4, 30), ("max-message-age", 6, 40)] {
+        if let Some(Value::Time(time)) = bridge.get(name)
+            && (time.subsec_nanos() != 0 || !(least..=most).contains(&time.as_secs()))
+        {
+            return Err(format!("failure: {name} must be whole seconds, {least}s..{most}s"));
+        }
+    }
+    Ok(())
+}
+
+/// What a bridge and its ports say of the spanning tree; `None` if there is none.
+pub(super) fn spanning(bridge: &Item, ports: &[(&Item, InterfaceId)]) -> Option<stp::Settings> {
+    let bridge = BRIDGE.read(bridge);
+    let mode = bridge.text("protocol-mode");
+    let seconds = |name| u16::try_from(bridge.time(name).as_secs()).unwrap_or(u16::MAX);
+    let hex = |text: &str| u16::from_str_radix(text.trim_start_matches("0x"), 16).unwrap_or(0x8000);
+    let port = |(item, _): &(&Item, InterfaceId)| {
+        let item = PORT.read(item);
+        let edge = item.text("edge");
+        stp::PortSettings {
+            cost: item.number("path-cost") as u32,
+            priority: hex(&item.text("priority")).min(0xff) as u8,
+            admin_edge: edge.starts_with("yes"),
+            auto_edge: matches!(&*edge, "auto" | "no-discover" | "yes-discover"),
+            point_to_point: item.text("point-to-point") != "no",
+            restricted_role: item.bool("restricted-role"),
+            restricted_tcn: item.bool("restricted-tcn"),
+        }
+    };
+    (mode != "none").then(|| stp::Settings {
+        rapid: mode != "stp",
+        priority: hex(&bridge.text("priority")),
+        max_age: seconds("max-message-age"),
+        forward_delay: seconds("forward-delay"),
+        hold: bridge.number("transmit-hold-count") as u16,
+        ports: ports.iter().map(port).collect(),
+    })
+}
+
+const NO_MSTP: &str = "MSTP is not built";
 const FLOODED: &str = "multicast is flooded";
 const NO_IP_FIREWALL: &str =
     "the IP firewall does not see bridged frames yet; use /interface bridge filter";
@@ -291,11 +382,4 @@ pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
         return Err("failure: a bridge cannot be a port of a bridge".into());
     }
     vlan::no_loop(tree, &name("bridge"), &name("interface"))
-}
-
-/// What stands above a bridge whose `protocol-mode` nobody has said.
-pub fn remark(bridge: &Item) -> Option<String> {
-    const SILENT: &str =
-        "RSTP is not built, loops are not broken; protocol-mode=none says that there are none";
-    bridge.get("protocol-mode").is_none().then(|| SILENT.to_string())
 }

@@ -11,8 +11,7 @@
 //! made beforehand, one per port a frame can come from.
 //!
 //! Never copies a frame, learns or counts: the flow does, following the [`Decision`]. Missing:
-//! **spanning tree** (`protocol-mode` is `none`, and only that is accepted), **IGMP and DHCP snooping**,
-//! **use-ip-firewall**, **bridge NAT**, **fast-forward**.
+//! **IGMP and DHCP snooping**, **use-ip-firewall**, **bridge NAT**, **fast-forward**.
 
 // `/interface bridge filter`: which frames pass.
 pub mod filter;
@@ -20,7 +19,8 @@ pub mod filter;
 pub mod hosts;
 // The menus.
 pub mod menu;
-
+// Spanning tree: which ports forward.
+pub mod stp;
 // What is done with these menus.
 pub(crate) mod facilities;
 // `/interface bridge vlan`: which ports belong to which VLAN.
@@ -104,6 +104,8 @@ pub struct Bridge {
     pub on_ports: bool,
     /// Its VLANs, if `vlan-filtering=yes`.
     pub filtering: Option<Filtering>,
+    /// Its spanning tree, unless `protocol-mode=none`.
+    pub spanning: Option<stp::Settings>,
     ports: Vec<Port>,
     /// By interface number: its place in `ports`, or [`NO_PORT`].
     places: Vec<u16>,
@@ -158,6 +160,7 @@ pub(super) fn compile(
     if item.get("vlan-filtering") == Some(&Value::Bool(true)) {
         bridge.filtering = Some(Filtering::compile(tree, names, item, interface, &there));
     }
+    bridge.spanning = menu::spanning(item, &there);
     Some(bridge)
 }
 
@@ -224,9 +227,19 @@ impl Bridge {
             }
         });
         let lists = lists.collect();
-        let (on_ports, filtering) = (true, None);
-        let item = item.id;
-        Bridge { interface, item, mac, ageing_ms, mtu, on_ports, filtering, ports, places, lists }
+        Bridge {
+            interface,
+            item: item.id,
+            mac,
+            ageing_ms,
+            mtu,
+            on_ports: true,
+            filtering: None,
+            spanning: None,
+            ports,
+            places,
+            lists,
+        }
     }
 
     /// The ports, in the order of the configuration.
@@ -250,10 +263,10 @@ impl Bridge {
 
     /// Where a frame for `dst` that came in by `from` goes; `from` is a port, or the bridge itself
     /// for what the router sends. `vid` is the frame's VLAN where the bridge filters them, else 0;
-    /// of ports that are flooded to, only its [members](Self::admits) get a copy.
+    /// of ports that are flooded to, only its [members](Self::admits) get a copy, and only open ones.
     ///
-    /// Frames to the reserved group 01:80:C2:00:00:0x are forwarded like any multicast, as a bridge
-    /// with `protocol-mode=none` does; MAC control alone is not.
+    /// Frames to the reserved group 01:80:C2:00:00:0x are forwarded like any multicast where
+    /// `protocol-mode=none`; MAC control alone is not. Where there is a spanning tree none is.
     #[inline]
     pub fn decide(&self, from: InterfaceId, dst: MacAddr, vid: u16, hosts: &Hosts) -> Decision<'_> {
         let from_router = from == self.interface;
@@ -281,6 +294,7 @@ impl Bridge {
         };
         match from_port {
             Some(from) if from.interface == to.interface => Decision::Discard(Discard::SamePort),
+            _ if !hosts.is_open(to.interface) => Decision::Discard(Discard::PortClosed),
             Some(from) if !from.reaches(to) => Decision::Discard(Discard::NoBridgePort),
             _ if !self.admits(to.interface, vid) => Decision::Discard(Discard::VlanFiltered),
             _ => Decision::Port(to.interface),
@@ -314,7 +328,7 @@ impl Bridge {
     }
 
     fn group(&self, from: InterfaceId, dst: MacAddr) -> Decision<'_> {
-        if dst == MAC_CONTROL {
+        if dst == MAC_CONTROL || self.spanning.is_some() && is_reserved(dst) {
             return Decision::Discard(Discard::LinkLocalGroup);
         }
         let lists = self.lists(from);
@@ -327,6 +341,13 @@ impl Bridge {
         let place = self.places.get(from.index()).copied().unwrap_or(NO_PORT);
         &self.lists[usize::from(place).min(self.ports.len())]
     }
+}
+
+/// Whether this is one of the addresses that no bridge of a spanning tree forwards (IEEE 802.1D
+/// 7.12.6): 01:80:C2:00:00:00 to :0F.
+#[inline]
+pub(crate) fn is_reserved(dst: MacAddr) -> bool {
+    dst.to_u64() >> 4 == wire::bpdu::GROUP.to_u64() >> 4
 }
 
 impl Port {

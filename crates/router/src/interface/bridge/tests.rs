@@ -31,7 +31,10 @@ fn typed(
     ports: &[&[(&'static str, Value)]],
 ) -> (Tree, Names) {
     let (mut tree, mut names) = (Tree::default(), Names::default());
-    let mut values = BTreeMap::from([("name", Value::Text("bridge1".into()))]);
+    let mut values = BTreeMap::from([
+        ("name", Value::Text("bridge1".into())),
+        ("protocol-mode", Value::Text("none".into())),
+    ]);
     values.extend(properties.iter().cloned());
     tree.push(&menu::BRIDGE, values);
     names.insert("bridge1".into(), InterfaceId(9), InterfaceKind::Bridge);
@@ -205,20 +208,20 @@ fn an_interface_is_a_port_once() {
 }
 
 #[test]
-fn spanning_tree_is_refused_by_name() {
+fn mstp_is_refused_by_name() {
     let accepts = |menu: &config::Menu, name: &str, text: &str| {
         let property = menu.properties.iter().find(|property| property.name == name).unwrap();
         property.kind.parse(text, &config::AnyName)
     };
-    assert_eq!(accepts(&menu::BRIDGE, "protocol-mode", "none"), Ok(Value::Text("none".into())));
-    for mode in ["stp", "rstp", "mstp"] {
-        let error = accepts(&menu::BRIDGE, "protocol-mode", mode).unwrap_err();
-        let Mismatch::Missing(why) = error else { panic!("{error:?}") };
-        assert!(why.contains("spanning tree"), "{why}");
+    for mode in ["none", "stp", "rstp"] {
+        assert_eq!(accepts(&menu::BRIDGE, "protocol-mode", mode), Ok(Value::Text(mode.into())));
     }
+    let error = accepts(&menu::BRIDGE, "protocol-mode", "mstp").unwrap_err();
+    let Mismatch::Missing(why) = error else { panic!("{error:?}") };
+    assert!(why.contains("use rstp"), "{why}");
     for mode in ["", "nonsense"] {
         let error = accepts(&menu::BRIDGE, "protocol-mode", mode).unwrap_err();
-        assert_eq!(error, Mismatch::NoMatch(vec!["none".to_string()]));
+        assert_eq!(error, Mismatch::NoMatch(["rstp", "none", "stp"].map(str::to_string).to_vec()));
     }
     assert_eq!(accepts(&menu::SETTINGS, "use-ip-firewall", "no"), Ok(Value::Bool(false)));
     assert!(accepts(&menu::SETTINGS, "use-ip-firewall", "yes").is_err());
@@ -265,7 +268,7 @@ fn bridges_are_typed() {
         ("/interface bridge port add interface=ether3 bridge=lan pvid=0", "pvid"),
         ("/interface bridge port add interface=ether3 bridge=lan pvid=4095", "pvid"),
         ("/interface bridge set lan ether-type=0x9100", "ether-type"),
-        ("/interface bridge add name=b protocol-mode=rstp", "spanning tree"),
+        ("/interface bridge add name=b protocol-mode=mstp", "use rstp"),
         ("/interface bridge settings set use-ip-firewall=yes", "bridge filter"),
     ] {
         let error = interpreter.run(line, &Device).unwrap_err().to_string();
