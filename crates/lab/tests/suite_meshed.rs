@@ -14,7 +14,9 @@ use std::sync::atomic::AtomicBool;
 fn bridge(ports: usize, learn: &str) -> String {
     let port = |n| format!("add bridge=bridge1 interface=ether{n} learn={learn}\n");
     let ports: String = (1..=ports).map(port).collect();
-    format!("/interface bridge add name=bridge1 protocol-mode=none\n/interface bridge port\n{ports}")
+    format!(
+        "/interface bridge add name=bridge1 protocol-mode=none\n/interface bridge port\n{ports}"
+    )
 }
 
 /// A plan of so many ports, all to all; wires of 100 Mbit/s, so long for a frame, no pauses.

@@ -47,7 +47,11 @@ add address=10.0.2.254/24 interface=lan network=10.0.2.0 disabled=yes comment=x
 add gateway=10.0.1.1,10.0.1.2 distance=7
 add dst-address=10.9.0.0/16 gateway=lan
 add dst-address=10.8.0.0/16 type=prohibit
+/ip route rule
+add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table table=second
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
+/ip firewall layer7-protocol
+add name=http regexp=^get
 /ip firewall raw
 add chain=prerouting protocol=udp dst-port=5060 action=notrack comment=r
 add chain=output dst-address=10.9.0.0/16 action=drop disabled=yes
@@ -70,9 +74,13 @@ add chain=srcnat out-interface=wan action=masquerade
 add chain=dstnat protocol=udp dst-port=53 action=dst-nat to-addresses=10.0.2.1 to-ports=5353
 add chain=srcnat action=src-nat to-addresses=10.0.1.100-10.0.1.110 disabled=yes
 /ip firewall connection tracking set enabled=yes udp-timeout=30s loose-tcp-tracking=no
+/queue type
+add name=fair kind=fq-codel
 /queue simple
 add name=a target=10.0.2.0/24,lan dst=wan max-limit=1M/2500k bucket-size=1/0.01 queue=default/default
 add target=10.0.2.7/32 disabled=yes
+/queue tree
+add name=up parent=wan max-limit=10M queue=fair
 /tool sniffer set only-headers=yes memory-limit=2MiB memory-scroll=no file-name=\"a b.pcapng\" \\
     file-limit=20 filter-interface=wan,lan filter-mac-address=!06:00:00:00:00:01 \\
     filter-mac-protocol=ip,arp filter-ip-address=10.0.0.0/8,1.2.3.4 filter-ip-protocol=udp \\
@@ -214,6 +222,9 @@ add chain=forward in-interface=ether3
 /ip firewall nat
 add chain=srcnat out-interface=ether2 action=masquerade
 add chain=srcnat in-interface=ether1
+/queue tree
+add name=nowhere parent=global limit-at=2M max-limit=1M
+add name=up parent=ether3 max-limit=1M
 /queue simple
 add name=q target=10.0.3.0/24
 add name=lost target=off",

@@ -331,7 +331,7 @@ fn rules() {
         &mut rig,
         "/ip firewall address-list add list=a address=10.0.0.0/8\n/ip firewall address-list print",
         r#"Flags: X - disabled, D - dynamic
- #   LIST ADDRESS
+ #   LIST ADDRESS    TIMEOUT
  0   a    10.0.0.0/8"#,
     );
 }
@@ -383,18 +383,26 @@ fn queues() {
         r#"Flags: X - disabled, I - invalid, D - dynamic
  0    name="q" target=10.0.1.77/32 max-limit=1M/2M bucket-size=0.1/0.1
       queue=default-small/default-small parent=none limit-at=0/0 priority=8/8
-      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s
+      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s total-max-limit=0
+      total-limit-at=0 total-priority=8 total-queue=default-small
+      total-burst-limit=0 total-burst-threshold=0 total-burst-time=0s
+      total-bucket-size=0.1
 
  1 X  name="lost" target=10.0.8.1/32 dst=lan max-limit=0/0 bucket-size=0.1/0.1
       queue=default-small/default-small parent=none limit-at=0/0 priority=8/8
-      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s"#,
+      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s total-max-limit=0
+      total-limit-at=0 total-priority=8 total-queue=default-small
+      total-burst-limit=0 total-burst-threshold=0 total-burst-time=0s
+      total-bucket-size=0.1"#,
     );
     check(
         &mut rig,
         "/queue simple print stats where name=q",
         r#"Flags: X - disabled, I - invalid, D - dynamic
  0    name="q" target=10.0.1.77/32 bytes=0/0 packets=0/0 dropped=0/0
-      queued-bytes=0/0 queued-packets=0/0 rate=0bps/0bps packet-rate=0/0"#,
+      queued-bytes=0/0 queued-packets=0/0 rate=0bps/0bps packet-rate=0/0
+      total-bytes=0 total-packets=0 total-dropped=0 total-queued-bytes=0
+      total-queued-packets=0 total-rate=0bps total-packet-rate=0"#,
     );
 }
 

@@ -140,7 +140,9 @@ impl<'a, A: Table> Compiler<'a, A> {
         let mut matchers = Vec::new();
         read::ipsec_policy(item)?;
         for name in ORDER {
-            if let Some(value) = item.get(name) {
+            // Old exports say of some that they are empty: nothing is asked.
+            let typed = item.get(name).filter(|value| **value != Value::Text(String::new()));
+            if let Some(value) = typed {
                 matchers.push(around.matcher(name, value, || slots.of(item.id))?);
             }
         }

@@ -89,10 +89,8 @@ pub(crate) const NEW_TTL: Type = Type::Custom(|text| match NewTtl::parse(text) {
 /// `new-mss` as typed.
 pub(crate) const NEW_MSS: Type = Type::Or(&["clamp-to-pmtu"], &Type::Number(0, 65535));
 /// `new-priority` as typed.
-pub(crate) const NEW_PRIORITY: Type = Type::Or(
-    &["from-dscp", "from-dscp-high-3-bits", "from-ingress"],
-    &Type::Number(0, 63),
-);
+pub(crate) const NEW_PRIORITY: Type =
+    Type::Or(&["from-dscp", "from-dscp-high-3-bits", "from-ingress"], &Type::Number(0, 63));
 
 impl Effect {
     /// The property that an action cannot do without.

@@ -174,7 +174,7 @@ pub(crate) const MATCHERS: [Property; 52] = [
 ];
 
 const PACKET_MARKS: Type = Type::Negatable(&Type::List(&WORD));
-const LAYER7: Type = Type::Negatable(&Type::Reference(&["/ip firewall layer7-protocol"]));
+const LAYER7: Type = Type::Negatable(&Type::Or(&[""], &matcher::layer7::PATTERN));
 const PRIORITY: Type = Type::Negatable(&Type::Number(0, 63));
 const BETWEEN: Type = Type::Negatable(&Type::Custom(matcher::connection::read));
 const CONNECTION_LIMIT: Type = Type::Negatable(&Type::Custom(matcher::block::read));

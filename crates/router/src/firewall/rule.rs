@@ -23,8 +23,8 @@
 
 use crate::counter::{Count, CounterBook, CounterId, Counters};
 use crate::firewall::address_list::AddressLists;
-use crate::firewall::effect::Effect;
 use crate::firewall::address_list::dynamic::AddTo;
+use crate::firewall::effect::Effect;
 use crate::firewall::gate::{Facts, Gate};
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::{Log, LogHead};

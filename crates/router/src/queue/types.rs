@@ -78,7 +78,8 @@ pub static TYPE: Menu = Menu {
         Property::only("cake-mpu", &Type::Number(0, 256), &["0"], NO_OVERHEAD),
         Property::only("cake-atm", &Type::Text, &["none"], NO_OVERHEAD),
         Property::only("cake-ack-filter", &Type::Text, &["none"], "ACKs are not filtered"),
-        Property::only("cake-nat", &Type::Bool, &["no", "yes"], "flows are those before src-nat"),
+        Property::new("cake-nat", Type::Bool, "Flows are those before src-nat, either way; kept.")
+            .default("no"),
         Property::only("cake-wash", &Type::Bool, &["no"], "DSCP stays as it is"),
     ],
     help: "How packets wait in queues, by name.",

@@ -389,7 +389,9 @@ fn raw_rule() -> impl Strategy<Value = String> {
         "log",
     ]);
     (chain, matchers(), action).prop_map(|(chain, matchers, action)| {
-        let early = matchers.split(' ').filter(|word| !word.starts_with("connection-"));
+        let early = matchers.split(' ').filter(|word| {
+            !word.starts_with("connection-") && !word.starts_with("layer7-protocol")
+        });
         let early = early.collect::<Vec<_>>().join(" ");
         format!("/ip firewall raw add chain={chain}{early} action={action}")
     })

@@ -21,6 +21,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+/// A pattern, by name.
+pub(crate) const PATTERN: Type = Type::Reference(&["/ip firewall layer7-protocol"]);
+
 /// `/ip firewall layer7-protocol`.
 pub static LAYER7: Menu = Menu {
     path: "/ip firewall layer7-protocol",
