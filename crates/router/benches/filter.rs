@@ -9,6 +9,8 @@ use router::firewall::compile::Setting;
 use router::firewall::filter::{Decision, Filter, FilterChain};
 use router::firewall::log::Log;
 use router::firewall::mark::MarkBook;
+use router::firewall::matcher::connection::Whole;
+use router::firewall::matcher::layer7::Patterns;
 use router::firewall::menu::{ADDRESS_LIST, FILTER};
 use router::firewall::rule::Books;
 use router::firewall::state::{RuleState, SlotBook};
@@ -83,6 +85,7 @@ impl Bench {
         let (mut book, mut slots) = (CounterBook::default(), SlotBook::default());
         let filter = Filter::compile(&mut Setting {
             tree: session.tree(),
+            patterns: &Arc::new(Patterns::default()),
             lists: &Arc::new(AddressLists::compile(session.tree())),
             names: &names,
             marks: &MarkBook::default(),
@@ -113,6 +116,8 @@ impl Bench {
             dstnat: false,
             marks: Default::default(),
             connection_mark: Default::default(),
+            connection: Whole::default(),
+            ingress_priority: None,
             routes: &Routes::default(),
         };
         self.trace.clear();

@@ -111,6 +111,7 @@ struct Span {
 }
 
 /// What a queue is for.
+#[derive(Clone, Copy)]
 enum Target {
     Prefix(Ipv4Prefix),
     Interface(InterfaceId),

@@ -266,7 +266,7 @@ impl StpPort {
 
     /// updtRcvdInfoWhile
     fn refresh(&mut self) {
-        let lives = self.times.age + 1 <= self.times.max_age;
+        let lives = self.times.age < self.times.max_age;
         self.info_while = if lives { 3 * self.times.hello } else { 0 };
     }
 
@@ -419,7 +419,7 @@ impl StpPort {
                 (self.topology, self.new_info) = (Topology::Active, true);
                 (true, true)
             }
-            Topology::Learning if !self.is_active() && !(self.learn || self.learning) => {
+            Topology::Learning if !(self.is_active() || self.learn || self.learning) => {
                 (self.topology, self.flush) = (Topology::Inactive, true);
                 (self.tc_while, self.tc_ack) = (0, false);
                 self.forget_changes();
