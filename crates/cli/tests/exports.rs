@@ -27,6 +27,9 @@ const LINES: &[&str] = &[
     "/ip arp add address=10.0.1.9 mac-address=06:00:00:00:00:09 interface=ether1",
     "/ip route add gateway=10.0.1.1,10.0.1.2%ether1 distance=7 check-gateway=none",
     "/ip route add dst-address=10.8.0.0/16 type=prohibit comment=\"a; \\$b \\\"c\\\"\"",
+    "/ip route add gateway=10.0.1.3 routing-mark=by-isp2",
+    "/ip route rule add src-address=10.9.0.0/16 interface=ether1 action=lookup-only-in-table \
+     table=by-isp2",
     "/ip firewall filter add chain=input ipsec-policy=in,ipsec",
     "/ip firewall filter add chain=forward in-interface=ether1 action=jump jump-target=nowhere",
     "/ip firewall filter add chain=forward protocol=tcp dst-port=80,443-450 log-prefix=\"a b\"",

@@ -227,6 +227,31 @@ fn rules() -> String {
         .fold("/ip firewall filter\n".to_owned(), |all, rule| all + &rule)
 }
 
+/// 25 rules in each of raw, mangle and filter, of which mangle's last two mark connections and packets,
+/// and NAT for the even hosts.
+fn marked() -> String {
+    let nothing = |chain: &str, n: usize| -> String {
+        (0..n)
+            .map(|n| format!("add chain={chain} src-address=172.16.{n}.0/24 action=drop\n"))
+            .collect()
+    };
+    let pass = |rules: String| rules.replace("action=drop", "action=passthrough");
+    let nat: String = (2..=10)
+        .step_by(2)
+        .map(|host| format!("add chain=srcnat src-address=10.0.1.{host} action=masquerade\n"))
+        .collect();
+    format!(
+        "/ip firewall raw\n{}/ip firewall mangle\n{}\
+         add chain=prerouting connection-mark=no-mark action=mark-connection \
+         new-connection-mark=c passthrough=yes\n\
+         add chain=prerouting connection-mark=c action=mark-packet new-packet-mark=p\n\
+         /ip firewall filter\n{}/ip firewall nat\n{nat}",
+        nothing("prerouting", 25),
+        pass(nothing("prerouting", 23)),
+        nothing("forward", 25),
+    )
+}
+
 fn paths(c: &mut Criterion) {
     let flows = 10 * CHUNK;
 
@@ -300,6 +325,18 @@ fn paths(c: &mut Criterion) {
     let mut device = routed(&queues);
     hosts(&mut device, 10);
     run(c, "25 simple queues, 10,000 flows", &mut device, &udp_flows(flows, false));
+
+    let mut device = routed(&marked());
+    hosts(&mut device, 10);
+    let name = "25 rules each of raw, mangle, filter, marks, 10,000 flows, half masqueraded";
+    run(c, name, &mut device, &udp_flows(flows, true));
+
+    let mut device = routed(
+        "/ip firewall mangle\nadd chain=prerouting action=change-dscp new-dscp=46\n\
+         add chain=postrouting action=change-ttl new-ttl=set:64\n",
+    );
+    hosts(&mut device, 10);
+    run(c, "DSCP and TTL set, 10,000 flows", &mut device, &udp_flows(flows, false));
 
     let script = "add chain=forward action=fasttrack-connection connection-state=established\n\
                   add chain=forward action=accept connection-state=established\n";

@@ -21,14 +21,14 @@ use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::ip::neighbour::{NeighbourId, Request, Waiting};
 use crate::ip::route::Target;
-use crate::ip::{address, arp, icmp};
+use crate::ip::{address, arp};
 use crate::packet::{ConnectionState, Packet, View};
 use crate::program::{Interface, Kind, Program};
 use crate::queue::{Decision, Label};
 use crate::router::Router;
 use crate::story::{Event, Made};
 use crate::trace::Trace;
-use port::Frame;
+use port::{Frame, Pool};
 use wire::arp::ArpMessage;
 use wire::{FiveTuple, Layers, MacAddr, Moment};
 
@@ -125,13 +125,17 @@ impl Router {
         if l4 == 0 { &[] } else { &self.io.slab.bytes(&p.frame)[l4..end] }
     }
 
-    /// The TCP reset that answers this segment.
-    pub(crate) fn tcp_reset(&mut self, p: &Packet) -> Option<Frame> {
+    /// A TCP segment that answers this one: a reset, or one that holds its sender.
+    pub(crate) fn tcp_answer(
+        &mut self,
+        p: &Packet,
+        answer: fn(&mut Pool, &[u8], &Layers) -> Option<Frame>,
+    ) -> Option<Frame> {
         let slab = self.io.slab.clone();
         let ip = &slab.bytes(&p.frame)[usize::from(p.layers.l3)..usize::from(p.layers.l3_end)];
-        let reset = icmp::tcp_reset(&mut self.io.pool, ip, &p.layers)?;
+        let made = answer(&mut self.io.pool, ip, &p.layers)?;
         self.stats.tally.made += 1;
-        Some(reset)
+        Some(made)
     }
 
     pub(crate) fn dont_fragment(&self, p: &Packet) -> bool {

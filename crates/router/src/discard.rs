@@ -101,6 +101,8 @@ reasons! {
     FilterDrop = "filter-drop",
     /// `/ip firewall filter` said reject.
     FilterReject = "filter-reject",
+    /// `/ip firewall filter` said tarpit.
+    FilterTarpit = "filter-tarpit",
     /// `/interface bridge filter` said drop.
     BridgeFilterDrop = "bridge-filter-drop",
     /// No free port for a translation.

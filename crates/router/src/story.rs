@@ -46,6 +46,7 @@ pub(crate) enum Made {
     ArpReply,
     IcmpError { kind: u8, code: u8 },
     TcpReset,
+    TcpHold,
 }
 
 /// One thing that happened.

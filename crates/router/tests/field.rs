@@ -89,7 +89,7 @@ const LINES: &[(&str, &str)] = &[
     ("/ip firewall nat set 0 randomise-ports=yes", "the old port is kept where it is free"),
     ("/ip firewall filter set 0 ipsec-policy=in,ipsec", ""),
     ("/ip firewall filter set 0 protocol=ipv6-encap hw-offload=yes", ""),
-    ("/ip firewall filter set 0 action=tarpit", "this action is not built"),
+    ("/ip firewall mangle add chain=forward action=sniff-pc", "this action is not built"),
     ("/ip firewall nat set 0 action=endpoint-independent-nat", "this action is not built"),
     ("/interface bridge filter add chain=forward action=mark-packet", "this action is not built"),
     ("/ip firewall filter set 0 !in-interface-list !layer7-protocol !time", ""),

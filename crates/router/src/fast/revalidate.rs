@@ -55,10 +55,12 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
         }
         queues |= difference.queues;
     }
-    if queues && !way.fasttrack
-        && r.program.queue_path(&tuple, way.in_interface, hop.interface) != way.queues {
-            return false;
-        }
+    if queues
+        && !way.fasttrack
+        && r.program.queue_path(&tuple, way.in_interface, hop.interface) != way.queues
+    {
+        return false;
+    }
     let generation = r.learnt.recipes.generation();
     r.v4.connections.flow_mut(id).generation = generation;
     true

@@ -9,7 +9,7 @@
 //! Decides about packets; the flow carries it out: drops and counts, sends the answer of a
 //! `reject`, marks the connection of a `fasttrack-connection`.
 //!
-//! **Missing**: `tarpit`, `add-src-to-address-list`, `add-dst-to-address-list`.
+//! **Missing**: `add-src-to-address-list`, `add-dst-to-address-list`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::effect::Effect;
@@ -50,6 +50,8 @@ pub enum Decision {
     Accept,
     /// It ends here, silently.
     Drop,
+    /// It ends here, and its sender is held: answered, with a window of 0 (TCP).
+    Tarpit,
     /// It ends here, and the sender is told.
     Reject(RejectWith),
 }
@@ -142,6 +144,8 @@ impl Table for Last {
         let step = match action {
             "accept" => Step::Stop(Last(Decision::Accept)),
             "drop" => Step::Stop(Last(Decision::Drop)),
+            "tarpit" if text(item, "protocol") != Some("tcp") => return Err(Invalid::Tarpit),
+            "tarpit" => Step::Stop(Last(Decision::Tarpit)),
             "reject" => Step::Stop(Last(Decision::Reject(reject_with(item)?))),
             "fasttrack-connection" => Step::Do(Effect::Fasttrack),
             _ => return Err(Invalid::Unreadable("action")),

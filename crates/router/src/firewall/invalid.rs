@@ -42,6 +42,8 @@ pub enum Invalid {
     NothingToTranslate(&'static str),
     /// `reject-with=tcp-reset` without `protocol=tcp`.
     TcpReset,
+    /// `action=tarpit` without `protocol=tcp`.
+    Tarpit,
     /// There are no more numbers for names of marks.
     TooManyMarks(&'static str, String),
     /// The value is not of the property's type: the tree was not filled by the interpreter.
@@ -99,6 +101,7 @@ impl fmt::Display for Invalid {
                 write!(f, "action={action} needs to-addresses or to-ports")
             }
             Invalid::TcpReset => f.write_str("reject-with=tcp-reset works only with tcp"),
+            Invalid::Tarpit => f.write_str("action=tarpit works only with tcp"),
             Invalid::TooManyMarks(property, name) => {
                 write!(f, "{property}={name}: bad new mark, there are too many")
             }

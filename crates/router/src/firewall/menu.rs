@@ -224,6 +224,7 @@ const FILTER_ACTIONS: Type = Type::Only(
         "passthrough",
         "reject",
         "return",
+        "tarpit",
     ],
     NO_ACTION,
 );

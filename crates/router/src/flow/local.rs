@@ -28,7 +28,7 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
         },
         protocol::TCP => {
             r.tell(|| Event::Refuses(Discard::NoListener));
-            if let Some(reset) = r.tcp_reset(&p) {
+            if let Some(reset) = r.tcp_answer(&p, icmp::tcp_reset) {
                 r.tell(|| Event::Makes(Made::TcpReset));
                 local_out(r, now, reset);
                 r.tell(|| Event::Done);

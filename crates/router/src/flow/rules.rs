@@ -8,7 +8,8 @@ use crate::ip::icmp;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::{Event, Made, Table};
-use wire::Moment;
+use port::{Frame, Pool};
+use wire::{Layers, Moment};
 
 /// Walks a packet through a chain of `/ip firewall filter`.
 pub(super) fn filter(
@@ -37,22 +38,39 @@ pub(super) fn verdict_says(
     match verdict.decision {
         Decision::Accept => return Some(p),
         Decision::Drop => r.discard(p, Discard::FilterDrop),
+        Decision::Tarpit => {
+            let (why, made) = (Discard::FilterTarpit, Made::TcpHold);
+            answer_segment(r, now, p, why, icmp::tcp_hold, made);
+        }
         Decision::Reject(with) => match with.answer() {
             Answer::Icmp { kind, code } => {
                 refuse(r, now, p, Discard::FilterReject, icmp::Error::new(kind, code));
             }
             Answer::TcpReset => {
-                r.tell(|| Event::Refuses(Discard::FilterReject));
-                if let Some(reset) = r.tcp_reset(&p) {
-                    r.tell(|| Event::Makes(Made::TcpReset));
-                    local_out(r, now, reset);
-                    r.tell(|| Event::Done);
-                }
-                r.discard(p, Discard::FilterReject);
+                let (why, made) = (Discard::FilterReject, Made::TcpReset);
+                answer_segment(r, now, p, why, icmp::tcp_reset, made);
             }
         },
     }
     None
+}
+
+/// Ends a segment, and answers it.
+fn answer_segment(
+    r: &mut Router,
+    now: Moment,
+    p: Packet,
+    why: Discard,
+    answer: fn(&mut Pool, &[u8], &Layers) -> Option<Frame>,
+    made: Made,
+) {
+    r.tell(|| Event::Refuses(why));
+    if let Some(frame) = r.tcp_answer(&p, answer) {
+        r.tell(|| Event::Makes(made));
+        local_out(r, now, frame);
+        r.tell(|| Event::Done);
+    }
+    r.discard(p, why);
 }
 
 /// Whether `/interface bridge filter` lets a frame pass. Its bridge and ports are in the packet.

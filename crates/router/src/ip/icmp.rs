@@ -140,21 +140,55 @@ pub fn tcp_reset(pool: &mut Pool, original: &[u8], layers: &Layers) -> Option<Fr
         let data = tcp.len().saturating_sub(offset) as u32;
         (0, sequence.wrapping_add(data).wrapping_add(control), RST | ACK)
     };
+    tcp_answer(pool, header, layers, seq, ack, answer)
+}
+
+/// A TCP segment that holds its sender: it is answered, and its window is 0, so that nothing more
+/// comes. The Ethernet header is still to be written. `None` when the segment ends a connection, or
+/// answers, or is a later fragment, or the pool is empty.
+pub fn tcp_hold(pool: &mut Pool, original: &[u8], layers: &Layers) -> Option<Frame> {
+    const FIN: u8 = 1;
+    const SYN: u8 = 2;
+    const RST: u8 = 4;
+    const ACK: u8 = 16;
+    let tcp = original.get(usize::from(layers.l4.checked_sub(layers.l3)?)..)?;
+    let header = tcp.first_chunk::<20>()?;
+    let sequence = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+    match header[13] & (FIN | SYN | RST | ACK) {
+        SYN => tcp_answer(pool, header, layers, 0, sequence.wrapping_add(1), SYN | ACK),
+        // What it sends is not taken: the sequence number that was expected still is.
+        ACK => {
+            let seq = u32::from_be_bytes([header[8], header[9], header[10], header[11]]);
+            tcp_answer(pool, header, layers, seq, sequence, ACK)
+        }
+        _ => None,
+    }
+}
+
+/// A segment without data or window that answers the one with this header.
+fn tcp_answer(
+    pool: &mut Pool,
+    header: &[u8; 20],
+    layers: &Layers,
+    seq: u32,
+    ack: u32,
+    flags: u8,
+) -> Option<Frame> {
     let mut frame = pool.alloc(14 + 20 + 20)?;
     let bytes = pool.slab().bytes_mut(&mut frame);
     bytes[..14].fill(0);
     bytes[12..14].copy_from_slice(&wire::layers::ETHERTYPE_IPV4.to_be_bytes());
-    let reset = &mut bytes[34..54];
-    reset.fill(0);
-    reset[..2].copy_from_slice(&header[2..4]);
-    reset[2..4].copy_from_slice(&header[..2]);
-    reset[4..8].copy_from_slice(&seq.to_be_bytes());
-    reset[8..12].copy_from_slice(&ack.to_be_bytes());
-    reset[12] = 5 << 4;
-    reset[13] = answer;
+    let segment = &mut bytes[34..54];
+    segment.fill(0);
+    segment[..2].copy_from_slice(&header[2..4]);
+    segment[2..4].copy_from_slice(&header[..2]);
+    segment[4..8].copy_from_slice(&seq.to_be_bytes());
+    segment[8..12].copy_from_slice(&ack.to_be_bytes());
+    segment[12] = 5 << 4;
+    segment[13] = flags;
     let (src, dst) = (layers.tuple.dst, layers.tuple.src);
-    let sum = checksum::tcp(src, dst, reset);
-    reset[16..18].copy_from_slice(&sum.to_be_bytes());
+    let sum = checksum::tcp(src, dst, segment);
+    segment[16..18].copy_from_slice(&sum.to_be_bytes());
     write_ipv4(&mut bytes[14..], 0, protocol::TCP, src, dst);
     Some(frame)
 }

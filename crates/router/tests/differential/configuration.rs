@@ -404,6 +404,8 @@ fn marks() -> impl Strategy<Value = &'static str> {
         "",
         "",
         "",
+        " priority=5",
+        " priority=!0",
         " routing-mark=wan",
         " routing-mark=!wan",
         " packet-mark=a",
@@ -437,6 +439,7 @@ fn filter_rule() -> impl Strategy<Value = String> {
         "reject",
         "reject reject-with=icmp-admin-prohibited",
         "reject reject-with=tcp-reset",
+        "tarpit",
         "passthrough log=yes",
     ]);
     (chain, matchers(), marks(), action).prop_map(|(chain, matchers, marks, action)| {

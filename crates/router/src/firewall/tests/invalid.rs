@@ -172,7 +172,6 @@ fn rules_that_make_no_sense_are_refused() {
             "failure: icmp-options can be specified if proto is icmp",
         ),
         ("filter add chain=forward action=jump", "failure: action=jump needs a jump-target"),
-        ("filter add chain=forward action=tarpit", "not implemented: this action is not built"),
         ("nat add chain=srcnat action=netmap", "not implemented: this action is not built"),
         ("nat add chain=srcnat action=masquerade to-ports=1-2", NEED),
     ];

@@ -190,6 +190,7 @@ impl<'a> Writer<'a> {
                         )
                     }
                     Made::TcpReset => "makes a TCP reset".to_string(),
+                    Made::TcpHold => "makes a TCP answer with window 0 (tarpit)".to_string(),
                 };
                 self.note(Verdict::Makes, text);
                 self.makes += 1;
