@@ -4,6 +4,7 @@
 use config::{Tree, Value};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use router::book::Book;
+use router::firewall::mark::{Mark, MarkBook};
 use router::interface::{InterfaceId, Names};
 use router::queue::{Change, Decision, Label, QueueLeafId, Queues, Simple, Types, menu};
 use std::collections::BTreeMap;
@@ -25,7 +26,12 @@ fn tree(n: u32, rate: u64) -> Tree {
 fn queues(n: u32, rate: u64) -> (Simple, Queues<u64>) {
     let (mut queues, mut book) = (Queues::default(), Book::default());
     let tree = tree(n, rate);
-    let simple = Simple::compile(&tree, &Names::default(), &Types::default(), &mut book);
+    let simple = Simple::compile(
+        &tree,
+        (&Names::default(), &MarkBook::default().packet),
+        &Types::default(),
+        &mut book,
+    );
     let settings = simple.changes_from(&Simple::default(), &[]);
     let mut change = Change::new(settings, Vec::new(), &mut book);
     queues.apply(&mut change, Moment::ZERO);
@@ -54,7 +60,13 @@ fn benches(c: &mut Criterion) {
             bench.iter(|| {
                 for i in 0..64u32 {
                     let client = 0x0404_0000 + i * 397 % n;
-                    black_box(simple.classify(client, 0x0808_0808, InterfaceId(1), InterfaceId(2)));
+                    black_box(simple.classify(
+                        client,
+                        0x0808_0808,
+                        InterfaceId(1),
+                        InterfaceId(2),
+                        Mark::NONE,
+                    ));
                 }
             });
         });
@@ -91,7 +103,12 @@ fn benches(c: &mut Criterion) {
             let mut simple = Simple::default();
             bench.iter(|| {
                 let types = Types::default();
-                let fresh = Simple::compile(&tree, &Names::default(), &types, &mut book);
+                let fresh = Simple::compile(
+                    &tree,
+                    (&Names::default(), &MarkBook::default().packet),
+                    &types,
+                    &mut book,
+                );
                 let settings = fresh.changes_from(&simple, &[]);
                 let mut change = Change::new(settings, Vec::new(), &mut book);
                 state.apply(&mut change, Moment::ZERO);

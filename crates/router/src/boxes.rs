@@ -352,7 +352,7 @@ impl Router {
     #[inline]
     pub(crate) fn is_port(&self, interface: InterfaceId) -> bool {
         usize::from(self.io.ways_out[interface.index()].port) < self.io.outboxes.len()
-            || self.program.trees.of_interface(interface).is_some() && self.program.runs(interface)
+            || self.program.trees.are_on(interface) && self.program.runs(interface)
     }
 
     /// Puts a frame in its port's outbox.
@@ -375,7 +375,7 @@ impl Router {
     #[cold]
     #[inline(never)]
     fn interface_htb(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
-        let leaf = self.program.trees.of_interface(interface);
+        let leaf = self.program.trees.of_interface(interface, self.io.mark);
         let Some(leaf) = leaf.filter(|_| self.program.runs(interface)) else {
             return self.put_out(interface, frame, fast);
         };
@@ -383,7 +383,7 @@ impl Router {
         let layers = wire::layers::network(bytes).unwrap_or_default();
         let tos = bytes.get(usize::from(layers.l3) + 1).copied().unwrap_or(0);
         let len = frame.len() as u32;
-        let cost = Cost { len, label: Label { tuple: layers.tuple, tos } };
+        let cost = Cost { len, label: Label { tuple: layers.tuple, tos }, mark: Mark::NONE };
         let now = self.io.now;
         let decision = self.queues.offer(leaf, now, len);
         self.tell(|| Event::Queued { leaf, decision });

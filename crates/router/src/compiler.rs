@@ -268,8 +268,11 @@ impl<'a> Compiling<'a> {
     fn run(&mut self) {
         let differs =
             |menu: &&&Menu| self.last.is_none_or(|last| !self.tree.shares(&last.tree, menu.path));
-        if MENUS.iter().filter(differs).any(|menu| mark::are_in(menu)) {
-            self.program.books.marks.enter(self.tree, MENUS);
+        let mut marking = MENUS.iter().filter(differs).filter(|menu| mark::are_in(menu));
+        let marks = &mut self.program.books.marks;
+        let last = self.last.map(|last| &last.tree);
+        if marking.any(|menu| marks.are_new_in(self.tree, last, menu)) {
+            marks.enter(self.tree, MENUS);
         }
         for facility in FACILITIES {
             if self.has_changed(facility) {

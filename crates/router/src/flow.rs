@@ -471,7 +471,8 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     let Some(p) = verdict_says(r, now, p, verdict) else { return };
     r.at(Step::HtbGlobalInput);
     r.at(Step::SimpleQueuesInput);
-    let queues = r.program.queue_path(&p.layers.tuple, p.in_interface, InterfaceId::NONE);
+    let (tuple, mark, none) = (&p.layers.tuple, p.marks.packet, InterfaceId::NONE);
+    let queues = r.program.queue_path(tuple, p.in_interface, none, mark);
     let cost = r.cost(&p, p.layers.tuple);
     wait::inward(r, now, Arriving { p, queues, cost })
 }
@@ -551,7 +552,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         r.at(Step::HotspotOut);
         r.at(Step::HtbGlobal);
         r.at(Step::SimpleQueues);
-        queues = r.program.queue_path(&tuple, p.in_interface, p.out_interface);
+        queues = r.program.queue_path(&tuple, p.in_interface, p.out_interface, p.marks.packet);
         r.at(Step::IpsecPolicy);
     }
     record_route::note(r, &mut p, hop.interface);
@@ -583,7 +584,6 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
     let Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop, cost, .. } =
         leaving;
-    let queues = Path::NONE;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
@@ -596,19 +596,8 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             let mut segments = std::mem::take(&mut r.io.segments);
             r.finish(frame, &mut segments);
             for frame in segments.drain(..) {
-                let rest = Vec::new();
-                let leaving = Leaving {
-                    frame,
-                    rest,
-                    in_interface,
-                    ingress,
-                    l3,
-                    fast,
-                    fasttrack,
-                    hop,
-                    queues,
-                    cost,
-                };
+                let way = (in_interface, ingress, l3);
+                let leaving = Leaving::segment(frame, way, (fast, fasttrack), hop, cost);
                 ip_out(r, now, leaving);
             }
             r.io.segments = segments;

@@ -55,7 +55,8 @@ impl Router {
     #[inline]
     pub(crate) fn cost(&self, p: &Packet, tuple: FiveTuple) -> Cost {
         let tos = self.ip_header(p).get(1).copied().unwrap_or(0);
-        Cost { len: self.queue_len(p), label: Label { tuple, tos } }
+        let (len, label) = (self.queue_len(p), Label { tuple, tos });
+        Cost { len, label, mark: p.marks.packet }
     }
 
     /// Puts a frame that is not finished in its port's outbox: as it is, if the port does the rest.

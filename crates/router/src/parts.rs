@@ -17,6 +17,7 @@ use crate::discard::{Discard, Discards};
 use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::Connections;
 use crate::firewall::log::Log;
+use crate::firewall::mark::Mark;
 use crate::flow::Resume;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::hosts::Hosts;
@@ -53,6 +54,8 @@ pub(crate) struct Io {
     pub(crate) ways_out: Arc<[WayOut]>,
     /// The moment of this breath, for what leaves.
     pub(crate) now: Moment,
+    /// The packet mark of what IP is sending now; else none.
+    pub(crate) mark: Mark,
     /// Empty between two sends.
     pub(crate) outgoing: Batch,
     /// Scratch for what queues let go.
@@ -76,6 +79,7 @@ impl Io {
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
             ways_out: Arc::default(),
             now: Moment::ZERO,
+            mark: Mark::NONE,
             outgoing: Batch::new(),
             released: Vec::new(),
             targets: Vec::new(),

@@ -13,7 +13,7 @@ use crate::firewall::compile::Setting;
 use crate::firewall::connection::{self, Enabled};
 use crate::firewall::filter::Filter;
 use crate::firewall::mangle::Mangle;
-use crate::firewall::mark::MarkBook;
+use crate::firewall::mark::{Mark, MarkBook};
 use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
@@ -309,7 +309,7 @@ impl Program {
     /// Leads whatever leaves by an interface with queue trees through them.
     pub(crate) fn shape_ways_out(&mut self) {
         let ways = self.ways_out.iter().zip(&self.interfaces).map(|(way, interface)| {
-            let shaped = self.trees.of_interface(interface.id).is_some();
+            let shaped = self.trees.are_on(interface.id);
             let port = match interface.kind {
                 Kind::Ethernet { port } if interface.running && !shaped => port as u16,
                 _ => u16::MAX,
@@ -365,9 +365,11 @@ impl Program {
         tuple: &FiveTuple,
         in_interface: InterfaceId,
         out_interface: InterfaceId,
+        mark: Mark,
     ) -> Path {
-        let global = self.trees.global();
-        let found = self.queues.classify(tuple.src, tuple.dst, in_interface, out_interface);
+        let global = self.trees.global(mark);
+        let FiveTuple { src, dst, .. } = *tuple;
+        let found = self.queues.classify(src, dst, in_interface, out_interface, mark);
         Path::of([global, found.map(|found| found.leaf), found.and_then(|found| found.total)])
     }
 

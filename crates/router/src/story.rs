@@ -108,6 +108,8 @@ pub(crate) enum Event {
         leaf: QueueLeafId,
         decision: Decision,
     },
+    /// It has waited in a queue: its turn has come.
+    Resumed,
     /// It leaves in pieces of at most this many bytes.
     Split {
         mtu: usize,

@@ -437,6 +437,15 @@ const QUEUES: &[&str] = &[
     "/queue simple add target=10.0.0.0/8 max-limit=2M/2M",
     "/queue simple add target=10.2.0.0/16 dst=10.1.0.0/16 max-limit=500k/10M bucket-size=0.01/0.01",
     "/queue simple add target=ether1 max-limit=5M/5M queue=default/default",
+    "/queue simple add target=10.1.1.0/24 max-limit=1M/2M limit-at=100k/100k priority=1/2 \
+     queue=pcq-upload-default/pcq-download-default",
+    "/queue simple add target=10.1.2.0/24 max-limit=2M/2M burst-limit=8M/8M burst-threshold=1M/1M \
+     burst-time=2s/2s queue=hotspot-default/synchronous-default",
+    "/queue simple add target=10.3.0.0/16 total-max-limit=1M total-queue=wireless-default",
+    "/queue tree add parent=global max-limit=20M",
+    "/queue tree add parent=global packet-mark=p1 max-limit=500k queue=default",
+    "/queue tree add parent=ether1 max-limit=10M queue=pcq-download-default",
+    "/queue tree add parent=ether2 packet-mark=p2,no-mark max-limit=1M bucket-size=0.01",
 ];
 
 const BRIDGES: &[&str] = &[
@@ -466,6 +475,9 @@ const CHANGES: &[&str] = &[
     "/ip firewall filter reset-counters-all",
     "/queue simple remove [find]",
     "/queue simple set [find] max-limit=1M/1M",
+    "/queue simple set [find] queue=hotspot-default/pcq-download-default",
+    "/queue tree set [find] max-limit=2M",
+    "/queue tree remove [find]",
     "/ip route remove [find dst-address=0.0.0.0/0]",
     "/ip route disable [find static]",
     "/ip route enable [find static]",

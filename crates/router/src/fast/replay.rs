@@ -14,6 +14,7 @@ use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{decrement_ttl, has_ports, put_header};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
+use crate::firewall::mark::Mark;
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::{InterfaceId, priority};
@@ -231,6 +232,7 @@ fn replay<const PROFILED: bool, const BARE: bool>(
         r.tools.profiler.enter(Facility::Networking);
     }
     let (mut queues, fasttrack, fast) = (way.queues, way.fasttrack, way.fast);
+    let mark = way.marks.packet;
     let in_interface = way.in_interface;
     r.stats.paths.replayed += 1;
     while let Some(leaf) = queues.first() {
@@ -247,7 +249,7 @@ fn replay<const PROFILED: bool, const BARE: bool>(
             let hop = Hop { interface: rewrite.interface, address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
             let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
-            let cost = Cost { len: queue_len, label: Label { tuple, tos } };
+            let cost = Cost { len: queue_len, label: Label { tuple, tos }, mark };
             let leaving = Leaving {
                 frame,
                 rest,
@@ -271,6 +273,12 @@ fn replay<const PROFILED: bool, const BARE: bool>(
     rewrite.used_ms = now_ms;
     came_fast::<BARE>(r, passed, came, (len, ip_len), fast, fasttrack);
     passed.left(r, egress, len - l3, fast);
+    if mark != Mark::NONE {
+        r.io.mark = mark;
+        r.transmit(port, frame, fast);
+        r.io.mark = Mark::NONE;
+        return Ok(());
+    }
     r.transmit(port, frame, fast);
     Ok(())
 }

@@ -55,10 +55,8 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
         }
         queues |= difference.queues;
     }
-    if queues
-        && !way.fasttrack
-        && r.program.queue_path(&tuple, way.in_interface, hop.interface) != way.queues
-    {
+    let path = || r.program.queue_path(&tuple, way.in_interface, hop.interface, way.marks.packet);
+    if queues && !way.fasttrack && path() != way.queues {
         return false;
     }
     let generation = r.learnt.recipes.generation();

@@ -9,7 +9,7 @@
 //! marked already keep their marks by name. Numbers of packet and routing marks, which nobody
 //! remembers, are given again when all are in use and some names are no longer mentioned.
 
-use config::{Menu, Tree, Value};
+use config::{Item, Menu, Tree, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -129,6 +129,33 @@ pub(crate) fn are_in(menu: &Menu) -> bool {
 }
 
 impl MarkBook {
+    /// Whether items of a menu that were not there before mention names without numbers: few are
+    /// looked at where few have changed.
+    pub(crate) fn are_new_in(&self, tree: &Tree, before: Option<&Tree>, menu: &Menu) -> bool {
+        let before = before.map_or(&[][..], |before| before.items(menu.path));
+        let same = |(at, item): &(usize, &Arc<Item>)| {
+            before.get(*at).is_some_and(|before| Arc::ptr_eq(before, item))
+        };
+        let here = MENTIONS.iter().filter(|(name, _)| menu.property(name).is_some());
+        let here: Vec<_> = here.collect();
+        let fresh = tree.items(menu.path).iter().enumerate().filter(|item| !same(item));
+        let mut mentioned = [const { BTreeSet::new() }; 3];
+        for (_, item) in fresh {
+            for (property, kind) in &here {
+                if let Some(value) = item.get(property) {
+                    names(value, &mut mentioned[*kind as usize]);
+                }
+            }
+        }
+        let [packet, connection, routing] = &mentioned;
+        let knows = |book: &MarkNames, names: &BTreeSet<&str>| {
+            names.iter().all(|name| book.find(name).is_some())
+        };
+        !(knows(&self.packet, packet)
+            && knows(&self.connection, connection)
+            && knows(&self.routing, routing))
+    }
+
     /// Gives numbers to the names that items of these menus mention.
     pub fn enter(&mut self, tree: &Tree, menus: &[&Menu]) {
         let mut mentioned = [const { BTreeSet::new() }; 3];

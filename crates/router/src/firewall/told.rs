@@ -148,7 +148,6 @@ impl What {
             What::Content(_) => "content",
             What::TlsHost(_) => "tls-host",
             What::IngressPriority(_) => "ingress-priority",
-            What::Priority(_) => "priority",
             What::ConnectionBytes(_) => "connection-bytes",
             What::ConnectionLimit(..) => "connection-limit",
             What::ConnectionRate(_) => "connection-rate",
@@ -237,7 +236,6 @@ impl What {
                 Some(name) => String::from_utf8_lossy(name).into_owned(),
                 None => return Has::Nothing,
             },
-            What::Priority(_) => view.marks.priority.to_string(),
             What::IngressPriority(_) => view.ingress_priority.unwrap_or(0).to_string(),
             What::ConnectionBytes(_) => match view.connection.bytes(view.ip_len) {
                 Some(bytes) => bytes.to_string(),

@@ -44,6 +44,20 @@ pub(crate) struct Leaving {
     pub(crate) cost: Cost,
 }
 
+impl Leaving {
+    /// A segment of a super-frame that has passed its queues: it goes the same way.
+    pub(super) fn segment(
+        frame: Frame,
+        (in_interface, ingress, l3): (InterfaceId, IngressId, u16),
+        (fast, fasttrack): (bool, bool),
+        hop: Hop,
+        cost: Cost,
+    ) -> Leaving {
+        let (rest, queues) = (Vec::new(), Path::NONE);
+        Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop, queues, cost }
+    }
+}
+
 /// Why what a packet went through is not kept for the next one of its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unkept {
@@ -279,6 +293,8 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
         Want::Wait(id, request) => {
             let asked = request.is_none();
             r.tell(|| Event::Waits { hop, asked });
+            // Neither the question nor what waits for the answer carries the mark.
+            r.io.mark = Mark::NONE;
             if let Some(request) = request {
                 r.send_arp_request(now, request);
             }

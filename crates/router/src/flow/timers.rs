@@ -17,13 +17,7 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     let queues = r.queues.next_deadline().is_some_and(|deadline| deadline <= now);
     if queues {
         r.tools.profiler.settle_in(Facility::Queuing);
-        let mut released = std::mem::take(&mut r.io.released);
-        r.queues.release(now, |_, waited, marked| released.push((waited, marked)));
-        for (waited, marked) in released.drain(..) {
-            resume(r, now, waited, marked);
-        }
-        end_dropped(r);
-        r.io.released = released;
+        release(r, now);
     }
     let trees = spanning_trees(r, now);
     let chores = now >= r.chores_at;
@@ -45,6 +39,17 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     }
     // What the router's tools have sent between two breaths is in the outboxes.
     queues | trees | chores | std::mem::take(&mut r.tools.sent)
+}
+
+/// Lets go what waits in queues and may go by now.
+pub(crate) fn release(r: &mut Router, now: Moment) {
+    let mut released = std::mem::take(&mut r.io.released);
+    r.queues.release(now, |_, waited, marked| released.push((waited, marked)));
+    for (waited, marked) in released.drain(..) {
+        resume(r, now, waited, marked);
+    }
+    end_dropped(r);
+    r.io.released = released;
 }
 
 /// How often the router looks after what waits for no packet: a thousandth of the shortest timeout.

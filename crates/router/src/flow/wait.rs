@@ -9,6 +9,7 @@
 
 use super::{arrived, ip_out, leave::Leaving};
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::queue::{Decision, Label, Path, QueueLeafId};
@@ -24,6 +25,8 @@ pub(crate) struct Cost {
     pub(crate) len: u32,
     /// What kinds of queues look at.
     pub(crate) label: Label,
+    /// Its packet mark, which interfaces' trees look at.
+    pub(crate) mark: Mark,
 }
 
 /// Where a packet that waited in a queue goes on.
@@ -93,7 +96,9 @@ pub(super) fn out(r: &mut Router, now: Moment, mut leaving: Leaving) {
             return queue(r, now, leaf, decision, Resume::Out(leaving), cost);
         }
     }
-    ip_out(r, now, leaving)
+    r.io.mark = leaving.cost.mark;
+    ip_out(r, now, leaving);
+    r.io.mark = Mark::NONE;
 }
 
 /// So does what is for the router.
@@ -157,6 +162,7 @@ pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, marked: bo
             ip.set_tos(ip.tos() | 3);
         }
     }
+    r.tell(|| Event::Resumed);
     match resume {
         Resume::Out(leaving) => out(r, now, leaving),
         Resume::In(arriving) => inward(r, now, *arriving),

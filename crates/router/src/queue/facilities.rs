@@ -5,6 +5,7 @@ use super::{Simple, Trees, Types, menu, simple, trees, types};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility};
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::program::Books;
 use crate::router::Router;
 use crate::status::{RouterStatus, number};
 use config::{Call, Item, Started, Tree, Value};
@@ -49,10 +50,10 @@ pub(crate) static TREE: Facility = Facility {
 fn compile_trees(c: &mut Compiling) {
     let types = Types::compile(c.tree);
     let removed = c.gone(&trees::TREE);
-    let books = &mut c.program.books.queues;
+    let Books { queues: books, marks, .. } = &mut c.program.books;
     let gone: Vec<QueueId> = removed.into_iter().filter_map(|item| books.remove(item)).collect();
     books.reuse(gone.iter().copied());
-    let trees = Trees::compile(c.tree, &c.program.names, &types, books);
+    let trees = Trees::compile(c.tree, (&c.program.names, &marks.packet), &types, books);
     c.queue_settings.extend(trees.changes_from(&c.program.trees, &gone));
     c.program.trees = Arc::new(trees);
     c.program.shape_ways_out();
@@ -69,13 +70,13 @@ fn compile(c: &mut Compiling) {
         return;
     }
     let removed = c.gone(&menu::SIMPLE);
-    let books = &mut c.program.books.queues;
+    let Books { queues: books, marks, .. } = &mut c.program.books;
     let mut gone = Vec::new();
     for item in removed {
         gone.extend(simple::forget(item, books));
     }
     books.reuse(gone.iter().copied());
-    let queues = Simple::compile(c.tree, &c.program.names, &types, books);
+    let queues = Simple::compile(c.tree, (&c.program.names, &marks.packet), &types, books);
     c.queue_settings.extend(queues.changes_from(&c.program.queues, &gone));
     c.program.queues = Arc::new(queues);
     c.gone_queues.extend(gone);

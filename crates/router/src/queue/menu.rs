@@ -1,13 +1,13 @@
 //! The menu `/queue simple`.
 //!
-//! What belongs to marks is accepted at its default only, so that a configuration that does not use
-//! them loads, and one that does is refused with the reason.
+//! The properties of a class are the same in `/queue tree`, and what they mean is read here.
 
 use super::bucket::Limit;
 use super::burst::BurstLimit;
 use super::discipline::Kind;
 use super::tree::Settings;
 use super::types::{DEFAULT_KIND, KINDS, Types};
+use crate::firewall::mark::{Mark, MarkNames};
 use config::{Item, Menu, MenuKind, Property, Type, Value};
 
 /// `/queue simple`.
@@ -52,18 +52,16 @@ pub static SIMPLE: Menu = Menu {
             .default("0/0"),
         Property::new("burst-time", Type::Pair(&Type::Time), "Over how long the average is taken.")
             .default("0s/0s"),
-        Property::only("packet-marks", &Type::Text, &["", "no-mark"], "packets carry no marks yet"),
+        Property::new("packet-marks", MARKS, "Packets with one of these marks, or no-mark."),
         Property::missing("time", "queues work at all times"),
-        Property::new("total-max-limit", Type::Rate, "Most bits per second, both ways together.")
-            .default("0"),
-        Property::new("total-limit-at", Type::Rate, "Assured, both ways together.").default("0"),
-        Property::new("total-priority", PRIORITY, "Priority of both ways together.").default("8"),
-        Property::new("total-queue", KINDS, "How packets wait, both ways together.")
-            .default("default-small"),
-        Property::new("total-burst-limit", Type::Rate, "Burst, both ways together.").default("0"),
-        Property::new("total-burst-threshold", Type::Rate, "Its threshold.").default("0"),
-        Property::new("total-burst-time", Type::Time, "Its time.").default("0s"),
-        Property::new("total-bucket-size", Type::Custom(bucket_size), "Its bucket.").default("0.1"),
+        Property::new("total-max-limit", Type::Rate, "Most bits per second, both ways together."),
+        Property::new("total-limit-at", Type::Rate, "Assured, both ways together."),
+        Property::new("total-priority", PRIORITY, "Priority of both ways together."),
+        Property::new("total-queue", KINDS, "How packets wait, both ways together."),
+        Property::new("total-burst-limit", Type::Rate, "Burst, both ways together."),
+        Property::new("total-burst-threshold", Type::Rate, "Its threshold."),
+        Property::new("total-burst-time", Type::Time, "Its time."),
+        Property::new("total-bucket-size", Type::Custom(bucket_size), "Its bucket."),
         Property::new("bytes", Type::Pair(&COUNT), "Bytes that passed, upload/download.")
             .read_only(),
         Property::new("packets", Type::Pair(&COUNT), "Packets that passed.").read_only(),
@@ -79,13 +77,21 @@ pub static SIMPLE: Menu = Menu {
             "Packets per second over the last second.",
         )
         .read_only(),
-        Property::new("total-bytes", COUNT, "Bytes that passed, both ways.").read_only(),
-        Property::new("total-packets", COUNT, "Packets that passed, both ways.").read_only(),
-        Property::new("total-dropped", COUNT, "Packets dropped, both ways.").read_only(),
-        Property::new("total-queued-bytes", COUNT, "Bytes waiting, both ways.").read_only(),
-        Property::new("total-queued-packets", COUNT, "Packets waiting, both ways.").read_only(),
-        Property::new("total-rate", Type::Rate, "Bits per second, both ways.").read_only(),
-        Property::new("total-packet-rate", COUNT, "Packets per second, both ways.").read_only(),
+        Property::new("total-bytes", COUNT, "Bytes that passed, both ways.").read_only().detail(),
+        Property::new("total-packets", COUNT, "Packets that passed, both ways.")
+            .read_only()
+            .detail(),
+        Property::new("total-dropped", COUNT, "Packets dropped, both ways.").read_only().detail(),
+        Property::new("total-queued-bytes", COUNT, "Bytes waiting, both ways.")
+            .read_only()
+            .detail(),
+        Property::new("total-queued-packets", COUNT, "Packets waiting, both ways.")
+            .read_only()
+            .detail(),
+        Property::new("total-rate", Type::Rate, "Bits per second, both ways.").read_only().detail(),
+        Property::new("total-packet-rate", COUNT, "Packets per second, both ways.")
+            .read_only()
+            .detail(),
     ],
     help: "Simple queues: rate limits for each direction of a target's traffic, one below the other.",
 };
@@ -95,6 +101,20 @@ const COUNT: Type = Type::Number(0, i64::MAX);
 const RATES: Type = Type::Pair(&Type::Rate);
 const PRIORITY: Type = Type::Number(1, 8);
 const PARENT: Type = Type::Or(&["none"], &Type::Reference(&["/queue simple"]));
+
+/// Names of marks; an empty text is none, which is any packet.
+pub(super) const MARKS: Type = Type::Or(&[""], &Type::List(&crate::firewall::menu::WORD));
+
+/// The marks that a queue asks for; `None` if it asks for none. A name that has no number is no
+/// packet's.
+pub(super) fn marks_of(value: Option<&Value>, names: &MarkNames) -> Option<Vec<Mark>> {
+    let one = |value: &Value| names.find(&value.to_string());
+    match value? {
+        Value::List(list) => Some(list.iter().filter_map(one).collect()),
+        Value::Text(text) if text.is_empty() => None,
+        text => Some(one(text).into_iter().collect()),
+    }
+}
 
 /// 0.1 s.
 const DEFAULT_DEPTH: u64 = 100_000_000;

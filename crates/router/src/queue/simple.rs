@@ -19,10 +19,11 @@
 
 use super::change::changed;
 use super::leaf::{QueueId, QueueLeafId};
-use super::menu;
+use super::menu::{self, marks_of};
 use super::tree::{LEVELS, Settings};
 use super::types::Types;
 use crate::book::Book;
+use crate::firewall::mark::{Mark, MarkNames};
 use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Tree, Value};
 use std::collections::HashMap;
@@ -44,6 +45,8 @@ struct Index {
     queues: Vec<Queue>,
     /// The first is that of the queues without a parent; each parent has one for its children.
     lookups: Vec<Lookup>,
+    /// Lists of marks; the first is empty.
+    marks: Vec<Vec<Mark>>,
     /// The place in `queues` of each item of the menu; of one that has none, the last number.
     places: Vec<u32>,
     invalid: Vec<(ItemId, String)>,
@@ -90,11 +93,23 @@ pub struct Found {
     pub total: Option<QueueLeafId>,
 }
 
-/// A queue that matches if its `dst` does.
+/// A queue that matches if its `dst` and its marks do.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     queue: u32,
+    /// The place of its marks; 0 if it asks for none.
+    marks: u32,
     dst: Dst,
+}
+
+/// What of a packet a queue is found by.
+#[derive(Clone, Copy)]
+struct Side {
+    here: u32,
+    here_interface: InterfaceId,
+    there: u32,
+    there_interface: InterfaceId,
+    mark: Mark,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,9 +159,15 @@ const NO_PLACE: u32 = u32::MAX;
 
 impl Simple {
     /// Compiles all enabled queues, giving new ones their numbers.
-    pub fn compile(tree: &Tree, names: &Names, types: &Types, book: &mut Book<QueueId>) -> Simple {
+    pub fn compile(
+        tree: &Tree,
+        (names, marks): (&Names, &MarkNames),
+        types: &Types,
+        book: &mut Book<QueueId>,
+    ) -> Simple {
         let items = tree.items(menu::SIMPLE.path);
-        let mut index = Index { places: vec![NO_PLACE; items.len()], ..Index::default() };
+        let places = vec![NO_PLACE; items.len()];
+        let mut index = Index { places, marks: vec![Vec::new()], ..Index::default() };
         let mut typed = family(items, &mut index.invalid);
         let mut classes = Vec::new();
         let mut making = vec![Making::default()];
@@ -188,7 +209,10 @@ impl Simple {
             }
             one.place = index.queues.len();
             index.places[at] = one.place as u32;
-            let candidate = Candidate { queue: one.place as u32, dst };
+            let asked = marks_of(one.item.get("packet-marks"), marks);
+            let at_marks = if asked.is_some() { index.marks.len() as u32 } else { 0 };
+            index.marks.extend(asked);
+            let candidate = Candidate { queue: one.place as u32, marks: at_marks, dst };
             let lookup = &mut making[above.map_or(0, |above| above.children as usize)];
             targets.into_iter().for_each(|target| lookup.enter(target, candidate));
             classes.push(classes_of(queue, above, one.depth, both, total));
@@ -267,18 +291,33 @@ impl Simple {
         &self.index.invalid
     }
 
-    /// The classes of a packet with these (untranslated) addresses.
+    /// The classes of a packet with these (untranslated) addresses and this mark.
     pub fn classify(
         &self,
         src: u32,
         dst: u32,
         in_interface: InterfaceId,
         out_interface: InterfaceId,
+        mark: Mark,
     ) -> Option<Found> {
         let index = &*self.index;
         let top = index.lookups.first()?;
-        let upload = top.first(src, in_interface, dst, out_interface);
-        let download = top.first(dst, out_interface, src, in_interface);
+        let from = Side {
+            here: src,
+            here_interface: in_interface,
+            there: dst,
+            there_interface: out_interface,
+            mark,
+        };
+        let to = Side {
+            here: dst,
+            here_interface: out_interface,
+            there: src,
+            there_interface: in_interface,
+            mark,
+        };
+        let upload = top.first(&from, &index.marks);
+        let download = top.first(&to, &index.marks);
         let (mut at, direction) = match (upload, download) {
             (Some(up), Some(down)) if down < up => (down, 1),
             (Some(up), _) => (up, 0),
@@ -288,11 +327,8 @@ impl Simple {
         let mut queue = index.queues[at as usize];
         while queue.children != 0 {
             let lookup = &index.lookups[queue.children as usize];
-            let child = match direction {
-                0 => lookup.first(src, in_interface, dst, out_interface),
-                _ => lookup.first(dst, out_interface, src, in_interface),
-            };
-            let Some(child) = child else { break };
+            let side = if direction == 0 { &from } else { &to };
+            let Some(child) = lookup.first(side, &index.marks) else { break };
             at = child;
             queue = index.queues[at as usize];
         }
@@ -484,17 +520,15 @@ impl Lookup {
     }
 
     /// The first queue whose target is `here` and whose `dst` is `there`.
-    fn first(
-        &self,
-        here: u32,
-        here_interface: InterfaceId,
-        there: u32,
-        there_interface: InterfaceId,
-    ) -> Option<u32> {
-        let matches = |candidate: &&Candidate| match candidate.dst {
-            Dst::Any => true,
-            Dst::Prefix(prefix) => prefix.contains(there),
-            Dst::Interface(id) => id == there_interface,
+    fn first(&self, side: &Side, marks: &[Vec<Mark>]) -> Option<u32> {
+        let Side { here, here_interface, there, there_interface, mark } = *side;
+        let matches = |candidate: &&Candidate| {
+            let is_there = match candidate.dst {
+                Dst::Any => true,
+                Dst::Prefix(prefix) => prefix.contains(there),
+                Dst::Interface(id) => id == there_interface,
+            };
+            is_there && (candidate.marks == 0 || marks[candidate.marks as usize].contains(&mark))
         };
         let first = |span: &Span| {
             let list = &self.candidates[span.start as usize..span.end as usize];
@@ -518,7 +552,8 @@ impl Lookup {
     /// Candidates of one target, in order; behind one that takes everything nobody has a chance.
     fn span(&mut self, mut list: Vec<Candidate>) -> Span {
         list.sort_by_key(|candidate| candidate.queue);
-        let all = list.iter().position(|candidate| candidate.dst == Dst::Any);
+        let all =
+            list.iter().position(|candidate| candidate.dst == Dst::Any && candidate.marks == 0);
         list.truncate(all.map_or(list.len(), |all| all + 1));
         let start = self.candidates.len() as u32;
         self.candidates.extend_from_slice(&list);

@@ -11,10 +11,11 @@
 
 use super::change::changed;
 use super::leaf::{QueueId, QueueLeafId};
-use super::menu::{OWN, Said, bucket_size};
+use super::menu::{MARKS, OWN, Said, bucket_size, marks_of};
 use super::tree::{LEVELS, Settings};
 use super::types::{KINDS, Types};
 use crate::book::Book;
+use crate::firewall::mark::{Mark, MarkNames};
 use crate::interface::menu::ANY_INTERFACE;
 use crate::interface::{InterfaceId, InterfaceKind, Names};
 use config::{Item, ItemId, Menu, MenuKind, Property, Tree, Type, Value};
@@ -34,7 +35,7 @@ pub static TREE: Menu = Menu {
         Property::new("name", Type::Text, "Name of the queue."),
         Property::new("parent", PARENT, "global, an interface, or the queue whose part it is.")
             .required(),
-        Property::only("packet-mark", &Type::Text, &["", "no-mark"], "packets carry no marks yet"),
+        Property::new("packet-mark", MARKS, "Packets with one of these marks, or no-mark."),
         Property::new("limit-at", Type::Rate, "Bits per second that are assured.").default("0"),
         Property::new("max-limit", Type::Rate, "Most bits per second; 0 means unlimited.")
             .default("0"),
@@ -68,12 +69,19 @@ const PARENT: Type =
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trees {
     /// The leaves of the trees on `global`, in order.
-    global: Vec<QueueLeafId>,
+    global: Vec<Marked>,
     /// Those of an interface's.
-    by_interface: HashMap<InterfaceId, Vec<QueueLeafId>>,
+    by_interface: HashMap<InterfaceId, Vec<Marked>>,
     classes: Vec<(QueueLeafId, Settings)>,
     items: HashMap<QueueLeafId, ItemId>,
     invalid: Vec<(ItemId, String)>,
+}
+
+/// A leaf, and the packets it holds: any, if it names no marks.
+#[derive(Clone, Debug, PartialEq)]
+struct Marked {
+    marks: Option<Vec<Mark>>,
+    leaf: QueueLeafId,
 }
 
 /// Where a tree stands.
@@ -85,7 +93,12 @@ enum Root {
 
 impl Trees {
     /// Compiles all enabled queues, giving new ones their numbers.
-    pub fn compile(tree: &Tree, names: &Names, types: &Types, book: &mut Book<QueueId>) -> Trees {
+    pub fn compile(
+        tree: &Tree,
+        (names, marks): (&Names, &MarkNames),
+        types: &Types,
+        book: &mut Book<QueueId>,
+    ) -> Trees {
         let mut trees = Trees::default();
         let items: Vec<&Item> = tree.enabled(TREE.path).collect();
         let parent = |item: &Item| item.get("parent").map_or(String::new(), ToString::to_string);
@@ -111,6 +124,7 @@ impl Trees {
             trees.classes.push((leaf, settings));
             trees.items.insert(leaf, item.id);
             if !inner {
+                let leaf = Marked { marks: marks_of(item.get("packet-mark"), marks), leaf };
                 match root {
                     Root::Global => trees.global.push(leaf),
                     Root::Interface(id) => trees.by_interface.entry(id).or_default().push(leaf),
@@ -139,14 +153,19 @@ impl Trees {
         !self.global.is_empty()
     }
 
-    /// The leaf on `global` of a packet.
-    pub fn global(&self) -> Option<QueueLeafId> {
-        self.global.first().copied()
+    /// The leaf on `global` of a packet with this mark.
+    pub fn global(&self, mark: Mark) -> Option<QueueLeafId> {
+        first(&self.global, mark)
     }
 
-    /// The leaf of a frame that leaves by an interface.
-    pub fn of_interface(&self, interface: InterfaceId) -> Option<QueueLeafId> {
-        self.by_interface.get(&interface)?.first().copied()
+    /// The leaf of a frame that leaves by an interface, its packet marked so.
+    pub fn of_interface(&self, interface: InterfaceId, mark: Mark) -> Option<QueueLeafId> {
+        first(self.by_interface.get(&interface)?, mark)
+    }
+
+    /// Whether there are any on an interface.
+    pub fn are_on(&self, interface: InterfaceId) -> bool {
+        self.by_interface.contains_key(&interface)
     }
 
     /// The queues that hold nothing, and why.
@@ -158,6 +177,12 @@ impl Trees {
     pub(crate) fn item_of(&self, leaf: QueueLeafId) -> Option<ItemId> {
         self.items.get(&leaf).copied()
     }
+}
+
+/// The first leaf that holds packets with this mark.
+fn first(leaves: &[Marked], mark: Mark) -> Option<QueueLeafId> {
+    let holds = |leaf: &&Marked| leaf.marks.as_ref().is_none_or(|marks| marks.contains(&mark));
+    leaves.iter().find(holds).map(|leaf| leaf.leaf)
 }
 
 /// Where an item's tree stands, and how many are above it there.

@@ -294,7 +294,10 @@ fn queue() -> impl Strategy<Value = String> {
         "/queue tree add parent=ether2 max-limit=64k queue=fair",
         "/queue tree add parent=ether1 max-limit=8k bucket-size=1",
         "/queue tree add parent=ether3 name=root max-limit=1M",
-        "/queue tree add parent=root max-limit=64k queue=fine priority=2",
+        "/queue tree add parent=root max-limit=64k queue=fine priority=2 packet-mark=a",
+        "/queue tree add parent=root limit-at=8k packet-mark=b,no-mark",
+        "/queue tree add parent=global max-limit=8k packet-mark=b queue=each",
+        "/queue tree add parent=ether2 max-limit=64k packet-mark=a",
     ];
     prop_oneof![4 => simple, 1 => select(TREES).prop_map(String::from)]
 }
@@ -305,6 +308,8 @@ fn more() -> impl Strategy<Value = String> {
         "",
         "",
         " parent=top",
+        " packet-marks=a",
+        " packet-marks=b,no-mark parent=top",
         " parent=top priority=1/3 queue=fair/default",
         " limit-at=8k/8k burst-limit=1M/1M burst-threshold=32k/32k burst-time=1s/2s",
         " queue=early/early",

@@ -6,6 +6,7 @@ use config::{ItemId, Tree, Value};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
+use crate::firewall::mark::MarkBook;
 use crate::interface::Names;
 use crate::queue::{Simple, Types, menu};
 
@@ -254,7 +255,12 @@ fn a_change_of_the_configuration_loses_nothing() {
     let mut apply = |queues: &mut Queues<u32>, tree: &Tree, gone: &[ItemId], now| {
         let gone: Vec<QueueId> = gone.iter().filter_map(|&item| book.remove(item)).collect();
         book.reuse(gone.iter().copied());
-        let fresh = Simple::compile(tree, &Names::default(), &Types::default(), &mut book);
+        let fresh = Simple::compile(
+            tree,
+            (&Names::default(), &MarkBook::default().packet),
+            &Types::default(),
+            &mut book,
+        );
         let settings = fresh.changes_from(&simple, &gone);
         queues.apply(&mut Change::new(settings, gone, &mut book), now);
         simple = fresh;

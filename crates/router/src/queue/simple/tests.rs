@@ -1,6 +1,7 @@
 //! Which queue a packet belongs to: tables, and a walk of the list as the oracle.
 
 use super::*;
+use crate::firewall::mark::MarkBook;
 use crate::interface::InterfaceKind;
 use crate::queue::Direction;
 use proptest::prelude::*;
@@ -12,6 +13,10 @@ fn names() -> Names {
         names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
     }
     names
+}
+
+fn marks() -> MarkNames {
+    MarkBook::default().packet
 }
 
 fn value(text: &str) -> Value {
@@ -35,7 +40,7 @@ fn compile(queues: &[impl AsRef<str>]) -> (Simple, Vec<[QueueLeafId; 2]>) {
         }
         leaves.push(book.of(tree.push(&menu::SIMPLE, values)).leaves());
     }
-    (Simple::compile(&tree, &names(), &Types::default(), &mut book), leaves)
+    (Simple::compile(&tree, (&names(), &marks()), &Types::default(), &mut book), leaves)
 }
 
 /// A packet as `src dst in out`, found in queue n (from 0) as `n up`, `n down` or `none`.
@@ -45,7 +50,7 @@ fn check(queues: &[&str], packets: &[(&str, &str)]) {
         let words: Vec<&str> = packet.split(' ').collect();
         let addr = |i: usize| words[i].parse::<std::net::Ipv4Addr>().unwrap().into();
         let interface = |i: usize| InterfaceId(words[i].parse().unwrap());
-        let found = simple.classify(addr(0), addr(1), interface(2), interface(3));
+        let found = simple.classify(addr(0), addr(1), interface(2), interface(3), Mark::NONE);
         let found = found.map_or("none".to_string(), |Found { leaf: id, .. }| {
             let queue = leaves.iter().position(|pair| pair.contains(&id)).unwrap();
             match id.direction() {
@@ -100,9 +105,9 @@ fn a_queue_for_nobody_is_invalid_and_says_why() {
     let reasons: Vec<_> = simple.invalid().iter().map(|(_, why)| why.as_str()).collect();
     assert_eq!(reasons, ["no interface ether9"; 2]);
     let none = InterfaceId::NONE;
-    let found = simple.classify(0x0a00_0002, 0, none, none);
+    let found = simple.classify(0x0a00_0002, 0, none, none, Mark::NONE);
     assert_eq!(found.map(|found| found.leaf), Some(leaves[2][0]));
-    assert_eq!(simple.classify(0, 0, none, none), None);
+    assert_eq!(simple.classify(0, 0, none, none, Mark::NONE), None);
     assert!(!simple.is_empty() && Simple::default().is_empty());
 }
 
@@ -126,7 +131,7 @@ fn family_tree(queues: &[&str]) -> (Tree, Simple, Book<QueueId>) {
         }
         tree.push(&menu::SIMPLE, values);
     }
-    let simple = Simple::compile(&tree, &names(), &Types::default(), &mut book);
+    let simple = Simple::compile(&tree, (&names(), &marks()), &Types::default(), &mut book);
     (tree, simple, book)
 }
 
@@ -141,7 +146,7 @@ fn a_child_has_what_its_parent_has() {
         "desk floor 10.0.1.7/32",
     ]);
     let find = |src: u32, dst: u32| {
-        let found = simple.classify(src, dst, InterfaceId(1), InterfaceId(2))?;
+        let found = simple.classify(src, dst, InterfaceId(1), InterfaceId(2), Mark::NONE)?;
         let (item, _) = simple.item_of(&tree, found.leaf)?;
         Some((item.name("name").to_string(), found.leaf.direction()))
     };
@@ -239,7 +244,7 @@ fn an_edit_changes_what_is_edited() {
         assert_eq!(edited.is_some(), edits, "{line}");
         let Some((edited, changes)) = edited else { continue };
         let mut again = book.clone();
-        let whole = Simple::compile(new, &names(), &Types::default(), &mut again);
+        let whole = Simple::compile(new, (&names(), &marks()), &Types::default(), &mut again);
         let all = |simple: &Simple| simple.classes().collect::<Vec<_>>();
         assert_eq!(all(&edited), all(&whole), "{line}");
         let mut expected = whole.changes_from(&simple, &[]);
@@ -295,7 +300,7 @@ proptest! {
                     break;
                 }
             }
-            let found = simple.classify(src, dst, InterfaceId(from), InterfaceId(to));
+            let found = simple.classify(src, dst, InterfaceId(from), InterfaceId(to), Mark::NONE);
             prop_assert_eq!(found.map(|found| found.leaf), expected, "{:?}", texts);
         }
     }
@@ -308,7 +313,7 @@ fn twenty_five_thousand_queues_are_small() {
         (0..25_000u32).map(|n| std::net::Ipv4Addr::from(0x0404_0000 + n).to_string()).collect();
     let (simple, leaves) = compile(&texts);
     for n in 0..25_000u32 {
-        let found = simple.classify(0x0404_0000 + n, 1, InterfaceId(1), InterfaceId(2));
+        let found = simple.classify(0x0404_0000 + n, 1, InterfaceId(1), InterfaceId(2), Mark::NONE);
         assert_eq!(found.map(|found| found.leaf), Some(leaves[n as usize][0]));
     }
     assert!(simple.bytes() <= 25_000 * 192, "{} B", simple.bytes());

@@ -213,6 +213,7 @@ impl Router {
                     port => flow::physical_in(trial, now, port, frame),
                 }
             }
+            flow::timers::release(trial, now);
             let story = trial.listen();
             let sent = next::sent(trial);
             let arrives = arrives(trial, port, frame);
@@ -284,6 +285,7 @@ impl Outcome {
                 Event::Queued { decision: crate::queue::Decision::Enqueue, .. } => {
                     outcome.queued = true;
                 }
+                Event::Resumed => outcome.queued = false,
                 Event::Collected => outcome.held = true,
                 _ => {}
             }

@@ -32,6 +32,10 @@ pub(crate) const CHANGES: &[(&str, &str)] = &[
         "nothing to change: cached flows go through the queues at nearly the same speed",
     ),
     (
+        "there is a queue tree with parent=global",
+        "give the tree an interface as its parent: FastPath goes through that",
+    ),
+    (
         "there are rules in /interface bridge filter",
         "nothing to change: the filter's results are cached for frames like this one",
     ),

@@ -157,6 +157,13 @@ impl<'a> Writer<'a> {
                 self.note(Verdict::Passes, format!("begins {}", self.connection(*flow)));
             }
             Event::Queued { leaf, decision } => self.queued(*leaf, *decision),
+            Event::Resumed => {
+                let waits = |row: &&mut Row| row.verdict == Verdict::Waits;
+                if let Some(row) = self.rows.iter_mut().rev().find(waits) {
+                    row.verdict = Verdict::Passes;
+                    row.text = row.text.replace(WAITS, "has its turn at once");
+                }
+            }
             Event::Split { mtu } => {
                 let text = format!("too long: leaves in pieces of at most {mtu} bytes");
                 self.note(Verdict::Passes, text);
@@ -361,7 +368,7 @@ impl<'a> Writer<'a> {
         };
         let (verdict, what) = match decision {
             Decision::Pass => (Verdict::Passes, "within its limit"),
-            Decision::Enqueue => (Verdict::Waits, "waits for its turn"),
+            Decision::Enqueue => (Verdict::Waits, WAITS),
             Decision::DropFull => (Verdict::Drops, "no room to wait"),
         };
         let is_its = |row: &&mut Row| row.step.is_some_and(|step| boxes.contains(&step));
@@ -390,6 +397,9 @@ fn dummies(menu: &Menu) -> usize {
         _ => 0,
     }
 }
+
+/// Of a packet that a queue holds back.
+const WAITS: &str = "waits for its turn";
 
 /// What there is to say of a box where nothing was told.
 fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
