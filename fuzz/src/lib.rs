@@ -13,6 +13,8 @@
 pub mod api_sentence;
 /// Any bytes as a frame: layers and all views.
 pub mod frame_parse;
+/// Any pattern and any payload for layer 7.
+pub mod layer7;
 /// Any bytes as a capture file.
 pub mod pcap;
 /// Any configuration and any frames: the fast router against the slow one.
@@ -40,5 +42,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "script_parse", run: script_parse::run, words: script_parse::words },
     Target { name: "router", run: router::run, words: Vec::new },
     Target { name: "pcap", run: pcap::run, words: Vec::new },
+    Target { name: "layer7", run: layer7::run, words: layer7::words },
     Target { name: "api_sentence", run: api_sentence::run, words: api_sentence::words },
 ];

@@ -22,7 +22,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip accounting, /ip traffic-flow", "accounts of flows"),
     ("/ip dhcp-client, /ip dhcp-relay, /ip dhcp-server, /ip pool", "DHCP"),
     ("/ip dns", "name service"),
-    ("/ip firewall layer7-protocol", "patterns in payloads"),
     ("/ip firewall service-port", "helpers: FTP, SIP, PPTP and others"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),

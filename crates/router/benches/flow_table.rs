@@ -89,11 +89,8 @@ fn flow_table(c: &mut Criterion) {
 fn connections(c: &mut Criterion) {
     let mut group = c.benchmark_group("connections");
     group.throughput(Throughput::Elements(1));
-    let masquerade = NatTarget {
-        kind: NatKind::Source,
-        addresses: Ipv4Range::new(0xcb00_7101, 0xcb00_7101),
-        ports: None,
-    };
+    let masquerade =
+        NatTarget::new(NatKind::Source, Ipv4Range::new(0xcb00_7101, 0xcb00_7101), None);
     let frames: Vec<Vec<u8>> = (0..100_000)
         .map(|n| {
             let t = tuple(n);

@@ -16,12 +16,14 @@
 
 use crate::compiler::{Change, Compiler, Effect};
 use crate::discard::Discard;
+use crate::interface::InterfaceId;
 use crate::interface::bridge::Bridge;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::interface::bridge::stp::Stp;
 use crate::ip::arp;
 use crate::ip::route::TooManyTargets;
 use crate::parts::{InterfaceCounts, Trouble};
+use crate::program::Program;
 use crate::router::Router;
 use config::Tree;
 use std::collections::HashMap;
@@ -112,6 +114,10 @@ impl Router {
             self.v4.routes.set_running(running.collect());
         }
         self.io.ways_out = change.program.ways_out.clone();
+        let lost = lost_addresses(&self.program, &change.program);
+        if !lost.is_empty() {
+            self.v4.connections.end_masqueraded(&lost);
+        }
         // Who looks at frames between ports and IP decides whether anybody may skip that.
         let same_rules = Arc::ptr_eq(&self.program.bridge_filter, &change.program.bridge_filter);
         if change.interfaces || !same_rules {
@@ -160,4 +166,17 @@ impl Router {
             self.link.hosts.push(hosts);
         }
     }
+}
+
+/// The addresses that the router had on interfaces that ran, and has there no more.
+fn lost_addresses(old: &Program, new: &Program) -> Vec<u32> {
+    let of = |program: &Program| -> Vec<(InterfaceId, u32)> {
+        let own = program.addresses.iter().filter(|own| program.runs(own.interface));
+        own.map(|own| (own.interface, own.address)).collect()
+    };
+    let (had, has) = (of(old), of(new));
+    if had == has {
+        return Vec::new();
+    }
+    had.into_iter().filter(|own| !has.contains(own)).map(|(_, address)| address).collect()
 }

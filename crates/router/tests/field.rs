@@ -86,7 +86,7 @@ const LINES: &[(&str, &str)] = &[
     ("/ip arp set 0 published=yes", "proxy ARP is not built"),
     // The firewall.
     ("/ip firewall nat set 0 ipsec-policy=out,none randomise-ports=no", ""),
-    ("/ip firewall nat set 0 randomise-ports=yes", "the old port is kept where it is free"),
+    ("/ip firewall nat set 0 randomise-ports=yes", ""),
     ("/ip firewall filter set 0 ipsec-policy=in,ipsec", ""),
     ("/ip firewall filter set 0 protocol=ipv6-encap hw-offload=yes", ""),
     ("/ip firewall mangle add chain=forward action=sniff-pc", "this action is not built"),

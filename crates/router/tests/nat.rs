@@ -185,3 +185,42 @@ fn ports_run_out_and_it_is_counted() {
     assert!(other.is_some());
     assert!(rig.router.frames().balance());
 }
+
+#[test]
+fn what_is_masqueraded_ends_with_the_address() {
+    let rules = "add chain=srcnat src-address=10.0.1.1 out-interface=ether2 action=masquerade\n\
+                 add chain=srcnat src-address=10.0.1.2 action=src-nat to-addresses=10.0.2.254";
+    for change in [
+        "/ip address disable [find interface=ether2]",
+        "/ip address set [find interface=ether2] address=10.0.2.253/24",
+        "/interface ethernet disable ether2",
+    ] {
+        let mut rig = rig(rules, false);
+        for (host, port) in [(CLIENT, 1000), (NEIGHBOUR, 2000)] {
+            let sent = tuple((host, port), (SERVER, 53));
+            assert!(pass(&mut rig, sent, host).is_some_and(|(_, t)| t.src == OUTSIDE), "{change}");
+        }
+        assert_eq!(rig.router.connections().len(), 2);
+        rig.run("/ip address set [find interface=ether1] comment=nothing");
+        assert_eq!(rig.router.connections().len(), 2, "nothing has changed");
+        rig.run(change);
+        assert_eq!(rig.router.connections().len(), 1, "{change}: that of src-nat stays");
+    }
+}
+
+#[test]
+fn networks_are_mapped_one_to_one_both_ways() {
+    let rules = "add chain=srcnat src-address=10.0.1.0/24 action=netmap to-addresses=10.7.0.0/24\n\
+                 add chain=dstnat dst-address=10.8.0.0/24 action=netmap to-addresses=10.0.2.0/24\n\
+                 /ip route add dst-address=10.7.0.0/24 gateway=10.0.2.1";
+    for reference in [true, false] {
+        let mut rig = rig(rules, reference);
+        for _ in 0..5 {
+            let sent = tuple((CLIENT, 1000), (ip(10, 8, 0, 1), 53));
+            let there = tuple((ip(10, 7, 0, 1), 1000), (SERVER, 53));
+            assert_eq!(pass(&mut rig, sent, CLIENT), Some((2, there)));
+            let back = tuple((ip(10, 8, 0, 1), 53), (CLIENT, 1000));
+            assert_eq!(pass(&mut rig, there.reversed(), SERVER), Some((1, back)));
+        }
+    }
+}

@@ -104,7 +104,9 @@ impl Node {
         now: Moment,
     ) -> Node {
         let before = vec![PortCounters::default(); ports.len()];
-        let router = Router::new(ports, slab);
+        let mut router = Router::new(ports, slab);
+        // Rules with `time` go by /system clock.
+        router.set_clock(environment.boot.saturating_sub(now.as_nanos() / 1_000_000_000));
         let mut tree = router.factory_tree();
         tree.push(&IDENTITY, BTreeMap::from([("name", Value::Text(name.to_string()))]));
         let pool = slab.pool();

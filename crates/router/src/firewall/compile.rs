@@ -78,6 +78,8 @@ pub struct Setting<'a> {
 
 /// Compiles the enabled rules of a table. `gated` is false only to test that gates change nothing.
 pub(crate) fn compile<A: Table>(setting: &mut Setting, gated: bool) -> Ruleset<A> {
+    let numbered = setting.tree.items(A::PATH).iter().enumerate();
+    let numbers: HashMap<ItemId, usize> = numbered.map(|(n, item)| (item.id, n)).collect();
     let items: Vec<&Item> = setting.tree.enabled(A::PATH).collect();
     let around = Surroundings::of(setting);
     let mut compiler = Compiler::<A> {
@@ -101,7 +103,7 @@ pub(crate) fn compile<A: Table>(setting: &mut Setting, gated: bool) -> Ruleset<A
     }
     let order = compiler.refuse_loops();
     compiler.refuse_unreachable(&order);
-    compiler.emit(setting.lists, gated, setting.book)
+    compiler.emit(setting.lists, gated, setting.book, &numbers)
 }
 
 /// A rule on its way.
@@ -290,6 +292,7 @@ impl<'a, A: Table> Compiler<'a, A> {
         lists: &Arc<AddressLists>,
         gated: bool,
         book: &mut CounterBook,
+        numbers: &HashMap<ItemId, usize>,
     ) -> Ruleset<A> {
         let mut ruleset = Ruleset {
             chains: Vec::new(),
@@ -318,7 +321,11 @@ impl<'a, A: Table> Compiler<'a, A> {
                 };
                 ruleset.rules.push(rule);
                 ruleset.gates.push(gate);
-                ruleset.notes.push(Note { item: draft.item.id, gate: gate_of.into() });
+                ruleset.notes.push(Note {
+                    item: draft.item.id,
+                    number: numbers.get(&draft.item.id).copied().unwrap_or(0),
+                    gate: gate_of.into(),
+                });
             }
             ruleset.chains.push(Chain { rules: start..ruleset.rules.len() as u32 });
         }

@@ -77,7 +77,13 @@ pub(crate) static FILTER: Facility = Facility {
     },
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),
-    remark: |status, item| Some(status.router.program.filter.invalid(item.id)?.to_string()),
+    remark: |status, item| {
+        let filter = &status.router.program.filter;
+        let why = filter.invalid(item.id).map(ToString::to_string);
+        why.or_else(|| {
+            shadow(filter.shadowed_by(item.id)?, dummy_rules(status, &["forward"]).len())
+        })
+    },
     rows: Rows::Few(|status| dummy_rules(status, &["forward"])),
     commands: &[
         (&facility::reset(&menu::FILTER), reset_rules),
@@ -95,13 +101,22 @@ pub(crate) static NAT: Facility = Facility {
     },
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),
-    remark: |status, item| Some(status.router.program.nat.invalid(item.id)?.to_string()),
+    remark: |status, item| {
+        let nat = &status.router.program.nat;
+        let why = nat.invalid(item.id).map(ToString::to_string);
+        why.or_else(|| shadow(nat.shadowed_by(item.id)?, 0))
+    },
     commands: &[
         (&facility::reset(&menu::NAT), reset_rules),
         (&facility::reset_all(&menu::NAT), reset_rules),
     ],
     ..Facility::of(&menu::NAT)
 };
+
+/// Why no packet reaches a rule: that of this number, behind those the router made itself.
+fn shadow(number: usize, ahead: usize) -> Option<String> {
+    Some(format!("rule {} takes all its packets", number + ahead))
+}
 
 /// What the rules of a table are compiled with.
 fn setting<'a>(c: &'a mut Compiling) -> Setting<'a> {

@@ -208,6 +208,11 @@ impl Filter {
         self.rules.differences(&new.rules, max, |_| Stage::Routed)
     }
 
+    /// The number of the first rule that takes all packets of this one.
+    pub fn shadowed_by(&self, item: ItemId) -> Option<usize> {
+        self.rules.shadowed_by(item)
+    }
+
     /// Why a rule is invalid, if it is.
     pub fn invalid(&self, item: ItemId) -> Option<&Invalid> {
         self.rules.invalid(item)

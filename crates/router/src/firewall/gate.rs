@@ -114,6 +114,22 @@ impl Gate {
         (outside == 0) & !outside_wide
     }
 
+    /// Whether whatever passes `other` passes this one.
+    pub(crate) fn covers(&self, other: &Gate) -> bool {
+        let narrow = (0..8).all(|i| {
+            let offset = other.narrow_first[i].wrapping_sub(self.narrow_first[i]);
+            self.narrow_span[i] == u16::MAX
+                || u32::from(offset) + u32::from(other.narrow_span[i])
+                    <= u32::from(self.narrow_span[i])
+        });
+        let wide = (0..2).all(|i| {
+            let offset = other.wide_first[i].wrapping_sub(self.wide_first[i]);
+            self.wide_span[i] == u32::MAX
+                || u64::from(offset) + u64::from(other.wide_span[i]) <= u64::from(self.wide_span[i])
+        });
+        narrow && wide && other.states & !self.states == 0
+    }
+
     /// Takes a matcher over, if it can stand for it; false leaves the gate as it was.
     pub(crate) fn absorb(&mut self, matcher: &Matcher) -> bool {
         let not = matcher.not;

@@ -235,14 +235,8 @@ const NAT_HEAD: [Property; 7] = [
     Property::new("jump-target", WORD, "The chain to jump to."),
     Property::new("to-addresses", Type::Range, "The new source or destination."),
     Property::new("to-ports", Type::Numbers(0, 65535), "The new source or destination ports."),
-    Property::only(
-        "randomise-ports",
-        &Type::Bool,
-        &["no"],
-        "the old port is kept where it is free",
-    )
-    .default(""),
-    Property::missing("same-not-by-dst", "action=same is not built"),
+    Property::new("randomise-ports", Type::Bool, "Any free port instead of the old one."),
+    Property::new("same-not-by-dst", Type::Bool, "action=same: whomever the host talks to."),
 ];
 
 const NAT_ACTIONS: Type = Type::Only(
@@ -270,9 +264,11 @@ const NAT_ACTIONS: Type = Type::Only(
         "jump",
         "log",
         "masquerade",
+        "netmap",
         "passthrough",
         "redirect",
         "return",
+        "same",
         "src-nat",
     ],
     NO_ACTION,

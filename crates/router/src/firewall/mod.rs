@@ -59,6 +59,9 @@ pub mod matcher;
 // What rules remember between packets: buckets, counts, the dice.
 pub mod state;
 
+// Rules that no packet reaches.
+mod shadow;
+
 // Why rules did not match, for somebody who asks.
 pub(crate) mod told;
 

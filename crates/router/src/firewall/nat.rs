@@ -10,7 +10,7 @@
 //!
 //! Never: rewrites a packet, looks for a free port, knows an interface's address (that is
 //! `firewall::translation`).
-//! **Missing**: `netmap`, `same`, `add-*-to-address-list`, `randomise-ports`.
+//! **Missing**: `endpoint-independent-nat`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::invalid::Invalid;
@@ -19,7 +19,7 @@ use crate::firewall::menu;
 use crate::firewall::read::{numbers, range};
 use crate::firewall::rule::{Books, Ruleset, Step};
 use crate::packet::View;
-use config::{Item, ItemId};
+use config::{Item, ItemId, Value};
 use wire::Ipv4Range;
 
 /// The built-in chains.
@@ -47,11 +47,15 @@ pub enum NatVerdict {
         addresses: Option<Ipv4Range>,
         /// The new source port is one of these.
         ports: Option<PortRange>,
+        /// By chance.
+        random: bool,
     },
     /// `masquerade`: the new source is the out-interface's address.
     Masquerade {
         /// The new source port is one of these.
         ports: Option<PortRange>,
+        /// By chance.
+        random: bool,
     },
     /// `dst-nat`.
     Dst {
@@ -59,11 +63,31 @@ pub enum NatVerdict {
         addresses: Option<Ipv4Range>,
         /// The new destination port is one of these.
         ports: Option<PortRange>,
+        /// By chance.
+        random: bool,
+    },
+    /// `netmap`: of the chain's kind, the address at the same place of another network.
+    Netmap {
+        /// That network.
+        addresses: Ipv4Range,
+    },
+    /// `same`: of the chain's kind, the same one for all connections of a host, or of two.
+    Same {
+        /// One of these.
+        addresses: Ipv4Range,
+        /// The new port is one of these.
+        ports: Option<PortRange>,
+        /// By chance.
+        random: bool,
+        /// Whom the host talks to counts.
+        by_destination: bool,
     },
     /// `redirect`: the new destination is the in-interface's address.
     Redirect {
         /// The new destination port is one of these.
         ports: Option<PortRange>,
+        /// By chance.
+        random: bool,
     },
 }
 
@@ -91,14 +115,32 @@ impl Table for NatVerdict {
             return Err(Invalid::Never("to-ports", format!("{low}-{high}")));
         }
         let nothing = addresses.is_none() && ports.is_none();
+        let is_set = |name| item.get(name) == Some(&Value::Bool(true));
+        let random = is_set("randomise-ports");
+        let by_destination = !is_set("same-not-by-dst");
         let (verdict, only) = match action {
             "accept" => (NatVerdict::Accept, None),
             "src-nat" if nothing => return Err(Invalid::NothingToTranslate("src-nat")),
             "dst-nat" if nothing => return Err(Invalid::NothingToTranslate("dst-nat")),
-            "src-nat" => (NatVerdict::Src { addresses, ports }, Some(("srcnat", "src-nat"))),
-            "dst-nat" => (NatVerdict::Dst { addresses, ports }, Some(("dstnat", "dst-nat"))),
-            "masquerade" => (NatVerdict::Masquerade { ports }, Some(("srcnat", "masquerade"))),
-            "redirect" => (NatVerdict::Redirect { ports }, Some(("dstnat", "redirect"))),
+            "src-nat" => {
+                (NatVerdict::Src { addresses, ports, random }, Some(("srcnat", "src-nat")))
+            }
+            "dst-nat" => {
+                (NatVerdict::Dst { addresses, ports, random }, Some(("dstnat", "dst-nat")))
+            }
+            "masquerade" => {
+                (NatVerdict::Masquerade { ports, random }, Some(("srcnat", "masquerade")))
+            }
+            "redirect" => (NatVerdict::Redirect { ports, random }, Some(("dstnat", "redirect"))),
+            "netmap" | "same" => {
+                let name = if action == "netmap" { "netmap" } else { "same" };
+                let addresses = addresses.ok_or(Invalid::NothingToTranslate(name))?;
+                let verdict = match action {
+                    "netmap" => NatVerdict::Netmap { addresses },
+                    _ => NatVerdict::Same { addresses, ports, random, by_destination },
+                };
+                (verdict, None)
+            }
             _ => return Err(Invalid::Unreadable("action")),
         };
         Ok(Possible { step: Step::Stop(verdict), only })
@@ -130,6 +172,11 @@ impl Nat {
     /// How many rules are in force: neither disabled nor invalid.
     pub fn len(&self) -> usize {
         self.rules.len()
+    }
+
+    /// The number of the first rule that takes all packets of this one.
+    pub fn shadowed_by(&self, item: ItemId) -> Option<usize> {
+        self.rules.shadowed_by(item)
     }
 
     /// Why a rule is invalid, if it is.

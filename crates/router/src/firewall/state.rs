@@ -124,13 +124,22 @@ impl RuleState {
 
     /// `random`: true in `percent` of 100 throws.
     pub(crate) fn throw(&mut self, percent: u8) -> bool {
+        let throw = (u128::from(self.next()) * 100) >> 64;
+        throw < u128::from(percent)
+    }
+
+    /// Any number, by the same dice.
+    pub(crate) fn number(&mut self) -> u32 {
+        (self.next() >> 32) as u32
+    }
+
+    fn next(&mut self) -> u64 {
         // SplitMix64: one addition and a mix, good enough for dice and repeatable from the seed.
         self.dice = self.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.dice;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let throw = (u128::from(z ^ (z >> 31)) * 100) >> 64;
-        throw < u128::from(percent)
+        z ^ (z >> 31)
     }
 }
 

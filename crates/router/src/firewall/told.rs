@@ -27,6 +27,8 @@ use wire::layers::protocol;
 #[derive(Clone, Debug)]
 pub(crate) struct Note {
     pub(crate) item: ItemId,
+    /// Its place in the menu.
+    pub(crate) number: usize,
     pub(crate) gate: Box<[Matcher]>,
 }
 
@@ -157,6 +159,11 @@ impl What {
             What::Layer7(_) => "layer7-protocol",
             What::Time(_) => "time",
         }
+    }
+
+    /// Whether two packets that are alike may fare differently.
+    pub(crate) fn varies(&self) -> bool {
+        self.remembers() || matches!(self, What::Time(_) | What::ConnectionBytes(_))
     }
 
     /// Whether asking changes what is remembered.

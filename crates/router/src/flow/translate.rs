@@ -3,7 +3,7 @@
 use crate::discard::Discard;
 use crate::firewall::connection::flow_flag;
 use crate::firewall::nat::{NatChain, NatVerdict};
-use crate::firewall::translation::{self, NatKind, NatTarget};
+use crate::firewall::translation::{self, NatKind, NatTarget, Pick};
 use crate::interface::InterfaceId;
 use crate::ip::address;
 use crate::packet::Packet;
@@ -26,16 +26,8 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
                 verdict
             }
         };
-        let target = match verdict {
-            NatVerdict::Dst { addresses, ports } => Some((addresses, ports)),
-            NatVerdict::Redirect { ports } => {
-                let own = address::source(&r.program.addresses, p.in_interface, new.original.src);
-                own.map(|own| (Some(Ipv4Prefix::host(own).into()), ports))
-            }
-            _ => None,
-        };
-        if let Some((addresses, ports)) = target {
-            let target = NatTarget { kind: NatKind::Destination, addresses, ports };
+        let own = address::source(&r.program.addresses, p.in_interface, new.original.src);
+        if let Some(target) = target(r, NatKind::Destination, verdict, own) {
             r.v4.connections.translate(&mut new, &target)?;
         }
         p.translated = Some(new.translated);
@@ -90,19 +82,11 @@ pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
             program.nat.run(NatChain::Srcnat, view, books)
         });
         r.tell_rules(Table::Nat, "srcnat");
-        let target = match verdict {
-            NatVerdict::Src { addresses, ports } => Some((addresses, ports)),
-            NatVerdict::Masquerade { ports } => {
-                let dst = p.layers.tuple.dst;
-                let own = address::source(&r.program.addresses, p.out_interface, dst);
-                own.map(|own| (Some(Ipv4Prefix::host(own).into()), ports))
-            }
-            _ => None,
-        };
-        match target {
-            Some((addresses, ports)) => {
-                let target = NatTarget { kind: NatKind::Source, addresses, ports };
+        let own = address::source(&r.program.addresses, p.out_interface, p.layers.tuple.dst);
+        match target(r, NatKind::Source, verdict, own) {
+            Some(target) => {
                 r.v4.connections.translate(&mut new, &target)?;
+                new.masquerade = matches!(verdict, NatVerdict::Masquerade { .. });
             }
             None => r.v4.connections.settle(&mut new)?,
         }
@@ -115,4 +99,29 @@ pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         r.tell(|| Event::Translated { from, to });
     }
     Ok(())
+}
+
+/// What a verdict means, where the router's own address is `own`; `None` for no translation.
+fn target(
+    r: &mut Router,
+    kind: NatKind,
+    verdict: NatVerdict,
+    own: Option<u32>,
+) -> Option<NatTarget> {
+    let own = own.map(|own| Some(Ipv4Prefix::host(own).into()));
+    let (addresses, ports, pick, random) = match verdict {
+        NatVerdict::Src { addresses, ports, random }
+        | NatVerdict::Dst { addresses, ports, random } => (addresses, ports, Pick::Host, random),
+        NatVerdict::Masquerade { ports, random } | NatVerdict::Redirect { ports, random } => {
+            (own?, ports, Pick::Host, random)
+        }
+        NatVerdict::Netmap { addresses } => (Some(addresses), None, Pick::Place, false),
+        NatVerdict::Same { addresses, ports, random, by_destination } => {
+            let pick = if by_destination { Pick::Pair } else { Pick::Host };
+            (Some(addresses), ports, pick, random)
+        }
+        NatVerdict::None | NatVerdict::Accept => return None,
+    };
+    let random = random.then(|| r.rules.number());
+    Some(NatTarget { kind, addresses, ports, pick, random })
 }

@@ -388,6 +388,7 @@ fn raw_rule() -> impl Strategy<Value = String> {
         "notrack",
         "notrack",
         "notrack",
+        "add-src-to-address-list address-list=fresh address-list-timeout=7s",
         "passthrough",
         "jump jump-target=one",
         "return",
@@ -458,6 +459,11 @@ fn nat_rule() -> impl Strategy<Value = String> {
         "masquerade",
         "src-nat to-addresses=10.0.2.254",
         "src-nat to-addresses=10.0.2.250-10.0.2.252",
+        "src-nat to-addresses=10.0.2.250-10.0.2.252 randomise-ports=yes",
+        "masquerade randomise-ports=yes",
+        "netmap to-addresses=10.0.3.128/25",
+        "same to-addresses=10.0.2.250-10.0.2.252",
+        "same to-addresses=10.0.2.250-10.0.2.252 same-not-by-dst=yes",
         "accept",
         "passthrough",
         "log",
@@ -482,6 +488,10 @@ fn nat_rule() -> impl Strategy<Value = String> {
         "/ip firewall nat add chain=dstnat dst-address=10.0.2.254 action=dst-nat \
          to-addresses=10.0.3.1-10.0.3.2",
         "/ip firewall nat add chain=dstnat protocol=udp dst-port=53 action=redirect",
+        "/ip firewall nat add chain=dstnat dst-address=10.0.3.128/25 action=netmap \
+         to-addresses=10.0.2.0/25",
+        "/ip firewall nat add chain=dstnat dst-address=10.0.4.254 action=same \
+         to-addresses=10.0.3.1-10.0.3.2",
         "/ip firewall nat add chain=dstnat protocol=tcp dst-port=80 action=redirect to-ports=8080",
         "/ip firewall nat add chain=dstnat protocol=udp action=dst-nat to-addresses=10.0.2.1 \
          to-ports=53",

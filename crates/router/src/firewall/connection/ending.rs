@@ -9,8 +9,8 @@
 //! A connection in use is not moved for each packet: its turn comes, and then it is looked at when it
 //! was used last.
 
-use super::flow::{FlowId, flow_flag};
-use super::record::{ConnectionId, Flags};
+use super::flow::{Direction, FlowId, flow_flag};
+use super::record::{Connection, ConnectionId, Flags};
 use super::tcp::TcpState;
 use super::timers::{Rank, Timer};
 use super::tracking::Connections;
@@ -64,6 +64,20 @@ impl Connections {
             }
         }
         budget
+    }
+
+    /// Ends the connections that were masqueraded by one of these addresses.
+    pub(crate) fn end_masqueraded(&mut self, addresses: &[u32]) {
+        let is_gone = |connection: &Connection| {
+            let flow = self.flow(connection.flow(Direction::Original));
+            flow.flags & flow_flag::MASQUERADE != 0 && addresses.contains(&flow.new_src)
+        };
+        let all = self.iter_from(ConnectionId(0));
+        let gone = all.filter(|(_, connection)| is_gone(connection));
+        let gone: Vec<ConnectionId> = gone.map(|(id, _)| id).collect();
+        for id in gone {
+            self.remove(id);
+        }
     }
 
     /// Once a timeout, when a connection in use is looked at: FastTrack has to show it to the

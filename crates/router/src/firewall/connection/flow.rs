@@ -67,6 +67,8 @@ pub mod flow_flag {
     pub const NAT: u8 = SOURCE | DESTINATION;
     /// The next packet may take the FastTrack way.
     pub const FASTTRACK: u8 = 4;
+    /// Of the original direction: its source is the out-interface's address, and ends with that.
+    pub(crate) const MASQUERADE: u8 = 64;
     /// The place is in use.
     pub(crate) const LIVE: u8 = 128;
 }

@@ -41,6 +41,8 @@ pub struct New {
     pub translated: FiveTuple,
     /// `SRCNAT` and `DSTNAT`, as far as it was translated.
     pub flags: Flags,
+    /// It is to end when the router loses the address that is its new source.
+    pub masquerade: bool,
     /// What mangle has marked it with.
     pub mark: Mark,
     len: u16,
@@ -57,6 +59,7 @@ impl New {
             original: tuple,
             translated: tuple,
             flags: Flags::default(),
+            masquerade: false,
             mark: Mark::NONE,
             len: 28,
             class: Class::Udp,
@@ -393,6 +396,7 @@ impl Connections {
             original: tuple,
             translated: tuple,
             flags: Flags::default(),
+            masquerade: false,
             mark: Mark::NONE,
             len: packet.len,
             class,
@@ -445,6 +449,9 @@ impl Connections {
         };
         let mut original = Flow::new(new.original, new.translated, Direction::Original, id);
         original.flags |= nat(srcnat, dstnat);
+        if new.masquerade {
+            original.flags |= flow_flag::MASQUERADE;
+        }
         original.count(new.len, now_ms);
         let mut back = Flow::new(reply, new.original.reversed(), Direction::Reply, id);
         back.flags |= nat(dstnat, srcnat);

@@ -124,6 +124,38 @@ fn rules_that_can_never_match_say_why() {
 }
 
 #[test]
+fn rules_that_no_packet_reaches_are_named() {
+    let mut fixture = Fixture::new(
+        "/ip firewall filter
+add chain=forward protocol=tcp dst-port=1-1023 action=drop
+add chain=forward protocol=tcp dst-port=22 action=accept
+add chain=forward protocol=tcp dst-port=22 action=accept disabled=yes
+add chain=input protocol=tcp dst-port=22 action=accept
+add chain=forward protocol=tcp dst-port=1000-1024 action=accept
+add chain=forward src-address=!10.0.0.0/8 action=accept
+add chain=forward src-address=11.0.0.0/8 content=x action=drop
+add chain=forward src-address=9.0.0.0-11.0.0.0 action=drop
+add chain=forward limit=1,1 action=accept
+add chain=forward limit=1,1 action=drop
+add chain=forward content=x action=passthrough
+add chain=forward content=x action=accept
+add chain=forward content=x ttl=equal:1 action=drop
+add chain=forward connection-state=new,established action=accept
+add chain=forward connection-state=new src-mac-address=02:00:00:00:00:01 action=drop
+add chain=forward action=accept
+add chain=forward connection-state=invalid action=drop",
+    );
+    fixture.compile();
+    let items = fixture.items("/ip firewall filter");
+    let shadows: Vec<_> = items
+        .into_iter()
+        .enumerate()
+        .filter_map(|(n, item)| Some((n, fixture.filter.shadowed_by(item)?)))
+        .collect();
+    assert_eq!(shadows, [(1, 0), (6, 5), (12, 11), (14, 13), (16, 15)]);
+}
+
+#[test]
 fn invalid_rules_are_skipped_and_come_back() {
     let mut fixture = Fixture::new(
         "/ip firewall filter\nadd chain=forward action=drop src-address-list=bad\n\
@@ -172,7 +204,10 @@ fn rules_that_make_no_sense_are_refused() {
             "failure: icmp-options can be specified if proto is icmp",
         ),
         ("filter add chain=forward action=jump", "failure: action=jump needs a jump-target"),
-        ("nat add chain=srcnat action=netmap", "not implemented: this action is not built"),
+        (
+            "nat add chain=srcnat action=endpoint-independent-nat",
+            "not implemented: this action is not built",
+        ),
         ("nat add chain=srcnat action=masquerade to-ports=1-2", NEED),
     ];
     for (line, want) in cases {

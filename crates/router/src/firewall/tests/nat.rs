@@ -15,32 +15,36 @@ fn nat_rules_choose_a_translation() {
     let public = ip(203, 0, 113, 1);
     let cases = [
         ("", Srcnat, NatVerdict::None),
-        ("add chain=srcnat action=masquerade", Srcnat, NatVerdict::Masquerade { ports: None }),
+        (
+            "add chain=srcnat action=masquerade",
+            Srcnat,
+            NatVerdict::Masquerade { ports: None, random: false },
+        ),
         ("add chain=srcnat action=masquerade", Dstnat, NatVerdict::None),
         (
             "add chain=srcnat action=masquerade protocol=udp to-ports=1024-2047",
             Srcnat,
-            NatVerdict::Masquerade { ports: Some((1024, 2047)) },
+            NatVerdict::Masquerade { ports: Some((1024, 2047)), random: false },
         ),
         (
             "add chain=srcnat action=src-nat to-addresses=203.0.113.1",
             Srcnat,
-            NatVerdict::Src { addresses: host(public), ports: None },
+            NatVerdict::Src { addresses: host(public), ports: None, random: false },
         ),
         (
             "add chain=dstnat action=dst-nat to-addresses=203.0.113.1 protocol=udp to-ports=53",
             Dstnat,
-            NatVerdict::Dst { addresses: host(public), ports: Some((53, 53)) },
+            NatVerdict::Dst { addresses: host(public), ports: Some((53, 53)), random: false },
         ),
         (
             "add chain=dstnat action=dst-nat to-addresses=0.0.0.0 protocol=udp to-ports=53",
             Dstnat,
-            NatVerdict::Dst { addresses: None, ports: Some((53, 53)) },
+            NatVerdict::Dst { addresses: None, ports: Some((53, 53)), random: false },
         ),
         (
             "add chain=dstnat action=redirect protocol=udp dst-port=53 to-ports=5353",
             Dstnat,
-            NatVerdict::Redirect { ports: Some((5353, 5353)) },
+            NatVerdict::Redirect { ports: Some((5353, 5353)), random: false },
         ),
         (
             "add chain=srcnat action=accept dst-address=172.16.0.0/12\n\
@@ -52,7 +56,7 @@ fn nat_rules_choose_a_translation() {
             "add chain=srcnat action=jump jump-target=out\nadd chain=out action=passthrough\n\
              add chain=out action=masquerade out-interface=ether2",
             Srcnat,
-            NatVerdict::Masquerade { ports: None },
+            NatVerdict::Masquerade { ports: None, random: false },
         ),
         ("add chain=srcnat action=masquerade out-interface=ether1", Srcnat, NatVerdict::None),
     ];

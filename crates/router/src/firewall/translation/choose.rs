@@ -12,11 +12,13 @@
 //! of the tuple, so it is the same each time, and looks at no more than `TRIES` ports of each of
 //! `ADDRESSES` addresses: with 97 of 100 ports in use it fails once in two thousand.
 //!
+//! With `randomise-ports` the old port is not kept, and the search begins by chance.
+//!
 //! The same port serves connections to different destinations at once, so ports run out only
 //! towards one destination.
 //!
 //! Missing: **endpoint-independent mapping** beyond what keeping the port gives (RFC 4787 REQ-1),
-//! **port parity**, `netmap`, `same`.
+//! **port parity**.
 
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, Flags, New};
@@ -47,6 +49,54 @@ pub struct NatTarget {
     /// One of these ports, both ends included; `None`: any, best the same. Means nothing to
     /// protocols without ports, nor to ICMP.
     pub ports: Option<(u16, u16)>,
+    /// Which of the addresses.
+    pub pick: Pick,
+    /// `randomise-ports`: where the search for a port begins, whatever the old one is.
+    pub random: Option<u32>,
+}
+
+/// Which of the addresses that a rule allows a connection gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pick {
+    /// Each host has its own, whomever it talks to.
+    #[default]
+    Host,
+    /// `same`: each pair of hosts has its own.
+    Pair,
+    /// `netmap`: the one at the same place of the network.
+    Place,
+}
+
+impl NatTarget {
+    /// One of these addresses, each host its own, and of these ports, best the old one.
+    pub const fn new(
+        kind: NatKind,
+        addresses: Option<Ipv4Range>,
+        ports: Option<(u16, u16)>,
+    ) -> NatTarget {
+        NatTarget { kind, addresses, ports, pick: Pick::Host, random: None }
+    }
+
+    /// The addresses to try for an old one of a connection, the best first.
+    fn addresses(&self, old: u32, tuple: &FiveTuple) -> Addresses {
+        let host = match self.pick {
+            Pick::Host => FiveTuple { src: tuple.src, ..FiveTuple::default() },
+            Pick::Pair => FiveTuple { src: tuple.src, dst: tuple.dst, ..FiveTuple::default() },
+            Pick::Place => {
+                let mapped = self.addresses.map_or(old, |range| at_its_place(old, range));
+                return Addresses { first: mapped, count: 1, at: 0 };
+            }
+        };
+        Addresses::new(old, self.addresses, host.hash())
+    }
+}
+
+/// The address that has in `range` the place that `old` has in its network. A range that is no
+/// network counts as the smallest one that it is in, as in Linux.
+fn at_its_place(old: u32, range: Ipv4Range) -> u32 {
+    let differ = range.first() ^ range.last();
+    let host = u32::MAX.checked_shr(differ.leading_zeros()).unwrap_or(0);
+    range.first() & !host | old & host
 }
 
 impl Connections {
@@ -78,7 +128,7 @@ impl Connections {
     /// # Errors
     /// [`Discard::NatPortsExhausted`], counted.
     pub fn settle(&mut self, new: &mut New) -> Result<(), Discard> {
-        let same = NatTarget { kind: NatKind::Source, addresses: None, ports: None };
+        let same = NatTarget::new(NatKind::Source, None, None);
         self.translate(new, &same)
     }
 }
@@ -103,22 +153,22 @@ fn source(
     taken: impl Fn(&FiveTuple) -> bool,
 ) -> Option<FiveTuple> {
     // Of the tuple as it was: hosts behind one address that use the same port begin apart.
-    let start = tuple.hash();
-    let mut addresses = Addresses::new(tuple.src, target.addresses, tuple.src);
+    let start = target.random.unwrap_or_else(|| tuple.hash());
+    let mut addresses = target.addresses(tuple.src, &tuple);
     (0..addresses.count.min(u64::from(ADDRESSES))).find_map(|_| {
         let tuple = FiveTuple { src: addresses.next(), ..tuple };
-        port(tuple, target.ports, start, &taken)
+        port(tuple, target, start, &taken)
     })
 }
 
 /// A free port for this source address.
 fn port(
     tuple: FiveTuple,
-    ports: Option<(u16, u16)>,
+    target: &NatTarget,
     start: u32,
     taken: &impl Fn(&FiveTuple) -> bool,
 ) -> Option<FiveTuple> {
-    let port = tuple.src_port;
+    let (port, ports) = (tuple.src_port, target.ports);
     let is_icmp = tuple.protocol == protocol::ICMP;
     let (low, high) = match (tuple.protocol, ports) {
         (protocol::TCP | protocol::UDP, Some(ports)) => ports,
@@ -132,7 +182,7 @@ fn port(
         FiveTuple { src_port: port, dst_port, ..tuple }
     };
     let allowed = ports.is_none() || is_icmp || (low <= port && port <= high);
-    if allowed && !taken(&tuple) {
+    if allowed && target.random.is_none() && !taken(&tuple) {
         return Some(tuple);
     }
     let size = u32::from(high - low) + 1;
@@ -150,12 +200,13 @@ fn port(
 }
 
 fn destination(tuple: FiveTuple, target: &NatTarget) -> FiveTuple {
-    let dst = Addresses::new(tuple.dst, target.addresses, tuple.src).next();
+    let dst = target.addresses(tuple.dst, &tuple).next();
     let dst_port = match (tuple.protocol, target.ports) {
         (protocol::TCP | protocol::UDP, Some((low, high)))
-            if tuple.dst_port < low || tuple.dst_port > high =>
+            if tuple.dst_port < low || tuple.dst_port > high || target.random.is_some() =>
         {
-            low + (tuple.hash() % (u32::from(high - low) + 1)) as u16
+            let start = target.random.unwrap_or_else(|| tuple.hash());
+            low + (start % (u32::from(high - low) + 1)) as u16
         }
         _ => tuple.dst_port,
     };
@@ -179,10 +230,10 @@ struct Addresses {
 }
 
 impl Addresses {
-    fn new(old: u32, range: Option<Ipv4Range>, host: u32) -> Addresses {
+    fn new(old: u32, range: Option<Ipv4Range>, hash: u32) -> Addresses {
         let (first, last) = range.map_or((old, old), |range| (range.first(), range.last()));
         let count = u64::from(last - first) + 1;
-        let at = u64::from(FiveTuple { src: host, ..FiveTuple::default() }.hash()) % count;
+        let at = u64::from(hash) % count;
         Addresses { first, count, at }
     }
 

@@ -17,7 +17,7 @@ pub mod choose;
 // Frames rewritten in place.
 pub mod rewrite;
 
-pub use choose::{NatKind, NatTarget};
+pub use choose::{NatKind, NatTarget, Pick};
 pub use rewrite::{rewrite, rewrite_quoted};
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ fn udp(src: u32, src_port: u16, dst: u32, dst_port: u16) -> FiveTuple {
 }
 
 fn source(first: u32, last: u32, ports: Option<(u16, u16)>) -> NatTarget {
-    NatTarget { kind: NatKind::Source, addresses: Ipv4Range::new(first, last), ports }
+    NatTarget::new(NatKind::Source, Ipv4Range::new(first, last), ports)
 }
 
 fn destination(address: u32, ports: Option<(u16, u16)>) -> NatTarget {
     let addresses = Ipv4Range::new(address, address);
-    NatTarget { kind: NatKind::Destination, addresses, ports }
+    NatTarget::new(NatKind::Destination, addresses, ports)
 }
 
 /// A first packet: the rules' targets in their order, then what every connection needs.
@@ -398,4 +398,61 @@ fn pings_are_translated_by_identifier() {
         assert_eq!((layers.tuple.dst, layers.tuple.src_port), (host, 1));
         assert!(sums_are_right(&reply));
     }
+}
+
+#[test]
+fn netmap_keeps_the_place_and_same_looks_at_both_ends() {
+    let tuple = |src, dst, src_port| FiveTuple {
+        src,
+        dst,
+        src_port,
+        dst_port: 80,
+        protocol: protocol::TCP,
+    };
+    let netmap = |first, last, old| {
+        let target = NatTarget { pick: Pick::Place, ..source(first, last, None) };
+        choose::choose(tuple(old, 1, 1024), &target, |_| false).unwrap().src
+    };
+    let cases = [
+        (0x0a09_0900, 0x0a09_09ff, 0x0a00_0117, 0x0a09_0917),
+        (0x0a09_0000, 0x0a09_ffff, 0x0a00_0117, 0x0a09_0117),
+        (0x0a09_0907, 0x0a09_0907, 0x0a00_0117, 0x0a09_0907),
+        // .4 to .6 is in .4/30.
+        (0x0a09_0904, 0x0a09_0906, 0x0a00_0117, 0x0a09_0907),
+        (0, u32::MAX, 0x0a00_0117, 0x0a00_0117),
+    ];
+    for (first, last, old, want) in cases {
+        assert_eq!(netmap(first, last, old), want, "{first:x}-{last:x}");
+    }
+    let pick = |pick, src, dst, port| {
+        let target = NatTarget { pick, ..source(100, 163, None) };
+        choose::choose(tuple(src, dst, port), &target, |_| false).unwrap().src
+    };
+    for src in 1..50 {
+        for dst in 1..20 {
+            assert_eq!(pick(Pick::Host, src, dst, 1024), pick(Pick::Host, src, 1, 2000));
+            assert_eq!(pick(Pick::Pair, src, dst, 1024), pick(Pick::Pair, src, dst, 2000));
+        }
+    }
+    let all = (1..50).map(|dst| pick(Pick::Pair, 7, dst, 1024));
+    let pairs: std::collections::BTreeSet<u32> = all.collect();
+    assert!(pairs.len() > 10, "one host has many addresses: {pairs:?}");
+}
+
+#[test]
+fn randomised_ports_are_free_ones_anywhere() {
+    let tuple = FiveTuple { src: 1, dst: 2, src_port: 4000, dst_port: 80, protocol: protocol::UDP };
+    let mut seen = std::collections::BTreeSet::new();
+    for random in (0..1000u32).map(|n| n.wrapping_mul(0x9e37_79b1)) {
+        let target = NatTarget { random: Some(random), ..source(9, 9, None) };
+        let chosen =
+            choose::choose(tuple, &target, |tuple| tuple.src_port.is_multiple_of(2)).unwrap();
+        assert!(chosen.src_port >= 1024 && !chosen.src_port.is_multiple_of(2));
+        seen.insert(chosen.src_port);
+        let within = NatTarget { ports: Some((5000, 5009)), ..target };
+        assert!(
+            (5000..=5009).contains(&choose::choose(tuple, &within, |_| false).unwrap().src_port)
+        );
+    }
+    assert!(seen.len() > 900, "{}", seen.len());
 }
