@@ -297,10 +297,6 @@ fn items_that_cannot_be_are_refused() {
             "failure: ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp",
         ),
         (
-            "/ip firewall filter add chain=forward action=tarpit",
-            "not implemented: this action is not built",
-        ),
-        (
             "/interface bridge filter add chain=forward action=jump",
             "failure: action=jump needs a jump-target",
         ),

@@ -383,17 +383,11 @@ fn queues() {
         r#"Flags: X - disabled, I - invalid, D - dynamic
  0    name="q" target=10.0.1.77/32 max-limit=1M/2M bucket-size=0.1/0.1
       queue=default-small/default-small parent=none limit-at=0/0 priority=8/8
-      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s total-max-limit=0
-      total-limit-at=0 total-priority=8 total-queue=default-small
-      total-burst-limit=0 total-burst-threshold=0 total-burst-time=0s
-      total-bucket-size=0.1
+      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s
 
  1 X  name="lost" target=10.0.8.1/32 dst=lan max-limit=0/0 bucket-size=0.1/0.1
       queue=default-small/default-small parent=none limit-at=0/0 priority=8/8
-      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s total-max-limit=0
-      total-limit-at=0 total-priority=8 total-queue=default-small
-      total-burst-limit=0 total-burst-threshold=0 total-burst-time=0s
-      total-bucket-size=0.1"#,
+      burst-limit=0/0 burst-threshold=0/0 burst-time=0s/0s"#,
     );
     check(
         &mut rig,
