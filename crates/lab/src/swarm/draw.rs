@@ -408,6 +408,15 @@ const FILTER: &[&str] = &[
     "/ip firewall filter add chain=forward nth=3,1 action=passthrough",
     "/ip firewall filter add chain=output action=passthrough",
     "/ip firewall nat add chain=dstnat protocol=tcp dst-port=81 action=redirect to-ports=80",
+    "/ip firewall filter add chain=forward per-connection-classifier=both-addresses:2/0 \
+     action=passthrough",
+    "/ip firewall filter add chain=forward connection-bytes=1000-100000 action=passthrough",
+    "/ip firewall filter add chain=forward protocol=udp dst-limit=20,5,dst-address/10s action=accept",
+    "/ip firewall filter add chain=forward protocol=tcp connection-limit=3,32 action=log",
+    "/ip firewall filter add chain=forward protocol=udp action=add-src-to-address-list \
+     address-list=seen address-list-timeout=1s",
+    "/ip firewall filter add chain=forward src-address-list=seen action=passthrough",
+    "/ip firewall nat add chain=srcnat src-address=10.2.0.0/16 action=netmap to-addresses=10.99.0.0/16",
 ];
 
 /// Raw and mangle: what is left untracked, marked, edited.
@@ -426,6 +435,10 @@ const RAW: &[&str] = &[
      passthrough=no",
     "/ip firewall mangle add chain=forward connection-state=established action=fasttrack-connection",
     "/ip firewall mangle add chain=output action=set-priority new-priority=3",
+    "/ip firewall mangle add chain=prerouting src-address=10.1.0.0/16 action=mark-routing \
+     new-routing-mark=second",
+    "/ip route add dst-address=10.0.0.0/8 gateway=10.200.1.1 routing-mark=second",
+    "/ip route rule add src-address=10.2.0.0/16 action=lookup table=second",
     "/ip firewall filter add chain=input action=passthrough",
     "/ip firewall filter add chain=forward connection-nat-state=srcnat action=passthrough",
     "/ip firewall filter add chain=forward packet-mark=p1 connection-mark=c1 action=passthrough",
@@ -445,7 +458,7 @@ const QUEUES: &[&str] = &[
     "/queue tree add parent=global max-limit=20M",
     "/queue tree add parent=global packet-mark=p1 max-limit=500k queue=default",
     "/queue tree add parent=ether1 max-limit=10M queue=pcq-download-default",
-    "/queue tree add parent=ether2 packet-mark=p2,no-mark max-limit=1M bucket-size=0.01",
+    "/queue tree add parent=ether1 packet-mark=p2,no-mark max-limit=1M bucket-size=0.01",
 ];
 
 const BRIDGES: &[&str] = &[
@@ -474,6 +487,11 @@ const CHANGES: &[&str] = &[
     "/ip firewall connection remove [find]",
     "/ip firewall filter reset-counters-all",
     "/queue simple remove [find]",
+    "/queue tree disable [find]",
+    "/queue simple set [find] queue=default-small/default-small",
+    "/ip route rule remove [find]",
+    "/ip firewall address-list add list=seen address=10.1.0.0/16 timeout=1s",
+    "/ip firewall address-list remove [find]",
     "/queue simple set [find] max-limit=1M/1M",
     "/queue simple set [find] queue=hotspot-default/pcq-download-default",
     "/queue tree set [find] max-limit=2M",
