@@ -3,8 +3,9 @@
 //! `layers::parse` must keep its promise about offsets, for later steps rely on it; every view must
 //! show something, and keep checksums right when it changes a field.
 
+use wire::gre::{self, Gre};
 use wire::layers::{self, ETHERTYPE_IPV4, Layers};
-use wire::{Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, vlan};
+use wire::{Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, lacp, vlan, vrrp};
 
 /// Reads `input` as a frame, and what follows each offset as each format.
 pub fn run(input: &[u8]) {
@@ -50,6 +51,17 @@ fn views(bytes: &[u8]) {
     let _ = format!("{:?}", (checksum::of(bytes), checksum::is_ok(bytes)));
     if let Ok(frame) = Ethernet::new(bytes) {
         let _ = format!("{:?} {:?}", frame.header(), frame.payload());
+    }
+    match Gre::read(bytes) {
+        Some(Gre::Packet { at, .. }) => assert!(at <= bytes.len()),
+        Some(Gre::Eoip { len, .. }) => assert!(len + gre::EOIP_LEN <= bytes.len()),
+        None => {}
+    }
+    if let Some(said) = vrrp::Advertisement::read(bytes, 1) {
+        assert_eq!(vrrp::Advertisement::read(&said.to_bytes(1), 1), Some(said));
+    }
+    if let Some(said) = lacp::Lacpdu::read(bytes) {
+        assert_eq!(lacp::Lacpdu::read(&said.to_bytes()), Some(said));
     }
     if let Ok(arp) = Arp::new(bytes) {
         let _ = format!("{:?}", arp.message());

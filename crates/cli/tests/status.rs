@@ -9,8 +9,7 @@ use std::path::PathBuf;
 /// public manuals.
 const MISSING: &[(&str, &str)] = &[
     ("/certificate", "certificates"),
-    ("/interface 6to4, /interface eoip, /interface gre, /interface ipip", "tunnels"),
-    ("/interface bonding, /interface vrrp", "bonds and virtual routers"),
+    ("/interface 6to4", "tunnels of IPv6 in IPv4"),
     ("/interface bridge nat", "src-nat and dst-nat of MAC addresses"),
     ("/interface ethernet switch", "switch chips"),
     (

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Sessions come and go between two breaths ([`gate`](crate::gate)); one at a time changes the
-//! configuration. A node that panics is gone, and says so to whoever asks; its lab goes on.
+//! configuration. What interfaces find out by themselves is compiled on a thread that follows. A node that panics is gone, and says so to whoever asks; its lab goes on.
 //!
 //! Never simulates: a cable here is as fast as it is, its rate and delay are not kept.
 
@@ -24,8 +24,8 @@ use router::compiler::Compiler;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 use wire::Moment;
 
@@ -33,6 +33,7 @@ use wire::Moment;
 pub struct Live {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    follower: Option<JoinHandle<()>>,
 }
 
 /// What the thread and all sessions have.
@@ -48,6 +49,9 @@ struct Shared {
     /// Used by the session that is changing it, on its own thread.
     compiler: Mutex<Compiler>,
     alarm: Option<Alarm>,
+    /// Whether interfaces have come to know something that the follower is to compile.
+    news: AtomicBool,
+    follower: OnceLock<Thread>,
 }
 
 /// The thread's own: what nobody else sees.
@@ -130,12 +134,20 @@ impl Live {
             edited: Condvar::new(),
             compiler,
             alarm: alarm.clone(),
+            news: AtomicBool::new(false),
+            follower: OnceLock::new(),
         });
         let thread = thread::Builder::new().name(name).spawn({
             let shared = shared.clone();
             move || shared.run(sockets, alarm, cpu)
         })?;
-        Ok(Live { shared, thread: Some(thread) })
+        let follower = thread::Builder::new().name("follower".to_string()).spawn({
+            let shared = shared.clone();
+            move || shared.follow()
+        })?;
+        // Nobody else sets it.
+        let _ = shared.follower.set(follower.thread().clone());
+        Ok(Live { shared, thread: Some(thread), follower: Some(follower) })
     }
 
     /// A session's way to the node. Many may be there at a time.
@@ -171,6 +183,10 @@ impl Live {
             }
             // Its panics are caught and kept.
             let _ = thread.join();
+        }
+        if let Some(follower) = self.follower.take() {
+            follower.thread().unpark();
+            let _ = follower.join();
         }
     }
 }
@@ -208,6 +224,7 @@ impl Door {
             .with(|node, now| node.router_mut().apply(&mut change, now))?
             .map_err(|error| error.to_string())?;
         compiler.taken_over(change);
+        self.0.heed(&mut compiler);
         Ok(())
     }
 }
@@ -234,6 +251,33 @@ impl Shared {
         }
     }
 
+    /// The follower's thread: what interfaces find out by themselves (a tunnel's other end is gone) is
+    /// compiled and applied like a change of a link.
+    fn follow(&self) {
+        while !self.stop.load(Ordering::Acquire) {
+            if !self.news.swap(false, Ordering::AcqRel) {
+                thread::park();
+                continue;
+            }
+            self.heed(&mut lock(&self.compiler));
+        }
+    }
+
+    /// Brings the node what its interfaces have found out, until there is nothing new: a change may
+    /// bring up a tunnel, and that one another.
+    fn heed(&self, compiler: &mut Compiler) {
+        for _ in 0..8 {
+            let Ok(Some(up)) = self.with(|node, _| node.router().news()) else { return };
+            let Some(mut change) = compiler.set_up(up) else { return };
+            // Too many gateways for it: the next change of the configuration says so, too.
+            let applied = self.with(|node, now| node.router_mut().apply(&mut change, now));
+            if !matches!(applied, Ok(Ok(()))) {
+                return;
+            }
+            compiler.taken_over(change);
+        }
+    }
+
     fn with<R>(&self, with: impl FnOnce(&mut Node, Moment) -> R) -> Result<R, String> {
         if let Some(why) = &*lock(&self.failed) {
             return Err(format!("failure: the device has stopped: {why}"));
@@ -256,6 +300,9 @@ impl<P: Port> Work<Node> for Breather<'_, P> {
         let end = clock.now();
         node.breathed(self.last, end, received > 0);
         self.last = end;
+        if node.router().has_news() && !self.shared.news.swap(true, Ordering::AcqRel) {
+            self.shared.follower.get().inspect(|follower| follower.unpark());
+        }
         if received > 0 {
             self.busy_at = end;
         }
@@ -422,6 +469,7 @@ impl Host for LiveHost {
         // The only part for which packets wait; what was there before is dropped here, behind it.
         self.shared.with(|node, now| node.apply(&mut change, &mut tree, now))??;
         compiler.taken_over(change);
+        self.shared.heed(&mut compiler);
         Ok(())
     }
 

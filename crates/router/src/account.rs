@@ -27,12 +27,14 @@ pub struct Held {
     pub queues: u64,
     /// For the rest of their datagram.
     pub reassembly: u64,
+    /// For the next breath to send them: what a change has made.
+    pub outboxes: u64,
 }
 
 impl Held {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.neighbours + self.queues + self.reassembly
+        self.neighbours + self.queues + self.reassembly + self.outboxes
     }
 }
 
@@ -95,6 +97,7 @@ impl Router {
             neighbours: self.v4.neighbours.waiting() as u64,
             queues: self.queues.waiting().map(Resume::len).sum(),
             reassembly: self.v4.reassembly.frames() as u64,
+            outboxes: self.io.outboxes.iter().map(|outbox| outbox.frames().len() as u64).sum(),
         }
     }
 

@@ -16,17 +16,22 @@
 
 use crate::compiler::{Change, Compiler, Effect};
 use crate::discard::Discard;
+use crate::flow;
 use crate::interface::InterfaceId;
+use crate::interface::bonding::{Bond, State};
 use crate::interface::bridge::Bridge;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::interface::bridge::stp::Stp;
+use crate::interface::tunnel::Tunnel;
+use crate::interface::tunnel::life::Life;
+use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::arp;
 use crate::ip::route::TooManyTargets;
 use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
 use crate::router::Router;
 use config::Tree;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use wire::Moment;
 
@@ -48,7 +53,69 @@ impl Router {
         if let Some(compiler) = &mut self.compiler {
             compiler.taken_over(change);
         }
+        self.heed(now)
+    }
+
+    /// Which interfaces run by what they know themselves, if that is not what the program has: for
+    /// [`Compiler::set_up`].
+    #[inline]
+    pub fn news(&self) -> Option<Arc<BTreeSet<InterfaceId>>> {
+        self.has_news().then(|| self.link.up.clone())
+    }
+
+    /// Whether there are [`news`](Self::news).
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !Arc::ptr_eq(&self.link.up, &self.program.up) && self.link.up != self.program.up
+    }
+
+    /// Compiles and applies what interfaces have come to know, where the compiler is the router's own.
+    pub(crate) fn heed(&mut self, now: Moment) -> Result<(), TooManyTargets> {
+        // Each round may bring up a tunnel that lies in those of the round before.
+        for _ in 0..8 {
+            let (Some(up), Some(compiler)) = (self.news(), &mut self.compiler) else { break };
+            let Some(mut change) = compiler.set_up(up) else { break };
+            self.apply(&mut change, now)?;
+            if let Some(compiler) = &mut self.compiler {
+                compiler.taken_over(change);
+            }
+        }
         Ok(())
+    }
+
+    /// Bonds keep what they know of their slaves, if these are the same.
+    fn adopt_bonds(&mut self, change: &Change) {
+        let old = std::mem::take(&mut self.link.bonds);
+        let same = |bond: &Bond| {
+            let key = |bond: &Bond| (bond.interface, bond.slaves.clone(), bond.mode);
+            let at = self.program.bonds.iter().position(|old| key(old) == key(bond))?;
+            old.get(at).cloned()
+        };
+        let bonds = change.program.bonds.iter();
+        self.link.bonds = bonds.map(|bond| same(bond).unwrap_or(State::new(bond))).collect();
+    }
+
+    /// Virtual routers keep their standing, whatever is changed of them but their numbers.
+    fn adopt_machines(&mut self, change: &Change) {
+        let old = std::mem::take(&mut self.link.machines);
+        let same = |vrrp: &Vrrp| {
+            let key = |vrrp: &Vrrp| (vrrp.interface, vrrp.on, vrrp.vrid);
+            let at = self.program.vrrps.iter().position(|old| key(old) == key(vrrp))?;
+            old.get(at).cloned()
+        };
+        let vrrps = change.program.vrrps.iter();
+        self.link.machines = vrrps.map(|vrrp| same(vrrp).unwrap_or(Machine::NEW)).collect();
+    }
+
+    /// Tunnels keep what they know of their other ends.
+    fn adopt_lives(&mut self, change: &Change) {
+        let old = std::mem::take(&mut self.link.lives);
+        let same = |tunnel: &Tunnel| {
+            let at = self.program.tunnels.list().iter().position(|old| old == tunnel)?;
+            old.get(at).cloned()
+        };
+        let tunnels = change.program.tunnels.list().iter();
+        self.link.lives = tunnels.map(|tunnel| same(tunnel).unwrap_or(Life::NEW)).collect();
     }
 
     /// The compiler, to be used on another thread; from now on changes come by [`Router::apply`].
@@ -109,6 +176,10 @@ impl Router {
             self.stats.interface_counts.resize(ids, InterfaceCounts::default());
             self.stats.troubles.resize(ids, Trouble::default());
             self.adopt_hosts(change);
+            self.adopt_lives(change);
+            flow::resign(self, now, &change.program.vrrps);
+            self.adopt_machines(change);
+            self.adopt_bonds(change);
             self.note_links(&change.program, now);
             let running = change.program.interfaces.iter().map(|interface| interface.running);
             self.v4.routes.set_running(running.collect());
@@ -128,6 +199,7 @@ impl Router {
         if change.interfaces {
             self.adopt_trees(&change.program.bridges, now);
         }
+        flow::look(self, now);
         Ok(())
     }
 
@@ -162,7 +234,9 @@ impl Router {
             let is_reached = |at| bridge.port(at).is_some() && change.program.runs(at);
             hosts.remove_where(|_, host| !is_reached(host.port));
             hosts.keep_vlans(bridge.filtering.is_some());
-            hosts.set_local(bridge.local_addresses());
+            let aliases = &change.program.interface(bridge.interface).aliases;
+            let aliases = aliases.iter().map(|&(mac, _)| (mac, bridge.interface));
+            hosts.set_local(bridge.local_addresses().chain(aliases));
             self.link.hosts.push(hosts);
         }
     }

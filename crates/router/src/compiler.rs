@@ -35,14 +35,14 @@ use crate::counter::CounterId;
 use crate::facility::{FACILITIES, Facility, MENUS};
 use crate::firewall::mark;
 use crate::firewall::state::SlotId;
-use crate::interface::Link;
+use crate::interface::{InterfaceId, Link};
 use crate::ip::arp;
 use crate::ip::route::{self, Ways};
 use crate::program::{Books, PortInfo, Program};
 use crate::queue::{self, QueueId, QueueLeafId};
 use crate::recipe::Difference;
 use config::{ItemId, Menu, Tree};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Compiles configurations for one router; knows what the router has.
@@ -51,6 +51,8 @@ pub struct Compiler {
     ports: Vec<PortInfo>,
     /// What is known of their links.
     links: Arc<[Link]>,
+    /// The interfaces that run by what they know themselves.
+    up: Arc<BTreeSet<InterfaceId>>,
     /// How many changes were taken over.
     taken_over: u64,
     last: Option<State>,
@@ -114,6 +116,7 @@ impl Compiler {
         Compiler {
             ports,
             links,
+            up: Arc::default(),
             taken_over: 0,
             last: None,
             room: 0,
@@ -135,6 +138,22 @@ impl Compiler {
             return None;
         }
         self.links = links.into();
+        let tree = self.last.as_ref().expect("a configuration").tree.clone();
+        Some(self.compile(&tree))
+    }
+
+    /// Notes which interfaces run by what they know themselves ([`Router::news`]), and compiles what
+    /// follows from it, like [`set_link`](Self::set_link).
+    ///
+    /// # Panics
+    /// If no change was ever taken over.
+    ///
+    /// [`Router::news`]: crate::Router::news
+    pub fn set_up(&mut self, up: Arc<BTreeSet<InterfaceId>>) -> Option<Change> {
+        if up == self.up {
+            return None;
+        }
+        self.up = up;
         let tree = self.last.as_ref().expect("a configuration").tree.clone();
         Some(self.compile(&tree))
     }
@@ -222,6 +241,7 @@ pub(crate) struct Compiling<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) ports: &'a [PortInfo],
     pub(crate) links: &'a Arc<[Link]>,
+    pub(crate) up: &'a Arc<BTreeSet<InterfaceId>>,
     /// As it was, with what has been compiled by now.
     pub(crate) program: Program,
     /// The ways that the routes were made of.
@@ -251,6 +271,7 @@ impl<'a> Compiling<'a> {
             tree,
             ports: &compiler.ports,
             links: &compiler.links,
+            up: &compiler.up,
             program,
             ways: last.map_or_else(Arc::default, |last| last.ways.clone()),
             routes: None,
@@ -289,7 +310,8 @@ impl<'a> Compiling<'a> {
         let mut menus = parts.filter_map(|part| part.menu);
         menus.any(|menu| !self.tree.shares(&last.tree, menu.path))
             || facility.after.iter().any(|before| self.has_compiled(before))
-            || facility.follows_links && last.program.links != *self.links
+            || facility.follows_links
+                && (last.program.links != *self.links || last.program.up != *self.up)
     }
 
     /// The configuration before.

@@ -54,6 +54,13 @@ reasons! {
     VlanFiltered = "vlan-filtered",
     /// More than two VLAN tags on a frame for the router.
     TooManyTags = "too-many-tags",
+    /// A tunnel's packet whose header is cut off, contradicts itself, or is not understood.
+    MalformedTunnel = "malformed-tunnel",
+    /// A VRRP advertisement that is damaged, comes from afar, or says otherwise than its virtual router
+    /// here: the version, the password, version 2's interval.
+    BadVrrp = "bad-vrrp",
+    /// A tunnel leads to itself, or tunnels lie in each other too deep.
+    TunnelLoop = "tunnel-loop",
     /// No facility takes this protocol (IPv6 and MPLS are not built yet).
     UnknownProtocol = "unknown-protocol",
     /// An IPv4 source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the

@@ -31,7 +31,7 @@ pub(crate) struct Facility {
     pub(crate) part_of: Option<&'static Facility>,
     /// Those that are compiled before it, and whose every change means that it is compiled anew.
     pub(crate) after: &'static [&'static Facility],
-    /// Whether it is compiled anew when a port's link goes up or down.
+    /// Whether it is compiled anew when a port's link goes up or down, or a tunnel does.
     pub(crate) follows_links: bool,
     /// Makes its part of the program; called when a menu it is made of has changed.
     pub(crate) compile: fn(&mut Compiling),
@@ -75,7 +75,12 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &interface::facilities::ALL,
     &interface::facilities::ETHERNET,
     &bridge::facilities::BRIDGE,
+    &interface::bonding::menu::FACILITY,
     &interface::vlan::FACILITY,
+    &interface::tunnel::facilities::IPIP,
+    &interface::tunnel::facilities::GRE,
+    &interface::tunnel::facilities::EOIP,
+    &interface::vrrp::menu::FACILITY,
     &bridge::facilities::PORT,
     &bridge::vlan::FACILITY,
     &interface::list::LISTS,

@@ -13,6 +13,10 @@
 //! or discards it by name. `r.at(Step::…)` marks a box of the manual, in the manual's order;
 //! ARCHITECTURE.md shows the same list, and a test compares the two.
 
+// Bonds, up from their slaves and down to them.
+mod bonding;
+// What boxes ask of a packet again and again.
+mod checks;
 // From the last box of IP to the neighbour.
 mod leave;
 // LOCAL IN and LOCAL OUT.
@@ -25,8 +29,14 @@ mod rules;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
+// Into a tunnel's outer packet, and out of it.
+mod tunnel;
 // The NAT boxes.
 mod translate;
+// Which interfaces have found out by themselves that they run.
+mod up;
+// Virtual routers.
+mod vrrp;
 // The queues' boxes.
 mod wait;
 
@@ -45,15 +55,16 @@ use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
 use crate::ip::rule::Decision as Decided;
-use crate::ip::{fragment, icmp, record_route};
+use crate::ip::{icmp, record_route};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
+use checks::{count_bridged, reason};
 pub(crate) use leave::to_neighbour;
-use leave::{Onward, decide, ip_total_len, next_hop, record, way_out};
+use leave::{Onward, decide, in_pieces, ip_total_len, next_hop, record, way_out};
 use local::{arp_in, local_in, refuse};
 use mangle::{mangle, raw};
 use port::Frame;
@@ -64,8 +75,11 @@ use wire::bpdu::{self, Bpdu};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
 
+pub(crate) use checks::{is_martian_source, is_own_source};
 pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use local::local_out;
+pub(crate) use up::look;
+pub(crate) use vrrp::resign;
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
 
@@ -107,6 +121,9 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
 fn link_in(r: &mut Router, now: Moment, mut p: Packet, interface: InterfaceId) {
     p.in_interface = interface;
     p.ingress = r.enter(&p, interface);
+    if let Some(bond) = r.program.interface(interface).bond {
+        return bonding::bond_in(r, now, p, bond);
+    }
     if let Some(vlan) = r.vlan_of(&p, interface) {
         return vlan_in(r, now, p, vlan);
     }
@@ -115,7 +132,10 @@ fn link_in(r: &mut Router, now: Moment, mut p: Packet, interface: InterfaceId) {
     }
     let dst = r.dst_mac(&p);
     if dst != r.program.interface(interface).mac && !dst.is_multicast() {
-        return r.discard(p, Discard::OtherHost);
+        return match r.program.alias(interface, dst) {
+            Some(alias) => vrrp::alias_in(r, now, p, alias),
+            None => r.discard(p, Discard::OtherHost),
+        };
     }
     to_router(r, now, p)
 }
@@ -137,6 +157,13 @@ fn vlan_in(r: &mut Router, now: Moment, mut p: Packet, vlan: InterfaceId) {
     r.tell(|| Event::Vlan(vlan));
     r.count_in(&p, vlan);
     link_in(r, now, p, vlan)
+}
+
+/// Takes a tunnel's outer packet off, which has come to LOCAL IN: what is inside comes in again, by
+/// the tunnel.
+fn tunnel_in(r: &mut Router, now: Moment, p: Packet) {
+    r.at(Step::Decapsulation);
+    tunnel::decapsulate(r, now, p)
 }
 
 /// BRIDGING (box A): a frame has come in by a port of a bridge.
@@ -217,13 +244,6 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     }
 }
 
-/// Counts a frame as received in FastPath: once, by however many ports it leaves.
-fn count_bridged(r: &mut Router, p: &Packet) {
-    if p.fast && r.bridge_fast_path() {
-        r.stats.interface_counts[p.port.index()].fast_rx.add(p.frame.len() as u64);
-    }
-}
-
 /// Bridge filter FORWARD, and out by one port.
 fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: InterfaceId) {
     (p.out_interface, p.out_port) = (p.in_interface, to);
@@ -267,6 +287,9 @@ fn bridge_input(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     }
     if p.class.is_some() {
         return r.discard(p, Discard::UnknownVlan);
+    }
+    if let Some(alias) = r.program.alias(bridge, r.dst_mac(&p)) {
+        return vrrp::alias_in(r, now, p, alias);
     }
     to_router(r, now, p)
 }
@@ -415,6 +438,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     match r.v4.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
+        Some(Target::Multicast) if vrrp::is_awaited(r, &p) => input(r, now, p),
         Some(Target::Multicast) => r.discard(p, Discard::MulticastDestination),
         // RFC 1812 §5.3.4: what came as a link-layer broadcast is not forwarded.
         _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),
@@ -433,7 +457,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
 
 /// FORWARD: the packet is for somebody else.
 fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
-    let hop = next_hop(r, leaf, &p);
+    let hop = next_hop(r, leaf, &p.layers);
     p.out_interface = hop.interface;
     r.tell(|| Event::NextHop(hop));
     p.fast &= r.ipv4_fast_path() || p.fasttrack;
@@ -571,6 +595,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         l3: p.layers.l3,
         fast: p.fast,
         fasttrack: p.fasttrack,
+        depth: r.link.depth,
         hop,
         queues,
         cost,
@@ -582,13 +607,14 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
 pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
-    let Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop, cost, .. } =
-        leaving;
+    let Leaving {
+        frame, rest, in_interface, ingress, l3, fast, fasttrack, depth, hop, cost, ..
+    } = leaving;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
         if mtu >= len.unwrap_or_else(|| ip_total_len(r.io.slab.bytes(&frame), l3)) {
-            let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack };
+            let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth };
             to_neighbour(r, now, hop, waiting);
             continue;
         }
@@ -598,25 +624,13 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             for frame in segments.drain(..) {
                 let way = (in_interface, ingress, l3);
                 let leaving = Leaving::segment(frame, way, (fast, fasttrack), hop, cost);
-                ip_out(r, now, leaving);
+                ip_out(r, now, Leaving { depth, ..leaving });
             }
             r.io.segments = segments;
             continue;
         }
-        r.tell(|| Event::Split { mtu });
-        let mut pieces = std::mem::take(&mut r.io.pieces);
-        let whole = fragment::split(&mut r.io.pool, frame, l3.into(), mtu, |f| pieces.push(f));
-        r.stats.tally.consumed += 1;
-        r.stats.tally.made += pieces.len() as u64;
-        if !whole {
-            r.stats.discards.add(Discard::NoFrame);
-        }
-        for frame in pieces.drain(..) {
-            let fast = false;
-            let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack };
-            to_neighbour(r, now, hop, waiting);
-        }
-        r.io.pieces = pieces;
+        let waiting = Waiting { frame, in_interface, ingress, l3, fast: false, fasttrack, depth };
+        in_pieces(r, now, hop, waiting, mtu);
     }
 }
 
@@ -646,6 +660,12 @@ pub(crate) fn link_out(
             }
             link_out(r, now, on, frame, fast)
         }
+        Kind::Bond(at) => bonding::bond_out(r, now, at, frame, fast),
+        Kind::Vrrp { on } => vrrp::vrrp_out(r, now, interface, on, frame, fast),
+        Kind::Tunnel { at, .. } => {
+            r.at(Step::Encapsulation);
+            tunnel::encapsulate(r, now, interface, at, frame)
+        }
     }
 }
 
@@ -662,31 +682,4 @@ fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool
         r.transmit(interface, frame, fast);
     }
     r.tools.profiler.go_home();
-}
-
-/// A source that no host may have (RFC 1812 §5.3.7).
-#[inline]
-pub(crate) fn is_martian_source(src: u32) -> bool {
-    matches!(src >> 24, 0 | 127 | 224..)
-}
-
-/// A source that is the router's own, or a broadcast of its networks: as Linux has it, a packet that
-/// comes from outside has none of these.
-#[inline]
-pub(crate) fn is_own_source(r: &Router, src: u32) -> bool {
-    r.program.own_sources.may_have(src)
-        && matches!(
-            r.v4.routes.target(r.v4.routes.lookup(src)),
-            Some(Target::Local | Target::Broadcast)
-        )
-}
-
-fn reason(malformed: Malformed) -> Discard {
-    match malformed {
-        Malformed::Ethernet => Discard::MalformedEthernet,
-        Malformed::Ipv4 => Discard::MalformedIpv4,
-        Malformed::Ipv6 => Discard::MalformedIpv6,
-        Malformed::Arp => Discard::MalformedArp,
-        Malformed::Transport => Discard::MalformedTransport,
-    }
 }

@@ -20,11 +20,14 @@ use crate::firewall::log::Log;
 use crate::firewall::mark::Mark;
 use crate::flow::Resume;
 use crate::interface::InterfaceId;
+use crate::interface::bonding;
 use crate::interface::bridge::hosts::Hosts;
 use crate::interface::bridge::stp::Stp;
 use crate::interface::ingress::Ingresses;
 use crate::interface::link::History;
 use crate::interface::rewrite::Egresses;
+use crate::interface::tunnel::life::Life;
+use crate::interface::vrrp::Machine;
 use crate::ip::fragment::Reassembly;
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::Neighbours;
@@ -34,6 +37,7 @@ use crate::program::{BridgeAt, PortInfo, WayOut};
 use crate::recipe::Recipes;
 use crate::trace::Trace;
 use port::{Batch, Frame, Pool, PortCounters, Slab};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use wire::Moment;
 use wire::bpdu::Bpdu;
@@ -125,6 +129,20 @@ pub(crate) struct Links {
     pub(crate) verdicts: Verdicts,
     /// What became of the links, by port.
     pub(crate) histories: Vec<History>,
+    /// By place of the tunnel.
+    pub(crate) lives: Vec<Life>,
+    /// By place of the bond.
+    pub(crate) bonds: Vec<bonding::State>,
+    /// By place of the virtual router.
+    pub(crate) machines: Vec<Machine>,
+    /// The interfaces that run by what they know themselves.
+    pub(crate) up: Arc<BTreeSet<InterfaceId>>,
+    /// When the next of them has something to do.
+    pub(crate) up_due: Moment,
+    /// How deep in tunnels the packet that moves now lies.
+    pub(crate) depth: u8,
+    /// What the next outer packet is identified by, if it may leave in pieces.
+    pub(crate) identification: u16,
 }
 
 /// What was learnt from packets on the slow path.

@@ -18,9 +18,12 @@ use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
 use crate::firewall::state::SlotBook;
+use crate::interface::bonding::{Bond, BondAt};
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
+use crate::interface::tunnel::{Carries, TunnelAt, Tunnels};
 use crate::interface::vlan::Vlans;
+use crate::interface::vrrp::Vrrp;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
 use crate::ip::rule as route_rule;
@@ -30,6 +33,7 @@ use crate::queue::simple::Simple;
 use crate::queue::{Path, Trees};
 use config::{Tree, Value};
 use port::{Capabilities, Offloads};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use wire::vlan::Tag;
 use wire::{FiveTuple, MacAddr};
@@ -74,6 +78,20 @@ pub enum Kind {
         on: InterfaceId,
         /// The tag of its frames there.
         tag: Tag,
+    },
+    /// A tunnel.
+    Tunnel {
+        /// Its place, if it is enabled.
+        at: TunnelAt,
+        /// What it carries.
+        carries: Carries,
+    },
+    /// A bond.
+    Bond(BondAt),
+    /// A virtual router.
+    Vrrp {
+        /// The interface it stands on.
+        on: InterfaceId,
     },
 }
 
@@ -136,10 +154,15 @@ pub struct Interface {
     pub enabled: bool,
     /// Frames pass: it is enabled, and its link (of a bridge: that of some port) is up.
     pub running: bool,
+    /// The bond it is a slave of.
+    pub bond: Option<BondAt>,
     /// The bridge it is a port of.
     pub bridge: Option<BridgeAt>,
     /// The VLANs that stand on it.
     pub vlans: Vlans,
+    /// The addresses beside its own whose frames are for other interfaces: virtual routers' that have
+    /// theirs now.
+    pub aliases: Vec<(MacAddr, InterfaceId)>,
     /// Frames can be received in FastPath.
     pub fast_rx: bool,
     /// Frames can be sent in FastPath.
@@ -160,8 +183,10 @@ impl Interface {
             configured_mtu: 0,
             enabled: false,
             running: false,
+            bond: None,
             bridge: None,
             vlans: Vlans::default(),
+            aliases: Vec::new(),
             fast_rx: false,
             fast_tx: false,
             offload: Offloads::NONE,
@@ -184,6 +209,14 @@ pub struct Program {
     pub names: Names,
     /// The bridges.
     pub bridges: Vec<Bridge>,
+    /// The tunnels.
+    pub tunnels: Arc<Tunnels>,
+    /// The virtual routers.
+    pub vrrps: Vec<Vrrp>,
+    /// The bonds.
+    pub bonds: Vec<Bond>,
+    /// The interfaces that run by what they know themselves, when this was compiled.
+    pub(crate) up: Arc<BTreeSet<InterfaceId>>,
     /// `/interface bridge settings allow-fast-path`.
     pub(crate) bridges_allow_fast_path: bool,
     /// `/interface bridge filter`.
@@ -243,7 +276,8 @@ impl Program {
     /// A program without anything, not even ports.
     pub(crate) fn empty() -> Program {
         let tree = Tree::default();
-        let Interfaces { by_id, ways_out, ports, names, bridges } = Interfaces::default();
+        let Interfaces { by_id, ways_out, ports, names, bridges, tunnels, vrrps, bonds } =
+            Interfaces::default();
         let lists = Arc::new(AddressLists::compile(&tree));
         let patterns = Arc::default();
         let mut books = Books::default();
@@ -283,6 +317,10 @@ impl Program {
             ports,
             names,
             bridges,
+            tunnels,
+            vrrps,
+            bonds,
+            up: Arc::default(),
             lists,
             patterns,
             books,
@@ -301,9 +339,11 @@ impl Program {
 
     /// Enters the interfaces.
     pub(crate) fn set_interfaces(&mut self, interfaces: Interfaces) {
-        let Interfaces { by_id, ways_out, ports, names, bridges } = interfaces;
+        let Interfaces { by_id, ways_out, ports, names, bridges, tunnels, vrrps, bonds } =
+            interfaces;
         (self.interfaces, self.ways_out, self.ports) = (by_id, ways_out, ports);
-        (self.names, self.bridges) = (names, bridges);
+        (self.names, self.bridges, self.tunnels) = (names, bridges, tunnels);
+        (self.vrrps, self.bonds) = (vrrps, bonds);
     }
 
     /// Leads whatever leaves by an interface with queue trees through them.
@@ -407,6 +447,24 @@ impl Program {
     #[inline]
     pub fn bridge_fast_path(&self) -> bool {
         self.unmet.bridge_fast_path.is_empty()
+    }
+
+    /// The interface on this one whose address this is, beside its own.
+    #[inline]
+    pub(crate) fn alias(&self, on: InterfaceId, mac: MacAddr) -> Option<InterfaceId> {
+        let aliases = &self.interface(on).aliases;
+        aliases.iter().find(|(alias, _)| *alias == mac).map(|&(_, interface)| interface)
+    }
+
+    /// Whether it is a virtual router's.
+    pub(crate) fn is_virtual(&self, id: InterfaceId) -> bool {
+        self.interfaces.get(id.index()).is_some_and(|i| matches!(i.kind, Kind::Vrrp { .. }))
+    }
+
+    /// Whether an interface leads to one neighbour only, whom nobody asks by ARP.
+    pub(crate) fn is_point_to_point(&self, id: InterfaceId) -> bool {
+        let kind = self.interface(id).kind;
+        matches!(kind, Kind::Tunnel { carries: Carries::Ipip | Carries::Gre, .. })
     }
 
     /// Whether frames pass by the interface: it is enabled, and its link is up.

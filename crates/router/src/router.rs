@@ -233,6 +233,9 @@ impl Router {
             self.flush(now, ports);
             self.ask_ports(ports);
         }
+        if self.has_news() {
+            self.follow(now, ports);
+        }
         self.tools.profiler.end(received > 0, due);
         received
     }
@@ -338,6 +341,17 @@ impl Router {
             None => format!("{} {}", entry.list, entry.address),
         };
         self.rules.lists.entries(now).iter().map(entry).collect()
+    }
+
+    /// Takes over what interfaces have come to know, and sends what they have to say then.
+    #[cold]
+    fn follow<P: Port>(&mut self, now: Moment, ports: &mut [P]) {
+        if self.heed(now).is_err() {
+            self.stats.log.say(now, "interface,error", "too many gateways");
+        }
+        if std::mem::take(&mut self.tools.sent) {
+            self.flush(now, ports);
+        }
     }
 
     /// Notes what the ports have lost.

@@ -61,6 +61,14 @@ pub(crate) enum Event {
     },
     /// Its tag came off: it is this VLAN's.
     Vlan(InterfaceId),
+    /// It came out of this tunnel's packet.
+    Decapsulated(InterfaceId),
+    /// From here on it is this tunnel's packet, between these addresses.
+    Encapsulated {
+        tunnel: InterfaceId,
+        src: u32,
+        dst: u32,
+    },
     /// The copy that is spoken of from now on leaves by this port of the bridge.
     To(InterfaceId),
     /// Rules of a built-in chain, given by its name, were walked.

@@ -17,9 +17,20 @@ set ether4 disabled=yes
 /interface bridge
 add name=lan protocol-mode=stp priority=0x7000 forward-delay=10s max-message-age=19s transmit-hold-count=5 vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77
 add disabled=yes
+/interface bonding
+add slaves=ether4 mode=802.3ad lacp-rate=1sec transmit-hash-policy=layer-3-and-4 min-links=1
 /interface vlan
 add name=voice vlan-id=10 interface=wan mtu=1300
 add name=outer vlan-id=100 interface=lan use-service-tag=yes disabled=yes comment=z
+/interface ipip
+add name=i remote-address=10.0.2.9 local-address=10.0.2.254 keepalive=1m,3 dscp=46 mtu=1400
+/interface gre
+add remote-address=10.0.2.9 clamp-tcp-mss=no dont-fragment=inherit disabled=yes comment=g
+/interface eoip
+add remote-address=10.0.2.9 tunnel-id=65535 mac-address=06:00:00:00:00:99 keepalive=0,0
+/interface vrrp
+add interface=wan vrid=9 priority=254 version=2 authentication=simple password=x interval=3s
+add interface=lan preemption-mode=no disabled=yes comment=v
 /interface bridge port
 add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingress-filtering=yes tag-stacking=yes learn=no horizon=3 broadcast-flood=no
 add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no
@@ -188,13 +199,27 @@ fn the_router_answers_for_all_it_alone_knows() {
 /// A router with something to say: invalid items, connections of all kinds, FastTrack, hosts.
 fn busy() -> Rig {
     let mut rig = Rig::new(
-        4,
+        6,
         "/interface bridge
 add name=lan vlan-filtering=yes
 add name=off disabled=yes
+add name=apart protocol-mode=none
 /interface vlan
 add name=bridged interface=ether2 vlan-id=9
+/interface ipip
+add remote-address=10.0.1.8 keepalive=0,0
+/interface gre
+add remote-address=10.0.1.8 keepalive=0,0
+/interface eoip
+add remote-address=10.0.1.8 tunnel-id=1 keepalive=0,0
+/interface vrrp
+add interface=apart priority=255
+add interface=apart vrid=2
+/interface bonding
+add slaves=ether5,ether6
 /interface bridge port
+add interface=bonding1 bridge=apart
+add interface=eoip-tunnel1 bridge=apart
 add interface=bridged bridge=lan edge=yes
 add interface=ether3 bridge=lan edge=yes
 add interface=ether4 bridge=lan edge=yes

@@ -38,6 +38,12 @@ pub mod icmp;
 pub mod tcp;
 // The UDP header.
 pub mod udp;
+// Whether several links are one.
+pub mod lacp;
+// Which of several routers has an address.
+pub mod vrrp;
+// GRE, and EoIP, which frames are carried in.
+pub mod gre;
 
 // What of a TLS handshake is in the clear.
 pub mod tls;

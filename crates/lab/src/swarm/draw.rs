@@ -90,14 +90,17 @@ impl Drawing {
         if !routers.is_empty() {
             let parent = self.dice.of(&routers);
             let (theirs, own) = (format!("10.200.{number}.1"), format!("10.200.{number}.2"));
-            let make = self.dice.below(6);
+            let make = self.dice.below(10);
             let vlan = self.dice.between(1, 4094);
             let ports = [self.port(parent), self.port(at)];
             self.cable(self.end(parent, ports[0]), self.end(at, ports[1]));
+            let below = [1, 2].map(|n| format!("10.201.{number}.{n}"));
+            let below = [[&below[0], &below[1]], [&below[1], &below[0]]];
             let mut interfaces = [parent, at]
                 .iter()
                 .zip(ports)
-                .map(|(&own, port)| self.between(own, port, make, vlan))
+                .zip(below)
+                .map(|((&own, port), below)| self.between(own, port, make, vlan, below))
                 .collect::<Vec<_>>();
             let (down, interface) = (interfaces.remove(0), interfaces.remove(0));
             self.line(parent, format!("/ip address add address={theirs}/30 interface={down}"));
@@ -113,8 +116,16 @@ impl Drawing {
         self.case.boxes[at].name.starts_with('r')
     }
 
-    /// The interface toward another router: the port, a VLAN on it, two, or a bridge with it.
-    fn between(&mut self, at: usize, port: u8, make: usize, vlan: u64) -> String {
+    /// The interface toward another router: the port, a VLAN on it, two, a bridge or a bond with it, or
+    /// a tunnel between the addresses `below`.
+    fn between(
+        &mut self,
+        at: usize,
+        port: u8,
+        make: usize,
+        vlan: u64,
+        below: [&String; 2],
+    ) -> String {
         let on = format!("ether{port}");
         match make {
             0..3 => on,
@@ -134,6 +145,22 @@ impl Drawing {
                     format!("/interface vlan add name=c{port} interface=s{port} vlan-id=7"),
                 );
                 format!("c{port}")
+            }
+            6 => {
+                let modes = ["active-backup", "balance-xor", "balance-rr", "broadcast"];
+                let mode = modes[vlan as usize % modes.len()];
+                let add = format!("/interface bonding add name=o{port} slaves={on}");
+                self.line(at, format!("{add} mode={mode}"));
+                format!("o{port}")
+            }
+            7..10 => {
+                let [own, theirs] = below;
+                self.line(at, format!("/ip address add address={own}/30 interface={on}"));
+                let kind = ["ipip", "gre", "eoip"][make - 7];
+                let id = if kind == "eoip" { format!(" tunnel-id={vlan}") } else { String::new() };
+                let add = format!("/interface {kind} add name=u{port} remote-address={theirs}{id}");
+                self.line(at, format!("{add} keepalive=500ms,3"));
+                format!("u{port}")
             }
             _ => {
                 self.line(at, format!("/interface bridge add name=t{port} protocol-mode=none"));
@@ -505,6 +532,10 @@ const CHANGES: &[&str] = &[
     "/interface ethernet enable ether1",
     "/interface ethernet set ether1 mac-address=02:00:00:00:77:01",
     "/interface vlan disable [find]",
+    "/interface gre disable [find]",
+    "/interface gre enable [find]",
+    "/interface eoip set [find] dscp=46 keepalive=1s,2",
+    "/interface bonding set [find] mode=active-backup",
     "/interface vlan enable [find]",
     "/interface bridge port disable [find]",
     "/interface bridge port enable [find]",

@@ -47,7 +47,9 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     for frame in batch.as_slice() {
         r.io.slab.prefetch(frame);
     }
+    // Behind a bond may be a bridge, which learns.
     let untagged = r.learnt.ingresses.find(Arrival::untagged(port)).copied();
+    let untagged = untagged.filter(|known| known.learns.is_none());
     // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
     let mut dst = [0; Batch::CAPACITY];
     let program = r.program.clone();
@@ -63,7 +65,8 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     let came = Came { l3: 14, ingress };
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
-    if dst[..n].contains(&0) {
+    // A slave's frames are counted on its bond as well.
+    if dst[..n].contains(&0) || program.interface(port).bond.is_some() {
         let mut others = [came; Batch::CAPACITY];
         tagged(r, port, untagged.as_ref(), &mut dst, &mut others, batch);
         r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
@@ -191,6 +194,8 @@ fn tagged(
     others: &mut [Came],
     batch: &mut Batch,
 ) {
+    // Its bond counts frames as they came, and may be a port of a bridge.
+    let is_slave = r.program.interface(port).bond.is_some();
     let mut last = None;
     let all = dst.iter_mut().zip(others).zip(batch.as_mut_slice());
     for ((dst, came), frame) in all.filter(|((dst, _), _)| **dst == 0) {
@@ -199,7 +204,7 @@ fn tagged(
         }
         if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
             if let Some(known) = r.learnt.ingresses.find_again(arrival, &mut last)
-                && l3 > 14
+                && (l3 > 14 || arrival.is_virtual())
                 && known.learns.is_none()
             {
                 *dst = plain_destination(
@@ -211,7 +216,8 @@ fn tagged(
                 );
                 *came = Came { l3: l3 as u8, ingress: known.id };
             }
-        } else if priority::take_off(&r.io.slab, frame)
+        } else if !is_slave
+            && priority::take_off(&r.io.slab, frame)
             && let Some(known) = untagged
         {
             *dst = plain_destination(

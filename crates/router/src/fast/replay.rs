@@ -60,12 +60,15 @@ pub(super) fn receive<const PROFILED: bool>(
     port: InterfaceId,
     batch: &mut Batch,
 ) {
+    // Behind a bond may be a bridge, which learns.
     let untagged = r.learnt.ingresses.find(Arrival::untagged(port)).copied();
+    let untagged = untagged.filter(|known| known.learns.is_none());
     for frame in batch.as_slice() {
         r.io.slab.prefetch(frame);
     }
     let mut plain = [Plain::default(); Batch::CAPACITY];
-    let mut are_all = untagged.is_some();
+    // A slave's frames are counted on its bond as well.
+    let mut are_all = untagged.is_some() && r.program.interface(port).bond.is_none();
     if let Some(Ingress { mac, .. }) = untagged {
         for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
             if frame.has_offload() {
@@ -125,6 +128,8 @@ fn tagged(
     others: &mut [Came],
     batch: &mut Batch,
 ) {
+    // Its bond counts frames as they came, and may be a port of a bridge.
+    let is_slave = r.program.interface(port).bond.is_some();
     let mut last = None;
     let all = plain.iter_mut().zip(others).zip(batch.as_mut_slice());
     for ((plain, came), frame) in all.filter(|((plain, _), _)| plain.tuple.protocol == 0) {
@@ -132,12 +137,13 @@ fn tagged(
             continue;
         }
         let found = if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
-            let known = r.learnt.ingresses.find_again(arrival, &mut last).filter(|_| l3 > 14);
+            let known = r.learnt.ingresses.find_again(arrival, &mut last);
+            let known = known.filter(|_| l3 > 14 || arrival.is_virtual());
             known.filter(|known| known.learns.is_none()).and_then(|known| {
                 *came = Came { l3: l3 as u8, ingress: known.id };
                 Plain::read(r.io.slab.bytes(frame), l3, known.mac)
             })
-        } else if priority::take_off(&r.io.slab, frame) {
+        } else if !is_slave && priority::take_off(&r.io.slab, frame) {
             untagged.and_then(|known| Plain::read(r.io.slab.bytes(frame), 14, known.mac))
         } else {
             None
@@ -258,6 +264,7 @@ fn replay<const PROFILED: bool, const BARE: bool>(
                 l3,
                 fast,
                 fasttrack,
+                depth: 0,
                 hop,
                 queues,
                 cost,

@@ -10,18 +10,19 @@ use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::interface::ingress::IngressId;
 use crate::ip::fib::NextHopId;
-use crate::ip::fragment::Piece;
+use crate::ip::fragment::{self, Piece};
 use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
 use crate::ip::rule::{self, Decision as Decided, Query};
 use crate::packet::{ConnectionState, Packet};
+use crate::program::Kind;
 use crate::queue::Path;
 use crate::recipe::{Edits, Way};
 use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
-use wire::Moment;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
+use wire::{Layers, Moment};
 
 /// A packet that has passed all boxes of IP: what is left is the way to the neighbour.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(crate) struct Leaving {
     pub(crate) fast: bool,
     /// It is FastTracked, and counted as such.
     pub(crate) fasttrack: bool,
+    /// How deep in tunnels it lies.
+    pub(crate) depth: u8,
     pub(crate) hop: Hop,
     /// The queues that it has not passed yet.
     pub(crate) queues: Path,
@@ -53,8 +56,20 @@ impl Leaving {
         hop: Hop,
         cost: Cost,
     ) -> Leaving {
-        let (rest, queues) = (Vec::new(), Path::NONE);
-        Leaving { frame, rest, in_interface, ingress, l3, fast, fasttrack, hop, queues, cost }
+        let (rest, queues, depth) = (Vec::new(), Path::NONE, 0);
+        Leaving {
+            frame,
+            rest,
+            in_interface,
+            ingress,
+            l3,
+            fast,
+            fasttrack,
+            depth,
+            hop,
+            queues,
+            cost,
+        }
     }
 }
 
@@ -78,6 +93,8 @@ pub(crate) enum Unkept {
     Links,
     /// A bridge does not know behind which port the neighbour is, or there are two bridges.
     Flooded,
+    /// It comes out of a tunnel, or goes into one.
+    Tunnel,
     /// It belongs to no connection.
     Invalid,
     /// It is not tracked, but others of the same addresses and ports are.
@@ -118,6 +135,9 @@ pub(super) fn record(
     }
     if p.arrival.is_none() || p.ingress == IngressId::NONE {
         return Err(Unkept::Links);
+    }
+    if matches!(r.program.interface(hop.interface).kind, Kind::Tunnel { .. }) {
+        return Err(Unkept::Tunnel);
     }
     let flow = match p.flow {
         Some(flow) if p.fasttrack || r.v4.connections.is_settled(flow) => flow,
@@ -162,6 +182,7 @@ pub(super) fn record(
 #[cold]
 fn unkept(p: &Packet) -> Unkept {
     match p {
+        _ if p.port == InterfaceId::NONE && p.in_interface.is_some() => Unkept::Tunnel,
         _ if p.port == InterfaceId::NONE => Unkept::Own,
         _ if !matches!(p.layers.protocol, protocol::TCP | protocol::UDP) => Unkept::Protocol,
         _ if p.layers.options => Unkept::Options,
@@ -229,7 +250,7 @@ pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
     };
     let hop = match r.v4.routes.target(leaf) {
         Some(Target::Local) => return Some(Onward::Here),
-        Some(Target::Connected(_) | Target::Gateways(_)) => Some(next_hop(r, leaf, p)),
+        Some(Target::Connected(_) | Target::Gateways(_)) => Some(next_hop(r, leaf, &p.layers)),
         _ => None,
     };
     if !bound.is_some() {
@@ -240,9 +261,33 @@ pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
     Some(Onward::Out(hop.filter(|hop| hop.interface == bound).unwrap_or(neighbour)))
 }
 
+/// The way that a packet of the router's own would have between these addresses, if it is not marked.
+pub(super) fn way_to(r: &mut Router, layers: &Layers) -> Option<Onward> {
+    let (src, dst) = (layers.tuple.src, layers.tuple.dst);
+    let (routes, rules) = (&r.v4.routes, &r.program.route_rules);
+    let main = routes.lookup(dst);
+    let leaf = match routes.target(main) {
+        Some(Target::Local) => return Some(Onward::Here),
+        _ if rules.is_empty() => main,
+        _ => {
+            let query = Query { src, dst, mark: Mark::NONE, interface: InterfaceId::NONE };
+            match rule::decide(rules, routes, &query) {
+                Decided::Route { leaf, .. } => leaf,
+                Decided::Drop | Decided::Unreachable => NextHopId::NONE,
+            }
+        }
+    };
+    match r.v4.routes.target(leaf) {
+        Some(Target::Connected(_) | Target::Gateways(_)) => {
+            Some(Onward::Out(next_hop(r, leaf, layers)))
+        }
+        _ => None,
+    }
+}
+
 /// The next hop behind a leaf that forwards.
-pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, p: &Packet) -> Hop {
-    let tuple = p.layers.tuple;
+pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, layers: &Layers) -> Hop {
+    let tuple = layers.tuple;
     match r.v4.routes.target(leaf) {
         Some(Target::Gateways(ways)) => {
             let (interface, address) = ways[ecmp_way(tuple.src, tuple.dst, ways.len())];
@@ -270,6 +315,12 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
     if !r.program.runs(hop.interface) {
         return r.discard_frame(waiting.frame, Discard::InterfaceDown);
     }
+    if r.program.is_point_to_point(hop.interface) {
+        return to_other_end(r, now, hop.interface, waiting);
+    }
+    if hop.address >> 28 == 0xe {
+        return to_group(r, now, hop, waiting);
+    }
     match r.v4.neighbours.want(now, hop.interface, hop.address) {
         Want::Ready(id) => {
             r.tell(|| Event::Neighbour(hop));
@@ -288,7 +339,9 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
             if waiting.fast && r.ipv4_fast_path() {
                 r.count_fast_path(&waiting);
             }
-            link_out(r, now, hop.interface, waiting.frame, waiting.fast);
+            in_depth(r, waiting.depth, |r| {
+                link_out(r, now, hop.interface, waiting.frame, waiting.fast)
+            });
         }
         Want::Wait(id, request) => {
             let asked = request.is_none();
@@ -307,6 +360,58 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
         }
         Want::Full => r.discard_frame(waiting.frame, Discard::NeighbourTableFull),
     }
+}
+
+/// Sends a packet in pieces that the way takes.
+pub(super) fn in_pieces(r: &mut Router, now: Moment, hop: Hop, whole: Waiting, mtu: usize) {
+    r.tell(|| Event::Split { mtu });
+    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth } = whole;
+    let mut pieces = std::mem::take(&mut r.io.pieces);
+    let all = fragment::split(&mut r.io.pool, frame, l3.into(), mtu, |f| pieces.push(f));
+    r.stats.tally.consumed += 1;
+    r.stats.tally.made += pieces.len() as u64;
+    if !all {
+        r.stats.discards.add(Discard::NoFrame);
+    }
+    for frame in pieces.drain(..) {
+        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth };
+        to_neighbour(r, now, hop, waiting);
+    }
+    r.io.pieces = pieces;
+}
+
+/// Sends by an interface that has no addresses but IP's: the Ethernet header is for its form alone.
+fn to_other_end(r: &mut Router, now: Moment, interface: InterfaceId, mut waiting: Waiting) {
+    let l3 = usize::from(waiting.l3);
+    if l3 > 14 {
+        waiting.frame.pull(l3 - 14);
+    }
+    let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
+    bytes[..12].fill(0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    in_depth(r, waiting.depth, |r| link_out(r, now, interface, waiting.frame, false));
+}
+
+/// Sends to a group, whose MAC address follows from its own (RFC 1112 §6.4).
+fn to_group(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
+    let own = r.program.interface(hop.interface).mac;
+    let l3 = usize::from(waiting.l3);
+    if l3 > 14 {
+        waiting.frame.pull(l3 - 14);
+    }
+    let [_, b, c, d] = hop.address.to_be_bytes();
+    let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
+    bytes[..6].copy_from_slice(&[0x01, 0x00, 0x5e, b & 0x7f, c, d]);
+    bytes[6..12].copy_from_slice(&own.0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    in_depth(r, waiting.depth, |r| link_out(r, now, hop.interface, waiting.frame, false));
+}
+
+/// Goes on with what lies so deep in tunnels, and may have waited meanwhile.
+fn in_depth(r: &mut Router, depth: u8, run: impl FnOnce(&mut Router)) {
+    let depth = std::mem::replace(&mut r.link.depth, depth);
+    run(r);
+    r.link.depth = depth;
 }
 
 pub(super) fn ip_total_len(bytes: &[u8], l3: u16) -> usize {

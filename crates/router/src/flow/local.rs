@@ -2,7 +2,7 @@
 //! and what it says about packets it could not forward.
 
 use super::leave::{Hop, to_neighbour};
-use super::{link_out, output, reason};
+use super::{link_out, output, reason, tunnel_in, vrrp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::{arp, icmp};
@@ -17,10 +17,14 @@ use wire::{Arp, Moment, checksum};
 /// LOCAL IN: the router's own programs. One answers pings, one waits for the answers to its own.
 pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     r.tell(|| Event::Local);
+    if p.layers.protocol == protocol::VRRP && vrrp::is_awaited(r, &p) {
+        return vrrp::receive(r, now, p);
+    }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
     }
     match p.layers.protocol {
+        protocol::IPIP | protocol::GRE => return tunnel_in(r, now, p),
         protocol::ICMP => match r.transport(&p).first().copied() {
             Some(8) => return echo_reply(r, now, p),
             _ if r.is_awaited(now, &p) => return r.consume(p),
@@ -34,15 +38,19 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
                 r.tell(|| Event::Done);
             }
         }
-        protocol => {
-            let error = match protocol {
-                protocol::UDP => icmp::Error::PORT_UNREACHABLE,
-                _ => icmp::Error::PROTOCOL_UNREACHABLE,
-            };
-            r.tell(|| Event::Refuses(Discard::NoListener));
-            answer(r, now, &p, error)
-        }
+        _ => return no_listener(r, now, p),
     }
+    r.discard(p, Discard::NoListener)
+}
+
+/// Nobody takes this protocol, or listens on this port.
+pub(super) fn no_listener(r: &mut Router, now: Moment, p: Packet) {
+    let error = match p.layers.protocol {
+        protocol::UDP => icmp::Error::PORT_UNREACHABLE,
+        _ => icmp::Error::PROTOCOL_UNREACHABLE,
+    };
+    r.tell(|| Event::Refuses(Discard::NoListener));
+    answer(r, now, &p, error);
     r.discard(p, Discard::NoListener)
 }
 
@@ -70,9 +78,15 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
 /// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
 /// Ethernet header.
 pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
+    local_out_by(r, now, frame, InterfaceId::NONE)
+}
+
+/// The same, by this interface whatever the routes say; `NONE` for where they lead.
+pub(super) fn local_out_by(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId) {
     match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => {
-            let p = r.packet(frame, layers, InterfaceId::NONE);
+            let mut p = r.packet(frame, layers, InterfaceId::NONE);
+            p.bound = bound;
             output(r, now, p)
         }
         Err(malformed) => r.discard_frame(frame, reason(malformed)),
@@ -87,7 +101,6 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         Ok(arp) => arp.message(),
         Err(_) => return r.discard(p, Discard::MalformedArp),
     };
-    let mac = r.program.interface(interface).mac;
     let for_us = r
         .program
         .addresses
@@ -109,7 +122,12 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         let (ip, mac) = (message.sender_ip, message.sender_mac);
         r.tools.echoes.arp_reply(now, interface, ip, mac);
     }
-    if for_us && message.operation == Operation::Request {
+    let asked = match for_us {
+        true => Some(interface),
+        false => vrrp::owner_of(r, interface, message.target_ip),
+    };
+    if let (Some(interface), Operation::Request) = (asked, message.operation) {
+        let mac = r.program.interface(interface).mac;
         let reply = message.reply_from(mac);
         match arp::frame(&mut r.io.pool, reply, mac, message.sender_mac) {
             Some(frame) => {

@@ -24,6 +24,9 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     if chores {
         r.chores_at = now + CHORES;
         r.tools.profiler.settle_in(Facility::Networking);
+        if now >= r.link.up_due {
+            super::up::look(r, now);
+        }
         neighbours(r, now);
         incomplete_datagrams(r, now);
         r.tools.profiler.enter(Facility::Queuing);

@@ -1,16 +1,22 @@
 //! Ports, VLANs and bridges, compiled: who has which number, which name, which way out.
 
+use super::bonding::menu::BONDING;
+use super::bonding::{Bond, BondAt};
 use super::bridge::menu::BRIDGE;
 use super::bridge::{self, Bridge};
 use super::list;
 use super::menu::ETHERNET;
+use super::tunnel::{self, Carries, Tunnel, Tunnels};
 use super::vlan::{self, VLAN, Vlans};
+use super::vrrp::Vrrp;
+use super::vrrp::menu::VRRP;
 use super::{InterfaceId, InterfaceKind, Link, Names};
 use crate::program::{BridgeAt, Interface, Kind, PortInfo, WayOut};
 use config::{Item, ItemId, Read, Tree, Value};
 use port::Offloads;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use wire::MacAddr;
 
 /// The numbers that items of the configuration have as interfaces: kept for the router's life.
 /// Cloning shares them until one side changes them.
@@ -55,18 +61,22 @@ pub(crate) struct Interfaces {
     pub(crate) ports: Vec<InterfaceId>,
     pub(crate) names: Names,
     pub(crate) bridges: Vec<Bridge>,
+    pub(crate) tunnels: Arc<Tunnels>,
+    pub(crate) vrrps: Vec<Vrrp>,
+    pub(crate) bonds: Vec<Bond>,
 }
 
 /// An Ethernet header and two tags, which are before an IP packet in a port's frames.
 const HEADERS: u16 = 14 + 8;
 
 impl Interfaces {
-    /// Compiles `/interface ethernet`, `/interface bridge` and its ports, which have these links. What
-    /// refers to nothing is left out.
+    /// Compiles the menus of interfaces. The ports have these links; of the interfaces that know by
+    /// themselves whether they run, `up` do. What refers to nothing is left out.
     pub(crate) fn compile(
         tree: &Tree,
         ports: &[PortInfo],
         links: &[Link],
+        up: &BTreeSet<InterfaceId>,
         ids: &mut InterfaceIds,
     ) -> Interfaces {
         let mut interfaces = Vec::new();
@@ -96,6 +106,8 @@ impl Interfaces {
                 running: enabled && links[at].running,
                 bridge: None,
                 vlans: Vlans::default(),
+                aliases: Vec::new(),
+                bond: None,
                 fast_rx: ports[at].capabilities.fast_path_rx,
                 fast_tx: ports[at].capabilities.fast_path_tx,
                 offload: ports[at].capabilities.offload,
@@ -108,6 +120,17 @@ impl Interfaces {
         for item in tree.read(&VLAN) {
             names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Vlan);
         }
+        for (menu, _) in tunnel::menu::MENUS {
+            for item in tree.read(menu) {
+                names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Tunnel);
+            }
+        }
+        for item in tree.read(&BONDING) {
+            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Bond);
+        }
+        for item in tree.read(&VRRP) {
+            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Vrrp);
+        }
         for item in tree.read(&BRIDGE).filter(|item| !item.bool("disabled")) {
             let id = ids.of(item.id());
             names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
@@ -118,14 +141,16 @@ impl Interfaces {
             let at = interface.id.index();
             by_id[at] = interface;
         }
-        let bridges = stack(tree, &names, &mut by_id);
+        let tunnels = put_tunnels(tree, ports, up, &names, &mut by_id);
+        let bonds = put_bonds(tree, up, &names, &mut by_id);
+        let (bridges, vrrps) = stack(tree, up, &names, &mut by_id);
         let port = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } if interface.running => port as u16,
             _ => u16::MAX,
         };
         let longest = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } => links.get(port).and_then(|link| link.mtu),
-            Kind::Bridge(_) | Kind::Vlan { .. } => None,
+            _ => None,
         };
         let way_out = |i: &Interface| WayOut {
             port: port(i),
@@ -134,15 +159,23 @@ impl Interfaces {
             offload: i.offload,
         };
         let ways_out = by_id.iter().map(way_out).collect();
-        Interfaces { by_id, ways_out, ports: ports_of, names, bridges }
+        let tunnels = Arc::new(tunnels);
+        Interfaces { by_id, ways_out, ports: ports_of, names, bridges, tunnels, vrrps, bonds }
     }
 }
 
 /// Puts VLANs and bridges on what they stand on, from below: each as soon as everything below it is
 /// there. What stands on itself (which the menus refuse) or on nothing stays disabled.
-fn stack(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Vec<Bridge> {
+fn stack(
+    tree: &Tree,
+    up: &BTreeSet<InterfaceId>,
+    names: &Names,
+    by_id: &mut [Interface],
+) -> (Vec<Bridge>, Vec<Vrrp>) {
     let mut taken = Vec::new();
     let vlans: Vec<_> = tree.read(&VLAN).collect();
+    let virtual_routers: Vec<_> = tree.read(&VRRP).collect();
+    let mut vrrps = Vec::new();
     let bridges: Vec<_> = tree.enabled(BRIDGE.path).collect();
     let ports: Vec<_> = bridges
         .iter()
@@ -154,6 +187,7 @@ fn stack(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Vec<Bridge> {
     // Below: the ports, which are there; above: what is still to come.
     let mut left: Vec<InterfaceId> = Vec::new();
     left.extend(vlans.iter().filter_map(|item| names.find(item.name())));
+    left.extend(virtual_routers.iter().filter_map(|item| names.find(item.name())));
     let name = |item: &Item| item.get("name").map_or(String::new(), ToString::to_string);
     left.extend(bridges.iter().filter_map(|item| names.find(&name(item))));
     let mut compiled: Vec<Option<Bridge>> = bridges.iter().map(|_| None).collect();
@@ -170,6 +204,18 @@ fn stack(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Vec<Bridge> {
             }
             left.retain(|&other| other != id);
             put_vlan(by_id, id, on, item);
+        }
+        for item in &virtual_routers {
+            let (Some(id), Some(on)) =
+                (names.find(item.name()), names.find(&item.text("interface")))
+            else {
+                continue;
+            };
+            if left.contains(&on) || !left.contains(&id) {
+                continue;
+            }
+            left.retain(|&other| other != id);
+            vrrps.extend(put_vrrp(by_id, up, id, on, item));
         }
         for ((item, ports), compiled) in bridges.iter().zip(&ports).zip(&mut compiled) {
             let Some(id) = names.find(&name(item)) else { continue };
@@ -200,7 +246,100 @@ fn stack(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Vec<Bridge> {
             by_id[port.interface.index()].bridge = Some(BridgeAt(at));
         }
     }
-    bridges
+    (bridges, vrrps)
+}
+
+/// Bonds stand on ports.
+fn put_bonds(
+    tree: &Tree,
+    up: &BTreeSet<InterfaceId>,
+    names: &Names,
+    by_id: &mut [Interface],
+) -> Vec<Bond> {
+    let mut bonds = Vec::new();
+    for item in tree.read(&BONDING) {
+        let Some(id) = names.find(item.name()) else { continue };
+        let bond = Bond::read(&item, id, names, up);
+        let at = BondAt(bonds.len());
+        let slaves = || bond.slaves.iter().map(|slave| &by_id[slave.index()]);
+        let is_port = |slave: &Interface| matches!(slave.kind, Kind::Ethernet { .. });
+        let (enabled, mtu) = (!item.bool("disabled"), item.number("mtu") as u16);
+        let first = slaves().next().map_or(MacAddr::default(), |slave| slave.mac);
+        let least = slaves().map(|slave| slave.mtu).min().unwrap_or(mtu);
+        let interface = Interface {
+            id,
+            name: item.name().to_owned(),
+            kind: Kind::Bond(at),
+            mac: Bond::forced_mac(&item).unwrap_or(first),
+            mtu: mtu.min(least),
+            configured_mtu: mtu,
+            enabled,
+            running: enabled && slaves().all(is_port) && up.contains(&id),
+            fast_rx: slaves().all(|slave| slave.fast_rx),
+            fast_tx: slaves().all(|slave| slave.fast_tx),
+            ..Interface::none()
+        };
+        for slave in bond.slaves.iter().filter(|_| enabled) {
+            by_id[slave.index()].bond = Some(at);
+        }
+        by_id[id.index()] = interface;
+        // One that is disabled keeps its place, and has no slaves.
+        bonds.push(if enabled { bond } else { Bond { slaves: Vec::new(), ..bond } });
+    }
+    bonds
+}
+
+/// Tunnels stand on routes: below them is no interface.
+fn put_tunnels(
+    tree: &Tree,
+    ports: &[PortInfo],
+    up: &BTreeSet<InterfaceId>,
+    names: &Names,
+    by_id: &mut [Interface],
+) -> Tunnels {
+    let mut tunnels = Tunnels::default();
+    for (menu, carries) in tunnel::menu::MENUS {
+        for item in tree.read(menu) {
+            let Some(id) = names.find(item.name()) else { continue };
+            let enabled = !item.bool("disabled");
+            let (tunnel, mtu) = Tunnel::read(&item, id, carries);
+            let at = if enabled { tunnels.add(tunnel) } else { None };
+            let mac = match carries {
+                Carries::Ipip | Carries::Gre => MacAddr::default(),
+                Carries::Eoip => match item.opt("mac-address").as_deref() {
+                    Some(Value::Mac(mac)) => *mac,
+                    _ => own_mac(ports, item.id()),
+                },
+            };
+            by_id[id.index()] = Interface {
+                id,
+                name: item.name().to_owned(),
+                kind: Kind::Tunnel { at: at.unwrap_or(tunnel::TunnelAt(u16::MAX)), carries },
+                mac,
+                mtu,
+                configured_mtu: mtu,
+                enabled,
+                running: at.is_some() && up.contains(&id),
+                bridge: None,
+                vlans: Vlans::default(),
+                aliases: Vec::new(),
+                bond: None,
+                fast_rx: false,
+                fast_tx: false,
+                offload: Offloads::NONE,
+            };
+        }
+    }
+    tunnels
+}
+
+/// The address of an interface that has none of its own: the same whenever the configuration is
+/// read on this device, and another one on others.
+fn own_mac(ports: &[PortInfo], item: ItemId) -> MacAddr {
+    let device = ports.first().map_or(0, |port| port.mac.to_u64());
+    let mixed = (device ^ u64::from(item.0) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let [a, b, c, d, e, ..] = mixed.rotate_left(29).to_be_bytes();
+    MacAddr([0x02, a, b, c, d, e])
 }
 
 fn put_vlan(by_id: &mut [Interface], id: InterfaceId, on: InterfaceId, item: &Read) {
@@ -224,10 +363,43 @@ fn put_vlan(by_id: &mut [Interface], id: InterfaceId, on: InterfaceId, item: &Re
         running: enabled && lower.running,
         bridge: None,
         vlans: Vlans::default(),
+        aliases: Vec::new(),
+        bond: None,
         fast_rx: lower.fast_rx,
         fast_tx: lower.fast_tx,
         offload: Offloads::NONE,
     };
+}
+
+fn put_vrrp(
+    by_id: &mut [Interface],
+    up: &BTreeSet<InterfaceId>,
+    id: InterfaceId,
+    on: InterfaceId,
+    item: &Read,
+) -> Option<Vrrp> {
+    let lower = by_id.get(on.index()).filter(|lower| lower.id.is_some())?.clone();
+    let vrrp = Vrrp::read(item, id, on);
+    let (mtu, enabled) = (item.number("mtu") as u16, !item.bool("disabled"));
+    let mac = wire::vrrp::mac(vrrp.vrid);
+    let running = enabled && lower.running && up.contains(&id);
+    if running {
+        by_id[on.index()].aliases.push((mac, id));
+    }
+    by_id[id.index()] = Interface {
+        id,
+        name: item.name().to_owned(),
+        kind: Kind::Vrrp { on },
+        mac,
+        mtu: mtu.min(lower.mtu),
+        configured_mtu: mtu,
+        enabled,
+        running,
+        fast_rx: lower.fast_rx,
+        fast_tx: lower.fast_tx,
+        ..Interface::none()
+    };
+    enabled.then_some(vrrp)
 }
 
 fn put_bridge(by_id: &mut [Interface], bridge: &Bridge, name: String) {
@@ -248,6 +420,8 @@ fn put_bridge(by_id: &mut [Interface], bridge: &Bridge, name: String) {
         running,
         bridge: None,
         vlans: Vlans::default(),
+        aliases: Vec::new(),
+        bond: None,
         fast_rx: true,
         fast_tx: true,
         offload: Offloads::NONE,

@@ -3,6 +3,7 @@
 
 use super::menu::{ETHERNET as ETHERNET_MENU, INTERFACE};
 use super::monitor::{self as link_monitor, MONITOR};
+use super::tunnel::Carries;
 use super::{InterfaceId, Interfaces};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility};
@@ -39,9 +40,10 @@ pub(crate) static ETHERNET: Facility = Facility {
 };
 
 fn compile(c: &mut Compiling) {
-    let interfaces = Interfaces::compile(c.tree, c.ports, c.links, &mut c.program.books.interfaces);
+    let ids = &mut c.program.books.interfaces;
+    let interfaces = Interfaces::compile(c.tree, c.ports, c.links, c.up, ids);
     c.program.set_interfaces(interfaces);
-    c.program.links = c.links.clone();
+    (c.program.links, c.program.up) = (c.links.clone(), c.up.clone());
     c.interfaces = true;
 }
 
@@ -73,6 +75,9 @@ impl RouterStatus<'_> {
                     Kind::Ethernet { .. } => "ether",
                     Kind::Bridge(_) => "bridge",
                     Kind::Vlan { .. } => "vlan",
+                    Kind::Tunnel { carries, .. } => carries.name(),
+                    Kind::Vrrp { .. } => "vrrp",
+                    Kind::Bond(_) => "bond",
                 }
                 .to_string(),
             ),
@@ -80,10 +85,11 @@ impl RouterStatus<'_> {
             "link-downs" | "last-link-up-time" | "last-link-down-time" => {
                 return self.link_history(interface, property);
             }
-            "slave" => Value::Bool(interface.bridge.is_some()),
+            "slave" => Value::Bool(interface.bridge.is_some() || interface.bond.is_some()),
             "actual-mtu" => number(interface.mtu.into()),
             "l2mtu" => number(l2mtu()?),
             "max-l2mtu" if matches!(interface.kind, Kind::Ethernet { .. }) => number(l2mtu()?),
+            "mac-address" if self.router.program.is_point_to_point(interface.id) => return None,
             "mac-address" => Value::Mac(interface.mac),
             "fast-path" => Value::Bool(self.has_fast_path(interface)),
             "rx-drop" => number(trouble.rx_drop),
@@ -96,7 +102,10 @@ impl RouterStatus<'_> {
 
     /// Whether a port's backend lets frames come and go in FastPath; a bridge does.
     fn has_fast_path(&self, interface: &Interface) -> bool {
-        let Kind::Ethernet { port } = interface.kind else { return true };
+        let port = match interface.kind {
+            Kind::Ethernet { port } => port,
+            kind => return !matches!(kind, Kind::Tunnel { .. }),
+        };
         let port = self.router.io.ports.get(port);
         port.is_some_and(|port| port.capabilities.fast_path_rx && port.capabilities.fast_path_tx)
     }
@@ -129,6 +138,14 @@ impl RouterStatus<'_> {
             Kind::Vlan { on, .. } => {
                 self.l2mtu(program.interface(on)).map(|mtu| mtu.saturating_sub(4))
             }
+            // As RouterOS shows it: a longer frame leaves in more pieces.
+            Kind::Tunnel { carries: Carries::Eoip, .. } => Some(65535),
+            Kind::Tunnel { .. } => None,
+            Kind::Vrrp { on } => self.l2mtu(program.interface(on)),
+            Kind::Bond(at) => {
+                let slaves = program.bonds.get(at.0)?.slaves.iter();
+                slaves.filter_map(|&slave| self.l2mtu(program.interface(slave))).min()
+            }
         }
     }
 
@@ -147,13 +164,14 @@ impl RouterStatus<'_> {
         })
     }
 
-    /// What the menus of ports and VLANs say of their own.
+    /// What the menus of ports, VLANs and tunnels say of their own.
     pub(crate) fn ethernet(&self, item: &Item, property: &str) -> Option<Value> {
         let interface = self.interface(item)?;
         Some(match property {
             "running" => Value::Bool(interface.running && !item.disabled),
-            "slave" => Value::Bool(interface.bridge.is_some()),
+            "slave" => Value::Bool(interface.bridge.is_some() || interface.bond.is_some()),
             "mac-address" => Value::Mac(interface.mac),
+            "actual-mtu" => number(interface.mtu.into()),
             "l2mtu" => number(self.l2mtu(interface)?),
             counter => return self.interface_counter(interface, counter),
         })

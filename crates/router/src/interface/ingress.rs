@@ -25,8 +25,8 @@ impl IngressId {
     pub(crate) const NONE: IngressId = IngressId(0);
 }
 
-/// What tells frames of different ways apart before anything is looked up: the port, and up to two
-/// tags.
+/// What tells frames of different ways apart before anything is looked up: the port, up to two tags,
+/// and the virtual router whose address they have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Arrival(u64);
 
@@ -37,11 +37,21 @@ impl Arrival {
         Arrival(u64::from(port.0) << 32)
     }
 
+    /// Whether it is of frames to a virtual router's address.
+    #[inline(always)]
+    pub(crate) fn is_virtual(self) -> bool {
+        self.0 >> 48 != 0
+    }
+
     /// Of a frame, and where its network header begins; `None` for more than two tags, a tag cut
     /// off, and a priority tag, which names no VLAN.
     #[inline]
     pub(crate) fn of(port: InterfaceId, frame: &[u8]) -> Option<(Arrival, usize)> {
         let mut key = u64::from(port.0);
+        let vrid = match frame.first_chunk()? {
+            &[0, 0, 0x5e, 0, 1, vrid] => u64::from(vrid) << 48,
+            _ => 0,
+        };
         let mut at = 12;
         loop {
             let &[a, b, c, d] = frame.get(at..)?.first_chunk()?;
@@ -49,7 +59,7 @@ impl Arrival {
                 ETHERTYPE_VLAN => 0,
                 ETHERTYPE_SVLAN => 1,
                 // Two shifts for two tags, whatever came.
-                _ => return Some((Arrival(key << (16 * (2 - (at - 12) / 4))), at + 2)),
+                _ => return Some((Arrival(vrid | key << (16 * (2 - (at - 12) / 4))), at + 2)),
             };
             let id = u64::from(u16::from_be_bytes([c, d]) & 0xfff);
             if at == 20 || id == 0 {

@@ -12,6 +12,15 @@ pub mod link;
 // `/interface vlan`: one VLAN of another interface.
 pub mod vlan;
 
+// `/interface ipip`, `gre` and `eoip`: packets and frames in IPv4 packets.
+pub mod tunnel;
+
+// `/interface bonding`: several ports that are one.
+pub mod bonding;
+
+// `/interface vrrp`: of several routers one has the addresses.
+pub mod vrrp;
+
 // `/interface list`: sets of interfaces.
 pub mod list;
 
@@ -72,6 +81,12 @@ pub enum InterfaceKind {
     Bridge,
     /// A VLAN of another interface.
     Vlan,
+    /// A tunnel.
+    Tunnel,
+    /// A virtual router.
+    Vrrp,
+    /// A bond.
+    Bond,
 }
 
 /// The interfaces by name, for compiling what refers to them.

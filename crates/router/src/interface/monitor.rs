@@ -45,7 +45,7 @@ pub(crate) fn start(r: &Router, call: &Call, now: Moment) -> Result<Started<Rout
         let id = r.program.books.interfaces.find(*item)?;
         match r.program.interface(id).kind {
             Kind::Ethernet { port } => Some(port),
-            Kind::Bridge(_) | Kind::Vlan { .. } => None,
+            _ => None,
         }
     });
     let end = match call.argument("duration") {

@@ -157,6 +157,17 @@ impl Way {
             }
             match interface.kind {
                 Kind::Ethernet { .. } => break,
+                // Its outer packet has a way of its own.
+                Kind::Tunnel { .. } => return None,
+                Kind::Vrrp { on } => way.port = on,
+                Kind::Bond(at) => {
+                    let mut header = [0; 14];
+                    header[..6].copy_from_slice(&mac.0);
+                    header[6..12].copy_from_slice(&program.interface(from).mac.0);
+                    let ether_type = way.tags.last().map_or(ETHERTYPE_IPV4, |tag| tag.tpid);
+                    header[12..].copy_from_slice(&ether_type.to_be_bytes());
+                    way.port = program.bonds.get(at.0)?.slave_of(&header)?;
+                }
                 Kind::Vlan { on, tag } => {
                     way.tags.push(tag);
                     way.port = on;

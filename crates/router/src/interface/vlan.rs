@@ -12,9 +12,12 @@
 //! Missing: **loop-protect**, **arp** other than enabled.
 
 use super::InterfaceId;
+use super::bonding::menu::no_slave;
 use super::bridge::menu::PORT;
 use super::facilities::ALL;
 use super::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
+use super::tunnel::menu::{GRE, IPIP};
+use super::vrrp::menu::VRRP;
 use crate::facility::Facility;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
@@ -128,7 +131,24 @@ pub fn check(tree: &Tree, vlan: &Item) -> Result<(), String> {
         return Err(format!("failure: {name} has this vlan-id on this interface already"));
     }
     let name = same("name").unwrap_or_default();
-    no_loop(tree, &name, &same("interface").unwrap_or_default())
+    let on = same("interface").unwrap_or_default();
+    no_point_to_point(tree, &on)?;
+    no_slave(tree, &on)?;
+    no_loop(tree, &name, &on)
+}
+
+/// Refuses what has no Ethernet frames: as a VLAN's interface, as a bridge's port.
+///
+/// # Errors
+/// It is a tunnel of IP packets.
+pub(super) fn no_point_to_point(tree: &Tree, name: &str) -> Result<(), String> {
+    let is = |item: &Item| matches!(item.get("name"), Some(Value::Text(text)) if text == name);
+    for menu in [&IPIP, &GRE] {
+        if tree.items(menu.path).iter().any(|item| is(item)) {
+            return Err(format!("failure: {name} carries no Ethernet frames; eoip does"));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses an interface that would stand on itself: `upper`, if it stood on `lower`.
@@ -154,11 +174,12 @@ pub(super) fn no_loop(tree: &Tree, upper: &str, lower: &str) -> Result<(), Strin
     Ok(())
 }
 
-/// The interfaces that one stands on: a VLAN's, a bridge's ports.
+/// The interfaces that one stands on: a VLAN's, a virtual router's, a bridge's ports.
 fn stands_on(tree: &Tree, name: &str) -> Vec<String> {
     let is = |item: &Item, property: &str| matches!(item.get(property), Some(Value::Text(text)) if text == name);
     let interface = |item: &Item| item.get("interface").map(ToString::to_string);
     let vlans = tree.items(VLAN.path).iter().filter(|item| is(item, "name"));
     let ports = tree.items(PORT.path).iter().filter(|item| is(item, "bridge"));
-    vlans.chain(ports).filter_map(|item| interface(item)).collect()
+    let vrrps = tree.items(VRRP.path).iter().filter(|item| is(item, "name"));
+    vlans.chain(vrrps).chain(ports).filter_map(|item| interface(item)).collect()
 }

@@ -29,7 +29,12 @@ pub(crate) static SETTINGS: Facility = Facility {
 pub(crate) static ADDRESS: Facility = Facility {
     after: &[&INTERFACES],
     compile: |c| {
-        c.program.addresses = address::read(c.tree, &c.program.names);
+        let program = &c.program;
+        // A virtual router's are its own while it is the master.
+        let is_own = |id| program.runs(id) || !program.is_virtual(id);
+        let mut addresses = address::read(c.tree, &program.names);
+        addresses.retain(|own| is_own(own.interface));
+        c.program.addresses = addresses;
         c.program.own_sources = OwnSources::of(&c.program.addresses);
     },
     check: |item, tree| menu::check_address(tree, item),

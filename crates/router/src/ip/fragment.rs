@@ -7,6 +7,7 @@
 //!
 //! Never answers: a datagram that runs out of time is handed back for the ICMP error.
 
+use crate::packet::Packet;
 use port::{Frame, Pool, Slab};
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -89,6 +90,25 @@ fn copied_options(header: &[u8], out: &mut [u8; 60]) -> usize {
     out[end..padded].fill(0);
     out[0] = 0x40 | (padded / 4) as u8;
     padded
+}
+
+/// Copies a datagram that came in pieces into `out`, which is as long as all of it, the first one's
+/// headers included; says whether nothing is missing. Lengths and checksum are as in the first one.
+pub(crate) fn join(slab: &Slab, p: &Packet, out: &mut [u8]) -> bool {
+    let (l3, end) = (usize::from(p.layers.l3), usize::from(p.layers.l3_end));
+    let first = &slab.bytes(&p.frame)[..end];
+    let Some(room) = out.get_mut(..end) else { return false };
+    room.copy_from_slice(first);
+    let mut at = end;
+    // In the order of their offsets, as they are collected.
+    for piece in &p.rest {
+        let start = usize::from(piece.layers.l3) + piece.header_len;
+        let data = &slab.bytes(&piece.frame)[start..usize::from(piece.layers.l3_end)];
+        let Some(room) = out.get_mut(at..at + data.len()) else { return false };
+        room.copy_from_slice(data);
+        at += data.len();
+    }
+    at == out.len() && l3 < end
 }
 
 /// What tells one datagram's fragments from another's (RFC 791 §3.2).

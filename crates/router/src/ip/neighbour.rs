@@ -101,6 +101,8 @@ pub struct Waiting {
     pub fast: bool,
     /// Whether FastTrack brought it here: counted there, not as FastPath.
     pub fasttrack: bool,
+    /// How deep in tunnels it lies.
+    pub(crate) depth: u8,
 }
 
 #[derive(Debug)]

@@ -38,6 +38,8 @@ pub(crate) struct Configuration {
     slow: (u8, u8),
     /// The bridge has a spanning tree.
     tree: bool,
+    /// Ether4 is the slave of a bond of this mode, which is in its place.
+    bonded: Option<&'static str>,
     typed: Vec<String>,
 }
 
@@ -51,6 +53,7 @@ impl Configuration {
             vlans: Vlans::Unaware,
             slow: (0, 0),
             tree: false,
+            bonded: None,
             typed,
         }
     }
@@ -90,15 +93,24 @@ impl Configuration {
             "/ip firewall layer7-protocol add name=abc regexp=abc|^GET".to_string(),
             "/ip firewall layer7-protocol add name=any regexp=..".to_string(),
         ];
+        lines
+            .extend(self.bonded.map(|mode| {
+                format!("/interface bonding add name=bond4 slaves=ether4 mode={mode}")
+            }));
         let bit = |bits: u8, n: u8| bits >> (n - 1) & 1 == 1;
         let others = |n: u8| {
             let others = (1..=PORTS).filter(|&m| m != n && bit(self.bridged, m));
             let others = others.filter(|_| self.vlans == Vlans::Mixed);
-            others.map(|m| format!(",ether{m}")).collect::<String>()
+            let bonded = |m| m == 4 && self.bonded.is_some();
+            let name = |m| if bonded(m) { ",bond4".into() } else { format!(",ether{m}") };
+            others.map(name).collect::<String>()
         };
         for n in 1..=PORTS {
             let (bridged, tagged) = (bit(self.bridged, n), bit(self.tagged, n));
-            let (port, trunk) = (format!("ether{n}"), format!("trunk{n}"));
+            let (mut port, trunk) = (format!("ether{n}"), format!("trunk{n}"));
+            if n == 4 && self.bonded.is_some() {
+                port = "bond4".to_string();
+            }
             let below = tagged && (!bridged || self.vlans == Vlans::Below);
             if below {
                 lines.push(format!("/interface vlan add name={trunk} interface={port} vlan-id=5"));
@@ -147,11 +159,13 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let tagged = select(vec![0b0000, 0b0000, 0b0000, 0b0001, 0b0101, 0b1111]);
     let vlans = select(vec![Vlans::Unaware, Vlans::Apart, Vlans::Mixed, Vlans::Below]);
     let tree = select(vec![false, false, true]);
-    let layout = (bridged, tagged, vlans, slow, tree);
+    let modes = ["active-backup", "balance-xor", "balance-rr", "broadcast"];
+    let bonded = prop_oneof![3 => Just(None), 1 => select(modes.to_vec()).prop_map(Some)];
+    let layout = (bridged, tagged, vlans, slow, tree, bonded);
     (layout, common, rules, queues).prop_map(
-        |((bridged, tagged, vlans, slow, tree), common, rules, queues)| {
+        |((bridged, tagged, vlans, slow, tree, bonded), common, rules, queues)| {
             let typed = [common, rules, queues].concat();
-            Configuration { bridged, tagged, vlans, slow, tree, typed }
+            Configuration { bridged, tagged, vlans, slow, tree, bonded, typed }
         },
     )
 }
@@ -212,6 +226,14 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/ip firewall address-list add list=some address=10.0.2.0/24 timeout=15s",
         "/ip firewall address-list remove [find dynamic]",
         "/ip firewall address-list remove [find]",
+        "/interface ipip disable [find]",
+        "/interface gre set [find] remote-address=10.0.2.2",
+        "/interface eoip remove [find]",
+        "/interface vrrp disable [find]",
+        "/interface bonding disable [find]",
+        "/interface bonding set [find] mode=active-backup",
+        "/interface ethernet disable ether4",
+        "/interface vrrp set [find] priority=1",
         "/ip settings set ip-forward=no",
         "/ip settings set ip-forward=yes",
     ];
@@ -273,6 +295,22 @@ fn common() -> impl Strategy<Value = String> {
         "/ip firewall address-list add list=some address=10.0.3.1-10.0.3.2",
         "/ip address add address=10.0.1.253/24 interface=ether1",
         "/ip address add address=192.0.2.1/32 interface=ether2",
+        "/interface ipip add name=tunnel1 remote-address=10.0.2.1 keepalive=1s,3
+         /ip address add address=172.16.6.254/24 interface=tunnel1",
+        "/interface gre add name=tunnel2 remote-address=10.0.3.1 mtu=1500
+         /ip route add dst-address=172.16.6.0/24 gateway=tunnel2",
+        "/interface eoip add name=tunnel3 remote-address=10.0.2.1 tunnel-id=1
+         /interface bridge port add bridge=bridge1 interface=tunnel3",
+        "/interface eoip add name=tunnel4 remote-address=10.0.4.1 tunnel-id=1 dont-fragment=inherit
+         /ip address add address=172.16.6.253/24 interface=tunnel4",
+        "/interface gre add name=tunnel5 remote-address=172.16.6.1 dscp=46
+         /ip route add dst-address=172.16.0.0/21 gateway=tunnel5",
+        "/interface vrrp add name=vrrp1 interface=ether3 priority=255
+         /ip address add address=10.0.3.200/32 interface=vrrp1",
+        "/interface vrrp add name=vrrp2 interface=bridge1 priority=255 version=2
+         /ip address add address=10.0.1.200/32 interface=vrrp2",
+        "/interface vrrp add name=vrrp3 interface=ether2 interval=100ms
+         /ip address add address=10.0.2.200/32 interface=vrrp3",
     ];
     select(LINES).prop_map(String::from)
 }

@@ -9,9 +9,11 @@ use crate::configuration::PORTS;
 use crate::rig::Rig;
 use proptest::prelude::*;
 use proptest::sample::select;
+use router::interface::tunnel::Carries;
 use router::program;
 use wire::arp::{ArpMessage, Operation};
 use wire::craft::{self, Body, Frame, ip};
+use wire::gre;
 use wire::icmp::IcmpHeader;
 use wire::layers::{self, protocol};
 use wire::tcp::TcpHeader;
@@ -41,6 +43,8 @@ pub(crate) struct Packet {
 #[derive(Clone, Copy, Debug)]
 enum Link {
     Router,
+    /// The virtual router.
+    Virtual,
     /// The host itself: what a bridge forwards.
     Host,
     Stranger,
@@ -64,6 +68,8 @@ enum Kind {
     Ping(u16),
     Icmp(u8, u8),
     Protocol(u8),
+    /// From the other end of a tunnel, with a datagram inside.
+    Tunnelled(Carries),
     ArpRequest,
     ArpReply,
     Gratuitous,
@@ -118,6 +124,8 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
         ip(192, 0, 2, 1),
         ip(10, 0, 1, 253),
         ip(10, 0, 3, 77),
+        ip(10, 0, 3, 200),
+        ip(10, 0, 1, 200),
     ]);
     let dst = prop_oneof![12 => near, 4 => own, 3 => far, 1 => odd.clone()];
     let src = prop_oneof![
@@ -127,6 +135,7 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
     let link = prop_oneof![
         20 => Just(Link::Router),
         5 => Just(Link::Host),
+        2 => Just(Link::Virtual),
         1 => select(vec![
             Link::Stranger, Link::Broadcast, Link::Multicast, Link::Itself, Link::FromGroup
         ]),
@@ -197,6 +206,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         4 => (1..3u16).prop_map(Kind::Ping),
         1 => (0..20u8, 0..3u8).prop_map(|(kind, code)| Kind::Icmp(kind, code)),
         1 => select(vec![47u8, 50, 132, 0, 255]).prop_map(Kind::Protocol),
+        2 => select(vec![Carries::Ipip, Carries::Gre, Carries::Eoip]).prop_map(Kind::Tunnelled),
         4 => Just(Kind::ArpRequest),
         1 => Just(Kind::ArpReply),
         1 => Just(Kind::Gratuitous),
@@ -257,6 +267,7 @@ impl Packet {
         let src_mac = mac_of(self.src);
         let (dst_mac, src_mac) = match self.link {
             Link::Router => (own, src_mac),
+            Link::Virtual => (wire::vrrp::mac(1), src_mac),
             Link::Host => (mac_of(self.dst), src_mac),
             Link::Stranger => (MacAddr([2, 9, 9, 9, 9, 9]), src_mac),
             Link::Broadcast => (MacAddr::BROADCAST, src_mac),
@@ -306,6 +317,22 @@ impl Packet {
                 frame
             }
             Kind::Protocol(protocol) => Frame { body: Body::Ip { protocol }, ..template }.build(),
+            Kind::Tunnelled(carries) => {
+                let body = Body::Udp { src_port: 1000, dst_port: 53 };
+                let src = ip(172, 16, 6, 1);
+                let macs = Frame { dst_mac: MacAddr::BROADCAST, vlan: None, ..template };
+                let inner = Frame { body, src, ..macs }.build();
+                let (protocol, payload) = match carries {
+                    Carries::Ipip => (protocol::IPIP, inner[14..].to_vec()),
+                    Carries::Gre => (protocol::GRE, [&gre::header(0x0800), &inner[14..]].concat()),
+                    Carries::Eoip => {
+                        let header = gre::eoip(1, inner.len() as u16);
+                        (protocol::GRE, [&header, &inner[..]].concat())
+                    }
+                };
+                let body = Body::Ip { protocol };
+                Frame { body, dst: router_ip, payload: &payload, ..template }.build()
+            }
             Kind::ArpRequest => {
                 let target = if self.payload.is_multiple_of(3) { self.dst } else { router_ip };
                 let request = ArpMessage::request(src_mac, self.src, target);

@@ -6,6 +6,7 @@
 use super::stp;
 use super::vlan::FRAME_TYPES;
 use crate::interface::InterfaceId;
+use crate::interface::bonding::menu::no_slave;
 use crate::interface::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
 use crate::interface::vlan;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
@@ -381,5 +382,7 @@ pub fn check_port(tree: &Tree, port: &Item) -> Result<(), String> {
     if tree.items(BRIDGE.path).iter().any(|bridge| bridge.name("name") == name("interface")) {
         return Err("failure: a bridge cannot be a port of a bridge".into());
     }
+    vlan::no_point_to_point(tree, &name("interface"))?;
+    no_slave(tree, &name("interface"))?;
     vlan::no_loop(tree, &name("bridge"), &name("interface"))
 }

@@ -113,6 +113,10 @@ impl Reason {
                  are two",
                 "nothing: once the neighbour has sent a frame it will be faster",
             ),
+            Unkept::Tunnel => (
+                "it comes out of a tunnel or goes into one",
+                "nothing: tunnels take the slow path as yet",
+            ),
             Unkept::Invalid => (
                 "it belongs to no connection",
                 "drop it early: connection-state=invalid action=drop",

@@ -43,6 +43,11 @@ impl Router {
         trial.tools.closed.clone_from(&self.tools.closed);
         trial.v4.neighbours = self.v4.neighbours.trial();
         trial.link.hosts.clone_from(&self.link.hosts);
+        trial.link.lives.clone_from(&self.link.lives);
+        trial.link.identification = self.link.identification;
+        trial.link.bonds.clone_from(&self.link.bonds);
+        trial.link.machines.clone_from(&self.link.machines);
+        trial.link.up.clone_from(&self.link.up);
         trial.learnt.ingresses.clone_from(&self.learnt.ingresses);
         trial.learnt.egresses.clone_from(&self.learnt.egresses);
         trial.queues = self.queues.trial();
@@ -62,10 +67,11 @@ impl Router {
         });
         trial.learnt.recipes = self.learnt.recipes.only(recipe);
 
+        let outer = self.outer_tuples();
         let leaves = self.v4.routes.leaves().to_vec();
         std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
         let real = std::mem::replace(&mut self.v4.connections, Connections::new(0));
-        let tuples: Vec<FiveTuple> = [*tuple].into_iter().chain(quoted).collect();
+        let tuples: Vec<FiveTuple> = [*tuple].into_iter().chain(quoted).chain(outer).collect();
         trial.v4.connections = Connections::in_front_of(real, &tuples, now);
         if recipe.is_some()
             && let Some(flow) = trial.v4.connections.flows().find(tuple.hash(), tuple)
@@ -83,6 +89,18 @@ impl Router {
         }
         trial.free_all(now);
         Ok(result)
+    }
+
+    /// The connections of tunnels' own packets, a few: a packet may leave in one of them.
+    fn outer_tuples(&self) -> Vec<FiveTuple> {
+        const MOST: usize = 8;
+        let own = self.program.addresses.iter().map(|own| own.address);
+        let tuples = self.program.tunnels.list().iter().flat_map(|tunnel| {
+            let (dst, protocol) = (tunnel.remote, tunnel.carries.protocol());
+            let own = own.clone().filter(|&src| tunnel.local == 0 || tunnel.local == src);
+            own.map(move |src| FiveTuple { src, dst, protocol, ..FiveTuple::default() })
+        });
+        tuples.filter(|tuple| self.v4.connections.is_taken(tuple)).take(MOST).collect()
     }
 
     /// Frees all frames of a trial that is over: a slab that has its frames home can go.

@@ -179,6 +179,14 @@ impl<'a> Writer<'a> {
                 self.note(Verdict::Waits, text);
             }
             Event::Vlan(vlan) => self.text(&format!("its tag comes off: {}", self.name(*vlan))),
+            Event::Decapsulated(tunnel) => {
+                self.text(&format!("out of its outer packet: {}", self.name(*tunnel)));
+            }
+            Event::Encapsulated { tunnel, src, dst } => {
+                let (src, dst) = (Ipv4Addr::from(*src), Ipv4Addr::from(*dst));
+                let name = self.name(*tunnel).to_string();
+                self.text(&format!("into a packet of {name}, from {src} to {dst}:"));
+            }
             Event::Local => self.text("for the router itself"),
             Event::Turned => {
                 self.note(Verdict::Answers, "answers: echo reply, which goes back:".to_string());

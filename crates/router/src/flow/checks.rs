@@ -1,0 +1,42 @@
+//! What boxes ask of a packet again and again, and count of it.
+
+use crate::discard::Discard;
+use crate::ip::route::Target;
+use crate::packet::Packet;
+use crate::router::Router;
+use wire::layers::Malformed;
+
+/// Counts a frame as received in FastPath: once, by however many ports it leaves.
+pub(super) fn count_bridged(r: &mut Router, p: &Packet) {
+    if p.fast && r.bridge_fast_path() {
+        r.stats.interface_counts[p.port.index()].fast_rx.add(p.frame.len() as u64);
+    }
+}
+
+/// A source that no host may have (RFC 1812 §5.3.7).
+#[inline]
+pub(crate) fn is_martian_source(src: u32) -> bool {
+    matches!(src >> 24, 0 | 127 | 224..)
+}
+
+/// A source that is the router's own, or a broadcast of its networks: as Linux has it, a packet that
+/// comes from outside has none of these.
+#[inline]
+pub(crate) fn is_own_source(r: &Router, src: u32) -> bool {
+    r.program.own_sources.may_have(src)
+        && matches!(
+            r.v4.routes.target(r.v4.routes.lookup(src)),
+            Some(Target::Local | Target::Broadcast)
+        )
+}
+
+/// The name under which a damaged packet ends.
+pub(super) fn reason(malformed: Malformed) -> Discard {
+    match malformed {
+        Malformed::Ethernet => Discard::MalformedEthernet,
+        Malformed::Ipv4 => Discard::MalformedIpv4,
+        Malformed::Ipv6 => Discard::MalformedIpv6,
+        Malformed::Arp => Discard::MalformedArp,
+        Malformed::Transport => Discard::MalformedTransport,
+    }
+}

@@ -1,0 +1,385 @@
+//! Into a tunnel's outer packet, and out of it.
+//!
+//! ```text
+//! link_out ─► [encapsulate] ─► output    a packet of the router's own: LOCAL OUT and all behind it
+//! local_in ─► [decapsulate] ─► link_in   comes in by the tunnel; or is a keepalive, and ends here
+//! ticks    ─► [tick]: which tunnels run, who is to be asked
+//! ```
+
+use super::leave::way_to;
+use super::local::no_listener;
+use super::{Onward, link_in, local_out, output, reason, refuse};
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::interface::tunnel::{Carries, Tunnel, TunnelAt};
+use crate::ip::icmp::{self, write_ipv4};
+use crate::ip::{address, fragment};
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::story::Event;
+use port::Frame;
+use wire::gre::{self, Gre};
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
+use wire::{Moment, Tcp, TcpFlags, checksum};
+
+/// How deep tunnels may lie in each other, in and out together: a packet that comes by two and
+/// leaves by two is not rare.
+const MOST: u8 = 6;
+
+/// Puts a frame of a tunnel into its outer packet, which the router then sends as its own.
+pub(super) fn encapsulate(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    at: TunnelAt,
+    frame: Frame,
+) {
+    if !r.program.runs(interface) {
+        return r.discard_frame(frame, Discard::InterfaceDown);
+    }
+    if frame.has_offload() {
+        return r.finish_out(frame, |r, frame| encapsulate(r, now, interface, at, frame));
+    }
+    let tunnel = *r.program.tunnels.get(at);
+    let Some((src, interface_out, mtu)) = ends(r, &tunnel) else {
+        return r.discard_frame(frame, Discard::NoRoute);
+    };
+    if r.link.depth >= MOST || interface_out == interface {
+        return r.discard_frame(frame, Discard::TunnelLoop);
+    }
+    let inner = Inner::of(r.io.slab.bytes(&frame));
+    let header = tunnel.carries.overhead();
+    // The Ethernet header of what is no Ethernet is for its form alone: the outer one takes its place.
+    let (link, made) = match tunnel.carries {
+        Carries::Ipip | Carries::Gre => (14, header),
+        Carries::Eoip => (0, header + 14),
+    };
+    let carried = frame.len() - link;
+    let total = carried + header;
+    let df = tunnel.inherits_df && inner.df;
+    if total > usize::from(u16::MAX) {
+        return r.discard_frame(frame, Discard::TooLong);
+    }
+    if df && total > usize::from(mtu) {
+        return too_long(r, now, interface, frame, mtu.saturating_sub(header as u16), link == 0);
+    }
+    r.count_out(interface, carried, false);
+    let Some(mut frame) = with_room(r, frame, made) else { return };
+    let dscp = tunnel.dscp.unwrap_or(inner.dscp);
+    let bytes = r.io.slab.bytes_mut(&mut frame);
+    bytes[..12].fill(0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    write_ipv4(&mut bytes[14..], dscp << 2, tunnel.carries.protocol(), src, tunnel.remote);
+    match tunnel.carries {
+        Carries::Ipip => {}
+        Carries::Gre => bytes[34..38].copy_from_slice(&gre::header(ETHERTYPE_IPV4)),
+        Carries::Eoip => bytes[34..42].copy_from_slice(&gre::eoip(tunnel.id, carried as u16)),
+    }
+    if !df {
+        // Pieces of different packets are told apart by this (RFC 6864 §4.3).
+        r.link.identification = r.link.identification.wrapping_add(1);
+        bytes[18..20].copy_from_slice(&r.link.identification.to_be_bytes());
+    } else {
+        bytes[20] = 0x40;
+    }
+    bytes[24..26].fill(0);
+    let sum = checksum::of(&bytes[14..34]);
+    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+    r.tell(|| Event::Encapsulated { tunnel: interface, src, dst: tunnel.remote });
+    r.link.depth += 1;
+    local_out(r, now, frame);
+    r.link.depth -= 1;
+}
+
+/// What the outer header takes from what is inside.
+#[derive(Clone, Copy, Default)]
+struct Inner {
+    dscp: u8,
+    df: bool,
+}
+
+impl Inner {
+    /// Of a frame; of what is not IP, nothing.
+    fn of(frame: &[u8]) -> Inner {
+        let Ok(layers) = layers::network(frame) else { return Inner::default() };
+        let Some(&[first, second, .., flags]) =
+            frame.get(usize::from(layers.l3)..).and_then(<[u8]>::first_chunk::<7>)
+        else {
+            return Inner::default();
+        };
+        match layers.ether_type {
+            ETHERTYPE_IPV4 => Inner { dscp: second >> 2, df: flags & 0x40 != 0 },
+            ETHERTYPE_IPV6 => Inner { dscp: (first & 0xf) << 2 | second >> 6, df: true },
+            _ => Inner::default(),
+        }
+    }
+}
+
+/// The address that a tunnel's packets have here, the interface they leave by, and its MTU; `None`
+/// if no route leads to the other end.
+fn ends(r: &mut Router, tunnel: &Tunnel) -> Option<(u32, InterfaceId, u16)> {
+    let layers = Layers {
+        tuple: wire::FiveTuple { src: tunnel.local, dst: tunnel.remote, ..Default::default() },
+        ..Layers::default()
+    };
+    let (interface, toward, mtu) = match way_to(r, &layers)? {
+        Onward::Here => (InterfaceId::NONE, tunnel.remote, u16::MAX),
+        Onward::Out(hop) => (hop.interface, hop.address, r.program.interface(hop.interface).mtu),
+    };
+    let own = match tunnel.local {
+        0 => address::source(&r.program.addresses, interface, toward)?,
+        local => local,
+    };
+    Some((own, interface, mtu))
+}
+
+/// Refuses what would have to leave in pieces, and must not: `mtu` is what fits.
+fn too_long(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    frame: Frame,
+    mtu: u16,
+    is_ethernet: bool,
+) {
+    match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) if !is_ethernet => {
+            let p = r.packet(frame, layers, interface);
+            let error = icmp::Error::fragmentation_needed(mtu);
+            refuse(r, now, p, Discard::FragmentationNeeded, error)
+        }
+        _ => r.discard_frame(frame, Discard::FragmentationNeeded),
+    }
+}
+
+/// The frame with `n` bytes more in front; or another one with its bytes, if there is no room.
+fn with_room(r: &mut Router, mut frame: Frame, n: usize) -> Option<Frame> {
+    if r.io.slab.push(&mut frame, n) {
+        return Some(frame);
+    }
+    let Some(mut copy) = r.io.pool.copy(&frame) else {
+        r.discard_frame(frame, Discard::FramesShort);
+        return None;
+    };
+    if !r.io.slab.push(&mut copy, n) {
+        r.io.pool.free(copy);
+        r.discard_frame(frame, Discard::TooLong);
+        return None;
+    }
+    r.io.pool.free(frame);
+    Some(copy)
+}
+
+/// Takes off what a tunnel of ours has put around a packet or frame.
+pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
+    let Some(mut p) = in_one_piece(r, p) else { return };
+    let header = r.ip_header(&p).len();
+    let start = usize::from(p.layers.l3) + header;
+    let end = usize::from(p.layers.l3_end);
+    let payload = &r.io.slab.bytes(&p.frame)[start..end];
+    let gre = match p.layers.protocol {
+        protocol::GRE => match Gre::read(payload) {
+            None => return r.discard(p, Discard::MalformedTunnel),
+            gre => gre,
+        },
+        _ => None,
+    };
+    let (src, dst) = (p.layers.tuple.src, p.layers.tuple.dst);
+    let Some(at) = r.program.tunnels.find(src, dst, gre) else { return no_listener(r, now, p) };
+    let tunnel = *r.program.tunnels.get(at);
+    if let Some(life) = r.link.lives.get_mut(usize::from(at.0)) {
+        life.heard();
+    }
+    if !r.program.runs(tunnel.interface) {
+        return r.discard(p, Discard::InterfaceDown);
+    }
+    if r.link.depth >= MOST {
+        return r.discard(p, Discard::TunnelLoop);
+    }
+    // Where what is carried begins, of what EtherType it is if it is no frame, and its length.
+    let (at, ether_type, len) = match gre {
+        None => (start, Some(ETHERTYPE_IPV4), end - start),
+        Some(Gre::Packet { protocol, at, .. }) => (start + at, Some(protocol), end - start - at),
+        Some(Gre::Eoip { len, .. }) => (start + gre::EOIP_LEN, None, len),
+    };
+    if len == 0 {
+        // A keepalive, or the answer to ours: that it came is all it says.
+        return r.consume(p);
+    }
+    p.frame.truncate(at + len);
+    match ether_type {
+        None => p.frame.pull(at),
+        Some(ether_type) => {
+            p.frame.pull(at - 14);
+            let bytes = r.io.slab.bytes_mut(&mut p.frame);
+            bytes[..12].fill(0);
+            bytes[12..14].copy_from_slice(&ether_type.to_be_bytes());
+        }
+    }
+    r.recycle(p.trace);
+    inside(r, now, &tunnel, p.frame);
+}
+
+/// What has come out of a tunnel comes in by it.
+fn inside(r: &mut Router, now: Moment, tunnel: &Tunnel, frame: Frame) {
+    let interface = tunnel.interface;
+    let layers = match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) => Ok(layers),
+        Err(layers::Malformed::Ethernet) => {
+            r.stats.troubles[interface.index()].rx_error += 1;
+            return r.discard_frame(frame, Discard::MalformedEthernet);
+        }
+        Err(other) => Err(other),
+    };
+    let mut p = r.packet(frame, layers.unwrap_or_default(), InterfaceId::NONE);
+    (p.malformed, p.in_interface) = (layers.err(), interface);
+    r.tell(|| Event::Decapsulated(interface));
+    let link = if r.program.is_point_to_point(interface) { 14 } else { 0 };
+    let len = (p.frame.len() - link) as u64;
+    r.stats.interface_counts[interface.index()].rx.add(len);
+    if r.src_mac(&p).is_multicast() {
+        return r.discard(p, Discard::BadSourceMac);
+    }
+    if is_our_question(r, tunnel, &p) {
+        return answer_keepalive(r, now, p);
+    }
+    if tunnel.clamps_mss {
+        clamp_mss(r, interface, &mut p);
+    }
+    r.link.depth += 1;
+    link_in(r, now, p, interface);
+    r.link.depth -= 1;
+}
+
+/// Whether a packet is what the other end wants to have back, to know that we live: from us to it,
+/// though it has come from there.
+fn is_our_question(r: &Router, tunnel: &Tunnel, p: &Packet) -> bool {
+    p.malformed.is_none()
+        && p.layers.ether_type == ETHERTYPE_IPV4
+        && tunnel.carries != Carries::Eoip
+        && p.layers.protocol == tunnel.carries.protocol()
+        && p.layers.tuple.dst == tunnel.remote
+        && r.program.is_local(p.layers.tuple.src)
+        && checksum::is_ok(r.ip_header(p))
+}
+
+/// Gives it back, as it is.
+fn answer_keepalive(r: &mut Router, now: Moment, mut p: Packet) {
+    p.in_interface = InterfaceId::NONE;
+    r.link.depth += 1;
+    output(r, now, p);
+    r.link.depth -= 1;
+}
+
+/// `clamp-tcp-mss`: no segment of the connection that begins here may be longer than the tunnel takes.
+fn clamp_mss(r: &mut Router, interface: InterfaceId, p: &mut Packet) {
+    let Layers { protocol, fragment, l4, l3_end, vlan, .. } = p.layers;
+    let most = r.program.interface(interface).mtu.saturating_sub(40);
+    if protocol != protocol::TCP || fragment || l4 == 0 || vlan.is_some() || p.malformed.is_some() {
+        return;
+    }
+    let bytes = r.io.slab.bytes_mut(&mut p.frame);
+    let Ok(mut tcp) = Tcp::new(&mut bytes[usize::from(l4)..usize::from(l3_end)]) else { return };
+    if tcp.flags().contains(TcpFlags::SYN) {
+        tcp.clamp_mss(most);
+    }
+}
+
+/// A datagram that came in pieces, in one: what is inside has headers of its own.
+fn in_one_piece(r: &mut Router, p: Packet) -> Option<Packet> {
+    if p.rest.is_empty() {
+        return Some(p);
+    }
+    let header = r.ip_header(&p).len();
+    let l3 = usize::from(p.layers.l3);
+    let Some(mut frame) = r.io.pool.alloc(l3 + usize::from(p.ip_len)) else {
+        r.discard(p, Discard::TooLong);
+        return None;
+    };
+    let slab = r.io.slab.clone();
+    let out = slab.bytes_mut(&mut frame);
+    let whole = fragment::join(&slab, &p, &mut out[..l3 + usize::from(p.ip_len)]);
+    if !whole {
+        r.io.pool.free(frame);
+        r.discard(p, Discard::BadFragment);
+        return None;
+    }
+    out[l3 + 2..l3 + 4].copy_from_slice(&p.ip_len.to_be_bytes());
+    out[l3 + 6..l3 + 8].fill(0);
+    out[l3 + 10..l3 + 12].fill(0);
+    let sum = checksum::of(&out[l3..l3 + header]);
+    out[l3 + 10..l3 + 12].copy_from_slice(&sum.to_be_bytes());
+    r.stats.tally.made += 1;
+    match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) => {
+            let port = p.port;
+            r.consume(p);
+            Some(r.packet(frame, layers, port))
+        }
+        Err(malformed) => {
+            r.consume(p);
+            r.discard_frame(frame, reason(malformed));
+            None
+        }
+    }
+}
+
+/// Looks at the routes to the other ends, and asks those that are to be asked; `up` takes the tunnels
+/// that run. Returns when something is due next, if that is before `due`.
+pub(super) fn tick(
+    r: &mut Router,
+    now: Moment,
+    up: &mut Vec<InterfaceId>,
+    mut due: Moment,
+) -> Moment {
+    let program = r.program.clone();
+    for (place, tunnel) in program.tunnels.list().iter().enumerate() {
+        let ends = ends(r, tunnel);
+        let Some(life) = r.link.lives.get_mut(place) else { continue };
+        let asks = life.tick(now, ends.is_some(), tunnel.keepalive);
+        due = life.due().map_or(due, |at| due.min(at));
+        if life.is_up(tunnel.keepalive) {
+            up.push(tunnel.interface);
+        }
+        if let (true, Some((own, ..))) = (asks, ends) {
+            ask(r, now, tunnel, own);
+        }
+        let itself = ends.is_some_and(|(_, out, _)| out == tunnel.interface);
+        if itself && !r.link.up.contains(&tunnel.interface) {
+            let name = &program.interface(tunnel.interface).name;
+            let text = format!("{name}: the way to its remote-address leads by the tunnel itself");
+            r.stats.log.say(now, "interface,warning", &text);
+        }
+    }
+    due
+}
+
+/// Sends a keepalive. GRE's is a packet that the other end forwards to us (IPIP's is made alike),
+/// EoIP's a frame of no bytes, which both ends send.
+fn ask(r: &mut Router, now: Moment, tunnel: &Tunnel, own: u32) {
+    let (header, protocol) = (tunnel.carries.overhead(), tunnel.carries.protocol());
+    let back = match tunnel.carries {
+        Carries::Ipip => 20,
+        Carries::Gre => 24,
+        Carries::Eoip => 0,
+    };
+    let Some(mut frame) = r.io.pool.alloc(14 + header + back) else {
+        return r.stats.discards.add(Discard::NoFrame);
+    };
+    let bytes = r.io.slab.bytes_mut(&mut frame);
+    bytes.fill(0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    match tunnel.carries {
+        Carries::Ipip => {}
+        Carries::Gre => bytes[34..38].copy_from_slice(&gre::header(ETHERTYPE_IPV4)),
+        Carries::Eoip => bytes[34..42].copy_from_slice(&gre::eoip(tunnel.id, 0)),
+    }
+    if back != 0 {
+        // Behind it nothing: GRE's protocol 0.
+        write_ipv4(&mut bytes[14 + header..], 0xc0, protocol, tunnel.remote, own);
+    }
+    write_ipv4(&mut bytes[14..], 0xc0, protocol, own, tunnel.remote);
+    r.stats.tally.made += 1;
+    r.tools.sent = true;
+    local_out(r, now, frame);
+}

@@ -1,0 +1,41 @@
+//! Interfaces that find out by themselves whether they run: tunnels, virtual routers, bonds.
+//!
+//! ```text
+//! chores, a change ─► [look] ─► the ticks of each ─► Links::up ─► news ─► Compiler::set_up
+//! ```
+
+use super::{bonding, tunnel, vrrp};
+use crate::program::Kind;
+use crate::router::Router;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::Moment;
+
+/// How often routes are looked at, which say nothing when they change.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Lets them do what is due, and notes and says which run now.
+pub(crate) fn look(r: &mut Router, now: Moment) {
+    let (mut up, mut due) = (Vec::new(), now + LOOK);
+    due = tunnel::tick(r, now, &mut up, due);
+    due = vrrp::tick(r, now, &mut up, due);
+    due = bonding::tick(r, now, &mut up, due);
+    r.link.up_due = due;
+    up.sort_unstable();
+    if r.link.up.iter().eq(&up) {
+        return;
+    }
+    let program = r.program.clone();
+    let was = std::mem::replace(&mut r.link.up, Arc::new(up.into_iter().collect()));
+    let is = r.link.up.clone();
+    let changed = is.difference(&was).map(|id| (id, "up"));
+    for (id, word) in changed.chain(was.difference(&is).map(|id| (id, "down"))) {
+        // One that is gone is not spoken of, and of slaves their links are.
+        let interface = program.interfaces.get(id.index());
+        let own = interface.filter(|interface| !matches!(interface.kind, Kind::Ethernet { .. }));
+        if let Some(interface) = own {
+            let text = format!("{} link {word}", interface.name);
+            r.stats.log.say(now, "interface,info", &text);
+        }
+    }
+}

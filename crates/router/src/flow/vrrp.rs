@@ -1,0 +1,203 @@
+//! VRRP's part of the flow: advertisements sent and received, and who has the virtual address.
+//!
+//! ```text
+//! ticks    ─► [tick] ─► advertisement ─► output ─► … ─► link_out(vrrp) ─► the interface below
+//! link_in  ─► [alias_in] ─► IP: the virtual address is the frame's
+//! routing  ─► [is_awaited]? input ─► local_in ─► [receive] ─► the machine
+//! arp_in   ─► [owner_of]: whose address is asked for
+//! ```
+
+use super::local::local_out_by;
+use super::{link_out, to_router};
+use crate::discard::Discard;
+use crate::interface::vrrp::machine::Act;
+use crate::interface::vrrp::{Machine, Vrrp};
+use crate::interface::{InterfaceId, priority};
+use crate::ip::arp;
+use crate::ip::icmp::write_ipv4;
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::story::{Event, Made};
+use port::Frame;
+use wire::arp::ArpMessage;
+use wire::layers::{ETHERTYPE_IPV4, protocol};
+use wire::vrrp::{Advertisement, GROUP, TTL, mac};
+use wire::{MacAddr, Moment, checksum, layers};
+
+/// The frame has another interface's address, which stands on this one: a virtual router's.
+pub(super) fn alias_in(r: &mut Router, now: Moment, mut p: Packet, alias: InterfaceId) {
+    p.in_interface = alias;
+    if p.layers.vlan.is_some() && priority::take_off(&r.io.slab, &mut p.frame) {
+        match layers::network(r.io.slab.bytes(&p.frame)) {
+            Ok(layers) => p.layers = layers,
+            Err(malformed) => p.malformed = Some(malformed),
+        }
+    }
+    r.count_in(&p, alias);
+    p.ingress = r.enter(&p, alias);
+    to_router(r, now, p)
+}
+
+/// A frame leaves by a virtual router.
+pub(super) fn vrrp_out(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    on: InterfaceId,
+    frame: Frame,
+    fast: bool,
+) {
+    if !r.program.runs(interface) {
+        return r.discard_frame(frame, Discard::InterfaceDown);
+    }
+    r.count_out(interface, frame.len(), fast);
+    link_out(r, now, on, frame, fast)
+}
+
+/// Whether a multicast packet is an advertisement that a virtual router of ours listens to.
+#[cold]
+pub(super) fn is_awaited(r: &Router, p: &Packet) -> bool {
+    p.layers.tuple.dst == GROUP
+        && p.layers.protocol == protocol::VRRP
+        && r.program.vrrps.iter().any(|vrrp| vrrp.on == p.in_interface)
+}
+
+/// An advertisement has come to LOCAL IN.
+pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
+    let header = r.ip_header(&p);
+    let (ttl, at) = (header[8], usize::from(p.layers.l3) + header.len());
+    let payload = &r.io.slab.bytes(&p.frame)[at..usize::from(p.layers.l3_end)];
+    let src = p.layers.tuple.src;
+    let whole = ttl == TTL && p.rest.is_empty() && p.layers.tuple.dst == GROUP;
+    let Some(said) = Advertisement::read(payload, src).filter(|_| whole) else {
+        return r.discard(p, Discard::BadVrrp);
+    };
+    let program = r.program.clone();
+    let mine = |vrrp: &Vrrp| vrrp.on == p.in_interface && vrrp.vrid == said.vrid;
+    let Some(place) = program.vrrps.iter().position(mine) else {
+        return r.discard(p, Discard::NoListener);
+    };
+    let vrrp = &program.vrrps[place];
+    let same = said.version == vrrp.version
+        && said.password == vrrp.password
+        // RFC 3768 §7.1: version 2 has one interval.
+        && (vrrp.version == 3 || said.interval_cs == vrrp.interval_cs());
+    let (Some(machine), true) = (r.link.machines.get_mut(place), same) else {
+        return r.discard(p, Discard::BadVrrp);
+    };
+    let own = primary(&program.addresses, vrrp).unwrap_or(0);
+    machine.heard(now, &said, src, own, vrrp.settings);
+    // Whether its interface runs follows at the next look.
+    r.link.up_due = now;
+    r.consume(p)
+}
+
+/// The address that advertisements come from: the first of the interface below.
+fn primary(addresses: &[crate::ip::address::Address], vrrp: &Vrrp) -> Option<u32> {
+    addresses.iter().find(|own| own.interface == vrrp.on).map(|own| own.address)
+}
+
+/// The virtual router on `interface` that has this address now.
+pub(super) fn owner_of(r: &Router, interface: InterfaceId, address: u32) -> Option<InterfaceId> {
+    let vrrps = r.program.vrrps.iter().filter(|vrrp| vrrp.on == interface);
+    let has = |vrrp: &&Vrrp| {
+        let mut all = r.program.addresses.iter();
+        r.program.runs(vrrp.interface)
+            && all.any(|own| own.interface == vrrp.interface && own.address == address)
+    };
+    vrrps.map(Some).find_map(|vrrp| vrrp.filter(has)).map(|vrrp| vrrp.interface)
+}
+
+/// Lets all machines do what is due; `up` takes those that have the addresses. Returns when
+/// something is due next, if that is before `due`.
+pub(super) fn tick(
+    r: &mut Router,
+    now: Moment,
+    up: &mut Vec<InterfaceId>,
+    mut due: Moment,
+) -> Moment {
+    let program = r.program.clone();
+    for (place, vrrp) in program.vrrps.iter().enumerate() {
+        let (link, speaks) = (program.runs(vrrp.on), program.runs(vrrp.interface));
+        let Some(machine) = r.link.machines.get_mut(place) else { continue };
+        // What can be sent is known when the program says that its interface runs.
+        let act = machine.tick(now, link, speaks, vrrp.settings);
+        if machine.is_master() {
+            up.push(vrrp.interface);
+        }
+        due = machine.due().map_or(due, |at| due.min(at));
+        match act {
+            Act::Nothing => {}
+            Act::Advertise => advertise(r, now, vrrp, vrrp.settings.priority),
+            Act::TakeOver => {
+                advertise(r, now, vrrp, vrrp.settings.priority);
+                announce(r, now, vrrp);
+            }
+        }
+    }
+    due
+}
+
+/// Those that have the addresses, and will not be there any more, say so.
+pub(crate) fn resign(r: &mut Router, now: Moment, next: &[Vrrp]) {
+    let program = r.program.clone();
+    for (place, vrrp) in program.vrrps.iter().enumerate() {
+        let stays = next.iter().any(|other| other.interface == vrrp.interface);
+        let is_master = r.link.machines.get(place).is_some_and(Machine::is_master);
+        if is_master && !stays && program.runs(vrrp.interface) {
+            advertise(r, now, vrrp, 0);
+            r.tools.sent = true;
+        }
+    }
+}
+
+/// Sends an advertisement.
+fn advertise(r: &mut Router, now: Moment, vrrp: &Vrrp, priority: u8) {
+    let Some(src) = primary(&r.program.addresses, vrrp) else { return };
+    let own = r.program.addresses.iter().filter(|own| own.interface == vrrp.interface);
+    let said = Advertisement {
+        version: vrrp.version,
+        vrid: vrrp.vrid,
+        priority,
+        interval_cs: vrrp.interval_cs(),
+        addresses: own.map(|own| own.address).collect(),
+        password: vrrp.password,
+    };
+    let bytes = said.to_bytes(src);
+    let Some(mut frame) = r.io.pool.alloc(34 + bytes.len()) else {
+        return r.stats.discards.add(Discard::NoFrame);
+    };
+    let out = r.io.slab.bytes_mut(&mut frame);
+    out[..12].fill(0);
+    out[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    out[34..].copy_from_slice(&bytes);
+    write_ipv4(&mut out[14..], 0xc0, protocol::VRRP, src, GROUP);
+    out[22] = TTL;
+    out[24..26].fill(0);
+    let sum = checksum::of(&out[14..34]);
+    out[24..26].copy_from_slice(&sum.to_be_bytes());
+    r.stats.tally.made += 1;
+    r.tools.sent = true;
+    local_out_by(r, now, frame, vrrp.interface);
+}
+
+/// Tells hosts, and the switches between, where the addresses are now: an ARP request for each, from
+/// itself (RFC 5798 §6.4.1).
+fn announce(r: &mut Router, now: Moment, vrrp: &Vrrp) {
+    let program = r.program.clone();
+    let own = mac(vrrp.vrid);
+    r.tools.sent = true;
+    for address in program.addresses.iter().filter(|own| own.interface == vrrp.interface) {
+        let message = ArpMessage::request(own, address.address, address.address);
+        match arp::frame(&mut r.io.pool, message, own, MacAddr::BROADCAST) {
+            Some(frame) => {
+                r.stats.tally.made += 1;
+                let (interface, address) = (vrrp.interface, address.address);
+                r.tell(|| Event::Makes(Made::ArpRequest { interface, address }));
+                link_out(r, now, vrrp.interface, frame, false);
+                r.tell(|| Event::Done);
+            }
+            None => r.stats.discards.add(Discard::NoFrame),
+        }
+    }
+}

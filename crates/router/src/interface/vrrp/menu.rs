@@ -1,0 +1,138 @@
+//! The property table of `/interface vrrp` (`routeros/G-interfaces.md`, G.4), and what its items must
+//! not be.
+
+use super::{Machine, Vrrp};
+use crate::facility::Facility;
+use crate::interface::bonding::menu::no_slave;
+use crate::interface::facilities::ALL;
+use crate::interface::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
+use crate::interface::vlan::{no_loop, no_point_to_point};
+use crate::status::RouterStatus;
+use config::{Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
+use std::time::Duration;
+
+/// The facility.
+pub(crate) static FACILITY: Facility = Facility {
+    part_of: Some(&ALL),
+    check: |item, tree| check(tree, item),
+    value,
+    ..Facility::of(&VRRP)
+};
+
+/// `/interface vrrp`.
+pub static VRRP: Menu = Menu {
+    path: "/interface vrrp",
+    kind: MenuKind::List {
+        key: Some("name"),
+        auto_name: Some("vrrp"),
+        ordered: false,
+        fixed: false,
+    },
+    properties: &[
+        Property::flag("running", 'R', "It is the master, and packets pass."),
+        Property::flag("master", 'M', "It has the addresses."),
+        Property::flag("backup", 'B', "Another one has them."),
+        Property::new("name", Type::Text, "Name of the interface.").column(),
+        Property::new("mtu", Type::Number(68, 65535), "The longest IP packet, bytes.")
+            .default("1500")
+            .column(),
+        Property::new("mac-address", Type::Mac, "The virtual router's: 00:00:5E:00:01, and vrid.")
+            .read_only()
+            .column(),
+        Property::new("interface", ANY_INTERFACE, "The interface it stands on.")
+            .required()
+            .column(),
+        Property::new("vrid", Type::Number(1, 255), "The virtual router's number.")
+            .default("1")
+            .column(),
+        Property::new(
+            "priority",
+            Type::Number(1, 255),
+            "The highest is the master; 255 is the addresses' owner.",
+        )
+        .default("100")
+        .column(),
+        Property::new("interval", Type::Time, "Between two advertisements: 10ms to 4m15s.")
+            .default("1s")
+            .column(),
+        Property::new("preemption-mode", Type::Bool, "Takes over from one with lower priority.")
+            .default("yes"),
+        Property::new("version", Type::Number(2, 3), "VRRP's version.").default("3").column(),
+        Property::only("v3-protocol", &PROTOCOL, &["ipv4"], "IPv6 is not built"),
+        Property::only(
+            "authentication",
+            &Type::Enum(&["none", "ah", "simple"]),
+            &["none", "simple"],
+            "the authentication header is not built",
+        ),
+        Property::new("password", Type::Text, "With authentication=simple: up to 8 characters."),
+        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
+        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        Property::missing("on-master", "scripts are not started; read master in /interface vrrp"),
+        Property::missing("on-backup", "scripts are not started; read backup in /interface vrrp"),
+        Property::missing("on-fail", "scripts are not started"),
+        Property::missing("group-master", "each virtual router stands for itself"),
+        Property::missing("remote-address", "advertisements go to 224.0.0.18"),
+        Property::only("sync-connection-tracking", &Type::Bool, &["no"], "it is not built"),
+    ],
+    help: "Virtual routers by VRRP: of several routers one has the addresses.",
+};
+
+const PROTOCOL: Type = Type::Enum(&["ipv4", "ipv6"]);
+
+fn value(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
+    let is = |what: fn(&Machine) -> bool| {
+        let machine = status.virtual_router(item);
+        Some(Value::Bool(!item.disabled && machine.is_some_and(what)))
+    };
+    match property {
+        "master" => is(Machine::is_master),
+        "backup" => is(Machine::is_backup),
+        _ => status.ethernet(item, property),
+    }
+}
+
+impl RouterStatus<'_> {
+    /// What an item's virtual router knows.
+    fn virtual_router(&self, item: &Item) -> Option<&Machine> {
+        let id = self.interface(item)?.id;
+        let mut vrrps = self.router.program.vrrps.iter().zip(&self.router.link.machines);
+        vrrps.find(|(vrrp, _)| vrrp.interface == id).map(|(_, machine)| machine)
+    }
+}
+
+/// What a virtual router that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words.
+fn check(tree: &Tree, item: &Item) -> Result<(), String> {
+    let read = VRRP.read(item);
+    let (on, name) = (read.text("interface"), read.text("name"));
+    let mut others = tree.read(&VRRP).filter(|other| other.id() != item.id);
+    let number = |item: &Read| item.number("vrid");
+    if let Some(other) =
+        others.find(|other| other.text("interface") == on && number(other) == number(&read))
+    {
+        return Err(format!("failure: {} has this vrid on {on} already", other.name()));
+    }
+    let (interval, version) = (read.time("interval"), read.number("version"));
+    let range = Duration::from_millis(10)..=Duration::from_secs(255);
+    if !range.contains(&interval) {
+        return Err("failure: interval out of range (10ms..4m15s)".to_string());
+    }
+    if version == 3 && interval > Duration::from_millis(40_950) {
+        return Err("failure: version 3 has intervals of at most 40.95s".to_string());
+    }
+    if version == 2 && interval.subsec_nanos() != 0 {
+        return Err("failure: version 2 has intervals of whole seconds".to_string());
+    }
+    if version == 3 && read.text("authentication") != "none" {
+        return Err("failure: version 3 has no authentication".to_string());
+    }
+    if Vrrp::password(&read).is_none_or(|password| password.len() > 8) {
+        return Err("failure: password is longer than 8 characters".to_string());
+    }
+    no_point_to_point(tree, &on)?;
+    no_slave(tree, &on)?;
+    no_loop(tree, &name, &on)
+}

@@ -1,0 +1,77 @@
+//! `/interface vrrp`: of several routers one has the addresses, and hosts do not notice which.
+//!
+//! ```text
+//! host ─► 00:00:5E:00:01:VRID ─► ether1 ─► link_in ─┬─ the interface's own frames
+//!                                                   └─► vrrp1, while it is the master ─► IP
+//! master: an advertisement each interval to 224.0.0.18 ─► backups: nobody for 3 intervals? mine.
+//! ```
+//!
+//! A virtual router stands on an interface of Ethernet frames. Its [`Machine`] is pure; while it is
+//! the master its interface runs, its addresses are the router's own, ARP answers for them with the
+//! virtual address. Missing: **IPv6**, **scripts**, **groups**, **authentication=ah**, **FastPath
+//! through a bridge**.
+
+// The state machine.
+pub(crate) mod machine;
+// The menu.
+pub mod menu;
+
+pub(crate) use machine::Machine;
+
+use super::InterfaceId;
+use config::{Read, Value};
+use machine::Settings;
+
+/// A virtual router as compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vrrp {
+    /// Its number as an interface.
+    pub interface: InterfaceId,
+    /// The interface it stands on.
+    pub on: InterfaceId,
+    /// The virtual router's number.
+    pub vrid: u8,
+    /// VRRP's version.
+    pub version: u8,
+    /// `authentication=simple`.
+    pub password: Option<[u8; 8]>,
+    /// What its machine is told.
+    pub settings: Settings,
+}
+
+impl Vrrp {
+    /// Reads an item.
+    pub(super) fn read(item: &Read, interface: InterfaceId, on: InterfaceId) -> Vrrp {
+        let mut password = [0; 8];
+        for (to, from) in password.iter_mut().zip(Vrrp::password(item).unwrap_or_default().bytes())
+        {
+            *to = from;
+        }
+        Vrrp {
+            interface,
+            on,
+            vrid: item.number("vrid") as u8,
+            version: item.number("version") as u8,
+            password: (item.text("authentication") == "simple").then_some(password),
+            settings: Settings {
+                priority: item.number("priority") as u8,
+                interval: item.time("interval"),
+                preempts: item.bool("preemption-mode"),
+            },
+        }
+    }
+
+    /// The password; empty if there is none.
+    fn password(item: &Read) -> Option<String> {
+        match item.opt("password").as_deref() {
+            None => Some(String::new()),
+            Some(Value::Text(text)) => Some(text.clone()),
+            Some(_) => None,
+        }
+    }
+
+    /// The interval in hundredths of a second.
+    pub(crate) fn interval_cs(&self) -> u16 {
+        u16::try_from(self.settings.interval.as_millis() / 10).unwrap_or(u16::MAX)
+    }
+}

@@ -1,0 +1,179 @@
+//! VRRP's one message, the advertisement: version 2 (RFC 3768) and 3 (RFC 5798).
+//!
+//! ```text
+//! 2 | 0x21 | vrid | priority | count | authentication | interval, s | checksum 2 | addresses | data 8 |
+//! 3 | 0x31 | vrid | priority | count | 0, interval in 1/100 s 2     | checksum 2 | addresses |
+//! ```
+//!
+//! Version 3's checksum covers a pseudo-header; routers that leave it out are understood, too.
+//! Missing: **IPv6**, **the authentication header** of version 2.
+
+use crate::bytes::{be16, be32};
+use crate::checksum::Sum;
+use crate::ipv4::protocol;
+
+/// Where advertisements go: 224.0.0.18.
+pub const GROUP: u32 = 0xe000_0012;
+/// The TTL they have, so that none comes from afar.
+pub const TTL: u8 = 255;
+/// No more addresses than the count can say.
+const HEADER_LEN: usize = 8;
+const AUTH_LEN: usize = 8;
+/// `authentication=simple`: a password in the clear.
+const SIMPLE: u8 = 1;
+
+/// An advertisement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advertisement {
+    /// 2 or 3.
+    pub version: u8,
+    /// The virtual router.
+    pub vrid: u8,
+    /// The sender's; 0 says that it stops.
+    pub priority: u8,
+    /// How often it advertises, in hundredths of a second.
+    pub interval_cs: u16,
+    /// The virtual router's addresses.
+    pub addresses: Vec<u32>,
+    /// Version 2: a password in the clear, filled up with zeros.
+    pub password: Option<[u8; AUTH_LEN]>,
+}
+
+impl Advertisement {
+    /// Reads an IP packet's payload, sent from `src` to [`GROUP`]; `None` if it is cut off,
+    /// contradicts itself or is of a version that nobody has written.
+    pub fn read(bytes: &[u8], src: u32) -> Option<Advertisement> {
+        let head: &[u8; HEADER_LEN] = bytes.first_chunk()?;
+        let (version, count) = (head[0] >> 4, usize::from(head[3]));
+        if !matches!(version, 2 | 3) || head[0] & 0xf != 1 || head[1] == 0 {
+            return None;
+        }
+        let end = HEADER_LEN + 4 * count;
+        let auth = if version == 2 { AUTH_LEN } else { 0 };
+        let message = bytes.get(..end + auth)?;
+        let plain = Sum::default().bytes(message).is_ok();
+        let pseudo = Sum::pseudo_ipv4(src, GROUP, protocol::VRRP, message.len() as u16);
+        if !(plain || version == 3 && pseudo.bytes(message).is_ok()) {
+            return None;
+        }
+        let (interval_cs, password) = match version {
+            2 => {
+                let password = match head[4] {
+                    0 => None,
+                    SIMPLE => Some(*message[end..].first_chunk()?),
+                    _ => return None,
+                };
+                (u16::from(head[5]) * 100, password)
+            }
+            _ => (be16(head, 4) & 0xfff, None),
+        };
+        let addresses = (0..count).map(|n| be32(message, HEADER_LEN + 4 * n)).collect();
+        let (vrid, priority) = (head[1], head[2]);
+        Some(Advertisement { version, vrid, priority, interval_cs, addresses, password })
+    }
+
+    /// Its bytes, sent from `src`. Addresses beyond 255 are left out.
+    pub fn to_bytes(&self, src: u32) -> Vec<u8> {
+        let addresses = &self.addresses[..self.addresses.len().min(255)];
+        let Advertisement { version, vrid, priority, interval_cs, password, .. } = *self;
+        let mut bytes = vec![version << 4 | 1, vrid, priority, addresses.len() as u8];
+        if version == 2 {
+            let seconds = interval_cs.div_ceil(100).clamp(1, 255) as u8;
+            bytes.extend([if password.is_some() { SIMPLE } else { 0 }, seconds]);
+        } else {
+            bytes.extend((interval_cs & 0xfff).to_be_bytes());
+        }
+        bytes.extend([0, 0]);
+        bytes.extend(addresses.iter().flat_map(|address| address.to_be_bytes()));
+        let mut sum = Sum::default();
+        if version == 2 {
+            bytes.extend(password.unwrap_or_default());
+        } else {
+            sum = Sum::pseudo_ipv4(src, GROUP, protocol::VRRP, bytes.len() as u16);
+        }
+        let sum = sum.bytes(&bytes).finish();
+        bytes[6..8].copy_from_slice(&sum.to_be_bytes());
+        bytes
+    }
+}
+
+/// The virtual router's MAC address (RFC 5798 §7.3).
+pub const fn mac(vrid: u8) -> crate::MacAddr {
+    crate::MacAddr([0, 0, 0x5e, 0, 1, vrid])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SRC: u32 = 0xc0a8_0001;
+
+    fn advertisement() -> Advertisement {
+        Advertisement {
+            version: 3,
+            vrid: 49,
+            priority: 200,
+            interval_cs: 100,
+            addresses: vec![0xc0a8_0064],
+            password: None,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for advertisement in [
+            advertisement(),
+            Advertisement { addresses: vec![1, 2, 3], interval_cs: 4095, ..advertisement() },
+            Advertisement { version: 2, interval_cs: 300, ..advertisement() },
+            Advertisement { version: 2, password: Some(*b"secret\0\0"), ..advertisement() },
+            Advertisement { addresses: Vec::new(), priority: 0, ..advertisement() },
+        ] {
+            let bytes = advertisement.to_bytes(SRC);
+            assert_eq!(Advertisement::read(&bytes, SRC), Some(advertisement.clone()));
+            for at in 0..bytes.len() {
+                assert_eq!(Advertisement::read(&bytes[..at], SRC), None, "cut off at {at}");
+                let mut other = bytes.clone();
+                other[at] ^= 0x40;
+                assert_eq!(Advertisement::read(&other, SRC), None, "byte {at}");
+            }
+        }
+    }
+
+    /// As keepalived 2.2 writes it with `version 2`, and with `version 3`.
+    #[test]
+    fn known_bytes() {
+        let bytes = Advertisement { version: 2, ..advertisement() }.to_bytes(SRC);
+        let head = [0x21, 49, 200, 1, 0, 1];
+        assert_eq!(
+            (&bytes[..6], &bytes[8..12], bytes.len()),
+            (&head[..], &[192, 168, 0, 100][..], 20)
+        );
+        // The plain sum of version 3 is taken as well.
+        let mut bytes = advertisement().to_bytes(SRC);
+        bytes[6..8].fill(0);
+        let sum = crate::checksum::of(&bytes);
+        bytes[6..8].copy_from_slice(&sum.to_be_bytes());
+        assert_eq!(Advertisement::read(&bytes, SRC), Some(advertisement()));
+    }
+
+    #[test]
+    fn hostile() {
+        let mut seed = 9u32;
+        for _ in 0..50_000 {
+            let mut next = || {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (seed >> 24) as u8
+            };
+            let mut bytes: Vec<u8> = (0..next() % 40).map(|_| next()).collect();
+            if let Some(first) = bytes.first_mut() {
+                *first = [0x21, 0x31, 0x22, 0x41][usize::from(next() % 4)];
+            }
+            if let (Some(sum), true) = (bytes.get_mut(6..8), next() & 1 == 0) {
+                sum.fill(0);
+                let right = crate::checksum::of(&bytes);
+                bytes[6..8].copy_from_slice(&right.to_be_bytes());
+            }
+            let _ = Advertisement::read(&bytes, SRC);
+        }
+    }
+}
