@@ -496,7 +496,7 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     r.at(Step::HtbGlobalInput);
     r.at(Step::SimpleQueuesInput);
     let (tuple, mark, none) = (&p.layers.tuple, p.marks.packet, InterfaceId::NONE);
-    let queues = r.program.queue_path(tuple, p.in_interface, none, mark);
+    let queues = r.program.queue_path(tuple, p.in_interface, none, mark, (&mut r.rules.clock, now));
     let cost = r.cost(&p, p.layers.tuple);
     wait::inward(r, now, Arriving { p, queues, cost })
 }
@@ -576,7 +576,8 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         r.at(Step::HotspotOut);
         r.at(Step::HtbGlobal);
         r.at(Step::SimpleQueues);
-        queues = r.program.queue_path(&tuple, p.in_interface, p.out_interface, p.marks.packet);
+        let (mark, clock) = (p.marks.packet, (&mut r.rules.clock, now));
+        queues = r.program.queue_path(&tuple, p.in_interface, p.out_interface, mark, clock);
         r.at(Step::IpsecPolicy);
     }
     record_route::note(r, &mut p, hop.interface);

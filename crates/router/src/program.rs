@@ -14,6 +14,7 @@ use crate::firewall::connection::{self, Enabled};
 use crate::firewall::filter::Filter;
 use crate::firewall::mangle::Mangle;
 use crate::firewall::mark::{Mark, MarkBook};
+use crate::firewall::matcher::hours::{Clock, Hours};
 use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
@@ -36,7 +37,7 @@ use port::{Capabilities, Offloads};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use wire::vlan::Tag;
-use wire::{FiveTuple, MacAddr};
+use wire::{FiveTuple, MacAddr, Moment};
 
 /// A port of the device, as the device describes it.
 #[derive(Clone, Debug)]
@@ -406,10 +407,13 @@ impl Program {
         in_interface: InterfaceId,
         out_interface: InterfaceId,
         mark: Mark,
+        (clock, now): (&mut Clock, Moment),
     ) -> Path {
         let global = self.trees.global(mark);
         let FiveTuple { src, dst, .. } = *tuple;
-        let found = self.queues.classify(src, dst, in_interface, out_interface, mark);
+        let (ways, is_now) =
+            ((in_interface, out_interface), &mut |hours: &Hours| clock.is(hours, now));
+        let found = self.queues.classify_at(src, dst, ways, mark, is_now);
         Path::of([global, found.map(|found| found.leaf), found.and_then(|found| found.total)])
     }
 

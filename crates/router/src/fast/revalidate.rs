@@ -55,7 +55,11 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
         }
         queues |= difference.queues;
     }
-    let path = || r.program.queue_path(&tuple, way.in_interface, hop.interface, way.marks.packet);
+    let clock = (&mut r.rules.clock, r.io.now);
+    let path = || {
+        let (out, mark) = (hop.interface, way.marks.packet);
+        r.program.queue_path(&tuple, way.in_interface, out, mark, clock)
+    };
     if queues && !way.fasttrack && path() != way.queues {
         return false;
     }

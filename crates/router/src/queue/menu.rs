@@ -8,6 +8,7 @@ use super::discipline::Kind;
 use super::tree::Settings;
 use super::types::{DEFAULT_KIND, KINDS, Types};
 use crate::firewall::mark::{Mark, MarkNames};
+use crate::firewall::matcher::hours;
 use config::{Item, Menu, MenuKind, Property, Type, Value};
 
 /// `/queue simple`.
@@ -53,7 +54,7 @@ pub static SIMPLE: Menu = Menu {
         Property::new("burst-time", Type::Pair(&Type::Time), "Over how long the average is taken.")
             .default("0s/0s"),
         Property::new("packet-marks", MARKS, "Packets with one of these marks, or no-mark."),
-        Property::missing("time", "queues work at all times"),
+        Property::new("time", Type::Custom(hours::read), "From-to,days: when it is there."),
         Property::new("total-max-limit", Type::Rate, "Most bits per second, both ways together."),
         Property::new("total-limit-at", Type::Rate, "Assured, both ways together."),
         Property::new("total-priority", PRIORITY, "Priority of both ways together."),

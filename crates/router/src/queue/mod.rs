@@ -13,7 +13,7 @@
 //! ([`Queues`]) holds tokens, waiting packets and counters and outlives every change of the
 //! configuration. Never looks into a frame, and never reads a clock.
 //!
-//! Missing: **`time`**, **`/queue interface`**, **one queue served by several cores**.
+//! Missing: **`/queue interface`**, **one queue served by several cores**.
 
 // The token bucket: what a rate limit is made of.
 pub mod bucket;

@@ -24,6 +24,7 @@ use super::tree::{LEVELS, Settings};
 use super::types::Types;
 use crate::book::Book;
 use crate::firewall::mark::{Mark, MarkNames};
+use crate::firewall::matcher::hours::Hours;
 use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Tree, Value};
 use std::collections::HashMap;
@@ -47,6 +48,8 @@ struct Index {
     lookups: Vec<Lookup>,
     /// Lists of marks; the first is empty.
     marks: Vec<Vec<Mark>>,
+    /// Hours, each with the place before its own: the first has place 1.
+    hours: Vec<Hours>,
     /// The place in `queues` of each item of the menu; of one that has none, the last number.
     places: Vec<u32>,
     invalid: Vec<(ItemId, String)>,
@@ -99,6 +102,8 @@ struct Candidate {
     queue: u32,
     /// The place of its marks; 0 if it asks for none.
     marks: u32,
+    /// The place of its hours; 0 if it is for all times.
+    hours: u32,
     dst: Dst,
 }
 
@@ -110,6 +115,13 @@ struct Side {
     there: u32,
     there_interface: InterfaceId,
     mark: Mark,
+}
+
+impl Candidate {
+    /// Whether it takes everything of its target, always.
+    fn is_for_all(&self) -> bool {
+        self.dst == Dst::Any && self.marks == 0 && self.hours == 0
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -212,7 +224,11 @@ impl Simple {
             let asked = marks_of(one.item.get("packet-marks"), marks);
             let at_marks = if asked.is_some() { index.marks.len() as u32 } else { 0 };
             index.marks.extend(asked);
-            let candidate = Candidate { queue: one.place as u32, marks: at_marks, dst };
+            let hours = one.item.get("time").and_then(|time| Hours::parse(&time.to_string()));
+            index.hours.extend(hours);
+            let at_hours = hours.map_or(0, |_| index.hours.len() as u32);
+            let queue_at = one.place as u32;
+            let candidate = Candidate { queue: queue_at, marks: at_marks, hours: at_hours, dst };
             let lookup = &mut making[above.map_or(0, |above| above.children as usize)];
             targets.into_iter().for_each(|target| lookup.enter(target, candidate));
             classes.push(classes_of(queue, above, one.depth, both, total));
@@ -291,7 +307,7 @@ impl Simple {
         &self.index.invalid
     }
 
-    /// The classes of a packet with these (untranslated) addresses and this mark.
+    /// The classes of a packet with these (untranslated) addresses and this mark, at any time of day.
     pub fn classify(
         &self,
         src: u32,
@@ -299,6 +315,18 @@ impl Simple {
         in_interface: InterfaceId,
         out_interface: InterfaceId,
         mark: Mark,
+    ) -> Option<Found> {
+        self.classify_at(src, dst, (in_interface, out_interface), mark, &mut |_| true)
+    }
+
+    /// The same at a time of day that is one of a queue's hours, or not.
+    pub(crate) fn classify_at(
+        &self,
+        src: u32,
+        dst: u32,
+        (in_interface, out_interface): (InterfaceId, InterfaceId),
+        mark: Mark,
+        is_now: &mut impl FnMut(&Hours) -> bool,
     ) -> Option<Found> {
         let index = &*self.index;
         let top = index.lookups.first()?;
@@ -316,8 +344,8 @@ impl Simple {
             there_interface: in_interface,
             mark,
         };
-        let upload = top.first(&from, &index.marks);
-        let download = top.first(&to, &index.marks);
+        let upload = top.first(&from, index, is_now);
+        let download = top.first(&to, index, is_now);
         let (mut at, direction) = match (upload, download) {
             (Some(up), Some(down)) if down < up => (down, 1),
             (Some(up), _) => (up, 0),
@@ -328,7 +356,7 @@ impl Simple {
         while queue.children != 0 {
             let lookup = &index.lookups[queue.children as usize];
             let side = if direction == 0 { &from } else { &to };
-            let Some(child) = lookup.first(side, &index.marks) else { break };
+            let Some(child) = lookup.first(side, index, is_now) else { break };
             at = child;
             queue = index.queues[at as usize];
         }
@@ -520,27 +548,35 @@ impl Lookup {
     }
 
     /// The first queue whose target is `here` and whose `dst` is `there`.
-    fn first(&self, side: &Side, marks: &[Vec<Mark>]) -> Option<u32> {
+    fn first(
+        &self,
+        side: &Side,
+        index: &Index,
+        is_now: &mut impl FnMut(&Hours) -> bool,
+    ) -> Option<u32> {
         let Side { here, here_interface, there, there_interface, mark } = *side;
-        let matches = |candidate: &&Candidate| {
+        let mut matches = |candidate: &&Candidate| {
             let is_there = match candidate.dst {
                 Dst::Any => true,
                 Dst::Prefix(prefix) => prefix.contains(there),
                 Dst::Interface(id) => id == there_interface,
             };
-            is_there && (candidate.marks == 0 || marks[candidate.marks as usize].contains(&mark))
+            let marks = &index.marks[candidate.marks as usize];
+            is_there
+                && (candidate.marks == 0 || marks.contains(&mark))
+                && (candidate.hours == 0 || is_now(&index.hours[candidate.hours as usize - 1]))
         };
-        let first = |span: &Span| {
+        let mut first = |span: &Span| {
             let list = &self.candidates[span.start as usize..span.end as usize];
-            list.iter().find(matches).map(|candidate| candidate.queue)
+            list.iter().find(&mut matches).map(|candidate| candidate.queue)
         };
-        let mut best = self.by_interface.get(here_interface.index()).and_then(first);
+        let mut best = self.by_interface.get(here_interface.index()).and_then(&mut first);
         let mut lengths = self.lengths;
         while lengths != 0 {
             let len = lengths.trailing_zeros() as u8;
             lengths &= lengths - 1;
             let network = here & wire::prefix::mask(len);
-            let found = self.by_prefix.get(&key(network, len)).and_then(first);
+            let found = self.by_prefix.get(&key(network, len)).and_then(&mut first);
             best = match (best, found) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),
@@ -552,8 +588,7 @@ impl Lookup {
     /// Candidates of one target, in order; behind one that takes everything nobody has a chance.
     fn span(&mut self, mut list: Vec<Candidate>) -> Span {
         list.sort_by_key(|candidate| candidate.queue);
-        let all =
-            list.iter().position(|candidate| candidate.dst == Dst::Any && candidate.marks == 0);
+        let all = list.iter().position(|candidate| candidate.is_for_all());
         list.truncate(all.map_or(list.len(), |all| all + 1));
         let start = self.candidates.len() as u32;
         self.candidates.extend_from_slice(&list);

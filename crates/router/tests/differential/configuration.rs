@@ -347,6 +347,8 @@ fn more() -> impl Strategy<Value = String> {
         "",
         " parent=top",
         " packet-marks=a",
+        " time=0s-3s,thu",
+        " time=2s-1d,thu,fri parent=top",
         " packet-marks=b,no-mark parent=top",
         " parent=top priority=1/3 queue=fair/default",
         " limit-at=8k/8k burst-limit=1M/1M burst-threshold=32k/32k burst-time=1s/2s",

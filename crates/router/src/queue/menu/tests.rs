@@ -53,7 +53,7 @@ fn what_is_missing_is_refused_with_the_reason() {
     for (line, why) in [
         ("max-limit=1M", "target"),
         ("target=10.0.0.2 parent=queue7", "queue7"),
-        ("target=10.0.0.2 time=8h-17h,mon", "at all times"),
+        ("target=10.0.0.2 time=8h-17h", "from-to,days"),
         ("target=10.0.0.2 queue=mine", "mine"),
         ("target=10.0.0.2 bucket-size=11", "from 0 to 10"),
         ("target=10.0.0.2 bucket-size=-1", "from 0 to 10"),

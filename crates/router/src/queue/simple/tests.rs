@@ -176,6 +176,27 @@ fn a_child_has_what_its_parent_has() {
     assert_eq!((class("client").1.parent, desk.depth, desk.inner), (Some(lan), 2, false));
 }
 
+/// A queue that has hours has its packets then, and the next one at other times.
+#[test]
+fn queues_have_their_hours() {
+    let mut tree = Tree::default();
+    for time in ["8h-17h,mon", ""] {
+        let mut values = BTreeMap::from([("target", Value::List(vec![value("10.0.0.2")]))]);
+        if !time.is_empty() {
+            values.insert("time", Value::Text(time.into()));
+        }
+        tree.push(&menu::SIMPLE, values);
+    }
+    let mut book = Book::<QueueId>::default();
+    let simple = Simple::compile(&tree, (&names(), &marks()), &Types::default(), &mut book);
+    let interfaces = (InterfaceId(1), InterfaceId(2));
+    for (is_time, expected) in [(true, 0), (false, 2)] {
+        let is_now = &mut |_: &Hours| is_time;
+        let found = simple.classify_at(0x0a00_0002, 1, interfaces, Mark::NONE, is_now);
+        assert_eq!(found.map(|found| found.leaf), Some(QueueLeafId(expected)));
+    }
+}
+
 #[test]
 fn families_that_cannot_be_are_invalid() {
     let (tree, simple, _) = family_tree(&[
