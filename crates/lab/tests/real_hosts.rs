@@ -113,3 +113,12 @@ steps:
         assert_eq!(transcript.contains("handed on"), offloads == "on", "{transcript}");
     }
 }
+
+/// Spanning tree with a Linux kernel's bridge: a loop that none of them makes.
+#[test]
+fn a_triangle_with_a_linux_bridge_is_a_tree() {
+    if !can_have_hosts(&["ip", "ping"]) {
+        return;
+    }
+    check("spanning-tree.yaml", &[]);
+}
