@@ -18,6 +18,7 @@ const LINES: &[&str] = &[
     "/interface bridge add name=silent",
     "/interface bridge settings set allow-fast-path=no",
     "/interface bridge filter add chain=forward mac-protocol=arp arp-opcode=request action=drop",
+    "/interface bridge nat add chain=dstnat action=dst-nat to-dst-mac-address=06:00:00:00:00:09",
     "/interface vlan add name=v10 interface=ether1 vlan-id=10\n\
      /interface vlan add name=v20 interface=v10 vlan-id=20 use-service-tag=yes disabled=yes",
     "/interface list add name=WAN include=none\n\

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 const MISSING: &[(&str, &str)] = &[
     ("/certificate", "certificates"),
     ("/interface 6to4", "tunnels of IPv6 in IPv4"),
-    ("/interface bridge nat", "src-nat and dst-nat of MAC addresses"),
     ("/interface ethernet switch", "switch chips"),
     (
         "/interface l2tp-client, /interface l2tp-server, /interface pppoe-client, /interface \

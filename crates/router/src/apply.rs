@@ -190,7 +190,8 @@ impl Router {
             self.v4.connections.end_masqueraded(&lost);
         }
         // Who looks at frames between ports and IP decides whether anybody may skip that.
-        let same_rules = Arc::ptr_eq(&self.program.bridge_filter, &change.program.bridge_filter);
+        let same_rules = Arc::ptr_eq(&self.program.bridge_filter, &change.program.bridge_filter)
+            && Arc::ptr_eq(&self.program.bridge_nat, &change.program.bridge_nat);
         if change.interfaces || !same_rules {
             self.v4.neighbours.forget_rewrites();
             self.learnt.ingresses.forget();

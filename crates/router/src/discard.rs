@@ -112,6 +112,8 @@ reasons! {
     FilterTarpit = "filter-tarpit",
     /// `/interface bridge filter` said drop.
     BridgeFilterDrop = "bridge-filter-drop",
+    /// `/interface bridge nat` said drop.
+    BridgeNatDrop = "bridge-nat-drop",
     /// No free port for a translation.
     NatPortsExhausted = "nat-ports-exhausted",
     /// Two first packets raced for one reply tuple.

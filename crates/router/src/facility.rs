@@ -87,6 +87,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &interface::list::MEMBERS,
     &bridge::facilities::SETTINGS,
     &bridge::filter::menu::FACILITY,
+    &bridge::filter::menu::NAT_FACILITY,
     &bridge::facilities::HOST,
     &ip::facilities::SETTINGS,
     &ip::facilities::ADDRESS,

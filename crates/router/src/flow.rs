@@ -65,13 +65,12 @@ use crate::story::Event;
 use checks::{count_bridged, reason};
 pub(crate) use leave::to_neighbour;
 use leave::{Onward, decide, in_pieces, ip_total_len, next_hop, record, way_out};
-use local::{arp_in, local_in, refuse};
+use local::{arp_in, bpdu_in, local_in, refuse};
 use mangle::{mangle, raw};
 use port::Frame;
-use rules::{bridge_accepts, filter, verdict_says};
+use rules::{bridge_accepts, bridge_nat, filter, verdict_says};
 use track::{confirm, fasttracked, reassemble, track};
 use translate::{dst_nat, settle, src_nat};
-use wire::bpdu::{self, Bpdu};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
 
@@ -174,19 +173,15 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     }
     (p.in_bridge_port, p.in_interface) = (from, r.program.bridge(at).interface);
     r.at(Step::BridgeDstNat);
+    let Some(mut p) = bridge_nat(r, now, Chain::DstNat, p) else { return };
     r.at(Step::BridgingDecision);
     let program = r.program.clone();
     let bridge = program.bridge(at);
     let (src, dst) = (r.src_mac(&p), r.dst_mac(&p));
     p.class = None;
-    if bridge.spanning.is_some()
-        && dst == bpdu::GROUP
-        && let Some(bpdu) = Bpdu::read(r.io.slab.bytes(&p.frame))
-    {
-        // Heard when the breath ends, so that all its frames meet the same ports.
-        r.link.bpdus.push((at, from, bpdu));
-        r.tell(|| Event::Local);
-        return r.consume(p);
+    if bridge.spanning.is_some() && dst == wire::bpdu::GROUP {
+        let Some(other) = bpdu_in(r, now, at, p) else { return };
+        p = other;
     }
     if let Some(vlans) = &bridge.filtering {
         match vlans.classify(bridge.place(from), r.io.slab.bytes(&p.frame)) {
@@ -253,6 +248,7 @@ fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: 
         return r.discard(p, Discard::BridgeFilterDrop);
     }
     r.at(Step::BridgeSrcNat);
+    let Some(mut p) = bridge_nat(r, now, Chain::SrcNat, p) else { return };
     p.fast &= r.bridge_fast_path();
     if p.fast {
         r.stats.paths.bridge_fast_path.add(p.frame.len() as u64);
@@ -346,6 +342,7 @@ fn bridge_output_by(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to
         return r.discard(p, Discard::BridgeFilterDrop);
     }
     r.at(Step::BridgeSrcNat);
+    let Some(p) = bridge_nat(r, now, Chain::SrcNat, p) else { return };
     bridge_out(r, now, p, at, to)
 }
 

@@ -20,6 +20,7 @@ use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
 use crate::firewall::state::SlotBook;
 use crate::interface::bonding::{Bond, BondAt};
+use crate::interface::bridge::filter::Chain;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
 use crate::interface::tunnel::{Carries, TunnelAt, Tunnels};
@@ -222,7 +223,9 @@ pub struct Program {
     pub(crate) bridges_allow_fast_path: bool,
     /// `/interface bridge filter`.
     pub bridge_filter: Arc<bridge::filter::Filter>,
-    /// What of a frame its rules look at.
+    /// `/interface bridge nat`.
+    pub(crate) bridge_nat: Arc<bridge::filter::Filter>,
+    /// What of a frame the filter's rules look at.
     pub(crate) bridge_looks_at: [u64; 4],
     /// The router's own addresses.
     pub addresses: Vec<Address>,
@@ -302,6 +305,7 @@ impl Program {
             nat: Arc::new(nat),
             bridges_allow_fast_path: true,
             bridge_filter: Arc::default(),
+            bridge_nat: Arc::default(),
             queues: Arc::default(),
             trees: Arc::default(),
             addresses: Vec::new(),
@@ -386,6 +390,11 @@ impl Program {
                 "there are rules in /interface bridge filter",
                 &[BRIDGE_PATH],
             ),
+            (
+                !self.bridge_nat.is_empty(),
+                "there are rules in /interface bridge nat",
+                &[BRIDGE_PATH],
+            ),
             (filtering, "a bridge has vlan-filtering=yes", &[BRIDGE_PATH]),
             (
                 !self.bridges_allow_fast_path,
@@ -427,6 +436,11 @@ impl Program {
     #[inline]
     pub fn bridge(&self, at: BridgeAt) -> &Bridge {
         &self.bridges[at.0]
+    }
+
+    /// Whether rules of bridges look at what the router sends.
+    pub(crate) fn has_bridge_output(&self) -> bool {
+        self.bridge_filter.has(Chain::Output) || self.bridge_nat.has(Chain::SrcNat)
     }
 
     /// `ipv4-fast-path-active`.

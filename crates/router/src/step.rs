@@ -34,10 +34,10 @@ macro_rules! steps {
 steps! {
     PhysicalIn = "physical in-interface",
     Decapsulation = "decapsulation",
-    BridgeDstNat = "bridge dst-nat" missing,
+    BridgeDstNat = "bridge dst-nat",
     BridgingDecision = "bridging decision",
     BridgeForward = "bridge filter forward",
-    BridgeSrcNat = "bridge src-nat" missing,
+    BridgeSrcNat = "bridge src-nat",
     BridgeInput = "bridge filter input",
     BridgeOutput = "bridge filter output",
     MplsDecision = "mpls decision" missing,

@@ -10,6 +10,7 @@
 //! else, and costs one branch where nobody listens.
 
 use crate::discard::Discard;
+use crate::fast::Left;
 use crate::firewall::connection::FlowId;
 use crate::firewall::told::Met;
 use crate::flow::{Hop, Unkept};
@@ -25,6 +26,7 @@ use wire::FiveTuple;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     BridgeFilter,
+    BridgeNat,
     Raw,
     Mangle,
     Filter,
@@ -136,6 +138,8 @@ pub(crate) enum Event {
     /// From here to its [`Event::Done`] it is about what the router makes itself.
     Makes(Made),
     Done,
+    /// The batch loop left it to the slow path.
+    Left(Left),
     /// It leaves by a port.
     Sent(InterfaceId),
     /// It will end, for a reason; first its sender is told.
@@ -162,6 +166,12 @@ impl Router {
         if let Some(story) = &mut self.tools.story {
             story.push(event());
         }
+    }
+
+    /// Whether anybody listens: to be asked before something is found out only to be told.
+    #[inline]
+    pub(crate) fn is_told(&self) -> bool {
+        self.tools.story.is_some()
     }
 
     /// Tells of the rules of a chain that were just walked.

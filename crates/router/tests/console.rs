@@ -43,6 +43,11 @@ add name=LAN include=inner exclude=dynamic comment=w
 add list=inner interface=lan
 add list=LAN interface=voice
 /interface bridge settings set allow-fast-path=no
+/interface bridge nat
+add chain=dstnat action=dst-nat to-dst-mac-address=02:00:00:00:00:09 mac-protocol=!ip
+add chain=dstnat action=arp-reply to-arp-reply-mac-address=02:00:00:00:00:09 arp-gratuitous=no arp-hardware-type=1
+add chain=srcnat action=src-nat to-src-mac-address=02:00:00:00:00:09 vlan-encap=ip vlan-priority=3 disabled=yes
+add chain=srcnat stp-type=config stp-flags=topology-change stp-port=1-9 802.3-sap=0x42
 /interface bridge filter
 add chain=forward in-interface=ether2 mac-protocol=arp arp-opcode=request
 add chain=forward src-mac-address=06:00:00:00:00:00/FF:00:00:00:00:00 vlan-id=!5 action=drop
@@ -224,6 +229,7 @@ add interface=bridged bridge=lan edge=yes
 add interface=ether3 bridge=lan edge=yes
 add interface=ether4 bridge=lan edge=yes
 /interface bridge filter add chain=forward action=jump jump-target=nowhere
+/interface bridge nat add chain=srcnat action=jump jump-target=nowhere
 /interface ethernet disable ether4
 /ip address
 add address=10.0.1.254/24 interface=ether1

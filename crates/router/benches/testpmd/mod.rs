@@ -22,7 +22,7 @@ pub(crate) fn ns_per_packet() -> Option<f64> {
         .stderr(Stdio::null())
         .spawn();
     let Ok(mut child) = child else {
-        eprintln!("left out: dpdk-testpmd is not installed");
+        eprintln!("no rows of dpdk-testpmd: it is not installed");
         return None;
     };
     let mut rates: Vec<f64> = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn ns_per_packet() -> Option<f64> {
     if let Some(lines) = child.stdout.take() {
         for line in BufReader::new(lines).lines().map_while(Result::ok) {
             let rate = line.trim().strip_prefix("Tx-pps:");
-            let rate = rate.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+            let rate = rate.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
             rates.extend(rate);
             if rates.len() >= 2 * PERIODS {
                 break;

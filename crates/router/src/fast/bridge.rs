@@ -8,7 +8,8 @@
 //! Deciding before learning gives the same as the slow path's order, unless a frame is sent to its
 //! own source: that one is left to the slow path.
 
-use super::ipv4::{Forwarding, forward_any, plain_destination};
+use super::Left;
+use super::ipv4::{Forwarding, forward_any, plain_destination, tell_why};
 use super::passed::Passed;
 use super::replay::{Came, Plain, find_flows, replay_any};
 use super::verdicts::{self, Key, Verdict};
@@ -29,6 +30,7 @@ use crate::program::{BridgeAt, Program};
 use crate::queue::Path;
 use crate::recipe::Way;
 use crate::router::Router;
+use crate::story::Event;
 use crate::trace::Guard;
 use port::{Batch, Frame};
 use wire::Moment;
@@ -45,9 +47,14 @@ pub(super) fn receive(
 ) {
     let program = r.program.clone();
     let bridge = program.bridge(at);
-    let placed = bridge.placed(port).filter(|_| r.link.hosts[at.0].is_open(port));
+    // NAT rewrites what the hosts are asked for.
+    let plain = program.bridge_nat.is_empty() && r.link.hosts[at.0].is_open(port);
+    let placed = bridge.placed(port).filter(|_| plain);
     let Some((place, &from)) = placed else {
-        return batch.drain().for_each(|frame| flow::physical_in(r, now, port, frame));
+        return batch.drain().for_each(|frame| {
+            r.tell(|| Event::Left(Left::BridgeRules));
+            flow::physical_in(r, now, port, frame);
+        });
     };
     for frame in batch.as_slice() {
         r.io.slab.prefetch(frame);
@@ -147,6 +154,7 @@ impl Sides<'_> {
                 let left =
                     self.bridge::<VLANS, RULES>(r, hosts[at], class, frame, fast, &mut forwarded);
                 if let Err(frame) = left {
+                    r.tell(|| Event::Left(Left::Unknown));
                     flow::physical_in(r, self.now, self.port, frame);
                 }
             }
@@ -170,10 +178,7 @@ impl Sides<'_> {
     ) -> Result<(), Frame> {
         let Sides { now, port, at, from, bridge, program, .. } = *self;
         let to = port_of::<VLANS>(r, at, dst);
-        if !bridge.may_pass(&from, to)
-            || !r.link.hosts[at.0].is_open(to)
-            || !bridge.on_ports && !r.is_port(to)
-        {
+        if !bridge.may_pass(&from, to) || !r.link.hosts[at.0].is_open(to) {
             return Err(frame);
         }
         if from.learn {
@@ -189,7 +194,9 @@ impl Sides<'_> {
         }
         forwarded.add(frame.len() as u64);
         match if VLANS { retag(r, bridge, to, class, frame) } else { Ok(frame) } {
-            Ok(frame) => r.transmit(to, frame, fast),
+            Ok(frame) if bridge.on_ports || r.is_port(to) => r.transmit(to, frame, fast),
+            // A VLAN: down from there, interface by interface.
+            Ok(frame) => flow::link_out(r, now, to, frame, fast),
             Err(frame) => r.discard_frame(frame, Discard::NoFrame),
         }
         Ok(())
@@ -219,6 +226,11 @@ impl Sides<'_> {
                 self.bridge::<VLANS, RULES>(r, hosts[at], classes[at], frame, fast, forwarded)
             };
             if let Err(frame) = left {
+                if routed >> at & 1 == 0 {
+                    r.tell(|| Event::Left(Left::Unknown));
+                } else if self.program.is_stateless() {
+                    tell_why(r, (read.dst[at], read.leaves[at]), &frame, read.came[at]);
+                }
                 flow::physical_in(r, self.now, self.port, frame);
                 counted.0.forget();
             }

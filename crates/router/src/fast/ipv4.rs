@@ -7,7 +7,7 @@
 
 use super::passed::Passed;
 use super::replay::Came;
-use super::{decrement_ttl, put_header};
+use super::{Left, decrement_ttl, put_header};
 use crate::counter::Count;
 use crate::flow::{self, is_martian_source, is_own_source};
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
@@ -17,6 +17,7 @@ use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
 use crate::ip::route::LeafKind;
 use crate::router::Router;
+use crate::story::Event;
 use port::{Batch, Frame};
 use wire::{Moment, checksum};
 
@@ -75,6 +76,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
             if let Err(frame) =
                 forward_any(r, now, (&mut forwarding, &mut passed), others[at], to, frame, fast)
             {
+                tell_why(r, to, &frame, others[at]);
                 flow::physical_in(r, now, port, frame);
                 forwarding.forget();
             }
@@ -86,6 +88,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
             let sent =
                 forward::<true>(r, now, (&mut forwarding, &mut passed), came, to, frame, fast);
             if let Err(frame) = sent {
+                tell_why(r, to, &frame, came);
                 flow::physical_in(r, now, port, frame);
                 forwarding.forget();
             }
@@ -158,6 +161,30 @@ fn forward<const BARE: bool>(
     passed.left(r, egress, len - l3, fast);
     r.transmit(port, frame, fast);
     Ok(())
+}
+
+/// Tells, if somebody listens, why [`forward`] gave a packet back.
+#[cold]
+pub(super) fn tell_why(r: &mut Router, (dst, leaf): (u32, NextHopId), frame: &Frame, came: Came) {
+    if !r.is_told() {
+        return;
+    }
+    let ip = r.io.slab.bytes(frame).get(usize::from(came.l3)..).unwrap_or(&[]);
+    let len = ip.get(2..4).map_or(0, |len| u16::from_be_bytes([len[0], len[1]]));
+    let why = match neighbour_behind(r, leaf, dst).neighbour {
+        _ if dst == 0 && ip.first().is_some_and(|&first| (0x46..=0x4f).contains(&first)) => {
+            Left::Options
+        }
+        _ if dst == 0 => Left::Unusual,
+        NeighbourId::NONE => match r.v4.routes.leaf(leaf).kind {
+            LeafKind::Ecmp => Left::Ecmp,
+            LeafKind::Gateway | LeafKind::Connected => Left::Neighbour,
+            LeafKind::None | LeafKind::Special => Left::Unusual,
+        },
+        id if len > r.v4.neighbours.rewrite(id).mtu => Left::TooLong,
+        _ => Left::Neighbour,
+    };
+    r.tell(|| Event::Left(why));
 }
 
 /// Brings a neighbour's rewrite up to date; `false` if there is none.

@@ -32,6 +32,26 @@ use port::{Batch, Frame, Slab};
 use wire::Moment;
 use wire::layers::protocol;
 
+/// Why a batch loop without recipes leaves a frame to the slow path. (With recipes
+/// [`record`](crate::flow::Unkept) says why there is none.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Its TTL, its checksum, its addresses: not what a batch is for.
+    Unusual,
+    /// The IP header has options.
+    Options,
+    /// Its route has several gateways.
+    Ecmp,
+    /// It is longer than the out-interface's MTU.
+    TooLong,
+    /// The neighbour is not known yet, or not behind which port of a bridge.
+    Neighbour,
+    /// Bridge NAT looks at each frame, or the spanning tree has closed the port.
+    BridgeRules,
+    /// A bridge does not know where its destination is, or it is for many.
+    Unknown,
+}
+
 /// Forwards a batch that came in by one port.
 #[inline]
 pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {

@@ -7,7 +7,6 @@ use crate::discard::Discard;
 use crate::firewall::connection::Connections;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
-use crate::interface::bridge::filter::Chain;
 use crate::interface::ingress::IngressId;
 use crate::ip::fib::NextHopId;
 use crate::ip::fragment::{self, Piece};
@@ -158,7 +157,7 @@ pub(super) fn record(
         return Err(Unkept::Neighbour);
     };
     if !r.refresh(neighbour) {
-        let filtered = r.program.bridge_filter.has(Chain::Output);
+        let filtered = r.program.has_bridge_output();
         return Err(if filtered { Unkept::BridgeFilter } else { Unkept::Flooded });
     }
     let way = Way {

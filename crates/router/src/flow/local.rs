@@ -2,15 +2,19 @@
 //! and what it says about packets it could not forward.
 
 use super::leave::{Hop, to_neighbour};
+use super::rules::bridge_accepts;
 use super::{link_out, output, reason, tunnel_in, vrrp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
+use crate::interface::bridge::filter::Chain;
 use crate::ip::{arp, icmp};
 use crate::packet::{ConnectionState, Packet};
+use crate::program::BridgeAt;
 use crate::router::Router;
 use crate::story::{Event, Made};
 use port::Frame;
 use wire::arp::Operation;
+use wire::bpdu::Bpdu;
 use wire::layers::{self, protocol};
 use wire::{Arp, Moment, checksum};
 
@@ -52,6 +56,20 @@ pub(super) fn no_listener(r: &mut Router, now: Moment, p: Packet) {
     r.tell(|| Event::Refuses(Discard::NoListener));
     answer(r, now, &p, error);
     r.discard(p, Discard::NoListener)
+}
+
+/// A BPDU for the bridge it came to: the spanning tree hears it when the breath ends, so that all of
+/// the breath's frames meet the same ports. Gives back what is none.
+pub(super) fn bpdu_in(r: &mut Router, now: Moment, at: BridgeAt, mut p: Packet) -> Option<Packet> {
+    let Some(bpdu) = Bpdu::read(r.io.slab.bytes(&p.frame)) else { return Some(p) };
+    if bridge_accepts(r, now, Chain::Input, &mut p) {
+        r.link.bpdus.push((at, p.in_bridge_port, bpdu));
+        r.tell(|| Event::Local);
+        r.consume(p);
+    } else {
+        r.discard(p, Discard::BridgeFilterDrop);
+    }
+    None
 }
 
 /// Turns an echo request round (RFC 1122 §3.2.2.6): the same data, in the same pieces.

@@ -100,8 +100,10 @@ impl Router {
         self.learnt.ingresses.learn(arrival, ingress);
     }
 
-    /// Whether rules of the bridge filter have looked at the packet on its way up.
+    /// Whether rules of the bridge have looked at the packet on its way up.
     pub(crate) fn has_bridge_rules(&self, p: &Packet) -> bool {
-        p.in_bridge_port.is_some() && self.program.bridge_filter.has(Chain::Input)
+        let program = &self.program;
+        p.in_bridge_port.is_some()
+            && (program.bridge_filter.has(Chain::Input) || program.bridge_nat.has(Chain::DstNat))
     }
 }

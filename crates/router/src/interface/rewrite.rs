@@ -15,7 +15,6 @@
 
 use super::InterfaceId;
 use super::bridge::Decision;
-use super::bridge::filter::Chain;
 use super::bridge::hosts::Hosts;
 use crate::program::{Kind, Program};
 use std::collections::HashMap;
@@ -174,7 +173,7 @@ impl Way {
                 }
                 Kind::Bridge(at) => {
                     let (bridge, hosts) = (program.bridge(at), hosts.get(at.0)?);
-                    if way.bridge.is_some() || program.bridge_filter.has(Chain::Output) {
+                    if way.bridge.is_some() || program.has_bridge_output() {
                         return None;
                     }
                     let class = match &bridge.filtering {

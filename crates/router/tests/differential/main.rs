@@ -10,6 +10,7 @@
 //!
 //! `WIRESPEED_CASES=20000 cargo test -p router --test differential` looks longer.
 
+#[path = "configuration.rs"] // as other tests take it, with what it is made of beside it
 mod configuration;
 mod regressions;
 #[path = "../rig/mod.rs"]

@@ -61,7 +61,7 @@ fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<
     let now = rig.router.path_counts();
     let path = if now.ipv4_fasttrack != paths.ipv4_fasttrack {
         Path::Fasttrack
-    } else if !steps.is_empty() {
+    } else if steps.contains(&router::step::Step::PhysicalIn) {
         Path::Slow
     } else if now.replayed != paths.replayed {
         Path::Recipe

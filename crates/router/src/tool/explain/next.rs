@@ -9,10 +9,9 @@
 use super::question::segment;
 use super::{Path, Reason};
 use crate::fast;
-use crate::flow::Unkept;
 use crate::interface::InterfaceId;
-use crate::ip::route::LeafKind;
 use crate::router::Router;
+use crate::step::Step;
 use crate::story::Event;
 use port::Batch;
 use wire::arp::{ArpMessage, Operation};
@@ -46,7 +45,7 @@ pub(super) fn carry(
     let after = r.stats.paths;
     let path = if after.ipv4_fasttrack != before.ipv4_fasttrack {
         Path::Fasttrack
-    } else if story.iter().any(|event| matches!(event, Event::At(_))) {
+    } else if story.iter().any(|event| matches!(event, Event::At(Step::PhysicalIn))) {
         Path::Slow
     } else if after.replayed != before.replayed {
         Path::Recipe
@@ -99,7 +98,7 @@ pub(super) fn conversation(
         last = Some((path, story));
     }
     let (path, story) = last?;
-    let reason = why_not_faster(r, path, port, first, &story);
+    let reason = why_not_faster(r, path, port, &story);
     Some((path, reason))
 }
 
@@ -207,11 +206,10 @@ pub(super) fn why_not_faster(
     r: &Router,
     path: Path,
     port: InterfaceId,
-    frame: &[u8],
     story: &[Event],
 ) -> Option<Reason> {
-    let (program, closed) = (&r.program, r.unmet());
-    let interface = program.interface(port);
+    let closed = r.unmet();
+    let interface = r.program.interface(port);
     let unmet = |conditions: &[&'static str]| conditions.first().map(|&why| Reason::unmet(why));
     match path {
         Path::FastPath | Path::BridgeFastPath => None,
@@ -220,35 +218,27 @@ pub(super) fn why_not_faster(
         }
         Path::Batch => unmet(&closed.ipv4_fast_path).or(Some(Reason::SLOW_RX)),
         Path::Recipe | Path::Fasttrack => unmet(&closed.ipv4_fast_path),
-        Path::Slow if interface.bridge.is_some() && !routed(story) => Some(Reason::FLOOD),
-        Path::Slow if program.is_stateless() => {
-            let layers = layers::network(frame).unwrap_or_default();
-            let leaf = r.v4.routes.leaf(r.v4.routes.lookup(layers.tuple.dst));
-            Some(match leaf.kind {
-                _ if layers.options => Reason::kept(Unkept::Options),
-                LeafKind::Ecmp => Reason::ECMP,
-                _ if story.iter().any(|event| matches!(event, Event::Split { .. })) => {
-                    Reason::SPLIT
-                }
-                _ => Reason::OUT_OF_THE_ORDINARY,
-            })
-        }
-        Path::Slow => {
-            let kept = story.iter().rev().find_map(|event| match event {
-                Event::Kept(kept) => Some(*kept),
-                _ => None,
-            });
-            Some(match kept {
-                Some(Err(unkept)) => Reason::kept(unkept),
-                Some(Ok(())) if story.iter().any(|e| matches!(e, Event::Split { .. })) => {
-                    Reason::SPLIT
-                }
-                _ => Reason::OUT_OF_THE_ORDINARY,
-            })
-        }
+        Path::Slow => Some(told(story)),
     }
 }
 
-fn routed(story: &[Event]) -> bool {
-    story.iter().any(|event| matches!(event, Event::Routed { .. }))
+/// What the batch loop said when it left the packet to the slow path, or else what
+/// [`record`](crate::flow::Unkept) said at the way's end.
+fn told(story: &[Event]) -> Reason {
+    let left = story.iter().find_map(|event| match event {
+        Event::Left(left) => Some(*left),
+        _ => None,
+    });
+    if let Some(left) = left {
+        return Reason::left(left);
+    }
+    let kept = story.iter().rev().find_map(|event| match event {
+        Event::Kept(kept) => Some(*kept),
+        _ => None,
+    });
+    match kept {
+        Some(Err(unkept)) => Reason::kept(unkept),
+        Some(Ok(())) if story.iter().any(|e| matches!(e, Event::Split { .. })) => Reason::SPLIT,
+        _ => Reason::OUT_OF_THE_ORDINARY,
+    }
 }

@@ -4,6 +4,7 @@
 //! an unmet condition of FastPath │ what kept a recipe from being kept ─► why, and the line to type
 //! ```
 
+use crate::fast::Left;
 use crate::flow::Unkept;
 
 /// A reason, and what to do about it.
@@ -39,6 +40,7 @@ pub(crate) const CHANGES: &[(&str, &str)] = &[
         "there are rules in /interface bridge filter",
         "nothing to change: the filter's results are cached for frames like this one",
     ),
+    ("there are rules in /interface bridge nat", "use /ip firewall nat for what is routed"),
     (
         "a bridge has vlan-filtering=yes",
         "nothing to change: VLANs are filtered batch by batch, only not counted as FastPath",
@@ -82,6 +84,19 @@ impl Reason {
         Reason { why, change: found.map_or("wait until it is done, or stop it", |found| found.1) }
     }
 
+    /// For what a batch loop leaves to the slow path.
+    pub(crate) fn left(left: Left) -> Reason {
+        match left {
+            Left::Unusual => Reason::OUT_OF_THE_ORDINARY,
+            Left::Options => Reason::kept(Unkept::Options),
+            Left::Ecmp => Reason::ECMP,
+            Left::TooLong => Reason::SPLIT,
+            Left::Neighbour => Reason::kept(Unkept::Neighbour),
+            Left::BridgeRules => Reason::kept(Unkept::BridgeFilter),
+            Left::Unknown => Reason::FLOOD,
+        }
+    }
+
     /// For what kept a recipe from being kept.
     pub(crate) fn kept(unkept: Unkept) -> Reason {
         let (why, change) = match unkept {
@@ -101,7 +116,8 @@ impl Reason {
             ),
             Unkept::Own => ("it is the router's own", "nothing: recipes are for what is forwarded"),
             Unkept::BridgeFilter => (
-                "rules in chain input or output of /interface bridge filter look at each frame",
+                "rules of /interface bridge nat, or in chain input or output of \
+                 /interface bridge filter, look at each frame",
                 "filter by /ip firewall what is routed, and by chain forward what is bridged",
             ),
             Unkept::Links => (

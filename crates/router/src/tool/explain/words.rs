@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
                 Some(at) => _ = self.refused.remove(at),
                 None => self.drops(*why),
             },
-            Event::Kept(_) => {}
+            Event::Kept(_) | Event::Left(_) => {}
         }
     }
 
@@ -263,6 +263,7 @@ impl<'a> Writer<'a> {
     fn rules(&mut self, table: Table, chain: &str, met: &[Met]) {
         let menu: &Menu = match table {
             Table::BridgeFilter => &bridge::filter::menu::FILTER,
+            Table::BridgeNat => &bridge::filter::menu::NAT,
             Table::Raw => &raw::MENU,
             Table::Mangle => &mangle::MENU,
             Table::Filter => &FILTER,

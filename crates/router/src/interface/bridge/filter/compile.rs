@@ -5,7 +5,7 @@
 //!                                             the other tests ───────────────┘
 //! ```
 
-use super::facts::{self, Field, KIND_ARP, KIND_IP, KIND_PORTS, Test};
+use super::facts::{self, Field, KIND_ARP, KIND_IP, KIND_LLC, KIND_PORTS, KIND_STP, Test};
 use super::menu::{self, FILTER};
 use super::told::Note;
 use super::{Chain, Filter, Gate, Rule, Step};
@@ -17,6 +17,7 @@ use crate::firewall::syntax::{Limit, protocol_number};
 use crate::interface::bridge::text;
 use crate::interface::{InterfaceId, Names};
 use config::{Item, Tree, Value};
+use wire::MacAddr;
 use wire::layers::{ETHERTYPE_ARP, ETHERTYPE_IPV4};
 
 impl Filter {
@@ -27,10 +28,30 @@ impl Filter {
         book: &mut CounterBook,
         slots: &mut SlotBook,
     ) -> Filter {
+        Filter::of((FILTER.path, Chain::FILTER), tree, names, book, slots)
+    }
+
+    /// The same of `/interface bridge nat`.
+    pub(crate) fn compile_nat(
+        tree: &Tree,
+        names: &Names,
+        book: &mut CounterBook,
+        slots: &mut SlotBook,
+    ) -> Filter {
+        Filter::of((menu::NAT.path, Chain::NAT), tree, names, book, slots)
+    }
+
+    fn of(
+        (path, builtin): (&'static str, &'static [&'static str]),
+        tree: &Tree,
+        names: &Names,
+        book: &mut CounterBook,
+        slots: &mut SlotBook,
+    ) -> Filter {
         let mut filter = Filter::default();
-        let mut chains: Vec<&str> = Chain::NAMES.to_vec();
+        let mut chains: Vec<&str> = builtin.to_vec();
         // A chain comes into being by use.
-        for item in tree.enabled(FILTER.path) {
+        for item in tree.enabled(path) {
             let name = text(item, "chain").unwrap_or_default();
             if !chains.contains(&name) {
                 chains.push(name);
@@ -38,35 +59,37 @@ impl Filter {
         }
         let mut by_chain: Vec<Vec<(Gate, Rule, Note)>> = vec![Vec::new(); chains.len()];
         let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); chains.len()];
-        for item in tree.enabled(FILTER.path) {
+        for item in tree.enabled(path) {
             let name = text(item, "chain").unwrap_or_default();
             let from = chains.iter().position(|&chain| chain == name).unwrap_or_default();
-            let compiled = step(item, from, &chains, &mut jumps).and_then(|step| {
-                let alternatives = alternatives(item, name, names)?;
-                for (_, Test { field, .. }) in alternatives.iter().flatten() {
-                    filter.looks_at[usize::from(field.word)] |= field.mask << field.shift;
-                }
-                filter.looks_at_arp |= alternatives.iter().flatten().any(|(_, t)| asks_arp(t));
-                let limit = match item.get("limit").map(positive) {
-                    Some((Value::Text(text), not)) => {
-                        let limit = Limit::parse(text).ok_or(Invalid::Unreadable("limit"))?;
-                        Some((slots.of(item.id), limit, not))
+            let compiled =
+                step(item, from, (&chains, builtin.len()), &mut jumps).and_then(|step| {
+                    let alternatives = alternatives(item, name, names)?;
+                    for (_, Test { field, .. }) in alternatives.iter().flatten() {
+                        filter.looks_at[usize::from(field.word)] |= field.mask << field.shift;
                     }
-                    _ => None,
-                };
-                let logs = step == Step::Continue && text(item, "action") == Some("log");
-                let logs = logs || item.get("log") == Some(&Value::Bool(true));
-                let prefix = text(item, "log-prefix").unwrap_or_default();
-                let log = logs.then(|| LogHead::new(prefix, name));
-                let counter = book.of(item.id);
-                let rule = |named: Vec<(&'static str, Test)>| {
-                    let (gate, tests) = gate(named.iter().map(|&(_, test)| test).collect());
-                    let (tests, log) = (tests.into(), log.clone());
-                    let rule = Rule { tests, limit, counter, log, step };
-                    (gate, rule, Note { item: item.id, tests: named.into() })
-                };
-                Ok(alternatives.into_iter().map(rule).collect::<Vec<_>>())
-            });
+                    filter.looks_at_keyless |=
+                        alternatives.iter().flatten().any(|(_, t)| is_keyless(t));
+                    let limit = match item.get("limit").map(positive) {
+                        Some((Value::Text(text), not)) => {
+                            let limit = Limit::parse(text).ok_or(Invalid::Unreadable("limit"))?;
+                            Some((slots.of(item.id), limit, not))
+                        }
+                        _ => None,
+                    };
+                    let logs = step == Step::Continue && text(item, "action") == Some("log");
+                    let logs = logs || item.get("log") == Some(&Value::Bool(true));
+                    let prefix = text(item, "log-prefix").unwrap_or_default();
+                    let log = logs.then(|| LogHead::new(prefix, name));
+                    let counter = book.of(item.id);
+                    let rule = |named: Vec<(&'static str, Test)>| {
+                        let (gate, tests) = gate(named.iter().map(|&(_, test)| test).collect());
+                        let (tests, log) = (tests.into(), log.clone());
+                        let rule = Rule { tests, limit, counter, log, step };
+                        (gate, rule, Note { item: item.id, tests: named.into() })
+                    };
+                    Ok(alternatives.into_iter().map(rule).collect::<Vec<_>>())
+                });
             match compiled {
                 Ok(rules) => by_chain[from].extend(rules),
                 Err(why) => _ = filter.invalid.insert(item.id, why),
@@ -88,7 +111,7 @@ impl Filter {
 fn step(
     item: &Item,
     from: usize,
-    chains: &[&str],
+    (chains, builtin): (&[&str], usize),
     jumps: &mut [Vec<usize>],
 ) -> Result<Step, Invalid> {
     Ok(match text(item, "action").unwrap_or("accept") {
@@ -99,7 +122,7 @@ fn step(
             let name = text(item, "jump-target").unwrap_or_default();
             let to = chains.iter().position(|&chain| chain == name);
             let to = to.ok_or_else(|| Invalid::NoChain(name.into()))?;
-            if to < Chain::NAMES.len() {
+            if to < builtin {
                 return Err(Invalid::BuiltinTarget(name.into()));
             }
             if reaches(to, from, jumps) {
@@ -108,8 +131,20 @@ fn step(
             jumps[from].push(to);
             Step::Jump(to as u32)
         }
+        "src-nat" => Step::Source(to_mac(item, "to-src-mac-address")),
+        "dst-nat" => Step::Destination(to_mac(item, "to-dst-mac-address")),
+        "redirect" => Step::Redirect,
+        "arp-reply" => Step::ArpReply(to_mac(item, "to-arp-reply-mac-address")),
         _ => Step::Accept,
     })
+}
+
+/// The address that an action puts in; the menu sees to it that there is one.
+fn to_mac(item: &Item, name: &str) -> MacAddr {
+    match item.get(name) {
+        Some(&Value::Mac(mac)) => mac,
+        _ => MacAddr::default(),
+    }
 }
 
 /// Whether jumps lead from one chain to another (or are the same chain).
@@ -138,7 +173,9 @@ fn alternatives(
         let Some((Value::Text(list), not)) = item.get(name).map(positive) else { continue };
         match name {
             _ if chain == "output" && name.starts_with("in-") => return Err(Invalid::InInterface),
-            _ if chain == "input" && name.starts_with("out-") => return Err(Invalid::OutInterface),
+            _ if matches!(chain, "input" | "dstnat") && name.starts_with("out-") => {
+                return Err(Invalid::OutInterface);
+            }
             _ => {}
         }
         let none = || Invalid::NoInterface(name, list.clone());
@@ -165,11 +202,16 @@ fn alternatives(
 /// All tests of a rule; contradictions are invalid.
 fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<(&'static str, Test)>, Invalid> {
     let mut tests: Vec<(&'static str, Test)> = Vec::new();
+    if text(item, "action") == Some("arp-reply") {
+        // Only a request is answered; others go on.
+        tests.extend(presupposed("arp-opcode").into_iter().map(|test| ("action", test)));
+        tests.push(("action", Test::is(facts::ARP_OPCODE, 1)));
+    }
     for &name in menu::MATCHERS {
         let Some(value) = item.get(name) else { continue };
         match name {
             "in-interface" | "in-bridge" if chain == "output" => return Err(Invalid::InInterface),
-            "out-interface" | "out-bridge" if chain == "input" => {
+            "out-interface" | "out-bridge" if matches!(chain, "input" | "dstnat") => {
                 return Err(Invalid::OutInterface);
             }
             _ => {}
@@ -194,16 +236,21 @@ fn presupposed(name: &str) -> Vec<Test> {
         "src-port" | "dst-port" => {
             vec![ether_type(ETHERTYPE_IPV4), Test::is(facts::KIND, KIND_PORTS)]
         }
-        "arp-opcode" | "arp-src-address" | "arp-dst-address" => {
+        "802.3-sap" => vec![Test::is(facts::ANY_LLC, KIND_LLC)],
+        "802.3-type" => vec![Test::is(facts::ANY_LLC, KIND_LLC), Test::is(facts::SAP, 0xaa)],
+        "vlan-encap" | "vlan-priority" => vec![Test::is(facts::HAS_TAG, 1)],
+        _ if name.starts_with("stp-") => vec![Test::is(facts::KIND, KIND_STP)],
+        _ if name.starts_with("arp-") => {
             vec![ether_type(ETHERTYPE_ARP), Test::is(facts::KIND, KIND_ARP)]
         }
         _ => vec![],
     }
 }
 
-fn asks_arp(test: &Test) -> bool {
-    let Field { word, mask, .. } = facts::KIND;
-    test.field.word == word && test.field.mask == mask && test.first == KIND_ARP
+fn is_keyless(test: &Test) -> bool {
+    let Field { word, shift, .. } = facts::KIND;
+    let of_kind = test.field.word == word && test.field.shift == shift;
+    of_kind && (test.first == KIND_ARP || test.first & KIND_LLC != 0)
 }
 
 fn test(name: &'static str, value: &Value, names: &Names) -> Result<Test, Invalid> {
@@ -225,6 +272,27 @@ fn test(name: &'static str, value: &Value, names: &Names) -> Result<Test, Invali
         "src-port" => facts::SRC_PORT,
         "dst-port" => facts::DST_PORT,
         "arp-opcode" => facts::ARP_OPCODE,
+        "arp-gratuitous" => facts::GRATUITOUS,
+        "arp-hardware-type" => facts::ARP_HARDWARE,
+        "arp-packet-type" => facts::ARP_PROTOCOL,
+        "arp-src-mac-address" => facts::ARP_SRC_MAC,
+        "arp-dst-mac-address" => facts::ARP_DST_MAC,
+        "802.3-sap" => facts::SAP,
+        "802.3-type" => facts::SNAP_TYPE,
+        "vlan-encap" => facts::VLAN_ENCAP,
+        "vlan-priority" => facts::VLAN_PRIORITY,
+        "stp-type" => facts::STP_TYPE,
+        "stp-flags" => facts::STP_FLAGS,
+        "stp-port" => facts::STP_PORT,
+        "stp-root-address" => facts::STP_ROOT_ADDRESS,
+        "stp-root-priority" => facts::STP_ROOT_PRIORITY,
+        "stp-root-cost" => facts::STP_ROOT_COST,
+        "stp-sender-address" => facts::STP_SENDER_ADDRESS,
+        "stp-sender-priority" => facts::STP_SENDER_PRIORITY,
+        "stp-msg-age" => facts::STP_MSG_AGE,
+        "stp-max-age" => facts::STP_MAX_AGE,
+        "stp-hello-time" => facts::STP_HELLO_TIME,
+        "stp-forward-delay" => facts::STP_FORWARD_DELAY,
         _ => return Err(unreadable),
     };
     let range = |first, last| Ok(Test { field, first, last, not });
@@ -234,7 +302,14 @@ fn test(name: &'static str, value: &Value, names: &Names) -> Result<Test, Invali
             let id = names.find(interface);
             one(id.ok_or_else(|| Invalid::NoInterface(name, interface.clone()))?.0.into())
         }
-        ("mac-protocol", Value::Text(text)) => {
+        ("arp-gratuitous", &Value::Bool(yes)) => one(yes.into()),
+        ("stp-type", Value::Text(text)) => one(if text == "tcn" { 0x80 } else { 0 }),
+        ("stp-flags", Value::Text(text)) => {
+            let mask = if text == "topology-change" { 0x01 } else { 0x80 };
+            let field = Field { mask, ..field };
+            Ok(Test { field, first: mask, last: mask, not })
+        }
+        ("mac-protocol" | "vlan-encap", Value::Text(text)) => {
             let (first, last) = menu::mac_protocol(text).ok_or(unreadable)?;
             range(first.into(), last.into())
         }
@@ -251,6 +326,9 @@ fn test(name: &'static str, value: &Value, names: &Names) -> Result<Test, Invali
         }
         (_, Value::Range(addresses)) => range(addresses.first().into(), addresses.last().into()),
         (_, &Value::Numbers(first, last)) => range(first, last),
+        ("802.3-sap" | "802.3-type" | "arp-packet-type", Value::Text(text)) => {
+            one(menu::number(text).ok_or(unreadable)?.into())
+        }
         ("vlan-id", &Value::Number(vlan)) => {
             one(facts::TAGGED | u64::try_from(vlan).map_err(|_| unreadable)?)
         }

@@ -1,4 +1,4 @@
-//! The menu `/interface bridge filter`.
+//! The menus `/interface bridge filter` and `/interface bridge nat`.
 
 use super::Filter;
 use super::facts::{self, Field, PACKET_TYPES};
@@ -37,14 +37,33 @@ fn compile(c: &mut Compiling) {
     program.bridge_filter = Arc::new(filter);
 }
 
-/// `/interface bridge filter`.
-pub static FILTER: Menu = Menu {
-    path: "/interface bridge filter",
-    kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
-    properties: &[
+/// The facility of `/interface bridge nat`.
+pub(crate) static NAT_FACILITY: Facility = Facility {
+    after: &[&INTERFACES_OF_ALL_KINDS],
+    compile: compile_nat,
+    relearn: true,
+    check: |item, _| check_nat(item),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| Some(status.router.program.bridge_nat.invalid(item.id)?.to_string()),
+    commands: &[(&facility::reset(&NAT), reset_rules), (&facility::reset_all(&NAT), reset_rules)],
+    ..Facility::of(&NAT)
+};
+
+fn compile_nat(c: &mut Compiling) {
+    c.remove_rules(&NAT);
+    let program = &mut c.program;
+    let books = &mut program.books;
+    let nat = Filter::compile_nat(c.tree, &program.names, &mut books.counters, &mut books.slots);
+    program.bridge_nat = Arc::new(nat);
+}
+
+/// The properties of a rule of either menu: its chains and actions, and what actions need beside.
+macro_rules! rule {
+    ($chains:literal, $actions:expr, $($own:expr,)*) => { &[
         Property::flag("invalid", 'I', "It can never match; the reason stands above it."),
-        Property::new("chain", WORD, "input, forward, output or a chain of your own.").required(),
-        Property::new("action", ACTIONS, "What to do with a frame that matches.").default("accept"),
+        Property::new("chain", WORD, $chains).required(),
+        Property::new("action", $actions, "What to do with a frame that matches.").default("accept"),
+        $($own,)*
         Property::new("jump-target", WORD, "The chain to jump to."),
         Property::new("in-interface", INTERFACE, "The port it came in by."),
         Property::new("out-interface", INTERFACE, "The port it goes out by."),
@@ -78,36 +97,57 @@ pub static FILTER: Menu = Menu {
         Property::new("out-interface-list", LIST, "A list with the port it goes out by."),
         Property::new("in-bridge-list", LIST, "A list with the bridge it came in by."),
         Property::new("out-bridge-list", LIST, "A list with the bridge it goes out by."),
-        Property::missing("802.3-sap", "802.2 headers are not read"),
-        Property::missing("802.3-type", "802.2 headers are not read"),
-        Property::missing("arp-gratuitous", "use arp-src-address and arp-dst-address"),
-        Property::missing("arp-hardware-type", "all ARP is for Ethernet"),
-        Property::missing("arp-packet-type", "all ARP is for IPv4"),
-        Property::missing("arp-src-mac-address", "use src-mac-address"),
-        Property::missing("arp-dst-mac-address", "use dst-mac-address"),
+        Property::new("802.3-sap", NUMBER, "802.2's destination SAP."),
+        Property::new("802.3-type", NUMBER, "The type behind a SNAP header."),
+        Property::new("arp-gratuitous", Type::Bool, "Whether ARP asks for the sender's own address."),
+        Property::new("arp-hardware-type", PORT, "ARP's hardware: 1 is Ethernet."),
+        Property::new("arp-packet-type", NUMBER, "ARP's protocol: 0x800 is IPv4."),
+        Property::new("arp-src-mac-address", MAC, "ARP's sender MAC, and which bits count."),
+        Property::new("arp-dst-mac-address", MAC, "ARP's target MAC, and which bits count."),
+        Property::new("vlan-encap", Type::Negatable(&MAC_PROTOCOL), "The EtherType behind the tag."),
+        Property::new("vlan-priority", PRIORITY, "The outermost tag's priority."),
+        Property::new("stp-type", STP_TYPE, "What kind of BPDU."),
+        Property::new("stp-flags", STP_FLAGS, "A flag that the BPDU has."),
+        Property::new("stp-root-address", MAC, "The root's MAC, and which bits count."),
+        Property::new("stp-root-priority", PORT, "The root's priority."),
+        Property::new("stp-root-cost", COST, "The cost of the way to the root."),
+        Property::new("stp-sender-address", MAC, "The sender's MAC, and which bits count."),
+        Property::new("stp-sender-priority", PORT, "The sender's priority."),
+        Property::new("stp-port", PORT, "The sender's port, as the BPDU has it."),
+        Property::new("stp-msg-age", PORT, "The BPDU's age, 1/256 s."),
+        Property::new("stp-max-age", PORT, "Its greatest age, 1/256 s."),
+        Property::new("stp-hello-time", PORT, "Its hello time, 1/256 s."),
+        Property::new("stp-forward-delay", PORT, "Its forward delay, 1/256 s."),
         Property::missing("ingress-priority", "frames carry no priority"),
         Property::missing("new-priority", "frames carry no priority"),
         Property::missing("packet-mark", "frames carry no marks"),
         Property::missing("new-packet-mark", "frames carry no marks"),
-        Property::missing("stp-flags", NO_STP),
-        Property::missing("stp-forward-delay", NO_STP),
-        Property::missing("stp-hello-time", NO_STP),
-        Property::missing("stp-max-age", NO_STP),
-        Property::missing("stp-msg-age", NO_STP),
-        Property::missing("stp-port", NO_STP),
-        Property::missing("stp-root-address", NO_STP),
-        Property::missing("stp-root-cost", NO_STP),
-        Property::missing("stp-root-priority", NO_STP),
-        Property::missing("stp-sender-address", NO_STP),
-        Property::missing("stp-sender-priority", NO_STP),
-        Property::missing("stp-type", NO_STP),
         Property::missing("tls-host", "use dst-address"),
-        Property::missing("vlan-encap", "rules do not look behind VLAN tags"),
-        Property::missing("vlan-priority", "frames carry no priority"),
         Property::new("bytes", COUNT, "Bytes that have matched, L2 without FCS.").read_only(),
         Property::new("packets", COUNT, "Frames that have matched.").read_only(),
-    ],
+    ] };
+}
+
+/// `/interface bridge filter`.
+pub static FILTER: Menu = Menu {
+    path: "/interface bridge filter",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
+    properties: rule!("input, forward, output or a chain of your own.", ACTIONS,),
     help: "Which frames bridges let pass.",
+};
+
+/// `/interface bridge nat`.
+pub static NAT: Menu = Menu {
+    path: "/interface bridge nat",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
+    properties: rule!(
+        "dstnat, srcnat or a chain of your own.",
+        NAT_ACTIONS,
+        Property::new("to-src-mac-address", Type::Mac, "The new source, for src-nat."),
+        Property::new("to-dst-mac-address", Type::Mac, "The new destination, for dst-nat."),
+        Property::new("to-arp-reply-mac-address", Type::Mac, "Whom arp-reply says it is."),
+    ),
+    help: "Which frames bridges give another MAC address.",
 };
 
 /// The matchers, cheap ones first; `limit` comes after all of them.
@@ -129,7 +169,88 @@ pub(super) const MATCHERS: &[&str] = &[
     "arp-opcode",
     "arp-src-address",
     "arp-dst-address",
+    "arp-gratuitous",
+    "arp-hardware-type",
+    "arp-packet-type",
+    "arp-src-mac-address",
+    "arp-dst-mac-address",
+    "vlan-priority",
+    "vlan-encap",
+    "802.3-sap",
+    "802.3-type",
+    "stp-type",
+    "stp-flags",
+    "stp-root-address",
+    "stp-root-priority",
+    "stp-root-cost",
+    "stp-sender-address",
+    "stp-sender-priority",
+    "stp-port",
+    "stp-msg-age",
+    "stp-max-age",
+    "stp-hello-time",
+    "stp-forward-delay",
 ];
+
+const NAT_ACTIONS: Type = Type::Only(
+    &Type::Enum(&[
+        "accept",
+        "arp-reply",
+        "drop",
+        "dst-nat",
+        "jump",
+        "log",
+        "mark-packet",
+        "passthrough",
+        "redirect",
+        "return",
+        "set-priority",
+        "src-nat",
+    ]),
+    &[
+        "accept",
+        "arp-reply",
+        "drop",
+        "dst-nat",
+        "jump",
+        "log",
+        "passthrough",
+        "redirect",
+        "return",
+        "src-nat",
+    ],
+    "this action is not built",
+);
+
+/// What a NAT action needs, and in which chain it cannot be.
+const NAT_NEEDS: &[(&str, Option<&str>, &str)] = &[
+    ("src-nat", Some("to-src-mac-address"), "dstnat"),
+    ("dst-nat", Some("to-dst-mac-address"), "srcnat"),
+    ("redirect", None, "srcnat"),
+    ("arp-reply", Some("to-arp-reply-mac-address"), "srcnat"),
+];
+
+/// What no property alone can say about a NAT rule: refused before it enters the tree.
+///
+/// # Errors
+/// `failure: ` and why.
+pub fn check_nat(item: &Item) -> Result<(), String> {
+    check(item)?;
+    let is =
+        |name: &str, word: &str| matches!(item.get(name), Some(Value::Text(text)) if text == word);
+    for &(action, needs, not_in) in NAT_NEEDS {
+        if !is("action", action) {
+            continue;
+        }
+        if let Some(property) = needs.filter(|&property| item.get(property).is_none()) {
+            return Err(format!("failure: action={action} needs {property}"));
+        }
+        if is("chain", not_in) {
+            return Err(format!("failure: action={action} cannot be in chain {not_in}"));
+        }
+    }
+    Ok(())
+}
 
 const ACTIONS: Type = Type::Only(
     &Type::Enum(&[
@@ -166,7 +287,14 @@ const PROTOCOL: Type = Type::Negatable(&Type::Custom(syntax::read_protocol));
 const PORT: Type = Type::Negatable(&Type::Numbers(0, 65535));
 const OPCODE: Type = Type::Negatable(&Type::Custom(read_arp_opcode));
 const COUNT: Type = Type::Number(0, i64::MAX);
-const NO_STP: &str = "spanning tree is not built; match its frames by dst-mac-address";
+const PRIORITY: Type = Type::Negatable(&Type::Numbers(0, 7));
+const COST: Type = Type::Negatable(&Type::Numbers(0, 0xffff_ffff));
+const NUMBER: Type = Type::Negatable(&Type::Custom(|text| match number(text) {
+    Some(_) => Ok(Value::Text(text.into())),
+    None => Err("a number from 0 to 0xffff".to_string()),
+}));
+const STP_TYPE: Type = Type::Negatable(&Type::Enum(&["config", "tcn"]));
+const STP_FLAGS: Type = Type::Negatable(&Type::Enum(&["topology-change", "topology-change-ack"]));
 
 /// The EtherTypes that have names (RouterOS's words, IEEE's numbers). 802.2 frames have a length in
 /// its place.
@@ -238,7 +366,7 @@ fn read_arp_opcode(text: &str) -> Result<Value, String> {
 }
 
 /// Decimal, or hexadecimal after `0x`; digits only.
-fn number(text: &str) -> Option<u16> {
+pub(super) fn number(text: &str) -> Option<u16> {
     let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));
     let plain = digits.bytes().all(|b| b.is_ascii_hexdigit());
     u16::from_str_radix(digits, radix).ok().filter(|_| plain)

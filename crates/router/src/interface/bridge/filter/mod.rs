@@ -1,23 +1,23 @@
 //! `/interface bridge filter`: which frames a bridge lets pass.
 //!
 //! ```text
-//! decision ─┬─► [input]   ─► the router            frame ─► facts: five words
+//! decision ─┬─► [input]   ─► the router            frame ─► facts: eight words
 //!           └─► [forward] ─► out, per port                    │
 //! router ─────► [output]  ─► out, per port                    ▼
 //!                                    gates  ▮▮▮▮▮▮▮▮▮▮▮▮   one masked word each
 //!                                    rules  tests, counter, log, step   only behind the gate
 //! ```
 //!
-//! Every field of a frame that rules ask for is laid out in five words (`facts`). A rule's most
+//! Every field of a frame that rules ask for is laid out in eight words (`facts`). A rule's most
 //! telling word is its gate: one load, one mask, one comparison; a rule that does not match hardly
 //! ever costs more. What the rule asks beyond that is tested behind the gate.
 //!
 //! Matchers of IP fields match untagged IPv4 only, those of ports UDP and TCP, those of ARP fields
 //! ARP: a negated one as well. Bytes are counted as the bridge sees them, L2 without FCS.
 //!
-//! Never looks up hosts or decides where a frame goes. Missing: **802.2 and STP fields**, **looking
-//! behind VLAN tags** (`vlan-encap`), **marks and priorities**, and a **log line's EtherType and ARP
-//! fields** (frames that are not IPv4 show their source MAC only).
+//! Never looks up hosts or decides where a frame goes. `/interface bridge nat` is a table of the same
+//! rules, whose actions rewrite MAC addresses. Missing: **marks and priorities**, and a **log line's
+//! EtherType and ARP fields** (frames that are not IPv4 show their source MAC only).
 
 mod compile;
 mod facts;
@@ -37,6 +37,7 @@ use config::ItemId;
 use facts::{Facts, IN_PORT, Test};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use wire::MacAddr;
 
 /// The built-in chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +48,34 @@ pub enum Chain {
     Forward = 1,
     /// From the router.
     Output = 2,
+    /// Of `/interface bridge nat`: before the bridging decision.
+    DstNat = 3,
+    /// Of `/interface bridge nat`: behind the filter.
+    SrcNat = 4,
 }
 
 impl Chain {
-    /// The names, at the place of their number.
-    pub(crate) const NAMES: [&'static str; 3] = ["input", "forward", "output"];
+    /// The filter's, at their places.
+    pub(crate) const FILTER: &'static [&'static str] = &["input", "forward", "output"];
+    /// Those of NAT.
+    pub(crate) const NAT: &'static [&'static str] = &["dstnat", "srcnat"];
+
+    /// Its place in its table.
+    fn place(self) -> usize {
+        match self {
+            Chain::Input | Chain::DstNat => 0,
+            Chain::Forward | Chain::SrcNat => 1,
+            Chain::Output => 2,
+        }
+    }
+
+    /// RouterOS's name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Chain::DstNat | Chain::SrcNat => Chain::NAT[self.place()],
+            _ => Chain::FILTER[self.place()],
+        }
+    }
 }
 
 /// The rules, compiled.
@@ -64,10 +88,10 @@ pub struct Filter {
     rules: Vec<Rule>,
     /// One of each as well: read only when somebody asks why.
     notes: Vec<told::Note>,
-    /// Some rule looks at fields of ARP, which differ from frame to frame.
-    looks_at_arp: bool,
+    /// Some rule looks at fields of ARP or 802.2, which differ from frame to frame.
+    looks_at_keyless: bool,
     /// By word of the facts: the bits that some rule looks at.
-    looks_at: [u64; 5],
+    looks_at: [u64; 8],
     invalid: BTreeMap<ItemId, Invalid>,
 }
 
@@ -90,7 +114,15 @@ struct Rule {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+pub(crate) enum Step {
+    /// Another source address (`src-nat`).
+    Source(MacAddr),
+    /// Another destination (`dst-nat`).
+    Destination(MacAddr),
+    /// To the router itself (`redirect`).
+    Redirect,
+    /// An ARP reply from this address instead (`arp-reply`).
+    ArpReply(MacAddr),
     Accept,
     Drop,
     Jump(u32),
@@ -106,14 +138,21 @@ impl Filter {
     /// The member ports are those of the view's bridge ports, the bridges its interfaces. What
     /// differs between frames of the same MACs, EtherType, ports and 5-tuple is noted in the trace.
     pub fn accepts(&self, chain: Chain, view: &View, books: &mut Books) -> bool {
-        let Some(mut rules) = self.chains.get(chain as usize).cloned() else { return true };
+        self.walk(chain, view, books) != Step::Drop
+    }
+
+    /// The same: what the rule that ends the walk says, `Accept` at the chain's end.
+    pub(crate) fn walk(&self, chain: Chain, view: &View, books: &mut Books) -> Step {
+        let Some(mut rules) = self.chains.get(chain.place()).cloned() else {
+            return Step::Accept;
+        };
         if rules.is_empty() {
-            return true;
+            return Step::Accept;
         }
         let layers = view.layers;
         let facts = Facts::of(chain, view);
         if layers.vlan.is_some() | layers.fragment | layers.options
-            || self.looks_at_arp && facts.is_arp()
+            || self.looks_at_keyless && facts.is_keyless()
         {
             books.trace.once = true;
         }
@@ -126,9 +165,9 @@ impl Filter {
             }
             let Some(at) = next else {
                 if books.state.returns.len() == depth {
-                    return true;
+                    return Step::Accept;
                 }
-                let Some((start, end)) = books.state.returns.pop() else { return true };
+                let Some((start, end)) = books.state.returns.pop() else { return Step::Accept };
                 rules = start..end;
                 continue;
             };
@@ -167,9 +206,14 @@ impl Filter {
                     rules = self.chains[chain as usize].clone();
                 }
                 Step::Return => rules.start = rules.end,
-                Step::Accept | Step::Drop => {
+                Step::Accept
+                | Step::Drop
+                | Step::Source(_)
+                | Step::Destination(_)
+                | Step::Redirect
+                | Step::ArpReply(_) => {
                     books.state.returns.truncate(depth);
-                    return rule.step == Step::Accept;
+                    return rule.step;
                 }
             }
         }
@@ -186,7 +230,7 @@ impl Filter {
     /// The bits of a plain frame's first four facts (see `facts.rs`) that any rule looks at:
     /// frames that agree in them, in kind and in the port they came by hear the same.
     pub fn looks_at(&self) -> [u64; 4] {
-        let [a, b, c, d, bridges] = self.looks_at;
+        let [a, b, c, d, bridges, ..] = self.looks_at;
         // A bridge is known by its ports.
         let ports = if bridges == 0 { 0 } else { IN_PORT.mask << IN_PORT.shift };
         [a, b, c, d | ports]
@@ -204,7 +248,7 @@ impl Filter {
 
     /// Whether rules look at frames for the router, or of the router's own.
     pub fn has(&self, chain: Chain) -> bool {
-        self.chains.get(chain as usize).is_some_and(|rules| !rules.is_empty())
+        self.chains.get(chain.place()).is_some_and(|rules| !rules.is_empty())
     }
 
     /// Whether no rule is in force.

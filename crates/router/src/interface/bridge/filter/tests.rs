@@ -16,6 +16,7 @@ use crate::trace::Trace;
 use config::{Interpreter, Item, Menu, Status, Tree, Value};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use wire::bpdu::{self, Bpdu, Message, Times, Vector};
 use wire::{MacAddr, Moment, layers};
 
 const ETHER1: InterfaceId = InterfaceId(1);
@@ -141,6 +142,27 @@ fn tagged(vlan: u16) -> Vec<u8> {
     ethernet(DST, 0x8100, &[&vlan.to_be_bytes()[..], &[8, 0], &ip(17, 0)].concat())
 }
 
+const HELLO: Message = Message {
+    vector: Vector {
+        root: 0x1000_0200_0000_0001,
+        cost: 20,
+        bridge: 0x8000_0200_0000_0002,
+        port: 0x8003,
+    },
+    times: Times { age: 1, max_age: 20, hello: 2, forward_delay: 15 },
+    role: bpdu::Role::Designated,
+    topology_change: true,
+    acknowledgement: false,
+    proposal: false,
+    agreement: false,
+    learning: false,
+    forwarding: false,
+};
+
+fn bpdu(bpdu: Bpdu) -> Vec<u8> {
+    bpdu.frame(SRC).to_vec()
+}
+
 /// Each matcher alone, in a rule that drops: the frames it matches, of all there are.
 #[test]
 fn every_matcher_matches_what_it_says() {
@@ -156,8 +178,11 @@ fn every_matcher_matches_what_it_says() {
         ("ipv6", ethernet(group, 0x86dd, &[0x60, 0, 0, 0, 0, 0, 59, 64])),
         ("llc", ethernet(DST, 46, &[])),
         ("runt", SRC.0.to_vec()),
+        ("snap", ethernet(DST, 46, &[0xaa, 0xaa, 3, 0, 0, 0, 0x80, 0x9b])),
+        ("bpdu", bpdu(Bpdu::Config(HELLO))),
+        ("tcn", bpdu(Bpdu::Notification)),
     ];
-    let all = "udp tail gre bad arp reply vlan ipv6 llc runt";
+    let all = "udp tail gre bad arp reply vlan ipv6 llc runt snap bpdu tcn";
     for (rule, expected) in [
         ("", all),
         ("in-interface=ether1", all),
@@ -167,20 +192,20 @@ fn every_matcher_matches_what_it_says() {
         ("in-bridge=bridge1", all),
         ("out-bridge=!bridge1", ""),
         ("mac-protocol=ip", "udp tail gre bad"),
-        ("mac-protocol=!ip", "arp reply vlan ipv6 llc runt"),
+        ("mac-protocol=!ip", "arp reply vlan ipv6 llc runt snap bpdu tcn"),
         ("mac-protocol=vlan", "vlan"),
         ("mac-protocol=0x86dd", "ipv6"),
-        ("mac-protocol=802.2", "llc runt"),
-        ("dst-mac-address=02:00:00:00:00:02/FF:FF:FF:FF:FF:FF", "udp tail gre bad vlan llc"),
-        ("dst-mac-address=01:00:00:00:00:00/01:00:00:00:00:00", "arp reply ipv6"),
+        ("mac-protocol=802.2", "llc runt snap bpdu tcn"),
+        ("dst-mac-address=02:00:00:00:00:02/FF:FF:FF:FF:FF:FF", "udp tail gre bad vlan llc snap"),
+        ("dst-mac-address=01:00:00:00:00:00/01:00:00:00:00:00", "arp reply ipv6 bpdu tcn"),
         (
             "src-mac-address=02:00:00:00:00:99/FF:FF:FF:FF:FF:00",
-            "udp tail gre bad arp reply vlan ipv6 llc",
+            "udp tail gre bad arp reply vlan ipv6 llc snap bpdu tcn",
         ),
         ("src-mac-address=!02:00:00:00:00:01/FF:FF:FF:FF:FF:FF", "runt"),
         ("packet-type=broadcast", "arp reply"),
-        ("packet-type=multicast", "ipv6"),
-        ("packet-type=other-host", "udp tail gre bad vlan llc runt"),
+        ("packet-type=multicast", "ipv6 bpdu tcn"),
+        ("packet-type=other-host", "udp tail gre bad vlan llc runt snap"),
         ("vlan-id=5", "vlan"),
         ("vlan-id=0", ""),
         ("ip-protocol=udp", "udp tail"),
@@ -200,6 +225,29 @@ fn every_matcher_matches_what_it_says() {
         ("arp-src-address=10.0.0.1", "arp reply"),
         ("arp-dst-address=10.0.0.0/31", ""),
         ("arp-dst-address=!10.0.0.1", "arp reply"),
+        ("arp-gratuitous=no", "arp reply"),
+        ("arp-gratuitous=yes", ""),
+        ("arp-hardware-type=1 arp-packet-type=0x800", "arp reply"),
+        ("arp-hardware-type=!1", ""),
+        ("arp-src-mac-address=02:00:00:00:00:00/FF:FF:FF:FF:FF:00", "arp reply"),
+        ("arp-dst-mac-address=!00:00:00:00:00:00/FF:FF:FF:FF:FF:FF", ""),
+        ("vlan-priority=1", "vlan"),
+        ("vlan-priority=2-7", ""),
+        ("vlan-encap=ip", "vlan"),
+        ("vlan-encap=!ip", ""),
+        ("802.3-sap=0x42", "bpdu tcn"),
+        ("802.3-sap=!0x42", "llc runt snap"),
+        ("802.3-type=0x809b", "snap"),
+        ("stp-type=config", "bpdu"),
+        ("stp-type=tcn", "tcn"),
+        ("stp-flags=topology-change", "bpdu"),
+        ("stp-flags=topology-change-ack", ""),
+        ("stp-root-priority=4096 stp-root-address=02:00:00:00:00:01/FF:FF:FF:FF:FF:FF", "bpdu"),
+        ("stp-root-cost=20 stp-sender-priority=32768", "bpdu"),
+        ("stp-sender-address=02:00:00:00:00:02/FF:FF:FF:FF:FF:FF stp-port=32771", "bpdu"),
+        ("stp-msg-age=256 stp-max-age=5120", "bpdu"),
+        ("stp-hello-time=512 stp-forward-delay=3840", "bpdu"),
+        ("stp-forward-delay=!3840", "tcn"),
         ("mac-protocol=arp src-mac-address=02:00:00:00:00:01/FF:FF:FF:FF:FF:FF", "arp reply"),
     ] {
         let mut bench = Bench::new(&[format!("chain=forward action=drop {rule}")]);

@@ -232,21 +232,25 @@ impl Stp {
                 busy = true;
             }
             for at in 0..self.ports.len() {
-                let mut others = self.others(at);
+                // A designated port decides by itself, and most are that.
+                let alone = matches!(self.ports[at].role, Role::Designated | Role::Disabled);
+                let mut others = if alone { Others::default() } else { self.others(at) };
                 busy |= self.ports[at].change_role(&self.settings, &mut others);
-                for port in &mut self.ports {
-                    port.sync |= others.sync;
-                    port.reroot |= others.reroot;
+                if others.sync || others.reroot {
+                    for port in &mut self.ports {
+                        port.sync |= others.sync;
+                        port.reroot |= others.reroot;
+                    }
                 }
             }
             for at in 0..self.ports.len() {
                 let changed = self.ports[at].change_state();
                 self.changed |= changed;
-                busy |= changed;
                 let (something, tell) = self.ports[at].change_topology(&self.settings);
-                busy |= something;
-                for (n, port) in self.ports.iter_mut().enumerate() {
-                    port.tc_prop |= tell && n != at;
+                busy |= changed || something;
+                if tell {
+                    let others = self.ports.iter_mut().enumerate().filter(|&(n, _)| n != at);
+                    others.for_each(|(_, port)| port.tc_prop = true);
                 }
             }
             if !busy {
