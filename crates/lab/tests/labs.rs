@@ -57,6 +57,13 @@ fn two_routers_as_they_were_the_last_time() {
     assert_eq!(run(&plan).1, transcript, "another run");
 }
 
+#[test]
+fn each_host_has_its_uplink() {
+    let yaml = std::fs::read_to_string(labs().join("two-uplinks.yaml")).unwrap();
+    let (report, transcript) = run(&plan(&yaml, Time::Virtual));
+    assert!(report.passed(), "{transcript}");
+}
+
 /// The article's labs, but a second each time is twenty milliseconds here. `BLESS=1` writes what is
 /// then to be committed.
 #[test]
