@@ -24,7 +24,7 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
     ("/ip neighbor", "discovery: MNDP, CDP, LLDP"),
-    ("/ip route rule, /ip route vrf", "policy routing"),
+    ("/ip route vrf", "routers within the router"),
     ("/ip upnp, /ip proxy, /ip socks, /ip smb, /ip ssh, /ip cloud", "services"),
     ("/ipv6", "IPv6, all of it; bridges forward it"),
     ("/mpls", "MPLS"),

@@ -100,13 +100,11 @@ fn the_router_takes_and_answers() {
 /// rules are gone.
 #[test]
 fn routed_frames_too() {
-    let script = format!(
-        "/interface bridge add name=b protocol-mode=none
+    let script = "/interface bridge add name=b protocol-mode=none
          /interface bridge port add bridge=b interface=ether2
          /ip address add address=10.0.1.254/24 interface=ether1
-         /ip address add address=10.0.2.254/24 interface=b"
-    );
-    let mut rig = Rig::new(2, &script);
+         /ip address add address=10.0.2.254/24 interface=b";
+    let mut rig = Rig::new(2, script);
     rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
     rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     let frame = craft::udp(ip(10, 0, 1, 1), 1, ip(10, 0, 2, 1), 2);

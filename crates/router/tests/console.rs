@@ -43,16 +43,16 @@ add name=LAN include=inner exclude=dynamic comment=w
 add list=inner interface=lan
 add list=LAN interface=voice
 /interface bridge settings set allow-fast-path=no
-/interface bridge nat
-add chain=dstnat action=dst-nat to-dst-mac-address=02:00:00:00:00:09 mac-protocol=!ip
-add chain=dstnat action=arp-reply to-arp-reply-mac-address=02:00:00:00:00:09 arp-gratuitous=no arp-hardware-type=1
-add chain=srcnat action=src-nat to-src-mac-address=02:00:00:00:00:09 vlan-encap=ip vlan-priority=3 disabled=yes
-add chain=srcnat stp-type=config stp-flags=topology-change stp-port=1-9 802.3-sap=0x42
 /interface bridge filter
 add chain=forward in-interface=ether2 mac-protocol=arp arp-opcode=request
 add chain=forward src-mac-address=06:00:00:00:00:00/FF:00:00:00:00:00 vlan-id=!5 action=drop
 add chain=mine ip-protocol=tcp dst-port=80-90 packet-type=host limit=10/1m,5:packet log=yes \\
     log-prefix=\"a b\" dst-address=10.0.0.0/8
+/interface bridge nat
+add chain=dstnat action=dst-nat to-dst-mac-address=02:00:00:00:00:09 mac-protocol=!ip
+add chain=dstnat action=arp-reply to-arp-reply-mac-address=02:00:00:00:00:09 arp-gratuitous=no arp-hardware-type=1
+add chain=srcnat action=src-nat to-src-mac-address=02:00:00:00:00:09 vlan-encap=ip vlan-priority=3 disabled=yes
+add chain=srcnat stp-type=config stp-flags=topology-change stp-port=1-9 802.3-sap=0x42
 /ip settings set ip-forward=no max-neighbor-entries=100 arp-timeout=10s icmp-rate-limit=0 \\
     icmp-rate-mask=0x8 allow-fast-path=no
 /ip address

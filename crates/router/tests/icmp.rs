@@ -63,7 +63,7 @@ fn errors_by_cause() {
         (plain.clone(), to(ip(172, 16, 2, 1)), Some((3, 13, 0)), Discard::RouteProhibit),
         (plain.clone(), to(ip(172, 16, 3, 1)), None, Discard::RouteBlackhole),
         (plain.clone(), to(ip(10, 0, 1, 254)), Some((3, 3, 0)), Discard::NoListener),
-        (plain.clone(), Frame { body: craft::Body::Ip { protocol: 47 }, ..to(ip(10, 0, 1, 254)) },
+        (plain.clone(), Frame { body: craft::Body::Ip { protocol: 99 }, ..to(ip(10, 0, 1, 254)) },
          Some((3, 2, 0)), Discard::NoListener),
         (plain.clone(), Frame { payload: &payload, dont_fragment: true, ..to(far) },
          Some((3, 4, 600)), Discard::FragmentationNeeded),

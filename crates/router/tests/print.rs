@@ -394,7 +394,9 @@ fn queues() {
         "/queue simple print stats where name=q",
         r#"Flags: X - disabled, I - invalid, D - dynamic
  0    name="q" target=10.0.1.77/32 bytes=0/0 packets=0/0 dropped=0/0
-      queued-bytes=0/0 queued-packets=0/0 rate=0bps/0bps packet-rate=0/0"#,
+      queued-bytes=0/0 queued-packets=0/0 rate=0bps/0bps packet-rate=0/0
+      total-bytes=0 total-packets=0 total-dropped=0 total-queued-bytes=0
+      total-queued-packets=0 total-rate=0bps total-packet-rate=0"#,
     );
 }
 

@@ -588,7 +588,7 @@ impl Lookup {
     /// Candidates of one target, in order; behind one that takes everything nobody has a chance.
     fn span(&mut self, mut list: Vec<Candidate>) -> Span {
         list.sort_by_key(|candidate| candidate.queue);
-        let all = list.iter().position(|candidate| candidate.is_for_all());
+        let all = list.iter().position(Candidate::is_for_all);
         list.truncate(all.map_or(list.len(), |all| all + 1));
         let start = self.candidates.len() as u32;
         self.candidates.extend_from_slice(&list);

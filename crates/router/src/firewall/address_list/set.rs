@@ -179,7 +179,8 @@ mod tests {
             Ipv4Range::new(at, at).unwrap()
         }
         // Everywhere; every second address of few networks; networks of all sizes.
-        let cases: [(&str, fn(u32) -> Ipv4Range); 3] = [
+        type Nth = fn(u32) -> Ipv4Range;
+        let cases: [(&str, Nth); 3] = [
             ("spread", |n| host(spread(n))),
             ("dense", |n| host(0x0a00_0000 + n * 2)),
             ("networks", |n| {

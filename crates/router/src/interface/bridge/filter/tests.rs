@@ -380,8 +380,8 @@ fn mistakes_are_refused() {
         ("chain=forward action=jump", "needs a jump-target"),
         ("chain=forward mac-protocol=ipp", "pppoe-discovery"),
         ("chain=forward arp-opcode=70000", "request-reverse"),
-        ("chain=forward vlan-encap=ip", "VLAN tags"),
-        ("chain=forward stp-type=config", "spanning tree"),
+        ("chain=forward vlan-encap=ipp", "pppoe-discovery"),
+        ("chain=forward tls-host=example.com", "dst-address"),
         ("chain=forward action=mark-packet", "action"),
     ] {
         let line = format!("/interface bridge filter add {rule}");
