@@ -100,7 +100,7 @@ fn help_shows_an_example_and_nothing_that_is_not_there() {
         commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(
         names,
-        ["bench", "test", "iperf3", "lab", "router", "console", "calc", "report", "help"],
+        ["bench", "test", "iperf3", "lab", "router", "console", "import", "calc", "report", "help"],
         "{help}"
     );
 }

@@ -198,6 +198,14 @@ impl<'a> Net<'a> {
         self.compare()?;
         let mut lost = before.difference(&after).copied().collect::<Vec<_>>();
         lost.sort_unstable();
+        // All at once may be too much for a queue: those that are left try again alone.
+        let mut silent = Vec::new();
+        for pair in lost {
+            if !self.reaches(pair)? {
+                silent.push(pair);
+            }
+        }
+        let lost = silent;
         let Some(&pair) = lost.first() else { return Ok(()) };
         let n = self.hosts.len();
         let name = |at: usize| &self.case.hosts[at].name;
@@ -220,6 +228,18 @@ impl<'a> Net<'a> {
         }
         self.advance(self.now + APART * u32::from(TRIES) + Duration::from_millis(200))?;
         Ok(self.answered.clone())
+    }
+
+    /// Whether a pair of hosts has an answer when nobody else sends.
+    fn reaches(&mut self, pair: u16) -> Result<bool, String> {
+        self.answered.clear();
+        let n = self.hosts.len();
+        for sequence in 0..TRIES {
+            let (from, to) = (usize::from(pair) / n, usize::from(pair) % n);
+            self.at(self.now + APART * u32::from(sequence), Event::Probe(from, to, sequence));
+        }
+        self.advance(self.now + APART * u32::from(TRIES) + Duration::from_millis(200))?;
+        Ok(self.answered.contains(&pair))
     }
 
     fn at(&mut self, at: Moment, event: Event) {
