@@ -10,7 +10,7 @@
 //! scope 10: a gateway behind another static route is **missing**), or its gateway is an interface.
 //! The FIB maps an address to a [`Leaf`]'s number: equal destinations share one leaf.
 //!
-//! Routes with a routing mark are in tables of their own ([`table`](super::table)).
+//! Routes with a routing mark are in tables of their own (`table`).
 //!
 //! Missing: **check-gateway**, **VRFs**, **scope beyond connected**.
 

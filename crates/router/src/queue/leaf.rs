@@ -12,7 +12,7 @@
 //! A leaf in which nobody waits costs its line and nothing else: the packet is paid for and passes
 //! at once, on the core that carries it, in order. That holds for plain leaves, which have a bucket
 //! and a pfifo. What has more (a parent, children, bursts, another kind of queue) is *shaped*: a class
-//! of the [`Forest`], which its line says by a number of waiting packets that none can have.
+//! of the `Forest`, which its line says by a number of waiting packets that none can have.
 //!
 //! Queues that are removed or disabled let what waits in them go at the next release: a change of
 //! the configuration loses nothing but what a smaller queue has no room for. Which queue has which

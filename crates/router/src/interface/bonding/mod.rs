@@ -8,7 +8,7 @@
 //!                            … ─► link_out ─┴─ broadcast       a copy by each
 //! ```
 //!
-//! Which slaves are active is found out by [`State`] (links with their delays, and LACP) and compiled
+//! Which slaves are active is found out by `State` (links with their delays, and LACP) and compiled
 //! into the [`Bond`]; frames that come by another slave are dropped. Where the slave follows from
 //! the frame's addresses alone (active-backup, and layer-2 of balance-xor and 802.3ad) a neighbour
 //! has a rewrite, and the fast path sends by it. Missing: **balance-tlb**, **balance-alb**, **ARP

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A tunnel stands on a route, not on an interface: it runs while one leads to the other end, and
-//! while its [keepalive](life::Life) is answered. IPIP and GRE lead to one neighbour, whom nobody
+//! while its keepalive is answered. IPIP and GRE lead to one neighbour, whom nobody
 //! asks by ARP; EoIP is a piece of Ethernet, may be a port of a bridge and have VLANs.
 //!
 //! How deep tunnels lie in each other is bounded (`MOST` in `flow::tunnel`), and one that leads to

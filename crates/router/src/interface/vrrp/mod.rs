@@ -6,7 +6,7 @@
 //! master: an advertisement each interval to 224.0.0.18 ─► backups: nobody for 3 intervals? mine.
 //! ```
 //!
-//! A virtual router stands on an interface of Ethernet frames. Its [`Machine`] is pure; while it is
+//! A virtual router stands on an interface of Ethernet frames. Its `Machine` is pure; while it is
 //! the master its interface runs, its addresses are the router's own, ARP answers for them with the
 //! virtual address. Missing: **IPv6**, **scripts**, **groups**, **authentication=ah**, **FastPath
 //! through a bridge**.
