@@ -23,7 +23,7 @@ const STEPS: &[Step] = &[
     ("test", "every test of every crate, tidy among them; none ignored", test),
     ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
     ("release", "the release build", release),
-    ("swarm", "networks drawn from fresh seeds, for a minute", swarm),
+    ("swarm", "networks drawn from fresh seeds", swarm),
     ("bench", "the quick table on one core has every row", bench),
     ("compare", "the kernel and our router by turns, on veths", compare),
     ("fuzz", "each fuzz target for a few seconds", fuzz),
@@ -132,7 +132,7 @@ fn swarm(root: &Path) -> Result<(), String> {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs());
     let seed = (since * 1000).to_string();
     let reach = "crates/lab/tests/swarm-reached.txt";
-    let words = ["lab", "swarm", "--minutes", "1", "--output", "target/swarm"];
+    let words = ["lab", "swarm", "--seeds", "400", "--minutes", "1", "--output", "target/swarm"];
     let run = ["run", "--release", "--quiet", "--"];
     cargo(root, &[&run[..], &words, &["--seed", &seed, "--reach", reach]].concat())
 }
