@@ -154,7 +154,9 @@ impl<'a> Net<'a> {
             sent: vec![(0, Client::default()); case.flows.len()],
             came: HashMap::new(),
             answered: HashSet::new(),
-            twice: harms(Harm::Twice),
+            // A bond of mode broadcast sends each frame by every slave.
+            twice: harms(Harm::Twice)
+                || case.boxes.iter().flat_map(|own| &own.lines).any(|l| l.contains("=broadcast")),
             late: may_overtake(case),
             frames: Vec::new(),
             n_frames: 0,
