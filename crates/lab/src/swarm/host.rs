@@ -265,7 +265,9 @@ impl Host {
                     return None;
                 }
                 let mark = Mark::read(udp.payload())?;
-                let answer = udp.src_port() == ECHO;
+                // By where it goes: a router may give an answer another source port, where the one
+                // it had clashes with a connection's.
+                let answer = udp.dst_port() != ECHO;
                 if udp.dst_port() == ECHO {
                     let body = Body::Udp { src_port: ECHO, dst_port: udp.src_port() };
                     self.send(ip.src(), body, udp.payload(), out);
