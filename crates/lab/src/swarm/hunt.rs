@@ -51,6 +51,8 @@ pub struct Bag {
 
 /// So many failures are enough to look at.
 const ENOUGH: usize = 20;
+/// Frames that may be spent on making a failure smaller: a minute.
+const FRAMES: u64 = 50_000_000;
 const CALM: &str = "no thread panics here";
 
 /// Runs a case; a panic is a failure as any other.
@@ -86,7 +88,10 @@ pub fn hunt(hunt: &Hunt, found: &(dyn Fn(&Find) + Sync), stop: &(dyn Fn() -> boo
                     let case = draw(seed);
                     let outcome = run(&case);
                     let find = outcome.failure.map(|failure| {
-                        let (case, failure) = shrink(&case, &failure, hunt.shrinking);
+                        // A network whose frames go round and round is not run so often.
+                        let runs = FRAMES.checked_div(outcome.n_frames).unwrap_or(FRAMES);
+                        let runs = hunt.shrinking.min(runs as usize + 1);
+                        let (case, failure) = shrink(&case, &failure, runs);
                         let frames = run(&case).frames;
                         Find { seed, case, failure, frames }
                     });
