@@ -1,0 +1,271 @@
+//! Changes one after the other lead where the last configuration alone would have led; and
+//! whatever is changed, each rule and queue has counted its own packets, no more and no less.
+
+use crate::rig::{Rig, mac, own_mac};
+use proptest::prelude::*;
+use proptest::sample::select;
+use router::ip::route::Target;
+use std::time::Duration;
+use wire::Ipv4Prefix;
+use wire::craft::{self, ip};
+
+const NETS: &str = "/ip address
+add address=10.0.1.254/24 interface=ether1
+add address=10.0.2.254/24 interface=ether2
+add address=10.0.3.254/24 interface=bridge1\n";
+
+/// A line that somebody may type; one that does not fit what is there is refused, and that is all.
+fn line() -> impl Strategy<Value = String> {
+    const LINES: &[&str] = &[
+        "/ip firewall filter add chain=forward src-address-list=some action=drop",
+        "/ip firewall filter add chain=forward dst-port=80 protocol=udp action=passthrough",
+        "/ip firewall filter add chain=forward action=jump jump-target=own",
+        "/ip firewall filter add chain=own in-interface=ether1 action=accept",
+        "/ip firewall filter add chain=own action=drop dst-address=10.0.2.2",
+        "/ip firewall filter add chain=forward limit=1,2:packet action=accept place-before=0",
+        "/ip firewall filter remove 0",
+        "/ip firewall filter remove [find]",
+        "/ip firewall filter move 0 1",
+        "/ip firewall filter disable 0",
+        "/ip firewall filter enable [find]",
+        "/ip firewall filter set 0 src-port=1000",
+        "/ip firewall filter set 0 comment=only",
+        "/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade",
+        "/ip firewall nat add chain=dstnat dst-address=10.0.2.9 action=dst-nat to-addresses=10.0.2.1",
+        "/ip firewall nat remove [find]",
+        "/ip firewall address-list add list=some address=10.0.1.2",
+        "/ip firewall address-list add list=some address=10.0.1.3",
+        "/ip firewall address-list remove [find]",
+        "/ip firewall connection tracking set enabled=no",
+        "/ip firewall connection tracking set enabled=auto",
+        "/queue simple add target=10.0.1.1/32 max-limit=8k/8k bucket-size=0/0",
+        "/queue simple add target=10.0.1.0/24 max-limit=64k/64k bucket-size=0.01/0.01",
+        "/queue simple add target=ether1 place-before=0",
+        "/queue simple set 0 max-limit=1M/1M",
+        "/queue simple set 0 target=10.0.2.1/32",
+        "/queue simple disable 0",
+        "/queue simple enable [find]",
+        "/queue simple remove 0",
+        "/ip route add dst-address=10.9.0.0/16 gateway=10.0.2.1",
+        "/ip route add dst-address=10.9.0.0/16 gateway=10.0.2.2 distance=3",
+        "/ip route remove [find dst-address=10.9.0.0/16]",
+        "/ip address disable [find interface=ether2]",
+        "/ip address enable [find]",
+        "/ip arp add address=10.0.2.7 mac-address=06:00:00:00:00:77 interface=ether2",
+        "/ip arp remove [find]",
+        "/interface ethernet disable ether3",
+        "/interface ethernet enable ether3",
+        "/interface ethernet set ether2 mtu=1000",
+        "/interface bridge port add bridge=bridge1 interface=ether3",
+        "/interface bridge port remove [find interface=ether3]",
+        "/interface bridge filter add chain=forward action=drop dst-port=80 ip-protocol=udp mac-protocol=ip",
+        "/interface bridge filter remove [find]",
+        "/ip settings set ip-forward=no",
+        "/ip settings set ip-forward=yes allow-fast-path=no",
+    ];
+    select(LINES).prop_map(String::from)
+}
+
+fn fresh() -> Rig {
+    Rig::new(4, &format!("/interface bridge add name=bridge1 protocol-mode=none\n{NETS}"))
+}
+
+/// What is shown of a configuration that no packet has met yet.
+fn shown(rig: &mut Rig) -> Vec<String> {
+    const PRINTS: &[&str] = &[
+        "/interface ethernet print",
+        "/interface bridge port print",
+        "/interface bridge filter print",
+        "/ip address print",
+        "/ip arp print",
+        "/ip route print detail",
+        "/ip settings print",
+        "/ip firewall filter print",
+        "/ip firewall nat print",
+        "/queue simple print",
+    ];
+    PRINTS.iter().map(|print| rig.run(print)).collect()
+}
+
+/// What the packets have left behind. Not the queues' rates: at which moment of a second a queue is
+/// sampled depends on its place.
+fn state(rig: &mut Rig) -> Vec<String> {
+    let rates = |line: String| match line.split_once(": [LeafStats") {
+        Some((queue, stats)) => {
+            let stats: Vec<&str> =
+                stats.split(", ").filter(|word| !word.contains("rate:")).collect();
+            format!("{queue}: {}", stats.join(", "))
+        }
+        None => line,
+    };
+    rig.state().into_iter().map(rates).collect()
+}
+
+/// Packets from everybody to everybody.
+fn traffic(rig: &mut Rig) -> Vec<(usize, Vec<u8>)> {
+    let mut out = Vec::new();
+    // A larger bucket is not full at once, a new one is: let both be.
+    rig.wait(Duration::from_secs(1));
+    for round in 0..3u16 {
+        for (port, from) in [(1u8, 1u8), (1, 2), (2, 1), (2, 2), (3, 1), (4, 1)] {
+            let src = ip(10, 0, port.min(3), from + (port / 4) * 8);
+            for dst in [ip(10, 0, 1, 1), ip(10, 0, 2, 1), ip(10, 0, 2, 9), ip(10, 9, 0, 1)] {
+                let frame = craft::udp(src, 1000 + round / 2, dst, 80);
+                let dst_mac = own_mac(port);
+                let frame = craft::Frame { src_mac: mac(port * 16 + from), dst_mac, ..frame };
+                out.extend(rig.pass(port.into(), &frame.build()));
+            }
+        }
+        rig.wait(Duration::from_millis(700));
+    }
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn many_changes_are_as_one(lines in prop::collection::vec(line(), 1..20)) {
+        let mut step_by_step = fresh();
+        for line in &lines {
+            let _ = step_by_step.try_run(line);
+        }
+        let mut at_once = fresh();
+        *at_once.console.tree_mut() = step_by_step.console.tree().clone();
+        let tree = at_once.console.tree().clone();
+        at_once.router.configure(&tree, at_once.now).unwrap();
+        prop_assert_eq!(shown(&mut step_by_step), shown(&mut at_once), "{:#?}", lines);
+        let out = [traffic(&mut step_by_step), traffic(&mut at_once)];
+        prop_assert_eq!(&out[0], &out[1], "{:#?}", lines);
+        prop_assert_eq!(state(&mut step_by_step), state(&mut at_once), "{:#?}", lines);
+        prop_assert_eq!(shown(&mut step_by_step), shown(&mut at_once), "{:#?}", lines);
+    }
+}
+
+/// What is done to a list of rules and queues, each for packets of one host.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    AddRule(u8),
+    RemoveRule(u8),
+    EditRule(u8, u8),
+    AddQueue(u8),
+    RemoveQueue(u8),
+    Comment,
+    /// So many packets of each host.
+    Send(u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => (0..8u8).prop_map(Step::AddRule),
+        2 => any::<u8>().prop_map(Step::RemoveRule),
+        1 => (any::<u8>(), 0..8u8).prop_map(|(at, host)| Step::EditRule(at, host)),
+        1 => (0..8u8).prop_map(Step::AddQueue),
+        1 => any::<u8>().prop_map(Step::RemoveQueue),
+        1 => Just(Step::Comment),
+        6 => (1..4u8).prop_map(Step::Send),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..Default::default() })]
+
+    /// The model: a rule counts all packets of its host, a queue those of its host if it is the
+    /// first for it.
+    #[test]
+    fn everybody_counts_his_own(steps in prop::collection::vec(step(), 1..40)) {
+        let mut rig = fresh();
+        // Without tracking a flow has its recipe from the first packet on.
+        rig.run("/ip firewall connection tracking set enabled=no");
+        rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+        // By item: its host, its packets.
+        let mut rules: Vec<(u8, u64)> = Vec::new();
+        let mut queues: Vec<(u8, u64)> = Vec::new();
+        for step in &steps {
+            let n_rules = rules.len();
+            match *step {
+                Step::AddRule(host) => {
+                    rules.push((host, 0));
+                    rig.run(&format!("/ip firewall filter add chain=forward src-address=10.0.1.{} action=passthrough", host + 1));
+                }
+                Step::RemoveRule(at) if n_rules > 0 => {
+                    let at = usize::from(at) % n_rules;
+                    rules.remove(at);
+                    rig.run(&format!("/ip firewall filter remove {at}"));
+                }
+                Step::EditRule(at, host) if n_rules > 0 => {
+                    let at = usize::from(at) % n_rules;
+                    rules[at].0 = host;
+                    rig.run(&format!("/ip firewall filter set {at} src-address=10.0.1.{}", host + 1));
+                }
+                Step::AddQueue(host) => {
+                    queues.push((host, 0));
+                    rig.run(&format!("/queue simple add target=10.0.1.{}/32 max-limit=100M/100M", host + 1));
+                }
+                Step::RemoveQueue(at) if !queues.is_empty() => {
+                    let at = usize::from(at) % queues.len();
+                    queues.remove(at);
+                    rig.run(&format!("/queue simple remove {at}"));
+                }
+                Step::Comment if n_rules > 0 => {
+                    rig.run("/ip firewall filter set 0 comment=words");
+                }
+                Step::Send(n) => {
+                    for host in (0..8u8).flat_map(|host| (0..n).map(move |_| host)) {
+                        let frame = craft::udp(ip(10, 0, 1, host + 1), 1000, ip(10, 0, 2, 1), 80);
+                        let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..frame };
+                        prop_assert_eq!(rig.pass(1, &frame.build()).len(), 1, "{:?}", steps);
+                        for rule in rules.iter_mut().filter(|rule| rule.0 == host) {
+                            rule.1 += 1;
+                        }
+                        if let Some(queue) = queues.iter_mut().find(|queue| queue.0 == host) {
+                            queue.1 += 1;
+                        }
+                    }
+                }
+                _ => {}
+            }
+            let tree = rig.console.tree().clone();
+            let counted = rig.router.rule_counts("/ip firewall filter", &tree);
+            let counted: Vec<u64> = counted.iter().map(|count| count.packets).collect();
+            let wanted: Vec<u64> = rules.iter().map(|rule| rule.1).collect();
+            prop_assert_eq!(counted, wanted, "rules after {:?} of {:?}", step, steps);
+            let counted = rig.router.queue_stats(&tree);
+            let counted: Vec<u64> = counted.iter().map(|[upload, _]| upload.packets).collect();
+            let wanted: Vec<u64> = queues.iter().map(|queue| queue.1).collect();
+            prop_assert_eq!(counted, wanted, "queues after {:?} of {:?}", step, steps);
+        }
+    }
+}
+
+#[test]
+fn a_change_that_is_refused_leaves_everything_as_it_was() {
+    let mut rig = fresh();
+    rig.run("/ip firewall filter add chain=forward action=passthrough");
+    rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+    rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+    // All numbers that there are: fed behind as many gateways.
+    let ether2 = rig.ether(2);
+    let mut feed = |numbers: std::ops::Range<u32>| {
+        let routes = numbers
+            .map(|n| (Ipv4Prefix::host(0x0b00_0000 + n), Target::Gateways(vec![(ether2, n)])));
+        rig.router.feed_routes(routes.collect::<Vec<_>>()).is_ok()
+    };
+    assert!(feed(1..65_000));
+    let free = (65_000..70_000).take_while(|&n| feed(n..n + 1)).count();
+    assert!(free < 1000, "{free}");
+    let before = rig.state();
+    let tree = rig.console.tree().clone();
+    let script = "/ip firewall filter add chain=forward action=drop place-before=0\n\
+                  /queue simple add target=10.0.1.0/24 max-limit=1k/1k\n\
+                  /ip route add dst-address=10.9.0.0/16 gateway=10.0.2.77";
+    rig.console.run(script, &()).unwrap();
+    assert!(rig.router.configure(rig.console.tree(), rig.now).is_err());
+    *rig.console.tree_mut() = tree;
+    assert_eq!(rig.state(), before);
+    let frame = craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), 80);
+    let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..frame };
+    assert_eq!(rig.pass(1, &frame.build()).len(), 1, "not dropped");
+    rig.run("/ip firewall filter add chain=forward action=drop place-before=0");
+    assert_eq!(rig.pass(1, &frame.build()), [], "the next change is taken over");
+}

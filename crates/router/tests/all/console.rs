@@ -1,0 +1,423 @@
+//! The router's menus as a whole: what every one of them must do, and what only a running router
+//! knows.
+
+use crate::rig::{Rig, mac, own_mac};
+use config::{Access, Menu, MenuKind};
+use router::MENUS;
+use router::ip::feed::Protocol;
+use router::ip::route::Target;
+use wire::craft::{self, ip};
+
+/// Something in every menu, in their order, and all that can be away from its default.
+const FULL: &str = "/interface ethernet
+set ether1 name=wan mtu=1400 comment=\"to the lab\" mac-address=02:00:00:00:00:11
+set ether4 disabled=yes
+/interface bridge
+add name=lan protocol-mode=stp priority=0x7000 forward-delay=10s max-message-age=19s transmit-hold-count=5 vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77
+add disabled=yes
+/interface bonding
+add slaves=ether4 mode=802.3ad lacp-rate=1sec transmit-hash-policy=layer-3-and-4 min-links=1
+/interface vlan
+add name=voice vlan-id=10 interface=wan mtu=1300
+add name=outer vlan-id=100 interface=lan use-service-tag=yes disabled=yes comment=z
+/interface ipip
+add name=i remote-address=10.0.2.9 local-address=10.0.2.254 keepalive=1m,3 dscp=46 mtu=1400
+/interface gre
+add remote-address=10.0.2.9 clamp-tcp-mss=no dont-fragment=inherit disabled=yes comment=g
+/interface eoip
+add remote-address=10.0.2.9 tunnel-id=65535 mac-address=06:00:00:00:00:99 keepalive=0,0
+/interface vrrp
+add interface=wan vrid=9 priority=254 version=2 authentication=simple password=x interval=3s
+add interface=lan preemption-mode=no disabled=yes comment=v
+/interface bridge port
+add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingress-filtering=yes tag-stacking=yes learn=no horizon=3 broadcast-flood=no
+add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no
+/interface bridge vlan
+add bridge=lan vlan-ids=10,20-29 tagged=ether2,lan untagged=ether3
+/interface list
+add name=inner
+add name=LAN include=inner exclude=dynamic comment=w
+/interface list member
+add list=inner interface=lan
+add list=LAN interface=voice
+/interface bridge settings set allow-fast-path=no
+/interface bridge filter
+add chain=forward in-interface=ether2 mac-protocol=arp arp-opcode=request
+add chain=forward src-mac-address=06:00:00:00:00:00/FF:00:00:00:00:00 vlan-id=!5 action=drop
+add chain=mine ip-protocol=tcp dst-port=80-90 packet-type=host limit=10/1m,5:packet log=yes \\
+    log-prefix=\"a b\" dst-address=10.0.0.0/8
+/interface bridge nat
+add chain=dstnat action=dst-nat to-dst-mac-address=02:00:00:00:00:09 mac-protocol=!ip
+add chain=dstnat action=arp-reply to-arp-reply-mac-address=02:00:00:00:00:09 arp-gratuitous=no arp-hardware-type=1
+add chain=srcnat action=src-nat to-src-mac-address=02:00:00:00:00:09 vlan-encap=ip vlan-priority=3 disabled=yes
+add chain=srcnat stp-type=config stp-flags=topology-change stp-port=1-9 802.3-sap=0x42
+/ip settings set ip-forward=no max-neighbor-entries=100 arp-timeout=10s icmp-rate-limit=0 \\
+    icmp-rate-mask=0x8 allow-fast-path=no
+/ip address
+add address=10.0.1.254/24 interface=wan
+add address=10.0.2.254/24 interface=lan network=10.0.2.0 disabled=yes comment=x
+/ip arp add address=10.0.1.9 mac-address=06:00:00:00:00:09 interface=wan
+/ip route
+add gateway=10.0.1.1,10.0.1.2 distance=7
+add dst-address=10.9.0.0/16 gateway=lan
+add dst-address=10.8.0.0/16 type=prohibit
+/ip route rule
+add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table table=second
+/ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
+/ip firewall layer7-protocol
+add name=http regexp=^get
+/ip firewall raw
+add chain=prerouting protocol=udp dst-port=5060 action=notrack comment=r
+add chain=output dst-address=10.9.0.0/16 action=drop disabled=yes
+/ip firewall mangle
+add chain=prerouting connection-state=new action=mark-connection new-connection-mark=web
+add chain=forward connection-mark=web action=mark-packet new-packet-mark=web passthrough=no
+add chain=forward protocol=tcp tcp-flags=syn action=change-mss new-mss=1360
+/ip firewall filter
+add chain=input in-interface-list=!LAN protocol=icmp icmp-options=8:0 comment=\"; \\$ \\\"\"
+add chain=forward connection-state=!established,related src-address=10.0.0.1-10.0.0.9 \\
+    dst-address-list=bad ttl=less-than:5 dscp=!3 packet-size=0-100 random=50 nth=3,1 action=jump \\
+    jump-target=mine
+add chain=mine protocol=tcp tcp-flags=syn,!ack tcp-mss=0-500 dst-port=80,443-450 action=reject \\
+    reject-with=tcp-reset
+add chain=forward src-address-type=!local content=x ipv4-options=any fragment=yes \\
+    src-mac-address=06:00:00:00:00:01 limit=5,10:packet action=drop log=yes log-prefix=L
+add chain=forward action=fasttrack-connection connection-state=established
+/ip firewall nat
+add chain=srcnat out-interface=wan action=masquerade
+add chain=dstnat protocol=udp dst-port=53 action=dst-nat to-addresses=10.0.2.1 to-ports=5353
+add chain=srcnat action=src-nat to-addresses=10.0.1.100-10.0.1.110 disabled=yes
+/ip firewall connection tracking set enabled=yes udp-timeout=30s loose-tcp-tracking=no
+/queue type
+add name=fair kind=fq-codel
+/queue simple
+add name=a target=10.0.2.0/24,lan dst=wan max-limit=1M/2500k bucket-size=1/0.01 queue=default/default
+add target=10.0.2.7/32 disabled=yes
+/queue tree
+add name=up parent=wan max-limit=10M queue=fair
+/tool sniffer set only-headers=yes memory-limit=2MiB memory-scroll=no file-name=\"a b.pcapng\" \\
+    file-limit=20 filter-interface=wan,lan filter-mac-address=!06:00:00:00:00:01 \\
+    filter-mac-protocol=ip,arp filter-ip-address=10.0.0.0/8,1.2.3.4 filter-ip-protocol=udp \\
+    filter-port=!dns,8000-8080 filter-vlan=5 filter-direction=rx \\
+    filter-operator-between-entries=and
+";
+
+fn text(rig: &mut Rig, script: &str) -> String {
+    rig.run(script).trim_end().to_string()
+}
+
+#[test]
+fn the_tables_fit_together() {
+    assert_eq!(config::menu::faults(MENUS), [""; 0]);
+}
+
+/// Everything that was typed is in the export, and the export makes it again, in another router.
+#[test]
+fn an_export_can_be_imported() {
+    let mut first = Rig::new(4, FULL);
+    let export = text(&mut first, "/export");
+    for menu in MENUS.iter().filter(|menu| !is_made_by_the_router(menu)) {
+        assert!(export.contains(menu.path), "{} is not in\n{export}", menu.path);
+    }
+    let mut second = Rig::new(4, &export);
+    assert_eq!(text(&mut second, "/export"), export);
+    for menu in MENUS {
+        let (one, two) = (first.console.tree(), second.console.tree());
+        assert_eq!(one.items(menu.path), two.items(menu.path), "{}", menu.path);
+    }
+    assert_eq!(first.console.tree(), second.console.tree());
+    let mut third = Rig::new(4, &text(&mut first, "/export verbose"));
+    assert_eq!(text(&mut third, "/export"), export, "by way of verbose");
+}
+
+fn is_made_by_the_router(menu: &Menu) -> bool {
+    let users = |property: &config::Property| {
+        !matches!(property.access, Access::ReadOnly | Access::Missing(_))
+    };
+    matches!(menu.kind, MenuKind::List { fixed: true, .. }) && !menu.properties.iter().any(users)
+}
+
+/// What RouterOS has and we have not, what is read-only, and what nobody has: never swallowed.
+#[test]
+fn what_cannot_be_set_is_refused() {
+    let mut rig = Rig::new(4, FULL);
+    for menu in MENUS {
+        let verb = match menu.kind {
+            MenuKind::List { fixed: false, .. } => "add",
+            MenuKind::List { .. } | MenuKind::Union { .. } => "set [find]",
+            MenuKind::Settings => "set",
+        };
+        let mut refused = |name: &str| {
+            let script = format!("{} {verb} {name}=x", menu.path);
+            let error = rig.try_run(&script).expect_err(&script);
+            format!("{} {}", error.text, error.help)
+        };
+        for property in menu.properties {
+            match property.access {
+                Access::Missing(remark) => {
+                    let error = refused(property.name);
+                    assert!(error.contains(remark), "{} {}: {error}", menu.path, property.name);
+                }
+                // Whether an item is disabled can be set; what only shows it cannot.
+                Access::ReadOnly if property.name != "disabled" => {
+                    let error = refused(property.name);
+                    assert!(
+                        error.contains("read-only"),
+                        "{} {}: {error}",
+                        menu.path,
+                        property.name
+                    );
+                }
+                _ => {}
+            }
+        }
+        let error = refused("no-such-thing");
+        assert!(error.starts_with("expected end of command"), "{}: {error}", menu.path);
+    }
+}
+
+/// Every read-only property has a value where something is there to have it.
+#[test]
+fn the_router_answers_for_all_it_alone_knows() {
+    const LEFT_OUT: [&str; 4] = ["dynamic", "expected", "dying", "dstnat"];
+    let mut rig = busy();
+    for menu in MENUS {
+        for property in menu.properties.iter().filter(|p| p.access == Access::ReadOnly) {
+            let name = property.name;
+            let path = menu.path;
+            let get = match (menu.is_list(), property.flag) {
+                (false, _) => format!("{path} get {name}"),
+                // The language's own, and what cannot be here: no helper, no DNAT, nobody dying.
+                (true, Some(_)) if LEFT_OUT.contains(&name) => continue,
+                (true, Some(_)) => format!("{path} find {name}"),
+                (true, None) => format!("{path} find {name}~\".\""),
+            };
+            let found = text(&mut rig, &format!(":put [{get}]"));
+            let may_be_empty = name.ends_with("-unmet");
+            assert!(may_be_empty || !found.is_empty(), "{get}: nothing");
+        }
+    }
+}
+
+/// A router with something to say: invalid items, connections of all kinds, FastTrack, hosts.
+fn busy() -> Rig {
+    let mut rig = Rig::new(
+        6,
+        "/interface bridge
+add name=lan vlan-filtering=yes
+add name=off disabled=yes
+add name=apart protocol-mode=none
+/interface vlan
+add name=bridged interface=ether2 vlan-id=9
+/interface ipip
+add remote-address=10.0.1.8 keepalive=0,0
+/interface gre
+add remote-address=10.0.1.8 keepalive=0,0
+/interface eoip
+add remote-address=10.0.1.8 tunnel-id=1 keepalive=0,0
+/interface vrrp
+add interface=apart priority=255
+add interface=apart vrid=2
+/interface bonding
+add slaves=ether5,ether6
+/interface bridge port
+add interface=bonding1 bridge=apart
+add interface=eoip-tunnel1 bridge=apart
+add interface=bridged bridge=lan edge=yes
+add interface=ether3 bridge=lan edge=yes
+add interface=ether4 bridge=lan edge=yes
+/interface bridge filter add chain=forward action=jump jump-target=nowhere
+/interface bridge nat add chain=srcnat action=jump jump-target=nowhere
+/interface ethernet disable ether4
+/ip address
+add address=10.0.1.254/24 interface=ether1
+add address=10.0.2.254/24 interface=ether2
+add address=10.0.3.254/24 interface=lan
+add address=10.0.4.254/24 interface=ether4
+/ip arp add address=10.0.1.9 mac-address=06:00:00:00:00:09 interface=ether1
+/ip route
+add gateway=10.0.2.1
+add dst-address=10.8.0.0/16 type=prohibit
+add dst-address=10.7.0.0/16 type=blackhole
+add dst-address=10.6.0.0/16 type=unreachable
+/ip firewall raw
+add chain=output in-interface=ether1 action=notrack
+/ip firewall mangle
+add chain=output in-interface=ether1 action=mark-packet new-packet-mark=x
+add chain=prerouting action=mark-connection new-connection-mark=m
+/ip firewall filter
+add chain=forward action=fasttrack-connection connection-state=established
+add chain=forward in-interface=ether3
+/ip firewall nat
+add chain=srcnat out-interface=ether2 action=masquerade
+add chain=srcnat in-interface=ether1
+/queue tree
+add name=nowhere parent=global limit-at=2M max-limit=1M
+add name=up parent=ether3 max-limit=1M
+/queue simple
+add name=q target=10.0.3.0/24
+add name=lost target=off",
+    );
+    rig.run("/tool sniffer start");
+    rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+    rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
+    rig.pass(1, &craft::Frame { vlan: Some(wire::vlan::Tci(5)), ..craft::udp(1, 2, 3, 4) }.build());
+    rig.run("/tool sniffer stop");
+    rig.router.log_message(rig.now, "script,info", "hello");
+    for running in [false, true] {
+        let link = router::Link { running, ..router::Link::default() };
+        rig.router.set_link(3, link, rig.now).unwrap();
+    }
+    let fed = [
+        ("11.0.0.0/8", Protocol::Bgp),
+        ("12.0.0.0/8", Protocol::Ospf),
+        ("13.0.0.0/8", Protocol::Rip),
+    ];
+    let fed = fed.map(|(prefix, protocol)| (prefix.parse().unwrap(), Target::Blackhole, protocol));
+    rig.router.feed(fed).unwrap();
+    rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+    rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
+    let syn = wire::TcpFlags::SYN;
+    let (here, there, router) = (ip(10, 0, 1, 1), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+    for frame in [
+        craft::udp(here, 1000, there, 2000),
+        craft::tcp(here, 1000, there, 80, syn),
+        craft::ping(here, there),
+    ] {
+        let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..frame };
+        assert_eq!(rig.pass(1, &frame.build()).len(), 1, "{:?}", rig.router.discards());
+    }
+    for _ in 0..4 {
+        let answer = craft::udp(there, 2000, router, 1000);
+        let answer = craft::Frame { src_mac: mac(2), dst_mac: own_mac(2), ..answer };
+        assert_eq!(rig.pass(2, &answer.build()).len(), 1, "{:?}", rig.router.discards());
+        let again = craft::udp(here, 1000, there, 2000);
+        let again = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..again };
+        assert_eq!(rig.pass(1, &again.build()).len(), 1, "{:?}", rig.router.discards());
+    }
+    rig
+}
+
+#[test]
+fn items_that_cannot_be_are_refused() {
+    let mut rig = busy();
+    for (script, expected) in [
+        (
+            "/ip address add address=10.0.1.254/8 interface=ether1",
+            "failure: already have such address",
+        ),
+        ("/ip address set 0 network=10.0.0.0", "failure: network of 10.0.1.254/24 is 10.0.1.0"),
+        ("/ip route add dst-address=10.5.0.0/16", "missing value(s) of argument(s) gateway"),
+        ("/ip route set 0 !gateway", "missing value(s) of argument(s) gateway"),
+        (
+            "/ip route add gateway=ether1,10.0.2.1",
+            "failure: an interface as gateway must be the only one",
+        ),
+        (
+            "/ip arp add address=10.0.1.9 mac-address=06:00:00:00:00:08 interface=ether1",
+            "failure: already have such entry",
+        ),
+        (
+            "/interface bridge port add interface=ether3 bridge=lan",
+            "failure: device already added as bridge port",
+        ),
+        (
+            "/ip firewall filter add chain=forward port=80",
+            "failure: ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp",
+        ),
+        (
+            "/interface bridge filter add chain=forward action=jump",
+            "failure: action=jump needs a jump-target",
+        ),
+        ("/ip arp remove [find dynamic]", "failure: cannot remove dynamic arp"),
+        ("/ip route set [find connect] distance=3", "failure: cannot change dynamic route"),
+        ("/ip firewall filter remove [find dynamic]", "failure: cannot remove dynamic filter"),
+    ] {
+        let got = rig.try_run(script).map_err(|error| error.text);
+        assert_eq!(got, Err(expected.to_string()), "{script}");
+    }
+}
+
+#[test]
+fn counters_go_back_to_zero_one_by_one_and_all() {
+    let mut rig = busy();
+    let counted = |rig: &mut Rig, menu: &str, condition: &str| {
+        text(rig, &format!(":put [{menu} print count-only where {condition}]"))
+            .lines()
+            .last()
+            .map(str::to_string)
+    };
+    for (menu, condition, before) in [
+        ("/ip firewall filter", "packets>0 !dynamic", "1"),
+        ("/ip firewall nat", "packets>0", "1"),
+        ("/interface ethernet", "rx-packet>0", "3"),
+        ("/interface", "tx-packet>0", "2"),
+    ] {
+        assert_eq!(counted(&mut rig, menu, condition).as_deref(), Some(before), "{menu}");
+        rig.run(&format!("{menu} reset-counters [find]"));
+        assert_eq!(counted(&mut rig, menu, condition).as_deref(), Some("0"), "{menu}");
+    }
+    // The dummy rule's are those of FastTrack, and stay.
+    assert_eq!(counted(&mut rig, "/ip firewall filter", "packets>0").as_deref(), Some("1"));
+    for menu in ["/ip firewall filter", "/ip firewall nat", "/queue simple"] {
+        rig.run(&format!("{menu} reset-counters-all"));
+    }
+    let call = rig.console.run("/ip firewall nat reset-counters", &()).unwrap().calls.remove(0);
+    let error = rig.router.start(&call, rig.console.tree(), rig.now).err();
+    assert_eq!(error.as_deref(), Some("missing value(s) of argument(s) numbers"));
+}
+
+#[test]
+fn a_connection_can_be_ended() {
+    let mut rig = busy();
+    let count = "/ip firewall connection tracking get total-entries";
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "3");
+    rig.run("/ip firewall connection remove [find protocol=tcp]");
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "2");
+    assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "*C0000000");
+    rig.run("/ip firewall connection remove *C0000000");
+    assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "");
+    assert_eq!(text(&mut rig, ":put [/ip firewall filter find dynamic]"), "");
+}
+
+/// Why a quick way is not taken can be read beside whether it is.
+#[test]
+fn reasons_stand_beside_the_ways() {
+    let mut rig = Rig::new(2, "");
+    let way = |rig: &mut Rig, name: &str| {
+        let get = |what: &str| format!(":put [/ip settings get ipv4-{name}-{what}]\n");
+        text(rig, &(get("active") + &get("unmet")))
+    };
+    assert_eq!(way(&mut rig, "fast-path"), "true");
+    let unmet = "false\nconnection tracking is not active; no connection is fasttracked";
+    assert_eq!(way(&mut rig, "fasttrack"), unmet);
+    rig.run("/ip settings set allow-fast-path=no\n/queue simple add target=10.0.0.1");
+    let unmet = "false\n/ip settings allow-fast-path=no; there are simple queues";
+    assert_eq!(way(&mut rig, "fast-path"), unmet);
+    let mut rig = busy();
+    assert_eq!(way(&mut rig, "fasttrack"), "true");
+}
+
+/// Neighbours typed are used without asking, replace learnt ones, and go when they are removed.
+#[test]
+fn neighbours_can_be_typed() {
+    let mut rig = busy();
+    let to = |last| craft::udp(ip(10, 0, 2, 1), 1, ip(10, 0, 1, last), 2);
+    let pass = |rig: &mut Rig, last| {
+        let frame = craft::Frame { src_mac: mac(2), dst_mac: own_mac(2), ..to(last) }.build();
+        let out = rig.pass(2, &frame);
+        out.first().map(|(port, frame)| (*port, frame[5], frame[12..14] == [8, 6]))
+    };
+    assert_eq!(pass(&mut rig, 9), Some((1, 9, false)), "{:?}", rig.router.discards());
+    assert_eq!(pass(&mut rig, 1), Some((1, 1, false)));
+    rig.run("/ip arp add address=10.0.1.1 mac-address=06:00:00:00:00:55 interface=ether1");
+    assert_eq!(pass(&mut rig, 1), Some((1, 0x55, false)));
+    rig.run("/ip arp remove 0,1");
+    assert_eq!(pass(&mut rig, 1), Some((1, 0xff, true)), "an ARP request");
+    assert_eq!(pass(&mut rig, 9), Some((1, 0xff, true)), "an ARP request");
+    // A header with the old address would not reach anybody who checks.
+    rig.run("/ip arp add address=10.0.1.1 mac-address=06:00:00:00:00:01 interface=ether1");
+    rig.run("/interface ethernet set ether1 mac-address=02:00:00:00:00:99");
+    let frame = craft::Frame { src_mac: mac(2), dst_mac: own_mac(2), ..to(1) }.build();
+    assert_eq!(rig.pass(2, &frame)[0].1[6..12], [0x02, 0, 0, 0, 0, 0x99]);
+}

@@ -1,0 +1,41 @@
+//! The router's behaviour: one program, a module for each part of it.
+//!
+//! `cargo test -p router --test all nat::` runs one of them.
+
+mod address_lists;
+mod bonding;
+mod bridge_nat;
+mod bridging;
+mod chain;
+mod changes;
+mod console;
+mod facilities;
+mod fasttrack;
+mod field;
+mod forwarding;
+mod fragments;
+mod frames_short;
+mod fuzz_regression;
+mod icmp;
+#[path = "../../../port/tests/left_out/mod.rs"]
+mod left_out;
+mod links;
+mod mangle;
+mod nat;
+mod neighbours;
+mod offload;
+mod pages;
+mod ping;
+mod print;
+mod priority_tags;
+mod profile;
+#[path = "../rig/mod.rs"]
+mod rig;
+mod routes;
+mod spanning_tree;
+mod steps;
+mod table_full;
+mod tools;
+mod tunnels;
+mod vlans;
+mod vrrp;

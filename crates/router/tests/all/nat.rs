@@ -1,0 +1,224 @@
+//! `/ip firewall nat`, from end to end: what the other side sees, and what comes back. Every frame
+//! out is read anew and all its checksums recomputed.
+
+use crate::rig::{Rig, mac, own_mac};
+use router::discard::Discard;
+use wire::craft::{self, Body, Frame, ip};
+use wire::icmp::IcmpHeader;
+use wire::layers::{self, protocol};
+use wire::{FiveTuple, checksum};
+
+const NETS: &str = "/ip address
+add address=10.0.1.254/24 interface=ether1
+add address=10.0.2.254/24 interface=ether2
+/ip settings set icmp-rate-limit=0";
+
+const CLIENT: u32 = ip(10, 0, 1, 1);
+const NEIGHBOUR: u32 = ip(10, 0, 1, 2);
+const SERVER: u32 = ip(10, 0, 2, 1);
+const INSIDE: u32 = ip(10, 0, 1, 254);
+const OUTSIDE: u32 = ip(10, 0, 2, 254);
+
+fn rig(script: &str, reference: bool) -> Rig {
+    let mut rig = Rig::new(2, &format!("{NETS}\n/ip firewall nat\n{script}"));
+    rig.router.set_reference(reference);
+    rig.introduce(1, mac(1), CLIENT, INSIDE);
+    rig.introduce(1, mac(2), NEIGHBOUR, INSIDE);
+    rig.introduce(2, mac(3), SERVER, OUTSIDE);
+    rig
+}
+
+/// From which port a host's frames come, and from which address.
+fn of_host(host: u32) -> (usize, wire::MacAddr) {
+    match host {
+        CLIENT => (1, mac(1)),
+        NEIGHBOUR => (1, mac(2)),
+        _ => (2, mac(3)),
+    }
+}
+
+fn tuple(src: (u32, u16), dst: (u32, u16)) -> FiveTuple {
+    FiveTuple { src: src.0, src_port: src.1, dst: dst.0, dst_port: dst.1, protocol: protocol::UDP }
+}
+
+fn datagram(t: FiveTuple, from: u32) -> (usize, Vec<u8>) {
+    let (port, src_mac) = of_host(from);
+    let udp = craft::udp(t.src, t.src_port, t.dst, t.dst_port);
+    (port, Frame { src_mac, dst_mac: own_mac(port as u8), payload: b"hello", ..udp }.build())
+}
+
+/// Sends it from a host; the port and 5-tuple of the one frame that came out, checksums verified.
+fn pass(rig: &mut Rig, t: FiveTuple, from: u32) -> Option<(usize, FiveTuple)> {
+    let (port, frame) = datagram(t, from);
+    let out = rig.pass(port, &frame);
+    assert!(out.len() <= 1, "{out:02x?}");
+    out.first().map(|(port, frame)| (*port, sound(frame).tuple))
+}
+
+/// The frame's layers, all checksums found right.
+fn sound(frame: &[u8]) -> layers::Layers {
+    let layers = layers::parse(frame).unwrap();
+    let (l3, l4, end) = (layers.l3.into(), usize::from(layers.l4), usize::from(layers.l3_end));
+    assert!(checksum::is_ok(&frame[l3..l4]), "header checksum of {frame:02x?}");
+    let (t, body) = (layers.tuple, &frame[l4..end]);
+    let ok = match layers.protocol {
+        protocol::UDP => checksum::udp_ok(t.src, t.dst, body),
+        protocol::TCP => checksum::tcp_ok(t.src, t.dst, body),
+        _ => checksum::is_ok(body),
+    };
+    assert!(ok, "transport checksum of {frame:02x?}");
+    layers
+}
+
+/// A rule; a datagram and who sends it; where and how it comes out; who answers that, and where
+/// and how the answer comes out. Five times, so that recipes have their turn.
+type Case = (&'static str, FiveTuple, u32, (usize, FiveTuple), u32, (usize, FiveTuple));
+
+#[test]
+fn there_and_back() {
+    let (client, server) = ((CLIENT, 1000), (SERVER, 53));
+    let public = (OUTSIDE, 53);
+    #[rustfmt::skip]
+    let cases: &[Case] = &[
+        ("add chain=srcnat out-interface=ether2 action=masquerade",
+         tuple(client, server), CLIENT, (2, tuple((OUTSIDE, 1000), server)),
+         SERVER, (1, tuple(server, client))),
+        ("add chain=srcnat protocol=udp action=masquerade to-ports=5000",
+         tuple(client, server), CLIENT, (2, tuple((OUTSIDE, 5000), server)),
+         SERVER, (1, tuple(server, client))),
+        ("add chain=srcnat action=src-nat to-addresses=10.0.2.250",
+         tuple(client, server), CLIENT, (2, tuple((ip(10, 0, 2, 250), 1000), server)),
+         SERVER, (1, tuple(server, client))),
+        ("add chain=dstnat dst-address=10.0.2.254 protocol=udp dst-port=53 action=dst-nat \
+          to-addresses=10.0.1.1 to-ports=5353",
+         tuple((SERVER, 1000), public), SERVER, (1, tuple((SERVER, 1000), (CLIENT, 5353))),
+         CLIENT, (2, tuple(public, (SERVER, 1000)))),
+        // Hairpin: the client reaches its own neighbour by the public address.
+        ("add chain=dstnat dst-address=10.0.2.254 protocol=udp action=dst-nat to-addresses=10.0.1.2\n\
+          add chain=srcnat src-address=10.0.1.0/24 dst-address=10.0.1.0/24 action=masquerade",
+         tuple(client, public), CLIENT, (1, tuple((INSIDE, 1000), (NEIGHBOUR, 53))),
+         NEIGHBOUR, (1, tuple(public, client))),
+        ("add chain=srcnat src-address=10.0.1.1 action=accept\n\
+          add chain=srcnat action=masquerade",
+         tuple(client, server), CLIENT, (2, tuple(client, server)),
+         SERVER, (1, tuple(server, client))),
+    ];
+    for (n, (script, there, sender, out, answers, back)) in cases.iter().enumerate() {
+        for reference in [false, true] {
+            let mut rig = rig(script, reference);
+            for round in 0..5 {
+                let got = pass(&mut rig, *there, *sender);
+                assert_eq!(got, Some(*out), "case {n}, {round}: {:?}", rig.router.discards());
+                let got = pass(&mut rig, out.1.reversed(), *answers);
+                assert_eq!(got, Some(*back), "case {n}, {round}, the answer");
+            }
+            let counts = rig.router.rule_counts("/ip firewall nat", rig.console.tree());
+            assert_eq!(counts[0].packets, 1, "case {n}: rules see first packets only");
+        }
+    }
+}
+
+/// What the router itself says about a redirected packet comes from where the client sent it.
+#[test]
+fn redirected_to_the_router() {
+    for reference in [false, true] {
+        let mut rig =
+            rig("add chain=dstnat protocol=udp dst-port=53 action=redirect to-ports=99", reference);
+        let (port, frame) = datagram(tuple((CLIENT, 1000), (SERVER, 53)), CLIENT);
+        let out = rig.pass(port, &frame);
+        let [(1, error)] = &out[..] else { panic!("{out:02x?} {:?}", rig.router.discards()) };
+        let layers = sound(error);
+        assert_eq!((layers.tuple.src, layers.tuple.dst), (SERVER, CLIENT), "from whom it asked");
+        let quoted = layers::quoted(&error[42..]).unwrap().tuple;
+        assert_eq!(quoted, tuple((CLIENT, 1000), (SERVER, 53)), "about what it sent");
+    }
+}
+
+/// An ICMP error about a translated packet is translated as well, and so is what it quotes.
+#[test]
+fn errors_are_translated_inside() {
+    for reference in [false, true] {
+        let mut rig = rig("add chain=srcnat out-interface=ether2 action=masquerade", reference);
+        let there = tuple((CLIENT, 1000), (SERVER, 53));
+        let (port, frame) = datagram(there, CLIENT);
+        let out = rig.pass(port, &frame);
+        let packet = &out[0].1[14..];
+        let mut error = Frame {
+            src_mac: mac(3),
+            dst_mac: own_mac(2),
+            src: SERVER,
+            dst: OUTSIDE,
+            body: Body::Icmp(IcmpHeader::echo_request(0, 0)),
+            payload: &packet[..33],
+            ..Frame::default()
+        }
+        .build();
+        error[34..38].copy_from_slice(&[3, 3, 0, 0]);
+        let sum = checksum::icmp(&error[34..75]);
+        error[36..38].copy_from_slice(&sum.to_be_bytes());
+        let out = rig.pass(2, &error);
+        let [(1, inside)] = &out[..] else { panic!("{out:02x?} {:?}", rig.router.discards()) };
+        let layers = sound(inside);
+        assert_eq!((layers.tuple.src, layers.tuple.dst), (SERVER, CLIENT));
+        assert_eq!(layers::quoted(&inside[42..]).unwrap().tuple, there);
+        assert!(checksum::is_ok(&inside[42..62]), "the quoted header's checksum");
+        // As the client sent it: of the quoted datagram all is there.
+        assert!(checksum::udp_ok(CLIENT, SERVER, &inside[62..75]), "the quoted checksum");
+    }
+}
+
+#[test]
+fn ports_run_out_and_it_is_counted() {
+    let mut rig = rig("add chain=srcnat protocol=udp action=masquerade to-ports=6000-6009", false);
+    let mut used = Vec::new();
+    for port in 1000..1020 {
+        let out = pass(&mut rig, tuple((CLIENT, port), (SERVER, 53)), CLIENT);
+        used.extend(out.map(|(_, tuple)| tuple.src_port));
+    }
+    used.sort_unstable();
+    assert_eq!(used, (6000..6010).collect::<Vec<_>>());
+    assert_eq!(rig.router.discards().get(Discard::NatPortsExhausted), 10);
+    // Towards another server all of them are free again.
+    let other = pass(&mut rig, tuple((CLIENT, 1000), (SERVER, 54)), CLIENT);
+    assert!(other.is_some());
+    assert!(rig.router.frames().balance());
+}
+
+#[test]
+fn what_is_masqueraded_ends_with_the_address() {
+    let rules = "add chain=srcnat src-address=10.0.1.1 out-interface=ether2 action=masquerade\n\
+                 add chain=srcnat src-address=10.0.1.2 action=src-nat to-addresses=10.0.2.254";
+    for change in [
+        "/ip address disable [find interface=ether2]",
+        "/ip address set [find interface=ether2] address=10.0.2.253/24",
+        "/interface ethernet disable ether2",
+    ] {
+        let mut rig = rig(rules, false);
+        for (host, port) in [(CLIENT, 1000), (NEIGHBOUR, 2000)] {
+            let sent = tuple((host, port), (SERVER, 53));
+            assert!(pass(&mut rig, sent, host).is_some_and(|(_, t)| t.src == OUTSIDE), "{change}");
+        }
+        assert_eq!(rig.router.connections().len(), 2);
+        rig.run("/ip address set [find interface=ether1] comment=nothing");
+        assert_eq!(rig.router.connections().len(), 2, "nothing has changed");
+        rig.run(change);
+        assert_eq!(rig.router.connections().len(), 1, "{change}: that of src-nat stays");
+    }
+}
+
+#[test]
+fn networks_are_mapped_one_to_one_both_ways() {
+    let rules = "add chain=srcnat src-address=10.0.1.0/24 action=netmap to-addresses=10.7.0.0/24\n\
+                 add chain=dstnat dst-address=10.8.0.0/24 action=netmap to-addresses=10.0.2.0/24\n\
+                 /ip route add dst-address=10.7.0.0/24 gateway=10.0.2.1";
+    for reference in [true, false] {
+        let mut rig = rig(rules, reference);
+        for _ in 0..5 {
+            let sent = tuple((CLIENT, 1000), (ip(10, 8, 0, 1), 53));
+            let there = tuple((ip(10, 7, 0, 1), 1000), (SERVER, 53));
+            assert_eq!(pass(&mut rig, sent, CLIENT), Some((2, there)));
+            let back = tuple((ip(10, 8, 0, 1), 53), (CLIENT, 1000));
+            assert_eq!(pass(&mut rig, there.reversed(), SERVER), Some((1, back)));
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Virtual routers: who has the addresses, how long hosts are without, and what is refused.
+
+use crate::rig::{Rig, mac};
+use router::discard::Discard;
+use std::time::Duration;
+use wire::arp::ArpMessage;
+use wire::craft::{self, ip};
+use wire::vrrp::{self, Advertisement};
+use wire::{MacAddr, Moment};
+
+/// Two routers and a host on one network, by their first ports.
+struct Lan {
+    routers: Vec<Rig>,
+    /// Those whose cable is cut.
+    cut: [bool; 2],
+    /// What passed, when, and from whom.
+    seen: Vec<(Moment, usize, Vec<u8>)>,
+}
+
+const VIRTUAL: u32 = 0xc0a8_0064; // 192.168.0.100
+const MAC: MacAddr = vrrp::mac(49);
+
+impl Lan {
+    /// Routers 192.168.0.1 and .2, each with its own properties of `/interface vrrp`.
+    fn new(on: &str, properties: [&str; 2]) -> Lan {
+        let router = |(n, properties): (usize, &&str)| {
+            let mut rig = Rig::new(2, "");
+            if on == "bridge1" {
+                rig.run("/interface bridge add protocol-mode=none");
+                rig.run("/interface bridge port add bridge=bridge1 interface=ether1");
+            }
+            rig.run(&format!("/ip address add address=192.168.0.{n}/24 interface={on}"));
+            rig.run(&format!("/interface vrrp add interface={on} vrid=49 {properties}"));
+            rig.run("/ip address add address=192.168.0.100/32 interface=vrrp1");
+            rig
+        };
+        let routers = (1..).zip(&properties).map(router).collect();
+        Lan { routers, cut: [false; 2], seen: Vec::new() }
+    }
+
+    fn settle(&mut self) {
+        loop {
+            let mut moved = false;
+            for n in 0..2 {
+                self.routers[n].breathe();
+                for frame in self.routers[n].take(1) {
+                    moved = true;
+                    if self.cut[n] {
+                        continue;
+                    }
+                    if !self.cut[1 - n] {
+                        self.routers[1 - n].send(1, &frame);
+                    }
+                    self.seen.push((self.routers[n].now, n, frame));
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    fn wait(&mut self, ms: u64) {
+        for _ in 0..ms {
+            for rig in &mut self.routers {
+                rig.now = rig.now + Duration::from_millis(1);
+            }
+            self.settle();
+        }
+    }
+
+    /// The host's frame reaches both; which of them answered it, and what.
+    fn ask(&mut self, frame: &[u8]) -> Vec<(usize, Vec<u8>)> {
+        self.seen.clear();
+        for n in 0..2 {
+            if !self.cut[n] {
+                self.routers[n].send(1, frame);
+            }
+        }
+        self.settle();
+        let seen = self.seen.drain(..).map(|(_, n, frame)| (n, frame));
+        seen.filter(|(_, frame)| frame[..6] == mac(9).0).collect()
+    }
+
+    /// Who says that it has the virtual address, by ARP, and answers a ping to it.
+    fn owner(&mut self) -> Option<usize> {
+        let host = ip(192, 168, 0, 9);
+        let answers = self.ask(&craft::arp(ArpMessage::request(mac(9), host, VIRTUAL)).build());
+        assert!(answers.len() <= 1, "{answers:02x?}");
+        let (owner, answer) = answers.first()?;
+        assert_eq!(answer[6..12], MAC.0, "from the virtual address");
+        assert_eq!(answer[22..28], MAC.0, "which is the answer");
+        for n in 0..2 {
+            // Both know the host.
+            let own = ip(192, 168, 0, n + 1);
+            self.ask(&craft::arp(ArpMessage::request(mac(9), host, own)).build());
+        }
+        let ping =
+            craft::Frame { src_mac: mac(9), dst_mac: MAC, ..craft::ping(host, VIRTUAL) }.build();
+        let pongs = self.ask(&ping);
+        assert_eq!(pongs.len(), 1, "{pongs:02x?}");
+        assert_eq!((pongs[0].0, &pongs[0].1[26..30]), (*owner, &VIRTUAL.to_be_bytes()[..]));
+        Some(*owner)
+    }
+
+    fn balanced(&self) {
+        for rig in &self.routers {
+            let frames = rig.router.frames();
+            assert!(frames.balance(), "{frames:?} {:?}", rig.router.discards());
+        }
+    }
+}
+
+#[test]
+fn the_better_one_has_the_addresses() {
+    for on in ["ether1", "bridge1"] {
+        for version in ["version=3", "version=2", "version=2 authentication=simple password=abc"] {
+            let properties = ["priority=200", "priority=100"].map(|p| format!("{p} {version}"));
+            let mut lan = Lan::new(on, [&properties[0], &properties[1]]);
+            lan.wait(1);
+            assert_eq!(lan.owner(), None, "nobody before the others had time to speak");
+            lan.wait(3300);
+            assert_eq!(lan.owner(), Some(0), "{on} {version}");
+            lan.wait(20_000);
+            assert_eq!(lan.owner(), Some(0), "{on} {version}");
+            let flags = lan.routers[0].run("/interface vrrp print");
+            assert!(flags.contains("RM"), "{flags}");
+            let flags = lan.routers[1].run("/interface vrrp print");
+            assert!(flags.contains(" B "), "{flags}");
+            let paths = lan.routers[1].run("/ip route print");
+            assert!(!paths.contains("192.168.0.100"), "{paths}");
+            lan.balanced();
+        }
+    }
+}
+
+/// What is advertised, as it stands on the wire.
+#[test]
+fn advertisements() {
+    let mut lan =
+        Lan::new("ether1", ["priority=255 interval=200ms", "priority=100 interval=200ms"]);
+    lan.routers[0].run("/interface vrrp disable vrrp1");
+    lan.wait(1);
+    lan.seen.clear();
+    lan.routers[0].run("/interface vrrp enable vrrp1");
+    lan.wait(5);
+    let gratuitous = lan.seen.iter().find(|(_, _, frame)| frame[12..14] == [8, 6]).expect("ARP");
+    assert_eq!(gratuitous.2[..12], [&[0xff; 6][..], &MAC.0].concat()[..]);
+    assert_eq!(gratuitous.2[38..42], VIRTUAL.to_be_bytes());
+    lan.wait(1994);
+    let advertised: Vec<_> = lan.seen.iter().filter(|(_, _, f)| f[12..14] == [8, 0]).collect();
+    assert_eq!(advertised.len(), 10, "one in 200 ms");
+    for (_, n, frame) in &advertised {
+        assert_eq!((*n, &frame[..6]), (0, &[1, 0, 0x5e, 0, 0, 0x12][..]));
+        assert_eq!((&frame[6..12], frame[22], frame[23]), (&MAC.0[..], 255, 112));
+        let src = ip(192, 168, 0, 1);
+        let said = Advertisement::read(&frame[34..], src).expect("an advertisement");
+        assert_eq!((said.vrid, said.priority, said.interval_cs), (49, 255, 20));
+        assert_eq!(said.addresses, [VIRTUAL]);
+    }
+}
+
+/// The master's cable is cut: the backup takes over after three intervals and its skew. The master
+/// comes back: it takes over again at its first word, or never if it does not preempt.
+#[test]
+fn failover() {
+    for (interval_ms, polite) in [(1000, false), (100, false), (100, true)] {
+        let preempts = if polite { " preemption-mode=no" } else { "" };
+        let properties =
+            ["200", "100"].map(|p| format!("priority={p} interval={interval_ms}ms{preempts}"));
+        let mut lan = Lan::new("ether1", [&properties[0], &properties[1]]);
+        lan.wait(interval_ms * 10);
+        assert_eq!(lan.owner(), Some(0));
+        lan.cut[0] = true;
+        lan.routers[0].run("/interface ethernet disable ether1");
+        let skew = interval_ms * (256 - 100) / 256;
+        let longest = interval_ms * 3 + skew;
+        let mut without = 0;
+        while lan.owner() != Some(1) {
+            lan.wait(1);
+            without += 1;
+            assert!(without <= longest + 2, "{without} ms and nobody has the address");
+        }
+        assert!(without >= interval_ms * 2, "{without} ms");
+        lan.cut[0] = false;
+        lan.routers[0].run("/interface ethernet enable ether1");
+        lan.wait(interval_ms * 8);
+        let expected = if polite { 1 } else { 0 };
+        assert_eq!(lan.owner(), Some(expected), "{interval_ms} {polite}");
+        // One that goes says so, and the other one need not wait.
+        lan.wait(interval_ms);
+        lan.routers[expected].run("/interface vrrp disable vrrp1");
+        lan.wait(interval_ms + 2);
+        assert_eq!(lan.owner(), Some(1 - expected), "{interval_ms} {polite}");
+        lan.balanced();
+    }
+}
+
+/// What hosts send to the virtual address is routed, in FastPath from the second packet on.
+#[test]
+fn routed() {
+    for rule in ["", "/ip firewall filter add chain=forward action=accept"] {
+        let mut rig = Rig::new(2, rule);
+        rig.run("/ip address add address=192.168.0.1/24 interface=ether1");
+        rig.run("/ip address add address=10.0.2.254/24 interface=ether2");
+        rig.run("/interface vrrp add interface=ether1 vrid=49 priority=255");
+        rig.run("/ip address add address=192.168.0.100/32 interface=vrrp1");
+        rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+        rig.wait(Duration::from_millis(10));
+        rig.take(1);
+        let udp = craft::udp(ip(192, 168, 0, 9), 1000, ip(10, 0, 2, 1), 2000);
+        let frame = craft::Frame { src_mac: mac(9), dst_mac: MAC, ..udp }.build();
+        for _ in 0..10 {
+            let out = rig.pass(1, &frame);
+            assert_eq!((out.len(), out[0].0), (1, 2), "{:?}", rig.router.discards());
+        }
+        let paths = rig.router.path_counts();
+        let quick = paths.replayed + paths.ipv4_fast_path.packets;
+        assert!(quick >= 8, "{rule}: {paths:?}");
+        let id = rig.router.program().names.find("vrrp1").unwrap();
+        assert_eq!(rig.router.interface_counts(id).rx.packets, 10);
+        assert!(rig.router.frames().balance());
+    }
+}
+
+/// What is no advertisement for this virtual router changes nothing, and is counted.
+#[test]
+fn hostile() {
+    let mut lan = Lan::new("ether1", ["priority=100", "priority=90 disabled=yes"]);
+    lan.wait(4000);
+    assert_eq!(lan.owner(), Some(0));
+    let src = ip(192, 168, 0, 7);
+    let good = Advertisement {
+        version: 3,
+        vrid: 49,
+        priority: 250,
+        interval_cs: 100,
+        addresses: vec![VIRTUAL],
+        password: None,
+    };
+    let bytes = good.to_bytes(src);
+    let mut broken = bytes.clone();
+    broken[2] ^= 1;
+    let other_version = Advertisement { version: 2, ..good.clone() }.to_bytes(src);
+    let other_router = Advertisement { vrid: 50, ..good.clone() }.to_bytes(src);
+    for (payload, ttl, why) in [
+        (&bytes[..], 254, Discard::BadVrrp),
+        (&broken, 255, Discard::BadVrrp),
+        (&bytes[..9], 255, Discard::BadVrrp),
+        (&[], 255, Discard::BadVrrp),
+        (&other_version, 255, Discard::BadVrrp),
+        (&other_router, 255, Discard::NoListener),
+    ] {
+        let frame = advertisement(src, payload, ttl);
+        let before = lan.routers[0].router.discards().get(why);
+        lan.ask(&frame);
+        let discards = lan.routers[0].router.discards();
+        assert_eq!(discards.get(why), before + 1, "{payload:02x?} {discards:?}");
+        assert_eq!(lan.owner(), Some(0));
+    }
+    lan.ask(&advertisement(src, &bytes, 255));
+    lan.wait(2);
+    assert_eq!(lan.owner(), None, "a better one was heard");
+    lan.balanced();
+}
+
+fn advertisement(src: u32, payload: &[u8], ttl: u8) -> Vec<u8> {
+    let (src_mac, dst_mac) = (mac(7), MacAddr([1, 0, 0x5e, 0, 0, 0x12]));
+    let body = craft::Body::Ip { protocol: 112 };
+    craft::Frame {
+        src_mac,
+        dst_mac,
+        src,
+        dst: vrrp::GROUP,
+        ttl,
+        body,
+        payload,
+        ..Default::default()
+    }
+    .build()
+}
+
+#[test]
+fn refused() {
+    let mut rig = Rig::new(2, "/interface vrrp add name=v interface=ether1 vrid=5");
+    rig.run("/interface gre add name=g remote-address=10.0.0.1");
+    for (line, why) in [
+        ("/interface vrrp add interface=ether1 vrid=5", "v has this vrid on ether1 already"),
+        ("/interface vrrp add interface=ether1 vrid=256", "out of range"),
+        ("/interface vrrp add interface=ether2 interval=1ms", "interval out of range"),
+        ("/interface vrrp add interface=ether2 version=2 interval=1500ms", "whole seconds"),
+        ("/interface vrrp add interface=ether2 interval=41s", "at most 40.95s"),
+        ("/interface vrrp add interface=ether2 authentication=simple", "no authentication"),
+        ("/interface vrrp add interface=ether2 version=2 authentication=ah", "not built"),
+        ("/interface vrrp add interface=ether2 version=2 password=123456789", "longer than 8"),
+        ("/interface vrrp add interface=g", "carries no Ethernet frames"),
+        ("/interface vrrp add interface=ether2 v3-protocol=ipv6", "IPv6"),
+        ("/interface vrrp add interface=ether2 on-master=x", "scripts"),
+        ("/interface vrrp add", "interface"),
+    ] {
+        match rig.try_run(line) {
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.contains(why), "{line}: {text}");
+            }
+            Ok(_) => panic!("{line} was taken"),
+        }
+    }
+}
