@@ -9,9 +9,10 @@
 //! own source: that one is left to the slow path.
 
 use super::Left;
+use super::common::{Came, Common, UNTAGGED};
 use super::ipv4::{Forwarding, forward_any, plain_destination, tell_why};
 use super::passed::Passed;
-use super::replay::{Came, Plain, find_flows, replay_any};
+use super::replay::{Plain, find_flows, replay, replay_any};
 use super::verdicts::{self, Key, Verdict};
 use crate::counter::Count;
 use crate::discard::Discard;
@@ -35,7 +36,7 @@ use crate::trace::Guard;
 use port::{Batch, Frame};
 use wire::Moment;
 use wire::layers::{self, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
-use wire::vlan as tag;
+use wire::vlan::{self as tag, Tag};
 
 /// Bridges a batch, and routes what of it is for the router.
 pub(super) fn receive(
@@ -82,6 +83,24 @@ struct Sides<'a> {
     has_vlans: bool,
 }
 
+/// What the last frame went by, and what was asked of it: most often the next one goes there as
+/// well. The slow path may open and close ports.
+#[derive(Default)]
+struct WayOut {
+    to: InterfaceId,
+    vid: u16,
+    /// A frame goes from here to there.
+    passes: bool,
+    /// The port belongs to the VLAN.
+    admits: bool,
+    /// Of the VLAN's tags.
+    tpid: u16,
+    /// It has one there.
+    tagged: bool,
+    /// It is a port, not a VLAN on one.
+    is_port: bool,
+}
+
 /// What was read of a batch's frames for the router, by place.
 struct Routed {
     dst: [u32; Batch::CAPACITY],
@@ -97,7 +116,7 @@ impl Routed {
             dst: [0; Batch::CAPACITY],
             leaves: [NextHopId::NONE; Batch::CAPACITY],
             came: [Came::default(); Batch::CAPACITY],
-            plain: [Plain::default(); Batch::CAPACITY],
+            plain: [Plain::NONE; Batch::CAPACITY],
         }
     }
 }
@@ -113,6 +132,8 @@ impl Sides<'_> {
         // Bit n: frame n is for the router.
         let mut routed = 0u64;
         let table = &r.link.hosts[self.at.0];
+        let filtering = self.bridge.filtering.as_ref().filter(|_| VLANS);
+        let untagged = filtering.and_then(|vlans| vlans.class_of(self.place, None).ok());
         for (at, (host, frame)) in hosts.iter_mut().zip(batch.as_slice()).enumerate() {
             if frame.has_offload() {
                 continue;
@@ -127,8 +148,9 @@ impl Sides<'_> {
             if tagged && (RULES || self.has_vlans) {
                 continue;
             }
-            if VLANS && let Some(vlans) = &self.bridge.filtering {
-                let Ok(class) = vlans.classify(self.place, bytes) else { continue };
+            if let Some(vlans) = filtering {
+                let class = if tagged { vlans.classify(self.place, bytes).ok() } else { untagged };
+                let Some(class) = class else { continue };
                 classes[at] = class;
                 let vid = class.tci.id();
                 (dst, src) = (hosts::key(vid, dst), hosts::key(vid, src));
@@ -149,13 +171,15 @@ impl Sides<'_> {
         } else if routed != 0 {
             self.mixed::<VLANS, RULES>(r, batch, &mut hosts, &classes, routed, &mut forwarded);
         } else {
+            let mut out = WayOut::default();
             for (at, frame) in batch.drain().enumerate() {
                 let class = if VLANS { classes[at] } else { Class::default() };
-                let left =
-                    self.bridge::<VLANS, RULES>(r, hosts[at], class, frame, fast, &mut forwarded);
+                let counted = (&mut out, &mut forwarded);
+                let left = self.bridge::<VLANS, RULES>(r, hosts[at], class, frame, fast, counted);
                 if let Err(frame) = left {
                     r.tell(|| Event::Left(Left::Unknown));
                     flow::physical_in(r, self.now, self.port, frame);
+                    out = WayOut::default();
                 }
             }
         }
@@ -174,17 +198,20 @@ impl Sides<'_> {
         class: Class,
         frame: Frame,
         fast: bool,
-        forwarded: &mut Count,
+        (out, forwarded): (&mut WayOut, &mut Count),
     ) -> Result<(), Frame> {
-        let Sides { now, port, at, from, bridge, program, .. } = *self;
-        let to = port_of::<VLANS>(r, at, dst);
-        if !bridge.may_pass(&from, to) || !r.link.hosts[at.0].is_open(to) {
+        let Sides { now, port, at, from, program, .. } = *self;
+        let (to, vid) = (port_of::<VLANS>(r, at, dst), class.tci.id());
+        if to != out.to || (VLANS && vid != out.vid) {
+            *out = self.way_out(r, to, vid);
+        }
+        if !out.passes {
             return Err(frame);
         }
         if from.learn {
             r.link.hosts[at.0].learn_in::<VLANS>(src, port, now.as_millis_u32());
         }
-        if VLANS && !bridge.admits(to, class.tci.id()) {
+        if VLANS && !out.admits {
             r.discard_frame(frame, Discard::VlanFiltered);
             return Ok(());
         }
@@ -193,13 +220,29 @@ impl Sides<'_> {
             return Ok(());
         }
         forwarded.add(frame.len() as u64);
-        match if VLANS { retag(r, bridge, to, class, frame) } else { Ok(frame) } {
-            Ok(frame) if bridge.on_ports || r.is_port(to) => r.transmit(to, frame, fast),
+        match if VLANS { retag(r, out, class, frame) } else { Ok(frame) } {
+            Ok(frame) if out.is_port => r.transmit(to, frame, fast),
             // A VLAN: down from there, interface by interface.
             Ok(frame) => flow::link_out(r, now, to, frame, fast),
             Err(frame) => r.discard_frame(frame, Discard::NoFrame),
         }
         Ok(())
+    }
+
+    /// What becomes of a VLAN's frames by a port.
+    #[inline(never)]
+    fn way_out(&self, r: &Router, to: InterfaceId, vid: u16) -> WayOut {
+        let Sides { at, from, bridge, .. } = self;
+        let filtering = bridge.filtering.as_ref();
+        WayOut {
+            to,
+            vid,
+            passes: bridge.may_pass(from, to) && r.link.hosts[at.0].is_open(to),
+            admits: bridge.admits(to, vid),
+            tpid: filtering.map_or(0, |vlans| vlans.tpid),
+            tagged: filtering.is_some_and(|vlans| vlans.member(bridge.place(to)).is_tagged(vid)),
+            is_port: bridge.on_ports || r.is_port(to),
+        }
     }
 
     /// A batch of which some is for the router, frame by frame in its order.
@@ -215,7 +258,7 @@ impl Sides<'_> {
     ) {
         let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
         let mut counted = (Forwarding::default(), Passed::default());
-        let mut read = Routed::new();
+        let (mut read, mut out) = (Routed::new(), WayOut::default());
         let ready = self.read_routed(r, batch, hosts, routed, &mut read);
         for (at, frame) in batch.drain().enumerate() {
             let left = if ready >> at & 1 == 1 {
@@ -223,7 +266,8 @@ impl Sides<'_> {
             } else if routed >> at & 1 == 1 {
                 Err(frame)
             } else {
-                self.bridge::<VLANS, RULES>(r, hosts[at], classes[at], frame, fast, forwarded)
+                let counted = (&mut out, &mut *forwarded);
+                self.bridge::<VLANS, RULES>(r, hosts[at], classes[at], frame, fast, counted)
             };
             if let Err(frame) = left {
                 if routed >> at & 1 == 0 {
@@ -233,6 +277,7 @@ impl Sides<'_> {
                 }
                 flow::physical_in(r, self.now, self.port, frame);
                 counted.0.forget();
+                out = WayOut::default();
             }
         }
         counted.1.settle(r);
@@ -271,9 +316,22 @@ impl Sides<'_> {
         batch: &mut Batch,
         hosts: &mut [(u64, u64); Batch::CAPACITY],
     ) {
+        let mut passed = Passed::default();
+        if let Some((plain, came)) = self.read_untagged(r, batch, hosts) {
+            for (at, frame) in batch.drain().enumerate() {
+                if self.from.learn {
+                    self.learn(r, hosts[at].1);
+                }
+                let left =
+                    replay::<false, UNTAGGED>(r, self.now, &plain[at], came, frame, &mut passed);
+                if let Err(frame) = left {
+                    flow::physical_in(r, self.now, self.port, frame);
+                }
+            }
+            return passed.settle(r);
+        }
         let mut read = Routed::new();
         let ready = self.read_routed(r, batch, hosts, u64::MAX, &mut read);
-        let mut passed = Passed::default();
         for (at, frame) in batch.drain().enumerate() {
             let left = if ready >> at & 1 == 1 {
                 if self.from.learn {
@@ -288,6 +346,33 @@ impl Sides<'_> {
             }
         }
         passed.settle(r);
+    }
+
+    /// Reads a batch whose frames are all plain, without tags, and learnt by this bridge: what a
+    /// port of a LAN's bridge brings.
+    #[inline(always)]
+    fn read_untagged(
+        &self,
+        r: &Router,
+        batch: &Batch,
+        hosts: &mut [(u64, u64); Batch::CAPACITY],
+    ) -> Option<([Plain; Batch::CAPACITY], Came)> {
+        let known = r.learnt.ingresses.find(Arrival::untagged(self.port))?;
+        let learns = known.learns.filter(|learns| learns.port == self.port);
+        if known.learns.is_some() != learns.is_some() || learns.is_some() != self.from.learn {
+            return None;
+        }
+        let vid = learns.map_or(0, |learns| learns.vid);
+        let common = Common::new(&[], UNTAGGED, known);
+        let mut plain = [Plain::NONE; Batch::CAPACITY];
+        for ((plain, host), frame) in plain.iter_mut().zip(hosts).zip(batch.as_slice()) {
+            *plain = common.read::<UNTAGGED>(&r.io.slab, frame)?;
+            r.v4.connections.flows().prefetch_bucket(plain.hash);
+            host.1 = hosts::key(vid, host.1);
+            r.link.hosts[self.at.0].prefetch(host.1);
+        }
+        find_flows(r, &mut plain[..batch.len()]);
+        Some((plain, common.came))
     }
 
     /// Notes a host; whether that was news.
@@ -357,17 +442,9 @@ impl Sides<'_> {
 /// Gives a frame the tag that its VLAN has at the port it leaves by, or none; gives it back if there
 /// is no room for a tag.
 #[inline(always)]
-fn retag(
-    r: &mut Router,
-    bridge: &Bridge,
-    to: InterfaceId,
-    class: Class,
-    mut frame: Frame,
-) -> Result<Frame, Frame> {
-    let Some(vlans) = &bridge.filtering else { return Ok(frame) };
-    let tagged = vlans.member(bridge.place(to)).is_tagged(class.tci.id());
+fn retag(r: &mut Router, out: &WayOut, class: Class, mut frame: Frame) -> Result<Frame, Frame> {
     let slab = &r.io.slab;
-    match (class.tagged, tagged) {
+    match (class.tagged, out.tagged) {
         (false, false) => {}
         (true, true) => {
             if let Some(tci) = slab.bytes_mut(&mut frame).get_mut(14..16) {
@@ -380,7 +457,7 @@ fn retag(
             }
         }
         (false, true) => {
-            if !r.push_tag(&mut frame, vlans.tag(class.tci)) {
+            if !r.push_tag(&mut frame, Tag { tpid: out.tpid, tci: class.tci }) {
                 return Err(frame);
             }
         }

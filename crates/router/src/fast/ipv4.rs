@@ -5,13 +5,13 @@
 //!    └ not plain: dst stays 0 = martian ─► slow path                  write, outbox ◄─┘
 //! ```
 
+use super::common::{self, Came, Common, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED};
 use super::passed::Passed;
-use super::replay::Came;
 use super::{Left, decrement_ttl, put_header};
 use crate::counter::Count;
 use crate::flow::{self, is_martian_source, is_own_source};
-use crate::interface::ingress::{Arrival, Ingress, IngressId};
-use crate::interface::{InterfaceId, priority};
+use crate::interface::InterfaceId;
+use crate::interface::rewrite::Rewrite;
 use crate::ip::address::OwnSources;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
@@ -23,11 +23,13 @@ use wire::{Moment, checksum};
 
 /// Where the last packet went: most often the next one goes there as well.
 #[derive(Default)]
-pub(super) struct Last {
+struct Last {
     leaf: NextHopId,
     /// The destination, where the neighbour depends on it; else 0.
     dst: u32,
     neighbour: NeighbourId,
+    /// The neighbour's; empty before the first packet.
+    rewrite: Rewrite,
     /// A packet went there, and the neighbour was told.
     used: bool,
 }
@@ -37,45 +39,53 @@ pub(super) struct Last {
 pub(super) struct Forwarding {
     last: Last,
     packets: Count,
-    /// Of those that came by a port, untagged.
-    bare: Count,
+    /// Of those that came as most of the batch did.
+    common: Count,
 }
 
 /// Forwards a batch.
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
+    common::prefetch(&r.io.slab, batch);
+    let common = Common::of(r, port, batch);
+    match usize::from(common.came.l3) {
+        TAGGED => receive_at::<TAGGED>(r, now, port, common, batch),
+        TWICE_TAGGED => receive_at::<TWICE_TAGGED>(r, now, port, common, batch),
+        _ => receive_at::<UNTAGGED>(r, now, port, common, batch),
+    }
+}
+
+/// Forwards a batch of which most packets begin at `L3`.
+#[inline(always)]
+fn receive_at<const L3: usize>(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    common: Common,
+    batch: &mut Batch,
+) {
     let n = batch.len();
     let fast = r.ipv4_fast_path() && r.program.interface(port).fast_rx;
-    for frame in batch.as_slice() {
-        r.io.slab.prefetch(frame);
-    }
-    // Behind a bond may be a bridge, which learns.
-    let untagged = r.learnt.ingresses.find(Arrival::untagged(port)).copied();
-    let untagged = untagged.filter(|known| known.learns.is_none());
     // 0.0.0.0 leads to the martian leaf, so whatever is not plain takes the slow path.
     let mut dst = [0; Batch::CAPACITY];
     let program = r.program.clone();
     let own = &program.own_sources;
-    if let Some(Ingress { mac, .. }) = untagged {
-        for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
-            if !frame.has_offload() {
-                *dst = plain_destination(r, own, r.io.slab.bytes(frame), 14, mac.0);
-            }
+    for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
+        let bytes = r.io.slab.bytes(frame);
+        if !frame.has_offload() && common.has_tags::<L3>(bytes) {
+            *dst = plain_destination(r, own, bytes, L3, common.mac.0);
         }
     }
-    let ingress = untagged.map_or(IngressId::NONE, |known| known.id);
-    let came = Came { l3: 14, ingress };
+    let came = common.came;
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
-    // A slave's frames are counted on its bond as well.
-    if dst[..n].contains(&0) || program.interface(port).bond.is_some() {
+    if dst[..n].contains(&0) {
         let mut others = [came; Batch::CAPACITY];
-        tagged(r, port, untagged.as_ref(), &mut dst, &mut others, batch);
+        look_again(r, port, &mut dst, &mut others, batch);
         r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
         for (at, frame) in batch.drain().enumerate() {
             let to = (dst[at], leaves[at]);
-            if let Err(frame) =
-                forward_any(r, now, (&mut forwarding, &mut passed), others[at], to, frame, fast)
-            {
+            let counted = (&mut forwarding, &mut passed);
+            if let Err(frame) = forward_any(r, now, counted, others[at], to, frame, fast) {
                 tell_why(r, to, &frame, others[at]);
                 flow::physical_in(r, now, port, frame);
                 forwarding.forget();
@@ -85,23 +95,20 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
         for (at, frame) in batch.drain().enumerate() {
             let to = (dst[at], leaves[at]);
-            let sent =
-                forward::<true>(r, now, (&mut forwarding, &mut passed), came, to, frame, fast);
-            if let Err(frame) = sent {
+            let counted = (&mut forwarding, &mut passed);
+            if let Err(frame) = forward::<L3>(r, now, counted, came, to, frame, fast) {
                 tell_why(r, to, &frame, came);
                 flow::physical_in(r, now, port, frame);
                 forwarding.forget();
             }
         }
     }
-    if fast {
-        r.stats.interface_counts[port.index()].fast_rx.merge(forwarding.bare);
-    }
+    passed.came_together(r, came.ingress, forwarding.common, fast);
     passed.settle(r);
     forwarding.settle(r, fast);
 }
 
-/// [`forward`] for a packet that came through more than its port, or by a port and tagged.
+/// [`forward`] for a packet that came as others of its batch did not.
 #[inline(always)]
 pub(super) fn forward_any(
     r: &mut Router,
@@ -112,13 +119,13 @@ pub(super) fn forward_any(
     frame: Frame,
     fast: bool,
 ) -> Result<(), Frame> {
-    forward::<false>(r, now, counted, came, to, frame, fast)
+    forward::<0>(r, now, counted, came, to, frame, fast)
 }
 
 /// Sends a packet on `to` a destination and the leaf it led to, if its neighbour is known; else
-/// gives it back. `BARE`: it came by a port, untagged.
+/// gives it back. `L3`: where its header begins, and it came as most of its batch did; else 0.
 #[inline(always)]
-fn forward<const BARE: bool>(
+fn forward<const L3: usize>(
     r: &mut Router,
     now: Moment,
     (forwarding, passed): (&mut Forwarding, &mut Passed),
@@ -127,39 +134,39 @@ fn forward<const BARE: bool>(
     mut frame: Frame,
     fast: bool,
 ) -> Result<(), Frame> {
-    let Forwarding { last, packets, bare } = forwarding;
+    let Forwarding { last, packets, common } = forwarding;
     if leaf != last.leaf || (last.dst != 0 && last.dst != dst) {
         *last = neighbour_behind(r, leaf, dst);
     }
     // Nothing that a bridge on the way has learnt changes before the batch ends, the slow path is
     // taken or a host is learnt: then all this is forgotten.
-    if !last.used && !refresh(r, last.neighbour) {
+    if last.rewrite.is_empty() && !refresh(r, last) {
         return Err(frame);
     }
-    let l3 = if BARE { 14 } else { usize::from(came.l3) };
+    let l3 = if L3 == 0 { usize::from(came.l3) } else { L3 };
     let Some(ip) = r.io.slab.bytes_mut(&mut frame).get_mut(l3..) else { return Err(frame) };
     let Some(ip) = ip.first_chunk_mut::<20>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
-    let rewrite = &mut r.v4.neighbours.rewrites_mut()[last.neighbour.index()];
-    if ip_len > rewrite.mtu {
+    if ip_len > last.rewrite.mtu {
         return Err(frame);
     }
+    if !last.used {
+        last.used = true;
+        let rewrites = r.v4.neighbours.rewrites_mut();
+        rewrites[last.neighbour.index()].used_ms = now.as_millis_u32();
+    }
+    let rewrite = &last.rewrite;
     decrement_ttl(ip);
     packets.add(ip_len.into());
     let len = frame.len();
     put_header(&r.io.slab, &mut frame, l3, rewrite);
-    let (port, egress) = (rewrite.port, rewrite.egress);
-    if !last.used {
-        last.used = true;
-        rewrite.used_ms = now.as_millis_u32();
-    }
-    if BARE {
-        bare.add(len as u64);
-    } else {
+    if L3 == 0 {
         passed.came(r, came.ingress, len, fast);
+    } else {
+        common.add(len as u64);
     }
-    passed.left(r, egress, len - l3, fast);
-    r.transmit(port, frame, fast);
+    passed.left(r, rewrite.egress, len - l3, fast);
+    r.transmit(rewrite.port, frame, fast);
     Ok(())
 }
 
@@ -189,8 +196,12 @@ pub(super) fn tell_why(r: &mut Router, (dst, leaf): (u32, NextHopId), frame: &Fr
 
 /// Brings a neighbour's rewrite up to date; `false` if there is none.
 #[inline(never)]
-fn refresh(r: &mut Router, neighbour: NeighbourId) -> bool {
-    neighbour != NeighbourId::NONE && r.refresh(neighbour)
+fn refresh(r: &mut Router, last: &mut Last) -> bool {
+    if last.neighbour == NeighbourId::NONE || !r.refresh(last.neighbour) {
+        return false;
+    }
+    last.rewrite = *r.v4.neighbours.rewrite(last.neighbour);
+    true
 }
 
 impl Forwarding {
@@ -209,51 +220,25 @@ impl Forwarding {
     }
 }
 
-/// Looks again at what was not plain: takes priority tags off, and finds the VLAN of others. Out of
-/// line, so that the loop above stays as short as it is without: with it inside a packet took 13
-/// instructions more.
+/// Looks again at what was not plain: takes priority tags off, and finds what others came through.
+/// Out of line, so that the loop above stays as short as it is without: with it inside a packet took
+/// 13 instructions more.
 #[inline(never)]
-fn tagged(
+fn look_again(
     r: &Router,
     port: InterfaceId,
-    untagged: Option<&Ingress>,
     dst: &mut [u32],
     others: &mut [Came],
     batch: &mut Batch,
 ) {
-    // Its bond counts frames as they came, and may be a port of a bridge.
-    let is_slave = r.program.interface(port).bond.is_some();
-    let mut last = None;
+    let own = &r.program.own_sources;
+    let mut lookup = Lookup::new(r, port);
     let all = dst.iter_mut().zip(others).zip(batch.as_mut_slice());
     for ((dst, came), frame) in all.filter(|((dst, _), _)| **dst == 0) {
-        if frame.has_offload() {
-            continue;
-        }
-        if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
-            if let Some(known) = r.learnt.ingresses.find_again(arrival, &mut last)
-                && (l3 > 14 || arrival.is_virtual())
-                && known.learns.is_none()
-            {
-                *dst = plain_destination(
-                    r,
-                    &r.program.own_sources,
-                    r.io.slab.bytes(frame),
-                    l3,
-                    known.mac.0,
-                );
-                *came = Came { l3: l3 as u8, ingress: known.id };
-            }
-        } else if !is_slave
-            && priority::take_off(&r.io.slab, frame)
-            && let Some(known) = untagged
-        {
-            *dst = plain_destination(
-                r,
-                &r.program.own_sources,
-                r.io.slab.bytes(frame),
-                14,
-                known.mac.0,
-            );
+        if let Some((mac, of)) = lookup.find(frame) {
+            let bytes = r.io.slab.bytes(frame);
+            *dst = plain_destination(r, own, bytes, usize::from(of.l3), mac.0);
+            *came = of;
         }
     }
 }
@@ -298,5 +283,5 @@ fn neighbour_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
         }
         LeafKind::None | LeafKind::Ecmp | LeafKind::Special => (NeighbourId::NONE, 0),
     };
-    Last { leaf: id, dst, neighbour, used: false }
+    Last { leaf: id, dst, neighbour, ..Last::default() }
 }

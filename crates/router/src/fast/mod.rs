@@ -12,6 +12,8 @@
 
 // Bridging between known hosts.
 mod bridge;
+// The arrival that a batch's frames have in common.
+mod common;
 // Routing when there is nothing to ask but the FIB.
 mod ipv4;
 // What was counted on the way, for interfaces above ports.
@@ -96,21 +98,32 @@ fn has_ports(ip: &[u8; 40], total: usize) -> bool {
 #[inline(always)]
 fn put_header(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Rewrite) {
     let len = rewrite.len();
-    if len == 14 && l3 == 14 {
-        if let Some(head) = slab.bytes_mut(frame).first_chunk_mut::<14>() {
-            head.copy_from_slice(&rewrite.header()[..14]);
+    if len == l3 {
+        // As long as what was there: most often both are known to the compiler.
+        match l3 {
+            14 => put(slab, frame, rewrite.bytes::<14>()),
+            18 => put(slab, frame, rewrite.bytes::<18>()),
+            _ => slab.bytes_mut(frame)[..len].copy_from_slice(rewrite.header()),
         }
         return;
     }
-    if l3 >= len {
+    if l3 > len {
         frame.pull(l3 - len);
     } else {
         assert!(slab.push(frame, len - l3), "no headroom for {} bytes", len - l3);
     }
-    let bytes = slab.bytes_mut(frame);
     match len {
-        18 => bytes[..18].copy_from_slice(&rewrite.header()[..18]),
-        _ => bytes[..len].copy_from_slice(rewrite.header()),
+        14 => put(slab, frame, rewrite.bytes::<14>()),
+        18 => put(slab, frame, rewrite.bytes::<18>()),
+        _ => slab.bytes_mut(frame)[..len].copy_from_slice(rewrite.header()),
+    }
+}
+
+/// Writes the first bytes of a frame.
+#[inline(always)]
+fn put<const N: usize>(slab: &Slab, frame: &mut Frame, bytes: &[u8; N]) {
+    if let Some(head) = slab.bytes_mut(frame).first_chunk_mut() {
+        *head = *bytes;
     }
 }
 

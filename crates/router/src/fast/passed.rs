@@ -39,6 +39,19 @@ impl Passed {
         }
     }
 
+    /// Counts frames that came the same way, with their lengths on arrival.
+    #[inline]
+    pub(super) fn came_together(&mut self, r: &mut Router, by: IngressId, all: Count, fast: bool) {
+        if by != self.ingress {
+            self.settle_in(r);
+            self.ingress = by;
+        }
+        self.came.merge(all);
+        if fast {
+            self.came_fast.merge(all);
+        }
+    }
+
     /// Counts a frame of `len` bytes from its IP header on.
     #[inline(always)]
     pub(super) fn left(&mut self, r: &mut Router, egress: EgressId, len: usize, fast: bool) {

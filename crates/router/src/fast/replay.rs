@@ -10,46 +10,45 @@
 //! of 64 packets overlap. Anything out of the ordinary (fragment, option, TTL, SYN, FIN, RST, a
 //! guard that does not admit, a neighbour that is not ready) goes to the slow path, in its place.
 
+use super::common::{self, Came, Common, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED};
 use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{decrement_ttl, has_ports, put_header};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::firewall::mark::Mark;
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
-use crate::interface::ingress::{Arrival, Ingress, IngressId};
-use crate::interface::{InterfaceId, priority};
+use crate::interface::InterfaceId;
 use crate::ip::neighbour::NeighbourId;
 use crate::queue::{Decision, Label};
 use crate::router::Router;
 use crate::tool::profile::Facility;
-use port::{Batch, Frame};
+use port::{Batch, Frame, Slab};
 use wire::layers::protocol;
 use wire::{FiveTuple, MacAddr, Moment, Tcp, checksum};
 
 const FIN_SYN_RST: u8 = 0x07;
 
 /// A packet whose header is plain: IPv4 without options, whole, TCP or UDP, for our MAC address.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Plain {
     pub(super) tuple: FiveTuple,
     pub(super) hash: u32,
-    pub(super) flow: Option<FlowId>,
+    pub(super) flow: FlowId,
 }
 
 impl Plain {
+    /// Of what is not plain.
+    pub(super) const NONE: Plain = {
+        let tuple = FiveTuple { src: 0, dst: 0, src_port: 0, dst_port: 0, protocol: 0 };
+        Plain { tuple, hash: 0, flow: FlowId::NONE }
+    };
+
     /// Reads a frame for `mac` with its IP header at `l3`.
     #[inline(always)]
     pub(super) fn read(frame: &[u8], l3: usize, mac: MacAddr) -> Option<Plain> {
         let tuple = plain_tuple(frame, l3, mac.0)?;
-        Some(Plain { tuple, hash: tuple.hash(), flow: None })
+        Some(Plain { tuple, hash: tuple.hash(), flow: FlowId::NONE })
     }
-}
-
-/// Where a packet's IP header begins, and what it came through.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Came {
-    pub(super) l3: u8,
-    pub(super) ingress: IngressId,
 }
 
 /// Forwards a batch. `PROFILED` while a profile looks at each pass: marks cost more than what is
@@ -60,35 +59,42 @@ pub(super) fn receive<const PROFILED: bool>(
     port: InterfaceId,
     batch: &mut Batch,
 ) {
-    // Behind a bond may be a bridge, which learns.
-    let untagged = r.learnt.ingresses.find(Arrival::untagged(port)).copied();
-    let untagged = untagged.filter(|known| known.learns.is_none());
-    for frame in batch.as_slice() {
-        r.io.slab.prefetch(frame);
+    common::prefetch(&r.io.slab, batch);
+    let common = Common::of(r, port, batch);
+    match usize::from(common.came.l3) {
+        TAGGED => receive_at::<PROFILED, TAGGED>(r, now, port, common, batch),
+        TWICE_TAGGED => receive_at::<false, TWICE_TAGGED>(r, now, port, common, batch),
+        _ => receive_at::<PROFILED, UNTAGGED>(r, now, port, common, batch),
     }
-    let mut plain = [Plain::default(); Batch::CAPACITY];
-    // A slave's frames are counted on its bond as well.
-    let mut are_all = untagged.is_some() && r.program.interface(port).bond.is_none();
-    if let Some(Ingress { mac, .. }) = untagged {
-        for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
-            if frame.has_offload() {
-                continue;
-            }
-            if let Some(read) = Plain::read(r.io.slab.bytes(frame), 14, mac) {
+}
+
+/// Forwards a batch of which most packets begin at `L3`.
+#[inline(always)]
+fn receive_at<const PROFILED: bool, const L3: usize>(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    common: Common,
+    batch: &mut Batch,
+) {
+    let n = batch.len();
+    let mut plain = [Plain::NONE; Batch::CAPACITY];
+    let mut are_all = true;
+    for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
+        match common.read::<L3>(&r.io.slab, frame) {
+            Some(read) => {
+                r.v4.connections.flows().prefetch_bucket(read.hash);
                 *plain = read;
-                r.v4.connections.flows().prefetch_bucket(plain.hash);
-            } else {
-                are_all = false;
             }
+            None => are_all = false,
         }
     }
-    let ingress = untagged.map_or(IngressId::NONE, |known| known.id);
-    let came = Came { l3: 14, ingress };
+    let came = common.came;
     let mut passed = Passed::default();
     if !are_all {
         let mut others = [came; Batch::CAPACITY];
-        tagged(r, port, untagged.as_ref(), &mut plain, &mut others, batch);
-        find_flows(r, &mut plain[..batch.len()]);
+        look_again(r, port, &mut plain, &mut others, batch);
+        find_flows(r, &mut plain[..n]);
         for ((plain, came), frame) in plain.iter().zip(&others).zip(batch.drain()) {
             if let Err(frame) = replay_any(r, now, plain, *came, frame, &mut passed) {
                 flow::physical_in(r, now, port, frame);
@@ -96,13 +102,24 @@ pub(super) fn receive<const PROFILED: bool>(
         }
         return passed.settle(r);
     }
-    find_flows(r, &mut plain[..batch.len()]);
+    find_flows(r, &mut plain[..n]);
     for (plain, frame) in plain.iter().zip(batch.drain()) {
-        if let Err(frame) = replay::<PROFILED, true>(r, now, plain, came, frame, &mut passed) {
+        if let Err(frame) = replay::<PROFILED, L3>(r, now, plain, came, frame, &mut passed) {
             flow::physical_in(r, now, port, frame);
         }
     }
     passed.settle(r);
+}
+
+impl Common {
+    /// Reads a frame that came as most of its batch did; `None` for others, and where it is not
+    /// plain.
+    #[inline(always)]
+    pub(super) fn read<const L3: usize>(&self, slab: &Slab, frame: &Frame) -> Option<Plain> {
+        let bytes = slab.bytes(frame);
+        let is_common = !frame.has_offload() && self.has_tags::<L3>(bytes);
+        if is_common { Plain::read(bytes, L3, self.mac) } else { None }
+    }
 }
 
 /// Looks for the flows of packets, and asks for their memory.
@@ -110,52 +127,36 @@ pub(super) fn receive<const PROFILED: bool>(
 pub(super) fn find_flows(r: &Router, plain: &mut [Plain]) {
     let flows = r.v4.connections.flows();
     for plain in plain.iter_mut().filter(|plain| plain.tuple.protocol != 0) {
-        plain.flow = flows.candidate(plain.hash);
-        if let Some(flow) = plain.flow {
+        if let Some(flow) = flows.candidate(plain.hash) {
+            plain.flow = flow;
             flows.prefetch_flow(flow);
         }
     }
 }
 
-/// Looks again at what was not plain: takes priority tags off, and finds the VLAN of others. Out of
-/// line, for the loop's sake.
+/// Looks again at what was not plain: takes priority tags off, and finds what others came through.
+/// Out of line, for the loop's sake.
 #[inline(never)]
-fn tagged(
+fn look_again(
     r: &Router,
     port: InterfaceId,
-    untagged: Option<&Ingress>,
     plain: &mut [Plain],
     others: &mut [Came],
     batch: &mut Batch,
 ) {
-    // Its bond counts frames as they came, and may be a port of a bridge.
-    let is_slave = r.program.interface(port).bond.is_some();
-    let mut last = None;
+    let mut lookup = Lookup::new(r, port);
     let all = plain.iter_mut().zip(others).zip(batch.as_mut_slice());
     for ((plain, came), frame) in all.filter(|((plain, _), _)| plain.tuple.protocol == 0) {
-        if frame.has_offload() {
-            continue;
-        }
-        let found = if let Some((arrival, l3)) = Arrival::of(port, r.io.slab.bytes(frame)) {
-            let known = r.learnt.ingresses.find_again(arrival, &mut last);
-            let known = known.filter(|_| l3 > 14 || arrival.is_virtual());
-            known.filter(|known| known.learns.is_none()).and_then(|known| {
-                *came = Came { l3: l3 as u8, ingress: known.id };
-                Plain::read(r.io.slab.bytes(frame), l3, known.mac)
-            })
-        } else if !is_slave && priority::take_off(&r.io.slab, frame) {
-            untagged.and_then(|known| Plain::read(r.io.slab.bytes(frame), 14, known.mac))
-        } else {
-            None
-        };
-        if let Some(found) = found {
-            *plain = found;
+        if let Some((mac, of)) = lookup.find(frame)
+            && let Some(found) = Plain::read(r.io.slab.bytes(frame), usize::from(of.l3), mac)
+        {
+            (*plain, *came) = (found, of);
             r.v4.connections.flows().prefetch_bucket(plain.hash);
         }
     }
 }
 
-/// [`replay`] for a packet that came through more than its port, or by a port and tagged.
+/// [`replay`] for a packet that came as others of its batch did not.
 #[inline(always)]
 pub(super) fn replay_any(
     r: &mut Router,
@@ -165,13 +166,13 @@ pub(super) fn replay_any(
     frame: Frame,
     passed: &mut Passed,
 ) -> Result<(), Frame> {
-    replay::<false, false>(r, now, plain, came, frame, passed)
+    replay::<false, 0>(r, now, plain, came, frame, passed)
 }
 
-/// Does for the frame what its flow's recipe says; gives it back if there is none that fits. `BARE`:
-/// it came by a port, untagged.
+/// Does for the frame what its flow's recipe says; gives it back if there is none that fits.
+/// `L3`: where its header begins, if that is known beforehand; else 0.
 #[inline(always)]
-fn replay<const PROFILED: bool, const BARE: bool>(
+pub(super) fn replay<const PROFILED: bool, const L3: usize>(
     r: &mut Router,
     now: Moment,
     plain: &Plain,
@@ -179,8 +180,11 @@ fn replay<const PROFILED: bool, const BARE: bool>(
     mut frame: Frame,
     passed: &mut Passed,
 ) -> Result<(), Frame> {
+    if plain.flow == FlowId::NONE {
+        return Err(frame);
+    }
     let flows = r.v4.connections.flows();
-    let id = plain.flow.and_then(|flow| flows.confirm(flow, plain.hash, &plain.tuple));
+    let id = flows.confirm(plain.flow, plain.hash, &plain.tuple);
     let Some(id) = id else { return Err(frame) };
     let flow = flows.flow(id);
     if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
@@ -194,7 +198,7 @@ fn replay<const PROFILED: bool, const BARE: bool>(
     // Number 0, no recipe, is nobody's.
     let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
     let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
-    let l3 = if BARE { 14 } else { usize::from(came.l3) };
+    let l3 = if L3 == 0 { usize::from(came.l3) } else { L3 };
     let len = frame.len();
     let bytes = r.io.slab.bytes_mut(&mut frame);
     let Some(&macs) = bytes.first_chunk::<12>() else { return Err(frame) };
@@ -269,7 +273,7 @@ fn replay<const PROFILED: bool, const BARE: bool>(
                 queues,
                 cost,
             };
-            came_fast::<BARE>(r, passed, came, (len, ip_len), fast, fasttrack);
+            came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
             flow::queue(r, now, leaf, decision, Resume::Out(leaving), cost);
             return Ok(());
         }
@@ -278,7 +282,7 @@ fn replay<const PROFILED: bool, const BARE: bool>(
     put_header(&r.io.slab, &mut frame, l3, rewrite);
     let (port, egress) = (rewrite.port, rewrite.egress);
     rewrite.used_ms = now_ms;
-    came_fast::<BARE>(r, passed, came, (len, ip_len), fast, fasttrack);
+    came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
     passed.left(r, egress, len - l3, fast);
     if mark != Mark::NONE {
         r.io.mark = mark;
@@ -292,7 +296,7 @@ fn replay<const PROFILED: bool, const BARE: bool>(
 
 /// Counts a packet on the interfaces it came through, and in FastPath or FastTrack if it is there.
 #[inline(always)]
-fn came_fast<const BARE: bool>(
+fn came_fast(
     r: &mut Router,
     passed: &mut Passed,
     came: Came,
@@ -300,10 +304,7 @@ fn came_fast<const BARE: bool>(
     fast: bool,
     fasttrack: bool,
 ) {
-    // A port's own frames were counted when they were received.
-    if !BARE || fast {
-        passed.came(r, came.ingress, len, fast);
-    }
+    passed.came(r, came.ingress, len, fast);
     if fast && fasttrack {
         r.stats.paths.ipv4_fasttrack.add(ip_len.into());
     } else if fast && r.ipv4_fast_path() {

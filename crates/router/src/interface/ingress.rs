@@ -37,12 +37,6 @@ impl Arrival {
         Arrival(u64::from(port.0) << 32)
     }
 
-    /// Whether it is of frames to a virtual router's address.
-    #[inline(always)]
-    pub(crate) fn is_virtual(self) -> bool {
-        self.0 >> 48 != 0
-    }
-
     /// Of a frame, and where its network header begins; `None` for more than two tags, a tag cut
     /// off, and a priority tag, which names no VLAN.
     #[inline]

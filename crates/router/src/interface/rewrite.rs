@@ -80,6 +80,13 @@ impl Rewrite {
         &self.bytes[..usize::from(self.len)]
     }
 
+    /// Its first bytes; those of a shorter one are followed by what was there before.
+    #[inline(always)]
+    pub(crate) fn bytes<const N: usize>(&self) -> &[u8; N] {
+        const { assert!(N <= ROOM) };
+        self.bytes.first_chunk().expect("no longer than there is room for")
+    }
+
     /// Its length; 0 if nothing is known.
     #[inline(always)]
     pub fn len(&self) -> usize {
