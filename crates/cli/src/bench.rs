@@ -236,10 +236,10 @@ fn finish(json: Option<&Path>, results: &Results) -> Result<(), Failure> {
             .map_err(|why| Failure::Environment(format!("{why}; the figures are printed above")))?;
     }
     let all_invalid = results.rows.iter().all(|row| row.verdict == Verdict::Invalid);
-    match !results.rows.is_empty() && all_invalid {
-        true => Err(Failure::nothing_valid("row")),
-        false => Ok(()),
+    if !results.rows.is_empty() && all_invalid {
+        return Err(Failure::nothing_valid("row"));
     }
+    keep::possible(&results.faults())
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {

@@ -194,6 +194,17 @@ pub(crate) fn finish(
     }
 }
 
+/// Whether results that are kept can be, by what their own type says of itself.
+///
+/// # Errors
+/// [`Failure::Failed`] names the figures that are impossible.
+pub(crate) fn possible(faults: &[String]) -> Result<(), Failure> {
+    match faults {
+        [] => Ok(()),
+        some => Err(Failure::Failed(format!("impossible figures: {}", some.join("; ")))),
+    }
+}
+
 /// The file that a name stands for: renaming would replace a symbolic link by it.
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())

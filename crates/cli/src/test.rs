@@ -230,9 +230,7 @@ fn finish(
     let kept = keep::finish(&report::suite::render(results), files, json, page);
     let faults = results.faults();
     kept?;
-    if !faults.is_empty() {
-        return Err(Failure::Failed(format!("impossible figures: {}", faults.join("; "))));
-    }
+    keep::possible(&faults)?;
     let mut trials = results.cells.iter().flat_map(|cell| &cell.trials).peekable();
     let any = trials.peek().is_some();
     let invalid = any && trials.all(|trial| trial.outcome.starts_with("invalid"));

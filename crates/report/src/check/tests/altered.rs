@@ -23,16 +23,7 @@ fn one_figure_altered() {
     for sound in [DELAYS, TCP, PATH, BRIDGE, STATEFUL, HOSTS, PINGS, TURNS, IPERF3] {
         assert_eq!(found(sound), "");
     }
-    let cases: [Case; 107] = [
-        (DELAYS, "/cells/5/figures/1/value", "9999.0", "9999, and its last trial counted 252"),
-        (DELAYS, "/cells/5/figures/2/value", "9999.0", "9999, and its last trial counted 252"),
-        (DELAYS, "/cells/5/figures/3/value", "7.0", "7, and its last trial counted 0"),
-        (
-            DELAYS,
-            "/cells/5/trials/0/streams/0/bytes",
-            "1",
-            "1 bytes of 200 frames, whose lengths are",
-        ),
+    let cases: [Case; 58] = [
         (
             DELAYS,
             "/cells/5/trials/0/duration",
@@ -60,72 +51,11 @@ fn one_figure_altered() {
         ),
         (
             DELAYS,
-            "/cells/1/trials/0/directions/0/tagged/min_ns",
-            "1",
-            "tagged frames took 1 to 2437119 ns, and all",
-        ),
-        (
-            DELAYS,
             "/cells/1/trials/0/directions/0/sent",
             "1",
             "received and lost are not what was sent",
         ),
         (DELAYS, "/cells/1/trials/0/gaps", "99999", "99999 gaps, 85 frames lost and 0 overtaken"),
-        (
-            DELAYS,
-            "/cells/1/trials/0/directions/0/intended",
-            "1000000",
-            "9970 frames intended, and 1004985 of its",
-        ),
-        (
-            DELAYS,
-            "/cells/1/figures/1/spread/p99",
-            "1.0",
-            "of 2 repetitions the percentiles 1 and 99",
-        ),
-        (
-            DELAYS,
-            "/cells/1/figures/1/spread/stddev",
-            "1000000000.0",
-            "a standard deviation of 1000000000, of 2",
-        ),
-        (DELAYS, "/cells/5/trials/0/streams/0/from", "8", "voice: from port 8 to port 2, of 2"),
-        (DELAYS, "/cells/5/trials/0/streams/0/to", "3", "voice: from port 1 to port 3, of 2"),
-        (DELAYS, "/cells/5/trials/0/streams/0/from", "2", "voice: from port 2 to port 2"),
-        (DELAYS, "/cells/1/trials/0/directions/0/to", "0", "from port 1 to port 0"),
-        (DELAYS, "/self_tests/0/rate", "100.0", "148810 fps were sent, and the tester alone"),
-        (DELAYS, "/cells/5/trials/0/outcome", "\"NaN\"", "the outcome `NaN` is unknown"),
-        (DELAYS, "/cells/5/figures/1/unit", "\"elephants\"", "it is not looked at"),
-        (DELAYS, "/cells/1/procedure", "\"guess\"", "it is not looked at"),
-        (TCP, "/cells/0/figures/0/value", "194934.0", "no trial passed at 194934 connections a"),
-        (TCP, "/cells/0/figures/1/value", "50.0", "50 /s, and 97844 were tried"),
-        (TCP, "/cells/0/figures/2/value", "1.0", "handshake p50: no trial has 1 ns"),
-        (
-            TCP,
-            "/cells/0/trials/7/received",
-            "90972",
-            "trial 8: 90972 frames received of 45486 sent",
-        ),
-        (TCP, "/cells/0/trials/7/received", "30000", "30000 of 45486 frames came, and nothing was"),
-        (TCP, "/cells/0/trials/7/tcp/retransmitted", "1", "passed without loss, and 1 segments"),
-        (
-            TCP,
-            "/cells/1/trials/0/received",
-            "0",
-            "trial 1: 100 connections established by 0 frames",
-        ),
-        (
-            TCP,
-            "/cells/1/trials/0/tcp/retransmitted",
-            "1000000000",
-            "1000000000 segments sent again",
-        ),
-        (
-            TCP,
-            "/cells/0/trials/7/duration",
-            "100.0",
-            "trial 8: 100 s long, and it took 101348630 ns",
-        ),
         (TCP, "/cells/0/trials/7/tcp/transactions", "0", "times of 6498 transactions, and 0 were"),
         (
             TCP,
@@ -164,56 +94,12 @@ fn one_figure_altered() {
             "9000000",
             "its course goes on at 0.44999999999999996",
         ),
-        (TCP, "/cells/1/figures/1/value", "3.0", "3 is neither the mean 949.5967483398705 nor"),
-        (TCP, "/cells/2/figures/0/value", "12345.0", "no trial held 12345 connections at a time"),
-        (PATH, "/cells/1/figures/3/value", "90.0", "TCP throughput 90 Mbit/s 4.343137528533333"),
-        (PATH, "/cells/1/figures/4/value", "90.0", "TCP throughput 2.185594155754386 Mbit/s"),
-        (PATH, "/cells/1/figures/6/value", "250.0", "250 %, which is 100 to 100 here"),
-        (PATH, "/cells/3/figures/1/value", "90.0", "windows of 49641 bytes, and 90 % of the BDP"),
-        (PATH, "/cells/6/figures/2/value", "49641.0", "windows of 198564 bytes, and 100 % of the"),
-        (PATH, "/cells/1/figures/5/value", "0.001", "TCP throughput 2.185594155754386 Mbit/s"),
-        (PATH, "/cells/0/figures/2/value", "95.0", "9.492336, and of its path it is"),
-        (PATH, "/cells/0/figures/1/value", "7.0", "49641.21843523921, and of its path it is"),
-        (PATH, "/cells/0/figures/4/value", "7.0", "7, and of its path it is 49641.218435239214"),
-        (BRIDGE, "/cells/2/figures/0/value", "400.0", "400 % is more than all"),
-        (BRIDGE, "/cells/2/figures/0/value", "40.0", "40 %, and 1194 of 7440 frames were lost"),
-        (TCP, "/cells/0/frame_size", "64", "the tester never tried frames of this size"),
-        (STATEFUL, "/cells/0/frame_size", "512", "the tester never tried frames of this size"),
-        (
-            STATEFUL,
-            "/cells/0/trials/0/load",
-            "2232142.0",
-            "a trial of 2232142 /s, and the wire carries",
-        ),
-        (
-            BRIDGE,
-            "/cells/3/trials/0/load",
-            "2232142.0",
-            "a trial of 2232142 /s, and the wire carries",
-        ),
-        (BRIDGE, "/cells/3/figures/0/value", "-4.0", "-4 addresses is below zero"),
-        (BRIDGE, "/cells/3/figures/0/value", "400.0", "no trial passed with 400 addresses"),
-        (
-            BRIDGE,
-            "/cells/4/figures/0/value",
-            "4000000000.0",
-            "4000000000 /s, and the wire carries 148810",
-        ),
-        (BRIDGE, "/cells/5/figures/0/value", "1.0", "no trial passed with 1 fps"),
         (
             BRIDGE,
             "/cells/0/trials/7/series/latency_max_ns/3",
             "1000000000",
             "a latency of 1000000000 ns in its course,",
         ),
-        (
-            STATEFUL,
-            "/cells/0/figures/0/value",
-            "4000000000.0",
-            "4000000000 /s, and the wire carries 1488095",
-        ),
-        (STATEFUL, "/cells/2/figures/0/value", "77.0", "no trial passed with 77 connections"),
-        (STATEFUL, "/cells/2/figures/1/value", "77.0", "no trial passed at 77 /s"),
         (
             HOSTS,
             "/paths/0/transfers/0/efficiency",
@@ -347,27 +233,4 @@ fn one_figure_altered() {
 fn found(text: &str) -> String {
     let findings = check(&[("a.json".to_string(), text.to_string())], &Known::default()).findings;
     findings.iter().map(|finding| finding.to_string() + "\n").collect()
-}
-
-/// What files keep now of a transfer: efficiency and buffer delay follow from it.
-#[test]
-fn what_a_transfer_sent_again() {
-    let mut results: Value = serde_json::from_str(PATH).unwrap();
-    let cell = &results["cells"][5];
-    let [efficiency, delay] = [6, 7].map(|at| cell["figures"][at]["value"].as_f64().unwrap());
-    let rtt = results["cells"][0]["figures"][1]["value"].as_f64().unwrap();
-    let trial = &cell["trials"][0]["tcp"];
-    let data = trial["bytes_sent"].as_f64().unwrap() - trial["due"].as_f64().unwrap();
-    let again = (data * (100.0 / efficiency - 1.0)).round() as u64;
-    let mean = (rtt * (1.0 + delay / 100.0)).round() as u64;
-    for (again, mean, expected) in [
-        (again, mean, ""),
-        (again + 100_000, mean, "TCP efficiency: no transfer had 99.20654296875 %"),
-        (again, mean + 1_000_000, "buffer delay: no transfer had 280.04768184955395 %"),
-    ] {
-        let trial = &mut results["cells"][5]["trials"][0]["tcp"];
-        (trial["sent_again"], trial["rtt_mean_ns"]) = (again.into(), mean.into());
-        let found = found(&results.to_string());
-        assert!(found.contains(expected) && found.is_empty() == expected.is_empty(), "{found}");
-    }
 }
