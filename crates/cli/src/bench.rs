@@ -225,7 +225,7 @@ fn finish(json: Option<&Path>, results: &Results) -> Result<(), Failure> {
     if results.rows.is_empty() && results.incomplete_because.is_some() {
         return Ok(()); // nothing to keep; the reason is told
     }
-    let tables = report::render(results);
+    let tables = report::bench::document(results).text();
     match json.is_some_and(keep::is_stdout) {
         true => crate::out::stderr(&tables),
         false => out!("{tables}"),

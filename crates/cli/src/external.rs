@@ -1,4 +1,4 @@
-//! What `wirespeed bench --device external` is told: the ports, and who is there.
+//! Arguments of `wirespeed bench --device external`: the ports, and the hosts at them.
 
 use crate::failure::Failure;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! Why a command ended, and the exit code of it.
+//! A command's failure, and its exit code.
 
 use std::fmt;
 use std::process::ExitCode;

@@ -98,8 +98,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Prints first, then writes: whatever a disk does, the figures are there.
 fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<(), Failure> {
     let json = || report::iperf3::write(results);
-    let page = || report::html::iperf3_page(results);
-    keep::finish(&report::iperf3::render(results), files, json, page)?;
+    let page = || report::iperf3::document(results).page();
+    keep::finish(&report::iperf3::document(results).text(), files, json, page)?;
     if let Some(why) = &results.incomplete_because {
         return Err(Failure::Failed(format!("incomplete: {why}")));
     }

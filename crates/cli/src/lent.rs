@@ -1,4 +1,4 @@
-//! What `wirespeed iperf3` is told of its device: which, on which interfaces, and who is there.
+//! Arguments of `wirespeed iperf3` about its device: which, on which interfaces, and the hosts there.
 
 use crate::arguments::quantity;
 use crate::external::{address, each, gateway};

@@ -1,4 +1,4 @@
-//! What goes to standard output and standard error.
+//! Standard output and standard error.
 //!
 //! ```text
 //!  outln!, out! ─► stdout     closed (| head): nobody reads on, and the command goes on to its end

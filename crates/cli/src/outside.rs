@@ -1,4 +1,4 @@
-//! What `wirespeed test` is told of its device: which, behind which interfaces, and who is there.
+//! Arguments of `wirespeed test` about its device: which, behind which interfaces, and the hosts there.
 
 use crate::arguments::quantity;
 use crate::external::{address, each, gateway, in_order};

@@ -1,4 +1,4 @@
-//! What is shown while a bench runs: a bar on a terminal, plain lines elsewhere. On stderr, so
+//! Progress of a bench: a bar on a terminal, plain lines elsewhere. On stderr, so
 //! that a table can be piped.
 
 use indicatif::{ProgressBar, ProgressStyle};

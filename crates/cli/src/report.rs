@@ -7,9 +7,9 @@ use measure::survey::{Capture, Survey};
 use port::record::{ETHERNET, ReadError, Reader};
 use report::check::{self, Known};
 use report::compare::Compared;
-use std::fs::File;
+use report::file::{File, Records};
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -132,12 +132,14 @@ enum Written {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
-    /// The table of the documents
+    /// The tables, as at the end of a run
     Text,
     /// A line for each row, nothing rounded
     Csv,
     /// For whoever writes about it
     Markdown,
+    /// The same lines as JSON: an array of objects
+    Json,
     /// A line for each trial of a `test`, nothing rounded: CSV
     Trials,
     /// A line for each stream and each direction of each trial of a `test`, nothing rounded: CSV
@@ -165,13 +167,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         What::Html { file, output } => {
             keep::apart(&[("the results", file.clone())], &[("--output", Some(output))])?;
-            let (name, text) = read(file)?;
-            let page = match Kind::of(&text) {
-                Kind::Suite => report::html::suite_page(&suite(&name, &text)?),
-                Kind::Iperf3 => report::html::iperf3_page(&iperf3(&name, &text)?),
-                Kind::Bench => report::html::page(&results(file)?),
-                Kind::Survey => return Err(no_results(&name, "and are not drawn")),
-            };
+            let results = self::file(file)?;
+            if matches!(results, File::Survey(_)) {
+                let why = "these are counts of captures, by `report pcap`, and are not drawn";
+                return Err(Failure::Usage(format!("{}: {why}", file.display())));
+            }
+            let page = results.document().page();
             if keep::is_stdout(output) {
                 out!("{page}");
                 return Ok(());
@@ -183,105 +184,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn read(path: &PathBuf) -> Result<(String, String), Failure> {
+fn read(path: &Path) -> Result<(String, String), Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::Environment(format!("cannot read {}: {error}", path.display()))
     })?;
     Ok((path.display().to_string(), text))
 }
 
-/// Whose results a file has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Bench,
-    Suite,
-    Iperf3,
-    Survey,
-}
-
-impl Kind {
-    /// The command's name.
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Bench => "`bench`",
-            Kind::Suite => "`test`",
-            Kind::Iperf3 => "`iperf3`",
-            Kind::Survey => "`report pcap`",
-        }
-    }
-
-    fn of(text: &str) -> Kind {
-        let value = || serde_json::from_str(text);
-        match report::suite::is_suite(text) {
-            true => Kind::Suite,
-            false if value().is_ok_and(|value| report::iperf3::is_one(&value)) => Kind::Iperf3,
-            false if report::survey::is_one(text) => Kind::Survey,
-            false => Kind::Bench,
-        }
-    }
-}
-
-/// Results of any of our commands: of `bench`, of a suite, of the iperf3 method.
-fn table(file: &PathBuf, format: Format) -> Result<String, Failure> {
-    let (name, text) = read(file)?;
-    let kind = Kind::of(&text);
-    let without = |what: &str| {
-        let (of, others) = match what {
-            "trials" => (kind.name(), "`test` and `bench`"),
-            _ => (kind.name(), "`test`"),
-        };
-        Failure::Usage(format!("{name}: results of {of} keep no {what}, those of {others} do"))
+/// A result file of any of our commands, in a form.
+fn table(path: &Path, format: Format) -> Result<String, Failure> {
+    let file = file(path)?;
+    let records = |of: Records| {
+        let why = |why| Failure::Usage(format!("{}: {why}", path.display()));
+        file.records(of).map_err(why)
     };
-    Ok(match kind {
-        Kind::Suite => {
-            let results = suite(&name, &text)?;
-            match format {
-                Format::Text => report::suite::render(&results),
-                Format::Csv => report::export::suite_csv(&results),
-                Format::Markdown => report::export::suite_markdown(&results),
-                Format::Trials => report::export::suite_trials(&results),
-                Format::Streams => report::export::suite_parts(&results),
-                Format::Series => report::export::suite_series(&results),
-            }
-        }
-        Kind::Iperf3 => {
-            let results = iperf3(&name, &text)?;
-            match format {
-                Format::Text => report::iperf3::render(&results),
-                Format::Csv => report::export::iperf3_csv(&results),
-                Format::Markdown => report::export::iperf3_markdown(&results),
-                Format::Trials => return Err(without("trials")),
-                Format::Streams => return Err(without("streams")),
-                Format::Series => return Err(without("time series")),
-            }
-        }
-        Kind::Survey => {
-            let all = survey(&name, &text)?.captures;
-            match format {
-                Format::Text => all.iter().map(report::survey::render).collect(),
-                Format::Csv => report::survey::csv(&all),
-                Format::Markdown => report::survey::markdown(&all),
-                Format::Trials => return Err(without("trials")),
-                Format::Streams => return Err(without("streams beside their tables")),
-                Format::Series => return Err(without("time series")),
-            }
-        }
-        Kind::Bench => {
-            let results = results(file)?;
-            match format {
-                Format::Text => report::render(&results),
-                Format::Csv => report::export::csv(&results),
-                Format::Markdown => report::export::markdown(&results),
-                Format::Trials if results.rows.iter().all(|row| row.trials.is_empty()) => {
-                    let why = "it was written by a version that kept no trials of `bench`";
-                    return Err(Failure::Usage(format!("{name}: {why}")));
-                }
-                Format::Trials => report::export::trials(&results),
-                Format::Streams => return Err(without("streams")),
-                Format::Series => return Err(without("time series")),
-            }
-        }
+    Ok(match format {
+        Format::Text => file.document().text(),
+        Format::Markdown => file.document().markdown(),
+        Format::Csv => records(Records::Figures)?.csv(),
+        Format::Json => records(Records::Figures)?.json(),
+        Format::Trials => records(Records::Trials)?.csv(),
+        Format::Streams => records(Records::Streams)?.csv(),
+        Format::Series => records(Records::Series)?.csv(),
     })
+}
+
+/// Reads a result file of any of our commands.
+fn file(path: &Path) -> Result<File, Failure> {
+    let (name, text) = read(path)?;
+    File::read(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
 }
 
 /// The runs to compare with, and those that are compared.
@@ -305,65 +236,9 @@ fn sides<'a>(
 
 /// Runs of one command against each other.
 fn compare(base: &[PathBuf], files: &[PathBuf]) -> Result<Compared, Failure> {
-    let (base, files) = (all(base)?, all(files)?);
-    // What cannot be read is of no kind.
-    for (name, text) in base.iter().chain(&files) {
-        match Kind::of(text) {
-            Kind::Suite => drop(suite(name, text)?),
-            Kind::Iperf3 => drop(iperf3(name, text)?),
-            Kind::Bench => drop(bench(name, text)?),
-            Kind::Survey => return Err(no_results(name, "and are not compared")),
-        }
-    }
-    let mut runs = base.iter().chain(&files);
-    let kind = runs.next().map(|(_, text)| Kind::of(text));
-    if let Some((name, text)) = runs.find(|(_, text)| Some(Kind::of(text)) != kind) {
-        let why = format!(
-            "{name} has results of {}, and the others of {}: they measure different things",
-            Kind::of(text).name(),
-            kind.unwrap_or(Kind::Bench).name()
-        );
-        return Err(Failure::Usage(why));
-    }
-    type Read<T> = fn(&str, &str) -> Result<T, Failure>;
-    fn of<T>(runs: &[(String, String)], read: Read<T>) -> Result<Vec<T>, Failure> {
-        runs.iter().map(|(name, text)| read(name, text)).collect()
-    }
-    Ok(match kind {
-        Some(Kind::Suite) => report::compare::suites(&of(&base, suite)?, &of(&files, suite)?),
-        Some(Kind::Iperf3) => report::compare::iperf3(&of(&base, iperf3)?, &of(&files, iperf3)?),
-        _ => report::compare::render(&of(&base, bench)?, &of(&files, bench)?),
-    })
-}
-
-fn all(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
-    files.iter().map(read).collect()
-}
-
-fn bench(name: &str, text: &str) -> Result<measure::Results, Failure> {
-    report::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
-}
-
-fn iperf3(name: &str, text: &str) -> Result<measure::iperf3::Results, Failure> {
-    report::iperf3::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
-}
-
-fn survey(name: &str, text: &str) -> Result<measure::survey::Surveys, Failure> {
-    report::survey::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
-}
-
-/// Counts of captures where results are wanted.
-fn no_results(name: &str, what: &str) -> Failure {
-    Failure::Usage(format!("{name}: these are counts of captures, by `report pcap`, {what}"))
-}
-
-fn suite(name: &str, text: &str) -> Result<measure::suite_result::SuiteResults, Failure> {
-    report::suite::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
-}
-
-fn results(path: &PathBuf) -> Result<measure::Results, Failure> {
-    let (name, text) = read(path)?;
-    bench(&name, &text)
+    let all =
+        |paths: &[PathBuf]| paths.iter().map(|path| file(path)).collect::<Result<Vec<_>, _>>();
+    report::file::compare(&all(base)?, &all(files)?).map_err(Failure::Usage)
 }
 
 /// Checks each file that can be; one that cannot keeps none of the others from it.
@@ -419,7 +294,7 @@ fn pcaps(files: &[PathBuf], json: bool, format: Written) -> Result<(), Failure> 
     for file in files {
         let capture = pcap(file)?;
         if !json && format == Written::Text {
-            out!("{}", report::survey::render(&capture));
+            out!("{}", report::survey::document(std::slice::from_ref(&capture)).text());
         }
         captures.push(capture);
     }
@@ -430,15 +305,15 @@ fn pcaps(files: &[PathBuf], json: bool, format: Written) -> Result<(), Failure> 
     match format {
         _ if json => out!("{}", report::survey::json(captures).map_err(Failure::Failed)?),
         Written::Text => {}
-        Written::Csv => out!("{}", report::survey::csv(&captures)),
-        Written::Markdown => out!("{}", report::survey::markdown(&captures)),
+        Written::Csv => out!("{}", report::survey::records(&captures).csv()),
+        Written::Markdown => out!("{}", report::survey::document(&captures).markdown()),
     }
     ended.map_or(Ok(()), Err)
 }
 
 fn pcap(path: &PathBuf) -> Result<Capture, Failure> {
     let name = path.display().to_string();
-    let file = File::open(path)
+    let file = std::fs::File::open(path)
         .map_err(|error| Failure::Environment(format!("cannot read {name}: {error}")))?;
     let usage = |error: ReadError| Failure::Usage(format!("{name}: {error}"));
     let mut reader = Reader::new(BufReader::new(file)).map_err(usage)?;

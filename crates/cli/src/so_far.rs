@@ -1,4 +1,4 @@
-//! What a run of hours has measured so far, in a file beside the one that it will write: whoever kills
+//! Results so far of a run of hours, in a file beside the one that it will write: whoever kills
 //! it, or trips over the cable, has that.
 //!
 //! ```text

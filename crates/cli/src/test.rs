@@ -225,9 +225,9 @@ fn finish(
     interrupted: bool,
 ) -> Result<(), Failure> {
     let json = || report::suite::write(results);
-    let page = || report::html::suite_page(results);
+    let page = || report::suite::document(results).page();
     let files = (files[0].as_deref(), files[1].as_deref());
-    let kept = keep::finish(&report::suite::render(results), files, json, page);
+    let kept = keep::finish(&report::suite::document(results).text(), files, json, page);
     let faults = results.faults();
     kept?;
     keep::possible(&faults)?;

@@ -169,7 +169,7 @@ fn what_was_written_is_counted_again() {
         let head = lines[0].join(" ");
         let expected = format!("{n} frames in ");
         assert!(head.contains(&expected) && head.ends_with(", 36 of them foreign"), "{head}");
-        let rows = &lines[2..lines.len() - 2];
+        let rows = &lines[2..lines.len() - 3];
         // Streams 0 and 1 in 8 trials, broadcasts as 240 and 241 in two.
         assert_eq!(rows.len(), 2 * 8 + 2 * 2, "{lines:?}");
         let mut received = 0;

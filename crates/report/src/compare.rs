@@ -19,8 +19,9 @@ mod figures;
 
 pub use figures::{iperf3, suites};
 
+use crate::bench::label;
+use crate::document::Table;
 use crate::number::thousands;
-use crate::table::label;
 use conditions::{is_copy_of_bench, of_bench, once, shared};
 use measure::compare::{Ahead, SIGNIFICANT, least_chance, together};
 use measure::{Environment, Mode, Results, Row, Unpaired, Verdict};
@@ -50,10 +51,10 @@ pub fn render(base: &[Results], device: &[Results]) -> Compared {
         let _ = writeln!(said, "not comparable, no verdict: {mode}, {configuration}: {why}");
     }
     let cells = cells(base.iter().chain(device).copied());
-    let mut lines = vec![
-        ["Mode", "Configuration", "size", "cores", "base kpps", "kpps", "ratio", "runs", "verdict"]
-            .map(String::from),
-    ];
+    let mut lines = Table::new(
+        2,
+        ["Mode", "Configuration", "size", "cores", "base kpps", "kpps", "ratio", "runs", "verdict"],
+    );
     let compared: Vec<(&Cell, Option<Unpaired>)> = cells
         .iter()
         .map(|cell| (cell, Unpaired::of(&rates(base, cell), &rates(device, cell))))
@@ -80,7 +81,7 @@ pub fn render(base: &[Results], device: &[Results]) -> Compared {
                 thousands(most / 1e3)
             ),
         };
-        lines.push([
+        lines.row([
             cell.0.to_string(),
             label(cell.0, &cell.1),
             cell.2.to_string(),
@@ -92,10 +93,10 @@ pub fn render(base: &[Results], device: &[Results]) -> Compared {
             verdicts.text(i, ["faster", "slower"]),
         ]);
     }
-    let compared = lines.len() - 1;
+    let compared = lines.rows.len();
     match compared {
         0 => out += "nothing to compare: no cell of one is a valid cell of the other\n",
-        _ => draw(&mut out, &lines),
+        _ => out += &lines.text(),
     }
     let notes = said + &verdicts.note() + &notes(base, device, alone, needs_runs);
     if !notes.is_empty() {
@@ -159,22 +160,6 @@ impl Verdicts {
                  in twenty is to be wrong by chance\n"
             ),
         }
-    }
-}
-
-fn draw(out: &mut String, lines: &[[String; 9]]) {
-    let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
-    for line in lines {
-        let mut text = String::new();
-        for (i, cell) in line.iter().enumerate() {
-            let width = width(i);
-            // Words to the left, numbers to the right.
-            let _ = match i {
-                0 | 1 | 8 => write!(text, "{cell:<width$}  "),
-                _ => write!(text, "{cell:>width$}  "),
-            };
-        }
-        let _ = writeln!(out, "{}", text.trim_end());
     }
 }
 

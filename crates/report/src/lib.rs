@@ -1,37 +1,40 @@
-//! How it looks: tables and files made of results.
+//! Documents and records made of results.
 //!
 //! ```text
-//! measure::Results ─┬─► table ─► text
-//!                   ├─► html ──► one page
-//!                   ├─► compare, export ─► text, CSV, Markdown
-//!                   └─► json ──► file ──► json ─► Results
+//! measure's results ─┬─► Document ─► text, Markdown, one page
+//!                    ├─► Table of records ─► CSV, JSON
+//!                    ├─► compare ─► text
+//!                    └─► json ──► file ──► json ─► the same results
 //! ```
 //!
 //! Knows results and nothing else; never runs anything, never changes a number but to round it.
 
+// A result file, whosever it is.
+pub mod file;
+
+// Tables, notes and drawings in their order, and each form of them.
+pub mod document;
+
 // The performance table, as the documents print it.
-pub mod table;
+pub mod bench;
 
-// Devices measured by turns, pings through them, and what they could not do.
-mod turns;
-
-// Tables of suites, and their files.
+// Suites: a table for each procedure.
 pub mod suite;
 
-// The same as a page, with charts.
-pub mod html;
+// The iperf3 method.
+pub mod iperf3;
+
+// Test frames in captures.
+pub mod survey;
+
+// Records for other programs.
+mod export;
+
+// Drawings of a page.
+mod html;
 
 // Two sets of runs against each other.
 pub mod compare;
-
-// CSV and Markdown.
-pub mod export;
-
-// The iperf3 method's table and files.
-pub mod iperf3;
-
-// What a capture has of test frames.
-pub mod survey;
 
 // Result files.
 pub mod json;
@@ -45,5 +48,5 @@ mod lines;
 // Numbers as the tables print them.
 mod number;
 
+pub use file::File;
 pub use json::{ReadError, read, write};
-pub use table::render;

@@ -1,9 +1,10 @@
-//! A suite's results as text: a table for each procedure, and the file.
+//! A suite's results as a document, and their files.
 //!
 //! ```text
-//!  Throughput                      64 byte        512 byte
-//!    throughput[rfc2544 60s 0 loss]
-//!      none                   99,206 fps ·  66.7 % of the wire ·  50.8 Mbps(L2)
+//!  Throughput (RFC 2544 §26.1)
+//!    (1) throughput[rfc2544 60s 0 loss]
+//!  configuration  byte         (1)  of the wire  Mbps(L2)
+//!  none             64  99,206 fps        66.7%      50.8
 //! ```
 //!
 //! Every figure stands under its full name, which carries its criterion; what is not the device's
@@ -12,20 +13,24 @@
 //! Never changes a number but to round it.
 
 // What the router says of itself.
-pub(crate) mod inside;
+mod inside;
 // Streams of a plan.
 pub(crate) mod streams;
 // Directions of what measures a time.
-pub(crate) mod ways;
+mod ways;
 // What trials saw beside loss.
-pub(crate) mod trials;
+mod trials;
+// What a procedure is, in a sentence.
+pub(crate) mod words;
 
+use crate::document::{Cell as Shown, Document, Table};
+use crate::html::suite::{configurations, courses, graphs, once, sizes};
+use crate::html::{self};
 use crate::json::ReadError;
 use crate::number::thousands;
 use measure::SuiteResults;
 use measure::result::Limit;
-use measure::suite_result::{Cell, Figure, OLDER, SCHEMA};
-use std::fmt::Write;
+use measure::suite_result::{Cell, Figure, OLDER, SCHEMA, Size};
 
 /// Titles of the procedures, in the order in which their tables stand.
 pub(crate) const PROCEDURES: [(&str, &str); 21] = [
@@ -57,151 +62,189 @@ pub(crate) const CYCLES: &str =
 pub(crate) const SEEN: &str = "What trials saw beside loss, all of a procedure together";
 pub(crate) const DROPPED: &str = "What the router dropped, by its own reasons";
 
-/// All tables. Ends with a newline.
-pub fn render(results: &SuiteResults) -> String {
-    let mut out = head(results);
+/// All of it.
+pub fn document(results: &SuiteResults) -> Document {
+    let mut document = Document::new(format!("{}: {}", results.name, results.device));
+    head(&mut document, results);
+    glance(&mut document, results);
     for (procedure, title) in PROCEDURES {
         let cells: Vec<&Cell> =
             results.cells.iter().filter(|cell| cell.procedure == procedure).collect();
-        if !cells.is_empty() {
-            let table = match procedure {
-                "streams" => streams::render(&cells),
-                _ => table(results, &cells),
-            };
-            let _ = write!(out, "\n{title}\n{table}");
-            out += &grid(&ways::by_direction(&cells));
-            out += &losses(&cells);
-            out += &remarks(&cells);
+        if cells.is_empty() {
+            continue;
         }
+        document.heading(title);
+        document.explain(words::meaning(procedure, results));
+        document.page_only(graphs(results, procedure, &cells));
+        match procedure {
+            "streams" => streams::sections(&mut document, &cells),
+            _ => document.table(table(results, &cells)),
+        }
+        document.table(Table::lines(1, ways::by_direction(&cells)));
+        losses(&mut document, &cells);
+        remarks(&mut document, &cells);
+        document.page_only(courses(results, procedure, &cells));
     }
-    for (title, lines) in [(CYCLES, inside::cycles(results)), (DROPPED, inside::dropped(results))] {
+    for (title, words, lines) in [
+        (CYCLES, 1, inside::cycles(results)),
+        (DROPPED, 4, inside::dropped(results)),
+        (SEEN, 1, trials::counted(results)),
+    ] {
         if !lines.is_empty() {
-            let _ = write!(out, "\n{title}\n{}", grid(&lines));
+            document.heading(title);
+            document.table(Table::lines(words, lines));
         }
     }
-    let seen = trials::counted(results);
-    if !seen.is_empty() {
-        let _ = write!(out, "\n{SEEN}\n{}{}", grid(&seen), trials::reasons(results));
-    }
+    trials::reasons(results).into_iter().for_each(|reason| document.note(reason));
     if let Some(text) = trials::disturbed(results) {
-        let _ = writeln!(out, "\n{text}");
+        document.note(text);
     }
-    out += &alone(results);
-    out
+    alone(&mut document, results);
+    how(&mut document, results);
+    document
 }
 
-fn head(results: &SuiteResults) -> String {
-    let environment = &results.environment;
-    let mut out = format!(
-        "{}: {}, {}\n{}, {}, {} build of {}, {}, seed {}\n{}; wire {:.0} Mbit/s (L1); rates are \
-         from each of {} sending ports\n",
-        results.name,
-        results.device,
-        results.medium,
-        environment.cpu,
-        environment.kernel,
-        environment.build,
-        environment.commit,
-        environment.timestamp,
-        environment.seed,
-        results.traffic,
-        results.wire_mbps,
-        results.senders,
-    );
-    for line in &results.goals {
-        let _ = writeln!(out, "{line}");
-    }
-    for mix in &results.mixes {
-        let _ = writeln!(out, "{mix}");
-    }
+/// What, over which wire, with what; and what must not be overlooked.
+fn head(document: &mut Document, results: &SuiteResults) {
     if let Some(scaling) = &results.scaling {
-        let _ = writeln!(out, "SHORTENED: {scaling}");
+        document.notice("Shortened", scaling);
     }
     if !results.complete {
         let why = results.incomplete_because.as_deref().unwrap_or("it is not known why");
-        let _ = writeln!(out, "INCOMPLETE: {why}");
+        document.notice("Incomplete", why);
     }
-    out
+    if results.virtual_time {
+        document.notice(
+            "Virtual time",
+            "what the device takes for a frame is modelled, not measured, and the model does not know \
+             what rules cost: with filters it takes as long",
+        );
+    }
+    let SuiteResults { environment: at, medium, traffic, senders, .. } = results;
+    document.terminal_only(format!(
+        "{medium}\n{}, {}, {} build of {}, {}, seed {}\n{traffic}; wire {:.0} Mbit/s (L1); rates are \
+         from each of {senders} sending ports",
+        at.cpu, at.kernel, at.build, at.commit, at.timestamp, at.seed, results.wire_mbps
+    ));
+    let trials = || results.cells.iter().flat_map(|cell| &cell.trials);
+    let (n, invalid) = (trials().count(), trials().filter(|trial| !trial.is_valid()).count());
+    let trials = match invalid {
+        0 => format!("{n}, all of them valid"),
+        invalid => format!("{n}, of which {invalid} were invalid, and were repeated or are marked"),
+    };
+    let rates = match senders {
+        1 => "one port sends; rates are its".to_string(),
+        n => format!(
+            "{n} ports send at the same time; rates are per port; the total is {n} times that"
+        ),
+    };
+    document.facts([
+        ("Run on", medium.clone()),
+        ("Wires", format!("{} Mbit/s (L1) each", whole(results.wire_mbps))),
+        ("Traffic", traffic.clone()),
+        ("Rates", rates),
+        ("Latency", results.latency_definition.clone()),
+        ("Trials", trials),
+    ]);
+    let mixes = results.mixes.iter().map(ToString::to_string);
+    results.goals.iter().cloned().chain(mixes).for_each(|line| document.note(line));
 }
 
-/// A line for each configuration and size, a column for each figure; the figures' full names stand
-/// above, by number.
-fn table(results: &SuiteResults, cells: &[&Cell]) -> String {
-    let mut names: Vec<&str> = vec![];
-    for figure in cells.iter().flat_map(|cell| &cell.figures) {
-        if !names.contains(&figure.name.as_str()) {
-            names.push(&figure.name);
+/// The first figure of each procedure, all sizes and configurations in one look; nothing of a single
+/// procedure. On a page: a terminal shows one procedure after the other.
+fn glance(document: &mut Document, results: &SuiteResults) {
+    let all: Vec<&Cell> = results.cells.iter().collect();
+    let of = |procedure: &str, configuration: &str, size: Size<'_>| {
+        let key = (procedure, configuration, size);
+        all.iter()
+            .find(|cell| (cell.procedure.as_str(), cell.configuration.as_str(), cell.size()) == key)
+    };
+    let known = PROCEDURES.iter().filter_map(|(name, _)| Some((*name, words::short(name)?)));
+    let shown: Vec<(&str, &str)> =
+        known.filter(|(name, _)| all.iter().any(|cell| cell.procedure == *name)).collect();
+    if shown.len() < 2 || all.len() > 150 {
+        return;
+    }
+    let heads = ["configuration", "byte"].into_iter().chain(shown.iter().map(|(_, head)| *head));
+    let mut table = Table::new(1, heads);
+    for configuration in configurations(&all) {
+        for size in sizes(&all) {
+            if shown.iter().all(|(name, _)| of(name, configuration, size).is_none()) {
+                continue;
+            }
+            let first = |(name, _): &(&str, &str)| {
+                let cell = of(name, configuration, size)?;
+                Some(Shown::from(figure(words::first(cell)?)).marked(mark(cell, 0)))
+            };
+            let line = [Shown::from(configuration), size.to_string().into()];
+            let cells = shown.iter().map(|one| first(one).unwrap_or_else(|| "-".into()));
+            table.row(line.into_iter().chain(cells));
         }
     }
+    table.notes.push(
+        "–: not measured, or no result; the procedure's own part says why, and under which criterion each \
+         figure stands."
+            .to_string(),
+    );
+    document.page_only(format!("<h2>Summary</h2>\n{}", table.html()));
+}
+
+/// A line for each configuration and size, a column for each figure.
+fn table(results: &SuiteResults, cells: &[&Cell]) -> Table {
+    let names = once(cells.iter().flat_map(|cell| &cell.figures).map(|f| f.name.as_str()));
     // What is derived of a rate stands beside the first only: the table is to fit a screen.
     let throughput = cells.iter().any(|cell| cell.procedure == "throughput");
-    let is_rate: Vec<bool> = (0..names.len()).map(|i| throughput && i == 0).collect();
-    let mut lines = vec![vec!["configuration".to_string(), "byte".to_string()]];
-    for (i, _) in names.iter().enumerate() {
-        lines[0].push(format!("({})", i + 1));
-        if is_rate[i] {
-            lines[0].extend(["of the wire".to_string(), "Mbps(L2)".to_string()]);
+    let is_rate = |name: &str| throughput && names.first() == Some(&name);
+    let mut heads = vec!["configuration", "byte"];
+    for name in &names {
+        heads.push(name);
+        if is_rate(name) {
+            heads.extend(["of the wire", "Mbps(L2)"]);
         }
     }
+    let mut table = Table::new(1, heads);
     for cell in cells {
-        let mut line = vec![cell.configuration.clone(), cell.size().to_string()];
-        for (i, name) in names.iter().enumerate() {
-            let one = cell.figures.iter().find(|figure| figure.name == *name);
+        let mut line =
+            vec![Shown::from(cell.configuration.as_str()), cell.size().to_string().into()];
+        for name in &names {
             let at = cell.figures.iter().position(|figure| figure.name == *name);
-            let mark = at.map_or("", |at| mark(cell, at));
-            line.push(one.map_or("-".to_string(), |one| figure(one) + mark));
-            if is_rate[i] {
-                line.extend(shares(results, cell, one));
+            let one = at.map(|at| &cell.figures[at]);
+            let spread = one.and_then(|one| Some((one.unit(), one.spread.filter(|s| s.n > 1)?)));
+            let aside = spread.map_or(String::new(), |(unit, spread)| match unit {
+                "ns" => format!("±{}", time(spread.stddev)),
+                _ => format!("±{}", whole(spread.stddev)),
+            });
+            let shown = Shown { aside, ..Shown::maybe(one.map(figure)) };
+            line.push(shown.marked(at.map_or("", |at| mark(cell, at))));
+            if is_rate(name) {
+                line.extend(shares(results, cell, one).map(Shown::maybe));
             }
         }
-        lines.push(line);
+        table.row(line);
     }
-    let mut out = String::new();
-    for (i, name) in names.iter().enumerate() {
-        let _ = writeln!(out, "  ({}) {name}", i + 1);
-    }
-    out + &grid(&lines)
+    table
 }
 
 /// A rate's share of the wire, and what it is in bits.
-fn shares(results: &SuiteResults, cell: &Cell, figure: Option<&Figure>) -> [String; 2] {
-    let Some(rate) = figure.and_then(|figure| figure.value) else {
-        return ["-".to_string(), "-".to_string()];
-    };
+fn shares(results: &SuiteResults, cell: &Cell, figure: Option<&Figure>) -> [Option<String>; 2] {
+    let Some(rate) = figure.and_then(|figure| figure.value) else { return [None, None] };
     let share = rate / results.wire_rate(cell.size()).0 * 100.0;
-    [format!("{share:.1}%"), thousands(results.l2_mbps(rate, cell.size()))]
+    let mbps = thousands(results.l2_mbps(rate, cell.size()));
+    [Some(format!("{share:.1}%")), Some(mbps)]
 }
 
 /// Whose a figure's limit is, by its place in the cell.
 fn mark(cell: &Cell, figure: usize) -> &'static str {
     match cell.limit_of(figure) {
-        Some(Limit::Wire) => " w",
-        Some(Limit::Tester) => " t",
-        Some(Limit::Plan) => " p",
+        Some(Limit::Wire) => "w",
+        Some(Limit::Tester) => "t",
+        Some(Limit::Plan) => "p",
         _ => "",
     }
 }
 
-fn grid(lines: &[Vec<String>]) -> String {
-    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |i: usize| {
-        lines.iter().filter_map(|line| line.get(i)).map(|cell| cell.chars().count()).max()
-    };
-    let widths: Vec<usize> = (0..columns).map(|i| width(i).unwrap_or(0)).collect();
-    let mut out = String::new();
-    for line in lines {
-        let _ = write!(out, "  {:<width$}", line[0], width = widths[0]);
-        for (cell, width) in line.iter().zip(&widths).skip(1) {
-            let _ = write!(out, "  {cell:>width$}");
-        }
-        out.push('\n');
-    }
-    out
-}
-
-/// Loss by load: a line for each configuration and size.
-fn losses(cells: &[&Cell]) -> String {
-    let mut lines = vec![];
+/// Loss by load: a line for each configuration and size. (A page has it drawn.)
+fn losses(document: &mut Document, cells: &[&Cell]) {
     for cell in cells.iter().filter(|cell| !cell.points.is_empty()) {
         let points = cell.points.iter().map(|point| {
             let loss = match (point.invalid, point.lost) {
@@ -214,84 +257,99 @@ fn losses(cells: &[&Cell]) -> String {
             // 93, and 97.5.
             format!("{}%: {loss}", (point.load_percent * 100.0).round() / 100.0)
         });
-        let points: Vec<String> = points.collect();
-        lines.push(format!(
-            "  {}, {}, loss by load: {}\n",
-            cell.configuration,
-            cell.size().words(),
-            points.join("  ")
-        ));
-    }
-    lines.concat()
-}
-
-/// In a sentence: `25-filters 64 byte`; of streams, which have lengths each, the configuration.
-fn place(cell: &Cell) -> String {
-    match cell.procedure.as_str() {
-        "streams" => cell.configuration.clone(),
-        _ => format!("{} {}", cell.configuration, cell.size().words()),
+        let points = points.collect::<Vec<String>>().join("  ");
+        let (configuration, size) = (&cell.configuration, cell.size().words());
+        document.terminal_only(format!("{configuration}, {size}, loss by load: {points}"));
     }
 }
 
-/// What the cells have to say, each sentence once with all its places.
-fn remarks(cells: &[&Cell]) -> String {
-    let mut all: Vec<(&str, Vec<String>)> = vec![];
-    for cell in cells {
-        let place = place(cell);
-        for remark in &cell.remarks {
-            match all.iter_mut().find(|(text, _)| text == remark) {
-                Some((_, places)) => places.push(place.clone()),
-                None => all.push((remark, vec![place.clone()])),
-            }
-        }
-    }
-    let mut out = String::new();
-    for (text, places) in all {
-        let _ = writeln!(out, "  {}: {text}", places.join(", "));
-    }
-    for (limit, letter, text) in [
-        (Limit::Wire, "w", "wire speed"),
+/// What marks mean, and what the cells have to say: each sentence once with all its places.
+fn remarks(document: &mut Document, cells: &[&Cell]) {
+    for (limit, text) in [
+        (Limit::Wire, "w: wire speed reached"),
         (
             Limit::Tester,
-            "t",
-            "the tester was the bottleneck (in real time: alone it reaches less than 1.2 times this); the device may be faster",
+            "t: the tester was the bottleneck (in real time: alone it reaches less than 1.2 times this); \
+             the device may be faster",
         ),
-        (Limit::Plan, "p", "a lower bound: the plan tries no higher load"),
+        (Limit::Plan, "p: the highest load that the plan tries: the device may be faster"),
     ] {
         if cells.iter().any(|cell| cell.has_limit(limit)) {
-            let _ = writeln!(out, "  {letter}  {text}");
+            document.note(text);
         }
     }
-    out
+    if cells.iter().flat_map(|cell| &cell.figures).any(|one| one.spread.is_some_and(|s| s.n > 1)) {
+        let text = "±: the standard deviation of the repetitions; the figure is their mean or median, as \
+                    its RFC wants it";
+        document.page_only(format!("<p class=\"note\">{text}</p>\n"));
+    }
+    for cell in cells {
+        if let Some(sentence) = crate::export::sentence(cell) {
+            let (configuration, size) = (&cell.configuration, cell.size().words());
+            document.note(format!("{configuration} {size}: {sentence}"));
+        }
+    }
+    for remark in once(cells.iter().flat_map(|cell| &cell.remarks).map(String::as_str)) {
+        let places = cells.iter().filter(|cell| cell.remarks.iter().any(|one| one == remark));
+        let places: Vec<&Cell> = places.copied().collect();
+        let of = |configuration: &&str| {
+            // Streams have lengths each.
+            let of = places.iter().filter(|cell| cell.configuration == *configuration);
+            let of = of.filter(|cell| cell.procedure != "streams");
+            let of: Vec<Size<'_>> = of.map(|cell| cell.size()).collect();
+            let (mixes, lengths): (Vec<_>, Vec<_>) = of.iter().partition(|size| size.mix.is_some());
+            let text = |of: Vec<Size<'_>>, end: &str| {
+                let all: Vec<String> = of.iter().map(ToString::to_string).collect();
+                (!all.is_empty()).then(|| format!(" {}{end}", all.join(", ")))
+            };
+            let sizes = [text(lengths, " byte"), text(mixes, "")];
+            configuration.to_string() + &sizes.into_iter().flatten().collect::<String>()
+        };
+        let places: Vec<String> = configurations(&places).iter().map(of).collect();
+        document.note(format!("{}: {remark}", places.join("; ")));
+    }
 }
 
 /// What a word beside a rate means.
-const LOSSY: &str = "  lossy: of what it sent as fast as it can not all came back; the wires between its ports, a \
-                     bottleneck among them, or its own rings carry this much\n";
+const LOSSY: &str = "lossy: of what it sent as fast as it can not all came back; the wires between its ports, a \
+                     bottleneck among them, or its own rings carry this much";
 
-fn alone(results: &SuiteResults) -> String {
+fn alone(document: &mut Document, results: &SuiteResults) {
     if results.self_tests.is_empty() {
-        return String::new();
+        return;
     }
-    let mut lines = vec![vec!["".to_string(), "byte".into(), "MOL".into(), "latency floor".into()]];
+    document.heading("The tester alone (no device between the wires)");
+    document.explain("What no result can exceed, and the latency that is the tester's own.");
+    let mut table = Table::new(0, ["byte", "MOL", "of the wire", "latency floor"]);
     for alone in &results.self_tests {
-        let lossy = if alone.lossy { " lossy" } else { "" };
-        lines.push(vec![
-            String::new(),
-            alone.size().to_string(),
-            format!("{} fps{lossy}", whole(alone.rate)),
-            time(alone.latency_floor_ns as f64),
+        let share = alone.rate / results.wire_rate(alone.size()).0 * 100.0;
+        let rate = Shown::from(format!("{} fps", whole(alone.rate)));
+        table.row([
+            Shown::from(alone.size().to_string()),
+            rate.marked(if alone.lossy { "lossy" } else { "" }),
+            format!("{share:.1}%").into(),
+            time(alone.latency_floor_ns as f64).into(),
         ]);
     }
-    let lossy = match results.self_tests.iter().any(|alone| alone.lossy) {
-        true => LOSSY,
-        false => "",
-    };
-    format!(
-        "\nThe tester alone (no device between the wires)\n{}{lossy}  latency: {}\n",
-        grid(&lines),
+    if results.self_tests.iter().any(|alone| alone.lossy) {
+        table.notes.push(LOSSY.to_string());
+    }
+    table.notes.push(format!(
+        "MOL: its maximum offered load, from each port. Latency: {}",
         results.latency_definition
-    )
+    ));
+    document.table(table);
+}
+
+/// The machine, the configurations, the plan.
+fn how(document: &mut Document, results: &SuiteResults) {
+    document.page_only("<h2>Where and how</h2>\n");
+    document.facts(html::environment(&results.environment));
+    for configuration in &results.configurations {
+        let title = format!("Configuration of the device: {}", configuration.name);
+        document.folded(&title, &configuration.script);
+    }
+    document.folded("The plan", &results.plan);
 }
 
 /// A figure with its unit.

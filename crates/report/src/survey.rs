@@ -1,6 +1,6 @@
-//! What a capture has of test frames: as a table, CSV, Markdown and JSON.
+//! Test frames of captures, as a document, as records and as JSON.
 
-use crate::export::{escaped, optional};
+use crate::document::{Cell, Column, Document, Table, optional};
 use crate::json::ReadError;
 use crate::number::thousands;
 use measure::survey::{Capture, Delay, OLDER, SCHEMA, Seen, Sender, Surveys, Thread};
@@ -12,113 +12,66 @@ const NOTES: [&str; 2] = [
     "wrong size: a length in the headers is not the frame's; what a capture cut off is not looked at",
 ];
 
-/// The table: a line for each run of each stream, and what is none of theirs.
-pub fn render(of: &Capture) -> String {
-    let mut out = sentence(of) + "\n";
-    let rows = table(of);
-    if rows.len() == 1 {
-        return out + "no frames of wirespeed's or of the kernel's pktgen\n";
-    }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..rows[0].len()).filter_map(width).collect();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-        out += cells.collect::<Vec<_>>().join("  ").trim_end();
-        out.push('\n');
-    }
-    notes(of).iter().for_each(|note| _ = writeln!(out, "{note}"));
-    out
-}
-
-/// The same for whoever writes about it.
-pub fn markdown(all: &[Capture]) -> String {
-    let mut out = String::new();
-    for (i, of) in all.iter().enumerate() {
-        let between = if i == 0 { "" } else { "\n" };
-        let _ = writeln!(out, "{between}{}", escaped(&sentence(of)));
-        out += &crate::export::markdown_table(&table(of));
-        notes(of).iter().for_each(|note| _ = writeln!(out, "\n*{}*", escaped(note)));
-    }
-    out
-}
-
-/// The columns of [`csv`].
-const COLUMNS: [&str; 27] = [
-    "file",
-    "stream",
-    "run",
-    "bytes_min_l2_with_fcs",
-    "bytes_max_l2_with_fcs",
-    "first_ns_since_1970",
-    "last_ns_since_1970",
-    "received_frames",
-    "missing_frames",
-    "duplicate_frames",
-    "reordered_frames",
-    "reordering_extent_max_frames",
-    "stale_frames",
-    "gaps",
-    "wrong_size_frames",
-    "bad_checksum_frames",
-    "one_clock",
-    "delay_min_ns",
-    "delay_median_ns",
-    "delay_p99_ns",
-    "delay_max_ns",
-    "file_frames",
-    "file_foreign_frames",
-    "file_cut_frames",
-    "file_damaged_frames",
-    "file_first_ns_since_1970",
-    "file_last_ns_since_1970",
-];
-
-/// The same as CSV (RFC 4180), nothing rounded: a line for each run, and one for a file without any. What
-/// an older version did not count is empty.
-pub fn csv(all: &[Capture]) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Into memory nothing fails.
-    let _ = writer.write_record(COLUMNS);
+/// Of each capture a sentence, and a table with a line for each run of each stream.
+pub fn document(all: &[Capture]) -> Document {
+    let mut document = Document::default();
     for of in all {
-        let runs = of.runs.iter().map(Some);
-        for seen in runs.chain(of.runs.is_empty().then_some(None)) {
-            let counts = seen.map_or(vec![String::new(); 20], counts);
-            let (first, last) = of.span_ns.unzip();
-            let of_file =
-                [Some(of.frames), Some(of.foreign), Some(of.cut), of.damaged, first, last];
-            let file = std::iter::once(of.file.clone());
-            let _ = writer.write_record(file.chain(counts).chain(of_file.map(optional)));
+        document.note(sentence(of));
+        match of.runs.is_empty() {
+            true => document.note("no frames of wirespeed's or of the kernel's pktgen"),
+            false => document.table(table(of)),
         }
     }
-    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+    document
 }
 
-/// A run in CSV, from its stream to its delays.
-fn counts(seen: &Seen) -> Vec<String> {
-    let delay = |of: fn(Delay) -> u64| optional(seen.delay.map(of));
-    let text = |number: u64| number.to_string();
-    vec![
-        sender(seen.sender),
-        seen.run.to_string(),
-        seen.bytes.0.to_string(),
-        seen.bytes.1.to_string(),
-        text(seen.span_ns.0),
-        text(seen.span_ns.1),
-        text(seen.received),
-        text(seen.missing),
-        text(seen.duplicate),
-        text(seen.reordered),
-        text(seen.extent_max),
-        text(seen.stale),
-        optional(seen.gaps),
-        optional(seen.wrong_size),
-        optional(seen.bad_checksum),
-        optional(seen.delay.map(|delay| delay.one_clock)),
-        delay(|delay| delay.min_ns),
-        delay(|delay| delay.median_ns),
-        delay(|delay| delay.p99_ns),
-        delay(|delay| delay.max_ns),
+/// A record: a run of a capture, or a capture without any.
+type Record<'a> = (&'a Capture, Option<&'a Seen>);
+
+/// The columns of [`records`]; what an older version did not count is empty.
+fn columns<'a>() -> [Column<Record<'a>>; 27] {
+    [
+        ("file", |(of, _)| of.file.clone()),
+        ("stream", |(_, seen)| optional(seen.map(|seen| sender(seen.sender)))),
+        ("run", |(_, seen)| optional(seen.map(|seen| seen.run))),
+        ("bytes_min_l2_with_fcs", |(_, seen)| optional(seen.map(|seen| seen.bytes.0))),
+        ("bytes_max_l2_with_fcs", |(_, seen)| optional(seen.map(|seen| seen.bytes.1))),
+        ("first_ns_since_1970", |(_, seen)| optional(seen.map(|seen| seen.span_ns.0))),
+        ("last_ns_since_1970", |(_, seen)| optional(seen.map(|seen| seen.span_ns.1))),
+        ("received_frames", |(_, seen)| optional(seen.map(|seen| seen.received))),
+        ("missing_frames", |(_, seen)| optional(seen.map(|seen| seen.missing))),
+        ("duplicate_frames", |(_, seen)| optional(seen.map(|seen| seen.duplicate))),
+        ("reordered_frames", |(_, seen)| optional(seen.map(|seen| seen.reordered))),
+        ("reordering_extent_max_frames", |(_, seen)| optional(seen.map(|seen| seen.extent_max))),
+        ("stale_frames", |(_, seen)| optional(seen.map(|seen| seen.stale))),
+        ("gaps", |(_, seen)| optional(seen.and_then(|seen| seen.gaps))),
+        ("wrong_size_frames", |(_, seen)| optional(seen.and_then(|seen| seen.wrong_size))),
+        ("bad_checksum_frames", |(_, seen)| optional(seen.and_then(|seen| seen.bad_checksum))),
+        ("one_clock", |(_, seen)| optional(delay(seen).map(|delay| delay.one_clock))),
+        ("delay_min_ns", |(_, seen)| optional(delay(seen).map(|delay| delay.min_ns))),
+        ("delay_median_ns", |(_, seen)| optional(delay(seen).map(|delay| delay.median_ns))),
+        ("delay_p99_ns", |(_, seen)| optional(delay(seen).map(|delay| delay.p99_ns))),
+        ("delay_max_ns", |(_, seen)| optional(delay(seen).map(|delay| delay.max_ns))),
+        ("file_frames", |(of, _)| of.frames.to_string()),
+        ("file_foreign_frames", |(of, _)| of.foreign.to_string()),
+        ("file_cut_frames", |(of, _)| of.cut.to_string()),
+        ("file_damaged_frames", |(of, _)| optional(of.damaged)),
+        ("file_first_ns_since_1970", |(of, _)| optional(of.span_ns.map(|span| span.0))),
+        ("file_last_ns_since_1970", |(of, _)| optional(of.span_ns.map(|span| span.1))),
     ]
+}
+
+fn delay(seen: Option<&Seen>) -> Option<Delay> {
+    seen?.delay
+}
+
+/// A record for each run, and one for a capture without any; nothing is rounded.
+pub fn records(all: &[Capture]) -> Table {
+    let records = all.iter().flat_map(|of| {
+        let runs = of.runs.iter().map(Some);
+        runs.chain(of.runs.is_empty().then_some(None)).map(move |seen| (of, seen))
+    });
+    Table::records(&columns(), records)
 }
 
 /// The same of several captures as JSON, indented, with a newline at the end.
@@ -166,51 +119,51 @@ fn sentence(of: &Capture) -> String {
     out
 }
 
-/// A head, and a line for each run.
-fn table(of: &Capture) -> Vec<Vec<String>> {
-    let head =
-        ["stream", "run", "byte", "frames/s", "received", "missing", "duplicate", "reordered"];
-    let more = ["gaps", "wrong size", "bad checksum", "delay min", "median", "99 %", "max"];
-    let mut rows = vec![head.into_iter().chain(more).map(String::from).collect::<Vec<_>>()];
-    rows.extend(of.runs.iter().map(row));
-    rows
-}
-
-/// What has to be said of a table that has runs.
-fn notes(of: &Capture) -> Vec<String> {
+/// A line for each run, and what has to be said of them.
+fn table(of: &Capture) -> Table {
+    let heads = [
+        "stream",
+        "run",
+        "byte",
+        "frames/s",
+        "received",
+        "missing",
+        "duplicate",
+        "reordered",
+        "gaps",
+        "wrong size",
+        "bad checksum",
+        "delay min",
+        "median",
+        "99 %",
+        "max",
+    ];
+    let mut table = Table::new(1, heads);
+    of.runs.iter().for_each(|seen| table.row(row(seen)));
     let all = of.runs.as_slice();
-    let mut out = Vec::new();
     if all.iter().any(|seen| seen.delay.is_some_and(|delay| !delay.one_clock)) {
-        out.push("+: above the least; the sender's clock was not the capture's".to_string());
+        let text = "+: above the least; the sender's clock was not the capture's";
+        table.notes.push(text.to_string());
     }
     for seen in all.iter().filter(|seen| seen.stale > 0) {
         let (stream, run) = (sender(seen.sender), seen.run);
-        out.push(format!("{stream}, run {run}: {} more so late that nobody knows", seen.stale));
+        let text = format!("{stream}, run {run}: {} more so late that nobody knows", seen.stale);
+        table.notes.push(text);
     }
     let alike = Sender::Pktgen { which: Thread::Alike };
     if all.iter().any(|seen| seen.sender == alike) {
-        out.push(
+        table.notes.push(
             "pktgen, threads: several send at the same time, and nothing in their frames tells them \
              apart; they are counted as one, so that numbers of theirs are duplicate which no copies \
              are (give each a udp_src_min of its own)"
                 .to_string(),
         );
     }
-    if !all.is_empty() {
-        out.extend(NOTES.map(String::from));
-    }
-    out
+    table.notes.extend(NOTES.map(String::from));
+    table
 }
 
-fn sender(sender: Sender) -> String {
-    match sender {
-        Sender::Stream { stream, test: 0 } => format!("{stream}"),
-        Sender::Stream { stream, test } => format!("{stream} of test {test}"),
-        Sender::Pktgen { which } => which.to_string(),
-    }
-}
-
-fn row(seen: &Seen) -> Vec<String> {
+fn row(seen: &Seen) -> Vec<Cell> {
     let bytes = match seen.bytes {
         (least, most) if least == most => format!("{least}"),
         (least, most) => format!("{least}-{most}"),
@@ -222,20 +175,26 @@ fn row(seen: &Seen) -> Vec<String> {
         extent => format!("{} (by {extent})", seen.reordered),
     };
     let counts = [seen.received, seen.missing, seen.duplicate].map(|n| n.to_string());
-    let mut row = vec![sender(seen.sender), seen.run.to_string(), bytes, thousands(rate)];
-    row.extend(counts);
-    row.push(reordered);
-    let not_counted = || "-".to_string();
-    let more = [seen.gaps, seen.wrong_size, seen.bad_checksum];
-    row.extend(more.map(|n| n.map_or_else(not_counted, |n| n.to_string())));
+    let row = [sender(seen.sender), seen.run.to_string(), bytes, thousands(rate)];
+    let mut row: Vec<Cell> =
+        row.into_iter().chain(counts).chain([reordered]).map(Cell::from).collect();
+    row.extend([seen.gaps, seen.wrong_size, seen.bad_checksum].map(Cell::maybe));
     row.extend(match seen.delay {
-        None => [const { String::new() }; 4],
+        None => [const { String::new() }; 4].map(Cell::from),
         Some(Delay { one_clock, min_ns, median_ns, p99_ns, max_ns }) => {
             let plus = if one_clock { "" } else { "+" };
-            [min_ns, median_ns, p99_ns, max_ns].map(|ns| format!("{plus}{ns} ns"))
+            [min_ns, median_ns, p99_ns, max_ns].map(|ns| format!("{plus}{ns} ns").into())
         }
     });
     row
+}
+
+fn sender(sender: Sender) -> String {
+    match sender {
+        Sender::Stream { stream, test: 0 } => format!("{stream}"),
+        Sender::Stream { stream, test } => format!("{stream} of test {test}"),
+        Sender::Pktgen { which } => which.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -266,7 +225,7 @@ mod tests {
         assert!(
             written.contains("\"one_clock\": true") && written.contains("\"kind\": \"stream\"")
         );
-        let text = render(&capture);
+        let text = document(std::slice::from_ref(&capture)).text();
         let lines: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
         assert!(text.starts_with("a.pcap: 8 frames in "), "{text}");
         assert!(text.contains("2 of them foreign, 1 of these not captured whole"), "{text}");
@@ -276,20 +235,20 @@ mod tests {
         assert_eq!(lines[3][..4], ["9", "of", "test", "9"], "{text}");
         assert_eq!(lines[3][14..], ["+0", "ns", "+10", "ns", "+20", "ns", "+20", "ns"], "{text}");
         assert!(text.contains("above the least"), "{text}");
-        let rows = csv(std::slice::from_ref(&capture));
+        let rows = records(std::slice::from_ref(&capture)).csv();
         let stream = "0,1,64,64,40,3050,3,1,0,0,0,0,1,0,0,true,40,50,60,60";
         let expected = format!("a.pcap,{stream},8,2,1,0,7,{}", (1u64 << 60) + 3050);
         assert_eq!(rows.lines().nth(1), Some(expected.as_str()));
         assert_eq!(rows.lines().map(|line| line.split(',').count()).collect::<Vec<_>>(), [27; 3]);
-        let page = markdown(&[capture.clone(), capture.clone()]);
+        let page = document(&[capture.clone(), capture.clone()]).markdown();
         assert_eq!(
             page.matches("| 0 | 1 | 64 | 664,451.8 | 3 | 1 | 0 | 0 | 1 | 0 | 0 | 40 ns |").count(),
             2,
             "{page}"
         );
-        let empty = csv(&[Survey::default().capture("b.pcap", None)]);
+        let empty = records(&[Survey::default().capture("b.pcap", None)]).csv();
         assert!(empty.ends_with("\nb.pcap,,,,,,,,,,,,,,,,,,,,,0,0,0,0,,\n"), "{empty}");
-        let nothing = render(&Survey::default().capture("b.pcap", None));
+        let nothing = document(&[Survey::default().capture("b.pcap", None)]).text();
         assert!(nothing.contains("0 frames") && nothing.contains("no frames of wirespeed's"));
     }
 
@@ -315,10 +274,10 @@ mod tests {
             (capture.runs[0].received, capture.runs[0].gaps, capture.damaged),
             (5, None, None)
         );
-        let text = render(capture);
+        let text = document(std::slice::from_ref(capture)).text();
         let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
         assert_eq!(row[4..13], ["5", "1", "1", "1", "(by", "1)", "-", "-", "-"], "{text}");
-        assert!(csv(&surveys.captures).contains(",5,1,1,1,1,0,,,,true,"));
+        assert!(records(&surveys.captures).csv().contains(",5,1,1,1,1,0,,,,true,"));
         for (text, expected) in [
             ("{}", "no result file"),
             (

@@ -1,4 +1,4 @@
-//! What of a performance table can be, and yet is no figure of its device.
+//! Doubtful rows of a performance table: they can be, and yet are no figures of its device.
 //!
 //! ```text
 //!  tax below 0.9          rules make no router faster: one of both rows was disturbed (in memory, and

@@ -1,4 +1,4 @@
-//! What tables say of each other, if they are given together.
+//! Contradictions between tables that are given together.
 //!
 //! ```text
 //!  two tables of rates     the same measurement twice; the same device in two versions

@@ -1,4 +1,4 @@
-//! What the head of a column means, however a vendor writes it: quantity, unit and layer.
+//! Meanings of column heads, however a vendor writes them: quantity, unit and layer.
 //!
 //! ```text
 //!  "Throughput (fps)"      ─► frames a second

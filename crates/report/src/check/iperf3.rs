@@ -1,4 +1,4 @@
-//! What `iperf3 --json` writes, as versions 3.0 to 3.17 do.
+//! Files of `iperf3 --json`, as versions 3.0 to 3.17 write them.
 //!
 //! ```text
 //!  end ─┬─ sum_sent                sum_received                sum                 one way

@@ -1,4 +1,4 @@
-//! Can these numbers be? The plausibility of results: ours, iperf3's, a vendor's table.
+//! Plausibility of results: ours, iperf3's, a vendor's table.
 //!
 //! ```text
 //! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► faults, suite

@@ -1,4 +1,4 @@
-//! What was offered, what came of it, and what share is said to be lost.
+//! Offered load, what came of it, and the share that is said to be lost.
 //!
 //! ```text
 //!  Tx (fps), Rx (fps), Loss (%)         loss = (tx - rx) / tx; rx is no more than tx, and than the wire

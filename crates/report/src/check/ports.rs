@@ -1,4 +1,4 @@
-//! What the ports in a model's name, or beside it, can carry: price lists.
+//! Capacities of ports in a model's name, or beside it: price lists.
 //!
 //! ```text
 //!  CCR1009-8G-1S-1S+  ─►  8 x 1G + 1 x 1G (SFP) + 1 x 10G (SFP+) = 19 Gbps

@@ -1,4 +1,4 @@
-//! Whether wires carry what a table says, and what it calls wire speed.
+//! Capacities of wires, and what a table calls wire speed.
 //!
 //! ```text
 //!  --link, a column `link` ─► bits a second ─► the most frames of each size ◄─ compared with kpps

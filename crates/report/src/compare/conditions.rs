@@ -1,4 +1,4 @@
-//! Whether runs can be compared: which files are one run, and what else than the device differs.
+//! Conditions of runs: which files are one run, and what else than the device differs.
 //!
 //! ```text
 //!  files ─► once: copies of one run count once ─► conditions ─┬ told: processor, kernel, governor …

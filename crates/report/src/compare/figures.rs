@@ -15,6 +15,7 @@
 
 use super::conditions::{self, Incomparable, once, shared};
 use super::{Compared, Verdicts, differences};
+use crate::document::Table;
 use crate::suite::{figure as shown, streams};
 use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, StreamRecord, SuiteResults};
@@ -232,7 +233,7 @@ fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> Comp
     }
     for title in titles {
         let head = ["configuration", "byte", "base", "compared", "ratio", "runs", "verdict"];
-        let mut rows = vec![head.map(String::from)];
+        let mut rows = Table::new(1, head);
         for (i, line) in lines.iter().enumerate() {
             let Line { key, base, device, compared } = line;
             if (key.title.as_str(), key.unit.as_str()) != title {
@@ -245,10 +246,10 @@ fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> Comp
             let ratio = compared.as_ref().and_then(|of| of.ratio);
             let ratio = ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
             let verdict = verdicts.text(i, ["higher", "lower"]);
-            rows.push([row, size, cell(base), cell(device), ratio, runs, verdict]);
+            rows.row([row, size, cell(base), cell(device), ratio, runs, verdict]);
         }
         let _ = writeln!(out, "{}", title.0);
-        draw(&mut out, &rows);
+        out += &rows.text();
         out.push('\n');
     }
     if lines.is_empty() {
@@ -299,22 +300,6 @@ fn cell(samples: &[Sample], unit: &str) -> String {
         }
         (_, [least, .., most]) => format!("{median} ({}..{})", show(*least), show(*most)),
         _ => median,
-    }
-}
-
-fn draw(out: &mut String, lines: &[[String; 7]]) {
-    let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
-    for line in lines {
-        let mut text = String::new();
-        for (i, cell) in line.iter().enumerate() {
-            let width = width(i);
-            // Words to the left, numbers to the right.
-            let _ = match i {
-                0 | 6 => write!(text, "  {cell:<width$}"),
-                _ => write!(text, "  {cell:>width$}"),
-            };
-        }
-        let _ = writeln!(out, "{}", text.trim_end());
     }
 }
 

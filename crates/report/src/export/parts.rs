@@ -1,4 +1,4 @@
-//! Parts of trials for other programs: a line for each stream and each direction of each trial.
+//! Records of parts of trials: a line for each stream and each direction of each trial.
 //!
 //! ```text
 //! configuration,frame_size_l2_with_fcs,procedure,trial,part,name,from_port,to_port,intended_frames,…
@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A trial that went one way only, and has no streams of its own, is that way: its line is among the
-//! trials ([`suite_trials`](super::suite_trials)). What a part does not have is empty.
+//! trials ([`trials`](super::suite::trials)). What a part does not have is empty.
 
+use crate::document::{Column, Table, optional};
 use measure::SuiteResults;
 use measure::result::Latency;
 use measure::suite_result::{Achieved, DirectionRecord, Ipdv, StreamRecord};
@@ -109,68 +110,61 @@ impl Part<'_> {
         }
         let (received, bytes) = (self.counts[2], self.of_stream.map_or(0, |all| all[0]));
         let mean = (received > 0).then(|| bytes as f64 / received as f64);
-        (some(mean), sizes.to_string())
+        (optional(mean), sizes.to_string())
     }
 }
 
-/// A column: its name, and how a part has it.
-type Column = (&'static str, fn(&Part<'_>) -> String);
-
-const COLUMNS: [Column; 41] = [
-    ("part", |one| one.kind.to_string()),
-    ("name", |one| one.name.to_string()),
-    ("from_port", |one| one.ports.0.to_string()),
-    ("to_port", |one| one.ports.1.to_string()),
-    ("intended_frames", |one| one.counts[0].to_string()),
-    ("sent_frames", |one| one.counts[1].to_string()),
-    ("received_frames", |one| one.counts[2].to_string()),
-    ("lost_frames", |one| one.counts[3].to_string()),
-    ("reordered_frames", |one| one.counts[4].to_string()),
-    ("duplicate_frames", |one| one.counts[5].to_string()),
-    ("stale_frames", |one| one.counts[6].to_string()),
-    ("elsewhere_frames", |one| one.counts[7].to_string()),
-    ("corrupt_frames", |one| some(one.corrupt)),
-    ("received_bytes_l2_with_fcs", |one| some(one.of_stream.map(|all| all[0]))),
-    ("reordering_extent_max", |one| some(one.of_stream.map(|all| all[1]))),
-    ("gaps", |one| some(one.of_stream.map(|all| all[2]))),
-    ("wrong_size_frames", |one| some(one.of_stream.map(|all| all[3]))),
-    ("bad_checksum_frames", |one| some(one.of_stream.map(|all| all[4]))),
-    ("altered_frames", |one| some(one.of_stream.map(|all| all[5]))),
-    ("sent_fps", |one| some(one.rates[0].map(|rate| rate.fps))),
-    ("waited_ns_max", |one| some(one.waited_ns)),
-    ("sending_ns", |one| some(one.rates[0].map(|rate| rate.ns))),
-    ("received_fps", |one| some(one.rates[1].map(|rate| rate.fps))),
-    ("arriving_ns", |one| some(one.rates[1].map(|rate| rate.ns))),
-    ("latency_frames", |one| some(one.latency.map(|all| all.count))),
-    ("latency_min_ns", |one| some(one.latency.map(|all| all.min_ns))),
-    ("latency_p50_ns", |one| some(one.latency.map(|all| all.p50_ns))),
-    ("latency_p99_ns", |one| some(one.latency.map(|all| all.p99_ns))),
-    ("latency_p999_ns", |one| some(one.latency.map(|all| all.p999_ns))),
-    ("latency_max_ns", |one| some(one.latency.map(|all| all.max_ns))),
-    ("pdv_ns", |one| some(one.pdv_ns)),
-    ("ipdv_pairs", |one| some(one.ipdv.map(|all| all.pairs))),
-    ("ipdv_min_ns", |one| some(one.ipdv.map(|all| all.min_ns))),
-    ("ipdv_median_ns", |one| some(one.ipdv.map(|all| all.median_ns))),
-    ("ipdv_max_ns", |one| some(one.ipdv.map(|all| all.max_ns))),
-    ("ipdv_mean_abs_ns", |one| some(one.ipdv.map(|all| all.mean_abs_ns))),
-    ("jitter_rfc3550_last_ns", |one| some(one.jitter_ns[0])),
-    ("jitter_rfc3550_max_ns", |one| some(one.jitter_ns[1])),
-    ("tagged_frames", |one| some(one.tagged.map(|all| all.count))),
-    ("tagged_p50_ns", |one| some(one.tagged.map(|all| all.p50_ns))),
-    ("time_ns", |one| some(one.time_ns)),
-];
-
-fn some<T: ToString>(value: Option<T>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
+fn columns<'a>() -> [Column<&'a Part<'a>>; 41] {
+    [
+        ("part", |one| one.kind.to_string()),
+        ("name", |one| one.name.to_string()),
+        ("from_port", |one| one.ports.0.to_string()),
+        ("to_port", |one| one.ports.1.to_string()),
+        ("intended_frames", |one| one.counts[0].to_string()),
+        ("sent_frames", |one| one.counts[1].to_string()),
+        ("received_frames", |one| one.counts[2].to_string()),
+        ("lost_frames", |one| one.counts[3].to_string()),
+        ("reordered_frames", |one| one.counts[4].to_string()),
+        ("duplicate_frames", |one| one.counts[5].to_string()),
+        ("stale_frames", |one| one.counts[6].to_string()),
+        ("elsewhere_frames", |one| one.counts[7].to_string()),
+        ("corrupt_frames", |one| optional(one.corrupt)),
+        ("received_bytes_l2_with_fcs", |one| optional(one.of_stream.map(|all| all[0]))),
+        ("reordering_extent_max", |one| optional(one.of_stream.map(|all| all[1]))),
+        ("gaps", |one| optional(one.of_stream.map(|all| all[2]))),
+        ("wrong_size_frames", |one| optional(one.of_stream.map(|all| all[3]))),
+        ("bad_checksum_frames", |one| optional(one.of_stream.map(|all| all[4]))),
+        ("altered_frames", |one| optional(one.of_stream.map(|all| all[5]))),
+        ("sent_fps", |one| optional(one.rates[0].map(|rate| rate.fps))),
+        ("waited_ns_max", |one| optional(one.waited_ns)),
+        ("sending_ns", |one| optional(one.rates[0].map(|rate| rate.ns))),
+        ("received_fps", |one| optional(one.rates[1].map(|rate| rate.fps))),
+        ("arriving_ns", |one| optional(one.rates[1].map(|rate| rate.ns))),
+        ("latency_frames", |one| optional(one.latency.map(|all| all.count))),
+        ("latency_min_ns", |one| optional(one.latency.map(|all| all.min_ns))),
+        ("latency_p50_ns", |one| optional(one.latency.map(|all| all.p50_ns))),
+        ("latency_p99_ns", |one| optional(one.latency.map(|all| all.p99_ns))),
+        ("latency_p999_ns", |one| optional(one.latency.map(|all| all.p999_ns))),
+        ("latency_max_ns", |one| optional(one.latency.map(|all| all.max_ns))),
+        ("pdv_ns", |one| optional(one.pdv_ns)),
+        ("ipdv_pairs", |one| optional(one.ipdv.map(|all| all.pairs))),
+        ("ipdv_min_ns", |one| optional(one.ipdv.map(|all| all.min_ns))),
+        ("ipdv_median_ns", |one| optional(one.ipdv.map(|all| all.median_ns))),
+        ("ipdv_max_ns", |one| optional(one.ipdv.map(|all| all.max_ns))),
+        ("ipdv_mean_abs_ns", |one| optional(one.ipdv.map(|all| all.mean_abs_ns))),
+        ("jitter_rfc3550_last_ns", |one| optional(one.jitter_ns[0])),
+        ("jitter_rfc3550_max_ns", |one| optional(one.jitter_ns[1])),
+        ("tagged_frames", |one| optional(one.tagged.map(|all| all.count))),
+        ("tagged_p50_ns", |one| optional(one.tagged.map(|all| all.p50_ns))),
+        ("time_ns", |one| optional(one.time_ns)),
+    ]
 }
 
-/// All parts of all trials as CSV (RFC 4180), in their order, nothing rounded.
-pub fn suite_parts(results: &SuiteResults) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+/// All parts of all trials, in their order.
+pub(crate) fn records(results: &SuiteResults) -> Table {
     let place = ["configuration", "frame_size_l2_with_fcs", "procedure", "trial"];
-    let heads = place.into_iter().chain(COLUMNS.iter().map(|(name, _)| *name));
-    // Into memory nothing fails.
-    let _ = writer.write_record(heads.chain(["outcome", "mix"]));
+    let heads = place.into_iter().chain(columns().map(|(name, _)| name));
+    let mut table = Table::new(0, heads.chain(["outcome", "mix"]));
     for cell in &results.cells {
         for (i, trial) in cell.trials.iter().enumerate() {
             let streams = trial.streams.iter().map(Part::from);
@@ -184,11 +178,11 @@ pub fn suite_parts(results: &SuiteResults) -> String {
                 };
                 let place =
                     [cell.configuration.clone(), size, cell.procedure.clone(), (i + 1).to_string()];
-                let of_part = COLUMNS.iter().map(|(_, of)| of(&part));
+                let of_part = columns().map(|(_, of)| of(&part));
                 let end = [trial.outcome.clone(), mix];
-                let _ = writer.write_record(place.into_iter().chain(of_part).chain(end));
+                table.row(place.into_iter().chain(of_part).chain(end));
             }
         }
     }
-    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+    table
 }

@@ -1,10 +1,11 @@
-//! Time series for other programs: a line for each interval of each trial that has one.
+//! Records of time series: a line for each interval of each trial that has one.
 //!
 //! ```text
 //! configuration,frame_size_l2_with_fcs,procedure,load_fps,outcome,begin_ns,interval_ns,sent_frames,…
 //! none,64,reset,121588,fail,0,5000000,1216,1214,2,4500,,,
 //! ```
 
+use crate::document::{Table, optional};
 use crate::suite::{time, whole};
 use measure::SuiteResults;
 use measure::suite_result::Cell;
@@ -28,22 +29,20 @@ const COURSE: [&str; 15] = [
     "mix",
 ];
 
-/// The time series as CSV (RFC 4180): a line for each interval of each trial that has one.
+/// A record for each interval of each trial that has a time series.
 ///
 /// `not_back_frames`: sent by the interval's end, and not received by then: under way, or lost. A
 /// latency is empty where no frame came; what a trial did not count is empty too.
-pub fn suite_series(results: &SuiteResults) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Into memory nothing fails.
-    let _ = writer.write_record(COURSE);
+pub(crate) fn records(results: &SuiteResults) -> Table {
+    let mut table = Table::new(0, COURSE);
     for cell in &results.cells {
         let Some((trial, series)) = cell.course() else { continue };
         let missing = series.missing();
         for at in 0..series.len() {
-            let counted = |all: &[u64]| all.get(at).map_or(String::new(), u64::to_string);
+            let counted = |all: &[u64]| optional(all.get(at));
             let came = series.received[at] > 0;
             let latency = if came { counted(&series.latency_max_ns) } else { String::new() };
-            let _ = writer.write_record([
+            table.row([
                 cell.configuration.clone(),
                 results.cycle(cell.size()).mean_l2().to_string(),
                 cell.procedure.clone(),
@@ -62,11 +61,11 @@ pub fn suite_series(results: &SuiteResults) -> String {
             ]);
         }
     }
-    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+    table
 }
 
 /// What a cell's time series comes to, in a sentence.
-pub(super) fn sentence(cell: &Cell) -> Option<String> {
+pub(crate) fn sentence(cell: &Cell) -> Option<String> {
     let (_, series) = cell.course()?;
     let rate =
         |n: Option<&u64>| whole(n.copied().unwrap_or(0) as f64 * 1e9 / series.interval_ns as f64);

@@ -396,7 +396,7 @@ pub(super) fn round_steps(values: &[f64]) -> Vec<f64> {
 }
 
 /// Text within markup.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

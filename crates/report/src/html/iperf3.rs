@@ -1,164 +1,16 @@
-//! The page of the iperf3 method: devices beside each other, rate against packet length beside what the
-//! wire carries, how long packets take, what TCP makes of the path; every row in a table, and all one
-//! needs to repeat it.
+//! Drawings of the iperf3 method: rate by packet length beside what the wire carries, how long packets
+//! take, rate and round trip by TCP's window.
 
-// How long packets took.
-mod latency;
-// What TCP makes of paths.
-mod path;
-
-use super::chart::{Chart, Series, escape};
-use super::{STYLE, about_environment};
-use crate::iperf3::{LIMITS, beside, limit};
+use super::chart::{Chart, Series};
+use super::distribution::{self, Strip};
+use super::wire_latency;
 use crate::number::thousands;
-use crate::suite::whole;
 use measure::compare::median;
-use measure::iperf3::{Direction, Protocol, Results, Row};
-use std::fmt::Write;
-
-/// The page, a whole HTML document.
-pub fn page(results: &Results) -> String {
-    let title = &results.name;
-    let mut body = format!("<h1>{}</h1>\n", escape(title));
-    body += &notices(results);
-    body += &besides(results);
-    for (protocol, direction) in groups(results) {
-        let rows: Vec<&Row> = results
-            .rows
-            .iter()
-            .filter(|row| (row.setting.protocol, row.setting.direction) == (protocol, direction))
-            .collect();
-        let _ = writeln!(body, "<h2>{protocol}, {direction}</h2>");
-        let valid: Vec<&Row> = rows.iter().filter(|row| row.validity.is_valid()).copied().collect();
-        body += &chart(protocol, direction, &valid);
-        body += &table(protocol, results, &rows);
-    }
-    if !results.rows.is_empty() {
-        body += "<p class=\"note\">Mbps: 10<sup>6</sup> bit/s, all pairs together, by the receivers' \
-                 bytes and seconds. L3: IP packets; L2: frames with FCS. Data sheet: L3 twice, in and \
-                 out; to compare data sheets with, and nothing else.</p>\n";
-        let _ = writeln!(body, "<p class=\"note\">{LIMITS}</p>");
-    }
-    body += &latency::part(results);
-    body += &path::part(results);
-    for repeated in results.repeated() {
-        let _ = writeln!(body, "<p class=\"note\">Repeated: {}</p>", escape(&repeated));
-    }
-    for omitted in &results.omitted {
-        let _ = writeln!(body, "<p class=\"note\">Omitted: {}</p>", escape(omitted));
-    }
-    body += &how(results);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n\
-         <style>\n{STYLE}</style>\n<main>\n{body}</main>\n</html>\n",
-        escape(title)
-    )
-}
-
-/// What must not be overlooked.
-fn notices(results: &Results) -> String {
-    let mut out = String::new();
-    let mut notice = |name: &str, text: &str| {
-        let _ = writeln!(out, "<p class=\"notice\"><b>{name}.</b> {}.</p>", escape(text));
-    };
-    if let Some(why) = &results.incomplete_because {
-        notice("Incomplete", why);
-    }
-    if results.quick {
-        notice("Shortened", "Too short to be a result");
-    }
-    for invalid in results.invalid() {
-        notice("Invalid", &invalid);
-    }
-    for fault in results.faults() {
-        notice("Impossible", &fault);
-    }
-    out
-}
-
-/// What stands behind a figure that is invalid.
-fn mark(invalid: Option<&String>) -> &'static str {
-    if invalid.is_some() { "<sup>invalid</sup>" } else { "" }
-}
-
-/// Two devices beside each other, medians of their turns; nothing if there are no two.
-fn besides(results: &Results) -> String {
-    let Some(devices) = beside::devices(results) else { return String::new() };
-    let compared = beside::compared(results, devices);
-    if compared.is_empty() {
-        return String::new();
-    }
-    let [a, b] = devices.map(escape);
-    let mut out = format!(
-        "<h2>{b} beside {a}</h2>\n<table class=\"num\">\n<thead><tr><th>Measured</th><th>{a}</th><th>{b}</th>\
-         <th>Ratio</th></tr></thead>\n<tbody>\n"
-    );
-    let mut turns = 1;
-    for of in &compared {
-        let _ = write!(out, "<tr><td>{}</td>", escape(&of.what));
-        for side in &of.turns {
-            let (n, least, most) = side.spread();
-            turns = turns.max(n);
-            let _ = write!(out, "<td>{}", thousands(side.median()));
-            if n > 1 {
-                let (least, most) = (thousands(least), thousands(most));
-                let _ = write!(out, "<br><small>{least} to {most}</small>");
-            }
-            out += "</td>";
-        }
-        let _ = writeln!(out, "<td>{:.2}</td></tr>", of.ratio());
-    }
-    out += "</tbody>\n</table>\n";
-    let what = match turns {
-        1 => String::new(),
-        n => format!("Medians of {n} turns, and the least and the most of them. "),
-    };
-    let _ = writeln!(
-        out,
-        "<p class=\"note\">{what}Ratio: the second by the first. Of Mbps more is better, of µs \
-         less.</p>"
-    );
-    out
-}
-
-/// The machine, what was done to hosts and devices, the plan.
-fn how(results: &Results) -> String {
-    let mut out = "<h2>Where and how</h2>\n".to_string();
-    out += &about_environment(&results.environment);
-    for (at, setup) in results.setups.iter().enumerate() {
-        if results.setups[..at].contains(setup) {
-            continue; // another turn
-        }
-        let (device, mtu) = (escape(&setup.device), setup.mtu);
-        let _ = writeln!(out, "<h3>{device}, MTU {mtu}</h3>\n<ul class=\"note\">");
-        for fact in &setup.facts {
-            let _ = writeln!(out, "<li>{}</li>", escape(fact));
-        }
-        let _ = writeln!(
-            out,
-            "</ul>\n<details><summary>How it was set up</summary><pre>{}</pre></details>",
-            escape(&setup.commands.join("\n"))
-        );
-    }
-    let plan = escape(results.plan.trim());
-    let _ = writeln!(out, "<details><summary>The plan</summary><pre>{plan}</pre></details>");
-    out
-}
-
-fn groups(results: &Results) -> Vec<(Protocol, Direction)> {
-    let mut groups = vec![];
-    for row in &results.rows {
-        let group = (row.setting.protocol, row.setting.direction);
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    groups
-}
+use measure::iperf3::{Direction, HostPath, HostTransfer, Latency, Protocol, Row, Tool};
+use std::collections::BTreeMap;
 
 /// Rate against length, of valid rows; of a single length against turns, if there are several; else nothing.
-fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
+pub(crate) fn rates(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
     let mut packets: Vec<u32> = rows.iter().map(|row| row.setting.packet).collect();
     packets.sort_unstable();
     packets.dedup();
@@ -231,54 +83,150 @@ fn chart(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
     chart.svg()
 }
 
-fn table(protocol: Protocol, results: &Results, rows: &[&Row]) -> String {
-    let gone = match protocol {
-        Protocol::Tcp => "Sent again",
-        Protocol::Udp => "Lost",
-    };
-    let mut out = format!(
-        "<div class=\"wide\"><table class=\"num\">\n<thead><tr><th>Device</th><th>Byte (L3)</th><th>Mbps (payload)</th>\
-         <th>Mbps (L3)</th><th>Mbps (L2)</th><th>kpps</th><th>of the wire</th><th>Limit</th><th>{gone}</th>\
-         <th>Data sheet</th></tr></thead>\n<tbody>\n"
-    );
-    for row in rows {
-        let share = row.most_l3_mbps().map(|most| format!("{:.1} %", row.l3_mbps / most * 100.0));
-        let gone = match protocol {
-            Protocol::Tcp => row.retransmits.map(|n| whole(n as f64)),
-            Protocol::Udp => row.lost.map(|n| whole(n as f64)),
-        };
-        let wrong = if row.faults().is_empty() { "" } else { "<sup>!</sup>" };
-        let mark = mark(row.validity.invalid.as_ref());
-        let _ = writeln!(
-            out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{mark}{wrong}</td><td>{}</td><td>{}</td>\
-             <td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            escape(&row.setting.device),
-            row.setting.packet,
-            thousands(row.payload_mbps),
-            thousands(row.l3_mbps),
-            thousands(row.l2_mbps),
-            thousands(row.kpps),
-            share.unwrap_or("–".to_string()),
-            limit(results, row).replace('-', "–"),
-            gone.unwrap_or("–".to_string()),
-            thousands(row.data_sheet_mbps),
-        );
-    }
-    out += "</tbody>\n</table></div>\n";
-    let mut said: Vec<(String, usize)> = Vec::new();
-    for row in rows {
-        for remark in &row.remarks {
-            let text = format!("{}, {} byte: {remark}", row.setting.device, row.setting.packet);
-            match said.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, n)) => *n += 1,
-                None => said.push((text, 1)),
-            }
+/// How long packets took, a drawing for each tool that asked.
+pub(crate) fn latencies(all: &[Latency]) -> String {
+    let mut out = String::new();
+    for (tool, how) in [
+        (Tool::Ping, "ping: ICMP, the next packet when the answer is there"),
+        (Tool::Irtt, "irtt: UDP, a packet every 200 µs"),
+    ] {
+        let valid = all.iter().filter(|of| of.validity.is_valid());
+        let of: Vec<&Latency> = valid.filter(|of| of.tool == tool).collect();
+        if !of.is_empty() {
+            out += &picture(how, &of);
         }
     }
-    for (text, n) in said {
-        let often = if n == 1 { String::new() } else { format!(" ({n} times)") };
-        let _ = writeln!(out, "<p class=\"note\">{}{often}</p>", escape(&text));
-    }
     out
+}
+
+/// The devices, in order of their first appearance.
+fn devices<'a>(all: &[&'a Latency]) -> Vec<&'a str> {
+    let mut devices: Vec<&str> = Vec::new();
+    for of in all {
+        if !devices.contains(&of.device.as_str()) {
+            devices.push(&of.device);
+        }
+    }
+    devices
+}
+
+fn picture(title: &str, all: &[&Latency]) -> String {
+    let devices = devices(all);
+    let turns = |device: &str| -> Vec<&Latency> {
+        all.iter().filter(|of| of.device == device).copied().collect()
+    };
+    if all.iter().any(|of| of.histogram.is_empty()) {
+        let series = devices.iter().map(|device| quantiles(device, &turns(device)));
+        return Chart {
+            title: title.to_string(),
+            y_name: "there and back, medians of turns",
+            x_name: "share of packets that did not take longer",
+            x: ["fastest", "50 %", "99 %", "slowest"].map(String::from).to_vec(),
+            logarithmic: true,
+            series: series.collect(),
+            show: |ns| wire_latency(ns as u64),
+            ..Chart::default()
+        }
+        .svg();
+    }
+    let merged = |turns: Vec<&Latency>| {
+        let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
+        for &(ns, n) in turns.into_iter().flat_map(|of| &of.histogram) {
+            *buckets.entry(ns).or_default() += n;
+        }
+        buckets.into_iter().collect::<Vec<_>>()
+    };
+    let all: Vec<Vec<(u64, u64)>> = devices.iter().map(|device| merged(turns(device))).collect();
+    let strips: Vec<Strip<'_>> = devices
+        .iter()
+        .zip(&all)
+        .map(|(device, buckets)| Strip { name: (*device).to_string(), buckets })
+        .collect();
+    let caption = "The lines across a distribution are its median and its 99.9th percentile.";
+    distribution::svg(title, caption, &strips)
+}
+
+/// A device's line: of each quantile the median of its turns.
+fn quantiles(device: &str, turns: &[&Latency]) -> Series {
+    let middle = |of: fn(&Latency) -> u64| {
+        let mut all: Vec<f64> = turns.iter().map(|turn| of(turn) as f64).collect();
+        all.sort_by(f64::total_cmp);
+        median(&all)
+    };
+    let points = [
+        middle(|of| of.min_ns),
+        middle(|of| of.median_ns),
+        middle(|of| of.p99_ns),
+        middle(|of| of.max_ns),
+    ];
+    Series::line(device, points.to_vec())
+}
+
+/// Each that is valid.
+fn valid(of: &HostPath) -> impl Iterator<Item = &HostTransfer> {
+    of.transfers.iter().filter(|transfer| of.invalid(transfer).is_none())
+}
+
+fn mbps(transfer: &HostTransfer) -> f64 {
+    transfer.bytes as f64 * 8.0 / transfer.seconds / 1e6
+}
+
+/// A window in few letters: 64 KiB.
+fn short(bytes: u32) -> String {
+    match bytes {
+        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
+        n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{} KiB", n >> 10),
+        n => n.to_string(),
+    }
+}
+
+/// Rate, and how long the round trip is meanwhile, against window, of what is valid; nothing for a single
+/// window.
+pub(crate) fn paths(paths: &[HostPath]) -> String {
+    let mut windows: Vec<u32> =
+        paths.iter().flat_map(valid).map(|transfer| transfer.window).collect();
+    windows.sort_unstable();
+    windows.dedup();
+    if windows.len() < 2 {
+        return String::new();
+    }
+    let line = |of: &HostPath, value: &dyn Fn(&HostTransfer) -> Option<f64>| {
+        let at = |window: &u32| valid(of).find(|t| t.window == *window).and_then(value);
+        Series::line(of.device.clone(), windows.iter().map(at).collect())
+    };
+    let flat = |name: String, value: f64| Series::limit(name, vec![Some(value); windows.len()]);
+    let x: Vec<String> = windows.iter().map(|window| short(*window)).collect();
+    let x_name = "window of each connection";
+    let best = |of: &HostPath| of.path().ideal_bps() / 1e6;
+    let mut rates: Vec<Series> = Vec::new();
+    let best = paths.iter().map(best).fold(0.0, f64::max);
+    rates.push(flat("TCP at best (theoretical)".to_string(), best));
+    rates.extend(paths.iter().map(|of| line(of, &|transfer| Some(mbps(transfer)))));
+    let rates = Chart {
+        title: "Rate of the transfer by window".to_string(),
+        y_name: "Mbps of TCP payload, all connections together",
+        x_name,
+        x: x.clone(),
+        series: rates,
+        show: |mbps| thousands(mbps).trim_end_matches(".0").to_string(),
+        ..Chart::default()
+    };
+    let mut trips: Vec<Series> = paths
+        .iter()
+        .map(|of| line(of, &|transfer| transfer.rtt_us.map(|us| us as f64 * 1e3)))
+        .collect();
+    let empty = |of: &HostPath| flat(format!("{}, empty", of.device), of.rtt_ns as f64);
+    trips.extend(paths.iter().map(empty));
+    let trips = Chart {
+        title: "Buffer delay: the round trip during the transfer, and on the empty path"
+            .to_string(),
+        y_name: "round trip, mean of all connections",
+        x_name,
+        x,
+        logarithmic: true,
+        series: trips,
+        show: |ns| wire_latency(ns as u64),
+        ..Chart::default()
+    };
+    rates.svg() + &trips.svg()
 }

@@ -1,8 +1,7 @@
-//! Streams of a plan: what came of each and how late, in drawings and tables, and what each was.
+//! Drawings of a plan's streams: how late the frames of each were.
 
-use super::chart::{Chart, Series, escape};
+use super::chart::{Chart, Series};
 use super::distribution::{self, Strip};
-use crate::suite::streams::{DELAYS, beside, counted, delays, described, shown};
 use measure::result::Latency;
 use measure::suite_result::{Cell, TrialRecord};
 use std::fmt::Write;
@@ -10,44 +9,9 @@ use std::fmt::Write;
 /// As many lines a drawing has room for.
 const MOST: usize = 14;
 
-/// Of each configuration.
-pub(super) fn tables(cells: &[&Cell]) -> String {
-    let mut out = String::new();
-    for cell in cells {
-        let Some(trial) = shown(cell) else { continue };
-        if cells.len() > 1 {
-            let _ = writeln!(out, "<h3>{}</h3>", escape(&cell.configuration));
-        }
-        out += &ranges(trial);
-        out += &distributions(cell, trial);
-        out += &lines(counted(trial));
-        let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&beside(trial)));
-        out += &lines(delays(trial));
-        let _ = writeln!(out, "<p class=\"note\">{DELAYS}</p>");
-        out += "<div class=\"wide\"><table class=\"said\">\n<thead><tr><th>Stream</th><th>Ports</th><th>Headers, lengths, \
-                load</th></tr></thead>\n<tbody>\n";
-        for [name, way, what] in described(trial) {
-            let cells = [name, way, what].map(|text| format!("<td>{}</td>", escape(&text)));
-            let _ = writeln!(out, "<tr>{}</tr>", cells.concat());
-        }
-        out += "</tbody>\n</table></div>\n";
-    }
-    out
-}
-
-/// A table of heads and lines.
-fn lines(lines: Vec<Vec<String>>) -> String {
-    let mut out = "<div class=\"wide\"><table class=\"num tight\">\n".to_string();
-    for (i, line) in lines.into_iter().enumerate() {
-        let (tag, head) = if i == 0 { ("th", "Stream") } else { ("td", "") };
-        out += if i == 0 { "<thead><tr>" } else { "<tr>" };
-        for (column, text) in line.iter().enumerate() {
-            let text = if column == 0 && i == 0 { head } else { text };
-            let _ = write!(out, "<{tag}>{}</{tag}>", escape(text));
-        }
-        out += if i == 0 { "</tr></thead>\n<tbody>\n" } else { "</tr>\n" };
-    }
-    out + "</tbody>\n</table></div>\n"
+/// Of a configuration's trial.
+pub(crate) fn drawings(cell: &Cell, trial: &TrialRecord) -> String {
+    ranges(trial) + &distributions(cell, trial)
 }
 
 /// How many frames of each stream took how long; of older files, which have only that, of all together.

@@ -1,11 +1,10 @@
-//! What says nothing about its device is marked with its reason wherever it is shown, and has no part
+//! Tests of invalid results: each is marked with its reason wherever it is shown, and has no part
 //! in any other figure.
 
-use super::{read, render, tests, write};
+use super::{document, read, tests, write};
 use crate::check::{Known, check};
 use crate::compare::iperf3 as compared;
-use crate::export::{iperf3_csv, iperf3_markdown};
-use crate::html::iperf3_page;
+use crate::export::iperf3 as records;
 use measure::iperf3::{Results, Validity};
 
 const LATENCIES: &str =
@@ -38,22 +37,22 @@ fn times(text: &str, part: &str) -> usize {
 fn each_is_marked_once_with_its_reason() {
     for (file, part, name) in PARTS {
         let mut results = read(file).unwrap();
-        let before = render(&results);
-        assert!(!before.contains("INVALID") && !before.contains("  invalid\n"), "{before}");
+        let before = document(&results).text();
+        assert!(!before.contains("INVALID") && !before.contains("invalid  "), "{before}");
         *part(&mut results) = stolen();
         let n = if name.contains("all its") { results.paths[0].transfers.len() } else { 1 };
-        let text = render(&results);
-        assert_eq!(times(&text, "  invalid\n"), n, "{text}");
-        assert_eq!(times(&text, &format!("INVALID  {name}: {WHY}\n")), 1, "{text}");
-        let again = format!("REPEATED  {name}: measured 2 times, since {WHY}\n");
+        let text = document(&results).text();
+        assert_eq!(times(&text, "invalid  "), n, "{text}");
+        assert_eq!(times(&text, &format!("INVALID: {name}: {WHY}\n")), 1, "{text}");
+        let again = format!("Repeated: {name}: measured 2 times, since {WHY}\n");
         assert_eq!(times(&text, &again), 1, "{text}");
-        let markdown = iperf3_markdown(&results);
+        let markdown = document(&results).markdown();
         assert_eq!(times(&markdown, " *invalid* |"), n, "{markdown}");
         assert_eq!(times(&markdown, &format!("**Invalid:** {name}: {WHY}.")), 1, "{markdown}");
-        let page = iperf3_page(&results);
+        let page = document(&results).page();
         assert_eq!(times(&page, "<sup>invalid</sup>"), n, "{name}");
         assert_eq!(times(&page, &format!("<b>Invalid.</b> {name}: {WHY}.")), 1, "{page}");
-        let csv = iperf3_csv(&results);
+        let csv = records(&results).csv();
         assert_eq!(times(&csv, WHY), n, "{csv}");
         // What is written can be read; what is not disturbed says nothing of it.
         let written = write(&results).unwrap();
@@ -105,14 +104,14 @@ fn nothing_is_compared_with_it() {
     let mut results = read(tests::STORED).unwrap();
     let figures = |results: &Results| {
         let [a, b] = ["linux kernel", "wirespeed router"];
-        super::beside::compared(results, [a, b]).len()
+        super::compared::compared(results, [a, b]).len()
     };
-    let (all, text) = (figures(&results), render(&results));
+    let (all, text) = (figures(&results), document(&results).text());
     assert!(all > 0 && text.contains("simple IMIX"));
     for row in results.rows.iter_mut().filter(|row| row.setting.packet == 1500) {
         row.validity = stolen();
     }
     assert!(figures(&results) < all);
-    assert!(!render(&results).contains("simple IMIX"), "without 1500 bytes there is none");
-    assert!(!iperf3_page(&results).contains("simple IMIX"));
+    assert!(!document(&results).text().contains("simple IMIX"), "without 1500 bytes there is none");
+    assert!(!document(&results).page().contains("simple IMIX"));
 }

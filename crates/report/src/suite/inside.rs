@@ -1,4 +1,4 @@
-//! What the device says of itself, where it is ours: what a frame cost it, and what it dropped.
+//! The router's own account of a suite: cycles a frame, and drops by reason.
 //!
 //! ```text
 //! Cycles a frame at the throughput found, by facility      Dropped, by its own reasons

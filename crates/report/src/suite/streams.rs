@@ -13,10 +13,10 @@
 //!
 //! Of the last trial of each configuration; the others are in the file.
 
-use super::{grid, time, whole};
+use super::{time, whole};
+use crate::document::{Document, Table};
 use measure::result::Latency;
 use measure::suite_result::{Achieved, Cell, Ipdv, StreamRecord, TrialRecord, total};
-use std::fmt::Write;
 
 /// What may go wrong with a frame, and how many of a stream's it did with.
 type Fault = (&'static str, fn(&StreamRecord) -> u64);
@@ -38,7 +38,7 @@ pub(crate) fn shown(cell: &Cell) -> Option<&TrialRecord> {
 }
 
 /// What each stream was: name, way, and the rest in words.
-pub(crate) fn described(trial: &TrialRecord) -> Vec<[String; 3]> {
+fn described(trial: &TrialRecord) -> Vec<[String; 3]> {
     let one = |stream: &StreamRecord| {
         let StreamRecord { name, from, to, stack, sizes, load, seed, capture, .. } = stream;
         let unit = if sizes.parse::<u32>().is_ok() { " byte" } else { "" };
@@ -51,10 +51,10 @@ pub(crate) fn described(trial: &TrialRecord) -> Vec<[String; 3]> {
 
 /// A line of heads, then a line for each stream, and one for all together if there are several. Faults
 /// that no stream has have no column.
-pub(crate) fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
+fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
     let seen = |fault: &&Fault| trial.streams.iter().any(|stream| fault.1(stream) > 0);
     let faults: Vec<&Fault> = FAULTS.iter().filter(seen).collect();
-    let heads = ["", "sent", "received", "lost"].into_iter();
+    let heads = ["stream", "sent", "received", "lost"].into_iter();
     let heads = heads.chain(faults.iter().map(|(name, _)| *name));
     let heads = heads.chain(["sent/s", "received/s"]);
     let mut lines: Vec<Vec<String>> = vec![heads.map(ToString::to_string).collect()];
@@ -90,9 +90,11 @@ const ALL: &str = "all";
 /// How late frames were, and how much that varies: a line of heads, then a line for each stream, and
 /// one for all together if there are several. Of these there is neither PDV nor jitter: what varies from
 /// stream to stream is no variation.
-pub(crate) fn delays(trial: &TrialRecord) -> Vec<Vec<String>> {
-    const HEADS: [&str; 11] =
-        ["", "p50", "p99.9", "max", "PDV", "IPDV min", "median", "max", "mean", "jitter", "most"];
+fn delays(trial: &TrialRecord) -> Vec<Vec<String>> {
+    const HEADS: [&str; 11] = [
+        "stream", "p50", "p99.9", "max", "PDV", "IPDV min", "median", "max", "mean", "jitter",
+        "most",
+    ];
     let some = |ns: Option<f64>| ns.map_or("-".to_string(), time);
     let line = |name: &str, latency: Option<Latency>, pdv: Option<u64>, ipdv: Option<Ipdv>| {
         let of = |pick: fn(Latency) -> u64| some(latency.map(|all| pick(all) as f64));
@@ -118,14 +120,14 @@ pub(crate) fn delays(trial: &TrialRecord) -> Vec<Vec<String>> {
 }
 
 /// What the columns of [`delays`] mean.
-pub(crate) const DELAYS: &str = "PDV: the 99.9th percentile of the latencies less the least. IPDV: by how much \
+const DELAYS: &str = "PDV: the 99.9th percentile of the latencies less the least. IPDV: by how much \
                                  a frame took longer than the one sent before it; mean: of its absolute \
                                  values. Jitter: the last value of RFC 3550's filter, which is of the last \
                                  frames; most: the greatest that it had. Rates: the frames after the first, \
                                  by the time from the first to the last.";
 
 /// Which faults no frame of any stream has, and what came besides.
-pub(crate) fn beside(trial: &TrialRecord) -> String {
+fn beside(trial: &TrialRecord) -> String {
     let none = |fault: &&Fault| {
         let mut looked_at =
             trial.streams.iter().filter(|stream| is_told(fault.0, stream)).peekable();
@@ -149,19 +151,20 @@ fn is_told(fault: &str, stream: &StreamRecord) -> bool {
     }
 }
 
-/// All of the cells.
-pub(super) fn render(cells: &[&Cell]) -> String {
-    let mut out = String::new();
+/// Of each configuration: what each stream was, what came of it, and how late.
+pub(super) fn sections(document: &mut Document, cells: &[&Cell]) {
     for cell in cells {
         let Some(trial) = shown(cell) else { continue };
-        let _ = writeln!(out, "  {}", cell.configuration);
-        let described = described(trial);
-        let width = described.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0);
-        for [name, way, what] in described {
-            let _ = writeln!(out, "  {name:<width$}  {way}  {what}");
+        if cells.len() > 1 {
+            document.note(&cell.configuration);
         }
-        let _ = write!(out, "\n{}  {}\n", grid(&counted(trial)), beside(trial));
-        let _ = write!(out, "\n{}  {}\n", grid(&delays(trial)), DELAYS.replace(". ", ".\n  "));
+        document.page_only(crate::html::streams::drawings(cell, trial));
+        let mut said = Table::new(3, ["stream", "ports", "headers, lengths, load"]);
+        described(trial).into_iter().for_each(|line| said.row(line));
+        document.table(said);
+        for (lines, note) in [(counted(trial), beside(trial)), (delays(trial), DELAYS.to_string())]
+        {
+            document.table(Table { notes: vec![note], ..Table::lines(1, lines) });
+        }
     }
-    out
 }

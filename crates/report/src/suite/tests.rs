@@ -56,7 +56,7 @@ fn what_cannot_be_is_found() {
 #[test]
 fn tables_and_page() {
     let mut results = read(STORED).unwrap();
-    let (text, page) = (render(&results), crate::html::suite_page(&results));
+    let (text, page) = (document(&results).text(), document(&results).page());
     for cell in &results.cells {
         for one in cell.figures.iter().filter(|one| one.value.is_some()) {
             assert!(text.contains(&figure(one)), "{} {}", one.name, figure(one));
@@ -64,7 +64,7 @@ fn tables_and_page() {
         }
     }
     assert!(
-        text.contains("SHORTENED") && page.contains("Shortened:") && page.contains("Virtual time.")
+        text.contains("SHORTENED") && page.contains("Shortened.") && page.contains("Virtual time.")
     );
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     for forbidden in ["http://", "https://", "<script", "NaN", "inf "] {
@@ -74,21 +74,21 @@ fn tables_and_page() {
     let cell = &mut results.cells[0];
     cell.cycles = [("ethernet".to_string(), 12.34), ("firewall".to_string(), 100.0)].into();
     cell.dropped = [("rx-ring-full".to_string(), 4711)].into();
-    let (text, page) = (render(&results), crate::html::suite_page(&results));
+    let (text, page) = (document(&results).text(), document(&results).page());
     for inside in [CYCLES, DROPPED, "12.3", "112.3", "rx-ring-full 4711"] {
         assert!(text.contains(inside) && page.contains(inside), "{inside}");
     }
-    assert!(!text.contains("  lossy: "), "none lost any");
+    assert!(!text.contains("\nlossy: "), "none lost any");
     results.self_tests[0].lossy = true;
-    let text = render(&results);
-    assert!(text.contains(" fps lossy") && text.contains("  lossy: of what it sent"), "{text}");
+    let text = document(&results).text();
+    assert!(text.contains(" fps lossy") && text.contains("\nlossy: of what it sent"), "{text}");
     results.complete = false;
     results.incomplete_because = Some("<interrupted>".to_string());
-    assert!(render(&results).contains("INCOMPLETE: <interrupted>"));
-    assert!(crate::html::suite_page(&results).contains("&lt;interrupted&gt;"));
+    assert!(document(&results).text().contains("INCOMPLETE: <interrupted>"));
+    assert!(document(&results).page().contains("&lt;interrupted&gt;"));
     results.cells.clear();
     results.self_tests.clear();
-    assert!(render(&results).ends_with('\n') && !crate::html::suite_page(&results).is_empty());
+    assert!(document(&results).text().ends_with('\n') && !document(&results).page().is_empty());
 }
 
 /// What each RFC wants drawn, each drawing with words for who does not see it; and a trial over time.
@@ -108,7 +108,7 @@ fn graphs_of_a_page() {
             trial.series = Some(course.clone());
         }
     }
-    let page = crate::html::suite_page(&results);
+    let page = document(&results).page();
     for title in
         ["<h2>Summary</h2>", "Frame rate by frame size", "Frame loss rate by load", "Over time"]
     {
@@ -168,13 +168,10 @@ fn bits_have_a_layer() {
             let one = all().find(|figure| figure.name.starts_with(name)).unwrap();
             let shown = figure(one);
             assert!(shown.ends_with(expected), "{name}: {shown}");
-            let written = [
-                render(results),
-                crate::html::suite_page(results),
-                crate::export::suite_markdown(results),
-            ];
+            let written =
+                [document(results).text(), document(results).page(), document(results).markdown()];
             assert!(written.iter().all(|text| text.contains(&shown)), "{shown}");
-            assert!(crate::export::suite_csv(results).contains(&format!(",{expected},")));
+            assert!(crate::export::suite(results).csv().contains(&format!(",{expected},")));
         }
         let [mut one, mut other] = [old, new];
         (one.environment.seed, other.environment.seed) = (1, 2);

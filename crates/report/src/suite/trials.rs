@@ -12,7 +12,6 @@
 
 use super::{short, time};
 use measure::suite_result::{Cell, SuiteResults, TrialRecord, total};
-use std::fmt::Write;
 
 /// What is counted of a trial.
 type Count = (&'static str, fn(&TrialRecord) -> u64);
@@ -75,8 +74,8 @@ pub(crate) fn counted(results: &SuiteResults) -> Vec<Vec<String>> {
 }
 
 /// Why trials are invalid: of each cell how many are, and for each reason how many and the last of them.
-pub(crate) fn reasons(results: &SuiteResults) -> String {
-    let mut out = String::new();
+pub(crate) fn reasons(results: &SuiteResults) -> Vec<String> {
+    let mut out = vec![];
     for cell in results.cells.iter().filter(|cell| invalid(cell) > 0) {
         // The same words with other numbers are the same reason.
         let mut reasons: Vec<(String, usize, &str)> = vec![];
@@ -97,15 +96,14 @@ pub(crate) fn reasons(results: &SuiteResults) -> String {
             1 => (*last).to_string(),
             n => format!("{n} like this: {last}"),
         });
-        let _ = writeln!(
-            out,
-            "  {} {}, {}: {} invalid: {}",
+        out.push(format!(
+            "{} {}, {}: {} invalid: {}",
             cell.configuration,
             cell.size().words(),
             cell.procedure,
             invalid(cell),
             each.collect::<Vec<String>>().join("; ")
-        );
+        ));
     }
     out
 }
@@ -161,8 +159,8 @@ mod tests {
         );
         let expected = ["none", "64", "throughput", &n, "1", "7", "5 (by 2)", "6", "2", "9", "2"];
         assert_eq!(lines[1], expected);
-        let why = "  none 64 byte, throughput: 1 invalid: the clocks differ by 3s\n";
-        assert_eq!(reasons(&results), why);
+        let why = "none 64 byte, throughput: 1 invalid: the clocks differ by 3s";
+        assert_eq!(reasons(&results), [why]);
         // Of a replay nobody knows what was a checksum.
         let altered = |n: u64| {
             let text = format!(
@@ -184,7 +182,7 @@ mod tests {
         let said = disturbed(&results).unwrap();
         assert!(said.contains("In 1 of"), "{said}");
         assert!(said.contains("(none 64 byte, throughput)"), "{said}");
-        let text = crate::suite::render(&results);
+        let text = crate::suite::document(&results).text();
         assert!(text.contains(&said), "{text}");
         assert!(text.contains("5 (by 2)") && text.contains(why), "{text}");
     }

@@ -1,4 +1,4 @@
-//! What of a plan makes figures what they are, and which figures that is.
+//! Parts of a plan that make figures what they are, and which figures these are.
 //!
 //! ```text
 //!  frame sizes, modifiers, criteria, devices …   which cells there are: left out

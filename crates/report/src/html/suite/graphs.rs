@@ -12,7 +12,7 @@
 
 use super::super::chart::{Chart, Series};
 use super::super::distribution::{self, Strip};
-use super::{configurations, find, once, places, plain, sizes};
+use super::{configurations, find, once, places, sizes};
 use crate::suite::{short, time, whole};
 use measure::SuiteResults;
 use measure::histogram::at_quantile;
@@ -20,10 +20,15 @@ use measure::result::Limit;
 use measure::suite_result::{Cell, Figure, Size, TrialRecord};
 use std::fmt::Write;
 
+/// What a configuration is called in a drawing: `none` is one without modifiers.
+fn plain(configuration: &str) -> &str {
+    if configuration == "none" { "no filters" } else { configuration }
+}
+
 const HOLLOW: &str = "Hollow marks: the tester was the bottleneck; the device may be faster.";
 
 /// All graphs of a procedure.
-pub(super) fn of(results: &SuiteResults, procedure: &str, cells: &[&Cell]) -> String {
+pub(crate) fn of(results: &SuiteResults, procedure: &str, cells: &[&Cell]) -> String {
     let starting = |start: &'static str| move |name: &str| name.starts_with(start);
     match procedure {
         "throughput" => {

@@ -9,7 +9,7 @@ const STORED: &str = include_str!("../../../data/test-1.json");
 fn changed(change: impl FnOnce(&mut SuiteResults)) -> String {
     let mut results = crate::suite::read(STORED).unwrap();
     change(&mut results);
-    super::page(&results)
+    crate::suite::document(&results).page()
 }
 
 /// The figures whose headings begin so.

@@ -1,99 +1,88 @@
-//! How long packets took, and one device beside another: our router beside the kernel.
+//! Two devices against each other: our router and the kernel, or the two that there are.
 //!
 //! ```text
-//! there and back            asked by      sent     lost  µs: least    median ...
-//! linux kernel              ping        10,000        0        4.0       5.0
-//! wirespeed router          ping        10,000        0        8.0      10.0
-//!
-//! medians of turns                           linux kernel  wirespeed router   ratio
-//! TCP, one way, 1500 byte, Mbps(L3)               5,860.0           3,355.0    0.57
-//! ping, median, µs                                    5.0              10.0    2.00
+//! medians of turns                   linux kernel  wirespeed router  ratio
+//! TCP, one way, 1500 byte, Mbps(L3)       5,860.0           3,355.0   0.57
+//! ping, median, µs                            5.0              10.0   2.00
 //! ```
 //!
 //! A ratio says nothing by itself of whether more is better: of Mbps it is, of µs it is not.
 
+use crate::document::{Cell, Document, Table};
 use crate::number::thousands;
 use measure::compare::median;
-use measure::iperf3::{Latency, Results};
-use std::fmt::Write;
+use measure::iperf3::Results;
 
 /// The devices that are compared where others were measured, too, as results call them.
 const DEVICES: [&str; 2] = ["linux kernel", "wirespeed router"];
 
-/// Every measurement of how long packets took; nothing if there is none.
-pub(super) fn latencies(results: &Results) -> String {
-    let mut out = String::new();
-    let us = |ns: u64| thousands(ns as f64 / 1e3);
-    let whole = |n: u64| thousands(n as f64).trim_end_matches(".0").to_string();
-    for (at, of) in results.latencies.iter().enumerate() {
-        if at == 0 {
-            let _ = writeln!(
-                out,
-                "\n{:<24}{:<8}{:>10}{:>9}{:>11}{:>10}{:>10}{:>10}{:>11}",
-                "there and back",
-                "asked by",
-                "sent",
-                "lost",
-                "µs: least",
-                "median",
-                "mean",
-                "99%",
-                "most"
-            );
-        }
-        let Latency { device, tool, sent, received, min_ns, median_ns, .. } = of;
-        let mark = super::mark(of.validity.invalid.as_ref());
-        let _ = writeln!(
-            out,
-            "{device:<24}{tool:<8}{:>10}{:>9}{:>11}{:>10}{:>10}{:>10}{:>11}{mark}",
-            whole(*sent),
-            whole(sent.saturating_sub(*received)),
-            us(*min_ns),
-            us(*median_ns),
-            us(of.mean_ns),
-            us(of.p99_ns),
-            us(of.max_ns)
-        );
+/// What was measured through both devices: the medians of their turns, and the second's by the
+/// first's. Nothing if there is nothing to compare.
+pub(super) fn section(document: &mut Document, results: &Results) {
+    let Some(devices) = devices(results) else { return };
+    let all = compared(results, devices);
+    let turns = all.iter().flat_map(|of| &of.turns).map(|turns| turns.spread().0).max();
+    let Some(turns) = turns else { return };
+    let [a, b] = devices;
+    document.heading(format!("{b} beside {a}"));
+    let what = if turns == 1 { "one turn of each" } else { "medians of turns" };
+    let mut table = Table::new(1, [what, a, b, "ratio"]);
+    for of in &all {
+        let cell = |side: &Turns| {
+            let (n, least, most) = side.spread();
+            let aside = format!("{} to {}", thousands(least), thousands(most));
+            let aside = if n > 1 { aside } else { String::new() };
+            Cell { aside, ..Cell::from(thousands(side.median())) }
+        };
+        let [a, b] = of.turns.each_ref().map(cell);
+        table.row([of.what.as_str().into(), a, b, format!("{:.2}", of.ratio()).into()]);
     }
-    out
+    let what = match turns {
+        1 => String::new(),
+        n => format!("Medians of {n} turns, and the least and the most of them. "),
+    };
+    table
+        .notes
+        .push(format!("{what}Ratio: the second by the first. Of Mbps more is better, of µs less."));
+    document.table(table);
 }
 
 /// Something that was measured through two devices.
-pub(crate) struct Beside {
+pub(super) struct Pair {
     /// What, with its unit.
-    pub(crate) what: String,
+    what: String,
     /// Of each device.
-    pub(crate) turns: [Turns; 2],
+    turns: [Turns; 2],
 }
 
 /// What came of a device's turns.
-pub(crate) struct Turns {
+struct Turns {
     /// In ascending order.
     values: Vec<f64>,
 }
 
 impl Turns {
     /// The middle one.
-    pub(crate) fn median(&self) -> f64 {
+    fn median(&self) -> f64 {
         median(&self.values).unwrap_or(f64::NAN)
     }
 
     /// How many there are, and the least and the greatest.
-    pub(crate) fn spread(&self) -> (usize, f64, f64) {
+    fn spread(&self) -> (usize, f64, f64) {
         let n = self.values.len();
         (n, self.values.first().copied().unwrap_or(0.0), self.values.last().copied().unwrap_or(0.0))
     }
 }
 
-impl Beside {
+impl Pair {
     /// The second by the first.
-    pub(crate) fn ratio(&self) -> f64 {
+    fn ratio(&self) -> f64 {
         self.turns[1].median() / self.turns[0].median()
     }
 }
 
 /// Which two devices are compared: our router with the kernel, or the two that there are.
-pub(crate) fn devices(results: &Results) -> Option<[&str; 2]> {
+fn devices(results: &Results) -> Option<[&str; 2]> {
     let mut devices: Vec<&str> = Vec::new();
     let rows = results.rows.iter().map(|row| row.setting.device.as_str());
     for device in rows.chain(results.latencies.iter().map(|of| of.device.as_str())) {
@@ -108,7 +97,7 @@ pub(crate) fn devices(results: &Results) -> Option<[&str; 2]> {
 }
 
 /// All that was measured through these two, and is valid.
-pub(crate) fn compared(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
+pub(super) fn compared(results: &Results, devices: [&str; 2]) -> Vec<Pair> {
     // In order of their first appearance: what it is, of which device, and how much.
     let rows = results.rows.iter().filter(|row| row.validity.is_valid()).map(|row| {
         let of = &row.setting;
@@ -119,9 +108,9 @@ pub(crate) fn compared(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
         (format!("{}, median, µs", of.tool), of.device.as_str(), of.median_ns as f64 / 1e3)
     });
     let all: Vec<_> = rows.chain(times).collect();
-    let mut besides: Vec<Beside> = Vec::new();
+    let mut pairs: Vec<Pair> = Vec::new();
     for (what, ..) in &all {
-        if besides.iter().any(|of| of.what == *what) {
+        if pairs.iter().any(|of| of.what == *what) {
             continue;
         }
         let turns = devices.map(|device| {
@@ -131,35 +120,16 @@ pub(crate) fn compared(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
             Turns { values }
         });
         if turns.iter().all(|turns| !turns.values.is_empty()) {
-            besides.push(Beside { what: what.clone(), turns });
+            pairs.push(Pair { what: what.clone(), turns });
         }
     }
-    besides
-}
-
-/// What was measured through both devices: the medians of their turns, and the second's by the
-/// first's. Nothing if there is nothing to compare.
-pub(super) fn medians(results: &Results) -> String {
-    let mut out = String::new();
-    let Some(devices) = devices(results) else { return out };
-    let all = compared(results, devices);
-    let is_one = all.iter().flat_map(|of| &of.turns).all(|turns| turns.spread().0 == 1);
-    let what = if is_one { "one turn of each" } else { "medians of turns" };
-    for of in all {
-        if out.is_empty() {
-            let [a, b] = devices;
-            let _ = writeln!(out, "\n{what:<36}{a:>16}{b:>18}{:>8}", "ratio");
-        }
-        let [a, b] = of.turns.each_ref().map(|turns| thousands(turns.median()));
-        let _ = writeln!(out, "{:<36}{a:>16}{b:>18}{:>8.2}", of.what, of.ratio());
-    }
-    out
+    pairs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::iperf3::{Tool, Validity};
+    use measure::iperf3::{Latency, Tool, Validity};
 
     fn results(latencies: &[(&str, Tool, u64)]) -> Results {
         let mut results = super::super::read(super::super::tests::STORED).unwrap();
@@ -183,6 +153,12 @@ mod tests {
         results
     }
 
+    fn shown(results: &Results) -> String {
+        let mut document = Document::default();
+        section(&mut document, results);
+        document.text()
+    }
+
     #[test]
     fn turns_have_their_medians() {
         let [linux, ours] = DEVICES;
@@ -195,18 +171,17 @@ mod tests {
             (ours, Tool::Ping, 3_000),
             (ours, Tool::Irtt, 1_000),
         ]);
-        let text = medians(&results);
+        let text = shown(&results);
         let line = text.lines().find(|line| line.starts_with("ping, median, µs")).unwrap();
         let words: Vec<_> = line.split_whitespace().skip(3).collect();
         assert_eq!(words, ["6.0", "10.0", "1.67"], "{text}");
         assert!(!text.contains("irtt"), "only one has it: {text}");
         assert!(text.contains("\nmedians of turns "), "{text}");
         let once = self::results(&[(linux, Tool::Ping, 5_000), (ours, Tool::Ping, 10_000)]);
-        let text = medians(&once);
+        let text = shown(&once);
         assert!(text.contains("\none turn of each ") && !text.contains("medians"), "{text}");
-        let text = latencies(&results);
-        assert_eq!(text.lines().count(), 2 + 7, "{text}");
-        let line = text.lines().find(|line| line.starts_with(linux)).unwrap();
+        let text = super::super::document(&results).text();
+        let line = text.lines().find(|line| line.starts_with("linux kernel      ping")).unwrap();
         let words: Vec<_> = line.split_whitespace().skip(2).collect();
         assert_eq!(words, ["ping", "10,000", "2", "0.0", "5.0", "5.0", "5.0", "2,000.0"]);
     }
@@ -214,8 +189,8 @@ mod tests {
     #[test]
     fn nothing_to_compare_is_nothing() {
         let none = results(&[]);
-        assert_eq!((latencies(&none), medians(&none)), (String::new(), String::new()));
-        assert_eq!(medians(&results(&[(DEVICES[0], Tool::Ping, 1)])), "");
+        assert_eq!(shown(&none), "");
+        assert_eq!(shown(&results(&[(DEVICES[0], Tool::Ping, 1)])), "");
     }
 
     #[test]

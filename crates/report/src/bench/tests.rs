@@ -62,25 +62,23 @@ fn the_table_of_2016() {
         [64, 512, 1518].into_iter().zip(kpps).map(move |(s, k)| measured(mode, configuration, s, k))
     });
     let expected = "\
-CCR1072: 72 cores, real time; forwarding rate at the highest load offered
+CCR1072
 TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19T09:00:00Z
 
-                                       64 byte              512 byte            1518 byte
-Mode      Configuration                kpps   Mbps(L2)      kpps   Mbps(L2)     kpps   Mbps(L2)
-Bridging  none (fast path)        119,047.6w  60,952.4  18,790.0w  76,963.8  6,501.9w  78,959.1
-Bridging  25 bridge filter rules   10,432.3    5,341.3   9,099.2   37,270.3  6,501.9w  78,959.1
-Routing   none (fast path)         94,668.4   48,470.2  18,790.0w  76,963.8  6,501.9w  78,959.1
-Routing   25 simple queues         13,683.5    7,006.0  13,500.0   55,296.0  6,501.9w  78,959.1
-Routing   25 ip filter rules        6,104.0    3,125.2   6,125.5   25,090.0  5,247.6   63,726.9
+CCR1072: 72 cores, real time; forwarding rate at the highest load offered
+                                           64 byte                    512 byte                  1518 byte
+Mode      Configuration                kpps   Mbps(L2)    tax      kpps   Mbps(L2)   tax     kpps   Mbps(L2)   tax
+Bridging  none (fast path)        119,047.6w  60,952.4      -  18,790.0w  76,963.8     -  6,501.9w  78,959.1     -
+Bridging  25 bridge filter rules   10,432.3    5,341.3  11.41   9,099.2   37,270.3  2.07  6,501.9w  78,959.1  1.00
+Routing   none (fast path)         94,668.4   48,470.2      -  18,790.0w  76,963.8     -  6,501.9w  78,959.1     -
+Routing   25 simple queues         13,683.5    7,006.0   6.92  13,500.0   55,296.0  1.39  6,501.9w  78,959.1  1.00
+Routing   25 ip filter rules        6,104.0    3,125.2  15.51   6,125.5   25,090.0  3.07  5,247.6   63,726.9  1.24
 
 Mbps(L2): 10^6 bit/s of frames with FCS
+tax: the rate of plain forwarding divided by this one
 w  wire speed reached
-
-Functionality tax, routing, 64 byte (plain rate / rate with it): 25 simple queues 6.92; 25 ip filter rules 15.51
-Functionality tax, routing, 512 byte (plain rate / rate with it): 25 simple queues 1.39w; 25 ip filter rules 3.07w
-Functionality tax, routing, 1518 byte (plain rate / rate with it): 25 simple queues 1.00w; 25 ip filter rules 1.24w
 ";
-    let text = render(&results(rows));
+    let text = document(&results(rows)).text();
     assert_eq!(text, expected, "\n{text}");
 }
 
@@ -126,17 +124,18 @@ fn everything_else() {
         },
     ];
     let expected = "\
-router: 1 core, fed from memory: only the device's own time counts; forwarding rate at the highest load offered
+router, linux
 TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19T09:00:00Z
-
-";
-    let text = render(&results(rows));
+2 trials; 2 of them were invalid";
+    let text = document(&results(rows)).text();
     assert!(text.starts_with(expected), "\n{text}");
     for line in [
-        "Routing  none (fast path)               50,000.0   25,600.0  50,000.0t  51,200.0",
-        "Routing  connection tracking            10,000.0    5,120.0         -          -",
-        "Routing  fasttrack, 25 ip filter rules         -p         -",
-        "Routing  full BGP table (fast path)            -x         -",
+        "router: 1 core, fed from memory: only the device's own time counts; forwarding rate at the highest",
+        "Routing  none (fast path)               50,000.0   25,600.0     -  50,000.0t  51,200.0    -",
+        "Routing  connection tracking            10,000.0    5,120.0  5.00         -          -    -",
+        "Routing  fasttrack, 25 ip filter rules         -p         -     -",
+        "Routing  full BGP table (fast path)            -x         -     -",
+        "Routing  my-own                         25,000.0   12,800.0  2.00",
         "Routing  none (fast path)                    20.0             -        20.0             -",
         "Routing  connection tracking                100.0       9,500.0           -             -",
         "Routing  25 simple queues                   100.0       8,000.0t          -             -",
@@ -144,11 +143,10 @@ TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19
         "t  the tester was the bottleneck",
         "p  the cores moved",
         "x  invalid",
-        "   Routing, full BGP table (fast path), 64 byte: the tester sent 8 frames instead of 9",
-        "   Routing, fasttrack, 25 ip filter rules, 64 byte: the cores moved during the trial: 90 ns apart, then 500 ns",
-        "Functionality tax, routing, 64 byte (plain rate / rate with it): 25 simple queues 5.00; connection tracking 5.00; my-own 2.00",
+        "Routing, full BGP table (fast path), 64 byte: the tester sent 8 frames instead of 9",
+        "Routing, fasttrack, 25 ip filter rules, 64 byte: the cores moved during the trial: 90 ns apart, then 500 ns",
         "linux: 72 cores, real time; forwarding rate at the highest load offered",
-        "Bridging  none (fast path)   1.0        0.5",
+        "Bridging  none (fast path)   1.0       0.5",
     ] {
         assert!(text.lines().any(|found| found.starts_with(line)), "{line:?} in\n{text}");
     }
@@ -168,12 +166,15 @@ fn how_it_was_measured() {
         let medium = measure::result::Medium { wire: wire.into(), ..Default::default() };
         let row = Measured { cores, medium, ..measured(Mode::Routing, "none", 64, 1.0) }.row();
         assert_eq!(how(&row), expected);
-        let page = crate::html::page(&Results::of(environment(), vec![row]));
-        assert!(page.contains(&format!("<h2>CCR1072: {expected}</h2>")), "{page}");
+        let page = document(&Results::of(environment(), vec![row])).page();
+        assert!(page.contains(&format!("<h2>CCR1072: {expected}; forwarding")), "{page}");
     }
 }
 
 #[test]
 fn nothing() {
-    assert_eq!(render(&results([])), "");
+    assert_eq!(
+        document(&Results::of(Default::default(), vec![])).text(),
+        "no results\n, ,  build of , \n"
+    );
 }

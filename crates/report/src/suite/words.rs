@@ -1,9 +1,9 @@
-//! What a procedure is, for who does not know its RFC by heart.
+//! Procedures in a sentence, for who does not know their RFCs by heart.
 
 use measure::suite_result::{Cell, Figure, SuiteResults};
 
 /// In a sentence or two.
-pub(super) fn meaning(procedure: &str, results: &SuiteResults) -> &'static str {
+pub(crate) fn meaning(procedure: &str, results: &SuiteResults) -> &'static str {
     match procedure {
         "throughput" => {
             "The highest rate at which every frame that is sent comes back, or all but what the criterion \
@@ -95,7 +95,7 @@ pub(super) fn meaning(procedure: &str, results: &SuiteResults) -> &'static str {
 }
 
 /// The head of its column where all results stand together; none of what has no single figure.
-pub(super) fn short(procedure: &str) -> Option<&'static str> {
+pub(crate) fn short(procedure: &str) -> Option<&'static str> {
     Some(match procedure {
         "throughput" => "Throughput, each port",
         "latency" => "Latency",
@@ -120,7 +120,7 @@ pub(super) fn short(procedure: &str) -> Option<&'static str> {
 }
 
 /// The figure that stands for a cell.
-pub(super) fn first(cell: &Cell) -> Option<&Figure> {
+pub(crate) fn first(cell: &Cell) -> Option<&Figure> {
     // The first of these is the load.
     let start = match cell.procedure.as_str() {
         "latency" | "delay-variation" => 1,
@@ -131,7 +131,7 @@ pub(super) fn first(cell: &Cell) -> Option<&Figure> {
 }
 
 /// Which of its trials is drawn over time.
-pub(super) fn trial(procedure: &str) -> &'static str {
+pub(crate) fn trial(procedure: &str) -> &'static str {
     match procedure {
         "throughput" => "the trial that confirmed the throughput",
         "recovery" => "overload, and half of it",

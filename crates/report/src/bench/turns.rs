@@ -1,0 +1,197 @@
+//! Devices beside each other: measured by turns, pinged through, and what they could not do.
+//!
+//! ```text
+//! Mode     Configuration       byte  linux kernel  wirespeed on veth  ratio  least  most  verdict
+//! Routing  25 ip filter rules    64         459.1              512.0   1.12   1.05  1.20  faster
+//! ```
+//!
+//! A ratio without a verdict is printed as such: it may be chance. Rates are marked as in the devices' own
+//! tables: where the tester was the limit, the ratio is its own.
+
+use super::{label, mark};
+use crate::document::{Cell, Document, Table};
+use crate::number::thousands;
+use measure::compare::{SIGNIFICANT, median};
+use measure::result::Compared;
+use measure::{Comparison, Results, Row};
+
+/// A table for each pair of devices that were compared, in their order.
+pub(super) fn comparisons(document: &mut Document, results: &Results) {
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for compared in &results.comparisons {
+        let pair = (compared.base.as_str(), compared.device.as_str());
+        if told.contains(&pair) {
+            continue;
+        }
+        told.push(pair);
+        let these = results.comparisons.iter();
+        let these: Vec<_> =
+            these.filter(|c| (c.base.as_str(), c.device.as_str()) == pair).collect();
+        let (base, device) = pair;
+        let mut notes = vec![format!(
+            "ratio: the median of the turns' ratios, {device} by {base}; a verdict where equal \
+             devices would seem as different in fewer than {:.0} of 100 runs (sign test)",
+            100.0 * SIGNIFICANT
+        )];
+        if these.iter().any(|compared| limits(results, compared).contains(&"t")) {
+            notes.push(
+                "t: the tester was the bottleneck, so that the ratio is the tester's as much as the devices'; \
+                 their own times, ns/packet, say more"
+                    .to_string(),
+            );
+        }
+        notes.extend(these.iter().filter_map(|compared| left_out(compared)));
+        document.heading(format!("{device} beside {base}: medians of trials by turns, in kpps"));
+        let heads =
+            ["Mode", "Configuration", "byte", base, device, "ratio", "least", "most", "verdict"];
+        let mut table = Table::new(2, heads);
+        these.iter().for_each(|compared| table.row(line(results, compared)));
+        document.table(Table { notes, ..table });
+    }
+}
+
+/// Says so where turns were left out.
+fn left_out(compared: &Compared) -> Option<String> {
+    let Comparison { left_out, base_pps, .. } = &compared.comparison;
+    let turns = base_pps.len() as u32 + left_out;
+    let name = label(compared.mode, &compared.configuration);
+    let (mode, size) = (compared.mode, compared.frame_size);
+    (*left_out > 0).then(|| {
+        format!(
+            "left out: {left_out} of {turns} turns of {mode}, {name}, {size} byte: a trial was invalid"
+        )
+    })
+}
+
+/// What kept the rates of both from being higher, as the devices' own tables mark it.
+fn limits(results: &Results, compared: &Compared) -> [&'static str; 2] {
+    [&compared.base, &compared.device].map(|device| {
+        let cell = (compared.mode, &compared.configuration, compared.frame_size);
+        let is_it = |row: &&Row| {
+            &row.device == device && (row.mode, &row.configuration, row.frame_size) == cell
+        };
+        results.rows.iter().find(is_it).map_or(" ", mark)
+    })
+}
+
+fn line(results: &Results, compared: &Compared) -> [Cell; 9] {
+    let comparison = &compared.comparison;
+    let [base_mark, device_mark] = limits(results, compared);
+    let rate = |rates: &[f64], mark: &'static str| {
+        let mut rates = rates.to_vec();
+        rates.sort_by(f64::total_cmp);
+        median(&rates).map_or("-".into(), |pps| Cell::from(thousands(pps / 1e3)).marked(mark))
+    };
+    let ratio = |ratio: Option<f64>| Cell::maybe(ratio.map(|ratio| format!("{ratio:.2}")));
+    [
+        compared.mode.to_string().into(),
+        label(compared.mode, &compared.configuration).into(),
+        compared.frame_size.to_string().into(),
+        rate(&comparison.base_pps, base_mark),
+        rate(&comparison.device_pps, device_mark),
+        ratio(comparison.ratio),
+        ratio(comparison.spread.map(|(least, _)| least)),
+        ratio(comparison.spread.map(|(_, most)| most)),
+        comparison.verdict.to_string().into(),
+    ]
+}
+
+/// How long one packet at a time took through each device.
+pub(super) fn pings(document: &mut Document, results: &Results) {
+    let heads = ["Mode", "Configuration", "Device", "sent", "answered", "median", "99 %"];
+    let mut table = Table::new(3, heads);
+    for setup in &results.setups {
+        let Some(ping) = setup.ping else { continue };
+        let us = |ns: u64| format!("{} us", thousands(ns as f64 / 1e3));
+        table.row([
+            setup.mode.to_string(),
+            label(setup.mode, &setup.configuration),
+            setup.device.clone(),
+            ping.sent.to_string(),
+            ping.answered.to_string(),
+            us(ping.p50_ns),
+            us(ping.p99_ns),
+        ]);
+    }
+    if !table.rows.is_empty() {
+        document.heading("Pings through the devices, one after the other, nothing else on the way");
+        document.table(table);
+    }
+}
+
+/// What devices could not do, and what is to be known of how they were set up.
+pub(super) fn remarks(document: &mut Document, results: &Results) {
+    for setup in &results.setups {
+        let name = label(setup.mode, &setup.configuration);
+        for remark in &setup.remarks {
+            document.note(format!("{}, {}, {name}: {remark}", setup.device, setup.mode));
+        }
+        if let Some(reason) = &setup.omitted {
+            document.note(format!("{} has no row {}, {name}: {reason}", setup.device, setup.mode));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stored_file() {
+        let results = crate::json::read(include_str!("../../data/bench-2.json")).unwrap();
+        let text = crate::bench::document(&results).text();
+        for part in [
+            "
+wirespeed on veth beside linux: medians of trials by turns, in kpps
+Mode     Configuration     byte  linux  wirespeed on veth   ratio  least  most  verdict
+Routing  none (fast path)    64  500.0              875.0t   1.75   1.50  2.00  unclear
+
+ratio: the median of the turns' ratios, wirespeed on veth by linux; a verdict where equal devices would",
+            "
+t: the tester was the bottleneck, so that the ratio is the tester's as much as the devices'; their own",
+            "
+Pings through the devices, one after the other, nothing else on the way
+Mode     Configuration     Device  sent  answered   median     99 %
+Routing  none (fast path)  linux   1000      1000  12.0 us  19.0 us
+linux has no row Routing, fasttrack, 25 ip filter rules: this kernel has no flow tables
+",
+        ] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        let page = crate::bench::document(&results).page();
+        for part in [
+            "<title>wirespeed on veth beside linux</title>",
+            "<td>500.0</td><td>875.0<sup>t</sup></td><td>1.75</td><td>1.50</td>",
+        ] {
+            assert!(page.contains(part), "{part} in\n{page}");
+        }
+    }
+
+    #[test]
+    fn remarks_are_said() {
+        let mut results = crate::json::read(include_str!("../../data/bench-2.json")).unwrap();
+        results.setups[0].remarks = vec!["64 byte: it loses frames".to_string()];
+        let (setup, printed) = (&results.setups[0], crate::bench::document(&results).text());
+        let name = label(setup.mode, &setup.configuration);
+        let expected =
+            format!("\n{}, {}, {name}: 64 byte: it loses frames\n", setup.device, setup.mode);
+        assert!(printed.contains(&expected), "{printed}");
+    }
+
+    #[test]
+    fn turns_left_out_are_said() {
+        let mut results = crate::json::read(include_str!("../../data/bench-2.json")).unwrap();
+        assert!(!crate::bench::document(&results).text().contains("left out"));
+        let comparison = &mut results.comparisons[0].comparison;
+        comparison.left_out = 3;
+        let turns = comparison.base_pps.len() + 3;
+        let expected = format!(
+            "\nleft out: 3 of {turns} turns of Routing, none (fast path), 64 byte: a trial was \
+             invalid\n"
+        );
+        let printed = crate::bench::document(&results).text();
+        assert!(printed.contains(&expected), "{printed}");
+        let text = crate::json::write(&results).unwrap();
+        assert_eq!(crate::json::read(&text).unwrap(), results);
+    }
+}

@@ -1,0 +1,161 @@
+//! A result file of any of our commands: read by its schema, shown, and taken apart into records.
+//!
+//! ```text
+//!  text ─► Kind, by "schema" ─► File ─┬─► document  text, Markdown, a page
+//!                                     ├─► records   CSV, JSON: figures, trials, streams, series
+//!                                     └─► compare   with others of its kind
+//! ```
+
+use crate::compare::{self, Compared};
+use crate::document::{Document, Table};
+use crate::json::ReadError;
+use crate::{bench, export, iperf3, json, suite, survey};
+
+/// The results in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum File {
+    /// Of `wirespeed bench`.
+    Bench(measure::Results),
+    /// Of `wirespeed test`.
+    Suite(measure::SuiteResults),
+    /// Of `wirespeed iperf3`.
+    Iperf3(measure::iperf3::Results),
+    /// Of `wirespeed report pcap`: counts of captures.
+    Survey(measure::survey::Surveys),
+}
+
+/// Records of a file, by what each is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// Rows and figures.
+    Figures,
+    /// Trials.
+    Trials,
+    /// Streams and directions of trials.
+    Streams,
+    /// Intervals of time series.
+    Series,
+}
+
+impl File {
+    /// Reads it, whatever of ours it is and of whatever version.
+    ///
+    /// # Errors
+    /// [`ReadError`] says whether it is JSON, whose it is, and where it is damaged.
+    pub fn read(text: &str) -> Result<File, ReadError> {
+        let schema = json::schema(text)?;
+        Ok(match schema.split('/').next().unwrap_or_default() {
+            "wirespeed-test" => File::Suite(suite::read(text)?),
+            "wirespeed-iperf3" => File::Iperf3(iperf3::read(text)?),
+            "wirespeed-survey" => File::Survey(survey::read(text)?),
+            _ => File::Bench(json::read(text)?),
+        })
+    }
+
+    /// The command that writes such files.
+    pub fn command(&self) -> &'static str {
+        match self {
+            File::Bench(_) => "`bench`",
+            File::Suite(_) => "`test`",
+            File::Iperf3(_) => "`iperf3`",
+            File::Survey(_) => "`report pcap`",
+        }
+    }
+
+    /// All of it.
+    pub fn document(&self) -> Document {
+        match self {
+            File::Bench(results) => bench::document(results),
+            File::Suite(results) => suite::document(results),
+            File::Iperf3(results) => iperf3::document(results),
+            File::Survey(surveys) => survey::document(&surveys.captures),
+        }
+    }
+
+    /// What other programs read, nothing rounded.
+    ///
+    /// # Errors
+    /// Why such a file has none of these.
+    pub fn records(&self, of: Records) -> Result<Table, String> {
+        let without = |what: &str, others: &str| {
+            Err(format!("results of {} keep no {what}, those of {others} do", self.command()))
+        };
+        Ok(match (of, self) {
+            (Records::Figures, File::Bench(results)) => export::bench(results),
+            (Records::Figures, File::Suite(results)) => export::suite(results),
+            (Records::Figures, File::Iperf3(results)) => export::iperf3(results),
+            (Records::Figures, File::Survey(surveys)) => survey::records(&surveys.captures),
+            (Records::Trials, File::Bench(results)) => {
+                if results.rows.iter().all(|row| row.trials.is_empty()) {
+                    return Err("it was written by a version that kept no trials of `bench`".into());
+                }
+                export::bench_trials(results)
+            }
+            (Records::Trials, File::Suite(results)) => export::suite_trials(results),
+            (Records::Trials, _) => return without("trials", "`test` and `bench`"),
+            (Records::Streams, File::Suite(results)) => export::suite_parts(results),
+            (Records::Streams, File::Survey(_)) => {
+                return without("streams beside their tables", "`test`");
+            }
+            (Records::Streams, _) => return without("streams", "`test`"),
+            (Records::Series, File::Suite(results)) => export::suite_series(results),
+            (Records::Series, _) => return without("time series", "`test`"),
+        })
+    }
+}
+
+/// Runs of one command against each other: all runs of a base, and all that are compared with it.
+///
+/// # Errors
+/// They are not of one command, or of one that compares nothing.
+pub fn compare(base: &[File], files: &[File]) -> Result<Compared, String> {
+    let both = || base.iter().chain(files);
+    if let Some(of) = both().find(|file| matches!(file, File::Survey(_))) {
+        return Err(format!(
+            "these are counts of captures, by {}, and are not compared",
+            of.command()
+        ));
+    }
+    let kind = both().next().map(File::command);
+    if let Some(other) = both().find(|file| Some(file.command()) != kind) {
+        return Err(format!(
+            "one has results of {}, and the others of {}: they measure different things",
+            other.command(),
+            kind.unwrap_or_default()
+        ));
+    }
+    let sides = [base, files];
+    Ok(match both().next() {
+        Some(File::Suite(_)) => {
+            let [base, files] = sides.map(|side| {
+                each(side, |file| match file {
+                    File::Suite(results) => Some(results.clone()),
+                    _ => None,
+                })
+            });
+            compare::suites(&base, &files)
+        }
+        Some(File::Iperf3(_)) => {
+            let [base, files] = sides.map(|side| {
+                each(side, |file| match file {
+                    File::Iperf3(results) => Some(results.clone()),
+                    _ => None,
+                })
+            });
+            compare::iperf3(&base, &files)
+        }
+        _ => {
+            let [base, files] = sides.map(|side| {
+                each(side, |file| match file {
+                    File::Bench(results) => Some(results.clone()),
+                    _ => None,
+                })
+            });
+            compare::render(&base, &files)
+        }
+    })
+}
+
+fn each<T>(files: &[File], of: fn(&File) -> Option<T>) -> Vec<T> {
+    files.iter().filter_map(of).collect()
+}
