@@ -1,7 +1,7 @@
 //! `wirespeed bench`: the performance table.
 
 use crate::arguments;
-use crate::external;
+use crate::device;
 use crate::failure::Failure;
 use crate::keep;
 use crate::progress::Shown;
@@ -105,7 +105,7 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
 
     #[command(flatten)]
-    external: external::Connected,
+    external: device::bench::Connected,
 
     /// A progress bar without colours (the table has none)
     #[arg(long)]
@@ -250,7 +250,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let mut configurations: Vec<_> = ALL.iter().filter(|c| asked(&c.mode, &c.name)).collect();
     let external = arguments.external.read(&arguments.device, arguments.compare)?;
     if external.is_some() {
-        external::narrow(&mut configurations, &arguments.modes, &arguments.configurations)?;
+        device::bench::narrow(&mut configurations, &arguments.modes, &arguments.configurations)?;
     }
     if configurations.is_empty() {
         let there: Vec<_> =

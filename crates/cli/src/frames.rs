@@ -2,10 +2,10 @@
 
 use crate::arguments::quantity;
 use crate::failure::Failure;
+use lab::suite::dry_run::{Excerpt, Unwritten, write};
 use lab::suite::fit::Unfit;
 use lab::suite::plan::Offer;
 use lab::suite::plan::Procedure;
-use lab::suite::written::{Excerpt, Unwritten, write};
 use lab::suite::{Device, Plan};
 use port::record::Record;
 use port::{pcap, pcapng};

@@ -1,8 +1,8 @@
 //! `wirespeed iperf3`: the iperf3 method, run.
 
+use crate::device::iperf3::DeviceArguments;
 use crate::failure::Failure;
 use crate::keep;
-use crate::lent::Lent;
 use crate::so_far::{self, SoFar};
 use clap::Args;
 use lab::iperf3::{self as method, Iperf3Error, Options, PairError, Progress};
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
-    lent: Lent,
+    device: DeviceArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = read(path, "the plan")?;
     let plan = method::plan::read(&text)
         .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
-    let (plan, external) = arguments.lent.read(&plan)?;
+    let (plan, external) = arguments.device.read(&plan)?;
     let script = match &plan.configuration {
         Some(file) => read(&path.with_file_name(file), "the router's configuration")?,
         None => String::new(),

@@ -28,8 +28,8 @@ mod bench;
 mod calc;
 // `wirespeed console`.
 mod console;
-// What `wirespeed bench --device external` is told.
-mod external;
+// Arguments about devices under test.
+mod device;
 // Why a command ended, and the exit code of it.
 mod failure;
 // `wirespeed test --pcap`.
@@ -39,9 +39,6 @@ mod import;
 // `wirespeed iperf3`.
 #[cfg(target_os = "linux")]
 mod iperf3;
-// What it is told of its device.
-#[cfg(target_os = "linux")]
-mod lent;
 // Result files.
 mod keep;
 // What ends a run in good order.
@@ -50,8 +47,6 @@ mod signals;
 mod so_far;
 // `wirespeed lab`.
 mod labs;
-// What `wirespeed test` is told of its device.
-mod outside;
 // What is shown while something takes long.
 mod progress;
 // `wirespeed report`.

@@ -1,9 +1,9 @@
 //! `wirespeed test`: a plan, run.
 
+use crate::device::suite::DeviceArguments;
 use crate::failure::Failure;
 use crate::frames::Frames;
 use crate::keep;
-use crate::outside::Outside;
 use crate::so_far::{self, SoFar};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
     seed: Option<u64>,
 
     #[command(flatten)]
-    outside: Outside,
+    outside: DeviceArguments,
 
     #[command(flatten)]
     frames: Frames,

@@ -1,4 +1,4 @@
-//! What wakes a thread that waits for frames: its ports' descriptors, or another thread.
+//! Wake-ups of a thread that waits for frames: its ports' descriptors, or another thread.
 //!
 //! ```text
 //!  sleeper:  set ─► look once more, nothing ─► sleep: poll(descriptors, event) ─► awake

@@ -1,4 +1,4 @@
-//! What each row of the table is: a script, and the traffic it is measured with.
+//! Rows of the performance table: a script each, and the traffic it is measured with.
 //!
 //! The scripts are files in `configs/`, built in, so that the bench runs from anywhere. All routing
 //! rows but the full table carry the same packets of the same 10,000 connections, there and back:

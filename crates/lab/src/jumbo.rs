@@ -1,4 +1,4 @@
-//! What frames longer than usual take: longer slots, and interfaces that carry them.
+//! Jumbo frames: longer slots, and interfaces that carry them.
 //!
 //! ```text
 //!  the longest frame ─┬─► slots        it, and room for two tags

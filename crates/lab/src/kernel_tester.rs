@@ -16,8 +16,8 @@
 //! Never looks at what is between the ends. Missing: **streams of any headers**, **bursts, random gaps
 //! and ramps**, **the extent of reordering**.
 
+use measure::latency_histogram::LatencyHistogram;
 use measure::stream::kernel;
-use measure::times::Times;
 use measure::trial::Counts;
 use measure::{Pace, Stream};
 use port::linux::bpf::counter::Count;
@@ -48,7 +48,7 @@ pub struct Ran {
     /// What came, by end.
     pub came: [Count; 2],
     /// Of all received frames, in nanoseconds.
-    pub latency: Times,
+    pub latency: LatencyHistogram,
     /// How long after the end of the schedule the last frame left.
     pub overrun: Duration,
     /// How long after the begin of the schedule the last frame came; nothing if none did.

@@ -1,4 +1,4 @@
-//! Where it happens: devices under test, their traffic, the runs that measure them, and labs of
+//! Devices under test, their traffic, the runs that measure them, and labs of
 //! many devices.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Which machine this is: what a reader needs to know to believe or repeat a result.
+//! The machine's description: what a reader needs to know to believe or repeat a result.
 
 use crate::node::Environment;
 use std::fmt;

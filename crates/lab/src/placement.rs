@@ -1,4 +1,4 @@
-//! Which cores, and how far they are apart.
+//! Placement on cores, and how far these are apart.
 //!
 //! ```text
 //! tester's core ── 1 ─► cache line ── 2 ─► device's core: the time of a round trip

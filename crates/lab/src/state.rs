@@ -1,4 +1,4 @@
-//! Where a lab that was left running is found, and how it is told to end.
+//! State files of labs that were left running, and how these are told to end.
 //!
 //! ```text
 //! $XDG_RUNTIME_DIR/wirespeed/NAME/        or /tmp/wirespeed-UID/NAME/

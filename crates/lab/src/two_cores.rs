@@ -17,8 +17,8 @@ use crate::clock::Clock;
 use crate::machine;
 use crate::placement::Pair;
 use crate::tester::{Tester, received};
+use measure::latency_histogram::LatencyHistogram;
 use measure::suite_result::TrialRecord;
-use measure::times::Times;
 use measure::trial::{Conditions, Counts, since};
 use measure::{Load, Pace, Receiver, SelfTest, Sender, Trial};
 use port::{Batch, MemoryPort, Pool, Port, Slab, affinity};
@@ -106,7 +106,7 @@ pub struct Ran {
     /// How long the tester's thread had its processor; none where the system does not say.
     pub tester_worked: Option<Duration>,
     /// Latencies, in nanoseconds.
-    pub latency: Times,
+    pub latency: LatencyHistogram,
     /// Under what conditions it ran.
     pub conditions: Conditions,
 }

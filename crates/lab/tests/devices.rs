@@ -9,7 +9,7 @@ mod left_out;
 use lab::bench::commands::ask;
 use lab::bench::linux::{classes, witness};
 use lab::bench::testpmd::Driver;
-use lab::bench::wired::{Cannot, Job, Stand};
+use lab::bench::wired::{Cannot, Job, WiredTestbed};
 use lab::bench::{self, BenchError, Generator, Kept, Kind, Plan};
 use lab::configuration::ALL;
 use lab::placement;
@@ -53,24 +53,30 @@ fn measured(plan: &Plan) -> Results {
 }
 
 /// A device that does a row, introduced and warmed up.
-fn stand(kind: &Kind, mode: Mode, name: &str) -> Stand {
+fn stand(kind: &Kind, mode: Mode, name: &str) -> WiredTestbed {
     stand_between(kind, mode, name, None)
 }
 
-fn stand_between(kind: &Kind, mode: Mode, name: &str, generator: Option<Generator>) -> Stand {
+fn stand_between(
+    kind: &Kind,
+    mode: Mode,
+    name: &str,
+    generator: Option<Generator>,
+) -> WiredTestbed {
     let (plan, environment) =
         (plan(std::slice::from_ref(kind), mode, name), Environment::default());
     let plan = Plan { generator, ..plan };
     let configuration = plan.configurations[0];
     let job = Job { plan: &plan, configuration, table: None, environment: &environment };
-    let mut stand = Stand::new(kind, &job).unwrap_or_else(|cannot| panic!("{name}: {cannot:?}"));
+    let mut stand =
+        WiredTestbed::new(kind, &job).unwrap_or_else(|cannot| panic!("{name}: {cannot:?}"));
     stand.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{name}: {error}"));
     stand
 }
 
 /// Sends at 10,000 frames a second until all come back: on a machine that does other things as well
 /// a ring may run over now and then.
-fn lossless(stand: &mut Stand) -> Counts {
+fn lossless(stand: &mut WiredTestbed) -> Counts {
     let mut seen = Vec::new();
     for _ in 0..20 {
         let turn = stand.trial(Some(PacketRate(10_000.0)), Duration::from_millis(300)).unwrap();
@@ -92,7 +98,7 @@ fn counted(namespace: &Namespace, family: &str) -> u64 {
 }
 
 /// That packets went through a device and back, one by one, or that nobody could send them.
-fn is_pinged(stand: &Stand, has_ping: bool) {
+fn is_pinged(stand: &WiredTestbed, has_ping: bool) {
     let Setup { ping, remarks, .. } = &stand.setup;
     assert_eq!(ping.is_some(), has_ping, "{remarks:?}");
     match ping {
@@ -185,7 +191,7 @@ fn every_client_has_a_class_at_both_ends() {
         return;
     }
     let mut stand = stand(&Kind::Linux, Mode::Routing, "25-simple-queues");
-    let passed = |stand: &Stand| ["d0", "d1"].map(|end| classes(&stand.rig().device, end));
+    let passed = |stand: &WiredTestbed| ["d0", "d1"].map(|end| classes(&stand.rig().device, end));
     let before = passed(&stand);
     let counts = lossless(&mut stand);
     let after = passed(&stand);
@@ -307,7 +313,7 @@ fn testpmd_forwards_and_does_nothing_else() {
             (plan(std::slice::from_ref(&kind), mode, "none"), Environment::default());
         let configuration = plan.configurations[0];
         let job = Job { plan: &plan, configuration, table: None, environment: &environment };
-        let mut stand = match Stand::new(&kind, &job) {
+        let mut stand = match WiredTestbed::new(&kind, &job) {
             Ok(stand) => stand,
             Err(Cannot::Failed(BenchError::Unavailable(unavailable))) => {
                 let said = unavailable.to_string();

@@ -1,8 +1,8 @@
 //! RFC 2889's meshes of a bridge, full and partial: the built-in one, in virtual time and on memory wires.
 
 use lab::placement::{self, Pair};
+use lab::suite::dry_run::{self, Excerpt};
 use lab::suite::plan::{self, Allowed, Offer, Plan};
-use lab::suite::written::{self, Excerpt};
 use lab::suite::{Device, Options, run, scaled};
 use measure::result::Limit;
 use measure::suite_result::{Cell, TrialRecord};
@@ -210,7 +210,7 @@ fn destinations_go_round() {
     let load = Offer::Share(1.0);
     let excerpt = Excerpt { simulated: false, quick: false, frames: 60, load };
     let mut to: [Vec<u8>; 4] = Default::default();
-    let written = written::write(&plan, &Device::BuiltIn, &excerpt, &mut |port, record| {
+    let written = dry_run::write(&plan, &Device::BuiltIn, &excerpt, &mut |port, record| {
         assert_eq!(record.bytes[11], port as u8 + 1);
         to[port].push(record.bytes[5]);
         Ok(())

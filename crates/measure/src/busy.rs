@@ -1,4 +1,4 @@
-//! How much time a tester's loop had left.
+//! Idle time of a tester's loop: how much it had left.
 //!
 //! ```text
 //!  tick: receive, send ─┬ everything due was sent, and what had come was taken: time left

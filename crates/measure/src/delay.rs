@@ -1,4 +1,4 @@
-//! How late frames are, and how much that varies from one to the next.
+//! Delay variation: how late frames are, and how much that varies from one to the next.
 //!
 //! ```text
 //! latency D(i) ─┬─► histogram: floor, median, 99.9th percentile; PDV = D99.9 − Dmin
@@ -10,16 +10,16 @@
 //!
 //! One-way, on one clock. Sources: RFC 5481 (PDV, IPDV), RFC 8219 §7.3, RFC 3550 §6.4.1 (jitter).
 
-use crate::times::{NS_MAX, Times};
+use crate::latency_histogram::{LatencyHistogram, NS_MAX};
 
 /// Latencies of one stream.
 #[derive(Clone, Debug)]
 pub struct Delays {
-    latency: Times,
+    latency: LatencyHistogram,
     /// The run of frames with the same latency that is not yet recorded: its value and length.
     run: (u64, u64),
-    rises: Times,
-    falls: Times,
+    rises: LatencyHistogram,
+    falls: LatencyHistogram,
     /// Neighbours with the same latency.
     equal: u64,
     jitter_ns: f64,
@@ -55,11 +55,11 @@ pub struct Variation {
 impl Default for Delays {
     fn default() -> Delays {
         Delays {
-            latency: Times::default(),
+            latency: LatencyHistogram::default(),
             run: (0, 0),
             // Two digits: quantiles to a hundredth, in 30 KB.
-            rises: Times::up_to(NS_MAX, 2),
-            falls: Times::up_to(NS_MAX, 2),
+            rises: LatencyHistogram::up_to(NS_MAX, 2),
+            falls: LatencyHistogram::up_to(NS_MAX, 2),
             equal: 0,
             jitter_ns: 0.0,
             jitter_max_ns: 0.0,
@@ -126,7 +126,7 @@ impl Delays {
     }
 
     /// All latencies recorded, in nanoseconds.
-    pub fn latency(&self) -> Times {
+    pub fn latency(&self) -> LatencyHistogram {
         let mut all = self.latency.clone();
         all.record_n(self.run.0, self.run.1);
         all
@@ -199,7 +199,7 @@ impl Delays {
 }
 
 /// The steepest fall, or the smallest rise where nothing ever fell or stayed.
-fn least(rises: &Times, falls: &Times, level: u64) -> i64 {
+fn least(rises: &LatencyHistogram, falls: &LatencyHistogram, level: u64) -> i64 {
     if !falls.is_empty() {
         -(falls.max() as i64)
     } else if level > 0 {

@@ -1,4 +1,4 @@
-//! How much, how late, lost: the tester.
+//! The tester: how much, how late, lost.
 //!
 //! ```text
 //!  template ─► stream ─► send ══ port ══ device ══ port ══► receive
@@ -54,7 +54,7 @@ pub mod control;
 pub mod sequence;
 
 // Many times: quantiles rounded, least, greatest and sum exact.
-pub mod times;
+pub mod latency_histogram;
 
 // How late frames are, and how much that varies.
 pub mod delay;

@@ -1,4 +1,4 @@
-//! What devices say of themselves, and must not be taken for a test frame: ARP, and ICMP errors about
+//! Messages of devices that must not be taken for a test frame: ARP, and ICMP errors about
 //! one.
 //!
 //! ```text

@@ -15,9 +15,9 @@
 //! is seen here. Never touches the frames.
 
 use crate::delay::{Delays, Variation};
+use crate::latency_histogram::LatencyHistogram;
 use crate::receive::Tally;
 use crate::sequence::{Arrival, Sequence};
-use crate::times::Times;
 use port::{Batch, Pool, Port};
 use std::net::IpAddr;
 use wire::Moment;
@@ -195,7 +195,7 @@ impl PktgenReceiver {
     }
 
     /// Latencies of the frames that say when they were made, in nanoseconds, to a microsecond.
-    pub fn latency(&self) -> Times {
+    pub fn latency(&self) -> LatencyHistogram {
         self.delays.latency()
     }
 

@@ -1,4 +1,4 @@
-//! What came back, counted exactly: per stream and frame by frame, at full rate.
+//! The receiver: frames that came back, counted exactly, per stream and frame by frame, at full rate.
 //!
 //! ```text
 //!             ┌ no trailer, another trial's; ARP, ICMP errors ─► foreign
@@ -22,10 +22,10 @@
 use crate::Stream;
 use crate::delay::{Delays, Variation};
 use crate::frame::{Look, Shape};
+use crate::latency_histogram::LatencyHistogram;
 use crate::message::{Kind, is_message};
 use crate::sequence::{Arrival, Sequence};
 use crate::template::{IPV4, UDP};
-use crate::times::Times;
 use crate::trailer::{Found, Trailer};
 use port::{Batch, Pool, Port};
 use std::sync::Arc;
@@ -218,7 +218,7 @@ impl Receiver {
     }
 
     /// Latencies of the received frames of a stream, in nanoseconds.
-    pub fn latency_of(&self, stream: u8) -> Option<Times> {
+    pub fn latency_of(&self, stream: u8) -> Option<LatencyHistogram> {
         self.streams[usize::from(stream)].as_ref().map(|e| e.delays.latency())
     }
 
@@ -249,7 +249,7 @@ impl Receiver {
     }
 
     /// Latencies of all received frames of all streams, in nanoseconds.
-    pub fn latency(&self) -> Times {
+    pub fn latency(&self) -> LatencyHistogram {
         self.delays().latency()
     }
 
@@ -375,7 +375,7 @@ impl Expected {
 }
 
 /// Latencies of all frames that these received, in nanoseconds.
-pub fn latency<'a>(receivers: impl IntoIterator<Item = &'a Receiver>) -> Times {
+pub fn latency<'a>(receivers: impl IntoIterator<Item = &'a Receiver>) -> LatencyHistogram {
     delays(receivers).latency()
 }
 

@@ -18,9 +18,9 @@ mod fault;
 pub use fault::Fault;
 
 use crate::compare::Comparison;
+use crate::latency_histogram::LatencyHistogram;
 use crate::self_test::HEADROOM;
 use crate::suite_result::TrialRecord;
-use crate::times::Times;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -266,7 +266,7 @@ pub struct Latency {
 
 impl Latency {
     /// Of times; `None` if there are none. The least and the greatest are exact.
-    pub fn of(times: &Times) -> Option<Latency> {
+    pub fn of(times: &LatencyHistogram) -> Option<Latency> {
         (!times.is_empty()).then(|| Latency {
             count: times.len(),
             min_ns: times.min(),
@@ -418,7 +418,7 @@ pub struct Measured {
     /// From the tester's self-test.
     pub tester: Option<PacketRate>,
     /// From the receiver, in nanoseconds; empty if it did not look.
-    pub latency: Times,
+    pub latency: LatencyHistogram,
     /// Every trial, in its order.
     pub trials: Vec<TrialRecord>,
     /// Between tester and device.

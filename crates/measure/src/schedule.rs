@@ -1,4 +1,4 @@
-//! When frames are due: at a constant rate, in bursts, at random, faster and faster.
+//! Schedules of frames: at a constant rate, in bursts, at random, faster and faster.
 //!
 //! ```text
 //! Paced     │ │ │ │ │ │ │ │ │ │        frame k at k · ns / frames, in whole numbers: no drift

@@ -1,4 +1,4 @@
-//! When frames are sent, and how many were.
+//! The sender: frames when they are due, and how many were sent.
 //!
 //! ```text
 //! Timetable of a Schedule ── due at `now`? ──► Stream::write × n ──► Batch ──► Port

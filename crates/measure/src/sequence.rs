@@ -1,4 +1,4 @@
-//! Which numbers of a sequence have come: in order, late, twice.
+//! Sequence numbers that came: in order, late, twice.
 //!
 //! ```text
 //!   stale │ ◄──────── WINDOW: one bit each, 64 a word ────────► │ not yet come

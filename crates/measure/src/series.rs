@@ -1,4 +1,4 @@
-//! When a trial's frames went and came: the trial in equal intervals.
+//! Time series of a trial: frames sent and received in equal intervals.
 //!
 //! ```text
 //!  totals at each tick ─► interval over? ─► what is new since the last cut

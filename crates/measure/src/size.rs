@@ -1,4 +1,4 @@
-//! What size the frames of a trial are: all of one length, or a mix of lengths by turns.
+//! Frame sizes of a trial: one length, or a mix of lengths by turns.
 //!
 //! ```text
 //!  64        │64│ │64│ │64│ │64│             one length: a cycle of one frame

@@ -1,4 +1,4 @@
-//! What a suite measured: the whole of a `wirespeed-test/2` file.
+//! Results of a suite: the whole of a `wirespeed-test/2` file.
 //!
 //! ```text
 //!  SuiteResults ─┬ plan (its whole text), scaling, seed, environment, devices' configurations
@@ -32,6 +32,7 @@ pub use mix::{MixRecord, Size};
 pub use stream::StreamRecord;
 pub use variation::{Achieved, Ipdv};
 
+use crate::latency_histogram::LatencyHistogram;
 use crate::procedure::frame_loss::LossPoint;
 use crate::procedure::spread::Spread;
 use crate::procedure::tcp::TcpOutput;
@@ -39,7 +40,6 @@ use crate::procedure::{TrialInput, Tried};
 use crate::result::{Environment, Latency, Limit};
 use crate::self_test::HEADROOM;
 use crate::series::Series;
-use crate::times::Times;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -500,7 +500,7 @@ impl TrialRecord {
         load: f64,
         duration: Duration,
         trial: &Trial,
-        latency: Option<&Times>,
+        latency: Option<&LatencyHistogram>,
     ) -> TrialRecord {
         let counts = trial.counts;
         TrialRecord {

@@ -1,4 +1,4 @@
-//! What a capture has of test frames: counted stream by stream, whoever took it.
+//! The survey of a capture: its test frames, counted stream by stream, whoever took it.
 //!
 //! ```text
 //! frame, its time ─┬ our trailer ────────────► stream n   ─┬ a higher number, or a late one ─► this run

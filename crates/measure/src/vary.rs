@@ -1,4 +1,4 @@
-//! What changes from frame to frame: fields, the values they go through, and in which order.
+//! Variation from frame to frame: fields, the values they go through, and in which order.
 //!
 //! ```text
 //! Fields   each field by itself, in turn or at random       (hosts of a bridge, fresh addresses)

@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about the workspace, as far as we ask.
+//! `cargo metadata` of the workspace, as far as we ask.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What is typed to make a device of the kernel, and kept: the result shows every command as it was
+//! Commands that make a device of the kernel, and are kept: the result shows every command as it was
 //! run.
 //!
 //! ```text

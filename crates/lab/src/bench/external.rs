@@ -1,4 +1,4 @@
-//! Whatever is connected to two interfaces of this machine: a box at the end of two cables.
+//! The external device: a box at the end of two cables, on two interfaces of this machine.
 //!
 //! ```text
 //!  Tester ══ eth1 ────── cable ────── [ ? ] ────── cable ────── eth2 ══ Tester

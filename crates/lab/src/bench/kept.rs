@@ -1,4 +1,4 @@
-//! What a run has measured so far: whoever ends it early has that.
+//! Results so far of a run: whoever ends it early has them.
 //!
 //! ```text
 //!  measuring ── a row, a device's set-up, a comparison ─► Kept ─► so far: ctrl-C, an error, the end

@@ -14,9 +14,9 @@ use crate::placement::{self, Pair};
 use crate::routes::Table;
 use crate::tester::Tester;
 use crate::two_cores::{Bench, Patch, Routed};
+use measure::latency_histogram::LatencyHistogram;
 use measure::result::{Met, kind};
 use measure::suite_result::TrialRecord;
-use measure::times::Times;
 use measure::{Measured, Medium, Trial};
 use router::Router;
 use std::time::Duration;
@@ -80,7 +80,7 @@ struct Cell {
     fast_path_share: Option<f64>,
     met: Option<Met>,
     tester: Option<PacketRate>,
-    latency: Times,
+    latency: LatencyHistogram,
     trials: Vec<TrialRecord>,
 }
 

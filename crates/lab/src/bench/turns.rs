@@ -10,7 +10,7 @@
 //! what the others are compared with. What the numbers say, and which turns say nothing, is
 //! [`measure::compare`]'s.
 
-use super::wired::{Alone, Job, Limits, Stand, Turn, set_up};
+use super::wired::{Alone, Job, Limits, Turn, WiredTestbed, set_up};
 use super::{BenchError, Kept, Progress};
 use measure::result::Compared;
 use measure::trial::Outcome;
@@ -46,7 +46,7 @@ fn cell(
     job: &Job<'_>,
     frame: FrameLen,
     alone: &Alone,
-    stands: &mut [Stand],
+    stands: &mut [WiredTestbed],
     kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {

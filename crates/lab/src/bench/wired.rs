@@ -1,7 +1,7 @@
 //! A device between two wires of the system's, and what of it the bench must know.
 //!
 //! ```text
-//!            ┌────────────── Stand ───────────────┐
+//!            ┌────────────── Testbed ───────────────┐
 //!  Tester ══ t0 ── veth ── d0 [ Wired ] d1 ── veth ── t1 ══ Tester
 //!                               └ kernel, our router, no device
 //! ```
@@ -132,7 +132,7 @@ pub struct Job<'a> {
 }
 
 /// A device on its wires, and the tester at the other ends.
-pub struct Stand {
+pub struct WiredTestbed {
     rig: Arc<Rig>,
     device: Box<dyn Wired>,
     ends: Ends,
@@ -175,12 +175,12 @@ pub fn open(
     opened.map(|port| Box::new(port) as RealPort)
 }
 
-impl Stand {
+impl WiredTestbed {
     /// Sets a device up for a row.
     ///
     /// # Errors
     /// [`Cannot`].
-    pub fn new(kind: &Kind, job: &Job<'_>) -> Result<Stand, Cannot> {
+    pub fn new(kind: &Kind, job: &Job<'_>) -> Result<WiredTestbed, Cannot> {
         let Job { plan, configuration, table, .. } = *job;
         let mut rig = Rig::for_frames(plan.longest(), 2, plan.pair)?;
         if matches!(kind, Kind::Testpmd(_)) {
@@ -219,15 +219,15 @@ impl Stand {
         let cables = rig.commands().to_vec();
         let setup = no_setup(device.name(), configuration);
         let setup = Setup { cables, commands, ping, remarks, ..setup };
-        Ok(Stand::with(rig, device, clock, plan, setup)?)
+        Ok(WiredTestbed::with(rig, device, clock, plan, setup)?)
     }
 
     /// Without a device.
-    fn patched(job: &Job<'_>) -> Result<Stand, BenchError> {
+    fn patched(job: &Job<'_>) -> Result<WiredTestbed, BenchError> {
         let rig = Arc::new(Rig::for_frames(job.plan.longest(), 2, job.plan.pair)?);
         let patch = Box::new(Patch::new(&rig)?);
         let setup = no_setup(patch.name(), job.configuration);
-        Stand::with(rig, patch, Clock::start(), job.plan, setup)
+        WiredTestbed::with(rig, patch, Clock::start(), job.plan, setup)
     }
 
     fn with(
@@ -236,9 +236,9 @@ impl Stand {
         clock: Clock,
         plan: &Plan,
         setup: Setup,
-    ) -> Result<Stand, BenchError> {
+    ) -> Result<WiredTestbed, BenchError> {
         let ends = Ends::open(&rig, clock, plan.pair, plan.generator)?;
-        Ok(Stand { rig, device, ends, clock, plan: plan.clone(), trials: vec![], setup })
+        Ok(WiredTestbed { rig, device, ends, clock, plan: plan.clone(), trials: vec![], setup })
     }
 
     /// What it is called in results.
@@ -267,7 +267,7 @@ impl Stand {
     /// [`BenchError::Unfit`]: it does not do what the row says.
     pub fn prepare(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<(), BenchError> {
         self.trials.clear();
-        let Stand { rig, device, ends, clock, .. } = self;
+        let WiredTestbed { rig, device, ends, clock, .. } = self;
         device.wake();
         let mut side = Side { device: device.as_mut(), clock: *clock };
         let prepared = ends.prepare(rig, &mut side, job, frame);
@@ -307,7 +307,7 @@ impl Stand {
         rate: Option<PacketRate>,
         duration: Duration,
     ) -> Result<Turn, BenchError> {
-        let Stand { rig, device, ends, .. } = self;
+        let WiredTestbed { rig, device, ends, .. } = self;
         device.wake();
         let worked_of = |device: &dyn Wired| rig.worked() + device.worked();
         let (worked, full) = (worked_of(device.as_ref()), rig.full());
@@ -466,7 +466,7 @@ impl Limits {
 }
 
 fn alone(job: &Job<'_>, frame: FrameLen) -> Result<Alone, BenchError> {
-    let mut stand = Stand::patched(job)?;
+    let mut stand = WiredTestbed::patched(job)?;
     stand.prepare(job, frame)?;
     let mut alone = Alone { rate: PacketRate(0.0), trials: vec![] };
     // What it did once it can do, however busy the machine was the other times. A veth that was just
@@ -523,8 +523,8 @@ pub(super) fn set_up(
     job: &Job<'_>,
     kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Option<Stand>, BenchError> {
-    match Stand::new(kind, job) {
+) -> Result<Option<WiredTestbed>, BenchError> {
+    match WiredTestbed::new(kind, job) {
         Ok(stand) => Ok(Some(stand)),
         Err(Cannot::Failed(error)) => Err(error),
         Err(Cannot::Omitted(reason)) => {

@@ -1,4 +1,4 @@
-//! How long packets take between the two hosts: ping and irtt, one after the other.
+//! Latency between the two hosts: ping and irtt, one after the other.
 //!
 //! ```text
 //!  first host                                second host
@@ -7,7 +7,7 @@
 //! ```
 
 use super::Iperf3Error;
-use super::around::Around;
+use super::activity::Activity;
 use super::pair::PairError;
 use super::rig::Rig;
 use crate::host::Process;
@@ -62,7 +62,7 @@ fn once(
             )
         }
     };
-    let around = Around::anywhere(affinity::allowed(), Duration::ZERO..duration);
+    let around = Activity::anywhere(affinity::allowed(), Duration::ZERO..duration);
     let said = run(&rig.hosts[0], &command, duration + LAST + GRACE, interrupt)?;
     let (took, conditions) = around.end();
     let latency = Latency::of(&rig.setup.device, tool, &command, &said);

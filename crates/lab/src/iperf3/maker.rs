@@ -8,8 +8,8 @@
 //! Wires with a rate are shaped where hosts send: HTB, preamble, gap and FCS counted, no frame below
 //! 84 bytes. What a device sends is what came in, so its ends need no shaping.
 
-use super::place::Place;
 use super::plan::{Backend, Device, Plan};
+use super::processors::Processors;
 use super::rig::{DEVICE_ENDS, RigError};
 use crate::linux::netlink::{End, Netlink, Route};
 use crate::machine;
@@ -180,7 +180,7 @@ impl Maker {
         mtu: u32,
         addresses: [Ipv4Addr; 2],
         script: &str,
-        place: &Place,
+        place: &Processors,
     ) -> Result<Running, RigError> {
         let mut startup = "/ip address\n".to_string();
         for (at, address) in addresses.into_iter().enumerate() {

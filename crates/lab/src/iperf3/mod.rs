@@ -15,16 +15,16 @@
 
 // What is to be measured.
 pub mod plan;
-// On which processors.
-mod place;
+// Processors of processes and threads.
+mod processors;
 // Processes.
 mod pair;
 // ping and irtt.
 mod latency;
 // What TCP makes of a path (RFC 6349).
 mod path;
-// What the machine does meanwhile.
-mod around;
+// The machine's activity meanwhile.
+mod activity;
 // Hosts, wires, devices.
 mod rig;
 // What is connected to two interfaces.
@@ -38,11 +38,11 @@ pub use plan::{Device, Plan};
 pub use rig::{Rig, RigError};
 
 use crate::live::Interrupt;
-use around::Around;
+use activity::Activity;
 use measure::Environment;
 use measure::iperf3::{Arrived, Direction, Pair, Protocol, Results, Row, SCHEMA, Setting};
 use measure::iperf3::{figures, undisturbed};
-use place::Place;
+use processors::Processors;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -266,8 +266,8 @@ fn probe(
     options: &Options,
     device: Device,
     cores: &[usize],
-) -> Result<(Place, Option<String>), Iperf3Error> {
-    let mut candidates = Place::candidates(plan, device, cores);
+) -> Result<(Processors, Option<String>), Iperf3Error> {
+    let mut candidates = Processors::candidates(plan, device, cores);
     if let [_] = candidates.as_slice() {
         return Ok((candidates.remove(0), None));
     }
@@ -340,7 +340,7 @@ fn row(
     plan: &Plan,
     rig: &Rig,
     setting: &Setting,
-    place: &Place,
+    place: &Processors,
     interrupt: &Interrupt,
 ) -> Result<Row, Iperf3Error> {
     undisturbed(|| once(plan, rig, setting.clone(), place, interrupt), |row| &mut row.validity)
@@ -350,7 +350,7 @@ fn once(
     plan: &Plan,
     rig: &Rig,
     setting: Setting,
-    place: &Place,
+    place: &Processors,
     interrupt: &Interrupt,
 ) -> Result<Row, Iperf3Error> {
     let failed = |why: String| Iperf3Error::Pair(PairError::Failed(why));
@@ -399,7 +399,7 @@ fn once(
         }
     }
     let limit = plan.warm_up + plan.duration + COOL_DOWN + GRACE;
-    let mut around = Around::of(place, plan.warm_up..plan.warm_up + plan.duration);
+    let mut around = Activity::of(place, plan.warm_up..plan.warm_up + plan.duration);
     let before = rig.arrived();
     let wrote = pair::run(&specs, limit, interrupt, &mut |since| around.at(since));
     let wrote = wrote.map_err(Iperf3Error::Pair)?;

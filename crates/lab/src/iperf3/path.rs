@@ -5,10 +5,10 @@
 //!  iperf3 -w WINDOW   ─► a transfer for each window, `streams` connections
 //! ```
 
-use super::around::Around;
+use super::activity::Activity;
 use super::latency::{self, PINGS_OF_A_PATH};
-use super::place::Place;
 use super::plan::Plan;
+use super::processors::Processors;
 use super::rig::Rig;
 use super::{Iperf3Error, PORT, but, pair, row};
 use crate::live::Interrupt;
@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(20);
 pub(super) fn measure(
     plan: &Plan,
     rig: &Rig,
-    place: &Place,
+    place: &Processors,
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(String),
 ) -> Result<HostPath, Iperf3Error> {
@@ -80,7 +80,7 @@ pub(super) fn measure(
             server: words(&format!("-4 -s -1 -p {PORT} -i 1{receiver} --json")),
         };
         let once = || {
-            let mut around = Around::of(place, Duration::ZERO..plan.duration);
+            let mut around = Activity::of(place, Duration::ZERO..plan.duration);
             let look = &mut |since| around.at(since);
             let specs = std::slice::from_ref(&spec);
             let wrote = pair::run(specs, plan.duration + GRACE, interrupt, look);

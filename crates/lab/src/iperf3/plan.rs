@@ -1,4 +1,4 @@
-//! What a run of the iperf3 method is to measure: `plans/iperf3.toml`.
+//! The plan of the iperf3 method: `plans/iperf3.toml`.
 //!
 //! Every value is looked at before anything is started; what cannot be is refused with the reason.
 

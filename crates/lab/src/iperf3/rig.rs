@@ -11,10 +11,10 @@
 //! when this is dropped. Never touches an interface it did not make.
 
 use super::Options;
-use super::external::{self, Lent};
+use super::external::{self, HostPort};
 use super::maker::Maker;
-use super::place::Place;
 use super::plan::{Backend, Device, Plan};
+use super::processors::Processors;
 use crate::real::{Running, StartError};
 use measure::iperf3::{Arrived, Setup};
 use port::linux::{Namespace, Unavailable};
@@ -75,7 +75,7 @@ pub struct Rig {
     /// Before the namespaces: it lets its interfaces go first.
     _router: Option<Running>,
     /// And the hosts' ends of interfaces that are lent go before the hosts.
-    _lent: Vec<Lent>,
+    _lent: Vec<HostPort>,
     /// The hosts.
     pub hosts: [Namespace; 2],
     _device: Option<Namespace>,
@@ -99,7 +99,7 @@ impl Rig {
         options: &Options,
         device: Device,
         mtu: u32,
-        place: &Place,
+        place: &Processors,
     ) -> Result<Rig, RigError> {
         if device == Device::External {
             let external = options.external.as_ref().ok_or(RigError::NotConnected)?;
@@ -164,7 +164,7 @@ impl Rig {
     /// Around what is outside: the hosts' ends, the wire's rate, and whether packets are counted one
     /// by one.
     pub(super) fn external(
-        lent: Vec<Lent>,
+        lent: Vec<HostPort>,
         hosts: [Namespace; 2],
         addresses: [Ipv4Addr; 2],
         (link_mbps, counts): (Option<f64>, bool),

@@ -1,4 +1,4 @@
-//! What the machine allows, told before anything is touched: `wirespeed router --check`.
+//! The check of the machine, before anything is touched: `wirespeed router --check`.
 //!
 //! ```text
 //!  ports and their options ─┐                                    ┌ good

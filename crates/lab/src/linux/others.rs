@@ -1,4 +1,4 @@
-//! Who else has frames of a port's interface: what takes them before AF_PACKET sees them, and what of
+//! Other receivers of a port's frames: what takes them before AF_PACKET sees them, and what of
 //! the kernel's stands behind it and gets none any more.
 //!
 //! ```text

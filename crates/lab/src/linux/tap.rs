@@ -1,4 +1,4 @@
-//! Whose a TAP interface is: who may have it without being an administrator.
+//! Owners of a TAP interface: who may have it without being an administrator.
 //!
 //! ```text
 //!  ip tuntap add dev tow mode tap user 1234 ─► owner 1234 ─┬─ is it this user? ─► no right is needed

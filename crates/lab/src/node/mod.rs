@@ -11,20 +11,20 @@
 //!
 //! Never waits, never reads a clock.
 
-mod beside;
+mod router_generator;
 mod socket;
 mod system;
 
 pub use socket::Socket;
 pub use system::Environment;
 
-use beside::{Around, OfRouter, is_generators};
 use config::{Call, Item, ItemId, Language, Menu, Started, Status, Tree, Value};
 use measure::generator::{self, Generator};
 use port::{Pool, Port, PortCounters, Slab};
 use router::compiler::{Change, Compiler};
 use router::status::RouterStatus;
 use router::{PortInfo, Router};
+use router_generator::{Around, OfRouter, is_generators};
 use std::collections::BTreeMap;
 use system::{IDENTITY, System};
 use wire::{MacAddr, Moment};
@@ -240,7 +240,7 @@ impl Node {
 
     fn adopt(&mut self, tree: &mut Tree, now: Moment) {
         std::mem::swap(&mut self.tree, tree);
-        if beside::concerns(tree, &self.tree) {
+        if router_generator::concerns(tree, &self.tree) {
             self.generator.configure(&self.tree, now, &mut Around(&mut self.router));
         }
     }

@@ -1,4 +1,4 @@
-//! Where a cable goes in, whether one is in it or not.
+//! A socket for a cable, whether one is in it or not.
 
 use port::{Batch, Capabilities, Pool, Port, PortCounters};
 use std::os::fd::BorrowedFd;

@@ -1,4 +1,4 @@
-//! What the machine allows a router with these ports: `wirespeed router --check`.
+//! The check of a router's ports: `wirespeed router --check`.
 //!
 //! ```text
 //!  config.rsc ─► taken over by a router without cables ──────► Report

@@ -1,4 +1,4 @@
-//! Which interface a port is, whatever it was called by.
+//! The identity of a port's interface, whatever it was called by.
 //!
 //! ```text
 //!  eth1 ────────────────────┐
@@ -8,7 +8,7 @@
 //!
 //! A TAP that is yet to be made has no number: it goes by its name.
 
-use super::{PortSpec, open, place};
+use super::{PortSpec, namespace, open};
 use port::linux::Unavailable;
 use std::io;
 
@@ -29,7 +29,7 @@ enum Which {
 impl Identity {
     /// That of a port's interface; `None` if there is no such namespace.
     pub(crate) fn of(spec: &PortSpec) -> Option<Identity> {
-        let namespace = place::file(spec.namespace.as_deref())?;
+        let namespace = namespace::file(spec.namespace.as_deref())?;
         let interface = match open::interface(spec) {
             Ok(interface) => Which::Number(interface.index),
             Err(_) => Which::Name(spec.interface.clone()),
@@ -39,7 +39,7 @@ impl Identity {
 
     /// That of the interface of this number in a namespace; the program's own without a name.
     pub(crate) fn numbered(namespace: Option<&str>, index: u32) -> Option<Identity> {
-        Some(Identity { namespace: place::file(namespace)?, interface: Which::Number(index) })
+        Some(Identity { namespace: namespace::file(namespace)?, interface: Which::Number(index) })
     }
 }
 

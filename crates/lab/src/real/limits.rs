@@ -1,4 +1,4 @@
-//! What this process may have: address space and descriptors, looked at before they run out.
+//! Limits of this process: address space and descriptors, looked at before they run out.
 //!
 //! ```text
 //!  ulimit -v  ─► the tables, threads and buffers of a router, and its frames ─► enough?

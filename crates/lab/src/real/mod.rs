@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  config.rsc ─► Node ─────────────┐
-//!  --port …   ─► PortSpec ─► open ─┴─► Live (the router's thread) ◄─ Keeper: links up, down, gone
+//!  --port …   ─► PortSpec ─► open ─┴─► Live (the router's thread) ◄─ Supervisor: links up, down, gone
 //!                                        ║ ports, or cables to
 //!                                      Worker, Worker … each with some of the interfaces' queues
 //! ```
@@ -22,33 +22,33 @@ mod check;
 pub(crate) mod claim;
 // From what `--port` says to a way to the interface.
 pub mod open;
-// Which interface a port is, whatever it was called by.
+// A port's interface, whatever it was called by.
 pub(crate) mod identity;
 // A port whose interface comes and goes.
-mod plug;
+mod hot_plug;
 // Several queues as one line.
 mod several;
 // Which interface a port is, and how it is opened.
 pub mod spec;
 // Threads that own the interfaces' queues.
 mod worker;
-// A network namespace in which ports are.
-mod place;
-// Who looks after the interfaces.
-mod keeper;
+// A watched network namespace in which ports are.
+mod namespace;
+// The supervisor of the interfaces.
+mod supervisor;
 // The kernel's routes and neighbours, followed.
 mod kernel;
-// What the process may have.
+// Limits of the process.
 mod limits;
 // From the first thread to the last.
 mod running;
 
 pub use check::check;
-pub use keeper::Tell;
-pub use plug::Line;
+pub use hot_plug::Line;
 pub use running::{Final, Running, start};
 pub use several::several;
 pub use spec::PortSpec;
+pub use supervisor::Tell;
 
 use crate::underway::Files;
 use port::linux::Unavailable;

@@ -8,7 +8,7 @@
 //! ports have its addresses.
 
 use super::claim::Claim;
-use super::plug::Line;
+use super::hot_plug::Line;
 use super::running::SUPER_FRAME;
 use super::spec::{Backend, PortSpec};
 use crate::linux::netlink::{Netlink, Tun};

@@ -5,12 +5,12 @@
 //! ```
 
 use super::check;
-use super::keeper::{Keeper, Kept};
+use super::hot_plug::{HotPlug, Jack};
 use super::kernel::Mirror;
+use super::namespace::WatchedNamespace;
 use super::open::{self, Look};
-use super::place::Place;
-use super::plug::{Jack, Plug};
 use super::spec::Backend;
+use super::supervisor::{Kept, Supervisor};
 use super::worker::{self, Trunk, Work, Worker};
 use super::{KernelRoutes, Plan, PortSpec, StartError, Tell, identity, limits};
 use crate::alarm::Alarm;
@@ -37,7 +37,7 @@ pub struct Running {
     live: Option<Live>,
     door: Door,
     workers: Vec<Worker>,
-    keeper: Option<JoinHandle<()>>,
+    supervisor: Option<JoinHandle<()>>,
     mirror: Option<Mirror>,
     stop: Arc<AtomicBool>,
     keepers: Alarm,
@@ -61,7 +61,7 @@ pub struct Final {
 /// The router's side of a port.
 enum RealPort {
     /// The interface itself.
-    Direct(Plug),
+    Direct(HotPlug),
     /// Cables to the workers.
     Trunk(Trunk),
 }
@@ -107,10 +107,10 @@ pub fn start(
     let namespace = routes_of(plan).map_err(StartError::Routes)?;
     let mut running = assemble(plan, &looks, &slab).map_err(StartError::System)?;
     import(&running.door, plan, plan.files.clone(), language, interrupt)?;
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<WatchedNamespace> = Vec::new();
     for spec in &plan.ports {
         if !places.iter().any(|place| place.is_of(spec)) {
-            places.push(Place::watch(spec.namespace.as_deref()).map_err(wrong(spec))?);
+            places.push(WatchedNamespace::watch(spec.namespace.as_deref()).map_err(wrong(spec))?);
         }
     }
     let opened = plan.ports.iter().map(|spec| {
@@ -124,22 +124,22 @@ pub fn start(
     let Running { door, clock, keepers, alarms, .. } = &running;
     let (door, clock, own, alarms) = (door.clone(), *clock, keepers.clone(), alarms.clone());
     let told = Arc::clone(&tell);
-    let mut keeper = Keeper { ports, places, slab, door, clock, tell, alarms, own };
+    let mut supervisor = Supervisor { ports, places, slab, door, clock, tell, alarms, own };
     let queues: usize = opened.iter().map(|opened| opened.lines.len()).sum();
     if plan.workers > queues {
         let (workers, idle) = (plan.workers, plan.workers - queues);
         let said = format!("{workers} workers, and {queues} queues: {idle} have nothing to do");
-        (keeper.tell)(&said);
+        (supervisor.tell)(&said);
     }
     for (at, opened) in opened.into_iter().enumerate() {
         proceed(interrupt)?;
-        let facts = keeper.put_in(at, opened);
+        let facts = supervisor.put_in(at, opened);
         running.facts.push((plan.ports[at].name.clone(), facts));
     }
     let stop = Arc::clone(&running.stop);
     let thread = thread::Builder::new().name("interfaces".to_string());
-    let thread = thread.spawn(move || keeper.run(&stop)).map_err(StartError::System)?;
-    running.keeper = Some(thread);
+    let thread = thread.spawn(move || supervisor.run(&stop)).map_err(StartError::System)?;
+    running.supervisor = Some(thread);
     if let Some(namespace) = namespace {
         let mirror = Mirror::start(namespace, &plan.ports, running.door(), told);
         running.mirror = Some(mirror.map_err(StartError::Routes)?);
@@ -224,12 +224,12 @@ fn assemble(plan: &Plan, looks: &[Look], slab: &Slab) -> std::io::Result<Running
         let capabilities = open::capabilities(spec, slab.slots());
         infos.push(PortInfo { name: spec.name.clone(), mac: look.mac, capabilities });
         if workers.is_empty() {
-            let (plug, jack) = Plug::new(capabilities);
+            let (plug, jack) = HotPlug::new(capabilities);
             sockets.push(Socket::Cable(RealPort::Direct(plug)));
             jacks.push(vec![jack]);
             continue;
         }
-        let (plugs, own) = workers.iter().map(|_| Plug::new(capabilities)).unzip();
+        let (plugs, own) = workers.iter().map(|_| HotPlug::new(capabilities)).unzip();
         let (trunk, of_port) = worker::trunk(at, &workers, plugs, capabilities);
         strands.iter_mut().zip(of_port).for_each(|(strands, strand)| strands.push(strand));
         sockets.push(Socket::Cable(RealPort::Trunk(trunk)));
@@ -243,7 +243,7 @@ fn assemble(plan: &Plan, looks: &[Look], slab: &Slab) -> std::io::Result<Running
         door: live.door(),
         live: Some(live),
         workers: Vec::new(),
-        keeper: None,
+        supervisor: None,
         mirror: None,
         stop: Arc::new(AtomicBool::new(false)),
         keepers: Alarm::new()?,
@@ -302,15 +302,15 @@ impl Running {
             let gone = self.workers.iter().position(Worker::is_gone);
             gone.map(|number| format!("worker {number} has ended"))
         };
-        let keeper = || {
-            let gone = self.keeper.as_ref().is_some_and(JoinHandle::is_finished);
+        let supervisor = || {
+            let gone = self.supervisor.as_ref().is_some_and(JoinHandle::is_finished);
             gone.then(|| "who looks after the interfaces has ended".to_string())
         };
         let mirror = || {
             let gone = self.mirror.as_ref().is_some_and(Mirror::is_gone);
             gone.then(|| "who follows the kernel's routes has ended".to_string())
         };
-        router.or_else(worker).or_else(keeper).or_else(mirror)
+        router.or_else(worker).or_else(supervisor).or_else(mirror)
     }
 
     /// Ends it: from now on nothing is received, what is queued goes out (for a second at most),
@@ -340,8 +340,8 @@ impl Running {
         self.mirror = None;
         self.stop.store(true, Ordering::Release);
         self.keepers.shout();
-        if let Some(keeper) = self.keeper.take() {
-            let _ = keeper.join();
+        if let Some(supervisor) = self.supervisor.take() {
+            let _ = supervisor.join();
         }
     }
 }

@@ -5,7 +5,7 @@
 //!  queue 1 ─┴ by turns ──┴─► queue 1    (a flow always by the same one)
 //! ```
 
-use super::plug::Line;
+use super::hot_plug::Line;
 use port::queues::{Spread, Turns};
 use port::{Batch, Capabilities, Pool, Port, PortCounters};
 use std::os::fd::BorrowedFd;

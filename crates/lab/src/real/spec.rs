@@ -1,4 +1,4 @@
-//! Which interface a port of the router is, and how it is opened: what `--port` says.
+//! The specification of a port: which interface it is, and how it is opened (`--port`).
 //!
 //! ```text
 //! ether1=xdp:eth1@red,mode=native,ring=4096

@@ -16,7 +16,7 @@
 //! What a worker has no room for in its cable is lost, and counted where it was to go: as
 //! `rx-drop` of the interface it came in by, as `tx-drop` of the one it was to leave by.
 
-use super::plug::Plug;
+use super::hot_plug::HotPlug;
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::live;
@@ -49,7 +49,7 @@ pub(super) struct Trunk {
 
 /// What a worker has for one port.
 pub(super) struct Strand {
-    plug: Plug,
+    plug: HotPlug,
     cable: MemoryPort,
     tally: Arc<Tally>,
 }
@@ -68,7 +68,7 @@ pub(super) struct Tally {
 pub(super) fn trunk(
     at: usize,
     alarms: &[Alarm],
-    plugs: Vec<Plug>,
+    plugs: Vec<HotPlug>,
     capabilities: Capabilities,
 ) -> (Trunk, Vec<Strand>) {
     let (mut cables, mut tallies, mut strands) = (Vec::new(), Vec::new(), Vec::new());
@@ -293,7 +293,7 @@ mod tests {
         let capabilities = Capabilities::default();
         let (mut trunks, mut work, mut jacks) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
         for at in 0..2 {
-            let (plugs, own): (Vec<_>, Vec<_>) = (0..2).map(|_| Plug::new(capabilities)).unzip();
+            let (plugs, own): (Vec<_>, Vec<_>) = (0..2).map(|_| HotPlug::new(capabilities)).unzip();
             let (trunk, strands) = trunk(at, &alarms, plugs, capabilities);
             trunks.push(trunk);
             work.iter_mut().zip(strands).for_each(|(work, strand)| work.push(strand));

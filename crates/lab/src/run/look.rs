@@ -1,4 +1,4 @@
-//! What is so after a step: values, whether they are as expected, and the table's cells.
+//! Observations after a step: values, whether they are as expected, and the table's cells.
 
 use super::report::{Found, StepReport, TableCell};
 use super::{Lab, Plan};

@@ -1,4 +1,4 @@
-//! What came of a run: event by event while it goes on, and as a whole at its end.
+//! The report of a run: event by event while it goes on, and as a whole at its end.
 //!
 //! ```text
 //! === 2/6 Connection tracking ===

@@ -13,7 +13,7 @@
 //!
 //! Missing: **a thread for each direction**.
 
-use super::duty::{Duty, RESIDUAL};
+use super::task::{RESIDUAL, Task};
 use super::tester::Tester;
 use crate::clock::Clock;
 use measure::Sender;
@@ -56,7 +56,7 @@ impl Drive<'_> {
     ///
     /// # Errors
     /// [`Stop::Interrupted`]: nothing more was sent, and what had been came, or had the time to.
-    pub(super) fn run<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Duty) -> Result<(), Stop> {
+    pub(super) fn run<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Task) -> Result<(), Stop> {
         let ran = self.all(tester, duty);
         if ran == Err(Stop::Interrupted) && duty.talk.is_none() {
             self.gather(tester, duty);
@@ -65,7 +65,7 @@ impl Drive<'_> {
     }
 
     /// What is under way when sending was interrupted is no loss.
-    fn gather<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Duty) {
+    fn gather<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Task) {
         let mut now = self.clock.now();
         let (mut last, end) = (now, now);
         while !duty.is_back() && now.since(last) < self.quiet && now.since(end) < RESIDUAL {
@@ -76,7 +76,7 @@ impl Drive<'_> {
         }
     }
 
-    fn all<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Duty) -> Result<(), Stop> {
+    fn all<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Task) -> Result<(), Stop> {
         let mut reset = self.reset;
         let mut now = self.clock.now();
         // It was to begin by now.
@@ -132,7 +132,7 @@ impl Drive<'_> {
 
     /// The time; if it is long since the last, that is noted.
     #[inline]
-    fn look(&self, last: Moment, duty: &mut Duty) -> Moment {
+    fn look(&self, last: Moment, duty: &mut Task) -> Moment {
         if self.yields {
             std::thread::yield_now();
         }
@@ -150,7 +150,7 @@ impl Drive<'_> {
         &self,
         now: Moment,
         tester: &mut Tester<P>,
-        duty: &mut Duty,
+        duty: &mut Task,
     ) -> Result<usize, Stop> {
         if self.interrupt.load(Ordering::Relaxed) {
             return Err(Stop::Interrupted);
@@ -244,7 +244,7 @@ mod tests {
             let stream = stream(&plan, port as u8, (port, 0), &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
-        let mut duty = Duty::new(start, vec![sender(0), sender(1)]);
+        let mut duty = Task::new(start, vec![sender(0), sender(1)]);
         tester.begin(&mut duty);
         for us in 0..1000 {
             tester.tick(start + Duration::from_micros(us), &mut duty);
@@ -268,7 +268,7 @@ mod tests {
         wires: Vec<P>,
         interrupt: &AtomicBool,
         (rate, duration): (f64, Duration),
-    ) -> (Result<(), Stop>, Tester<P>, Duty) {
+    ) -> (Result<(), Stop>, Tester<P>, Task) {
         let plan = plan();
         let slab = Slab::new(1024).unwrap();
         let mut tester = Tester::new(wires, &slab, vec![]);
@@ -278,7 +278,7 @@ mod tests {
             let stream = stream(&plan, port as u8, (port, 0), &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
-        let mut duty = Duty::new(start, vec![sender(0), sender(1)]);
+        let mut duty = Task::new(start, vec![sender(0), sender(1)]);
         tester.begin(&mut duty);
         let quiet = Duration::from_millis(1);
         let (patience, gap) = (Duration::ZERO, Duration::from_secs(1));

@@ -7,6 +7,7 @@
 //! Never knows which device it is, nor where.
 
 use super::plan::{Criterion, Procedure, Traffic};
+use measure::latency_histogram::LatencyHistogram;
 use measure::mlrsearch::MlrSearch;
 use measure::procedure::again::{self, Again, Seen};
 use measure::procedure::back_to_back::{self, BackToBack, Bursts};
@@ -21,7 +22,6 @@ use measure::procedure::{Run, Stop, TrialInput, Tried};
 use measure::result::Limit;
 use measure::search::Bound;
 use measure::suite_result::{Figure, TesterAlone, limit};
-use measure::times::Times;
 use measure::trial::Outcome;
 use std::time::Duration;
 use wire::PacketRate;
@@ -135,7 +135,7 @@ pub(super) fn find(
                 }
                 figures.push(Figure::of("all frames max", Some(all.max() as f64), "ns"));
             }
-            let histogram = found.all.as_ref().map_or(vec![], Times::buckets);
+            let histogram = found.all.as_ref().map_or(vec![], LatencyHistogram::buckets);
             let floor = alone.latency_floor_ns;
             let (each, left) = (found.tagged_each, duration.saturating_sub(*after).as_secs_f64());
             let fewer = format!(
@@ -156,7 +156,7 @@ pub(super) fn find(
             let found = variation::variation(run, &plan)?;
             let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
             let name = |what| format!("{what}[rfc8219 {long}s {repetitions}x{way}]");
-            let histogram = found.all.as_ref().map_or(vec![], Times::buckets);
+            let histogram = found.all.as_ref().map_or(vec![], LatencyHistogram::buckets);
             let finding = Finding::of([
                 Figure::of("load", Some(load.0), "fps"),
                 Figure::spread(name("PDV"), found.pdv, |s| s.median, "ns"),

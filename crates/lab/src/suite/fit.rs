@@ -1,4 +1,4 @@
-//! Whether a plan can be carried out on a device: asked before anything is sent.
+//! The check of a plan against a device, before anything is sent.
 //!
 //! Never opens an interface; it looks at what the system says of it.
 

@@ -1,4 +1,4 @@
-//! What our own device knows of a procedure, and no tester sees from outside.
+//! The built-in device's own knowledge of a procedure, which no tester sees from outside.
 //!
 //! ```text
 //!  every procedure ─► what was dropped meanwhile, by reason: in rings, in the router ─┐
@@ -7,7 +7,7 @@
 //!
 //! The profiled trial is none of the procedure's: looking costs the router up to a percent.
 
-use super::bench::{Bench, Place};
+use super::bench::{Bench, Testbed};
 use measure::procedure::{Stop, TrialOutput};
 use port::PortCounters;
 use router::Router;
@@ -55,7 +55,7 @@ impl Dropped {
     }
 }
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// What the device dropped so far.
     pub(super) fn dropped(&self) -> Dropped {
         self.place.dropped()

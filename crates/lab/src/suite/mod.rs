@@ -18,11 +18,11 @@ pub mod plan;
 pub mod tester;
 // From a procedure's trial to frames, and back to counts.
 pub mod bench;
-// What one trial has it do.
-pub mod duty;
-// What a modifier sends beside the test's frames.
-mod beside;
-// What waits in a host for its wire.
+// One trial's task for the tester.
+pub mod task;
+// A modifier's own frames.
+mod modifier;
+// Frames that wait in a host for its wire.
 mod held;
 // The same of TCP: hosts that open connections.
 pub mod tcp;
@@ -32,7 +32,7 @@ mod streams;
 mod replays;
 // The built-in router, made and made anew.
 mod device;
-// What it knows of itself meanwhile.
+// Its own account of a procedure.
 mod inside;
 // The tester's thread, by the clock.
 mod drive;
@@ -45,7 +45,7 @@ pub mod wired;
 // In virtual time.
 pub mod simulated;
 // Frames that are written, not sent.
-pub mod written;
+pub mod dry_run;
 // Whether a device can be put through a plan.
 pub mod fit;
 // A procedure, run, and what it found.

@@ -7,12 +7,12 @@
 //! A memory wire has no rate of its own: the plan's is kept by the tester, which never sends more
 //! than it. What the tester cannot keep up with makes the trial invalid, not the device bad.
 
-use super::bench::Place;
+use super::bench::Testbed;
 use super::device;
 use super::drive::Drive;
-use super::duty::Duty;
 use super::inside::Dropped;
 use super::plan::End;
+use super::task::Task;
 use super::tester::Tester;
 use crate::clock::Clock;
 use crate::machine;
@@ -104,7 +104,7 @@ impl Real {
     }
 }
 
-impl Place for Real {
+impl Testbed for Real {
     type Wire = MemoryPort;
 
     fn tester(&mut self) -> &mut Tester<MemoryPort> {
@@ -119,7 +119,7 @@ impl Place for Real {
         LEAD
     }
 
-    fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, duty: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop> {
         let Real { tester, ports, router, script, slab, clock, .. } = self;
         let Real { pair, quiet, interrupt, without, dropped, left, .. } = self;
         let (clock, pair, quiet) = (*clock, *pair, *quiet);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Replay ─► Script ─┬► Player ─► from one port or both ─┐
-//!                    └► Returned: each way's frames ◄────┴─► Duty ─► of each way: sent, and its tally
+//!                    └► Returned: each way's frames ◄────┴─► Task ─► of each way: sent, and its tally
 //! ```
 //!
 //! Hosts of a capture that are in a port's network are there for the time of the trial: they say so to
@@ -10,9 +10,9 @@
 //!
 //! Never decides whether a replay can be: the plan did.
 
-use super::bench::{Bench, Place};
-use super::duty::Duty;
+use super::bench::{Bench, Testbed};
 use super::plan::Replay;
+use super::task::Task;
 use super::tester::{Tester, mac};
 use measure::procedure::Stop;
 use measure::procedure::streams::{CaptureOutput, StreamOutput};
@@ -39,7 +39,7 @@ pub(super) fn duration(replays: &[Replay], link: BitRate) -> Duration {
     replays.iter().filter_map(|replay| replay.until(link).ok()).max().unwrap_or_default()
 }
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// The hosts of captures are on their ports, and the device knows them.
     pub(super) fn settle_hosts(&mut self) -> Result<(), Stop> {
         let ends = self.place.tester().ends().to_vec();
@@ -57,14 +57,14 @@ impl<P: Place> Bench<'_, P> {
             for hosts in hosts.chunks(AT_ONCE) {
                 let now = self.place.now();
                 self.place.tester().announce_guests(now, port, hosts);
-                self.duty(Duty::new(now, vec![]))?;
+                self.duty(Task::new(now, vec![]))?;
             }
         }
         Ok(())
     }
 
     /// Puts the replays into a duty that begins then, of each no more than `most` frames.
-    pub(super) fn replay(&mut self, duty: &mut Duty, start: Moment, most: u64) -> Result<(), Stop> {
+    pub(super) fn replay(&mut self, duty: &mut Task, start: Moment, most: u64) -> Result<(), Stop> {
         let link = self.link;
         let scripts: Vec<Script> = (self.plan.replays.iter())
             .map(|replay| {
@@ -93,7 +93,7 @@ impl<P: Place> Bench<'_, P> {
     }
 
     /// What came of each way, and how late the last frame was.
-    pub(super) fn replayed(&self, duty: &Duty) -> (Vec<StreamOutput>, Duration) {
+    pub(super) fn replayed(&self, duty: &Task) -> (Vec<StreamOutput>, Duration) {
         let (mut outputs, mut late) = (vec![], Duration::ZERO);
         let Some(returned) = &duty.returned else { return (outputs, late) };
         for (n, (replay, player)) in self.plan.replays.iter().zip(&duty.players).enumerate() {
@@ -134,7 +134,7 @@ impl<P: Place> Bench<'_, P> {
     }
 }
 
-impl Duty {
+impl Task {
     /// Whether all frames of replays were sent.
     pub(super) fn is_played(&self) -> bool {
         self.players.iter().all(Player::is_done)

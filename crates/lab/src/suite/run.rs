@@ -8,14 +8,14 @@
 //! What was measured is never lost: an interrupted or broken run returns all cells so far, the one
 //! under way with the trials it had, and says that it is incomplete and why.
 
-use super::bench::{Bench, Place};
-use super::duty::RESIDUAL;
+use super::bench::{Bench, Testbed};
 use super::find::{Finding, Known, find};
 use super::fit::{caveat, meets};
 use super::linux;
 use super::plan::{Mesh, Modifier, Plan, Procedure, Traffic};
 use super::real::Real;
 use super::simulated::Simulated;
+use super::task::RESIDUAL;
 use super::wired::{EXTERNAL, Wired};
 use crate::jumbo;
 use crate::placement::Pair;
@@ -338,7 +338,7 @@ impl Part<'_> {
         self.results.configurations.push(Configuration { name, script });
     }
 
-    fn run<P: Place>(&mut self, mut bench: Bench<'_, P>) -> Result<(), Stop> {
+    fn run<P: Testbed>(&mut self, mut bench: Bench<'_, P>) -> Result<(), Stop> {
         let ran = self.sizes(&mut bench);
         if let Some(configuration) = self.results.configurations.last_mut() {
             for line in bench.place.witness() {
@@ -348,7 +348,7 @@ impl Part<'_> {
         ran
     }
 
-    fn sizes<P: Place>(&mut self, bench: &mut Bench<'_, P>) -> Result<(), Stop> {
+    fn sizes<P: Testbed>(&mut self, bench: &mut Bench<'_, P>) -> Result<(), Stop> {
         let smallest = self.plan.sizes.first();
         for frame in &self.plan.sizes {
             bench.prepare(frame)?;
@@ -391,7 +391,7 @@ impl Part<'_> {
 
     /// The tester by itself, once for each length: what is measured with filters is measured with
     /// the same tester.
-    fn tester_alone<P: Place>(
+    fn tester_alone<P: Testbed>(
         &mut self,
         bench: &mut Bench<'_, P>,
         frame: &FrameSize,
@@ -407,7 +407,7 @@ impl Part<'_> {
         Ok(alone)
     }
 
-    fn cell<P: Place>(
+    fn cell<P: Testbed>(
         &mut self,
         bench: &mut Bench<'_, P>,
         procedure: &Procedure,

@@ -11,11 +11,11 @@
 //!
 //! Never reads a clock. Missing: **what rules cost**: the model's time does not know them.
 
-use super::bench::Place;
+use super::bench::Testbed;
 use super::device;
-use super::duty::{Duty, RESIDUAL};
 use super::inside::Dropped;
 use super::plan;
+use super::task::{RESIDUAL, Task};
 use super::tester::Tester;
 use measure::procedure::Stop;
 use port::simulated::{self, Link, SimulatedPort};
@@ -293,7 +293,7 @@ impl Simulated {
     }
 }
 
-impl Place for Simulated {
+impl Testbed for Simulated {
     type Wire = SimulatedPort;
 
     fn tester(&mut self) -> &mut Tester<SimulatedPort> {
@@ -304,7 +304,7 @@ impl Place for Simulated {
         self.now
     }
 
-    fn run(&mut self, duty: &mut Duty, mut reset_at: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, duty: &mut Task, mut reset_at: Option<Moment>) -> Result<(), Stop> {
         let mut batch = Batch::new();
         let (mut n, mut before) = (0u32, (Moment::ZERO, 0));
         // Nothing to send: a while for what is asked and answered.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Spec ─► FramePlan ─► Stream ─► Sender ─┐ by port
-//!                          │              ├─► Duty ─► Place::run ─► of each: sent, and its tally
+//!                          │              ├─► Task ─► Testbed::run ─► of each: sent, and its tally
 //!                          └─► Receiver ──┘ of the port where it is expected
 //! ```
 //!
@@ -11,20 +11,20 @@
 //!
 //! Never decides whether a stream can be: the plan did.
 
-use super::bench::{Bench, Place};
-use super::duty::Duty;
+use super::bench::{Bench, Testbed};
 use super::find::Finding;
 use super::plan::stream::{above_the_wire, due_at_once, ipv6_host};
 use super::plan::{Plan, Procedure, Replay, Spec};
 use super::replays;
+use super::task::Task;
 use super::tester::mac;
 use crate::jumbo;
+use measure::latency_histogram::LatencyHistogram;
 use measure::procedure::streams::{self, StreamOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
 use measure::send::Sent;
 use measure::stack::Hosts;
 use measure::suite_result::{Figure, TrialRecord};
-use measure::times::Times;
 use measure::trial::{Conditions, Outcome, Trial};
 use measure::{Receiver, Sender, Stream, receive};
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub(super) fn are_all(plan: &Plan) -> bool {
     plan.procedures.iter().all(|procedure| matches!(procedure, Procedure::Streams(_)))
 }
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// Between whom a stream goes.
     fn ends_of(&mut self, spec: &Spec) -> Hosts {
         let (from, to) = (spec.from, spec.to);
@@ -135,7 +135,7 @@ impl<P: Place> Bench<'_, P> {
             let less = |receiver: Receiver| receiver.less_wires(|len| self.place.wire_time(len));
             receivers = receivers.into_iter().map(less).collect();
         }
-        let mut duty = Duty::new(start, senders);
+        let mut duty = Task::new(start, senders);
         duty.receivers = receivers;
         if !self.plan.replays.is_empty() {
             self.replay(&mut duty, start, most)?;
@@ -298,7 +298,7 @@ pub(super) fn find(run: &mut Run<'_>, plan: &Plan, link: BitRate) -> Result<Find
         ("foreign", counts.foreign as f64, "frames"),
     ];
     let figures = figures.map(|(name, value, unit)| Figure::of(name, Some(value), unit));
-    let histogram = output.latency.as_ref().map_or(vec![], Times::buckets);
+    let histogram = output.latency.as_ref().map_or(vec![], LatencyHistogram::buckets);
     let finding = Finding { histogram, ..Finding::of(figures) };
     // The plan's streams are first, in its order.
     let streams = plan.streams().iter().zip(&output.streams);

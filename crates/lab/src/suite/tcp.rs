@@ -10,11 +10,11 @@
 //!
 //! Never reads a clock: [`Talk::tick`] is the tester's.
 
-use super::bench::{Bench, Place};
-use super::duty::Duty;
+use super::bench::{Bench, Testbed};
 use super::find::Finding;
 use super::held::Held;
 use super::plan::{TCP_HOSTS as HOSTS, Tcp, Traffic, mss};
+use super::task::Task;
 use super::tester::mac;
 use measure::procedure::connections::Capacity;
 use measure::procedure::rfc6349::{self, Found, Path, Transfer};
@@ -199,7 +199,7 @@ impl Talk {
     }
 }
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// Both ends of a load.
     fn hosts(&mut self, load: TcpLoad, ports: Ports) -> Result<Talk, Stop> {
         let bridged = matches!(self.plan.traffic, Traffic::Hosts { .. });
@@ -251,7 +251,7 @@ impl<P: Place> Bench<'_, P> {
         let begin = self.begin();
         let (talk, n) = (self.hosts(load, ports)?, self.place.tester().wires.len());
         let refused = self.place.tester().refused();
-        let (mut duty, counts) = self.measured(Duty::talking(begin, n, talk), None)?;
+        let (mut duty, counts) = self.measured(Task::talking(begin, n, talk), None)?;
         let refused = self.place.tester().refused() - refused;
         let series = duty.series();
         let Some(mut talk) = duty.talk.take() else { unreachable!("it was put there") };
@@ -329,7 +329,7 @@ impl<P: Place> Bench<'_, P> {
         let is_done = talk.clients.is_done() && talk.servers.is_done();
         if !is_done && !output.is_interrupted() {
             // It was given up: what is still under way is taken off the wires.
-            self.duty(Duty::new(self.place.now(), vec![]))?;
+            self.duty(Task::new(self.place.now(), vec![]))?;
         }
         Ok(output)
     }

@@ -1,7 +1,7 @@
 //! The tester of a suite: hosts on the device's ports, who do what a trial's duty says.
 //!
 //! ```text
-//!  Duty: senders and receivers ─► tick, tick …
+//!  Task: senders and receivers ─► tick, tick …
 //!  hosts: .2 (and routers .10) on each port, who answer ARP and say that they are there
 //! ```
 //!
@@ -9,8 +9,8 @@
 //!
 //! Never reads a clock, never waits.
 
-use super::duty::Duty;
 use super::plan::{End, Plan, Traffic};
+use super::task::Task;
 use super::tcp::Talk;
 use crate::tester::{less_refused, refused};
 use measure::watch::Watch;
@@ -91,7 +91,7 @@ impl<P: Port> Tester<P> {
     }
 
     /// A duty is about to begin.
-    pub fn begin(&self, duty: &mut Duty) {
+    pub fn begin(&self, duty: &mut Task) {
         duty.before = self.counters();
     }
 
@@ -114,7 +114,7 @@ impl<P: Port> Tester<P> {
     /// Receives what has come, at most `TURNS` batches a wire, and sends what is due; returns how many
     /// frames came. In this order, so that no frame comes back at the time it was sent.
     #[inline]
-    pub fn tick(&mut self, now: Moment, duty: &mut Duty) -> usize {
+    pub fn tick(&mut self, now: Moment, duty: &mut Task) -> usize {
         if duty.too_late.is_none() && duty.course.is_due(now) {
             duty.cut(now);
         }
@@ -134,7 +134,7 @@ impl<P: Port> Tester<P> {
 
     /// Sends what is due.
     #[inline]
-    pub fn send(&mut self, now: Moment, duty: &mut Duty) {
+    pub fn send(&mut self, now: Moment, duty: &mut Task) {
         if !self.ends.is_empty() && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE) {
             self.announce(now);
         }
@@ -167,7 +167,7 @@ impl<P: Port> Tester<P> {
 
     /// Sends what is due by wires that say when they are free: a frame of whoever has owed it longest.
     /// The others on its wire are told how long it takes, and wait as they would in the wire's queue.
-    fn send_in_turn(&mut self, now: Moment, duty: &mut Duty) {
+    fn send_in_turn(&mut self, now: Moment, duty: &mut Task) {
         let mut waiting = std::mem::take(&mut self.waiting);
         let is_due = |sender: &Sender| sender.next_due() <= now;
         for (all, turn) in [
@@ -198,7 +198,7 @@ impl<P: Port> Tester<P> {
 
     /// Receives what has come.
     #[inline]
-    pub fn receive(&mut self, now: Moment, duty: &mut Duty) -> usize {
+    pub fn receive(&mut self, now: Moment, duty: &mut Task) -> usize {
         if let Some(too_late) = &mut duty.too_late {
             return self.drain(now, too_late);
         }

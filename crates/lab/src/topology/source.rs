@@ -1,4 +1,4 @@
-//! Where a value comes from: a router's command, or what a program printed.
+//! Sources of values: a router's command, or what a program printed.
 //!
 //! ```yaml
 //! value: /ip settings get ipv4-fasttrack-packets      # what a command returns on a router

@@ -1,4 +1,4 @@
-//! What a lab does: commands on its routers, programs on its hosts, and what is expected of them.
+//! Steps of a lab: commands on its routers, programs on its hosts, and what is expected of them.
 //!
 //! ```yaml
 //! steps:

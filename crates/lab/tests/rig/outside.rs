@@ -8,7 +8,7 @@
 use super::can_have_hosts;
 use lab::bench::commands::ask;
 use lab::iperf3::External;
-use lab::iperf3::external::{Ends, Place};
+use lab::iperf3::external::{Ends, HostInterface};
 use lab::linux::netlink::{Link, Netlink};
 use port::linux::Namespace;
 use port::linux::interface::{Interface, Offloads};
@@ -56,7 +56,7 @@ impl Outside {
 
     /// What `wirespeed iperf3 --device external` is told of it.
     pub(crate) fn external(&self) -> External {
-        let place = |interface: &str| Place {
+        let place = |interface: &str| HostInterface {
             interface: interface.to_string(),
             namespace: Some(self.machine.path().display().to_string()),
         };

@@ -1,4 +1,4 @@
-//! What a frame of a plan has to look like when it comes back.
+//! The shape of a plan's frame when it comes back.
 //!
 //! ```text
 //!  FramePlan ─► Shape ── frame, its number ─► Intact

@@ -1,4 +1,4 @@
-//! What is assumed of a template: where its packets go out, whose MAC addresses they have.
+//! Assumptions about a template: where its packets go out, whose MAC addresses they have.
 //!
 //! ```text
 //! port:     port= or interface=, else the way to ip-gateway, else the owner of ip-src, else

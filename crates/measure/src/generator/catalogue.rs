@@ -1,4 +1,4 @@
-//! What was typed into the generator's menus, read: settings, ports, templates, streams.
+//! The generator's menus, read: settings, ports, templates, streams.
 //!
 //! A passive value, read again from every new configuration; what is assumed of templates outlives
 //! that ([`assume`](super::assume)).

@@ -1,4 +1,4 @@
-//! What is counted of a test: for each stream, each port, each second.
+//! Counters of a test: for each stream, each port, each second.
 //!
 //! ```text
 //! Sample (one second, or all of them) ─┬─ streams: Counts { tx, rx, order, latency, buckets }

@@ -1,4 +1,4 @@
-//! What stands behind the headers, alike for both kinds of template; and raw templates.
+//! Payload behind the headers, alike for both kinds of template; and raw templates.
 
 use super::menu::template::{bytes, read_offset_and_mask, read_random_range};
 use crate::frame::{Data, FramePlan, Lengths, Transport, Varying};

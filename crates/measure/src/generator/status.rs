@@ -1,4 +1,4 @@
-//! What the generator's menus show beside what was typed: assumed values, dynamic items; and which
+//! Read-only values of the generator's menus: assumed values, dynamic items; and which
 //! templates and ports are refused.
 
 use super::Generator;

@@ -1,4 +1,4 @@
-//! What the generator asks of the box it is part of: interfaces, addresses, neighbours.
+//! The generator's surroundings: interfaces, addresses and neighbours of the box it is part of.
 
 use std::net::Ipv4Addr;
 use wire::{MacAddr, Moment};

@@ -1,4 +1,4 @@
-//! What cannot be of latencies, paths and of what iperf3 wrote, whatever is between the hosts.
+//! Impossible latencies, paths and iperf3 outputs, whatever is between the hosts.
 //!
 //! ```text
 //!  latency    received ≤ sent, least ≤ median ≤ 99 of 100 ≤ greatest

@@ -1,4 +1,4 @@
-//! How long a packet takes to the other host and back, by programs that are not ours.
+//! Latency to the other host and back, by programs that are not ours.
 //!
 //! ```text
 //! ping -A   a line for each answer, µs    ─┐

@@ -1,4 +1,4 @@
-//! What kept a rate from being higher: the wire, the hosts, or the device between them.
+//! The limit of a rate: the wire, the hosts, or the device between them.
 //!
 //! ```text
 //!  through the device     a ──── device ──── b     940 Mbps

@@ -1,4 +1,4 @@
-//! What iperf3 says at the end, on both sides: `--json` of versions 3.5 and later.
+//! iperf3's own output, of both sides: `--json` of versions 3.5 and later.
 //!
 //! ```text
 //! server (who receives)   intervals[].sum: bytes, seconds ── those of the window ─► the rate

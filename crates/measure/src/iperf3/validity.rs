@@ -1,4 +1,4 @@
-//! Whether what programs have measured says anything about the device: what the machine did meanwhile.
+//! Validity of what programs measured: what the machine did meanwhile.
 //!
 //! ```text
 //!  Conditions ─► trial::disturbance ─┬ nothing: valid

@@ -1,4 +1,4 @@
-//! Which bound a load is, by the trials run at it: the normative part of RFC 9971.
+//! Classification of a load by the trials run at it: the normative part of RFC 9971.
 //!
 //! ```text
 //!                 low loss      high loss

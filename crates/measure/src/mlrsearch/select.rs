@@ -1,4 +1,4 @@
-//! Which load to try next, for one goal; the controller takes the best proposal of all goals.
+//! Selection of the next load, for one goal; the controller takes the best proposal of all goals.
 //!
 //! ```text
 //!  goal ─► a chain of targets    sum 1 s, width ×4 ─► sum 4.6 s, width ×2 ─► sum 21 s, width ×1

@@ -12,7 +12,7 @@
 
 use super::spread::{Spread, percentile};
 use super::{Run, Stop, Tag, TrialInput};
-use crate::times::Times;
+use crate::latency_histogram::LatencyHistogram;
 use crate::trial::Outcome;
 use std::time::Duration;
 use wire::PacketRate;
@@ -53,7 +53,7 @@ pub struct Latencies {
     /// In how many directions frames were tagged.
     pub directions: usize,
     /// Every frame of every repetition, all directions together.
-    pub all: Option<Times>,
+    pub all: Option<LatencyHistogram>,
 }
 
 /// Measures it.
@@ -66,7 +66,7 @@ pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
     let mut ways: Vec<Way> = vec![];
     let (mut tagged_lost, mut invalid, mut lossy) = (0, 0, 0);
     let mut tagged_each = plan.tagged;
-    let mut all: Option<Times> = None;
+    let mut all: Option<LatencyHistogram> = None;
     for _ in 0..plan.repetitions {
         let output = run.trial(input)?;
         // Of invalid ones, too: how many directions there are is in the figures' names.
@@ -125,7 +125,7 @@ impl Way {
 }
 
 /// One more histogram to those before.
-pub(super) fn add(all: &mut Option<Times>, one: Option<Times>) {
+pub(super) fn add(all: &mut Option<LatencyHistogram>, one: Option<LatencyHistogram>) {
     match (all.as_mut(), one) {
         (Some(all), Some(one)) => {
             all.add(&one);

@@ -55,10 +55,10 @@ mod simulated;
 mod tests;
 
 use crate::delay::Variation;
+use crate::latency_histogram::LatencyHistogram;
 use crate::receive::Tally;
 use crate::result::Latency;
 use crate::series::Series;
-use crate::times::Times;
 use crate::trial::{Conditions, Outcome, Reason, Trial};
 use std::fmt;
 use std::time::Duration;
@@ -176,7 +176,7 @@ pub struct TrialOutput {
     /// What went out and came back, all ports together, and what that says.
     pub trial: Trial,
     /// Latencies of every frame received, in nanoseconds, if they were looked at.
-    pub latency: Option<Times>,
+    pub latency: Option<LatencyHistogram>,
     /// Latencies of the tagged frames that came back, in nanoseconds: of each stream that had some
     /// tagged.
     pub tagged_ns: Vec<Vec<u64>>,

@@ -1,4 +1,4 @@
-//! How long a device takes to be itself again: after an overload (RFC 2544 §26.5), after a reset
+//! Recovery times of a device: after an overload (RFC 2544 §26.5), after a reset
 //! (§26.6, RFC 6201).
 //!
 //! ```text
@@ -34,7 +34,7 @@ pub struct Recovery {
 
 /// What was found, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Times {
+pub struct LatencyHistogram {
     /// The load of the first part, frames per second from each port.
     pub load: PacketRate,
     /// The times; the mean is the benchmark.
@@ -51,7 +51,7 @@ pub struct Times {
 ///
 /// # Errors
 /// [`Stop`].
-pub fn recovery(run: &mut Run<'_>, plan: &Recovery) -> Result<Times, Stop> {
+pub fn recovery(run: &mut Run<'_>, plan: &Recovery) -> Result<LatencyHistogram, Stop> {
     let high = PacketRate((plan.throughput.0 * 1.1).min(plan.highest.0));
     let input = TrialInput::StepDown {
         high,
@@ -72,7 +72,7 @@ pub fn reset(
     before: Duration,
     after: Duration,
     repetitions: u32,
-) -> Result<Times, Stop> {
+) -> Result<LatencyHistogram, Stop> {
     repeat(run, TrialInput::Reset { load, before, after }, load, repetitions, None)
 }
 
@@ -82,7 +82,7 @@ fn repeat(
     load: PacketRate,
     repetitions: u32,
     watch_for: Option<Duration>,
-) -> Result<Times, Stop> {
+) -> Result<LatencyHistogram, Stop> {
     let (mut times, mut invalid, mut never, mut unharmed) = (vec![], 0, 0, 0);
     for _ in 0..repetitions {
         let output = run.trial(input)?;
@@ -99,5 +99,5 @@ fn repeat(
             (_, None) => never += 1,
         }
     }
-    Ok(Times { load, times: Spread::of(&times), invalid, never, unharmed })
+    Ok(LatencyHistogram { load, times: Spread::of(&times), invalid, never, unharmed })
 }

@@ -8,7 +8,7 @@
 use super::tcp::{TcpLoad, TcpOutput};
 use super::{Measurer, Stop, TrialInput, TrialOutput};
 use crate::delay::Variation;
-use crate::times::Times;
+use crate::latency_histogram::LatencyHistogram;
 use crate::trial::{Conditions, Counts, Trial};
 use crate::{Prng, tcp};
 use std::time::Duration;
@@ -148,7 +148,7 @@ impl Measurer for Simulated {
         Ok(match *input {
             TrialInput::Steady { load, duration, tag } => {
                 let trial = self.forward(frames(load, duration), load.0, duration);
-                let mut all = Times::default();
+                let mut all = LatencyHistogram::default();
                 for i in 0..100 {
                     all.record(self.latency_ns + i);
                 }

@@ -1,4 +1,4 @@
-//! What repetitions say together.
+//! The spread of repetitions.
 
 use serde::{Deserialize, Serialize};
 

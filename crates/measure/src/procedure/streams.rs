@@ -11,8 +11,8 @@
 
 use super::{Run, Stop, TrialInput, TrialOutput};
 use crate::delay::Variation;
+use crate::latency_histogram::LatencyHistogram;
 use crate::receive::Tally;
-use crate::times::Times;
 use std::time::Duration;
 
 /// What a stream was, and what came of it.
@@ -42,7 +42,7 @@ pub struct StreamOutput {
     /// Frames that came elsewhere.
     pub elsewhere: u64,
     /// Latencies of all frames received, in nanoseconds.
-    pub latency: Option<Times>,
+    pub latency: Option<LatencyHistogram>,
     /// How much they vary.
     pub variation: Option<Variation>,
     /// From the first frame that was sent to the last; none where that is not known.

@@ -383,9 +383,9 @@ fn directions_are_not_pooled() {
         fn trial(&mut self, _: &TrialInput) -> Result<TrialOutput, Stop> {
             let counts = Counts { intended: 200, sent: 200, received: 200, ..Counts::default() };
             let trial = Trial { duration: SECOND, counts, outcome: Outcome::Pass };
-            let mut all = Times::default();
+            let mut all = LatencyHistogram::default();
             let ways = [((1, 2), 104_500u64), ((2, 1), 109_050)].map(|(ports, ns)| {
-                let mut own = Times::default();
+                let mut own = LatencyHistogram::default();
                 own.record_n(ns, 100);
                 all.record_n(ns, 100);
                 let latency = crate::result::Latency::of(&own);

@@ -13,8 +13,8 @@
 use super::spread::Spread;
 use super::{Run, Stop, latency};
 use crate::delay::Variation;
+use crate::latency_histogram::LatencyHistogram;
 use crate::result::Latency;
-use crate::times::Times;
 use crate::trial::Outcome;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Variations {
     pub directions: usize,
     /// Latencies of every frame of every repetition, all directions together: of one direction, less
     /// the least, they are PDV's distribution (RFC 5481 §4.2).
-    pub all: Option<Times>,
+    pub all: Option<LatencyHistogram>,
     /// Repetitions that stayed invalid.
     pub invalid: u32,
     /// Repetitions in which frames were lost.

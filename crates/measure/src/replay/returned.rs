@@ -1,4 +1,4 @@
-//! What came back of replays, counted exactly.
+//! Frames of replays that came back, counted exactly.
 //!
 //! ```text
 //!  frame at a port ─► its print ─┬ expected here, not all have come ──► received (or overtaken)
@@ -19,8 +19,8 @@ use super::print::{Lens, Print};
 use super::script::Script;
 use super::sides::Side;
 use crate::delay::{Delays, Variation};
+use crate::latency_histogram::LatencyHistogram;
 use crate::receive::Tally;
-use crate::times::Times;
 use port::{Batch, Pool};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Back {
     /// What came elsewhere.
     pub elsewhere: u64,
     /// Latencies of those that could be told from others, in nanoseconds.
-    pub latency: Times,
+    pub latency: LatencyHistogram,
     /// How much they vary.
     pub variation: Option<Variation>,
 }

@@ -1,4 +1,4 @@
-//! Who sends what: which frames leave by the first port, and which by the second.
+//! Sides of a replay: which frames leave by the first port, and which by the second.
 //!
 //! ```text
 //!  hosts       a ─► b  first ever: a is first, b second      a ─► c: c second

@@ -1,4 +1,4 @@
-//! When the frames of a replay are due: as they came, faster, slower, or at a rate of their own.
+//! The tempo of a replay: as the frames came, faster, slower, or at a rate of its own.
 //!
 //! ```text
 //!  captured   │ │  │          │        speed 2   ││ │     │        rate   │ │ │ │

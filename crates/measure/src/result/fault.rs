@@ -1,4 +1,4 @@
-//! What cannot be of a row, whatever device there was.
+//! Impossible rows, whatever device there was.
 //!
 //! ```text
 //!  sent ≤ offered     forwarded + lost = sent     rates = forwarded / duration ≤ wire

@@ -30,8 +30,8 @@ fn highest(trial: &Trial) -> TrialRecord {
 }
 
 /// 1 to 900 ns, each once.
-fn latencies() -> Times {
-    let mut times = Times::default();
+fn latencies() -> LatencyHistogram {
+    let mut times = LatencyHistogram::default();
     (1..=900).for_each(|ns| times.record(ns));
     times
 }
@@ -308,7 +308,7 @@ fn faults() {
 /// As of the counter in the kernel: the least is exact, its bucket wide and told by its end.
 #[test]
 fn the_least_is_where_its_bucket_begins() {
-    let mut latency = Times::default();
+    let mut latency = LatencyHistogram::default();
     latency.add_counted([(30_719, 900)], (30_464, 30_700), 900 * 30_500);
     let row = Measured { latency, ..measured(1000, 900) }.row();
     assert_eq!(row.faults(), [], "{row:?}");
@@ -331,7 +331,7 @@ fn tax() {
 
 #[test]
 fn latency_of_times() {
-    let mut times = Times::default();
+    let mut times = LatencyHistogram::default();
     assert_eq!(Latency::of(&times), None);
     (1..=1000).for_each(|ns| times.record(ns));
     let expected =

@@ -1,4 +1,4 @@
-//! Which fields a header has, where they are, and how people write them.
+//! Fields of headers: where they are, and how people write them.
 //!
 //! ```text
 //!  vlan.vid      bits 0 to 11 of the 2 bytes at the tag's beginning

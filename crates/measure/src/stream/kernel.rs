@@ -15,10 +15,10 @@
 //! of networks (65,536 of them are drawn in advance).
 
 use super::{FLOW_AT, Flow, Stream, Vary};
+use crate::latency_histogram::LatencyHistogram;
 use crate::receive::Tally;
 use crate::send::Sent;
 use crate::template::{IPV4, UDP};
-use crate::times::Times;
 use crate::trailer;
 use crate::vary::{self, Field, Source};
 use crate::{Prng, Values};
@@ -132,8 +132,8 @@ pub fn tally(count: &counter::Tally, frame: FrameLen, zero_ns: u64) -> Tally {
 }
 
 /// The counter's latencies of any number of streams.
-pub fn latency(streams: impl IntoIterator<Item = Latencies>) -> Times {
-    let mut all = Times::default();
+pub fn latency(streams: impl IntoIterator<Item = Latencies>) -> LatencyHistogram {
+    let mut all = LatencyHistogram::default();
     for latencies in streams {
         let extremes = (latencies.min_ns, latencies.max_ns);
         all.add_counted(latencies.iter(), extremes, latencies.sum_ns);

@@ -1,4 +1,4 @@
-//! Which of a cell's trials keeps its time series: one, that on which its figures stand.
+//! The time series that a cell keeps: that of the trial on which its figures stand.
 //!
 //! ```text
 //!  throughput     the longest trial that passed at the throughput: the confirming one

@@ -1,4 +1,4 @@
-//! What a trial cannot have counted, whatever device there was.
+//! Impossible counts of a trial, whatever device there was.
 //!
 //! ```text
 //!  sent ≤ intended     received ≤ sent     reordered ≤ received     wrong size ≤ corrupt

@@ -1,9 +1,9 @@
 //! A stream of a trial, as the file has it.
 
 use super::{Achieved, Ipdv, is_zero};
+use crate::latency_histogram::LatencyHistogram;
 use crate::procedure::streams::StreamOutput;
 use crate::result::Latency;
-use crate::times::Times;
 use serde::{Deserialize, Serialize};
 
 /// What a stream sent, and what came of it. `received + lost = sent`.
@@ -144,7 +144,7 @@ impl StreamRecord {
                 altered: capture.altered,
             }),
             latency: latency.and_then(Latency::of),
-            histogram: latency.filter(|_| valid).map_or(vec![], Times::buckets),
+            histogram: latency.filter(|_| valid).map_or(vec![], LatencyHistogram::buckets),
             jitter_ns: variation.map(|variation| variation.jitter_ns),
             jitter_max_ns: variation.map(|variation| variation.jitter_max_ns),
             pdv_ns: variation.map(|variation| variation.pdv_ns),

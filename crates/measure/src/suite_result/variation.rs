@@ -1,4 +1,4 @@
-//! How much latency varies, and how fast frames went, as the file has it.
+//! Delay variation and frame rates, as the file has them.
 //!
 //! ```text
 //!  latencies ─┬─► PDV = D99.9 − Dmin                    (RFC 8219 §7.3.1)

@@ -1,4 +1,4 @@
-//! Whether a captured frame is whole, by what its own headers say: nobody here knows the plan.
+//! Wholeness of a captured frame, by what its own headers say: nobody here knows the plan.
 //!
 //! ```text
 //! Ethernet, tags ─► MPLS ─► IPv4, IPv6 ─► GRE ─► … ─► UDP, TCP, ICMP, ICMPv6

@@ -1,4 +1,4 @@
-//! How much may be under way, and how long to wait for it: RFC 5681 and 6582, RFC 6298.
+//! Congestion control and retransmission timeout: RFC 5681 and 6582, RFC 6298.
 //!
 //! ```text
 //! slow start ──► congestion avoidance ─┬─ 3 duplicates ─► recovery ─┐

@@ -1,11 +1,11 @@
-//! What happened on an endpoint, exactly.
+//! Counters of an endpoint.
 //!
 //! ```text
 //! clients   opened = opening + established + failed to open
 //!           established = open + closed + reset + timed out
 //! ```
 
-use crate::times::Times;
+use crate::latency_histogram::LatencyHistogram;
 use std::time::Duration;
 
 /// Counters since the endpoint was made.
@@ -62,9 +62,9 @@ pub struct Counts {
     /// The most connections there were at a time, closing and waiting ones included.
     pub concurrent_max: u64,
     /// From the SYN to the acknowledgement of the answer to it, in nanoseconds, of clients.
-    pub connect_ns: Times,
+    pub connect_ns: LatencyHistogram,
     /// From the request to the last byte of the response, in nanoseconds, of clients.
-    pub transaction_ns: Times,
+    pub transaction_ns: LatencyHistogram,
 }
 
 impl Counts {
@@ -80,7 +80,7 @@ const NS_MAX: u64 = 1_000_000_000_000;
 
 impl Default for Counts {
     fn default() -> Counts {
-        let times = Times::up_to(NS_MAX, 3);
+        let times = LatencyHistogram::up_to(NS_MAX, 3);
         Counts {
             opened: 0,
             established: 0,

@@ -1,4 +1,4 @@
-//! What a host does with its connection: ask, or answer.
+//! A host's use of its connection: it asks, or answers.
 //!
 //! ```text
 //! client   write a request ─► wait for the response ─► think ─► … ─► hold ─► close

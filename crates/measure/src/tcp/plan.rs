@@ -1,4 +1,4 @@
-//! What clients do, and what servers answer.
+//! The plan of a TCP load: requests of clients, responses of servers.
 //!
 //! ```text
 //! client  connect ─┬─► request ─► response ─► think ─┐ × count ─► hold ─► close

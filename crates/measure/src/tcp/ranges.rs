@@ -1,4 +1,4 @@
-//! What of a stream came early, as ranges of positions.
+//! Ranges of a stream that came early.
 //!
 //! ```text
 //! received ──►│ gap │■■■■■│ gap │■■│          a few ranges, no bytes

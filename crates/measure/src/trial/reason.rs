@@ -1,4 +1,4 @@
-//! Why a trial says nothing about the device: what the tester, or the machine under it, fell short
+//! Reasons why a trial is invalid: what the tester, or the machine under it, fell short
 //! of, with the numbers that show it.
 //!
 //! ```text

@@ -33,6 +33,19 @@ const IMPURE: &[(&str, &str)] = &[
     ("UdpSocket", "a socket"),
 ];
 
+/// Crates whose modules open with a noun phrase: somebody looks for a word of the field, not for a riddle.
+/// (The others follow.)
+const NAMED: &[&str] =
+    &["crates/measure/src/", "crates/lab/src/", "crates/report/src/", "crates/xtask/src/"];
+
+/// What of these follows later.
+const LATER: &str = "crates/lab/src/import";
+
+/// Words with which no noun phrase begins.
+const RIDDLES: &[&str] = &[
+    "What", "Where", "How", "Whether", "Who", "Whom", "Whose", "Which", "When", "Why", "The same",
+];
+
 /// How a test that is left out says so in vain: the harness keeps what a test that passes prints.
 const WHISPERS: &[&str] = &["eprintln!(\"skipped", "eprintln!(\"left out"];
 
@@ -45,6 +58,18 @@ fn complaints(File { path, text }: &File) -> Vec<String> {
     let mut complaints = Vec::new();
     if !text.starts_with("//!") {
         complaints.push(format!("{path}:1: begin with `//!`: what it is, where it stands"));
+    }
+    let is_named = NAMED.iter().any(|named| path.starts_with(named))
+        && !path.starts_with(LATER)
+        && !path.contains("tests");
+    let head = text.lines().next().unwrap_or("").trim_start_matches("//! ");
+    let riddle = RIDDLES.iter().find(|word| {
+        head.strip_prefix(**word).is_some_and(|rest| rest.starts_with([' ', ':', ',']))
+    });
+    if let Some(word) = riddle.filter(|_| is_named) {
+        complaints.push(format!(
+            "{path}:1: begin with a noun phrase, the field's term, not with `{word}`: see the glossary"
+        ));
     }
     let most = LONGER.iter().find(|(long, ..)| long == path).map_or(MOST_LINES, |(_, n, _)| *n);
     let lines = text.lines().count();
@@ -190,6 +215,8 @@ mod tests {
         for (path, text, expected) in [
             (router, "//! x\nfn a() {}\n", ""),
             (router, "// x\n", ":1: begin with"),
+            ("crates/lab/src/x.rs", "//! What a thing is.\n", "with `What`: see the glossary"),
+            ("crates/lab/src/x.rs", "//! Whatever comes.\n", ""),
             (router, "//! Instant, unsafe\nlet s = \"println!\"; // std::thread", ""),
             (router, "//! x\nuse std::time::Instant;", ":2: `Instant` is a clock"),
             (router, "//! x\nuse std::thread;", "`thread` is a thread"),

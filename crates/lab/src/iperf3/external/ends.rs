@@ -1,4 +1,4 @@
-//! Who is where: interfaces, hosts and the device's addresses.
+//! Ends of an external device: interfaces, hosts and the device's addresses.
 //!
 //! ```text
 //!  eth1@red ── 198.18.1.2/24 ── .1 [ device routes ] .1 ── 198.19.1.2/24 ── eth2
@@ -12,17 +12,17 @@ use wire::Ipv4Prefix;
 
 /// An interface to lend: `eth1`, or `eth1@red` in the network namespace `red`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct HostInterface {
     /// Its name.
     pub interface: String,
     /// Where it is: a namespace's name, or its path if there is a `/` in it.
     pub namespace: Option<String>,
 }
 
-impl FromStr for Place {
+impl FromStr for HostInterface {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<HostInterface, String> {
         for backend in ["xdp:", "packet:", "tap:"] {
             if text.starts_with(backend) {
                 return Err(format!(
@@ -40,11 +40,11 @@ impl FromStr for Place {
         if !is_name {
             return Err(format!("{text:?}: an interface's name has 1 to 15 letters, as eth1 has"));
         }
-        Ok(Place { interface: interface.to_string(), namespace })
+        Ok(HostInterface { interface: interface.to_string(), namespace })
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for HostInterface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.interface)?;
         self.namespace.as_ref().map_or(Ok(()), |namespace| write!(f, "@{namespace}"))
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn places() {
         for text in ["eth1", "enp3s0f1@red", "t0@/proc/1/fd/4"] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<HostInterface>().unwrap().to_string(), text);
         }
         for (text, expected) in [
             ("xdp:eth1", "by no backend: eth1, not xdp:eth1"),
@@ -147,7 +147,7 @@ mod tests {
             ("eth1@", "behind @ stands a network namespace"),
             ("sixteen-letters-", "1 to 15 letters"),
         ] {
-            let error = text.parse::<Place>().unwrap_err();
+            let error = text.parse::<HostInterface>().unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

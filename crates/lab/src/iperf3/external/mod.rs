@@ -1,4 +1,4 @@
-//! Whatever is connected to two interfaces of this machine, and its hosts here.
+//! The external device of the iperf3 method: a box on two interfaces of this machine, and its hosts here.
 //!
 //! ```text
 //!  namespace of host a                                                      namespace of host b
@@ -20,10 +20,10 @@
 // Who is where.
 mod ends;
 // A host's end of an interface.
-mod lent;
+mod host_port;
 
-pub use ends::{Ends, Place};
-pub(super) use lent::Lent;
+pub use ends::{Ends, HostInterface};
+pub(super) use host_port::HostPort;
 
 use super::latency;
 use super::maker::Maker;
@@ -43,7 +43,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub struct External {
     /// The interfaces, in the hosts' order.
-    pub ports: [Place; 2],
+    pub ports: [HostInterface; 2],
     /// Hosts and gateways.
     pub ends: Ends,
     /// Lend interfaces that have addresses, or by which this machine's own traffic goes.
@@ -77,7 +77,7 @@ impl External {
         Ok(Seen { mtu: a.mtu.min(b.mtu), wire: self.link.or(slower), interfaces })
     }
 
-    fn look_at(&self, port: &Place) -> Result<Interface, Unavailable> {
+    fn look_at(&self, port: &HostInterface) -> Result<Interface, Unavailable> {
         let name = port.interface.as_str();
         let unfit = |why: String, remedy: &str| {
             let unfit = Unavailable::because(format!("lend {port}"), io::Error::other(why));
@@ -155,7 +155,7 @@ fn global_six(text: &str, name: &str) -> Option<Ipv6Addr> {
 
 /// Does something where an interface is.
 fn inside<T: Send>(
-    port: &Place,
+    port: &HostInterface,
     f: impl FnOnce() -> Result<T, Unavailable> + Send,
 ) -> Result<T, Unavailable> {
     let Some(name) = &port.namespace else { return f() };
@@ -182,7 +182,7 @@ pub(super) fn rig(
     options: &Options,
     external: &External,
     mtu: u32,
-    place: &super::place::Place,
+    place: &super::processors::Processors,
 ) -> Result<Rig, RigError> {
     let seen = external.look()?;
     let mut maker = Maker { commands: Vec::new(), facts: place.facts(plan, Device::External) };
@@ -193,7 +193,7 @@ pub(super) fn rig(
     let shaped = Plan { link: plan.link.filter(|_| wire.is_none()), ..plan.clone() };
     for (at, end) in super::rig::ENDS.into_iter().enumerate() {
         let (port, of) = (&external.ports[at], &seen.interfaces[at]);
-        lent.push(Lent::new(port, &hosts[at], end, mtu)?);
+        lent.push(HostPort::new(port, &hosts[at], end, mtu)?);
         maker.commands.push(format!(
             "ip link add link {} name {end} mtu {mtu} type macvlan mode passthru nopromisc",
             port.interface
@@ -221,7 +221,7 @@ pub(super) fn rig(
 }
 
 /// What an interface is, in words.
-fn about(port: &Place, of: &Interface) -> String {
+fn about(port: &HostInterface, of: &Interface) -> String {
     let speed = of.speed_mbps.map_or("no speed".to_string(), |mbps| format!("{mbps} Mbit/s"));
     let bus = if of.bus.is_empty() { String::new() } else { format!(", {}", of.bus) };
     let on = of.offloads.on().join(", ");

@@ -1,4 +1,4 @@
-//! What a link's driver can do with XDP, by its own word: nothing is attached to find out.
+//! XDP features of a link's driver, by its own word: nothing is attached to find out.
 //!
 //! ```text
 //!  generic netlink: "netdev"? ─► family 23 ─► device 7? ─► basic, redirect, zero-copy …

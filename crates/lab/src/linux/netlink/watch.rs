@@ -1,4 +1,4 @@
-//! What happens to links, addresses, routes and neighbours, heard without waiting.
+//! Changes of links, addresses, routes and neighbours, heard without waiting.
 //!
 //! ```text
 //!  open ─► Anew ─► all there are ─► Complete ─► changes …

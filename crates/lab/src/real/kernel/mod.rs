@@ -25,9 +25,9 @@
 // What the kernel has.
 mod table;
 
-use super::keeper::Tell;
-use super::place;
+use super::namespace;
 use super::spec::{Backend, PortSpec};
+use super::supervisor::Tell;
 use crate::alarm::Alarm;
 use crate::linux::netlink::{Topics, Watch, route::MAIN};
 use crate::live::Door;
@@ -101,8 +101,8 @@ impl Mirror {
         door: Door,
         tell: Tell,
     ) -> Result<Mirror, Unavailable> {
-        let file = place::file(namespace);
-        let here = |spec: &PortSpec| place::file(spec.namespace.as_deref()) == file;
+        let file = namespace::file(namespace);
+        let here = |spec: &PortSpec| namespace::file(spec.namespace.as_deref()) == file;
         let ports = ports.iter().enumerate().filter(|(_, spec)| here(spec));
         let (taps, ports): (Vec<_>, Vec<_>) =
             ports.partition(|(_, spec)| spec.backend == Backend::Tap);
@@ -225,7 +225,7 @@ impl Follower {
 
     /// A namespace whose name leads elsewhere takes its routes with it.
     fn look_up_namespace(&mut self) {
-        let file = place::file(self.namespace.as_deref());
+        let file = namespace::file(self.namespace.as_deref());
         let name = self.namespace.clone().unwrap_or_default();
         if self.watch.is_some() && file != self.file {
             self.watch = None;

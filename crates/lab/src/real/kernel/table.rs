@@ -1,4 +1,4 @@
-//! What the kernel has: its routes and neighbours, and which of its links are ports of the router.
+//! The kernel's tables: its routes and neighbours, and which of its links are ports of the router.
 //!
 //! ```text
 //!  Event ─► routes by prefix and priority ─┐

@@ -1,11 +1,11 @@
 //! The tester alone: what it can do with no device between the wires.
 
-use super::{Bench, Place};
-use crate::suite::duty::Duty;
+use super::{Bench, Testbed};
+use crate::suite::task::Task;
+use measure::latency_histogram::LatencyHistogram;
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
 use measure::suite_result::{AloneTried, TesterAlone};
-use measure::times::Times;
 use measure::{FrameSize, Mix, Sender, receive};
 use std::time::Duration;
 use wire::PacketRate;
@@ -15,7 +15,7 @@ use wire::PacketRate;
 /// depends on the wires: through two veths and AF_PACKET it was 6 µs at a tenth, and 50 at a hundredth.
 const LOW: [f64; 3] = [0.01, 0.1, 0.3];
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// The same with frames of another length than those of now.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl<P: Place> Bench<'_, P> {
                 *sender = Sender::in_turn(sender.streams().to_vec(), schedule);
             }
         }
-        let (duty, counts) = self.duty(Duty::new(start, senders))?;
+        let (duty, counts) = self.duty(Task::new(start, senders))?;
         let took = duration.max(duty.last_sent().since(start));
         // Wires have their rates each; what a tester can is shared by all who are to send.
         let sending = if self.place.is_simulated() { sending } else { self.plan.traffic.senders() };
@@ -126,10 +126,10 @@ impl<P: Place> Bench<'_, P> {
 
     /// How long frames take from the tester to itself, in nanoseconds, at a load so low that none waits
     /// until those of its batch are made.
-    fn low(&mut self, load: PacketRate, duration: Duration) -> Result<Times, Stop> {
+    fn low(&mut self, load: PacketRate, duration: Duration) -> Result<LatencyHistogram, Stop> {
         let start = self.start();
         let senders = self.connected(load, duration)?;
-        let (duty, _) = self.duty(Duty::new(start, senders))?;
+        let (duty, _) = self.duty(Task::new(start, senders))?;
         Ok(receive::latency(&duty.receivers))
     }
 }

@@ -1,7 +1,7 @@
 //! Trials of a bridge: addresses, broadcasts, congestion (RFC 2889).
 
-use super::{Bench, Place};
-use crate::suite::duty::Duty;
+use super::{Bench, Testbed};
+use crate::suite::task::Task;
 use crate::suite::tester::{mac, template};
 use measure::procedure::{Stop, TrialOutput};
 use measure::trial::Outcome;
@@ -9,7 +9,7 @@ use measure::{Field, Pick, Sender, Template, Values, Variation};
 use std::time::Duration;
 use wire::{MacAddr, PacketRate};
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// What a bridge learns of N addresses, shown by port 1, when port 0 sends to each.
     pub(super) fn learn(&mut self, n: u64, rate: PacketRate) -> Result<TrialOutput, Stop> {
         const FIRST: u64 = 0x0600_0100_0000;
@@ -21,7 +21,7 @@ impl<P: Place> Bench<'_, P> {
         let start = self.begin();
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[1].push(self.sender(show, rate, n, Duration::ZERO)?);
-        let (duty, counts) = self.measured(Duty::new(start, senders), None)?;
+        let (duty, counts) = self.measured(Task::new(start, senders), None)?;
         let duration = Duration::from_secs_f64(n as f64 / rate.0);
         let shown = self.judge(start, duration, &duty, counts);
         if matches!(shown.trial.outcome, Outcome::Invalid(_)) {
@@ -33,7 +33,7 @@ impl<P: Place> Bench<'_, P> {
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[0].push(self.sender(to_each, test, n, Duration::ZERO)?);
         // Out of the other ports come those that it has not learnt.
-        let (duty, counts) = self.measured(Duty::new(start, senders), None)?;
+        let (duty, counts) = self.measured(Task::new(start, senders), None)?;
         let duration = Duration::from_secs_f64(n as f64 / test.0);
         Ok(self.judge(start, duration, &duty, counts))
     }
@@ -50,7 +50,7 @@ impl<P: Place> Bench<'_, P> {
         let frames = (load.0 * duration.as_secs_f64()).max(1.0) as u64;
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[0].push(self.sender(stream, load, frames, Duration::ZERO)?);
-        let duty = Duty::new(start, senders).expecting(start, |from, _, at| at != from);
+        let duty = Task::new(start, senders).expecting(start, |from, _, at| at != from);
         let (duty, mut counts) = self.measured(duty, None)?;
         // Each frame is to come out of every other port.
         counts.sent *= ports as u64 - 1;
@@ -74,7 +74,7 @@ impl<P: Place> Bench<'_, P> {
             senders[from].push(self.sender(stream, load, frames(load), Duration::ZERO)?);
         }
         let comes = |_, id, at| all.iter().any(|(of, _, to, _)| (*of, *to) == (id, at));
-        let duty = Duty::new(start, senders).expecting(start, comes);
+        let duty = Task::new(start, senders).expecting(start, comes);
         let (duty, counts) = self.measured(duty, None)?;
         let output = self.judge(start, duration, &duty, counts);
         let sent = duty.senders[0].first().map_or(0, |sender| sender.sent().offered);

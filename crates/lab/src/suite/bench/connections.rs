@@ -6,8 +6,8 @@
 //!  tear down  open, then the device forgets
 //! ```
 
-use super::{Bench, Place};
-use crate::suite::duty::Duty;
+use super::{Bench, Testbed};
+use crate::suite::task::Task;
 use crate::suite::tester::template;
 use measure::procedure::{Stop, TrialOutput};
 use measure::trial::{Outcome, Trial};
@@ -71,7 +71,7 @@ impl Used {
     }
 }
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// N frames, N connections; what the responder saw of them.
     fn open(&mut self, n: u64, rate: PacketRate) -> Result<(TrialOutput, Vec<Tuple>), Stop> {
         let template = template(self.plan, 0, 1, self.device_mac(0));
@@ -85,7 +85,7 @@ impl<P: Place> Bench<'_, P> {
         let start = self.begin();
         let sender = self.sender(stream, rate, n, Duration::ZERO)?;
         let watch = Watch::Tuples(Vec::with_capacity(n as usize));
-        let duty = Duty::new(start, vec![vec![sender], vec![]]).watched(watch);
+        let duty = Task::new(start, vec![vec![sender], vec![]]).watched(watch);
         let (mut duty, counts) = self.measured(duty, None)?;
         let duration = Duration::from_secs_f64(n as f64 / rate.0);
         let output = self.judge(start, duration, &duty, counts);
@@ -112,7 +112,7 @@ impl<P: Place> Bench<'_, P> {
         let stream = self.plain(1, template, Variation::Fields(fields))?;
         let start = self.begin();
         let sender = self.sender(stream, validation, n, Duration::ZERO)?;
-        let (duty, counts) = self.measured(Duty::new(start, vec![vec![], vec![sender]]), None)?;
+        let (duty, counts) = self.measured(Task::new(start, vec![vec![], vec![sender]]), None)?;
         let duration = Duration::from_secs_f64(n as f64 / validation.0);
         let TrialOutput { trial: back, mut conditions, .. } =
             self.judge(start, duration, &duty, counts);

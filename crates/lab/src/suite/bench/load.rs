@@ -1,17 +1,17 @@
 //! Trials of a load: steady, in a burst, from high to low, over a reset (RFC 2544 §26).
 
-use super::{Bench, Place};
-use crate::suite::beside::Shares;
+use super::{Bench, Testbed};
+use crate::suite::modifier::Shares;
+use measure::latency_histogram::LatencyHistogram;
 use measure::procedure::{Direction, Stop, Tag, TrialOutput};
 use measure::result::Latency;
 use measure::schedule::{Load, Schedule};
-use measure::times::Times;
 use measure::watch::{Losses, Silence, Tags, Watch};
 use measure::{Sender, Stream, receive};
 use std::time::Duration;
 use wire::PacketRate;
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     pub(in crate::suite) fn steady(
         &mut self,
         load: PacketRate,
@@ -40,7 +40,7 @@ impl<P: Place> Bench<'_, P> {
             output.tagged = tags.len() as u64;
             for tags in all {
                 if let Some(way) = way_of(&mut output.directions, duty.way(tags.stream())) {
-                    let mut all = Times::default();
+                    let mut all = LatencyHistogram::default();
                     tags.came_ns().iter().for_each(|ns| all.record(*ns));
                     way.tagged = Latency::of(&all);
                 }

@@ -1,7 +1,7 @@
 //! A bench: a tester and a device in a place that has time, as a measurer of the procedures.
 //!
 //! ```text
-//!  TrialInput ─► streams, senders ─► Duty ─► Place::run ─► counts, latencies ─► TrialOutput
+//!  TrialInput ─► streams, senders ─► Task ─► Testbed::run ─► counts, latencies ─► TrialOutput
 //!                                              └ real (two cores) or simulated (virtual time)
 //! ```
 //!
@@ -9,7 +9,7 @@
 //! before; senders stop, the tester listens on, and only then is anything read.
 
 // Where it stands.
-mod place;
+mod testbed;
 // Trials of a load.
 mod load;
 // Of connections.
@@ -20,11 +20,11 @@ mod bridge;
 mod alone;
 
 pub(super) use connections::Used;
-pub use place::Place;
+pub use testbed::Testbed;
 
-use super::beside::Asked;
-use super::duty::Duty;
+use super::modifier::Asked;
 use super::plan::{End, Modifier, Plan, Traffic};
+use super::task::Task;
 use super::tester::{built, stream, template};
 use crate::jumbo;
 use crate::ways::{self, Between, Side, Way};
@@ -65,7 +65,7 @@ struct Surroundings {
     clocks: Option<(Moment, Duration)>,
 }
 
-impl<'a, P: Place> Bench<'a, P> {
+impl<'a, P: Testbed> Bench<'a, P> {
     /// A bench in this place, whose wires carry `link`.
     pub fn new(place: P, plan: &'a Plan, modifier: Modifier, link: BitRate) -> Bench<'a, P> {
         let (frame, asked, used) = (FrameLen::MIN.into(), Asked::default(), Used::default());
@@ -191,11 +191,11 @@ impl<'a, P: Place> Bench<'a, P> {
             }
             // Twice: the second time everybody is known.
             let next = |from, _, at| at == (from + 1) % ports;
-            self.duty(Duty::new(start, senders).expecting(start, next))?;
+            self.duty(Task::new(start, senders).expecting(start, next))?;
             return Ok(());
         }
         for _ in 0..20 {
-            self.duty(Duty::new(self.place.now(), vec![]))?;
+            self.duty(Task::new(self.place.now(), vec![]))?;
             if self.place.tester().device_macs[..2].iter().all(Option::is_some) {
                 return Ok(());
             }
@@ -271,8 +271,8 @@ impl<'a, P: Place> Bench<'a, P> {
     }
 
     /// The plan's streams, whose frames come where its traffic has them come.
-    fn duty_of(&self, start: Moment, senders: Vec<Vec<Sender>>) -> Duty {
-        let (traffic, duty) = (self.plan.traffic, Duty::new(start, senders));
+    fn duty_of(&self, start: Moment, senders: Vec<Vec<Sender>>) -> Task {
+        let (traffic, duty) = (self.plan.traffic, Task::new(start, senders));
         if traffic.mesh().is_none() {
             return duty;
         }
@@ -322,7 +322,7 @@ impl<'a, P: Place> Bench<'a, P> {
 
     /// Takes from the latencies what is the wires' own, each frame's by its length: before any is put
     /// into a bucket, whose width is a share of what it holds.
-    fn less_wires(&self, duty: &mut Duty) {
+    fn less_wires(&self, duty: &mut Task) {
         if self.place.wire_time(FrameLen::MIN).is_zero() {
             return;
         }
@@ -339,7 +339,7 @@ impl<'a, P: Place> Bench<'a, P> {
     ///
     /// # Errors
     /// [`Stop`].
-    pub(super) fn duty(&mut self, duty: Duty) -> Result<(Duty, Counts), Stop> {
+    pub(super) fn duty(&mut self, duty: Task) -> Result<(Task, Counts), Stop> {
         let (duty, counts, ran) = self.ran(duty, None);
         ran.map(|()| (duty, counts))
     }
@@ -351,9 +351,9 @@ impl<'a, P: Place> Bench<'a, P> {
     /// [`Stop`]: nothing was sent yet.
     pub(super) fn measured(
         &mut self,
-        duty: Duty,
+        duty: Task,
         reset_at: Option<Moment>,
-    ) -> Result<(Duty, Counts), Stop> {
+    ) -> Result<(Task, Counts), Stop> {
         let (before, lead, began) = (self.before, self.place.lead(), self.place.now());
         let (mut duty, counts, ran) = self.ran(duty, reset_at);
         let late = duty.late();
@@ -380,9 +380,9 @@ impl<'a, P: Place> Bench<'a, P> {
 
     fn ran(
         &mut self,
-        mut duty: Duty,
+        mut duty: Task,
         reset_at: Option<Moment>,
-    ) -> (Duty, Counts, Result<(), Stop>) {
+    ) -> (Task, Counts, Result<(), Stop>) {
         self.less_wires(&mut duty);
         self.place.tester().begin(&mut duty);
         let (full, told) = (self.place.found_no_room(), self.place.left_and_came());
@@ -401,7 +401,7 @@ impl<'a, P: Place> Bench<'a, P> {
         &mut self,
         start: Moment,
         duration: Duration,
-        duty: &Duty,
+        duty: &Task,
         mut counts: Counts,
     ) -> TrialOutput {
         let flooded = duty.elsewhere();
@@ -422,7 +422,7 @@ impl<'a, P: Place> Bench<'a, P> {
     }
 }
 
-impl<P: Place> Measurer for Bench<'_, P> {
+impl<P: Testbed> Measurer for Bench<'_, P> {
     fn trial(&mut self, input: &TrialInput) -> Result<TrialOutput, Stop> {
         // Every trial of a mesh has its learning frames: a host may have aged since the last.
         if self.plan.traffic.mesh().is_some() && !std::mem::take(&mut self.introduced) {

@@ -31,7 +31,7 @@ struct Odd {
     n_looks: Cell<u64>,
 }
 
-impl Place for Odd {
+impl Testbed for Odd {
     type Wire = SimulatedPort;
 
     fn tester(&mut self) -> &mut Tester<SimulatedPort> {
@@ -42,7 +42,7 @@ impl Place for Odd {
         self.inside.now()
     }
 
-    fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, duty: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop> {
         let ran = self.inside.run(duty, reset_at);
         duty.conditions.busy = self.busy;
         ran

@@ -1,4 +1,4 @@
-//! How many connections the kernel may track: of the machine, since a namespace has no limit of its
+//! The kernel's limit of tracked connections: of the machine, since a namespace has no limit of its
 //! own.
 //!
 //! ```text

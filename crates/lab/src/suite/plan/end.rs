@@ -1,4 +1,4 @@
-//! Who is on the ports: the device, our hosts, and the networks they are in.
+//! Hosts and the device on the ports, and the networks they are in.
 //!
 //! ```text
 //!  host .2, router .10 ── 198.18.1.0/24 ── .1 [ device ] .1 ── 198.19.1.0/24 ── host .2, router .10

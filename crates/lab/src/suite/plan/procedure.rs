@@ -1,4 +1,4 @@
-//! What is run: each procedure with its parameters, and what it needs of a device.
+//! Procedures of a plan, each with its parameters, and what it needs of a device.
 
 use super::{Spec, Tcp};
 use measure::mlrsearch::Goal;

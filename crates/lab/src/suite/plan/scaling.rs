@@ -1,4 +1,4 @@
-//! What makes a plan short.
+//! Scaling: a shorter plan for a quick look.
 //!
 //! ```text
 //!  Plan ── Scaling: durations ÷ n, at most so many repetitions, … ─► Plan, and no longer the RFC's

@@ -1,4 +1,4 @@
-//! What virtual time is like, for a plan.
+//! Virtual time's properties, for a plan.
 
 use super::Scaling;
 use std::time::Duration;

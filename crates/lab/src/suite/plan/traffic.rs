@@ -1,4 +1,4 @@
-//! Where a suite's frames go.
+//! Traffic of a suite: from which ports to which, with which addresses.
 //!
 //! ```text
 //!  non-meshed      1 ⇄ 2                       ports 3, 4 … only learn and listen

@@ -1,4 +1,4 @@
-//! How a device behind interfaces is made to forget what earlier trials left in it.
+//! Clearing of a device behind interfaces: it forgets what earlier trials left in it.
 //!
 //! ```text
 //!  the kernel here   ctnetlink, fdb_flush

@@ -19,19 +19,19 @@
 //! a trial, **timestamps of the cards'**.
 
 // A tester at interfaces.
-mod stand;
+mod test_ports;
 // How the device forgets.
 mod clearing;
 
-pub use stand::speed;
+pub use test_ports::speed;
 
-use super::bench::Place;
+use super::bench::Testbed;
 use super::drive::Drive;
-use super::duty::Duty;
 use super::linux::{self, Kernel};
 use super::plan::{End, Modifier, Plan};
 use super::real::{LEAD, cannot_pin};
 use super::run::External;
+use super::task::Task;
 use super::tester::Tester;
 use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
@@ -44,11 +44,11 @@ use crate::two_cores::NICE;
 use clearing::Clearing;
 use measure::procedure::Stop;
 use port::affinity;
-use stand::{Stand, at};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use test_ports::{TestPorts, at};
 use wire::{FrameLen, Moment};
 
 /// What an external device is called in results.
@@ -63,9 +63,9 @@ const GAP: Duration = Duration::from_millis(2);
 
 /// A device behind interfaces.
 pub struct Wired {
-    device: Stand,
+    device: TestPorts,
     /// The tester by itself: made when it is first asked for.
-    alone: Option<Stand>,
+    alone: Option<TestPorts>,
     bypassed: bool,
     clearing: Clearing,
     specs: Vec<PortSpec>,
@@ -96,7 +96,7 @@ impl Wired {
         interrupt: Arc<AtomicBool>,
     ) -> Result<Wired, Stop> {
         let specs = external.ports.clone();
-        let device = Stand::open(&specs, longest, &ends, None, None)?;
+        let device = TestPorts::open(&specs, longest, &ends, None, None)?;
         let clearing = external.reset.clone().map_or(Clearing::Nobody, Clearing::Command);
         let (clock, alone, bypassed, commands) = (Clock::start(), None, false, vec![]);
         Ok(Wired {
@@ -142,7 +142,7 @@ impl Wired {
         };
         let specs: Vec<PortSpec> = ('a'..='p').take(plan.ports).map(port).collect();
         let specs = at(&rig, &specs);
-        let device = Stand::open(&specs, longest, &ends, Some(rig), None)?;
+        let device = TestPorts::open(&specs, longest, &ends, Some(rig), None)?;
         let (clock, alone, bypassed) = (Clock::start(), None, false);
         let clearing = Clearing::Kernel(kernel);
         Ok(Wired {
@@ -167,7 +167,7 @@ fn broken(error: &impl ToString) -> Stop {
     Stop::Broken(error.to_string())
 }
 
-impl Place for Wired {
+impl Testbed for Wired {
     type Wire = Line;
 
     fn tester(&mut self) -> &mut Tester<Line> {
@@ -185,7 +185,7 @@ impl Place for Wired {
         LEAD
     }
 
-    fn run(&mut self, duty: &mut Duty, _: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, duty: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
         let (clock, quiet, pair) = (self.clock, self.quiet, self.pair);
         let interrupt = self.interrupt.clone();
         let tester = self.tester();
@@ -224,7 +224,7 @@ impl Place for Wired {
             let patch = Patch::new(&rig).map_err(|error| broken(&error))?;
             let specs = at(&rig, &self.specs);
             self.alone =
-                Some(Stand::open(&specs, self.longest, &self.ends, Some(rig), Some(patch))?);
+                Some(TestPorts::open(&specs, self.longest, &self.ends, Some(rig), Some(patch))?);
         }
         self.bypassed = without;
         Ok(())

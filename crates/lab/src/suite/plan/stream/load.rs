@@ -1,4 +1,4 @@
-//! How fast a stream is, in which shape, and when it is over.
+//! A stream's load: how fast, in which shape, and when it is over.
 //!
 //! ```text
 //!  rate    10000   "10kpps"   "100Mbps(L2)"   "5%" of the wire

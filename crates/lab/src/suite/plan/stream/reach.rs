@@ -1,4 +1,4 @@
-//! Whom a stream's finished frames could reach (RFC 6815), whatever its fields are called.
+//! The reach of a stream's finished frames (RFC 6815), whatever its fields are called.
 //!
 //! ```text
 //!  frames as they are built ─► tags ─► EtherType IPv4, IPv6 ─► addresses ─┐

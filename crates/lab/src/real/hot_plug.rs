@@ -1,14 +1,14 @@
 //! A port whose interface can be taken out and put in again while the router runs.
 //!
 //! ```text
-//!  keeper:  Jack::put(line) ──► exchange ──► Plug, on the thread that moves frames
+//!  supervisor:  Jack::put(line) ──► exchange ──► HotPlug, on the thread that moves frames
 //!                  old line ◄── exchange ◄──┘  at its next receive
 //! ```
 //!
 //! A [`Line`] is the way to an interface, or to some of its queues. Without one nothing comes, and
 //! what is sent is lost and counted. Counters go on where the line before has ended, which loses
-//! some until it is closed: that the keeper tells. Lines are made
-//! and dropped by the keeper, never here: that takes milliseconds.
+//! some until it is closed: that the supervisor tells. Lines are made
+//! and dropped by the supervisor, never here: that takes milliseconds.
 
 use port::{Batch, Capabilities, Pool, Port, PortCounters};
 use std::os::fd::BorrowedFd;
@@ -21,7 +21,7 @@ use wire::Moment;
 pub type Line = Box<dyn Port + Send>;
 
 /// The frames' side: a port.
-pub(super) struct Plug {
+pub(super) struct HotPlug {
     line: Option<Line>,
     jack: Arc<Jack>,
     /// What the lines before have counted, and what was lost without one.
@@ -32,7 +32,7 @@ pub(super) struct Plug {
     capabilities: Capabilities,
 }
 
-/// The keeper's side.
+/// The supervisor's side.
 #[derive(Default)]
 pub(super) struct Jack {
     /// Something has been put in, or is otherwise to be looked at.
@@ -58,11 +58,11 @@ struct Exchange {
 /// How often a line from which nothing comes is asked whether it still can.
 const ASK: Duration = Duration::from_millis(20);
 
-impl Plug {
-    /// Without a line, and the keeper's side of it.
-    pub(super) fn new(capabilities: Capabilities) -> (Plug, Arc<Jack>) {
+impl HotPlug {
+    /// Without a line, and the supervisor's side of it.
+    pub(super) fn new(capabilities: Capabilities) -> (HotPlug, Arc<Jack>) {
         let jack = Arc::new(Jack::default());
-        let plug = Plug {
+        let plug = HotPlug {
             line: None,
             jack: Arc::clone(&jack),
             before: PortCounters::default(),
@@ -103,7 +103,7 @@ impl Plug {
     }
 }
 
-impl Port for Plug {
+impl Port for HotPlug {
     #[inline]
     fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
         if self.jack.changed.load(Ordering::Acquire) {
@@ -212,7 +212,7 @@ mod tests {
     fn lines_come_and_go_and_every_frame_is_counted() {
         let slab = Slab::new(1024).unwrap();
         let mut pool = slab.pool();
-        let (mut plug, jack) = Plug::new(Capabilities::default());
+        let (mut plug, jack) = HotPlug::new(Capabilities::default());
         plug.send(Moment::ZERO, &mut pool, &mut frames(&mut slab.pool(), 3));
         let mut far: Option<MemoryPort> = None;
         for turn in 1..=3u64 {

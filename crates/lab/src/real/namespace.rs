@@ -1,7 +1,7 @@
 //! A network namespace in which ports are, watched.
 //!
 //! ```text
-//!  netlink: links, addresses ─► Place::hear ─► events, for the keeper
+//!  netlink: links, addresses ─► WatchedNamespace::hear ─► events, for the supervisor
 //!                                   └────────► the kernel's addresses, kept
 //! ```
 
@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A namespace in which ports are.
-pub(super) struct Place {
+pub(super) struct WatchedNamespace {
     pub(super) name: Option<String>,
     watch: Watch,
     /// Which file the name leads to.
@@ -24,19 +24,19 @@ pub(super) struct Place {
     addresses: Vec<Address>,
 }
 
-impl Place {
+impl WatchedNamespace {
     /// Watches a namespace: of this name, or the program's own.
     ///
     /// # Errors
     /// There is none, or it cannot be watched.
-    pub(super) fn watch(name: Option<&str>) -> Result<Place, Unavailable> {
+    pub(super) fn watch(name: Option<&str>) -> Result<WatchedNamespace, Unavailable> {
         let topics = Topics { links: true, addresses: true, ..Topics::default() };
         let watch = match name {
             None => Watch::open(topics),
             Some(name) => Watch::open_in(&Namespace::open(name)?, topics),
         };
         let (watch, addresses) = (watch?, Vec::new());
-        Ok(Place { name: name.map(str::to_string), watch, file: file(name), addresses })
+        Ok(WatchedNamespace { name: name.map(str::to_string), watch, file: file(name), addresses })
     }
 
     /// Whether a port is there.
@@ -102,7 +102,7 @@ pub(super) fn file(name: Option<&str>) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-impl AsFd for Place {
+impl AsFd for WatchedNamespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()
     }

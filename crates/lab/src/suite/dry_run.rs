@@ -15,12 +15,12 @@
 //! Procedures that send the same frames at other loads and for other times are one kind of trial here.
 //! Never opens anything: the caller does.
 
-use super::bench::{Bench, Place};
+use super::bench::{Bench, Testbed};
 use super::device;
-use super::duty::Duty;
 use super::fit::Unfit;
 use super::plan::{End, Modifier, Offer, Plan, Procedure, Traffic};
 use super::run::{Device, scaled_for};
+use super::task::Task;
 use super::tester::Tester;
 use crate::jumbo;
 use measure::FrameSize;
@@ -424,7 +424,7 @@ impl<'a> Quiet<'a> {
     }
 }
 
-impl<'a> Place for Quiet<'a> {
+impl<'a> Testbed for Quiet<'a> {
     type Wire = StandIn<'a>;
 
     fn tester(&mut self) -> &mut Tester<Self::Wire> {
@@ -435,7 +435,7 @@ impl<'a> Place for Quiet<'a> {
         self.now
     }
 
-    fn run(&mut self, duty: &mut Duty, _: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, duty: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
         self.tester.tick(self.now, duty);
         while duty.next_due() < Moment::from_nanos(u64::MAX) {
             self.now = self.now.max(duty.next_due());

@@ -33,7 +33,7 @@ const FRAMES: usize = 1 << 14;
 const LONG_FRAMES: usize = 1 << 13;
 
 /// A tester at interfaces.
-pub(super) struct Stand {
+pub(super) struct TestPorts {
     pub(super) tester: Tester<Line>,
     /// What must not be let go.
     pub(super) opened: Vec<Opened>,
@@ -41,14 +41,14 @@ pub(super) struct Stand {
     pub(super) rig: Option<Rig>,
 }
 
-impl Stand {
+impl TestPorts {
     pub(super) fn open(
         specs: &[PortSpec],
         longest: FrameLen,
         ends: &[End],
         rig: Option<Rig>,
         patch: Option<Patch>,
-    ) -> Result<Stand, Stop> {
+    ) -> Result<TestPorts, Stop> {
         let opening = || -> Result<(Vec<Line>, Slab, Vec<Opened>), BenchError> {
             let (mut queues, mut longest) = (0, longest);
             for spec in specs {
@@ -75,7 +75,7 @@ impl Stand {
         };
         let (wires, slab, opened) = opening().map_err(|error| broken(&error))?;
         let tester = Tester::new(wires, &slab, ends.to_vec());
-        Ok(Stand { tester, opened, _patch: patch, rig })
+        Ok(TestPorts { tester, opened, _patch: patch, rig })
     }
 }
 

@@ -27,7 +27,7 @@ use port::affinity;
 
 /// A place for everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Processors {
     /// What it is called.
     pub(super) name: &'static str,
     /// Processors of iperf3's processes, in turn: pairs one after the other, their senders before
@@ -41,12 +41,12 @@ pub(super) struct Place {
     pub(super) gives_way: bool,
 }
 
-impl Place {
+impl Processors {
     /// The places a plan has a device tried at, on these processors: one, unless the plan says that
     /// it is to be found.
-    pub(super) fn candidates(plan: &Plan, device: Device, cores: &[usize]) -> Vec<Place> {
+    pub(super) fn candidates(plan: &Plan, device: Device, cores: &[usize]) -> Vec<Processors> {
         let ours = device == Device::Wirespeed;
-        let free = Place {
+        let free = Processors {
             name: "free",
             processes: Vec::new(),
             workers: plan.workers,
@@ -57,17 +57,17 @@ impl Place {
             (Placement::Free, _) | (_, []) => vec![free],
             (Placement::Pinned, [.., last]) => {
                 let router = if plan.workers == 0 { vec![*last] } else { vec![] };
-                vec![Place { name: "pinned", processes: cores.to_vec(), router, ..free }]
+                vec![Processors { name: "pinned", processes: cores.to_vec(), router, ..free }]
             }
             (Placement::Probed, [_]) => vec![free],
             (Placement::Probed, &[a, b, ..]) if !ours => {
-                let at = |name, processes| Place { name, processes, ..free.clone() };
+                let at = |name, processes| Processors { name, processes, ..free.clone() };
                 vec![at("together", vec![a]), at("apart", vec![a, b]), free]
             }
             (Placement::Probed, &[a, b, ref more @ ..]) => {
                 let at = |name, processes, router: Vec<usize>, gives_way| {
                     let workers = router.len() - 1;
-                    Place { name, processes, workers, router, gives_way }
+                    Processors { name, processes, workers, router, gives_way }
                 };
                 let mut places = vec![
                     at("together", vec![a], vec![a], false),
@@ -76,7 +76,7 @@ impl Place {
                     at("across", vec![a], vec![b], false),
                 ];
                 places.extend(more.first().map(|&c| at("alone", vec![a, b], vec![c], false)));
-                places.push(Place { workers: 0, ..free });
+                places.push(Processors { workers: 0, ..free });
                 places
             }
         }
@@ -105,7 +105,7 @@ impl Place {
 
     /// What it means for a device, for the result.
     pub(super) fn facts(&self, plan: &Plan, device: Device) -> Vec<String> {
-        let Place { processes: places, workers, router, .. } = self;
+        let Processors { processes: places, workers, router, .. } = self;
         let processes = 2 * plan.pairs as usize * plan.ways();
         let processes_are = match places.as_slice() {
             [] => format!("{processes} iperf3 processes at most, where the system puts them"),
@@ -147,12 +147,12 @@ mod tests {
     use super::super::plan;
     use super::*;
 
-    fn places(placement: &str, device: Device, cores: &[usize]) -> Vec<Place> {
+    fn places(placement: &str, device: Device, cores: &[usize]) -> Vec<Processors> {
         let text = format!(
             "name = \"t\"\ndevices = [\"direct\"]\npairs = 1\nduration = \"1s\"\nwarm-up = \"1s\"\n\
              placement = \"{placement}\"\n"
         );
-        Place::candidates(&plan::read(&text).unwrap(), device, cores)
+        Processors::candidates(&plan::read(&text).unwrap(), device, cores)
     }
 
     #[test]

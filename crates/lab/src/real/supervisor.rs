@@ -1,4 +1,4 @@
-//! Who looks after the interfaces while the router runs.
+//! The supervisor of the interfaces while the router runs.
 //!
 //! ```text
 //!            ┌── netlink: up, down, mtu ─────► Router::set_link
@@ -7,7 +7,7 @@
 //!     └──── opened again ◄── an interface of that name is there, tried after 0.1 s … 5 s ──┘
 //! ```
 //!
-//! Where a port leaves the kernel's own addresses to it, the keeper says which these are: the
+//! Where a port leaves the kernel's own addresses to it, the supervisor says which these are: the
 //! kernel's there that are not the router's as well.
 //!
 //! A thread of its own: opening and closing take milliseconds. What happens is told in one line, to
@@ -15,9 +15,9 @@
 //!
 //! Never touches an interface's settings.
 
+use super::hot_plug::{Jack, Line, Taken};
+use super::namespace::WatchedNamespace;
 use super::open::{self, Opened};
-use super::place::Place;
-use super::plug::{Jack, Line, Taken};
 use super::several::several;
 use super::spec::{Backend, PortSpec};
 use super::worker;
@@ -41,7 +41,7 @@ use wire::Moment;
 /// Where what happens is told.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// A port as its keeper sees it.
+/// A port as its supervisor sees it.
 pub(super) struct Kept {
     /// What it is.
     pub spec: PortSpec,
@@ -79,9 +79,9 @@ struct Owned {
 }
 
 /// All ports, and what they have in common.
-pub(super) struct Keeper {
+pub(super) struct Supervisor {
     pub(super) ports: Vec<Kept>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<WatchedNamespace>,
     pub(super) slab: Slab,
     pub(super) door: Door,
     pub(super) clock: Clock,
@@ -114,7 +114,7 @@ impl Kept {
     }
 }
 
-impl Keeper {
+impl Supervisor {
     /// Until `stop`.
     pub(super) fn run(mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Acquire) {
@@ -228,7 +228,7 @@ impl Keeper {
         for at in 0..self.ports.len() {
             let name = &self.ports[at].spec.namespace;
             if !self.places.iter().any(|place| place.name == *name)
-                && let Ok(place) = Place::watch(name.as_deref())
+                && let Ok(place) = WatchedNamespace::watch(name.as_deref())
             {
                 self.places.push(place);
             }

@@ -6,7 +6,7 @@
 //!
 //! The lock is the one that our router takes: two of us never have the same interface.
 
-use super::{Place, inside};
+use super::{HostInterface, inside};
 use crate::clock::Clock;
 use crate::linux::netlink::Netlink;
 use crate::real::claim::Claim;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use wire::Moment;
 
 /// An interface's child in a host, which goes when this is dropped.
-pub(in super::super) struct Lent {
+pub(in super::super) struct HostPort {
     /// In the host's namespace.
     netlink: Netlink,
     end: &'static str,
@@ -28,13 +28,13 @@ const GOING: Duration = Duration::from_secs(2);
 /// `EINVAL`: there is a child already.
 const HAS_ONE: i32 = 22;
 
-impl Lent {
+impl HostPort {
     pub(super) fn new(
-        port: &Place,
+        port: &HostInterface,
         host: &Namespace,
         end: &'static str,
         mtu: u32,
-    ) -> Result<Lent, Unavailable> {
+    ) -> Result<HostPort, Unavailable> {
         let name = port.interface.as_str();
         let claim = inside(port, || {
             let claim = Claim::take(name, Interface::of(name)?.index)?;
@@ -55,11 +55,11 @@ impl Lent {
             }
         })?;
         let netlink = Netlink::open_in(host)?;
-        Ok(Lent { netlink, end, _claim: claim })
+        Ok(HostPort { netlink, end, _claim: claim })
     }
 }
 
-impl Drop for Lent {
+impl Drop for HostPort {
     fn drop(&mut self) {
         // At once, not when the system gets round to it: the next host wants the interface. It has
         // gone already if somebody has deleted the interface.

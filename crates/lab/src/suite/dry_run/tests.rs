@@ -124,7 +124,7 @@ impl Kept {
     }
 }
 
-impl Place for Kept {
+impl Testbed for Kept {
     type Wire = OnWire;
 
     fn tester(&mut self) -> &mut Tester<OnWire> {
@@ -135,7 +135,7 @@ impl Place for Kept {
         self.clock.map_or(self.now, |clock| clock.now())
     }
 
-    fn run(&mut self, duty: &mut Duty, _: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, duty: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
         let end = self.now() + Duration::from_millis(5);
         let nothing = duty.senders.is_empty();
         loop {

@@ -1,16 +1,16 @@
 //! Arguments of `wirespeed iperf3` about its device: which, on which interfaces, and the hosts there.
 
+use super::bench::{address, each, gateway};
 use crate::arguments::quantity;
-use crate::external::{address, each, gateway};
 use crate::failure::Failure;
 use clap::Args;
-use lab::iperf3::external::{Ends, Place};
+use lab::iperf3::external::{Ends, HostInterface};
 use lab::iperf3::{Device, External, Plan};
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
 #[derive(Args)]
-pub(crate) struct Lent {
+pub(crate) struct DeviceArguments {
     /// What is measured instead of the plan's devices, beside its baseline: linux (the kernel),
     /// wirespeed (the built-in router), external (whatever is connected to two interfaces)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = device)]
@@ -26,7 +26,7 @@ pub(crate) struct Lent {
     /// they are
     #[arg(long = "port", value_name = "a|b=INTERFACE", value_parser = port)]
     #[arg(help_heading = "An external device")]
-    ports: Vec<(usize, Place)>,
+    ports: Vec<(usize, HostInterface)>,
 
     /// Our host on each of its ports, and the network there; both in one if it is a bridge [default:
     /// a=198.18.1.2/24 and b=198.19.1.2/24]
@@ -59,25 +59,25 @@ fn device(text: &str) -> Result<Device, String> {
     }
 }
 
-fn port(text: &str) -> Result<(usize, Place), String> {
+fn port(text: &str) -> Result<(usize, HostInterface), String> {
     let (name, rest) = text.split_once('=').unwrap_or(("", text));
     let port = ["a", "b"].iter().position(|known| *known == name);
     let port = port.ok_or_else(|| format!("a port is a=eth1 or b=eth2, not {text:?}"))?;
-    Ok((port, Place::from_str(rest)?))
+    Ok((port, HostInterface::from_str(rest)?))
 }
 
 fn usage(text: impl Into<String>) -> Failure {
     Failure::Usage(text.into())
 }
 
-impl Lent {
+impl DeviceArguments {
     /// The plan as it is to be run, and what is outside, if that is asked for.
     ///
     /// # Errors
     /// [`Failure::Usage`]: it does not fit the plan, or the device.
     pub(crate) fn read(&self, plan: &Plan) -> Result<(Plan, Option<External>), Failure> {
         let plan = plan.of(&self.device, self.link).map_err(usage)?;
-        let Lent { ports, addresses, gateways, .. } = self;
+        let DeviceArguments { ports, addresses, gateways, .. } = self;
         if !plan.is_of(Device::External) {
             let said = !(ports.is_empty() && addresses.is_empty() && gateways.is_empty());
             if said || self.allow_in_use || self.allow_any_address {
@@ -87,7 +87,7 @@ impl Lent {
             return Ok((plan, None));
         }
         let two = "an external device has two ports: --port a=eth1 --port b=eth2";
-        let mut found: [Option<Place>; 2] = [None, None];
+        let mut found: [Option<HostInterface>; 2] = [None, None];
         for (at, place) in ports {
             if found[*at].replace(place.clone()).is_some() {
                 return Err(usage(format!("--port {} stands there twice", ["a", "b"][*at])));
@@ -120,14 +120,14 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        lent: Lent,
+        device: DeviceArguments,
     }
 
     fn read(words: &str) -> Result<(Plan, Option<External>), String> {
-        let plan = lab::iperf3::plan::read(include_str!("../../../plans/iperf3.toml")).unwrap();
+        let plan = lab::iperf3::plan::read(include_str!("../../../../plans/iperf3.toml")).unwrap();
         let words = ["iperf3"].into_iter().chain(words.split_whitespace());
         let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
-        line.lent.read(&plan).map_err(|failure| match failure {
+        line.device.read(&plan).map_err(|failure| match failure {
             Failure::Usage(text) => text,
             _ => panic!("a usage error has another code"),
         })

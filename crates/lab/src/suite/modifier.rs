@@ -1,4 +1,4 @@
-//! What a modifier sends beside the test's frames: broadcasts, questions to the device, routing
+//! A modifier's own frames, beside the test's: broadcasts, questions to the device, routing
 //! updates (RFC 2544 §11.1 to §11.3).
 //!
 //! ```text
@@ -11,9 +11,9 @@
 //! A load is that of all of them together: a wire has no room for more than it carries. Questions are
 //! those of a host, updates those of a router beside it, both on the first port.
 
-use super::bench::{Bench, Place};
-use super::duty::Duty;
+use super::bench::{Bench, Testbed};
 use super::plan::Modifier;
+use super::task::Task;
 use super::tester::{mac, template};
 use measure::control::{Control, Path, Told};
 use measure::procedure::Stop;
@@ -45,7 +45,7 @@ pub(super) struct Shares {
     pub(super) control: Vec<(usize, Control)>,
 }
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Testbed> Bench<'_, P> {
     /// Divides a load that begins at `start`.
     pub(super) fn share(
         &mut self,
@@ -114,7 +114,7 @@ impl<P: Place> Bench<'_, P> {
     }
 
     /// A duty is over.
-    pub(super) fn note(&mut self, duty: &Duty) {
+    pub(super) fn note(&mut self, duty: &Task) {
         duty.control.iter().for_each(|(_, control)| self.asked.told += control.told());
         let broadcasts = duty.beside.iter().flatten().map(|sender| sender.sent().offered);
         self.asked.broadcasts += broadcasts.sum::<u64>();

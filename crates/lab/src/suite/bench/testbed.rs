@@ -1,13 +1,13 @@
-//! Where a bench stands: a tester, a device, and the time that both have.
+//! A bench: a tester, a device, and the time that both have.
 //!
 //! ```text
-//!  Bench ── Duty ─► Place ┬ run     tester and device, until all is back
+//!  Bench ── Task ─► Testbed ┬ run     tester and device, until all is back
 //!                         ├ renew   the device knows nothing any more
 //!                         └ bypass  no device: the tester by itself
 //! ```
 
-use crate::suite::duty::Duty;
 use crate::suite::inside::Dropped;
+use crate::suite::task::Task;
 use crate::suite::tester::Tester;
 use measure::procedure::Stop;
 use port::Port;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use wire::{FrameLen, Moment};
 
 /// Where tester and device are, and what time is there.
-pub trait Place {
+pub trait Testbed {
     /// The wires.
     type Wire: Port;
 
@@ -36,7 +36,7 @@ pub trait Place {
     ///
     /// # Errors
     /// [`Stop`].
-    fn run(&mut self, duty: &mut Duty, reset_at: Option<Moment>) -> Result<(), Stop>;
+    fn run(&mut self, duty: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop>;
 
     /// A device that knows nothing in the old one's place: a new one, or the same made to forget; or,
     /// of a device that nobody can make forget, nothing happens.

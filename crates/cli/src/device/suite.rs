@@ -1,7 +1,7 @@
 //! Arguments of `wirespeed test` about its device: which, behind which interfaces, and the hosts there.
 
+use super::bench::{address, each, gateway, in_order};
 use crate::arguments::quantity;
-use crate::external::{address, each, gateway, in_order};
 use crate::failure::Failure;
 use clap::Args;
 use lab::real::PortSpec;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 use wire::BitRate;
 
 #[derive(Args)]
-pub(crate) struct Outside {
+pub(crate) struct DeviceArguments {
     /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, in a
     /// namespace between veths), external (whatever is connected to ports of this machine)
     #[arg(long, value_name = "NAME", default_value = "wirespeed", value_parser = kind)]
@@ -92,7 +92,7 @@ fn usage(text: impl Into<String>) -> Failure {
     Failure::Usage(text.into())
 }
 
-impl Outside {
+impl DeviceArguments {
     /// Whether frames leave this machine.
     pub(crate) fn is_external(&self) -> bool {
         self.device == Kind::External
@@ -113,7 +113,7 @@ impl Outside {
     /// # Errors
     /// [`Failure::Usage`]: what was said is about another one.
     pub(crate) fn device(&self, simulated: bool) -> Result<Device, Failure> {
-        let Outside { ports, addresses, gateways, modifier, reset_command, .. } = self;
+        let DeviceArguments { ports, addresses, gateways, modifier, reset_command, .. } = self;
         let somebody = !ports.is_empty() || !addresses.is_empty() || !gateways.is_empty();
         let of_others = somebody || modifier.is_some() || reset_command.is_some();
         if !self.is_external() && (of_others || self.allow_any_address) {
@@ -167,13 +167,13 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        outside: Outside,
+        device: DeviceArguments,
     }
 
     fn read(words: &str) -> Result<Device, String> {
         let words = ["test"].into_iter().chain(words.split_whitespace());
         let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
-        match line.outside.device(false) {
+        match line.device.device(false) {
             Ok(device) => Ok(device),
             Err(Failure::Usage(text)) => Err(text),
             Err(_) => panic!("a usage error has another code"),
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn virtual_time_is_the_built_in_routers() {
         let line = Line::try_parse_from(["test", "--device", "linux"]).unwrap();
-        assert!(matches!(line.outside.device(true), Err(Failure::Usage(_))));
+        assert!(matches!(line.device.device(true), Err(Failure::Usage(_))));
     }
 
     #[test]

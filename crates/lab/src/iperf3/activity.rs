@@ -1,4 +1,4 @@
-//! What the machine does while programs measure, looked at around the time that counts.
+//! Machine activity while programs measure, looked at around the time that counts.
 //!
 //! ```text
 //!  distance   a look          warm-up    the time that counts        cool-down       distance
@@ -10,7 +10,7 @@
 //! takes their time, and is asked when nothing runs. What it means is
 //! [`measure::trial::disturbance`]'s.
 
-use super::place::Place;
+use super::processors::Processors;
 use crate::clock::Clock;
 use crate::machine;
 use crate::placement::{Distance, Pair};
@@ -86,7 +86,7 @@ impl Window {
 }
 
 /// A measurement's machine.
-pub(super) struct Around {
+pub(super) struct Activity {
     cores: Vec<usize>,
     clock: Clock,
     /// How far the processes' cores are apart, if they have two and stay there.
@@ -94,33 +94,33 @@ pub(super) struct Around {
     window: Window,
 }
 
-impl Around {
+impl Activity {
     /// Before processes begin at a place, whose time counts from and to these moments.
-    pub(super) fn of(place: &Place, counts: Range<Duration>) -> Around {
+    pub(super) fn of(place: &Processors, counts: Range<Duration>) -> Activity {
         let distance = place.apart().map(|(tester, device)| {
             let mut distance = Distance::of(Pair { tester, device });
             let before = distance.now_ns();
             (distance, before)
         });
-        Around { distance, ..Around::anywhere(place.processors(), counts) }
+        Activity { distance, ..Activity::anywhere(place.processors(), counts) }
     }
 
     /// Before something begins that is anywhere on these.
-    pub(super) fn anywhere(cores: Vec<usize>, counts: Range<Duration>) -> Around {
+    pub(super) fn anywhere(cores: Vec<usize>, counts: Range<Duration>) -> Activity {
         let clock = Clock::start();
         let window = Window::new(counts, look(&cores, clock));
-        Around { cores, clock, distance: None, window }
+        Activity { cores, clock, distance: None, window }
     }
 
     /// So long after the processes began.
     pub(super) fn at(&mut self, since: Duration) {
-        let Around { cores, clock, window, .. } = self;
+        let Activity { cores, clock, window, .. } = self;
         window.at(since, || look(cores, *clock));
     }
 
     /// What it was like, and how long it took since the first look; they have ended.
     pub(super) fn end(self) -> (Duration, Conditions) {
-        let Around { cores, clock, distance, window } = self;
+        let Activity { cores, clock, distance, window } = self;
         let took = clock.now().since(Moment::ZERO);
         let conditions = window.conditions(cores.len(), || look(&cores, clock));
         let placement_ns =
@@ -188,7 +188,7 @@ mod tests {
     /// Of this machine, as it is: clocks that go on together, and a time.
     #[test]
     fn a_look_at_this_machine() {
-        let mut around = Around::anywhere(vec![0], Duration::ZERO..MS * 10);
+        let mut around = Activity::anywhere(vec![0], Duration::ZERO..MS * 10);
         around.at(MS * 5);
         let (_, of) = around.end();
         assert!(of.clocks.is_some() && of.placement_ns.is_none(), "{of:?}");

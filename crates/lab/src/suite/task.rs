@@ -1,7 +1,7 @@
-//! What one trial has the tester do, and what came of it.
+//! One trial's task for the tester, and what came of it.
 //!
 //! ```text
-//!  Duty: senders and a receiver of each port, a watch ─► tick, tick … ─► counts, ways, series
+//!  Task: senders and a receiver of each port, a watch ─► tick, tick … ─► counts, ways, series
 //! ```
 //!
 //! A frame is received where it was to come. Out of any other port, that by which it was sent among them,
@@ -31,7 +31,7 @@ use wire::Moment;
 pub(super) const RESIDUAL: Duration = Duration::from_secs(2);
 
 /// What one trial has the tester do.
-pub struct Duty {
+pub struct Task {
     /// Of each port.
     pub senders: Vec<Vec<Sender>>,
     /// Of each port, not counted: broadcasts that are not to come back.
@@ -65,17 +65,17 @@ pub struct Duty {
     pub(super) arrivals: Option<(Moment, Moment)>,
 }
 
-impl Duty {
+impl Task {
     /// Senders of each port, whose frames are to come by the other port of its pair: the first and the
     /// second are one.
-    pub fn new(begin: Moment, senders: Vec<Vec<Sender>>) -> Duty {
+    pub fn new(begin: Moment, senders: Vec<Vec<Sender>>) -> Task {
         let receivers = receivers(begin, &senders, |from, _, at| at == from ^ 1);
         let beside = senders.iter().map(|_| vec![]).collect();
         let (watch, before, conditions) = (Watch::Nothing, vec![], Conditions::default());
         let (control, players) = (vec![], vec![]);
         let (talk, arrivals, returned) = (None, None, None);
         let course = Recorder::beginning(begin);
-        Duty {
+        Task {
             senders,
             beside,
             control,
@@ -95,8 +95,8 @@ impl Duty {
     }
 
     /// Hosts on the first two of so many ports that speak TCP, and nothing else.
-    pub fn talking(begin: Moment, ports: usize, talk: Talk) -> Duty {
-        let mut duty = Duty::new(begin, (0..ports).map(|_| vec![]).collect());
+    pub fn talking(begin: Moment, ports: usize, talk: Talk) -> Task {
+        let mut duty = Task::new(begin, (0..ports).map(|_| vec![]).collect());
         duty.talk = Some(Box::new(talk));
         duty
     }
@@ -104,14 +104,14 @@ impl Duty {
     /// Frames from a port, of a stream by its number, are to come where `comes` says of the port: there,
     /// or at several.
     #[must_use]
-    pub fn expecting(mut self, begin: Moment, comes: impl Fn(usize, u8, usize) -> bool) -> Duty {
+    pub fn expecting(mut self, begin: Moment, comes: impl Fn(usize, u8, usize) -> bool) -> Task {
         self.receivers = receivers(begin, &self.senders, comes);
         self
     }
 
     /// Looks at single frames, too.
     #[must_use]
-    pub fn watched(mut self, watch: Watch) -> Duty {
+    pub fn watched(mut self, watch: Watch) -> Task {
         self.watch = watch;
         self
     }

@@ -1,4 +1,4 @@
-//! Times, many of them: a histogram, and beside it exactly what it would round.
+//! LatencyHistogram, many of them: a histogram, and beside it exactly what it would round.
 //!
 //! ```text
 //!  time ─┬─► bucket, three digits: quantiles, by the upper edge
@@ -18,7 +18,7 @@ pub(crate) const NS_MAX: u64 = 100_000_000_000;
 
 /// Any number of times in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Times {
+pub struct LatencyHistogram {
     buckets: Histogram<u64>,
     /// The greatest there can be while there are none.
     min_ns: u64,
@@ -26,22 +26,22 @@ pub struct Times {
     sum_ns: u128,
 }
 
-impl Default for Times {
+impl Default for LatencyHistogram {
     /// Three digits, up to 100 seconds.
-    fn default() -> Times {
-        Times::up_to(NS_MAX, 3)
+    fn default() -> LatencyHistogram {
+        LatencyHistogram::up_to(NS_MAX, 3)
     }
 }
 
-impl Times {
+impl LatencyHistogram {
     /// Quantiles to so many digits; above `ns_max` they are not told apart.
     ///
     /// # Panics
     /// If `ns_max` is below 2 or there are more than five digits.
-    pub fn up_to(ns_max: u64, digits: u8) -> Times {
+    pub fn up_to(ns_max: u64, digits: u8) -> LatencyHistogram {
         let buckets = Histogram::new_with_bounds(1, ns_max, digits);
         let buckets = buckets.expect("bounds and digits that a histogram has");
-        Times { buckets, min_ns: u64::MAX, max_ns: 0, sum_ns: 0 }
+        LatencyHistogram { buckets, min_ns: u64::MAX, max_ns: 0, sum_ns: 0 }
     }
 
     /// One more.
@@ -61,7 +61,7 @@ impl Times {
     }
 
     /// Takes others in.
-    pub fn add(&mut self, other: &Times) {
+    pub fn add(&mut self, other: &LatencyHistogram) {
         for value in other.buckets.iter_recorded() {
             self.buckets.saturating_record_n(value.value_iterated_to(), value.count_at_value());
         }
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(all: &[u64]) -> Times {
-        let mut times = Times::default();
+    fn of(all: &[u64]) -> LatencyHistogram {
+        let mut times = LatencyHistogram::default();
         all.iter().for_each(|&ns| times.record(ns));
         times
     }
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!((times.min(), times.max(), times.nth(3)), (ns, ns, ns));
             assert_eq!((times.mean(), times.sum()), (ns as f64, 5 * u128::from(ns)));
         }
-        let none = Times::default();
+        let none = LatencyHistogram::default();
         assert_eq!((none.min(), none.max(), none.mean(), none.at_quantile(0.5)), (0, 0, 0.0, 0));
         assert!(none.is_empty() && none.buckets().is_empty());
     }

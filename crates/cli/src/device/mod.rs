@@ -1,0 +1,9 @@
+//! Arguments about the device under test: one at the end of cables, for each command that measures.
+
+// Of `wirespeed bench`.
+pub(crate) mod bench;
+// Of `wirespeed iperf3`.
+#[cfg(target_os = "linux")]
+pub(crate) mod iperf3;
+// Of `wirespeed test`.
+pub(crate) mod suite;
