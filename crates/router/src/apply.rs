@@ -14,7 +14,7 @@
 //!
 //! Never compiles or frees anything large: that is the [`Compiler`]'s side.
 
-use crate::compiler::{Change, Compiler, Effect};
+use crate::compiler::{Change, Compiler, Effect, News};
 use crate::discard::Discard;
 use crate::flow;
 use crate::interface::InterfaceId;
@@ -31,7 +31,7 @@ use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
 use crate::router::Router;
 use config::Tree;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use wire::Moment;
 
@@ -56,25 +56,28 @@ impl Router {
         self.heed(now)
     }
 
-    /// Which interfaces run by what they know themselves, if that is not what the program has: for
-    /// [`Compiler::set_up`].
+    /// Which interfaces run by what they know themselves, and which gateways are silent, if that is
+    /// not what the program has: for [`Compiler::set_up`].
     #[inline]
-    pub fn news(&self) -> Option<Arc<BTreeSet<InterfaceId>>> {
-        self.has_news().then(|| self.link.up.clone())
+    pub fn news(&self) -> Option<News> {
+        let news = || News { up: self.link.up.clone(), silent: self.v4.silent.clone() };
+        self.has_news().then(news)
     }
 
     /// Whether there are [`news`](Self::news).
     #[inline]
     pub fn has_news(&self) -> bool {
-        !Arc::ptr_eq(&self.link.up, &self.program.up) && self.link.up != self.program.up
+        let (link, program) = (&self.link, &self.program);
+        !Arc::ptr_eq(&link.up, &program.up) && link.up != program.up
+            || !Arc::ptr_eq(&self.v4.silent, &program.silent) && self.v4.silent != program.silent
     }
 
     /// Compiles and applies what interfaces have come to know, where the compiler is the router's own.
     pub(crate) fn heed(&mut self, now: Moment) -> Result<(), TooManyTargets> {
         // Each round may bring up a tunnel that lies in those of the round before.
         for _ in 0..8 {
-            let (Some(up), Some(compiler)) = (self.news(), &mut self.compiler) else { break };
-            let Some(mut change) = compiler.set_up(up) else { break };
+            let (Some(news), Some(compiler)) = (self.news(), &mut self.compiler) else { break };
+            let Some(mut change) = compiler.set_up(news) else { break };
             self.apply(&mut change, now)?;
             if let Some(compiler) = &mut self.compiler {
                 compiler.taken_over(change);
@@ -199,6 +202,9 @@ impl Router {
         std::mem::swap(&mut self.program, &mut change.program);
         if change.interfaces {
             self.adopt_trees(&change.program.bridges, now);
+        }
+        if change.routes.is_some() {
+            flow::adopt_gateways(self);
         }
         flow::look(self, now);
         Ok(())

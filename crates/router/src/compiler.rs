@@ -37,6 +37,7 @@ use crate::firewall::mark;
 use crate::firewall::state::SlotId;
 use crate::interface::{InterfaceId, Link};
 use crate::ip::arp;
+use crate::ip::gateway::Gateway;
 use crate::ip::route::{self, Ways};
 use crate::program::{Books, PortInfo, Program};
 use crate::queue::{self, QueueId, QueueLeafId};
@@ -53,6 +54,8 @@ pub struct Compiler {
     links: Arc<[Link]>,
     /// The interfaces that run by what they know themselves.
     up: Arc<BTreeSet<InterfaceId>>,
+    /// The gateways that do not answer.
+    silent: Arc<BTreeSet<Gateway>>,
     /// How many changes were taken over.
     taken_over: u64,
     last: Option<State>,
@@ -62,6 +65,15 @@ pub struct Compiler {
     removed: Vec<CounterId>,
     /// Those whose recipes are forgotten, but not yet folded.
     forgotten: Vec<CounterId>,
+}
+
+/// What a router has found out by itself since its program was compiled.
+#[derive(Clone, Debug)]
+pub struct News {
+    /// The interfaces that run by what they know themselves.
+    pub(crate) up: Arc<BTreeSet<InterfaceId>>,
+    /// The gateways that do not answer.
+    pub(crate) silent: Arc<BTreeSet<Gateway>>,
 }
 
 /// What a change leads to: from which the next one starts.
@@ -117,6 +129,7 @@ impl Compiler {
             ports,
             links,
             up: Arc::default(),
+            silent: Arc::default(),
             taken_over: 0,
             last: None,
             room: 0,
@@ -142,18 +155,19 @@ impl Compiler {
         Some(self.compile(&tree))
     }
 
-    /// Notes which interfaces run by what they know themselves ([`Router::news`]), and compiles what
+    /// Notes what the router has found out by itself ([`Router::news`]), and compiles what
     /// follows from it, like [`set_link`](Self::set_link).
     ///
     /// # Panics
     /// If no change was ever taken over.
     ///
     /// [`Router::news`]: crate::Router::news
-    pub fn set_up(&mut self, up: Arc<BTreeSet<InterfaceId>>) -> Option<Change> {
-        if up == self.up {
+    pub fn set_up(&mut self, news: News) -> Option<Change> {
+        let News { up, silent } = news;
+        if up == self.up && silent == self.silent {
             return None;
         }
-        self.up = up;
+        (self.up, self.silent) = (up, silent);
         let tree = self.last.as_ref().expect("a configuration").tree.clone();
         Some(self.compile(&tree))
     }
@@ -242,6 +256,7 @@ pub(crate) struct Compiling<'a> {
     pub(crate) ports: &'a [PortInfo],
     pub(crate) links: &'a Arc<[Link]>,
     pub(crate) up: &'a Arc<BTreeSet<InterfaceId>>,
+    pub(crate) silent: &'a Arc<BTreeSet<Gateway>>,
     /// As it was, with what has been compiled by now.
     pub(crate) program: Program,
     /// The ways that the routes were made of.
@@ -272,6 +287,7 @@ impl<'a> Compiling<'a> {
             ports: &compiler.ports,
             links: &compiler.links,
             up: &compiler.up,
+            silent: &compiler.silent,
             program,
             ways: last.map_or_else(Arc::default, |last| last.ways.clone()),
             routes: None,
@@ -312,6 +328,7 @@ impl<'a> Compiling<'a> {
             || facility.after.iter().any(|before| self.has_compiled(before))
             || facility.follows_links
                 && (last.program.links != *self.links || last.program.up != *self.up)
+            || facility.follows_gateways && last.program.silent != *self.silent
     }
 
     /// The configuration before.

@@ -33,6 +33,8 @@ pub(crate) struct Facility {
     pub(crate) after: &'static [&'static Facility],
     /// Whether it is compiled anew when a port's link goes up or down, or a tunnel does.
     pub(crate) follows_links: bool,
+    /// Whether it is compiled anew when a gateway falls silent, or answers again.
+    pub(crate) follows_gateways: bool,
     /// Makes its part of the program; called when a menu it is made of has changed.
     pub(crate) compile: fn(&mut Compiling),
     /// Whether all flows learn anew when it is compiled anew.
@@ -126,6 +128,7 @@ impl Facility {
         part_of: None,
         after: &[],
         follows_links: false,
+        follows_gateways: false,
         compile: |_| (),
         relearn: false,
         check: |_, _| Ok(()),

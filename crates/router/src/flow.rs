@@ -17,6 +17,8 @@
 mod bonding;
 // What boxes ask of a packet again and again.
 mod checks;
+// Gateways that are asked whether they live.
+mod gateway;
 // From the last box of IP to the neighbour.
 mod leave;
 // LOCAL IN and LOCAL OUT.
@@ -75,6 +77,7 @@ use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
 use wire::{Layers, Moment, checksum};
 
 pub(crate) use checks::{is_martian_source, is_own_source};
+pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use local::local_out;
 pub(crate) use up::look;

@@ -65,7 +65,7 @@ pub mod status;
 // The router's own tools: ping, torch, the sniffer, explain.
 pub mod tool;
 
-pub use compiler::{Change, Compiler};
+pub use compiler::{Change, Compiler, News};
 pub use facility::{COMMANDS, MENUS};
 pub use interface::Link;
 pub use parts::{InterfaceCounts, PathCounts, Trouble};

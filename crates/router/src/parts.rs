@@ -29,6 +29,7 @@ use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
 use crate::ip::fragment::Reassembly;
+use crate::ip::gateway::{Gateway, Probe};
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::Neighbours;
 use crate::ip::route::Routes;
@@ -101,6 +102,10 @@ pub(crate) struct Stack {
     pub(crate) connections: Connections,
     pub(crate) reassembly: Reassembly,
     pub(crate) icmp_limit: RateLimit,
+    /// Gateways that are asked whether they live.
+    pub(crate) probes: Vec<Probe>,
+    /// Those that do not answer.
+    pub(crate) silent: Arc<BTreeSet<Gateway>>,
 }
 
 impl Stack {
@@ -112,6 +117,8 @@ impl Stack {
             connections: Connections::new(max),
             reassembly: Reassembly::default(),
             icmp_limit: RateLimit::default(),
+            probes: Vec::new(),
+            silent: Arc::default(),
         }
     }
 }

@@ -28,6 +28,7 @@ use crate::interface::vlan::Vlans;
 use crate::interface::vrrp::Vrrp;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
+use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::rule as route_rule;
 use crate::ip::settings::Settings;
 use crate::queue::leaf::QueueId;
@@ -219,6 +220,10 @@ pub struct Program {
     pub bonds: Vec<Bond>,
     /// The interfaces that run by what they know themselves, when this was compiled.
     pub(crate) up: Arc<BTreeSet<InterfaceId>>,
+    /// The gateways that did not answer, when this was compiled.
+    pub(crate) silent: Arc<BTreeSet<Gateway>>,
+    /// What is behind the gateways of routes.
+    pub(crate) gateways: Arc<Gateways>,
     /// `/interface bridge settings allow-fast-path`.
     pub(crate) bridges_allow_fast_path: bool,
     /// `/interface bridge filter`.
@@ -326,6 +331,8 @@ impl Program {
             vrrps,
             bonds,
             up: Arc::default(),
+            silent: Arc::default(),
+            gateways: Arc::default(),
             lists,
             patterns,
             books,

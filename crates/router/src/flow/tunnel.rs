@@ -127,7 +127,10 @@ fn ends(r: &mut Router, tunnel: &Tunnel) -> Option<(u32, InterfaceId, u16)> {
         Onward::Out(hop) => (hop.interface, hop.address, r.program.interface(hop.interface).mtu),
     };
     let own = match tunnel.local {
-        0 => address::source(&r.program.addresses, interface, toward)?,
+        0 => match r.v4.routes.pref_src(tunnel.remote) {
+            Some(own) => own,
+            None => address::source(&r.program.addresses, interface, toward)?,
+        },
         local => local,
     };
     Some((own, interface, mtu))

@@ -1,12 +1,16 @@
-//! Interfaces that find out by themselves whether they run: tunnels, virtual routers, bonds.
+//! Interfaces that find out by themselves whether they run: tunnels, virtual routers, bonds; and
+//! gateways that are asked whether they live.
 //!
 //! ```text
 //! chores, a change ─► [look] ─► the ticks of each ─► Links::up ─► news ─► Compiler::set_up
 //! ```
 
-use super::{bonding, tunnel, vrrp};
+use super::{bonding, gateway, tunnel, vrrp};
+use crate::ip::gateway::Gateway;
 use crate::program::Kind;
 use crate::router::Router;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
@@ -20,7 +24,13 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
     due = tunnel::tick(r, now, &mut up, due);
     due = vrrp::tick(r, now, &mut up, due);
     due = bonding::tick(r, now, &mut up, due);
+    let mut silent = BTreeSet::new();
+    due = gateway::tick(r, now, &mut silent, due);
     r.link.up_due = due;
+    if *r.v4.silent != silent {
+        tell_gateways(r, now, &silent);
+        r.v4.silent = Arc::new(silent);
+    }
     up.sort_unstable();
     if r.link.up.iter().eq(&up) {
         return;
@@ -37,5 +47,15 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
             let text = format!("{} link {word}", interface.name);
             r.stats.log.say(now, "interface,info", &text);
         }
+    }
+}
+
+/// Says who is silent, and who no longer.
+fn tell_gateways(r: &mut Router, now: Moment, is: &BTreeSet<Gateway>) {
+    let was = r.v4.silent.clone();
+    let changed = is.difference(&was).map(|gateway| (gateway, "does not answer"));
+    for (gateway, word) in changed.chain(was.difference(is).map(|gateway| (gateway, "answers"))) {
+        let text = format!("gateway {} {word}", Ipv4Addr::from(gateway.address));
+        r.stats.log.say(now, "route,info", &text);
     }
 }

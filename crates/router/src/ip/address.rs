@@ -1,11 +1,11 @@
 //! `/ip address`: the router's own addresses and the networks they connect.
 
-use super::menu::{ADDRESS, ROUTE, gateway_by};
+use super::gateway::Gateway;
+use super::menu::{ADDRESS, gateway_by};
 use super::route::{Candidate, Target};
-use super::rule;
-use crate::firewall::mark::{Mark, MarkBook};
+use crate::firewall::mark::Mark;
 use crate::interface::{InterfaceId, Names};
-use config::{Read, Tree, Value};
+use config::{Tree, Value};
 use wire::Ipv4Prefix;
 
 /// One of the router's own addresses.
@@ -75,18 +75,16 @@ pub fn source(addresses: &[Address], interface: InterfaceId, toward: u32) -> Opt
         .map(|a| a.address)
 }
 
-/// All ways the configuration knows: the router's own addresses (of enabled interfaces), connected
-/// networks (of running ones), the special networks of RFC 1812 §5.3.7, and `/ip route`.
-pub fn routes(
-    tree: &Tree,
-    (names, marks): (&Names, &MarkBook),
+/// The ways that nobody types: the router's own addresses (of enabled interfaces), connected
+/// networks (of running ones), and the special networks of RFC 1812 §5.3.7.
+pub(crate) fn routes(
     addresses: &[Address],
     enabled: impl Fn(InterfaceId) -> bool,
     runs: impl Fn(InterfaceId) -> bool,
 ) -> Vec<Candidate> {
     let mut ways = Vec::new();
     let mut add = |prefix, distance, target| {
-        ways.push(Candidate { table: Mark::NONE, prefix, distance, target });
+        ways.push(Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target });
     };
     for (bits, len, target) in [
         (0x0000_0000, 8, Target::Martian),
@@ -108,70 +106,19 @@ pub fn routes(
             add(own.network, 0, Some(Target::Connected(own.interface)));
         }
     }
-    let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
-    ways.extend(routes.filter_map(|item| candidate(item, names, marks, addresses, &runs)));
     ways
 }
 
-/// What a route of the configuration is; its target is none while no gateway can be reached.
-pub fn candidate(
-    item: Read,
-    names: &Names,
-    marks: &MarkBook,
-    addresses: &[Address],
-    runs: &impl Fn(InterfaceId) -> bool,
-) -> Option<Candidate> {
-    let Value::Cidr(address, len) = *item.value("dst-address") else { return None };
-    let target = match item.text("type").as_str() {
-        "blackhole" => Some(Target::Blackhole),
-        "unreachable" => Some(Target::Unreachable),
-        "prohibit" => Some(Target::Prohibit),
-        _ => gateways(&item.list("gateway"), names, addresses, runs),
-    };
-    let distance = item.number("distance") as u8;
-    let table = rule::table(&item.text("routing-mark"), marks)?;
-    Some(Candidate { table, prefix: Ipv4Prefix::new(u32::from(address), len), distance, target })
-}
-
-/// The target of these gateways, those out of reach left out; `None` if all are.
-fn gateways(
-    gateways: &[Value],
-    names: &Names,
-    addresses: &[Address],
-    runs: &impl Fn(InterfaceId) -> bool,
-) -> Option<Target> {
-    let mut ways = Vec::new();
-    for gateway in gateways {
-        match gateway {
-            Value::Address(gateway) => {
-                ways.extend(reach((*gateway).into(), addresses, runs).map(|i| (i, *gateway)));
-            }
-            Value::Text(text) if let Some((gateway, name)) = gateway_by(text) => {
-                ways.extend(names.find(name).filter(|&i| runs(i)).map(|i| (i, gateway)));
-            }
-            Value::Text(name) => {
-                // An interface as gateway: everything behind the route is a neighbour there.
-                let interface = names.find(name).filter(|&i| runs(i))?;
-                return Some(Target::Connected(interface));
-            }
-            _ => {}
+/// A gateway that is an address, or one on an interface.
+pub(crate) fn by_text(gateway: &Value, names: &Names) -> Option<Gateway> {
+    match gateway {
+        Value::Address(address) => {
+            Some(Gateway { address: (*address).into(), bound: InterfaceId::NONE })
         }
+        Value::Text(text) => {
+            let (address, name) = gateway_by(text)?;
+            Some(Gateway { address: address.into(), bound: names.find(name)? })
+        }
+        _ => None,
     }
-    let ways: Vec<_> = ways.into_iter().map(|(i, gateway)| (i, u32::from(gateway))).collect();
-    if ways.is_empty() { None } else { Some(Target::Gateways(ways)) }
-}
-
-/// The running interface in whose connected network an address lies; the longest network wins.
-pub fn reach(
-    address: u32,
-    addresses: &[Address],
-    runs: impl Fn(InterfaceId) -> bool,
-) -> Option<InterfaceId> {
-    let within = addresses.iter().filter(|a| {
-        a.network.len() < 32
-            && a.network.contains(address)
-            && a.address != address
-            && runs(a.interface)
-    });
-    within.max_by_key(|a| a.network.len()).map(|a| a.interface)
 }

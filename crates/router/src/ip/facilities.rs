@@ -3,6 +3,7 @@
 
 use super::address::{self, OwnSources};
 use super::feed::{FedRoute, Protocol};
+use super::gateway::{self, Gateways, Typed};
 use super::neighbour::{Neighbour, Status};
 use super::route::{self, Candidate, Target};
 use super::settings::Settings;
@@ -15,6 +16,7 @@ use crate::status::{
 };
 use config::{Item, ItemId, Value};
 use std::collections::HashSet;
+use std::sync::Arc;
 use wire::Ipv4Prefix;
 
 /// `/ip settings`.
@@ -56,12 +58,18 @@ pub(crate) static ARP: Facility = Facility {
 /// `/ip route`.
 pub(crate) static ROUTE: Facility = Facility {
     after: &[&ADDRESS],
+    follows_gateways: true,
     compile: |c| {
         let program = &c.program;
         let (enabled, runs) = (|id| program.is_enabled(id), |id| program.runs(id));
-        let named = (&program.names, &program.books.marks);
-        let candidates = address::routes(c.tree, named, &program.addresses, enabled, runs);
-        c.routes = Some(route::Change::between(&c.ways, candidates));
+        let addresses = &program.addresses;
+        let mut ways = address::routes(addresses, enabled, runs);
+        let typed = gateway::typed(c.tree, &program.names, &program.books.marks, runs);
+        let gateways = Gateways::find_out(&ways, &typed, addresses, c.silent, runs);
+        ways.extend(typed.iter().map(|route| route.candidate(addresses, &gateways)));
+        c.routes = Some(route::Change::between(&c.ways, ways));
+        c.program.gateways = Arc::new(gateways);
+        c.program.silent = c.silent.clone();
     },
     relearn: true,
     check: |item, _| menu::check_route(item),
@@ -179,14 +187,16 @@ impl RouterStatus<'_> {
             "active" => {
                 let read = menu::ROUTE.read(item);
                 let (names, marks) = (&program.names, &program.books.marks);
-                let way = address::candidate(read, names, marks, &program.addresses, &runs)?;
+                let typed = Typed::read(read, names, marks, runs)?;
+                let way = typed.candidate(&program.addresses, &program.gateways);
                 Some(Value::Bool(!item.disabled && self.is_active(&way)))
             }
             "static" => Some(Value::Bool(true)),
             "blackhole" | "unreachable" | "prohibit" => kind(property),
             "gateway-status" => {
                 let Some(Value::List(gateways)) = item.get("gateway") else { return None };
-                let gateways = gateways.iter().map(|gateway| self.gateway_status(gateway));
+                let scope = Gateways::target_scope(menu::ROUTE.read(item));
+                let gateways = gateways.iter().map(|gateway| self.gateway_status(gateway, scope));
                 Some(Value::Text(gateways.collect::<Vec<_>>().join(",")))
             }
             _ => None,
@@ -200,22 +210,19 @@ impl RouterStatus<'_> {
     }
 
     /// `10.0.2.1 reachable via ether2`.
-    fn gateway_status(&self, gateway: &Value) -> String {
+    fn gateway_status(&self, gateway: &Value, target_scope: u8) -> String {
         let program = &self.router.program;
-        let runs = |interface| program.runs(interface);
-        let way = match gateway {
-            Value::Address(address) => {
-                address::reach(u32::from(*address), &program.addresses, runs).map(|interface| {
-                    format!(" reachable via {}", program.interface(interface).name)
-                })
+        let status = match address::by_text(gateway, &program.names) {
+            Some(named) => program.gateways.status(named, target_scope, |interface| {
+                program.interface(interface).name.to_string()
+            }),
+            None => {
+                let interface = program.names.find(&gateway.to_string());
+                let runs = interface.is_some_and(|interface| program.runs(interface));
+                if runs { " reachable" } else { " unreachable" }.to_string()
             }
-            name => program
-                .names
-                .find(&name.to_string())
-                .filter(|&interface| runs(interface))
-                .map(|_| " reachable".to_string()),
         };
-        format!("{gateway}{}", way.as_deref().unwrap_or(" unreachable"))
+        format!("{gateway}{status}")
     }
 
     /// A fed route: flags `ADb`, or `Db` while its link is down or another one is better.
@@ -270,7 +277,8 @@ impl RouterStatus<'_> {
             let runs = self.router.program.runs(own.interface);
             let target = Some(Target::Connected(own.interface));
             let table = Mark::NONE;
-            let way = Candidate { table, prefix: own.network, distance: 0, target };
+            let prefix = own.network;
+            let way = Candidate { table, prefix, distance: 0, pref_src: 0, target };
             let name = self.name(own.interface);
             let reachable = if runs { "reachable" } else { "unreachable" };
             let values = Values::from([

@@ -60,8 +60,8 @@ pub const ROUTE: Menu = Menu {
             .column(),
         Property::new(
             "pref-src",
-            Type::Only(&Type::Or(&[""], &Type::Address), &[""], NO_PREF_SRC),
-            "The router's own address in a connected network; it cannot be set.",
+            Type::Or(&[""], &Type::Address),
+            "Where the router's own packets come from that go this way: one of its addresses.",
         )
         .column(),
         Property::new(
@@ -78,12 +78,22 @@ pub const ROUTE: Menu = Menu {
             "unicast forwards; the others drop: silently, as host unreachable, as prohibited.",
         )
         .default("unicast"),
-        Property::only("check-gateway", &CHECK_GATEWAY, &["none"], NO_CHECK).default(""),
+        Property::new(
+            "check-gateway",
+            Type::Or(&[""], &Type::Only(&CHECK_GATEWAY, &["none", "ping", "arp"], NO_BFD)),
+            "Asks each 10 s whether the gateway lives; two answers missing, and it counts as out of \
+             reach, for all routes.",
+        )
+        .default(""),
         Property::only("routing-table", &WORD, &["main"], ONE_TABLE).default(""),
         Property::new("routing-mark", MARK, "The table it is in: packets with this mark ask it.")
             .default(""),
-        Property::only("scope", &SCOPE, &["30"], NO_SCOPE),
-        Property::only("target-scope", &SCOPE, &["10"], NO_SCOPE),
+        Property::new("scope", SCOPE, "Which routes may have their gateways behind this one: with \
+             a target-scope that is no less.")
+            .default("30"),
+        Property::new("target-scope", SCOPE, "The gateway is behind a route whose scope is no more; \
+             connected networks have 10.")
+            .default("10"),
         Property::new(
             "suppress-hw-offload",
             Type::Bool,
@@ -101,9 +111,7 @@ const SCOPE: Type = Type::Number(0, 255);
 const RP_FILTER: Type = Type::Enum(&["loose", "no", "strict"]);
 const TIMESTAMPS: Type = Type::Enum(&["disabled", "enabled", "random-offset"]);
 
-const NO_PREF_SRC: &str = "packets of the router's own have their out-interface's first address";
-const NO_CHECK: &str = "a gateway counts as reachable while its interface runs";
-const NO_SCOPE: &str = "gateways must lie in a connected network";
+const NO_BFD: &str = "BFD is not built";
 const NO_SOURCE_ROUTE: &str = "packets with source routes are dropped";
 const ONE_TABLE: &str = "version 7's; routing-mark says which table a route is in";
 

@@ -23,6 +23,8 @@ pub mod feed;
 pub mod route;
 // Tables beside main, by routing mark.
 pub(crate) mod table;
+// What is behind gateways, and whether they answer.
+pub mod gateway;
 // `/ip route rule`: which table a packet asks.
 pub mod rule;
 // The list of routers that a packet may carry.

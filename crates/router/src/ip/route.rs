@@ -6,13 +6,13 @@
 //!  feed        ─► fed       (protocol's)  ─┘
 //! ```
 //!
-//! A route is active when its gateway lies in a connected network of a running interface (target
-//! scope 10: a gateway behind another static route is **missing**), or its gateway is an interface.
+//! A route is active when there is a neighbour behind its gateway (`gateway`), or its gateway is an
+//! interface that runs.
 //! The FIB maps an address to a [`Leaf`]'s number: equal destinations share one leaf.
 //!
 //! Routes with a routing mark are in tables of their own (`table`).
 //!
-//! Missing: **check-gateway**, **VRFs**, **scope beyond connected**.
+//! Missing: **VRFs**.
 
 use super::feed::{Fed, FedRoute, FedTarget, Feeds, Places, Protocol};
 use super::fib::{Fib, NextHopId};
@@ -84,6 +84,8 @@ pub struct Candidate {
     pub prefix: Ipv4Prefix,
     /// 0 to 255; the least wins.
     pub distance: u8,
+    /// `pref-src`: where the router's own packets come from; 0 if nobody says.
+    pub pref_src: u32,
     /// What lies behind it; `None` while no gateway can be reached.
     pub target: Option<Target>,
 }
@@ -248,6 +250,14 @@ impl Routes {
             Mark::NONE => self.prefix_of(address),
             table => self.tables.prefix_of(table, address),
         }
+    }
+
+    /// Where the router's own packets to an address come from, if the route there says so.
+    pub(crate) fn pref_src(&self, dst: u32) -> Option<u32> {
+        let leaf = self.target(self.lookup(dst))?;
+        let ways = self.configured.get(&self.prefix_of(dst)?)?;
+        let way = table::best(ways).filter(|way| way.target.as_ref() == Some(leaf))?;
+        Some(way.pref_src).filter(|&src| src != 0)
     }
 
     /// Forgets all neighbours: their places were used again.

@@ -251,6 +251,7 @@ impl Router {
     fn way_to(&self, request: &Request) -> Option<(u32, u16)> {
         let out = |interface: InterfaceId, toward: u32| {
             let own = address::source(&self.program.addresses, interface, toward)?;
+            let own = self.v4.routes.pref_src(request.dst).unwrap_or(own);
             Some((own, self.program.interface(interface).mtu))
         };
         let leaf = self.v4.routes.lookup(request.dst);

@@ -180,3 +180,139 @@ fn a_flood_leaves_established_connections() {
     assert_eq!(left.len(), 1, "the flood timed out");
     assert!(left[0].flags.has(Flags::ASSURED) && left[0].original.src_port == 1000);
 }
+
+/// By which port a datagram left, whatever the router says itself meanwhile.
+fn datagram_way(rig: &mut Rig, dst: u32) -> usize {
+    let out = rig.pass(1, &datagram(1000, dst));
+    let out: Vec<_> = out.iter().filter(|(_, frame)| frame[12] == 8 && frame[23] == 17).collect();
+    assert_eq!(out.len(), 1, "{:?}", rig.router.discards());
+    out[0].0
+}
+
+/// Lets seconds pass; whoever of these (their ports) is asked by ping or ARP meanwhile answers. Returns
+/// how many requests came by each port.
+fn live(rig: &mut Rig, seconds: u64, answer: &[u8]) -> [usize; 4] {
+    let mut asked = [0; 4];
+    for _ in 0..10 * seconds {
+        rig.wait(Duration::from_millis(100));
+        for port in 1..=3u8 {
+            for frame in rig.take(port.into()) {
+                let mut reply = frame.clone();
+                reply[..6].copy_from_slice(&own_mac(port).0);
+                reply[6..12].copy_from_slice(&mac(port).0);
+                if frame[12..14] == [0x08, 0x06] {
+                    let message = wire::Arp::new(&frame[14..]).unwrap().message();
+                    let answers = message.target_ip.to_be_bytes()[3] == 1;
+                    if answers && answer.contains(&port) {
+                        rig.send(port.into(), &craft::arp(message.reply_from(mac(port))).build());
+                    }
+                    continue;
+                }
+                asked[usize::from(port)] += 1;
+                if !answer.contains(&port) {
+                    continue;
+                }
+                reply[26..30].copy_from_slice(&frame[30..34]);
+                reply[30..34].copy_from_slice(&frame[26..30]);
+                // An echo reply; the checksum has 8 more.
+                reply[34] = 0;
+                let sum = u32::from(u16::from_be_bytes([reply[36], reply[37]])) + 0x800;
+                let sum = (sum & 0xffff) + (sum >> 16);
+                reply[36..38].copy_from_slice(&(sum as u16).to_be_bytes());
+                rig.send(port.into(), &reply);
+            }
+        }
+        rig.breathe();
+    }
+    asked
+}
+
+/// `check-gateway`: two requests, 10 s apart, without an answer, and the route with the next distance
+/// is taken, in whatever table; an answer, and it is as before. Connections go on by the other way.
+#[test]
+fn a_gateway_that_falls_silent() {
+    for how in ["ping", "arp"] {
+        for reference in [false, true] {
+            let mut rig = rig(&format!(
+                "/ip route
+                add dst-address=172.16.0.0/16 gateway=10.0.2.1 check-gateway={how}
+                add dst-address=172.16.0.0/16 gateway=10.0.3.1 distance=5
+                add dst-address=172.17.0.0/16 gateway=10.0.2.1
+                add dst-address=172.17.0.0/16 gateway=10.0.3.1 distance=2
+                add dst-address=172.18.0.0/16 gateway=10.0.2.1,10.0.3.1
+                add routing-mark=m gateway=10.0.2.1
+                add routing-mark=m gateway=10.0.3.1 distance=2
+                /ip route rule add dst-address=172.19.0.0/16 table=m
+                /ip settings set arp-timeout=1h
+                /ip firewall connection tracking set enabled=yes"
+            ));
+            rig.router.set_reference(reference);
+            let all = [ip(172, 16, 0, 1), ip(172, 17, 0, 1), ip(172, 18, 0, 5), ip(172, 19, 0, 1)];
+            let ways = |rig: &mut Rig| all.map(|dst| datagram_way(rig, dst));
+            live(&mut rig, 25, &[2, 3]);
+            let first = ways(&mut rig);
+            assert_eq!((first[0], first[1], first[3]), (2, 2, 2));
+            // The last answer came between 25 s before and now.
+            live(&mut rig, 18, &[3]);
+            assert_eq!(ways(&mut rig), first, "one missing answer says nothing");
+            live(&mut rig, 12, &[3]);
+            assert_eq!(ways(&mut rig), [3; 4], "{how}");
+            let status = rig.run(":put [/ip route get 0 gateway-status]");
+            assert_eq!(status.trim(), "10.0.2.1 unreachable");
+            live(&mut rig, 11, &[2, 3]);
+            assert_eq!(ways(&mut rig), first);
+            // Nobody asks any more.
+            rig.run("/ip route set 0 check-gateway=none");
+            assert_eq!(live(&mut rig, 60, &[3])[2], 0);
+            assert_eq!(ways(&mut rig), first);
+        }
+    }
+}
+
+/// Gateways behind other routes, by scope and target-scope; and what a ping tells of one far away.
+#[test]
+fn gateways_behind_routes() {
+    const RECURSIVE: &str = "/ip route
+        add dst-address=9.9.9.9/32 gateway=10.0.2.1 scope=10
+        add dst-address=8.8.8.8/32 gateway=10.0.3.1 scope=10
+        add gateway=9.9.9.9 check-gateway=ping
+        add gateway=8.8.8.8 distance=2 check-gateway=ping";
+    let to = ip(172, 16, 0, 1);
+    let mut rig = rig(RECURSIVE);
+    live(&mut rig, 15, &[2, 3]);
+    assert_eq!(datagram_way(&mut rig, to), 2);
+    let status = rig.run(":put [/ip route get 2 gateway-status]");
+    assert_eq!(status.trim(), "9.9.9.9 recursive via 10.0.2.1 ether2");
+    // The provider's router answers ARP, but nothing behind it lives: pings are lost.
+    live(&mut rig, 40, &[3]);
+    assert_eq!(datagram_way(&mut rig, to), 3);
+    live(&mut rig, 11, &[2, 3]);
+    assert_eq!(datagram_way(&mut rig, to), 2);
+    for (script, expected) in [
+        // A scope that is too great, and one that is seen all the same.
+        ("/ip route set 0 scope=30", 3),
+        ("/ip route set 2 target-scope=30", 2),
+        // In two steps, each through the one before.
+        (
+            "/ip route add dst-address=7.7.7.7/32 gateway=8.8.8.8 scope=11; set 2 gateway=7.7.7.7 target-scope=11",
+            3,
+        ),
+        // Whose gateway is behind itself has none.
+        ("/ip route set [find dst-address=7.7.7.7/32] gateway=7.7.7.7; set 3 !check-gateway", 3),
+        ("/ip route set 2 gateway=10.0.2.1", 2),
+        ("/ip route set 2 pref-src=10.0.9.9", 3),
+        ("/ip route set 2 pref-src=10.0.1.254", 2),
+    ] {
+        rig.run(script);
+        assert_eq!(datagram_way(&mut rig, to), expected, "{script}");
+    }
+    // The router's own packets come from there.
+    rig.run("/ip route set 2 check-gateway=none");
+    rig.run("/ip route add dst-address=6.6.6.6/32 gateway=10.0.2.1 pref-src=10.0.3.254 scope=10");
+    rig.run("/ip route add dst-address=6.6.0.0/16 gateway=6.6.6.6 check-gateway=ping");
+    rig.breathe();
+    let sent = rig.take(2);
+    let from: Vec<_> =
+        sent.iter().filter(|frame| frame[23] == 1).map(|frame| frame[26..30].to_vec()).collect();
+    assert_eq!(from, [[10, 0, 3, 254]]);
+}

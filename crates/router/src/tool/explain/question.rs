@@ -96,7 +96,8 @@ impl Question {
                     Some(crate::ip::route::Target::Gateways(ways)) => ways[0].0,
                     _ => InterfaceId::NONE,
                 };
-                address::source(&r.program.addresses, out, dst)
+                let own = r.v4.routes.pref_src(dst);
+                own.or_else(|| address::source(&r.program.addresses, out, dst))
                     .ok_or("failure: the router has no address")?
             }
         };

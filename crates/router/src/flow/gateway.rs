@@ -1,0 +1,98 @@
+//! Gateways that are asked whether they live: `check-gateway`.
+//!
+//! ```text
+//! look ─► [tick] ─► echo requests, ARP requests ─► output, link_out
+//!            └────► who is silent ─► news ─► Compiler::set_up ─► routes
+//! ```
+
+use crate::interface::InterfaceId;
+use crate::ip::gateway::{Gateway, How, KEEPALIVE, Probe};
+use crate::router::Router;
+use crate::tool::echo::Request;
+use std::collections::BTreeSet;
+use wire::Moment;
+
+/// Asks those that are to be asked by now; `silent` takes those that do not answer. Returns when
+/// something is due next, if that is before `due`.
+pub(super) fn tick(
+    r: &mut Router,
+    now: Moment,
+    silent: &mut BTreeSet<Gateway>,
+    mut due: Moment,
+) -> Moment {
+    let mut probes = std::mem::take(&mut r.v4.probes);
+    for probe in &mut probes {
+        if let Some(ping) = probe.ping {
+            let answers = r.tools.echoes.take(ping, now);
+            if answers.iter().any(|answer| answer.error.is_none()) {
+                probe.life.heard();
+            }
+        }
+        let asks = probe.life.tick(now, probe.check.hop.is_some(), Some(KEEPALIVE));
+        due = probe.life.due().map_or(due, |at| due.min(at));
+        if asks {
+            ask(r, now, probe);
+        }
+        if probe.is_silent() {
+            silent.insert(probe.check.gateway);
+        }
+    }
+    r.v4.probes = probes;
+    due
+}
+
+/// Sends a request.
+fn ask(r: &mut Router, now: Moment, probe: &mut Probe) {
+    let check = probe.check;
+    let Some((interface, neighbour)) = check.hop else { return };
+    let (arp, dst, out) = match check.how {
+        // Where there is no ARP, only a ping can tell.
+        How::Arp if !r.program.is_point_to_point(interface) => (true, neighbour, interface),
+        _ => (false, check.gateway.address, check.gateway.bound),
+    };
+    if probe.ping.is_none() {
+        probe.ping = r.tools.echoes.begin(request(arp, dst, out)).ok();
+    }
+    if let Some(ping) = probe.ping {
+        r.send_echo(now, ping, probe.sent);
+        probe.sent += 1;
+    }
+}
+
+fn request(arp: bool, dst: u32, interface: InterfaceId) -> Request {
+    Request {
+        dst,
+        src: None,
+        interface,
+        size: 56,
+        ttl: 255,
+        dscp: 0,
+        dont_fragment: false,
+        arp,
+        timeout: KEEPALIVE.interval,
+    }
+}
+
+/// Takes over who is to be asked; whoever was asked before keeps what is known of it.
+pub(crate) fn adopt(r: &mut Router) {
+    let mut old = std::mem::take(&mut r.v4.probes);
+    for &check in &r.program.gateways.checks {
+        let same =
+            |probe: &Probe| (probe.check.gateway, probe.check.how) == (check.gateway, check.how);
+        let mut probe = match old.iter().position(same) {
+            Some(at) => old.swap_remove(at),
+            None => Probe::new(check),
+        };
+        // ARP asks the neighbour, which may be another one now.
+        if probe.check.hop != check.hop
+            && let Some(ping) = probe.ping.take()
+        {
+            r.tools.echoes.end(ping);
+        }
+        probe.check = check;
+        r.v4.probes.push(probe);
+    }
+    for ping in old.into_iter().filter_map(|probe| probe.ping) {
+        r.tools.echoes.end(ping);
+    }
+}
