@@ -26,7 +26,7 @@ use wire::{Moment, layers};
 
 fn filter(c: &mut Criterion) {
     let mut group = c.benchmark_group("filter");
-    for n in [25, 250] {
+    for n in [25, 250, 10_000] {
         let repeat = |rule: &dyn Fn(u32) -> String| -> Vec<String> { (0..n).map(rule).collect() };
         let addresses =
             repeat(&|i| format!("action=drop src-address=10.{}.{}.0/24", 200 + i / 250, i % 250));

@@ -12,6 +12,7 @@
 use crate::counter::CounterBook;
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::address_list::dynamic::AddTo;
+use crate::firewall::classes::Classes;
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
@@ -297,6 +298,7 @@ impl<'a, A: Table> Compiler<'a, A> {
         let mut ruleset = Ruleset {
             chains: Vec::new(),
             gates: Vec::new(),
+            classes: None,
             rules: Vec::new(),
             notes: Vec::new(),
             lists: lists.clone(),
@@ -329,6 +331,7 @@ impl<'a, A: Table> Compiler<'a, A> {
             }
             ruleset.chains.push(Chain { rules: start..ruleset.rules.len() as u32 });
         }
+        ruleset.classes = Classes::of(&ruleset.gates).map(Arc::new);
         ruleset
     }
 }

@@ -28,6 +28,9 @@ const FRAGMENT: usize = 6;
 const SRC: usize = 0;
 const DST: usize = 1;
 
+/// How many fields the gates look at: eight narrow ones, two wide ones, the state.
+pub(crate) const FIELDS: usize = 11;
+
 /// What the gates look at.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts {
@@ -37,6 +40,16 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// What a field is, as a number: see [`Gate::pieces`].
+    #[inline]
+    pub(crate) fn value(&self, field: usize) -> u32 {
+        match field {
+            0..8 => self.narrow[field].into(),
+            8 | 9 => self.wide[field - 8],
+            _ => self.state.trailing_zeros(),
+        }
+    }
+
     pub(crate) fn of(view: &View) -> Facts {
         let layers = view.layers;
         let tuple = &layers.tuple;
@@ -112,6 +125,40 @@ impl Gate {
             outside_wide |= at > self.wide_span[i];
         }
         (outside == 0) & !outside_wide
+    }
+
+    /// Gives the ranges of a field's values that pass, from and to; false if all do.
+    pub(crate) fn pieces(&self, field: usize, mut give: impl FnMut(u32, u32)) -> bool {
+        let mut around = |first: u32, last: u32, max: u32| {
+            if first <= last {
+                give(first, last);
+            } else {
+                give(0, last);
+                give(first, max);
+            }
+        };
+        match field {
+            0..8 => {
+                let (first, span) = (self.narrow_first[field], self.narrow_span[field]);
+                if span != u16::MAX {
+                    around(first.into(), first.wrapping_add(span).into(), u16::MAX.into());
+                }
+                span != u16::MAX
+            }
+            8 | 9 => {
+                let (first, span) = (self.wide_first[field - 8], self.wide_span[field - 8]);
+                if span != u32::MAX {
+                    around(first, first.wrapping_add(span), u32::MAX);
+                }
+                span != u32::MAX
+            }
+            _ => {
+                let open = (0..8).filter(|state| self.states >> state & 1 == 1);
+                let all = self.states == u8::MAX;
+                open.filter(|_| !all).for_each(|state| give(state, state));
+                !all
+            }
+        }
     }
 
     /// Whether whatever passes `other` passes this one.

@@ -53,6 +53,9 @@ pub mod rule;
 // The cheap part of a rule's matchers, all at once.
 pub(crate) mod gate;
 
+// Long lists of rules, found by classes.
+pub(crate) mod classes;
+
 // What a rule looks at, in the documented order.
 pub mod matcher;
 

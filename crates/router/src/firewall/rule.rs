@@ -18,12 +18,14 @@
 //! Recipes are neither made nor used for fragments and for packets with IP options; a walk over
 //! one says so in the trace.
 //!
-//! **Missing**: a compiler that sorts rules into classes of tuples, so that the first packets of a
-//! flood of flows cost the same however many rules there are.
+//! Of a long chain only the gates are asked that may let the packet through: see [`classes`].
+//!
+//! [`classes`]: super::classes
 
 use crate::counter::{Count, CounterBook, CounterId, Counters};
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::address_list::dynamic::AddTo;
+use crate::firewall::classes::{self, Classes, Search};
 use crate::firewall::effect::Effect;
 use crate::firewall::gate::{Facts, Gate};
 use crate::firewall::invalid::Invalid;
@@ -47,6 +49,8 @@ pub struct Ruleset<A> {
     pub(crate) chains: Vec<Chain>,
     /// One gate and one rule each, chain by chain.
     pub(crate) gates: Vec<Gate>,
+    /// Of the gates, if they are many.
+    pub(crate) classes: Option<Arc<Classes>>,
     pub(crate) rules: Vec<Rule<A>>,
     /// One each as well: read only when somebody asks why.
     pub(crate) notes: Vec<Note>,
@@ -168,9 +172,9 @@ impl<A: Copy + PartialEq> Ruleset<A> {
             }
         }
         let facts = Facts::of(view);
-        let mut rules = walk.rules.clone();
+        let (mut rules, mut search) = (walk.rules.clone(), None);
         loop {
-            let next = self.next(rules.clone(), &facts);
+            let next = self.next(rules.clone(), &facts, &mut search);
             if books.state.told.is_some() {
                 self.tell_passed_over(rules.start..next.unwrap_or(rules.end), view, books);
             }
@@ -228,7 +232,19 @@ impl<A: Copy + PartialEq> Ruleset<A> {
 
     /// The first of these rules whose gate lets the packet through.
     #[inline]
-    fn next(&self, rules: Range<u32>, facts: &Facts) -> Option<u32> {
+    fn next<'a>(
+        &'a self,
+        rules: Range<u32>,
+        facts: &Facts,
+        search: &mut Option<Search<'a>>,
+    ) -> Option<u32> {
+        if let Some(classes) = &self.classes
+            && rules.len() >= classes::FEW
+        {
+            let search = search.get_or_insert_with(|| classes.search(facts));
+            let (start, end) = (rules.start as usize, rules.end as usize);
+            return search.next(&self.gates, facts, start, end).map(|at| at as u32);
+        }
         let gates = &self.gates[rules.start as usize..rules.end as usize];
         gates.iter().position(|gate| gate.admits(facts)).map(|i| rules.start + i as u32)
     }

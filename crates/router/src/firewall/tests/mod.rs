@@ -1,6 +1,7 @@
 //! A router in miniature: the real menus, the real interpreter, rules over packets made to order.
 
 mod chains;
+mod classes;
 mod invalid;
 mod matchers;
 mod nat;
