@@ -1,8 +1,10 @@
 //! What `/ip firewall filter` costs on the slow path: rules that match nothing, one UDP packet
-//! after another. The time is per packet; the throughput, in rules.
+//! after another; or rules of any kind, and each packet of another flow (`flows`). The time is per
+//! packet; the throughput, in rules.
 
-use config::{Interpreter, Menu, Value};
+use config::{Interpreter, Value};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use router::MENUS;
 use router::counter::{CounterBook, Counters};
 use router::firewall::address_list::AddressLists;
 use router::firewall::compile::Setting;
@@ -11,7 +13,6 @@ use router::firewall::log::Log;
 use router::firewall::mark::MarkBook;
 use router::firewall::matcher::connection::Whole;
 use router::firewall::matcher::layer7::Patterns;
-use router::firewall::menu::{ADDRESS_LIST, FILTER};
 use router::firewall::rule::Books;
 use router::firewall::state::{RuleState, SlotBook};
 use router::interface::menu::ETHERNET;
@@ -28,8 +29,9 @@ fn filter(c: &mut Criterion) {
     let mut group = c.benchmark_group("filter");
     for n in [25, 250, 10_000] {
         let repeat = |rule: &dyn Fn(u32) -> String| -> Vec<String> { (0..n).map(rule).collect() };
-        let addresses =
-            repeat(&|i| format!("action=drop src-address=10.{}.{}.0/24", 200 + i / 250, i % 250));
+        let addresses = repeat(&|i| {
+            format!("action=drop src-address=10.{}.{}.0/24", 200 + i / 250 % 50, i % 250)
+        });
         let tuples = repeat(&|i| {
             format!("action=drop protocol=udp dst-address=10.2.0.0/16 dst-port={}", 1000 + i)
         });
@@ -45,8 +47,25 @@ fn filter(c: &mut Criterion) {
             format!("action=drop {rule}")
         });
         group.throughput(Throughput::Elements(n.into()));
-        for (kind, rules) in [("addresses", addresses), ("tuples", tuples), ("mixed", mixed)] {
-            let mut bench = Bench::new(&rules);
+        // Networks, hosts and ports that packets have, too.
+        let flows = repeat(&|i| {
+            let hash = i.wrapping_mul(0x9e37_79b9) >> 8;
+            let (net, host, port) = (hash % 200, hash / 200 % 250, 1000 + hash / 50_000 % 2000);
+            let rule = match i % 4 {
+                0 => format!("src-address=10.1.{net}.{host} protocol=udp"),
+                1 => format!("src-address=10.1.{net}.0/24 dst-address=10.2.{host}.0/24"),
+                2 => format!("dst-address=10.2.{net}.{host} protocol=udp dst-port={port}"),
+                _ => format!(
+                    "protocol=udp dst-address=10.2.{net}.0/24 dst-port={port}-{}",
+                    port + 20
+                ),
+            };
+            format!("action=passthrough {rule}")
+        });
+        let kinds =
+            [("addresses", addresses), ("tuples", tuples), ("mixed", mixed), ("flows", flows)];
+        for (kind, rules) in kinds {
+            let mut bench = Bench::new(&rules, if kind == "flows" { 8192 } else { 1 });
             group.bench_function(BenchmarkId::new(kind, n), |b| b.iter(|| bench.walk()));
         }
     }
@@ -60,17 +79,20 @@ struct Bench {
     trace: Trace,
     counters: Counters,
     log: Log,
-    frame: Vec<u8>,
+    routes: Routes,
+    frames: Vec<Vec<u8>>,
+    at: usize,
 }
 
 impl Bench {
-    fn new(rules: &[String]) -> Bench {
-        let menus: Vec<&'static Menu> = vec![&ETHERNET, &FILTER, &ADDRESS_LIST];
-        let mut session = Interpreter::new(menus);
+    /// These rules, and packets of so many flows.
+    fn new(rules: &[String], flows: u32) -> Bench {
+        let mut session = Interpreter::new(MENUS.to_vec());
         let mut names = Names::default();
         for (id, name) in [(1, "ether1"), (2, "ether2")] {
             let text = Value::Text(name.to_string());
-            session.tree_mut().push(&ETHERNET, [("name", text)].into());
+            let values = [("name", text.clone()), ("default-name", text)];
+            session.tree_mut().push(&ETHERNET, values.into());
             names.insert(name.to_string(), InterfaceId(id), InterfaceKind::Ethernet);
         }
         let mut script = "/ip firewall address-list add list=bad address=192.0.2.0/24\n\
@@ -96,15 +118,24 @@ impl Bench {
         counters.admit(&book.take_fresh());
         state.admit(&slots.take_fresh());
         assert_eq!(filter.len(), rules.len(), "all rules are in force");
-        let frame = craft::udp(ip(10, 1, 0, 1), 5000, ip(10, 2, 0, 1), 80).build();
+        let frames = (0..flows).map(|n| {
+            let hash = n.wrapping_mul(0x85eb_ca6b) >> 4;
+            let [_, a, b, c] = hash.to_be_bytes();
+            let port = if n == 0 { 80 } else { 1000 + (hash % 2048) as u16 };
+            craft::udp(ip(10, 1, a % 200, b % 250), 5000, ip(10, 2, c % 200, a % 250), port).build()
+        });
+        let frames = frames.collect();
         let (trace, log) = (Trace::default(), Log::new(1));
-        Bench { filter, state, trace, counters, log, frame }
+        let routes = Routes::default();
+        Bench { filter, state, trace, counters, log, routes, frames, at: 0 }
     }
 
     fn walk(&mut self) {
-        let layers = layers::parse(&self.frame).expect("well-formed");
+        self.at = (self.at + 1) % self.frames.len();
+        let frame = &self.frames[self.at];
+        let layers = layers::parse(frame).expect("well-formed");
         let view = View {
-            frame: black_box(&self.frame),
+            frame: black_box(frame),
             layers: black_box(&layers),
             ip_len: 46,
             in_interface: InterfaceId(1),
@@ -118,7 +149,7 @@ impl Bench {
             connection_mark: Default::default(),
             connection: Whole::default(),
             ingress_priority: None,
-            routes: &Routes::default(),
+            routes: &self.routes,
         };
         self.trace.clear();
         let mut books = Books {

@@ -18,7 +18,7 @@ use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
 use crate::firewall::mark::MarkBook;
 use crate::firewall::matcher::layer7::Patterns;
-use crate::firewall::matcher::{Matcher, ORDER, What};
+use crate::firewall::matcher::{self, Matcher, ORDER, What};
 use crate::firewall::read::{self, Surroundings, text};
 use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
 use crate::firewall::state::SlotBook;
@@ -142,12 +142,15 @@ impl<'a, A: Table> Compiler<'a, A> {
         let chain = chain.ok_or(Invalid::Unreadable("chain"))?;
         let mut matchers = Vec::new();
         read::ipsec_policy(item)?;
-        for name in ORDER {
-            // Old exports say of some that they are empty: nothing is asked.
-            let typed = item.get(name).filter(|value| **value != Value::Text(String::new()));
-            if let Some(value) = typed {
-                matchers.push(around.matcher(name, value, || slots.of(item.id))?);
-            }
+        // A rule has a handful of properties, of fifty that are matchers.
+        let typed =
+            item.values.iter().filter_map(|(name, value)| Some((matcher::place(name)?, value)));
+        // Old exports say of some that they are empty: nothing is asked.
+        let typed = typed.filter(|(_, value)| **value != Value::Text(String::new()));
+        let mut typed: Vec<(usize, &Value)> = typed.collect();
+        typed.sort_unstable_by_key(|(place, _)| *place);
+        for (place, value) in typed {
+            matchers.push(around.matcher(ORDER[place], value, || slots.of(item.id))?);
         }
         let step = match text(item, "action").unwrap_or("accept") {
             "passthrough" | "log" | "add-src-to-address-list" | "add-dst-to-address-list" => {

@@ -36,6 +36,8 @@ use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{FlagTest, IcmpOptions, Limit, Nth, Ttl};
 use crate::interface::InterfaceId;
 use crate::packet::View;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 use wire::ipv4::OptionSet;
 use wire::layers::protocol;
 use wire::{Ipv4, Ipv4Range, MacAddr, Tcp, TcpFlags};
@@ -96,6 +98,13 @@ pub const ORDER: [&str; 50] = [
     "layer7-protocol",
     "time",
 ];
+
+/// The place of a matcher in the [`ORDER`]; `None` for a property that is none.
+pub(crate) fn place(name: &str) -> Option<usize> {
+    static PLACES: LazyLock<HashMap<&str, usize>> =
+        LazyLock::new(|| ORDER.iter().enumerate().map(|(place, &name)| (name, place)).collect());
+    PLACES.get(name).copied()
+}
 
 /// One matcher of a rule.
 #[derive(Clone, Debug, PartialEq)]
