@@ -52,6 +52,7 @@ const LINES: &[&str] = &[
     "/ip service set www address=10.0.0.0/8 certificate=none",
     "/queue type add name=fair kind=fq-codel fq-codel-limit=100",
     "/queue tree add name=up parent=ether1 max-limit=10M packet-mark=web queue=default",
+    "/queue interface set ether2 queue=fair",
     "/queue simple add name=a target=10.0.2.0/24 max-limit=1M/2500k queue=default/default",
     "/queue simple add target=10.0.2.7/32 disabled=yes total-queue=default",
     "/tool sniffer set only-headers=yes file-name=\"a b.pcapng\" filter-ip-address=10.0.0.0/8",

@@ -29,7 +29,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/ipv6", "IPv6, all of it; bridges forward it"),
     ("/mpls", "MPLS"),
     ("/ppp", "profiles, secrets, AAA"),
-    ("/queue interface", "kinds of queues by interface"),
     ("/radius", "RADIUS"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/snmp", "SNMP"),

@@ -188,6 +188,9 @@ impl Router {
             self.v4.routes.set_running(running.collect());
         }
         self.io.ways_out = change.program.ways_out.clone();
+        for (outbox, &port) in self.io.outboxes.iter_mut().zip(&change.program.ports) {
+            outbox.queue = change.program.ports_queue(port);
+        }
         let lost = lost_addresses(&self.program, &change.program);
         if !lost.is_empty() {
             self.v4.connections.end_masqueraded(&lost);
@@ -195,7 +198,8 @@ impl Router {
         // Who looks at frames between ports and IP decides whether anybody may skip that.
         let same_rules = Arc::ptr_eq(&self.program.bridge_filter, &change.program.bridge_filter)
             && Arc::ptr_eq(&self.program.bridge_nat, &change.program.bridge_nat);
-        if change.interfaces || !same_rules {
+        let same_trees = self.program.trees.stand_as(&change.program.trees);
+        if change.interfaces || !same_rules || !same_trees {
             self.v4.neighbours.forget_rewrites();
             self.learnt.ingresses.forget();
         }

@@ -374,7 +374,7 @@ impl Router {
     /// INTERFACE HTB: the port of an interface with a queue tree is not among its ways out.
     #[cold]
     #[inline(never)]
-    fn interface_htb(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
+    pub(crate) fn interface_htb(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
         let leaf = self.program.trees.of_interface(interface, self.io.mark);
         let Some(leaf) = leaf.filter(|_| self.program.runs(interface)) else {
             return self.put_out(interface, frame, fast);
@@ -390,10 +390,12 @@ impl Router {
         if decision == Decision::Pass {
             return self.put_out(interface, frame, fast);
         }
-        flow::queue(self, now, leaf, decision, Resume::Link { interface, frame, fast }, cost)
+        let (depth, mark) = (self.link.depth, self.io.mark);
+        let resume = Resume::Link { interface, frame, fast, depth, mark };
+        flow::queue(self, now, leaf, decision, resume, cost)
     }
 
-    /// Puts a frame that has passed the interface's HTB in its port's outbox.
+    /// Puts a frame that has passed the interface's HTB in its port's outbox, or goes on with it below.
     pub(crate) fn put_out(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
         let Interface { kind, running, fast_tx, .. } = *self.program.interface(interface);
         match kind {
@@ -404,7 +406,8 @@ impl Router {
                 }
                 outbox.push(frame);
             }
-            _ => self.discard_frame(frame, Discard::InterfaceDown),
+            Kind::Ethernet { .. } => self.discard_frame(frame, Discard::InterfaceDown),
+            _ => flow::link_below(self, self.io.now, interface, frame, fast),
         }
     }
 

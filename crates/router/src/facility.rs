@@ -107,6 +107,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &queue::types::FACILITY,
     &queue::facilities::SIMPLE,
     &queue::facilities::TREE,
+    &queue::interface::FACILITY,
     &tool::FACILITY,
     &tool::sniffer::facilities::SNIFFER,
     &tool::sniffer::facilities::PACKET,

@@ -28,6 +28,7 @@ mod mangle;
 // The FILTER boxes.
 mod rules;
 // What becomes due between packets.
+mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
@@ -80,6 +81,7 @@ pub(crate) use checks::{is_martian_source, is_own_source};
 pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use local::local_out;
+pub(crate) use port_queue::send_by_queue;
 pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;
@@ -615,7 +617,9 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
         if mtu >= len.unwrap_or_else(|| ip_total_len(r.io.slab.bytes(&frame), l3)) {
-            let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth };
+            let mark = cost.mark;
+            let waiting =
+                Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
             to_neighbour(r, now, hop, waiting);
             continue;
         }
@@ -630,14 +634,31 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
             r.io.segments = segments;
             continue;
         }
-        let waiting = Waiting { frame, in_interface, ingress, l3, fast: false, fasttrack, depth };
+        let (fast, mark) = (false, cost.mark);
+        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
         in_pieces(r, now, hop, waiting, mtu);
     }
 }
 
-/// ENCAPSULATION of links: down from an interface to the port; bridging output on the way (boxes
-/// H, C, D).
+/// The way down from an interface to the port: through each one's HTB, before its ENCAPSULATION.
 pub(crate) fn link_out(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    frame: Frame,
+    fast: bool,
+) {
+    let is_port = matches!(r.program.interface(interface).kind, Kind::Ethernet { .. });
+    if is_port || !r.program.trees.are_on(interface) {
+        return link_below(r, now, interface, frame, fast);
+    }
+    r.at(Step::InterfaceHtb);
+    r.interface_htb(interface, frame, fast);
+}
+
+/// ENCAPSULATION of links: down from an interface to the one it stands on; bridging output on the
+/// way (boxes H, C, D).
+pub(crate) fn link_below(
     r: &mut Router,
     now: Moment,
     interface: InterfaceId,
@@ -653,7 +674,7 @@ pub(crate) fn link_out(
         Kind::Vlan { on, tag } => {
             r.at(Step::Encapsulation);
             if frame.has_offload() {
-                return r.finish_out(frame, |r, frame| link_out(r, now, interface, frame, fast));
+                return r.finish_out(frame, |r, frame| link_below(r, now, interface, frame, fast));
             }
             r.count_out(interface, frame.len(), fast);
             if !r.push_tag(&mut frame, tag) {

@@ -1,6 +1,7 @@
 //! What is on its way out of each port during one breath: frames are gathered and sent in batches.
 
 use crate::counter::Count;
+use crate::queue::QueueLeafId;
 use port::{Batch, Frame, Pool, Port};
 use wire::Moment;
 
@@ -10,6 +11,8 @@ pub(crate) struct Outbox {
     frames: Vec<Frame>,
     /// Frames put here since the last [`flush`](Self::flush) that left in FastPath.
     pub(crate) fast: Count,
+    /// Where they wait if the port has no room; `None` if they do not.
+    pub(crate) queue: Option<QueueLeafId>,
 }
 
 impl Outbox {
@@ -22,6 +25,11 @@ impl Outbox {
     /// Takes the frames out again, of a router that has no ports.
     pub(crate) fn take(&mut self) -> Vec<Frame> {
         std::mem::take(&mut self.frames)
+    }
+
+    /// Takes the emptied memory back.
+    pub(crate) fn put_back(&mut self, frames: Vec<Frame>) {
+        self.frames = frames;
     }
 
     /// The frames, in order.

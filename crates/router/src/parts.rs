@@ -61,6 +61,8 @@ pub(crate) struct Io {
     pub(crate) now: Moment,
     /// The packet mark of what IP is sending now; else none.
     pub(crate) mark: Mark,
+    /// When a port has room for what waits for it, if something does.
+    pub(crate) room_at: Option<Moment>,
     /// Empty between two sends.
     pub(crate) outgoing: Batch,
     /// Scratch for what queues let go.
@@ -85,6 +87,7 @@ impl Io {
             ways_out: Arc::default(),
             now: Moment::ZERO,
             mark: Mark::NONE,
+            room_at: None,
             outgoing: Batch::new(),
             released: Vec::new(),
             targets: Vec::new(),
@@ -222,6 +225,8 @@ pub struct Trouble {
     pub rx_error: u64,
     /// Frames that did not go out: the wire or the other end was full.
     pub tx_drop: u64,
+    /// Frames that the port's queue dropped.
+    pub queue_drop: u64,
 }
 
 /// How many packets the quick ways took. Bytes are IP length.

@@ -31,9 +31,10 @@ use crate::ip::address::{Address, OwnSources};
 use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::rule as route_rule;
 use crate::ip::settings::Settings;
+use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
-use crate::queue::{Path, Trees};
+use crate::queue::{self, Path, QueueLeafId, Trees};
 use config::{Tree, Value};
 use port::{Capabilities, Offloads};
 use std::collections::BTreeSet;
@@ -256,6 +257,8 @@ pub struct Program {
     pub queues: Arc<Simple>,
     /// `/queue tree`.
     pub trees: Arc<Trees>,
+    /// The queues of ports.
+    pub(crate) port_queues: Arc<PortQueues>,
     /// `/ip firewall connection tracking`.
     pub connection_settings: connection::Settings,
     /// Whether connections are tracked.
@@ -313,6 +316,7 @@ impl Program {
             bridge_nat: Arc::default(),
             queues: Arc::default(),
             trees: Arc::default(),
+            port_queues: Arc::default(),
             addresses: Vec::new(),
             own_sources: OwnSources::of(&[]),
             settings: Settings::read(&tree),
@@ -344,7 +348,9 @@ impl Program {
         let mut tree = Tree::default();
         for port in ports {
             let name = Value::Text(port.name.clone());
-            tree.push(&ETHERNET, [("name", name.clone()), ("default-name", name)].into());
+            let values = [("name", name.clone()), ("default-name", name.clone())];
+            tree.push(&ETHERNET, values.into());
+            queue::interface::factory(&mut tree, name);
         }
         tree
     }
@@ -409,6 +415,11 @@ impl Program {
                 &[BRIDGE_PATH],
             ),
         ]);
+    }
+
+    /// The queue of a port; `None` if frames do not wait there.
+    pub(crate) fn ports_queue(&self, port: InterfaceId) -> Option<QueueLeafId> {
+        self.port_queues.of(port)
     }
 
     /// Whether routed packets pass any queue.

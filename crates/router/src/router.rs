@@ -252,7 +252,8 @@ impl Router {
         if self.tools.sent {
             return Some(now);
         }
-        self.queues.next_deadline().into_iter().chain(self.next_bpdu()).min()
+        let queues = self.queues.next_deadline().into_iter();
+        queues.chain(self.next_bpdu()).chain(self.io.room_at).min()
     }
 
     /// When a spanning tree's next second is over.
@@ -301,7 +302,9 @@ impl Router {
 
     /// What an interface has lost.
     pub fn interface_trouble(&self, id: InterfaceId) -> Trouble {
-        self.stats.troubles[id.index()]
+        let queue = self.program.ports_queue(id);
+        let queue_drop = queue.map_or(0, |leaf| self.queues.stats(leaf).dropped);
+        Trouble { queue_drop, ..self.stats.troubles[id.index()] }
     }
 
     /// How many packets the quick ways took.
@@ -371,8 +374,13 @@ impl Router {
         if self.tools.taps.any() {
             self.tap_outboxes(now);
         }
+        self.io.room_at = None;
         for (at, port) in ports.iter_mut().enumerate() {
             let outbox = &mut self.io.outboxes[at];
+            if let Some(leaf) = outbox.queue {
+                flow::send_by_queue(self, now, at, leaf, port);
+                continue;
+            }
             let sent = outbox.flush(now, &mut self.io.pool, &mut self.io.outgoing, port);
             if sent.packets != 0 {
                 let fast = std::mem::take(&mut outbox.fast);

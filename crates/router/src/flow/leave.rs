@@ -309,7 +309,14 @@ pub(crate) fn ecmp_way(src: u32, dst: u32, ways: usize) -> usize {
 }
 
 /// Writes the Ethernet header and sends, or lets the frame wait until ARP has answered.
-pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
+pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, waiting: Waiting) {
+    // Trees on the interfaces below look at it.
+    r.io.mark = waiting.mark;
+    find_neighbour(r, now, hop, waiting);
+    r.io.mark = Mark::NONE;
+}
+
+fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
     // What waited in a queue while its link went down finds nobody to ask.
     if !r.program.runs(hop.interface) {
         return r.discard_frame(waiting.frame, Discard::InterfaceDown);
@@ -345,9 +352,9 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
         Want::Wait(id, request) => {
             let asked = request.is_none();
             r.tell(|| Event::Waits { hop, asked });
-            // Neither the question nor what waits for the answer carries the mark.
-            r.io.mark = Mark::NONE;
             if let Some(request) = request {
+                // The question does not carry the mark.
+                r.io.mark = Mark::NONE;
                 r.send_arp_request(now, request);
             }
             if r.io.slab.is_short() {
@@ -364,7 +371,7 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: W
 /// Sends a packet in pieces that the way takes.
 pub(super) fn in_pieces(r: &mut Router, now: Moment, hop: Hop, whole: Waiting, mtu: usize) {
     r.tell(|| Event::Split { mtu });
-    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth } = whole;
+    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark } = whole;
     let mut pieces = std::mem::take(&mut r.io.pieces);
     let all = fragment::split(&mut r.io.pool, frame, l3.into(), mtu, |f| pieces.push(f));
     r.stats.tally.consumed += 1;
@@ -373,7 +380,7 @@ pub(super) fn in_pieces(r: &mut Router, now: Moment, hop: Hop, whole: Waiting, m
         r.stats.discards.add(Discard::NoFrame);
     }
     for frame in pieces.drain(..) {
-        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth };
+        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
         to_neighbour(r, now, hop, waiting);
     }
     r.io.pieces = pieces;

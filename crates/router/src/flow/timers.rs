@@ -41,7 +41,8 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         }
     }
     // What the router's tools have sent between two breaths is in the outboxes.
-    queues | trees | chores | std::mem::take(&mut r.tools.sent)
+    let room = r.io.room_at.is_some_and(|at| at <= now);
+    queues | trees | chores | room | std::mem::take(&mut r.tools.sent)
 }
 
 /// Lets go what waits in queues and may go by now.

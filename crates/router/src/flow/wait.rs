@@ -44,6 +44,10 @@ pub(crate) enum Resume {
         frame: Frame,
         /// It counts as sent in FastPath.
         fast: bool,
+        /// How deep in tunnels it lies.
+        depth: u8,
+        /// Its packet mark: there may be trees on interfaces below.
+        mark: Mark,
     },
 }
 
@@ -56,12 +60,12 @@ pub(crate) struct Arriving {
 }
 
 impl Resume {
-    /// Its frame, and how many pieces of its datagram there are beside.
+    /// Its frame, and where the IP header begins; 0 if that is to be found.
     fn frame_mut(&mut self) -> (&mut Frame, u16) {
         match self {
             Resume::Out(leaving) => (&mut leaving.frame, leaving.l3),
             Resume::In(arriving) => (&mut arriving.p.frame, arriving.p.layers.l3),
-            Resume::Link { frame, .. } => (frame, 14),
+            Resume::Link { frame, .. } => (frame, 0),
         }
     }
 
@@ -96,9 +100,7 @@ pub(super) fn out(r: &mut Router, now: Moment, mut leaving: Leaving) {
             return queue(r, now, leaf, decision, Resume::Out(leaving), cost);
         }
     }
-    r.io.mark = leaving.cost.mark;
     ip_out(r, now, leaving);
-    r.io.mark = Mark::NONE;
 }
 
 /// So does what is for the router.
@@ -153,19 +155,33 @@ fn end(r: &mut Router, resume: Resume, why: Discard) {
     }
 }
 
+/// Writes Congestion Experienced into a packet.
+pub(super) fn mark(r: &mut Router, resume: &mut Resume) {
+    let (frame, mut l3) = resume.frame_mut();
+    // A frame may have got a tag by now.
+    if l3 == 0 {
+        l3 = wire::layers::network(r.io.slab.bytes(frame)).map_or(0, |layers| layers.l3);
+    }
+    let header = r.io.slab.bytes_mut(frame).get_mut(usize::from(l3)..);
+    if let Some(Ok(mut ip)) = header.map(Ipv4::new) {
+        ip.set_tos(ip.tos() | 3);
+    }
+}
+
 /// A packet has waited long enough; `marked` says that it is to carry Congestion Experienced.
 pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, marked: bool) {
     if marked {
-        let (frame, l3) = resume.frame_mut();
-        let header = r.io.slab.bytes_mut(frame).get_mut(usize::from(l3)..);
-        if let Some(Ok(mut ip)) = header.map(Ipv4::new) {
-            ip.set_tos(ip.tos() | 3);
-        }
+        mark(r, &mut resume);
     }
     r.tell(|| Event::Resumed);
     match resume {
         Resume::Out(leaving) => out(r, now, leaving),
         Resume::In(arriving) => inward(r, now, *arriving),
-        Resume::Link { interface, frame, fast } => r.put_out(interface, frame, fast),
+        Resume::Link { interface, frame, fast, depth, mark } => {
+            let depth = std::mem::replace(&mut r.link.depth, depth);
+            r.io.mark = mark;
+            r.put_out(interface, frame, fast);
+            (r.io.mark, r.link.depth) = (Mark::NONE, depth);
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::vrrp::Vrrp;
 use super::vrrp::menu::VRRP;
 use super::{InterfaceId, InterfaceKind, Link, Names};
 use crate::program::{BridgeAt, Interface, Kind, PortInfo, WayOut};
+use crate::queue::interface::is_hardware;
 use config::{Item, ItemId, Read, Tree, Value};
 use port::Offloads;
 use std::collections::{BTreeSet, HashMap};
@@ -109,7 +110,7 @@ impl Interfaces {
                 aliases: Vec::new(),
                 bond: None,
                 fast_rx: ports[at].capabilities.fast_path_rx,
-                fast_tx: ports[at].capabilities.fast_path_tx,
+                fast_tx: ports[at].capabilities.fast_path_tx && is_hardware(tree, item.name()),
                 offload: ports[at].capabilities.offload,
             });
         }

@@ -95,7 +95,8 @@ impl RouterStatus<'_> {
             "rx-drop" => number(trouble.rx_drop),
             "tx-drop" => number(trouble.tx_drop),
             "rx-error" => number(trouble.rx_error),
-            "tx-queue-drop" | "tx-error" => number(0),
+            "tx-queue-drop" => number(trouble.queue_drop),
+            "tx-error" => number(0),
             counter => return self.interface_counter(interface, counter),
         })
     }

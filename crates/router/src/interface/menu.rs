@@ -43,7 +43,7 @@ pub const INTERFACE: Menu = Menu {
         count("tx-packet", "Frames given to the wire; tx-drop says how many it did not take."),
         count("rx-drop", "Frames lost: the receive ring was full, or they exceeded the MTU."),
         count("tx-drop", "Frames that did not go out: the wire or its other end was full."),
-        count("tx-queue-drop", "Frames dropped by the interface's queue; it has none."),
+        count("tx-queue-drop", "Frames dropped by the interface's queue."),
         count("rx-error", "Frames received that are damaged, or no Ethernet frames."),
         count("tx-error", "Frames that could not be sent; wires make no errors."),
         count("fp-rx-byte", "Bytes received in FastPath.").detail(),

@@ -38,7 +38,7 @@ pub struct Rewrite {
     pub mtu: u16,
     /// The out-interface, as IP sees it.
     pub interface: InterfaceId,
-    /// The port by which frames leave.
+    /// The port by which frames leave, or the first interface on the way that has a queue tree.
     pub port: InterfaceId,
     /// The interfaces between the two.
     pub(crate) egress: EgressId,
@@ -159,6 +159,11 @@ impl Way {
                 return None;
             }
             if !matches!(interface.kind, Kind::Ethernet { .. }) {
+                let is_tunnel = matches!(interface.kind, Kind::Tunnel { .. });
+                // It waits there, and goes on interface by interface.
+                if program.trees.are_on(way.port) && !is_tunnel {
+                    break;
+                }
                 way.layers.push((way.port, 14 + 4 * way.tags.len() as u8));
             }
             match interface.kind {

@@ -21,6 +21,7 @@ mod fed;
 
 pub use fed::FedNeighbour;
 
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
@@ -103,6 +104,8 @@ pub struct Waiting {
     pub fasttrack: bool,
     /// How deep in tunnels it lies.
     pub(crate) depth: u8,
+    /// Its packet mark, which interfaces' trees look at.
+    pub(crate) mark: Mark,
 }
 
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! The facilities of `/queue simple` and `/queue tree`.
 
+use super::change::changed;
+use super::interface::PortQueues;
 use super::leaf::{LeafStats, QueueId};
 use super::{Simple, Trees, Types, menu, simple, trees, types};
 use crate::compiler::Compiling;
@@ -28,7 +30,7 @@ pub(crate) static SIMPLE: Facility = Facility {
     ..Facility::of(&menu::SIMPLE)
 };
 
-/// `/queue tree`.
+/// `/queue tree`, and the queues of ports.
 pub(crate) static TREE: Facility = Facility {
     after: &[&INTERFACES, &types::FACILITY],
     compile: compile_trees,
@@ -55,7 +57,9 @@ fn compile_trees(c: &mut Compiling) {
     books.reuse(gone.iter().copied());
     let trees = Trees::compile(c.tree, (&c.program.names, &marks.packet), &types, books);
     c.queue_settings.extend(trees.changes_from(&c.program.trees, &gone));
-    c.program.trees = Arc::new(trees);
+    let ports = PortQueues::compile(c.tree, &c.program.names, &types, books);
+    c.queue_settings.extend(changed(c.program.port_queues.classes(), ports.classes(), &[]));
+    (c.program.trees, c.program.port_queues) = (Arc::new(trees), Arc::new(ports));
     c.program.shape_ways_out();
     c.gone_queues.extend(gone);
 }

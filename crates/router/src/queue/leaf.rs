@@ -24,7 +24,7 @@
 
 use super::bucket::{Bucket, Limit};
 use super::change::Change;
-use super::discipline::Discipline;
+use super::discipline::{Discipline, Next};
 use super::nodes::{Label, Nodes, Ring};
 use super::tree::{Forest, Settings};
 use super::wheel::Wheel;
@@ -359,6 +359,44 @@ impl<T> Queues<T> {
         }
         self.count_path(len);
         Decision::Pass
+    }
+
+    /// Lets `len` bytes pass at once to a port that has room, if nobody waits for it.
+    pub(crate) fn pass_to_port(&mut self, id: QueueLeafId, len: u32) -> bool {
+        let passes = self.forest.is_idle(self.cold[id.index()].place);
+        if passes {
+            self.count(id, len);
+        }
+        passes
+    }
+
+    /// What a port that has room sends next of its class, and whether it is to be marked CE.
+    ///
+    /// # Errors
+    /// When somebody may go; `None` if nobody waits.
+    pub(crate) fn pull(
+        &mut self,
+        id: QueueLeafId,
+        now: Moment,
+    ) -> Result<(T, bool), Option<Moment>> {
+        let place = self.cold[id.index()].place;
+        let next = self.forest.pull(place, &mut self.nodes.list, now);
+        self.note_dropped(id);
+        match next {
+            Next::Packet(node) => {
+                let (len, marked) = (self.nodes.list[node].len, self.nodes.list[node].marked);
+                self.count(id, len);
+                self.nodes.take(node).map(|waiting| (waiting, marked)).ok_or(None)
+            }
+            Next::Empty => Err(None),
+            Next::Later(when) => Err(Some(when)),
+        }
+    }
+
+    fn count(&mut self, id: QueueLeafId, len: u32) {
+        let leaf = &mut self.leaves[id.index()];
+        leaf.bytes += u64::from(len);
+        leaf.packets += 1;
     }
 
     /// Counts a packet as dropped that [`offer`](Self::offer) told to let wait, and that must not.

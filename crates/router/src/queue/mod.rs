@@ -13,7 +13,7 @@
 //! ([`Queues`]) holds tokens, waiting packets and counters and outlives every change of the
 //! configuration. Never looks into a frame, and never reads a clock.
 //!
-//! Missing: **`/queue interface`**, **one queue served by several cores**.
+//! Missing: **one queue served by several cores**.
 
 // The token bucket: what a rate limit is made of.
 pub mod bucket;
@@ -25,6 +25,8 @@ pub mod change;
 pub mod discipline;
 // The facilities.
 pub(crate) mod facilities;
+// `/queue interface`: how frames wait at ports.
+pub(crate) mod interface;
 // Leaves: tokens, waiting packets, counters.
 pub mod leaf;
 // The menu `/queue simple`.

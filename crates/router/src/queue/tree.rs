@@ -55,6 +55,8 @@ pub struct Settings {
     pub depth: u8,
     /// It has children: no packets wait in it.
     pub inner: bool,
+    /// It is in no tree: its port asks for what waits.
+    pub by_port: bool,
 }
 
 impl Settings {
@@ -69,13 +71,14 @@ impl Settings {
             parent: None,
             depth: 0,
             inner: false,
+            by_port: false,
         }
     }
 
     /// Whether a bucket and a pfifo are all there is to it.
     pub(super) fn is_plain(&self) -> bool {
         let pfifo = matches!(self.kind, Kind::Pfifo(packets) if packets < u32::from(u16::MAX));
-        pfifo && self.parent.is_none() && !self.inner && !self.bursts()
+        pfifo && self.parent.is_none() && !self.inner && !self.bursts() && !self.by_port
     }
 
     /// Whether it stands where it stood, so that only its numbers are others.
@@ -272,6 +275,16 @@ impl Forest {
         self.row_bits != [0; LEVELS]
     }
 
+    /// The packet that a port may send now, of its class.
+    pub(super) fn pull(&mut self, at: u32, list: &mut List, now: Moment) -> Next {
+        self.class(at).discipline.dequeue(list, now)
+    }
+
+    /// Whether a packet need not wait in a port's class: nobody does, and its kind does not mind.
+    pub(super) fn is_idle(&self, at: u32) -> bool {
+        self.classes[at as usize].settings.kind.passes_idle() && !self.waits(at)
+    }
+
     /// Lets `len` bytes pass at once, if nobody waits in the class and it may send; it was paid for
     /// and `path` says by whom.
     pub(super) fn pass(&mut self, at: u32, len: u32, wheel: &mut Wheel, now: Moment) -> bool {
@@ -296,7 +309,7 @@ impl Forest {
     /// Somebody has begun to wait in a class.
     pub(super) fn wake(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
         let class = &self.classes[at as usize];
-        if class.active == 0 {
+        if class.active == 0 && !class.settings.by_port {
             let priority = 1 << (class.settings.priority.clamp(1, 8) - 1);
             self.activate(at, priority, wheel, now);
         }
@@ -305,7 +318,8 @@ impl Forest {
     /// A class's moment in the wheel has come.
     pub(super) fn due(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
         self.class(at).event = NONE;
-        if self.classes[at as usize].active == 0 && self.waits(at) {
+        let class = &self.classes[at as usize];
+        if class.active == 0 && self.waits(at) && !class.settings.by_port {
             return self.wake(at, wheel, now);
         }
         self.recolour(at, wheel, now);

@@ -7,7 +7,8 @@
 //!
 //! An item with children only distributes; the first leaf in order whose packet-mark fits has the
 //! packet, and what fits none passes unshaped. One direction: a tree on an interface shapes what
-//! leaves by it.
+//! leaves by it. An interface that stands on another (a VLAN, a bridge, a tunnel) has its tree before
+//! its encapsulation, and the one below its own behind it.
 
 use super::change::changed;
 use super::leaf::{QueueId, QueueLeafId};
@@ -17,7 +18,7 @@ use super::types::{KINDS, Types};
 use crate::book::Book;
 use crate::firewall::mark::{Mark, MarkNames};
 use crate::interface::menu::ANY_INTERFACE;
-use crate::interface::{InterfaceId, InterfaceKind, Names};
+use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Menu, MenuKind, Property, Tree, Type, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -163,6 +164,12 @@ impl Trees {
         first(self.by_interface.get(&interface)?, mark)
     }
 
+    /// Whether they are on the same interfaces.
+    pub(crate) fn stand_as(&self, other: &Trees) -> bool {
+        let (own, others) = (&self.by_interface, &other.by_interface);
+        own.len() == others.len() && own.keys().all(|id| others.contains_key(id))
+    }
+
     /// Whether there are any on an interface.
     pub fn are_on(&self, interface: InterfaceId) -> bool {
         self.by_interface.contains_key(&interface)
@@ -197,13 +204,7 @@ fn place(
         let name = parent(at);
         let root = match name.as_str() {
             "global" => Some(Root::Global),
-            name => match names.find(name) {
-                Some(id) if names.of_kind(InterfaceKind::Ethernet).any(|port| port == id) => {
-                    Some(Root::Interface(id))
-                }
-                Some(_) => return Err(format!("{name} is no Ethernet port")),
-                None => None,
-            },
+            name => names.find(name).map(Root::Interface),
         };
         if let Some(root) = root {
             if depth >= LEVELS {

@@ -58,7 +58,7 @@ pub static TYPE: Menu = Menu {
         Property::new("codel-target", Type::Time, "How long they may wait.").default("5ms"),
         Property::new("codel-interval", Type::Time, "For how long that may last.").default("100ms"),
         Property::new("codel-ecn", Type::Bool, "Mark instead of dropping.").default("no"),
-        Property::only("codel-ce-threshold", &Type::Text, &[""], "only the target marks"),
+        Property::new("codel-ce-threshold", THRESHOLD, "Who waited longer is marked.").default(""),
         Property::new("fq-codel-limit", COUNT, "Packets that may wait.").default("10240"),
         Property::new("fq-codel-flows", Type::Number(1, 65_536), "Hashed flows.").default("1024"),
         Property::new("fq-codel-quantum", COUNT, "Bytes in a turn.").default("1514"),
@@ -67,7 +67,8 @@ pub static TYPE: Menu = Menu {
         Property::new("fq-codel-interval", Type::Time, "For how long that may last.")
             .default("100ms"),
         Property::new("fq-codel-ecn", Type::Bool, "Mark instead of dropping.").default("yes"),
-        Property::only("fq-codel-ce-threshold", &Type::Text, &[""], "only the target marks"),
+        Property::new("fq-codel-ce-threshold", THRESHOLD, "Who waited longer is marked.")
+            .default(""),
         Property::new("cake-flowmode", Type::Enum(FLOW_MODES), "Whose shares are equal.")
             .default("triple-isolate"),
         Property::new("cake-diffserv", Type::Enum(TIN_WORDS), "Tins by DSCP.").default("diffserv3"),
@@ -90,6 +91,8 @@ pub(crate) static FACILITY: Facility =
     Facility { check, rows: Rows::Few(predefined), ..Facility::of(&TYPE) };
 
 const COUNT: Type = Type::Number(0, u32::MAX as i64);
+/// No threshold, or a time.
+const THRESHOLD: Type = Type::Or(&["", "none"], &Type::Time);
 const MASK: Type = Type::Number(0, 32);
 const MASK6: Type = Type::Number(0, 128);
 const NO_IPV6: &str = "there is no IPv6 yet";
@@ -128,6 +131,9 @@ pub(super) const KINDS: Type = Type::Or(PREDEFINED, &Type::Reference(&["/queue t
 
 /// The one that queues have if they say nothing.
 pub(super) const DEFAULT_KIND: &str = "default-small";
+
+/// The one that ports have if they say nothing: what their hardware has.
+pub(super) const DEFAULT_INTERFACE_KIND: &str = "only-hardware-queue";
 
 /// The types, compiled.
 #[derive(Debug, Default)]
@@ -179,11 +185,15 @@ fn pcq(src: u32, dst: u32) -> Kind {
 fn kind(item: &Read) -> Option<Kind> {
     let number = |name| item.number(name).max(0) as u64;
     let count = |name| u32::try_from(item.number(name)).unwrap_or(0);
-    let codel = |[target, interval, ecn]: [&str; 3], packets| CodelLimits {
+    let codel = |[target, interval, ecn, ce]: [&str; 4], packets| CodelLimits {
         packets,
         target: item.time(target),
         interval: item.time(interval),
         ecn: item.bool(ecn),
+        ce: match item.opt(ce).as_deref() {
+            Some(&Value::Time(time)) => Some(time),
+            _ => None,
+        },
     };
     Some(match item.text("kind").as_str() {
         "bfifo" => Kind::Bfifo(number("bfifo-limit")),
@@ -224,7 +234,7 @@ fn kind(item: &Read) -> Option<Kind> {
             })
         }
         "codel" => Kind::Codel(codel(
-            ["codel-target", "codel-interval", "codel-ecn"],
+            ["codel-target", "codel-interval", "codel-ecn", "codel-ce-threshold"],
             count("codel-limit"),
         )),
         "fq-codel" => Kind::FqCodel(FairLimits {
@@ -232,7 +242,10 @@ fn kind(item: &Read) -> Option<Kind> {
             bytes: number("fq-codel-memlimit"),
             flows: count("fq-codel-flows"),
             quantum: count("fq-codel-quantum").max(1),
-            codel: Some(codel(["fq-codel-target", "fq-codel-interval", "fq-codel-ecn"], u32::MAX)),
+            codel: Some(codel(
+                ["fq-codel-target", "fq-codel-interval", "fq-codel-ecn", "fq-codel-ce-threshold"],
+                u32::MAX,
+            )),
             isolation: Isolation::Flows,
         }),
         "cake" => Kind::Cake(CakeLimits {

@@ -86,6 +86,7 @@ impl Reading {
         a.rx_drop += b.rx_drop;
         a.rx_error += b.rx_error;
         a.tx_drop += b.tx_drop;
+        a.queue_drop += b.queue_drop;
         self
     }
 
@@ -115,8 +116,8 @@ impl Reading {
             .with("fp-tx-packets-per-second", packets(now.fast_tx, was.fast_tx))
             .with("fp-tx-bits-per-second", bits(now.fast_tx, was.fast_tx))
             .with("tx-drops-per-second", rate(trouble.tx_drop, had.tx_drop))
-            // There are no interface queues to drop anything, and wires make no errors.
-            .with("tx-queue-drops-per-second", Value::Number(0))
+            .with("tx-queue-drops-per-second", rate(trouble.queue_drop, had.queue_drop))
+            // Wires make none.
             .with("tx-errors-per-second", Value::Number(0))
     }
 }

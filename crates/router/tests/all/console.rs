@@ -95,6 +95,7 @@ add name=a target=10.0.2.0/24,lan dst=wan max-limit=1M/2500k bucket-size=1/0.01 
 add target=10.0.2.7/32 disabled=yes
 /queue tree
 add name=up parent=wan max-limit=10M queue=fair
+/queue interface set ether2 queue=fair
 /tool sniffer set only-headers=yes memory-limit=2MiB memory-scroll=no file-name=\"a b.pcapng\" \\
     file-limit=20 filter-interface=wan,lan filter-mac-address=!06:00:00:00:00:01 \\
     filter-mac-protocol=ip,arp filter-ip-address=10.0.0.0/8,1.2.3.4 filter-ip-protocol=udp \\

@@ -29,6 +29,7 @@ mod ping;
 mod print;
 mod priority_tags;
 mod profile;
+mod queue_interfaces;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod routes;

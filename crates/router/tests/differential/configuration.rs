@@ -339,8 +339,15 @@ fn queue() -> impl Strategy<Value = String> {
         "/queue tree add parent=root limit-at=8k packet-mark=b,no-mark",
         "/queue tree add parent=global max-limit=8k packet-mark=b queue=each",
         "/queue tree add parent=ether2 max-limit=64k packet-mark=a",
+        "/queue tree add parent=bridge1 max-limit=64k queue=fair",
+        "/queue tree add parent=trunk1 max-limit=64k packet-mark=a",
+        "/queue tree add parent=trunk2 max-limit=8k queue=fine",
+        "/queue tree add parent=trunk3 max-limit=100M",
+        "/queue tree add parent=bond4 max-limit=64k queue=delay",
+        "/queue tree add parent=vrrp1 max-limit=8k",
+        "/queue tree add parent=tunnel5 max-limit=64k",
     ];
-    prop_oneof![4 => simple, 1 => select(TREES).prop_map(String::from)]
+    prop_oneof![4 => simple, 2 => select(TREES).prop_map(String::from)]
 }
 
 /// What a simple queue may have beside its limit.

@@ -92,6 +92,7 @@ impl Cake {
             target: limits.rtt / 20,
             interval: limits.rtt,
             ecn: true,
+            ce: None,
         };
         let fair = FairLimits {
             packets: u32::MAX,

@@ -16,6 +16,8 @@ pub struct CodelLimits {
     pub interval: Duration,
     /// `codel-ecn`: mark those that take it, instead of dropping.
     pub ecn: bool,
+    /// `codel-ce-threshold`: whoever has waited longer is marked, if it takes that.
+    pub ce: Option<Duration>,
 }
 
 /// A queue's state, apart from its ring.
@@ -44,8 +46,18 @@ impl Codel {
         }
     }
 
-    /// RFC 8289 §5.5.
+    /// Who goes next, marked if it waited beyond `codel-ce-threshold`.
     pub(super) fn dequeue(&mut self, ring: &mut Ring, list: &mut List, now: Moment) -> Option<u32> {
+        let node = self.next(ring, list, now)?;
+        let late = |threshold| now.since(list[node].came) > threshold;
+        if self.limits.ce.is_some_and(late) && list[node].label.takes_marks() {
+            list[node].marked = true;
+        }
+        Some(node)
+    }
+
+    /// RFC 8289 §5.5.
+    fn next(&mut self, ring: &mut Ring, list: &mut List, now: Moment) -> Option<u32> {
         let (mut node, mut late) = self.look(ring, list, now);
         if self.dropping {
             if !late {

@@ -187,6 +187,84 @@ fn equal_priorities_share_equally_and_better_ones_come_first() {
     }
 }
 
+/// When packets of 1000 bytes leave, that come to these classes.
+fn departures(queues: &mut Queues<u32>, offers: &[(u64, u32)]) -> Vec<u64> {
+    let mut left = Vec::new();
+    for &(now, leaf) in offers {
+        while let Some(when) = queues.next_deadline().filter(|&when| when <= at(now)) {
+            queues.release(when, |_, _, _| left.push(when.as_nanos()));
+        }
+        let id = QueueLeafId(leaf);
+        match queues.offer(id, at(now), 1000) {
+            Decision::Pass => left.push(now),
+            Decision::Enqueue => queues.enqueue(id, 1000, 1000, Label::default(), at(now)),
+            Decision::DropFull => panic!("no room"),
+        }
+    }
+    while let Some(when) = queues.next_deadline() {
+        queues.release(when, |_, _, _| left.push(when.as_nanos()));
+    }
+    left
+}
+
+proptest! {
+    /// Work conservation: whoever waits below a root, packets leave when they would leave the root
+    /// alone; no token is left while somebody waits, whatever priorities and limit-ats say.
+    #[test]
+    fn a_tree_sends_whenever_its_root_may(
+        offers in prop::collection::vec((0u64..2 * MS, 2u32..6), 1..400),
+        priorities in prop::array::uniform4(1u8..9),
+        assured in prop::array::uniform4(prop_oneof![Just(0), 0u64..2 * M]),
+    ) {
+        let mut now = 0;
+        let offers: Vec<(u64, u32)> =
+            offers.into_iter().map(|(gap, leaf)| { now += gap; (now, leaf) }).collect();
+        let many = |settings: Settings| Settings { kind: Kind::Pfifo(1000), ..settings };
+        let limit = Limit { packets: 1000, ..class(10 * M, 0, 8).limit };
+        let leaf = |parent, depth, n: usize| {
+            many(below(parent, depth, class(0, assured[n], priorities[n])))
+        };
+        let mut tree = forest(&[
+            inner(Settings { limit, ..class(10 * M, 0, 8) }),
+            inner(below(0, 1, class(0, 0, 8))),
+            leaf(0, 1, 0),
+            leaf(0, 1, 1),
+            leaf(1, 2, 2),
+            leaf(1, 2, 3),
+        ]);
+        let mut alone = forest(&[Settings::plain(limit)]);
+        let together: Vec<(u64, u32)> = offers.iter().map(|&(now, _)| (now, 0)).collect();
+        prop_assert_eq!(departures(&mut tree, &offers), departures(&mut alone, &together));
+    }
+}
+
+/// Starvation: a better priority takes all that is not assured, and nothing of what is. Who has a
+/// limit-at waits for his next packet as long as that takes at his rate, and for one of each other.
+#[test]
+fn what_is_assured_does_not_starve() {
+    let mut queues = forest(&[
+        inner(class(10 * M, 0, 8)),
+        below(0, 1, class(0, 0, 1)),
+        below(0, 1, class(0, M, 8)),
+        below(0, 1, class(0, 500_000, 7)),
+        below(0, 1, class(0, 0, 8)),
+    ]);
+    let wants = [(1, 20 * M), (2, 20 * M), (3, 20 * M), (4, 20 * M)];
+    let passed = offer(&mut queues, &wants, 1000, (0, 5 * SECOND));
+    for (leaf, rate) in [(1, 8_500_000), (2, M), (3, 500_000)] {
+        let late: Vec<u64> =
+            passed[&leaf].iter().map(|&(when, _)| when).filter(|&when| when >= SECOND).collect();
+        let bits = late.len() as u64 * 8000;
+        assert!(bits.abs_diff(4 * rate) <= 4 * rate / 200 + 8000, "{leaf}: {bits} in 4 s");
+        let longest = late.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+        let bound = 8000 * SECOND / rate + 4 * 8000 * SECOND / (10 * M);
+        assert!(longest <= bound, "{leaf}: {longest} ns without a packet, {bound} at most");
+    }
+    let rest =
+        passed.get(&4).map_or(0, |all| all.iter().filter(|(when, _)| *when > SECOND).count());
+    assert_eq!(rest, 0, "nothing is assured to the last");
+}
+
 /// Whose rate or place changes while somebody waits: nothing is lost, and the new limits hold.
 #[test]
 fn changes_under_load_lose_nothing() {
