@@ -44,6 +44,10 @@ pub mod lacp;
 pub mod vrrp;
 // GRE, and EoIP, which frames are carried in.
 pub mod gre;
+// Who gets which address.
+pub mod dhcp;
+// Names and what is said of them.
+pub mod dns;
 
 // What of a TLS handshake is in the clear.
 pub mod tls;
