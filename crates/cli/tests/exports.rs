@@ -38,6 +38,14 @@ const LINES: &[&str] = &[
     "/ip route add gateway=10.0.1.3 routing-mark=by-isp2",
     "/ip route rule add src-address=10.9.0.0/16 interface=ether1 action=lookup-only-in-table \
      table=by-isp2",
+    "/ip pool add name=p ranges=10.0.2.10-10.0.2.20\n\
+     /ip dhcp-server option add name=tz code=101 value=s'UTC'\n\
+     /ip dhcp-server option sets add name=all options=tz\n\
+     /ip dhcp-server add name=d interface=ether3 address-pool=p dhcp-option-set=all\n\
+     /ip dhcp-server lease add address=10.0.2.9 mac-address=06:00:00:00:00:19 server=d",
+    "/ip dhcp-server network add address=10.0.2.0/24 gateway=10.0.2.254 dns-server=8.8.8.8",
+    "/ip dhcp-server config set store-leases-disk=never",
+    "/ip dhcp-client add interface=ether4 add-default-route=no use-peer-dns=no",
     "/ip firewall filter add chain=input ipsec-policy=in,ipsec",
     "/ip firewall filter add chain=forward in-interface=ether1 action=jump jump-target=nowhere",
     "/ip firewall filter add chain=forward protocol=tcp dst-port=80,443-450 log-prefix=\"a b\"",

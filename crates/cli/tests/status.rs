@@ -18,7 +18,7 @@ const MISSING: &[(&str, &str)] = &[
     ),
     ("/interface wireless, /caps-man", "wireless"),
     ("/ip accounting, /ip traffic-flow", "accounts of flows"),
-    ("/ip dhcp-client, /ip dhcp-relay, /ip dhcp-server, /ip pool", "DHCP"),
+    ("/ip dhcp-relay", "DHCP from elsewhere"),
     ("/ip dns", "name service"),
     ("/ip firewall service-port", "helpers: FTP, SIP, PPTP and others"),
     ("/ip hotspot", "hotspot"),

@@ -123,6 +123,8 @@ impl Live {
     ) -> std::io::Result<Live> {
         // A thread's time is real: `/tool profile` can say what it goes to.
         node.router_mut().set_profiler(port::cycles::NOW);
+        // And so are those who might guess what its services ask with.
+        node.router_mut().set_secret(std::hash::RandomState::new());
         let compiler = Mutex::new(node.take_compiler());
         let name = node::name(node.tree());
         let shared = Arc::new(Shared {

@@ -25,8 +25,8 @@ use crate::interface::bridge::stp::Stp;
 use crate::interface::tunnel::Tunnel;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::{Machine, Vrrp};
-use crate::ip::arp;
 use crate::ip::route::TooManyTargets;
+use crate::ip::{arp, dhcp};
 use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
 use crate::router::Router;
@@ -56,20 +56,26 @@ impl Router {
         self.heed(now)
     }
 
-    /// Which interfaces run by what they know themselves, and which gateways are silent, if that is
-    /// not what the program has: for [`Compiler::set_up`].
+    /// Which interfaces run by what they know themselves, which gateways are silent, and what DHCP
+    /// clients were given, if that is not what the program has: for [`Compiler::set_up`].
     #[inline]
     pub fn news(&self) -> Option<News> {
-        let news = || News { up: self.link.up.clone(), silent: self.v4.silent.clone() };
+        let news = || News {
+            up: self.link.up.clone(),
+            silent: self.v4.silent.clone(),
+            leased: self.services.leased.clone(),
+        };
         self.has_news().then(news)
     }
 
     /// Whether there are [`news`](Self::news).
     #[inline]
     pub fn has_news(&self) -> bool {
-        let (link, program) = (&self.link, &self.program);
-        !Arc::ptr_eq(&link.up, &program.up) && link.up != program.up
-            || !Arc::ptr_eq(&self.v4.silent, &program.silent) && self.v4.silent != program.silent
+        let (program, leased) = (&self.program, &self.services.leased);
+        let (up, silent) = (&self.link.up, &self.v4.silent);
+        !Arc::ptr_eq(up, &program.up) && *up != program.up
+            || !Arc::ptr_eq(silent, &program.silent) && *silent != program.silent
+            || !Arc::ptr_eq(leased, &program.leased) && *leased != program.leased
     }
 
     /// Compiles and applies what interfaces have come to know, where the compiler is the router's own.
@@ -203,7 +209,17 @@ impl Router {
             self.v4.neighbours.forget_rewrites();
             self.learnt.ingresses.forget();
         }
+        let same_dhcp = Arc::ptr_eq(&self.program.dhcp, &change.program.dhcp);
+        if !same_dhcp {
+            dhcp::client::resign(self, now, &change.program);
+        }
         std::mem::swap(&mut self.program, &mut change.program);
+        if !same_dhcp {
+            dhcp::server::adopt(self, now);
+        }
+        if change.interfaces {
+            self.services.due = now;
+        }
         if change.interfaces {
             self.adopt_trees(&change.program.bridges, now);
         }

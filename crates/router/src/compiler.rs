@@ -37,6 +37,7 @@ use crate::firewall::mark;
 use crate::firewall::state::SlotId;
 use crate::interface::{InterfaceId, Link};
 use crate::ip::arp;
+use crate::ip::dhcp::client::Leased;
 use crate::ip::gateway::Gateway;
 use crate::ip::route::{self, Ways};
 use crate::program::{Books, PortInfo, Program};
@@ -56,6 +57,8 @@ pub struct Compiler {
     up: Arc<BTreeSet<InterfaceId>>,
     /// The gateways that do not answer.
     silent: Arc<BTreeSet<Gateway>>,
+    /// What DHCP clients were given.
+    leased: Arc<[Leased]>,
     /// How many changes were taken over.
     taken_over: u64,
     last: Option<State>,
@@ -74,6 +77,8 @@ pub struct News {
     pub(crate) up: Arc<BTreeSet<InterfaceId>>,
     /// The gateways that do not answer.
     pub(crate) silent: Arc<BTreeSet<Gateway>>,
+    /// What DHCP clients were given.
+    pub(crate) leased: Arc<[Leased]>,
 }
 
 /// What a change leads to: from which the next one starts.
@@ -130,6 +135,7 @@ impl Compiler {
             links,
             up: Arc::default(),
             silent: Arc::default(),
+            leased: Arc::default(),
             taken_over: 0,
             last: None,
             room: 0,
@@ -163,11 +169,11 @@ impl Compiler {
     ///
     /// [`Router::news`]: crate::Router::news
     pub fn set_up(&mut self, news: News) -> Option<Change> {
-        let News { up, silent } = news;
-        if up == self.up && silent == self.silent {
+        let News { up, silent, leased } = news;
+        if up == self.up && silent == self.silent && leased == self.leased {
             return None;
         }
-        (self.up, self.silent) = (up, silent);
+        (self.up, self.silent, self.leased) = (up, silent, leased);
         let tree = self.last.as_ref().expect("a configuration").tree.clone();
         Some(self.compile(&tree))
     }
@@ -257,6 +263,7 @@ pub(crate) struct Compiling<'a> {
     pub(crate) links: &'a Arc<[Link]>,
     pub(crate) up: &'a Arc<BTreeSet<InterfaceId>>,
     pub(crate) silent: &'a Arc<BTreeSet<Gateway>>,
+    pub(crate) leased: &'a Arc<[Leased]>,
     /// As it was, with what has been compiled by now.
     pub(crate) program: Program,
     /// The ways that the routes were made of.
@@ -288,6 +295,7 @@ impl<'a> Compiling<'a> {
             links: &compiler.links,
             up: &compiler.up,
             silent: &compiler.silent,
+            leased: &compiler.leased,
             program,
             ways: last.map_or_else(Arc::default, |last| last.ways.clone()),
             routes: None,
@@ -329,6 +337,7 @@ impl<'a> Compiling<'a> {
             || facility.follows_links
                 && (last.program.links != *self.links || last.program.up != *self.up)
             || facility.follows_gateways && last.program.silent != *self.silent
+            || facility.follows_leases && last.program.leased != *self.leased
     }
 
     /// The configuration before.

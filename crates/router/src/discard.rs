@@ -59,6 +59,8 @@ reasons! {
     /// A VRRP advertisement that is damaged, comes from afar, or says otherwise than its virtual router
     /// here: the version, the password, version 2's interval.
     BadVrrp = "bad-vrrp",
+    /// A message to a DHCP server that is damaged, no client's, or a relay's.
+    BadDhcp = "bad-dhcp",
     /// A tunnel leads to itself, or tunnels lie in each other too deep.
     TunnelLoop = "tunnel-loop",
     /// No facility takes this protocol (IPv6 and MPLS are not built yet).

@@ -20,6 +20,7 @@ use crate::status::{Page, RouterStatus};
 use crate::{firewall, interface, ip, queue, status, tool};
 use config::{Call, Command, Display, Item, ItemId, Menu, Reply, Started, Tree, Unnamed, Value};
 use interface::bridge;
+use ip::dhcp::facilities as dhcp;
 use wire::Moment;
 
 /// A menu, and all that is done with it.
@@ -35,6 +36,8 @@ pub(crate) struct Facility {
     pub(crate) follows_links: bool,
     /// Whether it is compiled anew when a gateway falls silent, or answers again.
     pub(crate) follows_gateways: bool,
+    /// Whether it is compiled anew when a DHCP client gets an address, or loses it.
+    pub(crate) follows_leases: bool,
     /// Makes its part of the program; called when a menu it is made of has changed.
     pub(crate) compile: fn(&mut Compiling),
     /// Whether all flows learn anew when it is compiled anew.
@@ -96,6 +99,15 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ip::facilities::ARP,
     &ip::facilities::ROUTE,
     &ip::rule::FACILITY,
+    &ip::pool::FACILITY,
+    &ip::pool::USED_FACILITY,
+    &dhcp::OPTION,
+    &dhcp::SETS,
+    &dhcp::SERVER,
+    &dhcp::NETWORK,
+    &dhcp::LEASE,
+    &dhcp::CONFIG,
+    &dhcp::CLIENT,
     &firewall::facilities::ADDRESS_LIST,
     &firewall::facilities::LAYER7,
     &firewall::facilities::RAW,
@@ -130,6 +142,7 @@ impl Facility {
         after: &[],
         follows_links: false,
         follows_gateways: false,
+        follows_leases: false,
         compile: |_| (),
         relearn: false,
         check: |_, _| Ok(()),

@@ -58,7 +58,7 @@ use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
 use crate::ip::rule::Decision as Decided;
-use crate::ip::{icmp, record_route};
+use crate::ip::{dhcp, icmp, record_route};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -390,7 +390,11 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
         r.learn_ingress(&p);
     }
     match p.layers.ether_type {
-        ETHERTYPE_IPV4 if p.layers.vlan.is_none() => routing(r, now, p),
+        ETHERTYPE_IPV4 if p.layers.vlan.is_none() => {
+            // A DHCP client hears what is said to it beside IP: it has no address yet.
+            let Some(p) = dhcp::client::receive(r, now, p) else { return };
+            routing(r, now, p)
+        }
         ETHERTYPE_ARP if p.layers.vlan.is_none() => arp_in(r, now, p),
         _ if p.layers.vlan.is_some() => {
             let tags = (p.layers.l3 - 14) / 4;
@@ -406,7 +410,9 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     if !checksum::is_ok(r.ip_header(&p)) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }
-    if is_martian_source(p.layers.tuple.src) || is_own_source(r, p.layers.tuple.src) {
+    let src = p.layers.tuple.src;
+    let martian = is_martian_source(src) && !dhcp::server::is_nobodys(&r.program, &p);
+    if martian || is_own_source(r, src) {
         return r.discard(p, Discard::MartianSource);
     }
     r.at(Step::HotspotIn);

@@ -28,7 +28,9 @@ use crate::interface::vlan::Vlans;
 use crate::interface::vrrp::Vrrp;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
+use crate::ip::dhcp::{self, client::Leased};
 use crate::ip::gateway::{Gateway, Gateways};
+use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::Settings;
 use crate::queue::interface::PortQueues;
@@ -237,6 +239,12 @@ pub struct Program {
     pub addresses: Vec<Address>,
     /// What may be one of them, or of their broadcasts.
     pub(crate) own_sources: OwnSources,
+    /// What DHCP clients were given, when this was compiled.
+    pub(crate) leased: Arc<[Leased]>,
+    /// `/ip pool`.
+    pub(crate) pools: Arc<[Pool]>,
+    /// `/ip dhcp-server` and `/ip dhcp-client`.
+    pub(crate) dhcp: Arc<dhcp::settings::Settings>,
     /// `/ip route rule`.
     pub(crate) route_rules: Arc<[route_rule::Rule]>,
     /// `/ip firewall address-list`.
@@ -306,6 +314,9 @@ impl Program {
         let (filter, nat) = (Filter::compile(&mut setting), Nat::compile(&mut setting));
         let (raw, mangle) = (Raw::compile(&mut setting), Mangle::compile(&mut setting));
         Program {
+            leased: Arc::default(),
+            pools: Arc::default(),
+            dhcp: Arc::default(),
             route_rules: Arc::default(),
             raw: Arc::new(raw),
             mangle: Arc::new(mangle),

@@ -23,6 +23,7 @@ use crate::interface::link::History;
 use crate::ip::feed::Protocol;
 use crate::ip::neighbour::{FedNeighbour, Neighbours};
 use crate::ip::route::{Routes, Target, TooManyTargets};
+use crate::ip::services::Services;
 use crate::parts::{InterfaceCounts, Io, Learnt, Links, PathCounts, Stack, Stats, Trouble};
 use crate::program::{PortInfo, Program};
 use crate::queue::leaf::Queues;
@@ -31,6 +32,7 @@ use crate::tool::profile::Facility;
 use config::{Item, Tree};
 use port::record::Direction;
 use port::{Batch, Pool, Port, Slab};
+use std::hash::RandomState;
 use std::sync::Arc;
 use wire::{Ipv4Prefix, Moment};
 
@@ -51,6 +53,8 @@ pub struct Router {
     /// What rules remember: tokens, turns, dice.
     pub(crate) rules: RuleState,
     pub(crate) learnt: Learnt,
+    /// What its services keep: DHCP, names.
+    pub(crate) services: Services,
     pub(crate) stats: Stats,
     /// What tools that run have here.
     pub(crate) tools: Tools,
@@ -85,6 +89,7 @@ impl Router {
             queues: Queues::default(),
             rules: RuleState::new(SEED),
             learnt: Learnt::default(),
+            services: Services::default(),
             stats: Stats::default(),
             tools: Tools::default(),
             compiler: Some(Compiler::new(ports.clone())),
@@ -264,6 +269,13 @@ impl Router {
     /// Where the dice of `random` start from. Two routers of one seed throw alike.
     pub fn set_seed(&mut self, seed: u64) {
         self.rules.set_seed(seed);
+        self.services.dice.set_seed(seed);
+    }
+
+    /// Makes what others must not guess unguessable: transactions and ports of its services. Without
+    /// it, they follow from the seed.
+    pub fn set_secret(&mut self, secret: RandomState) {
+        self.services.dice.set_secret(secret);
     }
 
     /// What time of day it is: `zero` is [`Moment::ZERO`] in seconds since 1970 (UTC). Rules with

@@ -49,6 +49,7 @@ pub(crate) enum Made {
     IcmpError { kind: u8, code: u8 },
     TcpReset,
     TcpHold,
+    Dhcp,
 }
 
 /// One thing that happened.

@@ -7,7 +7,7 @@ use super::{link_out, output, reason, tunnel_in, vrrp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
-use crate::ip::{arp, icmp};
+use crate::ip::{arp, dhcp, icmp};
 use crate::packet::{ConnectionState, Packet};
 use crate::program::BridgeAt;
 use crate::router::Router;
@@ -23,6 +23,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     r.tell(|| Event::Local);
     if p.layers.protocol == protocol::VRRP && vrrp::is_awaited(r, &p) {
         return vrrp::receive(r, now, p);
+    }
+    if dhcp::server::is_asked(&r.program, &p) {
+        return dhcp::server::receive(r, now, p);
     }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
@@ -119,6 +122,9 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         Ok(arp) => arp.message(),
         Err(_) => return r.discard(p, Discard::MalformedArp),
     };
+    if r.services.leases.asks() {
+        dhcp::server::heard(r, interface, message.sender_ip, message.sender_mac);
+    }
     let for_us = r
         .program
         .addresses

@@ -5,7 +5,7 @@ use super::local::refuse;
 use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
-use crate::ip::icmp;
+use crate::ip::{dhcp, icmp};
 use crate::router::Router;
 use crate::tool::profile::Facility;
 use std::time::Duration;
@@ -26,6 +26,9 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         r.tools.profiler.settle_in(Facility::Networking);
         if now >= r.link.up_due {
             super::up::look(r, now);
+        }
+        if now >= r.services.due {
+            services(r, now);
         }
         neighbours(r, now);
         incomplete_datagrams(r, now);
@@ -98,6 +101,13 @@ fn spanning_trees(r: &mut Router, now: Moment) -> bool {
         }
     }
     sent
+}
+
+/// Lets DHCP do what is due.
+#[cold]
+fn services(r: &mut Router, now: Moment) {
+    let due = [dhcp::server::tick(r, now), dhcp::client::tick(r, now)];
+    r.services.due = due.into_iter().flatten().min().unwrap_or(Moment::from_nanos(u64::MAX));
 }
 
 /// Asks again, gives up, forgets.

@@ -1,7 +1,8 @@
 //! The facilities of IPv4: `/ip settings`, `/ip address`, `/ip arp` and `/ip route`, and what is shown of
 //! them.
 
-use super::address::{self, OwnSources};
+use super::address::{self, Address, OwnSources};
+use super::dhcp::client::Leased;
 use super::feed::{FedRoute, Protocol};
 use super::gateway::{self, Gateways, Typed};
 use super::neighbour::{Neighbour, Status};
@@ -11,6 +12,7 @@ use super::{arp, menu};
 use crate::facility::{Facility, Rows};
 use crate::firewall::mark::Mark;
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::program::Program;
 use crate::status::{
     BY_PLACE, Numbers, RouterStatus, Values, dynamic, ip, number, one_behind, reasons, text,
 };
@@ -30,17 +32,24 @@ pub(crate) static SETTINGS: Facility = Facility {
 /// `/ip address`.
 pub(crate) static ADDRESS: Facility = Facility {
     after: &[&INTERFACES],
+    follows_leases: true,
     compile: |c| {
         let program = &c.program;
         // A virtual router's are its own while it is the master.
         let is_own = |id| program.runs(id) || !program.is_virtual(id);
         let mut addresses = address::read(c.tree, &program.names);
         addresses.retain(|own| is_own(own.interface));
+        addresses.extend(c.leased.iter().map(|leased| {
+            let Leased { address, network, interface, .. } = *leased;
+            Address { address, network, interface }
+        }));
+        c.program.leased = c.leased.clone();
         c.program.addresses = addresses;
         c.program.own_sources = OwnSources::of(&c.program.addresses);
     },
     check: |item, tree| menu::check_address(tree, item),
     value: |status, item, property| status.address(item, property),
+    rows: Rows::Few(leased_addresses),
     ..Facility::of(&menu::ADDRESS)
 };
 
@@ -67,6 +76,7 @@ pub(crate) static ROUTE: Facility = Facility {
         let typed = gateway::typed(c.tree, &program.names, &program.books.marks, runs);
         let gateways = Gateways::find_out(&ways, &typed, addresses, c.silent, runs);
         ways.extend(typed.iter().map(|route| route.candidate(addresses, &gateways)));
+        ways.extend(c.leased.iter().filter_map(|leased| default_route(program, leased)));
         c.routes = Some(route::Change::between(&c.ways, ways));
         c.program.gateways = Arc::new(gateways);
         c.program.silent = c.silent.clone();
@@ -77,12 +87,39 @@ pub(crate) static ROUTE: Facility = Facility {
     rows: Rows::Many {
         page: routes_page,
         item: Some(|status, id| {
-            let connected = status.connected_routes().into_iter().find(|item| item.id == id);
-            connected.or_else(|| one_behind(status, routes_page, id))
+            let own = status.own_routes().into_iter().find(|item| item.id == id);
+            own.or_else(|| one_behind(status, routes_page, id))
         }),
     },
     ..Facility::of(&menu::ROUTE)
 };
+
+/// The default route of a DHCP client.
+fn default_route(program: &Program, leased: &Leased) -> Option<Candidate> {
+    let (gateway, distance) = leased.route?;
+    let runs = program.runs(leased.interface);
+    let target = runs.then(|| Target::Gateways(vec![(leased.interface, gateway)]));
+    let prefix = Ipv4Prefix::new(0, 0);
+    Some(Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target })
+}
+
+/// The addresses of DHCP clients.
+fn leased_addresses(status: &RouterStatus) -> Vec<Item> {
+    let mut numbers = Numbers::default();
+    let items = status.router.program.leased.iter().map(|leased| {
+        let Leased { address, network, .. } = *leased;
+        let interface = status.name(leased.interface);
+        let values = Values::from([
+            ("address", Value::Cidr(address.into(), network.len())),
+            ("network", ip(network.bits())),
+            ("interface", interface.clone()),
+            ("actual-interface", interface),
+            ("invalid", Value::Bool(false)),
+        ]);
+        dynamic(numbers.of((leased.client, address)), values)
+    });
+    items.collect()
+}
 
 /// What ARP has learnt, by interface and address.
 fn learnt_neighbours(status: &RouterStatus) -> Vec<Item> {
@@ -112,7 +149,7 @@ fn routes_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<
     let fed_after = after.filter(|after| after.0 >= BY_PLACE);
     let mut items = Vec::new();
     if fed_after.is_none() {
-        items = status.connected_routes();
+        items = status.own_routes();
         let from = after.map_or(Some(0), |after| {
             items.iter().position(|item| item.id == after).map(|at| at + 1)
         });
@@ -265,10 +302,42 @@ impl RouterStatus<'_> {
         dynamic(ItemId(BY_PLACE + route.place), values)
     }
 
+    /// The routes of the router's own making.
+    fn own_routes(&self) -> Vec<Item> {
+        let mut numbers = Numbers::default();
+        let mut routes = self.leased_routes(&mut numbers);
+        routes.extend(self.connected_routes(&mut numbers));
+        routes
+    }
+
+    /// The default routes of DHCP clients: flags `ADS`, or `DS`.
+    fn leased_routes(&self, numbers: &mut Numbers) -> Vec<Item> {
+        let program = &self.router.program;
+        let items = program.leased.iter().filter_map(|leased| {
+            let way = default_route(program, leased)?;
+            let (gateway, distance) = leased.route?;
+            let name = &program.interface(leased.interface).name;
+            let gateway = ip(gateway);
+            let status = match way.target {
+                Some(_) => format!("{gateway} reachable via {name}"),
+                None => format!("{gateway} unreachable"),
+            };
+            let values = Values::from([
+                ("dst-address", Value::Cidr(0.into(), 0)),
+                ("gateway", Value::List(vec![gateway])),
+                ("gateway-status", Value::Text(status)),
+                ("distance", number(distance.into())),
+                ("active", Value::Bool(self.is_active(&way))),
+                ("static", Value::Bool(true)),
+            ]);
+            Some(dynamic(numbers.of((leased.client, "default")), values))
+        });
+        items.collect()
+    }
+
     /// The networks of the router's addresses: flags `DAC`, or `DC` while another interface has
     /// the network or the interface does not run.
-    fn connected_routes(&self) -> Vec<Item> {
-        let mut numbers = Numbers::default();
+    fn connected_routes(&self, numbers: &mut Numbers) -> Vec<Item> {
         let mut seen = HashSet::new();
         let own = self.router.program.addresses.iter();
         let own = own.filter(|own| own.network.len() < 32);

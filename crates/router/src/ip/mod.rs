@@ -31,3 +31,12 @@ pub mod rule;
 pub(crate) mod record_route;
 // `/ip settings`.
 pub mod settings;
+
+// `/ip pool`: addresses to give out.
+pub(crate) mod pool;
+// DHCP: servers and clients.
+pub(crate) mod dhcp;
+// UDP datagrams of the router's own services.
+pub(crate) mod datagram;
+// What these services keep.
+pub(crate) mod services;

@@ -63,6 +63,25 @@ add dst-address=10.9.0.0/16 gateway=lan
 add dst-address=10.8.0.0/16 type=prohibit
 /ip route rule
 add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table table=second
+/ip pool
+add name=p ranges=10.0.2.10-10.0.2.20,10.0.2.30 comment=p
+add ranges=10.0.3.0/24 next-pool=p
+/ip dhcp-server option
+add name=tz code=101 value=\"s'UTC'0x00\" force=yes
+/ip dhcp-server option sets
+add name=all options=tz
+/ip dhcp-server
+add name=d interface=lan address-pool=p lease-time=1h authoritative=yes dhcp-option-set=all delay-threshold=2s \\
+    conflict-detection=no add-arp=yes
+add interface=wan disabled=yes bootp-support=none always-broadcast=yes
+/ip dhcp-server network
+add address=10.0.2.0/24 gateway=10.0.2.254 dns-server=10.0.2.254,8.8.8.8 domain=lan boot-file-name=\"a b\" dhcp-option=tz
+/ip dhcp-server lease
+add address=10.0.2.9 mac-address=06:00:00:00:00:19 client-id=1:2:FF server=d lease-time=1d block-access=yes comment=l
+add address=10.0.2.8 mac-address=06:00:00:00:00:18 always-broadcast=yes disabled=yes
+/ip dhcp-server config set store-leases-disk=never
+/ip dhcp-client
+add interface=voice add-default-route=no use-peer-dns=no default-route-distance=9 dhcp-options=clientid disabled=yes
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
 /ip firewall layer7-protocol
 add name=http regexp=^get
@@ -236,6 +255,13 @@ add address=10.0.2.254/24 interface=ether2
 add address=10.0.3.254/24 interface=lan
 add address=10.0.4.254/24 interface=ether4
 /ip arp add address=10.0.1.9 mac-address=06:00:00:00:00:09 interface=ether1
+/ip pool add name=p ranges=10.0.1.100-10.0.1.101
+/ip dhcp-server option add name=o code=200 value=0x01
+/ip dhcp-server add interface=ether1 address-pool=p conflict-detection=no authoritative=yes
+/ip dhcp-server add interface=ether6
+/ip dhcp-server lease
+add address=10.0.1.99 mac-address=06:00:00:00:00:63 block-access=yes
+/ip dhcp-client add interface=ether1 default-route-distance=200
 /ip route
 add gateway=10.0.2.1
 add dst-address=10.8.0.0/16 type=prohibit
@@ -278,6 +304,7 @@ add name=lost target=off",
     rig.router.feed(fed).unwrap();
     rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
+    given(&mut rig);
     let syn = wire::TcpFlags::SYN;
     let (here, there, router) = (ip(10, 0, 1, 1), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     for frame in [
@@ -297,6 +324,43 @@ add name=lost target=off",
         assert_eq!(rig.pass(1, &again.build()).len(), 1, "{:?}", rig.router.discards());
     }
     rig
+}
+
+/// A DHCP client of it gets an address from a neighbour, and it gives one to another.
+fn given(rig: &mut Rig) {
+    use wire::dhcp::{self, Kind, Message, option};
+    let send = |rig: &mut Rig, from, message: &Message| {
+        let ports = (dhcp::SERVER_PORT, dhcp::CLIENT_PORT);
+        let (src, dst) = if message.op == dhcp::REPLY { ports } else { (ports.1, ports.0) };
+        let frame = craft::udp(from, src, u32::MAX, dst);
+        let payload = message.to_bytes();
+        let dst_mac = wire::MacAddr::BROADCAST;
+        rig.send(1, &craft::Frame { src_mac: mac(7), dst_mac, payload: &payload, ..frame }.build());
+        rig.breathe();
+    };
+    let server = ip(10, 0, 1, 77);
+    for kind in [Kind::Offer, Kind::Ack] {
+        // Who has not heard the first question hears the second.
+        rig.wait(std::time::Duration::from_millis(if kind == Kind::Offer { 3000 } else { 10 }));
+        let asked = rig.take(1).into_iter().rev();
+        let said = asked.filter_map(|frame| Message::read(frame.get(42..)?)).next();
+        let mut message = Message { op: dhcp::REPLY, yiaddr: ip(10, 9, 0, 9), ..said.unwrap() };
+        message.options = vec![(option::KIND, vec![kind as u8])];
+        message.push_addresses(option::SERVER, &[server]);
+        message.push_addresses(option::ROUTER, &[ip(10, 9, 0, 1)]);
+        message.push_addresses(option::DNS, &[ip(10, 9, 0, 1), ip(10, 9, 0, 2)]);
+        message.push(option::LEASE_TIME, [0, 0, 14, 16]);
+        send(rig, server, &message);
+    }
+    for kind in [Kind::Discover, Kind::Request] {
+        let mut message = Message { op: dhcp::REQUEST, chaddr: mac(7), ..Message::default() };
+        message.push(option::KIND, [kind as u8]);
+        message.push(option::CLIENT_ID, [1, 2, 3]);
+        message.push(option::HOST_NAME, *b"pc");
+        message.push_addresses(option::REQUESTED, &[ip(10, 0, 1, 100)]);
+        send(rig, 0, &message);
+    }
+    (1..=rig.n_ports()).for_each(|port| drop(rig.take(port)));
 }
 
 #[test]
@@ -372,11 +436,11 @@ fn counters_go_back_to_zero_one_by_one_and_all() {
 fn a_connection_can_be_ended() {
     let mut rig = busy();
     let count = "/ip firewall connection tracking get total-entries";
-    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "3");
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "4", "a DHCP client's, too");
     rig.run("/ip firewall connection remove [find protocol=tcp]");
-    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "2");
-    assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "*C0000000");
-    rig.run("/ip firewall connection remove *C0000000");
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "3");
+    assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "*C0000001");
+    rig.run("/ip firewall connection remove *C0000001");
     assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "");
     assert_eq!(text(&mut rig, ":put [/ip firewall filter find dynamic]"), "");
 }

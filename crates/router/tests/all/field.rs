@@ -83,6 +83,16 @@ const LINES: &[(&str, &str)] = &[
     ("/ip route add dst-address=10.8.0.0/16 gateway=1.1.1.1%ether1", ""),
     ("/ip arp set 0 published=no", ""),
     ("/ip arp set 0 published=yes", "proxy ARP is not built"),
+    // DHCP.
+    ("/ip dhcp-server add interface=ether3 relay=0.0.0.0 use-radius=no lease-script=\"\"", ""),
+    (
+        "/ip dhcp-server add interface=ether3 bootp-support=static authoritative=after-2sec-delay",
+        "",
+    ),
+    ("/ip dhcp-server add interface=ether3 use-radius=yes", "there is no RADIUS client"),
+    ("/ip dhcp-server config set store-leases-disk=5m", ""),
+    ("/ip dhcp-client add interface=ether3 dhcp-options=hostname,clientid", ""),
+    ("/ip dhcp-client add interface=ether3 script=x", "scripts are not run"),
     // The firewall.
     ("/ip firewall nat set 0 ipsec-policy=out,none randomise-ports=no", ""),
     ("/ip firewall nat set 0 randomise-ports=yes", ""),
@@ -197,6 +207,7 @@ fn only_what_is_built() {
         "0x1000",
         "mstp",
         "only-1.2",
+        "special-classless",
     ];
     let mut n_properties = 0;
     for menu in MENUS {

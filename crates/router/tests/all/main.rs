@@ -9,6 +9,7 @@ mod bridging;
 mod chain;
 mod changes;
 mod console;
+mod dhcp;
 mod facilities;
 mod fasttrack;
 mod field;

@@ -1,0 +1,58 @@
+//! UDP datagrams of the router's own services: what one says, and making one.
+
+use super::icmp::write_ipv4;
+use crate::packet::Packet;
+use crate::router::Router;
+use port::{Frame, Pool};
+use wire::layers::{ETHERTYPE_IPV4, protocol};
+use wire::{MacAddr, checksum};
+
+/// An address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct End {
+    pub(crate) address: u32,
+    pub(crate) port: u16,
+}
+
+/// Ethernet, IPv4, UDP.
+const HEADERS: usize = 14 + 20 + 8;
+
+/// A frame with a datagram between two stations; the MAC addresses are still to be written where LOCAL
+/// OUT does that. `None` when the pool is empty, or the payload too long for a frame.
+pub(crate) fn udp(
+    pool: &mut Pool,
+    (src_mac, dst_mac): (MacAddr, MacAddr),
+    (src, dst): (End, End),
+    payload: &[u8],
+) -> Option<Frame> {
+    let mut frame = pool.alloc(HEADERS + payload.len())?;
+    let bytes = pool.slab().bytes_mut(&mut frame);
+    bytes[..6].copy_from_slice(&dst_mac.0);
+    bytes[6..12].copy_from_slice(&src_mac.0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    let udp = &mut bytes[34..];
+    let len = (8 + payload.len()) as u16;
+    udp[..2].copy_from_slice(&src.port.to_be_bytes());
+    udp[2..4].copy_from_slice(&dst.port.to_be_bytes());
+    udp[4..6].copy_from_slice(&len.to_be_bytes());
+    udp[6..8].fill(0);
+    udp[8..].copy_from_slice(payload);
+    let sum = checksum::udp(src.address, dst.address, udp);
+    udp[6..8].copy_from_slice(&sum.to_be_bytes());
+    write_ipv4(&mut bytes[14..], 0, protocol::UDP, src.address, dst.address);
+    Some(frame)
+}
+
+impl Router {
+    /// What a UDP datagram says; `None` if it is damaged, or came in pieces.
+    pub(crate) fn datagram<'a>(&'a self, p: &'a Packet) -> Option<&'a [u8]> {
+        let bytes = self.transport(p);
+        let len = usize::from(u16::from_be_bytes([*bytes.get(4)?, *bytes.get(5)?]));
+        let udp = bytes.get(..len)?;
+        let tuple = &p.layers.tuple;
+        let unfinished = p.frame.has_offload();
+        let intact =
+            udp.get(6..8)? == [0, 0] || unfinished || checksum::udp_ok(tuple.src, tuple.dst, udp);
+        udp.get(8..).filter(|_| intact && p.rest.is_empty() && !p.layers.fragment)
+    }
+}

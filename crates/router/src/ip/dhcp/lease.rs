@@ -1,0 +1,146 @@
+//! What DHCP servers have given out: by address, by client, and in the order in which it ends.
+//!
+//! ```text
+//! (none) ─► testing ─► offered ─► bound ─► (none)
+//!              └► conflict ──────────────────┘
+//! ```
+
+use config::ItemId;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use wire::dhcp::Message;
+use wire::{MacAddr, Moment};
+
+/// More than this are not given out, whatever the pools have.
+pub(super) const MAX: usize = 1 << 16;
+
+/// What has become of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// ARP asks whether somebody has the address.
+    Testing,
+    Offered,
+    Bound,
+    /// Somebody has the address who has not got it from here.
+    Conflict,
+}
+
+impl State {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            State::Testing => "testing",
+            State::Offered => "offered",
+            State::Bound => "bound",
+            State::Conflict => "conflict",
+        }
+    }
+}
+
+/// Who a client is: what it says, else its MAC address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Who {
+    Mac(MacAddr),
+    Id(Vec<u8>),
+}
+
+/// A lease.
+#[derive(Clone, Debug)]
+pub(crate) struct Lease {
+    pub(crate) server: ItemId,
+    pub(crate) who: Who,
+    pub(crate) mac: MacAddr,
+    pub(crate) address: u32,
+    pub(crate) state: State,
+    pub(crate) expires: Moment,
+    pub(crate) seen: Moment,
+    pub(crate) host_name: String,
+    /// The item, of a typed one.
+    pub(crate) typed: Option<ItemId>,
+}
+
+/// An address that ARP has been asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Probe {
+    pub(super) due: Moment,
+    pub(super) server: ItemId,
+    pub(super) address: u32,
+    /// Somebody has it.
+    pub(super) taken: bool,
+    /// What is to be answered.
+    pub(super) message: Message,
+}
+
+/// All leases.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leases {
+    by_address: BTreeMap<u32, Lease>,
+    by_client: HashMap<(ItemId, Who), u32>,
+    ends: BTreeSet<(Moment, u32)>,
+    pub(super) probes: Vec<Probe>,
+}
+
+impl Leases {
+    pub(crate) fn len(&self) -> usize {
+        self.by_address.len()
+    }
+
+    /// Whether ARP is asked for an address.
+    #[inline]
+    pub(crate) fn asks(&self) -> bool {
+        !self.probes.is_empty()
+    }
+
+    /// By address.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Lease> {
+        self.by_address.values()
+    }
+
+    /// The lease of an address.
+    pub(crate) fn at(&self, address: u32) -> Option<&Lease> {
+        self.by_address.get(&address)
+    }
+
+    /// The lease that a client has.
+    pub(crate) fn of(&self, server: ItemId, who: &Who) -> Option<&Lease> {
+        self.at(*self.by_client.get(&(server, who.clone()))?)
+    }
+
+    /// Enters a lease instead of what its address and its client had.
+    pub(crate) fn put(&mut self, lease: Lease) {
+        self.remove(lease.address);
+        if lease.state != State::Conflict {
+            let client = (lease.server, lease.who.clone());
+            if let Some(other) = self.by_client.insert(client, lease.address) {
+                self.forget(other);
+            }
+        }
+        self.ends.insert((lease.expires, lease.address));
+        self.by_address.insert(lease.address, lease);
+    }
+
+    /// Takes a lease out.
+    pub(crate) fn remove(&mut self, address: u32) -> Option<Lease> {
+        let lease = self.forget(address)?;
+        let client = (lease.server, lease.who.clone());
+        if self.by_client.get(&client) == Some(&address) {
+            self.by_client.remove(&client);
+        }
+        Some(lease)
+    }
+
+    fn forget(&mut self, address: u32) -> Option<Lease> {
+        let lease = self.by_address.remove(&address)?;
+        self.ends.remove(&(lease.expires, address));
+        Some(lease)
+    }
+
+    /// The first that has ended by now.
+    pub(crate) fn ended(&self, now: Moment) -> Option<u32> {
+        self.ends.first().filter(|(end, _)| *end <= now).map(|&(_, address)| address)
+    }
+
+    /// When something is due.
+    pub(super) fn due(&self) -> Option<Moment> {
+        let end = self.ends.first().map(|&(end, _)| end);
+        self.probes.iter().map(|probe| probe.due).chain(end).min()
+    }
+}
