@@ -157,7 +157,10 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("connection-bytes", BETWEEN, "IP bytes both ways, this packet's included."),
     Property::new("connection-limit", CONNECTION_LIMIT, "More connections than these of a block."),
     Property::new("connection-rate", BETWEEN, "Bits a second, both ways, of TCP and UDP."),
-    Property::missing("connection-type", "there are no helpers"),
+    Property::missing(
+        "connection-type",
+        "of the helpers TFTP's is built, without /ip firewall service-port",
+    ),
     Property::new("random", Type::Number(1, 99), "Matches by chance, in percent."),
     Property::new("psd", Type::Custom(matcher::scan::read), "weight,delay,low,high: a port scan."),
     Property::new("nth", Type::Custom(syntax::read_nth), "every,packet: one of each so many."),

@@ -1,14 +1,14 @@
 //! The CONNECTION TRACKING box: pieces put together, connections found, FastTrack's fork.
 
 use crate::discard::Discard;
-use crate::firewall::connection::{Connections, FlowId};
+use crate::firewall::connection::{Connections, FlowId, expected};
 use crate::firewall::mark::Mark;
 use crate::ip::fragment::Collected;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
-use wire::Moment;
 use wire::layers::protocol;
+use wire::{FiveTuple, Moment};
 
 /// CONNECTION TRACKING: reassembles, finds the connection, and lets FastTracked packets leave the
 /// regular path. `None` if the packet is held back or gone.
@@ -35,7 +35,8 @@ pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet
     p.connection_state = tracking.state;
     (p.flow, p.new, p.related) = (tracking.flow, tracking.new, tracking.related);
     let marked = p.flow.or(p.related);
-    p.connection_mark = marked.map_or(Mark::NONE, |flow| r.v4.connections.mark_of(flow));
+    let new = p.new.as_ref().map_or(Mark::NONE, |new| new.mark);
+    p.connection_mark = marked.map_or(new, |flow| r.v4.connections.mark_of(flow));
     if tracking.full {
         r.discard(p, Discard::ConnectionTableFull);
         return None;
@@ -92,11 +93,21 @@ pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packe
     }
 }
 
-/// Enters the connection of a first packet that the router does not drop.
+/// Enters the connection of a first packet that the router does not drop; and whom a packet that goes
+/// on announces.
 pub(super) fn confirm(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+    let mut flow = p.flow;
     if let Some(new) = p.new.take() {
-        let flow = r.v4.connections.confirm(&new, now)?;
-        r.tell(|| Event::Entered(flow));
+        let entered = r.v4.connections.confirm(&new, now)?;
+        r.tell(|| Event::Entered(entered));
+        flow = Some(entered);
+    }
+    let FiveTuple { protocol, dst_port, .. } = p.layers.tuple;
+    if expected::may_announce(protocol, dst_port)
+        && let Some(flow) = flow
+        && r.transport(p).get(8..).is_some_and(expected::is_tftp_request)
+    {
+        r.v4.connections.expect_tftp(flow, now.as_millis_u32());
     }
     Ok(())
 }

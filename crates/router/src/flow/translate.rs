@@ -1,7 +1,7 @@
 //! The NAT boxes: rules choose for a connection's first packet, the others follow it.
 
 use crate::discard::Discard;
-use crate::firewall::connection::flow_flag;
+use crate::firewall::connection::{Flags, flow_flag};
 use crate::firewall::nat::{NatChain, NatVerdict};
 use crate::firewall::translation::{self, NatKind, NatTarget, Pick};
 use crate::interface::InterfaceId;
@@ -18,6 +18,8 @@ pub(super) fn dst_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         p.trace.once = true;
         let verdict = match p.port {
             InterfaceId::NONE => NatVerdict::None, // dstnat is for what comes in
+            // It is translated as who has announced it.
+            _ if new.flags.has(Flags::EXPECTED) => NatVerdict::None,
             _ => {
                 let verdict = r.with_view(now, p, |program, view, books| {
                     program.nat.run(NatChain::Dstnat, view, books)
@@ -78,10 +80,16 @@ pub(super) fn settle(r: &mut Router, p: &mut Packet) -> Result<(), Discard> {
 pub(super) fn src_nat(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
     if let Some(mut new) = p.new.take() {
         p.trace.once = true;
-        let verdict = r.with_view(now, p, |program, view, books| {
-            program.nat.run(NatChain::Srcnat, view, books)
-        });
-        r.tell_rules(Table::Nat, "srcnat");
+        let verdict = match new.flags.has(Flags::EXPECTED) {
+            true => NatVerdict::None,
+            false => {
+                let verdict = r.with_view(now, p, |program, view, books| {
+                    program.nat.run(NatChain::Srcnat, view, books)
+                });
+                r.tell_rules(Table::Nat, "srcnat");
+                verdict
+            }
+        };
         let own = address::source(&r.program.addresses, p.out_interface, p.layers.tuple.dst);
         match target(r, NatKind::Source, verdict, own) {
             Some(target) => {

@@ -222,3 +222,71 @@ fn networks_are_mapped_one_to_one_both_ways() {
         }
     }
 }
+
+/// TFTP answers from another port than it was asked at (RFC 1350 §4): the answer is related, and is
+/// translated as the request was, whichever side asked.
+#[test]
+fn tftp_answers_from_another_port() {
+    const FILTER: &str = "/ip firewall filter
+        add chain=forward connection-state=established,related action=accept
+        add chain=forward connection-state=new protocol=udp dst-port=69 action=accept
+        add chain=forward action=drop
+        add chain=input action=drop";
+    let request = b"\x00\x01config\x00octet\x00";
+    for reference in [false, true] {
+        for (rule, from, asked, server, seen_by_server) in [
+            (
+                "add chain=srcnat action=masquerade out-interface=ether2",
+                CLIENT,
+                SERVER,
+                SERVER,
+                OUTSIDE,
+            ),
+            (
+                "add chain=dstnat dst-port=69 protocol=udp action=dst-nat to-addresses=10.0.1.1",
+                SERVER,
+                OUTSIDE,
+                CLIENT,
+                SERVER,
+            ),
+            ("", CLIENT, SERVER, SERVER, CLIENT),
+        ] {
+            let mut rig = rig(&format!("{rule}\n{FILTER}"), reference);
+            let (port, src_mac) = of_host(from);
+            let udp = craft::udp(from, 4000, asked, 69);
+            let asks =
+                Frame { src_mac, dst_mac: own_mac(port as u8), payload: request, ..udp }.build();
+            let out = rig.pass(port, &asks);
+            assert_eq!(sound(&out[0].1).tuple, tuple((seen_by_server, 4000), (server, 69)));
+            // Somebody else's, and to another port.
+            let other = if server == SERVER { ip(10, 0, 2, 9) } else { NEIGHBOUR };
+            assert_eq!(pass(&mut rig, tuple((other, 3000), (seen_by_server, 4000)), server), None);
+            assert_eq!(pass(&mut rig, tuple((server, 3000), (seen_by_server, 4001)), server), None);
+            for round in 0..3 {
+                let data = pass(&mut rig, tuple((server, 3000), (seen_by_server, 4000)), server);
+                assert_eq!(
+                    data,
+                    Some((port, tuple((asked, 3000), (from, 4000)))),
+                    "{rule} {round}"
+                );
+                let ack = pass(&mut rig, tuple((from, 4000), (asked, 3000)), from);
+                let to = of_host(server).0;
+                assert_eq!(
+                    ack,
+                    Some((to, tuple((seen_by_server, 4000), (server, 3000)))),
+                    "{rule} {round}"
+                );
+            }
+            // It was announced once.
+            assert_eq!(pass(&mut rig, tuple((server, 3001), (seen_by_server, 4000)), server), None);
+            let shown = rig.run("/ip firewall connection print");
+            assert!(
+                shown.lines().any(|line| line
+                    .split_whitespace()
+                    .nth(1)
+                    .is_some_and(|flags| flags.starts_with('E'))),
+                "{shown}"
+            );
+        }
+    }
+}

@@ -28,6 +28,7 @@ impl Connections {
             self.table.remove(flow);
         }
         self.timers.remove(&mut self.slab, id);
+        self.forget_expected(id);
         let connection = &mut self.slab[id.index()];
         connection.flags = Flags::default();
         connection.timer = Timer::free(self.free);

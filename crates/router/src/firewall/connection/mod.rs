@@ -22,7 +22,7 @@
 //! anyway.
 //!
 //! Never drops a packet; never reads a clock; allocates nothing per packet.
-//! Missing: **helpers** (`service-port`), **orig-rate** and **repl-rate**,
+//! Missing: **helpers** but TFTP's (`service-port`), **orig-rate** and **repl-rate**,
 //! **GRE call ids**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
 //!
 //! [`Connections::track`]: crate::firewall::connection::Connections::track
@@ -65,6 +65,8 @@ pub mod list;
 mod tracking;
 // How they end: asked for, in time, to make room.
 mod ending;
+// Connections that others announce.
+pub(crate) mod expected;
 // Flows without a connection.
 mod untracked;
 // A table in front of the real one, for trials.

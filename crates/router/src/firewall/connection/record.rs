@@ -6,7 +6,7 @@
 //!            └─────────────────────────────────────────────┘└───────────────────────────┘
 //! ```
 //!
-//! Missing: **helpers** and what they expect (the E flag is never set).
+//! Who is `expected` was announced by another connection: see [`expected`](super::expected).
 
 use super::flow::{Direction, FlowId};
 use super::settings::Class;

@@ -1,6 +1,7 @@
 //! All connections: from packet to state, and what is entered. (How they end: [`ending`](super::ending).)
 
 use super::arrival::Packet;
+use super::expected::{self, Expected};
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 use super::record::{Connection, ConnectionId, Flags};
 use super::settings::{Class, Settings, Timeouts};
@@ -105,6 +106,8 @@ pub struct Connections {
     pub(super) untracked: usize,
     /// Where the search for idle ones among them goes on.
     pub(super) untracked_at: u32,
+    /// Connections that were announced, the oldest first.
+    pub(super) expected: Vec<Expected>,
     /// The real table, when this one is a trial's.
     pub(super) behind: Option<Box<Behind>>,
 }
@@ -130,6 +133,7 @@ impl Connections {
             fasttracked: 0,
             untracked: 0,
             untracked_at: 0,
+            expected: Vec::new(),
             behind: None,
         }
     }
@@ -392,7 +396,7 @@ impl Connections {
             self.counts.full += 1;
             return Tracking { full: true, ..INVALID };
         }
-        let new = New {
+        let mut new = New {
             original: tuple,
             translated: tuple,
             flags: Flags::default(),
@@ -403,7 +407,11 @@ impl Connections {
             icmp: if tuple.protocol == protocol::ICMP { packet.icmp() } else { [0; 2] },
             tcp,
         };
-        Tracking { state: ConnectionState::New, new: Some(new), ..INVALID }
+        let state = match self.meet(&mut new, packet.now_ms) {
+            true => ConnectionState::Related,
+            false => ConnectionState::New,
+        };
+        Tracking { state, new: Some(new), ..INVALID }
     }
 
     /// An ICMP error: it belongs to the connection of the packet it quotes.
@@ -451,6 +459,9 @@ impl Connections {
         original.flags |= nat(srcnat, dstnat);
         if new.masquerade {
             original.flags |= flow_flag::MASQUERADE;
+        }
+        if new.flags.has(Flags::EXPECTED) {
+            original.state = ConnectionState::Related as u8;
         }
         original.count(new.len, now_ms);
         let mut back = Flow::new(reply, new.original.reversed(), Direction::Reply, id);
@@ -543,6 +554,7 @@ impl Connections {
         let one_way = !flags.has(Flags::SEEN_REPLY) && flow.direction() == Direction::Original;
         !flags.has(Flags::DYING)
             && flow.protocol != protocol::ICMP // what its type says is looked at each time
+            && !expected::has_helper(flow)
             && (one_way || flags.has(Flags::ASSURED))
     }
 

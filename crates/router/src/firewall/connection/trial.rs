@@ -42,6 +42,7 @@ impl Connections {
         let mut trial = Connections::new(ROOM);
         trial.configure(*real.settings());
         trial.fasttracked = real.fasttracked;
+        trial.expected.clone_from(&real.expected);
         let mut copied = Vec::new();
         for tuple in tuples {
             let Some(found) = real.table.find(tuple.hash(), tuple) else { continue };
