@@ -19,6 +19,8 @@ mod bonding;
 mod checks;
 // Gateways that are asked whether they live.
 mod gateway;
+// Helpers: what packets say of connections to come.
+mod help;
 // From the last box of IP to the neighbour.
 mod leave;
 // LOCAL IN and LOCAL OUT.
@@ -407,6 +409,9 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
 
 /// ROUTING (box I): PREROUTING and the routing decision.
 fn routing(r: &mut Router, now: Moment, mut p: Packet) {
+    if help::wants_whole(&p) {
+        return r.finish_in(p, |r, p| routing(r, now, p));
+    }
     if !checksum::is_ok(r.ip_header(&p)) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }

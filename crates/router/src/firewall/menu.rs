@@ -159,7 +159,7 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("connection-rate", BETWEEN, "Bits a second, both ways, of TCP and UDP."),
     Property::missing(
         "connection-type",
-        "of the helpers TFTP's is built, without /ip firewall service-port",
+        "helpers are built for FTP and TFTP only, and tell nobody",
     ),
     Property::new("random", Type::Number(1, 99), "Matches by chance, in percent."),
     Property::new("psd", Type::Custom(matcher::scan::read), "weight,delay,low,high: a port scan."),

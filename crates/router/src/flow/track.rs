@@ -1,14 +1,15 @@
 //! The CONNECTION TRACKING box: pieces put together, connections found, FastTrack's fork.
 
+use super::help;
 use crate::discard::Discard;
-use crate::firewall::connection::{Connections, FlowId, expected};
+use crate::firewall::connection::{Connections, FlowId};
 use crate::firewall::mark::Mark;
 use crate::ip::fragment::Collected;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
+use wire::Moment;
 use wire::layers::protocol;
-use wire::{FiveTuple, Moment};
 
 /// CONNECTION TRACKING: reassembles, finds the connection, and lets FastTracked packets leave the
 /// regular path. `None` if the packet is held back or gone.
@@ -29,6 +30,7 @@ pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet
     if p.layers.fragment {
         p = reassemble(r, now, p)?;
     }
+    help::arrive(r, &mut p);
     let tracking = r.track(now, &p);
     let (state, flow, related) = (tracking.state, tracking.flow, tracking.related);
     r.tell(|| Event::Tracked { state, flow, related });
@@ -102,12 +104,8 @@ pub(super) fn confirm(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(),
         r.tell(|| Event::Entered(entered));
         flow = Some(entered);
     }
-    let FiveTuple { protocol, dst_port, .. } = p.layers.tuple;
-    if expected::may_announce(protocol, dst_port)
-        && let Some(flow) = flow
-        && r.transport(p).get(8..).is_some_and(expected::is_tftp_request)
-    {
-        r.v4.connections.expect_tftp(flow, now.as_millis_u32());
+    if let Some(flow) = flow {
+        help::heed(r, now, p, flow);
     }
     Ok(())
 }

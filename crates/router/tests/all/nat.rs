@@ -6,6 +6,7 @@ use router::discard::Discard;
 use wire::craft::{self, Body, Frame, ip};
 use wire::icmp::IcmpHeader;
 use wire::layers::{self, protocol};
+use wire::tcp::{TcpFlags, TcpHeader};
 use wire::{FiveTuple, checksum};
 
 const NETS: &str = "/ip address
@@ -287,6 +288,155 @@ fn tftp_answers_from_another_port() {
                     .is_some_and(|flags| flags.starts_with('E'))),
                 "{shown}"
             );
+        }
+    }
+}
+
+/// One end of a TCP connection: whom it is and whom it sees, and its numbers.
+struct End {
+    own: (u32, u16),
+    peer: (u32, u16),
+    seq: u32,
+    ack: u32,
+}
+
+/// Sends a segment from an end; what the other end has is checked: numbers, addresses, text.
+fn say(rig: &mut Rig, ends: &mut [End; 2], from: usize, text: &str, heard: &str, flags: TcpFlags) {
+    let End { own, peer, seq, ack } = ends[from];
+    let (port, src_mac) = of_host(own.0);
+    let header =
+        TcpHeader { src_port: own.1, dst_port: peer.1, seq, ack, flags, window: 8000, urgent: 0 };
+    let body = Body::Tcp { header, options: &[] };
+    let frame = Frame {
+        src: own.0,
+        dst: peer.0,
+        body,
+        src_mac,
+        dst_mac: own_mac(port as u8),
+        ..Frame::default()
+    };
+    let out = rig.pass(port, &Frame { payload: text.as_bytes(), ..frame }.build());
+    assert_eq!(out.len(), 1, "{text:?} {flags:?}: {:?}", rig.router.discards());
+    let (to, frame) = &out[0];
+    let layers = sound(frame);
+    let tcp = wire::Tcp::new(&frame[layers.l4.into()..layers.l3_end.into()]).unwrap();
+    let other = &mut ends[1 - from];
+    let tuple = FiveTuple {
+        src: other.peer.0,
+        src_port: other.peer.1,
+        dst: other.own.0,
+        dst_port: other.own.1,
+        protocol: protocol::TCP,
+    };
+    assert_eq!((*to, layers.tuple), (of_host(other.own.0).0, tuple), "{text:?}");
+    assert_eq!(std::str::from_utf8(tcp.payload()).unwrap(), heard);
+    let first = u32::from(flags.contains(TcpFlags::SYN));
+    if first == 0 {
+        assert_eq!(tcp.seq(), other.ack, "the numbers go on where they were: {text:?}");
+    }
+    if flags.contains(TcpFlags::ACK) {
+        assert_eq!(tcp.ack(), other.seq, "what was sent is acknowledged: {text:?}");
+    }
+    other.ack = tcp.seq().wrapping_add(first + heard.len() as u32);
+    ends[from].seq = seq.wrapping_add(first + text.len() as u32);
+}
+
+fn shake_hands(rig: &mut Rig, ends: &mut [End; 2]) {
+    say(rig, ends, 0, "", "", TcpFlags::SYN);
+    say(rig, ends, 1, "", "", TcpFlags::SYN | TcpFlags::ACK);
+    say(rig, ends, 0, "", "", TcpFlags::ACK);
+}
+
+/// FTP says in its text where the data connections go to: it is rewritten, numbers and all, and they
+/// are related. A server behind us, a client behind us, and nobody translated.
+#[test]
+fn ftp_says_where_its_data_go() {
+    const FILTER: &str = "/ip firewall filter
+        add chain=forward connection-state=established,related action=accept
+        add chain=forward connection-state=new protocol=tcp dst-port=21 action=accept
+        add chain=forward action=drop
+        add chain=input action=drop";
+    const OUT: &str = "add chain=srcnat action=masquerade out-interface=ether2";
+    const IN: &str =
+        "add chain=dstnat dst-port=21 protocol=tcp action=dst-nat to-addresses=10.0.1.1";
+    for reference in [false, true] {
+        // Rule; client, whom it asks, who answers, whom that sees.
+        for (rule, client, asked, server, seen) in [
+            (OUT, CLIENT, SERVER, SERVER, OUTSIDE),
+            (IN, SERVER, OUTSIDE, CLIENT, SERVER),
+            ("", CLIENT, SERVER, SERVER, CLIENT),
+        ] {
+            let mut rig = rig(&format!("{rule}\n{FILTER}"), reference);
+            let mut ends = [
+                End { own: (client, 1025), peer: (asked, 21), seq: 0xffff_fff0, ack: 0 },
+                End { own: (server, 21), peer: (seen, 1025), seq: 7000, ack: 0 },
+            ];
+            let ack = TcpFlags::ACK;
+            let comma =
+                |address: u32| std::net::Ipv4Addr::from(address).to_string().replace('.', ",");
+            let dots = |address: u32| std::net::Ipv4Addr::from(address).to_string();
+            shake_hands(&mut rig, &mut ends);
+            say(&mut rig, &mut ends, 1, "220 here\r\n", "220 here\r\n", ack);
+            let mut at = 156;
+            for round in 0..3 {
+                // Active: the client waits.
+                let (said, heard) = (
+                    format!("PORT {},{at},64\r\n", comma(client)),
+                    format!("PORT {},{at},64\r\n", comma(seen)),
+                );
+                say(&mut rig, &mut ends, 0, &said, &heard, ack);
+                say(&mut rig, &mut ends, 1, "200 ok\r\n", "200 ok\r\n", ack);
+                let port = (at << 8) + 64;
+                let mut data = [
+                    End { own: (server, 20), peer: (seen, port), seq: 1, ack: 0 },
+                    End { own: (client, port), peer: (asked, 20), seq: 90, ack: 0 },
+                ];
+                shake_hands(&mut rig, &mut data);
+                for _ in 0..3 {
+                    say(
+                        &mut rig,
+                        &mut data,
+                        0,
+                        "PORT 1,2,3,4,5,6\r\n",
+                        "PORT 1,2,3,4,5,6\r\n",
+                        ack,
+                    );
+                    say(&mut rig, &mut data, 1, "", "", ack);
+                }
+                // Passive: the server waits.
+                say(&mut rig, &mut ends, 0, "PASV\r\n", "PASV\r\n", ack);
+                let (said, heard) = (
+                    format!("227 there ({},{at},65).\r\n", comma(server)),
+                    format!("227 there ({},{at},65).\r\n", comma(asked)),
+                );
+                say(&mut rig, &mut ends, 1, &said, &heard, ack);
+                say(&mut rig, &mut ends, 0, "", "", ack);
+                let port = (at << 8) + 65;
+                let mut data = [
+                    End { own: (client, 6000 + at), peer: (asked, port), seq: 1, ack: 0 },
+                    End { own: (server, port), peer: (seen, 6000 + at), seq: 90, ack: 0 },
+                ];
+                shake_hands(&mut rig, &mut data);
+                say(&mut rig, &mut data, 1, "file", "file", ack);
+                // Extended, both.
+                let port = (at << 8) + 66;
+                let (said, heard) = (
+                    format!("EPRT |1|{}|{port}|\r\n", dots(client)),
+                    format!("EPRT |1|{}|{port}|\r\n", dots(seen)),
+                );
+                say(&mut rig, &mut ends, 0, &said, &heard, ack);
+                let said = format!("229 there (|||{}|)\r\n", port + 1);
+                say(&mut rig, &mut ends, 1, &said, &said, ack);
+                let mut data = [
+                    End { own: (client, 6500 + at), peer: (asked, port + 1), seq: 1, ack: 0 },
+                    End { own: (server, port + 1), peer: (seen, 6500 + at), seq: 90, ack: 0 },
+                ];
+                shake_hands(&mut rig, &mut data);
+                at += 1 + round;
+            }
+            // Of somebody else's address nothing is believed.
+            let said = "PORT 10,0,9,9,200,1\r\n";
+            say(&mut rig, &mut ends, 0, said, said, ack);
         }
     }
 }

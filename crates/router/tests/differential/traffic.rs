@@ -191,9 +191,9 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
 }
 
 fn kind() -> impl Strategy<Value = Kind> {
-    let udp =
-        (select(vec![1000u16, 1001]), select(vec![53u16, 2000])).prop_map(|(s, d)| Kind::Udp(s, d));
-    let tcp_ports = || (select(vec![1000u16, 1001]), select(vec![80u16, 8080]));
+    let udp = (select(vec![1000u16, 1001]), select(vec![53u16, 53, 2000, 2000, 69]))
+        .prop_map(|(s, d)| Kind::Udp(s, d));
+    let tcp_ports = || (select(vec![1000u16, 1001]), select(vec![80u16, 80, 8080, 8080, 21]));
     let syn = tcp_ports().prop_map(|ports| Kind::Tcp { ports, flags: 2, seq: 999, ack: 0 });
     let flags = select(vec![0x10u8, 0x10, 0x18, 0x11, 0x04, 0x14, 0x12, 0x00, 0x3f, 0x01]);
     let number = || select(vec![999u32, 1000, 1000, 1001, 1020, 5000, 90_000, 0x8000_0000]);
@@ -275,7 +275,15 @@ impl Packet {
             Link::Itself => (src_mac, src_mac),
             Link::FromGroup => (own, MacAddr([1, 0, 0, 0, 0, 1])),
         };
-        let payload: Vec<u8> = b"abcdefgh".iter().copied().cycle().take(self.payload).collect();
+        let payload: Vec<u8> = match self.kind {
+            // What helpers read.
+            Kind::Udp(_, 69) => vec![0, 1 + (self.payload % 2) as u8, b'a', 0],
+            Kind::Tcp { ports: (_, 21), .. } => {
+                let host = std::net::Ipv4Addr::from(self.src).to_string().replace('.', ",");
+                format!("PORT {host},3,{}\r\n", 232 + self.payload % 2).into_bytes()
+            }
+            _ => b"abcdefgh".iter().copied().cycle().take(self.payload).collect(),
+        };
         let template = Frame {
             dst_mac,
             src_mac,

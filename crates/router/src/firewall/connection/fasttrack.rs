@@ -14,6 +14,7 @@
 //!
 //! TCP windows are not followed meanwhile: the next regular segment of each side is believed.
 
+use super::expected;
 use super::flow::{Direction, Flow, FlowId, flow_flag};
 use super::record::{ConnectionId, Flags};
 use super::tracking::Connections;
@@ -26,8 +27,10 @@ impl Connections {
     /// regular packet more. Nothing happens unless it is TCP or UDP.
     pub fn set_fasttrack(&mut self, flow: FlowId) {
         let Flow { connection: id, protocol, .. } = *self.table.flow(flow);
+        // A helper has to see them all.
+        let helped = expected::service(self.table.flow(flow)).is_some();
         let Some(connection) = self.slab.get_mut(id.index()) else { return };
-        let takes = matches!(protocol, protocol::TCP | protocol::UDP);
+        let takes = matches!(protocol, protocol::TCP | protocol::UDP) && !helped;
         if !takes || connection.flags.has(Flags::FASTTRACK) {
             return;
         }

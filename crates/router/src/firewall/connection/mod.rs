@@ -22,7 +22,7 @@
 //! anyway.
 //!
 //! Never drops a packet; never reads a clock; allocates nothing per packet.
-//! Missing: **helpers** but TFTP's (`service-port`), **orig-rate** and **repl-rate**,
+//! Missing: **helpers** but those of FTP and TFTP (`service-port`), **orig-rate** and **repl-rate**,
 //! **GRE call ids**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
 //!
 //! [`Connections::track`]: crate::firewall::connection::Connections::track
@@ -67,6 +67,8 @@ mod tracking;
 mod ending;
 // Connections that others announce.
 pub(crate) mod expected;
+// What FTP says of them, and sequence numbers.
+pub(crate) mod ftp;
 // Flows without a connection.
 mod untracked;
 // A table in front of the real one, for trials.

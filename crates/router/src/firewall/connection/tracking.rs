@@ -3,6 +3,7 @@
 use super::arrival::Packet;
 use super::expected::{self, Expected};
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
+use super::ftp::Shift;
 use super::record::{Connection, ConnectionId, Flags};
 use super::settings::{Class, Settings, Timeouts};
 use super::tcp::{Segment, Tcp, TcpState, Verdict};
@@ -12,6 +13,7 @@ use crate::counter::Count;
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::packet::ConnectionState;
+use std::collections::HashMap;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
 use wire::{FiveTuple, Layers, Moment, icmp, layers};
 
@@ -108,6 +110,8 @@ pub struct Connections {
     pub(super) untracked_at: u32,
     /// Connections that were announced, the oldest first.
     pub(super) expected: Vec<Expected>,
+    /// Of connections whose text was rewritten: how their sequence numbers differ, by direction.
+    pub(super) shifts: HashMap<ConnectionId, [Shift; 2]>,
     /// The real table, when this one is a trial's.
     pub(super) behind: Option<Box<Behind>>,
 }
@@ -134,6 +138,7 @@ impl Connections {
             untracked: 0,
             untracked_at: 0,
             expected: Vec::new(),
+            shifts: HashMap::new(),
             behind: None,
         }
     }
@@ -554,7 +559,7 @@ impl Connections {
         let one_way = !flags.has(Flags::SEEN_REPLY) && flow.direction() == Direction::Original;
         !flags.has(Flags::DYING)
             && flow.protocol != protocol::ICMP // what its type says is looked at each time
-            && !expected::has_helper(flow)
+            && expected::service(flow).is_none()
             && (one_way || flags.has(Flags::ASSURED))
     }
 
