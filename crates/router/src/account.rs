@@ -123,6 +123,11 @@ impl Router {
         hosts.into_iter().flat_map(move |hosts| hosts.rows(now.as_millis_u32()))
     }
 
+    /// Memory taken by queues and what waits in them, in bytes; without what is typed.
+    pub fn queue_bytes(&self) -> usize {
+        self.queues.bytes() + self.program.queues.bytes()
+    }
+
     /// The readings of all simple queues, in their order: upload and download of each.
     pub fn queue_stats(&self, tree: &Tree) -> Vec<[LeafStats; 2]> {
         let items = tree.items(SIMPLE.path).iter();

@@ -69,7 +69,7 @@ use crate::step::Step;
 use crate::story::Event;
 use checks::{count_bridged, reason};
 pub(crate) use leave::to_neighbour;
-use leave::{Onward, decide, in_pieces, ip_total_len, next_hop, record, way_out};
+use leave::{Onward, decide, in_pieces, in_segments, ip_total_len, next_hop, record, way_out};
 use local::{arp_in, bpdu_in, local_in, refuse};
 use mangle::{mangle, raw};
 use port::Frame;
@@ -621,54 +621,24 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
 pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
-    let Leaving {
-        frame, rest, in_interface, ingress, l3, fast, fasttrack, depth, hop, cost, ..
-    } = leaving;
+    let Leaving { frame, rest, in_interface, ingress, l3, fast, .. } = leaving;
+    let Leaving { fasttrack, depth, hop, cost: cost @ Cost { mark, .. }, .. } = leaving;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
-        if mtu >= len.unwrap_or_else(|| ip_total_len(r.io.slab.bytes(&frame), l3)) {
-            let mark = cost.mark;
-            let waiting =
-                Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
-            to_neighbour(r, now, hop, waiting);
-            continue;
-        }
-        if frame.has_offload() {
-            let mut segments = std::mem::take(&mut r.io.segments);
-            r.finish(frame, &mut segments);
-            for frame in segments.drain(..) {
-                let way = (in_interface, ingress, l3);
-                let leaving = Leaving::segment(frame, way, (fast, fasttrack), hop, cost);
-                ip_out(r, now, Leaving { depth, ..leaving });
-            }
-            r.io.segments = segments;
-            continue;
-        }
-        let (fast, mark) = (false, cost.mark);
+        let len = len.unwrap_or_else(|| ip_total_len(r.io.slab.bytes(&frame), l3));
         let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
-        in_pieces(r, now, hop, waiting, mtu);
+        if mtu >= len {
+            to_neighbour(r, now, hop, waiting);
+        } else if waiting.frame.has_offload() {
+            in_segments(r, now, hop, waiting, cost);
+        } else {
+            in_pieces(r, now, hop, Waiting { fast: false, ..waiting }, mtu);
+        }
     }
 }
 
-/// The way down from an interface to the port: through each one's HTB, before its ENCAPSULATION.
-pub(crate) fn link_out(
-    r: &mut Router,
-    now: Moment,
-    interface: InterfaceId,
-    frame: Frame,
-    fast: bool,
-) {
-    let is_port = matches!(r.program.interface(interface).kind, Kind::Ethernet { .. });
-    if is_port || !r.program.trees.are_on(interface) {
-        return link_below(r, now, interface, frame, fast);
-    }
-    r.at(Step::InterfaceHtb);
-    r.interface_htb(interface, frame, fast);
-}
-
-/// ENCAPSULATION of links: down from an interface to the one it stands on; bridging output on the
-/// way (boxes H, C, D).
+/// ENCAPSULATION of links, one interface down; bridging output on the way (boxes H, C, D).
 pub(crate) fn link_below(
     r: &mut Router,
     now: Moment,
@@ -700,6 +670,15 @@ pub(crate) fn link_below(
             tunnel::encapsulate(r, now, interface, at, frame)
         }
     }
+}
+
+/// The way down from an interface to the port: through each one's HTB, before its ENCAPSULATION.
+pub(crate) fn link_out(r: &mut Router, now: Moment, from: InterfaceId, frame: Frame, fast: bool) {
+    if !r.program.is_shaped_above(from) {
+        return link_below(r, now, from, frame, fast);
+    }
+    r.at(Step::InterfaceHtb);
+    r.interface_htb(from, frame, fast)
 }
 
 /// PHYSICAL OUT-INTERFACE.

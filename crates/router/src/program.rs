@@ -433,6 +433,12 @@ impl Program {
         self.port_queues.of(port)
     }
 
+    /// Whether an interface that is no port has queue trees.
+    pub(crate) fn is_shaped_above(&self, interface: InterfaceId) -> bool {
+        let is_port = matches!(self.interface(interface).kind, Kind::Ethernet { .. });
+        !is_port && self.trees.are_on(interface)
+    }
+
     /// Whether routed packets pass any queue.
     pub(crate) fn has_queues(&self) -> bool {
         !self.queues.is_empty() || self.trees.has_global()

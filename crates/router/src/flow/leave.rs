@@ -1,8 +1,8 @@
 //! What is left when all boxes of IP are passed: recording the recipe, waiting in a queue, finding
 //! the neighbour.
 
-use super::link_out;
 use super::wait::Cost;
+use super::{ip_out, link_out};
 use crate::discard::Discard;
 use crate::firewall::connection::Connections;
 use crate::firewall::mark::Mark;
@@ -366,6 +366,19 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
         }
         Want::Full => r.discard_frame(waiting.frame, Discard::NeighbourTableFull),
     }
+}
+
+/// Sends what is left to be cut of a super-frame that is too long for the way.
+pub(super) fn in_segments(r: &mut Router, now: Moment, hop: Hop, whole: Waiting, cost: Cost) {
+    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, .. } = whole;
+    let mut segments = std::mem::take(&mut r.io.segments);
+    r.finish(frame, &mut segments);
+    for frame in segments.drain(..) {
+        let way = (in_interface, ingress, l3);
+        let leaving = Leaving::segment(frame, way, (fast, fasttrack), hop, cost);
+        ip_out(r, now, Leaving { depth, ..leaving });
+    }
+    r.io.segments = segments;
 }
 
 /// Sends a packet in pieces that the way takes.

@@ -161,7 +161,7 @@ impl Way {
             if !matches!(interface.kind, Kind::Ethernet { .. }) {
                 let is_tunnel = matches!(interface.kind, Kind::Tunnel { .. });
                 // It waits there, and goes on interface by interface.
-                if program.trees.are_on(way.port) && !is_tunnel {
+                if program.is_shaped_above(way.port) && !is_tunnel {
                     break;
                 }
                 way.layers.push((way.port, 14 + 4 * way.tags.len() as u8));
