@@ -9,12 +9,16 @@
     hosts.py idle HOST PORT SECONDS    says hello, is silent for that long, says hello again
     hosts.py hear PORT [GROUP]         UDP: prints the first datagram, by broadcast or to a group
     hosts.py say ADDRESS PORT TEXT     UDP: sends one, to a group or a broadcast address too
+    hosts.py load SECONDS ADDRESS,ADDRESS…:PORT:MBIT/S …   UDP: sends each address the same
+    hosts.py shares SECONDS NAME=ADDRESS … PORT …   UDP: each port's share of what comes, as JSON
+    hosts.py pinged SECONDS ADDRESS    how long answers take, in ms, as JSON
 """
 
 import asyncio
 import hashlib
 import json
 import resource
+import selectors
 import socket
 import struct
 import subprocess
@@ -171,6 +175,67 @@ def say(address, port, text):
     sock.sendto(text.encode(), (address, int(port)))
 
 
+def load(seconds, *streams):
+    """Sends UDP by ADDRESS,ADDRESS…:PORT:MBIT/S, the same datagram to each address, for so long."""
+    out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
+    payload, begin, plan = bytes(1222), time.monotonic(), []
+    for stream in streams:
+        addresses, port, mbit = stream.split(":")
+        to = [(address, int(port)) for address in addresses.split(",")]
+        plan.append([0.0, 1250 * 8 / float(mbit) / 1e6, to])
+    while (now := time.monotonic() - begin) < float(seconds):
+        for stream in plan:
+            while stream[0] <= now:
+                stream[0] += stream[1]
+                for to in stream[2]:
+                    out.sendto(payload, to)
+        time.sleep(0.0005)
+
+
+def shares(seconds, *what):
+    """NAME=ADDRESS … PORT …: what share of what comes to an address each port has, from a second
+    after the first datagram on; how many Mbit/s that is; and how far the names are apart at most."""
+    names = [word.split("=") for word in what if "=" in word]
+    ports = [word for word in what if "=" not in word]
+    waits, count = selectors.DefaultSelector(), {}
+    for name, address in names:
+        for port in ports:
+            own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+            own.bind((address, int(port)))
+            waits.register(own, selectors.EVENT_READ, (name, port))
+            count[name, port] = 0
+    print("ready", flush=True)
+    waits.select()
+    begin = time.monotonic()
+    while (now := time.monotonic() - begin) < 1 + float(seconds):
+        for key, _ in waits.select(0.1):
+            got = len(key.fileobj.recv(2048))
+            if now >= 1:
+                count[key.data] += got + 28
+    shown, apart = {}, 0
+    for name, _ in names:
+        total = sum(count[name, port] for port in ports) or 1
+        shown[name] = {port: round(count[name, port] / total, 4) for port in ports}
+        shown[name]["mbit"] = round(total * 8 / float(seconds) / 1e6, 2)
+    for port in ports:
+        of = [shown[name][port] for name, _ in names]
+        apart = max(apart, round(max(of) - min(of), 4))
+    print(json.dumps({**shown, "apart": apart}), flush=True)
+
+
+def pinged(seconds, address):
+    """How long answers take: the median, and the slowest of a hundred, in ms."""
+    words = ["ping", "-n", "-i", "0.02", "-w", seconds, address]
+    text = subprocess.run(words, stdout=subprocess.PIPE, text=True).stdout
+    times = sorted(float(word[5:]) for word in text.split() if word.startswith("time="))
+    if not times:
+        sys.exit("no answers")
+    shown = {"median_ms": times[len(times) // 2], "p99_ms": times[len(times) * 99 // 100]}
+    print(json.dumps({**shown, "answers": len(times)}), flush=True)
+
+
 def main(what, *arguments):
     match what:
         case "web":
@@ -189,6 +254,12 @@ def main(what, *arguments):
             hear(*arguments)
         case "say":
             say(*arguments)
+        case "load":
+            load(*arguments)
+        case "shares":
+            shares(*arguments)
+        case "pinged":
+            pinged(*arguments)
         case _:
             sys.exit(__doc__)
 

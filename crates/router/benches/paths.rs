@@ -10,13 +10,15 @@
 // What DPDK's testpmd does meanwhile.
 mod testpmd;
 
-use config::Interpreter;
+use config::{Interpreter, Tree, Value};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use port::memory::{self, MemoryPort};
 use port::{Batch, Pool, Port, Slab};
 use router::ip::fib::{list, synthetic};
 use router::ip::route::Target;
+use router::queue::menu::SIMPLE;
 use router::{MENUS, PortInfo, Router};
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -39,6 +41,7 @@ struct Device {
     now: Moment,
     /// Of the frames on each side.
     tags: [&'static [u16]; 2],
+    tree: Tree,
 }
 
 fn own_mac(port: u8) -> MacAddr {
@@ -59,10 +62,11 @@ impl Device {
         if let Err(error) = console.run(script, &()) {
             panic!("{error}");
         }
-        router.configure(console.tree(), Moment::ZERO).expect("few gateways");
+        let tree = console.tree().clone();
+        router.configure(&tree, Moment::ZERO).expect("few gateways");
         let (ports, wires) = (0..2).map(|_| memory::wire(2 * CHUNK)).unzip();
         let pool = slab.pool();
-        Device { router, ports, wires, slab, pool, now: Moment::ZERO, tags: [&[], &[]] }
+        Device { router, ports, wires, slab, pool, now: Moment::ZERO, tags: [&[], &[]], tree }
     }
 
     fn send(&mut self, port: usize, frames: &[Vec<u8>]) {
@@ -233,6 +237,32 @@ add chain=forward action=drop connection-state=invalid
 add chain=forward action=drop connection-state=new connection-nat-state=!dstnat in-interface=ether2
 /ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade\n";
 
+/// Frames by the port that they come to.
+type Traffic = Vec<(usize, Vec<Vec<u8>>)>;
+
+/// A router with a queue for each of `n` clients, and UDP both ways of `flows` of them, from all over.
+fn clients(n: usize, flows: usize) -> (Device, Traffic) {
+    let mut device = routed("/ip route add dst-address=11.0.0.0/8 gateway=10.0.1.1");
+    let mut tree = device.tree.clone();
+    for client in 0..n as u32 {
+        let target = Value::List(vec![Value::Cidr((ip(11, 0, 0, 0) + client).into(), 32)]);
+        let (up, down) = (Value::Rate(10_000_000_000), Value::Rate(10_000_000_000));
+        let limit = Value::Pair(Box::new(up), Box::new(down));
+        tree.push(&SIMPLE, BTreeMap::from([("target", target), ("max-limit", limit)]));
+    }
+    device.router.configure(&tree, device.now).expect("no routes");
+    let client = |flow: usize| ip(11, 0, 0, 0) + (flow * (n / flows)) as u32;
+    let there = |flow: usize| {
+        let frame = craft::udp(client(flow), 10_000, ip(10, 0, 2, 1), 7);
+        craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 1]), dst_mac: own_mac(1), ..frame }.build()
+    };
+    let back = |flow: usize| {
+        let frame = craft::udp(ip(10, 0, 2, 1), 7, client(flow), 10_000);
+        craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 2]), dst_mac: own_mac(2), ..frame }.build()
+    };
+    (device, vec![(0, (0..flows).map(there).collect()), (1, (0..flows).map(back).collect())])
+}
+
 fn rules() -> String {
     (0..25)
         .map(|n| format!("add chain=forward src-address=172.16.{n}.0/24 action=drop\n"))
@@ -338,6 +368,12 @@ fn paths(c: &mut Criterion) {
     let mut device = routed(&queues);
     hosts(&mut device, 10);
     run(c, "25 simple queues, 10,000 flows", &mut device, &udp_flows(flows, false));
+
+    for n in [25_000, 1_000_000] {
+        let (mut device, traffic) = clients(n, flows);
+        run(c, &format!("{n} simple queues, 10,000 flows of as many"), &mut device, &traffic);
+        println!("  {} B of queues", device.router.queue_bytes());
+    }
 
     let mut device = routed(&marked());
     hosts(&mut device, 10);
