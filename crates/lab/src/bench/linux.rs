@@ -5,7 +5,7 @@
 //! ```
 //!
 //! What is asked of it is what the row asks of our router: the rules are the row's own, translated
-//! ([`super::translate`]), without counters, which the kernel then need not count. A
+//! ([`super::firewall`]), without counters, which the kernel then need not count. A
 //! filter of ours brings connection tracking along (`enabled=auto`), so here one rule in a chain
 //! that nothing jumps to names `ct`: that is what makes the kernel track. Simple queues become HTB
 //! classes at both ends, found by `u32` filters one after the other. FastTrack becomes a flow table,
@@ -18,7 +18,7 @@
 
 use super::BenchError;
 use super::commands::{Commands, ask, is_there};
-use super::translate;
+use super::firewall::Firewall;
 use super::veth::{DEVICE_ENDS, Rig};
 use super::wired::{Cannot, Wired};
 use crate::configuration::{Configuration, Traffic};
@@ -32,6 +32,10 @@ use std::sync::Arc;
 
 /// What it is called in results.
 pub const DEVICE: &str = "linux kernel";
+
+/// Menus of a configuration that are set up by what the traffic says.
+pub(crate) const SET_UP_OTHERWISE: &[&str] =
+    &["/ip address", "/ip route", "/interface bridge", "/interface bridge port"];
 
 /// The kernel, set up.
 pub struct Kernel {
@@ -48,30 +52,24 @@ pub fn set_up(
     table: Option<&Table>,
 ) -> Result<(Kernel, Vec<String>), Cannot> {
     let mut commands = Commands::new(&rig.device);
-    let said = |word: String| {
-        Cannot::Omitted(format!("{} has something the kernel is not told: {word}", row.file))
-    };
+    let firewall = Firewall::read(row.script, SET_UP_OTHERWISE)
+        .map_err(|what| Cannot::Omitted(format!("{}: the kernel cannot {what}", row.file)))?;
+    if firewall.needs_nft() && !is_there("nft") {
+        return Err(Cannot::Omitted("nft is not installed (package nftables)".to_string()));
+    }
     match row.mode {
         Mode::Bridging => {
             bridge(&mut commands, rig.inner())?;
-            let rules = translate::bridge_filter(row.script).map_err(said)?;
-            chain(&mut commands, "bridge", &rules)?;
+            firewall.bridge_filter(&mut commands)?;
         }
         Mode::Routing => {
             route(&mut commands)?;
-            let rules = translate::filter(row.script).map_err(said)?;
-            // Before the rules: established connections pass none of them.
-            let fast = row.name == "fasttrack";
-            if fast {
-                fast_track(&mut commands)?;
+            if let Some(said) = firewall.filter(&mut commands, &[])? {
+                let why = format!("this kernel has no flow tables (nft: {said})");
+                return Err(Cannot::Omitted(why));
             }
-            chain(&mut commands, "ip", &rules)?;
-            if let Some(ports) = translate::masqueraded(row.script).map_err(said)? {
-                masquerade(&mut commands, &ports)?;
-            } else if !rules.is_empty() || row.name == "conntrack" {
-                track(&mut commands)?;
-            }
-            queues(&mut commands, &translate::queues(row.script).map_err(said)?)?;
+            firewall.connections(&mut commands)?;
+            firewall.classes(&mut commands)?;
             if let (Traffic::Table, Some(table)) = (row.traffic, table) {
                 routes(&mut commands, table)?;
             }
@@ -101,94 +99,6 @@ fn route(commands: &mut Commands<'_>) -> Result<(), BenchError> {
             let words = "nud permanent";
             commands
                 .run(&format!("ip neighbour replace {address} lladdr {mac} dev {end} {words}"))?;
-        }
-    }
-    Ok(())
-}
-
-/// Rows that take rules are left out where nobody can make them; the others need no more than
-/// iproute2 and procps.
-fn has_nft() -> Result<(), Cannot> {
-    let why = "nft is not installed (package nftables)";
-    if is_there("nft") { Ok(()) } else { Err(Cannot::Omitted(why.to_string())) }
-}
-
-/// The rules, in the chain that everything forwarded passes.
-fn chain(commands: &mut Commands<'_>, family: &str, rules: &[String]) -> Result<(), Cannot> {
-    if rules.is_empty() {
-        return Ok(());
-    }
-    has_nft()?;
-    commands.run(&format!("nft add table {family} filter"))?;
-    let hook = "{ type filter hook forward priority 0 ; policy accept ; }";
-    commands.run(&format!("nft add chain {family} filter forward {hook}"))?;
-    for rule in rules {
-        commands.run(&format!("nft add rule {family} filter forward {rule}"))?;
-    }
-    Ok(())
-}
-
-/// Connection tracking, without anything that looks at connections.
-fn track(commands: &mut Commands<'_>) -> Result<(), Cannot> {
-    has_nft()?;
-    commands.run("nft add table ip track")?;
-    commands.run("nft add chain ip track unused")?;
-    Ok(commands.run("nft add rule ip track unused ct state established")?)
-}
-
-fn masquerade(commands: &mut Commands<'_>, ports: &str) -> Result<(), Cannot> {
-    has_nft()?;
-    commands.run("nft add table ip nat")?;
-    let hook = "{ type nat hook postrouting priority 100 ; }";
-    commands.run(&format!("nft add chain ip nat postrouting {hook}"))?;
-    let out = DEVICE_ENDS[1];
-    let rule = format!("oifname {out} udp sport {ports} masquerade");
-    Ok(commands.run(&format!("nft add rule ip nat postrouting {rule}"))?)
-}
-
-/// A flow table over both ends, and the rule that puts established connections into it.
-fn fast_track(commands: &mut Commands<'_>) -> Result<(), Cannot> {
-    has_nft()?;
-    commands.run("nft add table ip filter")?;
-    let hook = "{ type filter hook forward priority 0 ; policy accept ; }";
-    commands.run(&format!("nft add chain ip filter forward {hook}"))?;
-    let [a, b] = DEVICE_ENDS;
-    let words = format!("{{ hook ingress priority 0 ; devices = {{ {a}, {b} }} ; }}");
-    match commands.run(&format!("nft add flowtable ip filter fast {words}")) {
-        Ok(()) => {}
-        Err(BenchError::Command(_, said)) => {
-            return Err(Cannot::Omitted(format!("this kernel has no flow tables (nft: {said})")));
-        }
-        Err(error) => return Err(error.into()),
-    }
-    for verdict in ["flow add @fast", "accept"] {
-        let rule = format!("ct state established,related {verdict}");
-        commands.run(&format!("nft add rule ip filter forward {rule}"))?;
-    }
-    Ok(())
-}
-
-/// A class for each client at both ends: what it sends leaves by the second, what it is sent by the
-/// first.
-fn queues(commands: &mut Commands<'_>, queues: &[translate::Queue]) -> Result<(), BenchError> {
-    if queues.is_empty() {
-        return Ok(());
-    }
-    let [to_clients, to_servers] = DEVICE_ENDS;
-    for (end, field) in [(to_clients, "dst"), (to_servers, "src")] {
-        commands.run(&format!("tc qdisc add dev {end} root handle 1: htb"))?;
-        for (i, queue) in queues.iter().enumerate() {
-            let class = format!("1:{:x}", i + 0x101);
-            let rate = if field == "src" { &queue.upload } else { &queue.download };
-            commands.run(&format!(
-                "tc class add dev {end} parent 1: classid {class} htb rate {rate} ceil {rate} \
-                 quantum 60000"
-            ))?;
-            let target = &queue.target;
-            commands.run(&format!(
-                "tc filter add dev {end} parent 1: protocol ip prio 1 u32 match ip {field} \
-                 {target} flowid {class}"
-            ))?;
         }
     }
     Ok(())

@@ -23,8 +23,8 @@ pub mod wired;
 pub mod veth;
 // What is typed to make a device of the kernel, and kept.
 pub mod commands;
-// The rows' scripts, in the words of nft and tc.
-pub mod translate;
+// Firewall and queues of a configuration, in nft's and tc's words.
+pub(crate) mod firewall;
 // The Linux kernel.
 pub mod linux;
 // The tester at their outer ends.

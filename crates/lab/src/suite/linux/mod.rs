@@ -8,23 +8,21 @@
 //! Our hosts are its neighbours by ARP, as they are everybody's. Rules are nft's, without counters:
 //! one for each of the configuration's and the modifier's. Nothing outside the rig's namespace is
 //! written but one limit (`limit.rs`), which is put back.
-//! Missing: **filters of bridges**.
+//! Missing: **modifiers of bridges**.
 
-// A configuration in nft's words.
-mod script;
 // How many connections there may be.
 mod limit;
 
 use super::plan::{End, Modifier, Need, Plan, Rule, Traffic};
 use crate::bench::BenchError;
 use crate::bench::commands::{Commands, ask};
+use crate::bench::firewall::Firewall;
 use crate::bench::linux::bridge;
 use crate::bench::veth::{DEVICE_ENDS, Rig};
 use crate::clock::Clock;
 use crate::linux::netlink::Connections;
 use limit::Limit;
 use port::linux::Unavailable;
-use script::{Action, Firewall};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -94,25 +92,34 @@ impl Kernel {
         modifier: Modifier,
         script: &str,
     ) -> Result<Kernel, Cannot> {
-        let firewall = Firewall::read(script, plan.traffic).map_err(Cannot::Unknown)?;
+        let firewall =
+            Firewall::read(script, set_up_otherwise(plan.traffic)).map_err(Cannot::Unknown)?;
         let rules = modifier.rules(plan.ends);
         let mut commands = Commands::new(&rig.device);
         if let Traffic::Hosts { .. } = plan.traffic {
-            if !rules.is_empty() || firewall != Firewall::default() {
-                return Err(Cannot::Unknown("filter as a bridge".to_string()));
+            let others = Firewall { bridge: vec![], ..firewall.clone() };
+            if !rules.is_empty() || others != Firewall::default() {
+                return Err(Cannot::Unknown("filter IP as a bridge".to_string()));
             }
             bridge(&mut commands, rig.inner())?;
+            firewall.bridge_filter(&mut commands)?;
             // Whether it can be made to forget is asked before it is measured.
             commands.run(FLUSH)?;
             let (connections, _limit) = (None, None);
             return Ok(Kernel { commands: commands.ran, connections, bridged: true, _limit });
         }
         route(&mut commands, plan)?;
-        filters(&mut commands, &firewall.rules, &rules)?;
-        nat(&mut commands, &firewall)?;
+        let more: Vec<String> = rules.iter().map(words).collect();
+        if let Some(said) = firewall.filter(&mut commands, &more)? {
+            // Without, the same packets take the longer way, and the result says so.
+            let why = format!("# no flow table for fasttrack-connection in this kernel: {said}");
+            commands.ran.push(why);
+        }
+        firewall.connections(&mut commands)?;
+        firewall.classes(&mut commands)?;
         let (mut connections, mut _limit) = (None, None);
         if firewall.is_stateful() {
-            _limit = track(&mut commands, rig, &firewall)?;
+            _limit = track(&mut commands, rig)?;
             let needs = |need| plan.procedures.iter().any(|procedure| procedure.need() == need);
             if [Need::NewConnections, Need::EmptyTable, Need::Forgetting].into_iter().any(needs) {
                 connections = Some(forgetting(rig).map_err(Cannot::Remembers)?);
@@ -189,66 +196,26 @@ fn networks(commands: &mut Commands<'_>, end: &End, at: &str) -> Result<(), Cann
     Ok(())
 }
 
-/// The configuration's rules, and then the modifier's.
-fn filters(
-    commands: &mut Commands<'_>,
-    configured: &[script::Rule],
-    rules: &[Rule],
-) -> Result<(), Cannot> {
-    if configured.is_empty() && rules.is_empty() {
-        return Ok(());
+/// Menus of a configuration that say what the plan's traffic says, too.
+fn set_up_otherwise(traffic: Traffic) -> &'static [&'static str] {
+    match traffic {
+        Traffic::Hosts { .. } => &["/interface bridge", "/interface bridge port"],
+        Traffic::Pair { .. } => &["/ip address"],
+        Traffic::Networks { .. } => &["/ip address", "/ip route"],
     }
-    commands.run("nft add table ip filter")?;
-    let hook = "{ type filter hook forward priority 0 ; policy accept ; }";
-    commands.run(&format!("nft add chain ip filter forward {hook}"))?;
-    for rule in configured {
-        let verdict = match rule.action {
-            Action::Accept => "accept",
-            Action::Drop => "drop",
-            Action::Fast if fast(commands)? => "flow add @fast",
-            Action::Fast => continue,
-        };
-        commands.run(&format!("nft add rule ip filter forward {} {verdict}", rule.matches))?;
-    }
-    for rule in rules {
-        let words = match rule {
-            Rule::Deny(source) => format!("ip saddr {source} drop"),
-            Rule::Permit(Some(all)) => format!("ip saddr {all} ip daddr {all} accept"),
-            Rule::Permit(None) => "meta l4proto udp accept".to_string(),
-        };
-        commands.run(&format!("nft add rule ip filter forward {words}"))?;
-    }
-    Ok(())
 }
 
-/// A flow table over both ends, where the kernel has any. FastTrack changes how soon a packet is out,
-/// not what becomes of it: without, the same packets take the longer way, and the result says so.
-fn fast(commands: &mut Commands<'_>) -> Result<bool, Cannot> {
-    let [a, b] = DEVICE_ENDS;
-    let words = format!("{{ hook ingress priority 0 ; devices = {{ {a}, {b} }} ; }}");
-    match commands.run(&format!("nft add flowtable ip filter fast {words}")) {
-        Ok(()) => Ok(true),
-        Err(BenchError::Command(_, said)) => {
-            let why = format!("# no flow table for fasttrack-connection in this kernel: {said}");
-            commands.ran.push(why);
-            Ok(false)
-        }
-        Err(error) => Err(error.into()),
+/// A modifier's rule, as nft says it.
+fn words(rule: &Rule) -> String {
+    match rule {
+        Rule::Deny(source) => format!("ip saddr {source} drop"),
+        Rule::Permit(Some(all)) => format!("ip saddr {all} ip daddr {all} accept"),
+        Rule::Permit(None) => "meta l4proto udp accept".to_string(),
     }
 }
 
 /// Connections are tracked, and none goes by itself or for lack of room.
-fn track(
-    commands: &mut Commands<'_>,
-    rig: &Rig,
-    firewall: &Firewall,
-) -> Result<Option<Limit>, Cannot> {
-    if firewall.masquerade.is_empty() && firewall.rules.is_empty() {
-        // Nothing looks at connections, but a rule in a chain that nobody jumps to names them.
-        commands.run("nft add table ip track")?;
-        commands.run("nft add chain ip track unused")?;
-        commands.run("nft add rule ip track unused ct state established")?;
-    }
+fn track(commands: &mut Commands<'_>, rig: &Rig) -> Result<Option<Limit>, Cannot> {
     for kept in ["udp_timeout", "udp_timeout_stream"] {
         commands.run(&format!("sysctl -qw net.netfilter.nf_conntrack_{kept}={KEPT}"))?;
     }
@@ -266,19 +233,6 @@ fn forgetting(rig: &Rig) -> Result<Connections, Unavailable> {
     connections.forget()?;
     connections.filling()?;
     Ok(connections)
-}
-
-fn nat(commands: &mut Commands<'_>, firewall: &Firewall) -> Result<(), Cannot> {
-    if firewall.masquerade.is_empty() {
-        return Ok(());
-    }
-    commands.run("nft add table ip nat")?;
-    let hook = "{ type nat hook postrouting priority 100 ; }";
-    commands.run(&format!("nft add chain ip nat postrouting {hook}"))?;
-    for rule in &firewall.masquerade {
-        commands.run(&format!("nft add rule ip nat postrouting {rule}"))?;
-    }
-    Ok(())
 }
 
 /// What it says it dropped, as far as interfaces tell.

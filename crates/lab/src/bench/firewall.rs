@@ -1,0 +1,430 @@
+//! A configuration's firewall and queues in the words of nft and tc, so that the kernel has the same rules.
+//!
+//! ```text
+//!  /ip firewall connection tracking set enabled=yes                ─► a rule that names ct
+//!  /ip firewall nat add … out-interface=ether2 action=masquerade   ─► oifname d1 masquerade
+//!  /ip firewall filter add … connection-state=invalid action=drop  ─► ct state invalid drop
+//!  /interface bridge filter add … src-mac-address=… action=drop    ─► ether saddr … drop
+//!  /queue simple add target=198.18.0.101/32 max-limit=100G/100G    ─► an HTB class at either end
+//! ```
+//!
+//! Reads flat scripts only: a menu a line, then its `add` and `set` lines, as in `configs/`. Menus that
+//! whoever reads it sets up otherwise are passed over. A word it does not know is an error, with its
+//! line, never left out: the kernel would be measured as something it is not.
+
+use super::BenchError;
+use super::commands::Commands;
+use super::veth::DEVICE_ENDS;
+
+/// What a configuration wants of the kernel's firewall and queues.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Firewall {
+    /// Connections are tracked, whatever rules there are.
+    pub(crate) tracked: bool,
+    /// What is masqueraded, as nft says it.
+    pub(crate) masquerade: Vec<String>,
+    /// The rules of the chain forward.
+    pub(crate) rules: Vec<Rule>,
+    /// Those of the bridge.
+    pub(crate) bridge: Vec<Rule>,
+    /// Simple queues.
+    pub(crate) queues: Vec<Queue>,
+}
+
+/// A rule of the chain forward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    /// What it matches, as nft says it.
+    pub(crate) matches: String,
+    pub(crate) action: Action,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Accept,
+    Drop,
+    /// `fasttrack-connection`: a flow table, where the kernel has any.
+    Fast,
+}
+
+/// A simple queue: its client, and its limits as tc says them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// The client's address.
+    pub(crate) target: String,
+    /// What it may send.
+    pub(crate) upload: String,
+    /// What it may be sent.
+    pub(crate) download: String,
+}
+
+/// The words of a line, as name and value.
+type Words<'a> = [(&'a str, &'a str)];
+
+impl Firewall {
+    /// Reads a configuration, but for these menus.
+    ///
+    /// # Errors
+    /// The line that cannot be said to the kernel.
+    pub(crate) fn read(script: &str, but: &[&str]) -> Result<Firewall, String> {
+        let mut firewall = Firewall::default();
+        let mut menu = "";
+        let lines = script.lines().map(str::trim).enumerate();
+        for (n, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+            let unknown = || format!("do line {} of its configuration, {line}", n + 1);
+            if line.starts_with('/') {
+                menu = line;
+                continue;
+            }
+            let (verb, words) = line.split_once(' ').unwrap_or((line, ""));
+            let words = words.split_whitespace().map(|word| word.split_once('='));
+            let words = words.collect::<Option<Vec<(&str, &str)>>>().ok_or_else(unknown)?;
+            let done = match (menu, verb) {
+                (menu, "add") if but.contains(&menu) => Some(()),
+                ("/ip firewall connection tracking", "set") => firewall.tracking(&words),
+                ("/ip firewall nat", "add") => firewall.nat_rule(&words),
+                ("/ip firewall filter", "add") => rule(&words).map(|r| firewall.rules.push(r)),
+                ("/interface bridge filter", "add") => {
+                    rule(&words).map(|rule| firewall.bridge.push(rule))
+                }
+                ("/queue simple", "add") => queue(&words).map(|queue| firewall.queues.push(queue)),
+                _ => None,
+            };
+            done.ok_or_else(unknown)?;
+        }
+        Ok(firewall)
+    }
+
+    /// Whether the kernel tracks connections: RouterOS does so once there are rules (`enabled=auto`).
+    pub(crate) fn is_stateful(&self) -> bool {
+        self.tracked || !self.masquerade.is_empty() || !self.rules.is_empty()
+    }
+
+    /// Whether it takes nft.
+    pub(crate) fn needs_nft(&self) -> bool {
+        self.is_stateful() || !self.bridge.is_empty()
+    }
+
+    fn tracking(&mut self, words: &Words<'_>) -> Option<()> {
+        let [("enabled", enabled)] = words else { return None };
+        match *enabled {
+            "yes" => self.tracked = true,
+            "auto" => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn nat_rule(&mut self, words: &Words<'_>) -> Option<()> {
+        let (mut source, mut masquerade) = (false, false);
+        let mut rest = vec![];
+        for &word in words {
+            match word {
+                ("chain", "srcnat") => source = true,
+                ("action", "masquerade") => masquerade = true,
+                word => rest.push(word),
+            }
+        }
+        let matches = matches(&rest)?;
+        self.masquerade.push(format!("{matches} masquerade").trim_start().to_string());
+        (source && masquerade).then_some(())
+    }
+
+    /// The rules of the chain forward, then more of them; of the kernel's flow table why there is none,
+    /// if a rule wants one. FastTrack changes how soon a packet is out, not what becomes of it.
+    pub(crate) fn filter(
+        &self,
+        commands: &mut Commands<'_>,
+        more: &[String],
+    ) -> Result<Option<String>, BenchError> {
+        if self.rules.is_empty() && more.is_empty() {
+            return Ok(None);
+        }
+        chain(commands, "ip filter forward", "filter hook forward priority 0 ; policy accept")?;
+        let mut missing = None;
+        for Rule { matches, action } in &self.rules {
+            let verdict = match action {
+                Action::Accept => "accept",
+                Action::Drop => "drop",
+                Action::Fast => match flow_table(commands)? {
+                    None => "flow add @fast",
+                    why => {
+                        missing = why;
+                        continue;
+                    }
+                },
+            };
+            commands.run(&format!("nft add rule ip filter forward {matches} {verdict}"))?;
+        }
+        for rule in more {
+            commands.run(&format!("nft add rule ip filter forward {rule}"))?;
+        }
+        Ok(missing)
+    }
+
+    /// The bridge's rules, of which all drop.
+    pub(crate) fn bridge_filter(&self, commands: &mut Commands<'_>) -> Result<(), BenchError> {
+        if self.bridge.is_empty() {
+            return Ok(());
+        }
+        chain(commands, "bridge filter forward", "filter hook forward priority 0 ; policy accept")?;
+        for Rule { matches, .. } in &self.bridge {
+            commands.run(&format!("nft add rule bridge filter forward {matches} drop"))?;
+        }
+        Ok(())
+    }
+
+    /// Masquerading; and connection tracking, by a rule in a chain that nothing jumps to, where no other
+    /// rule looks at connections.
+    pub(crate) fn connections(&self, commands: &mut Commands<'_>) -> Result<(), BenchError> {
+        if !self.masquerade.is_empty() {
+            chain(commands, "ip nat postrouting", "nat hook postrouting priority 100")?;
+            for rule in &self.masquerade {
+                commands.run(&format!("nft add rule ip nat postrouting {rule}"))?;
+            }
+            return Ok(());
+        }
+        let looks = self.rules.iter().any(|rule| rule.matches.contains("ct state"));
+        if self.is_stateful() && !looks {
+            commands.run("nft add table ip track")?;
+            commands.run("nft add chain ip track unused")?;
+            commands.run("nft add rule ip track unused ct state established")?;
+        }
+        Ok(())
+    }
+
+    /// A class for each client at both ends: what it sends leaves by the second, what it is sent by the
+    /// first.
+    pub(crate) fn classes(&self, commands: &mut Commands<'_>) -> Result<(), BenchError> {
+        if self.queues.is_empty() {
+            return Ok(());
+        }
+        let [to_clients, to_servers] = DEVICE_ENDS;
+        for (end, field) in [(to_clients, "dst"), (to_servers, "src")] {
+            commands.run(&format!("tc qdisc add dev {end} root handle 1: htb"))?;
+            for (i, queue) in self.queues.iter().enumerate() {
+                let class = format!("1:{:x}", i + 0x101);
+                let rate = if field == "src" { &queue.upload } else { &queue.download };
+                commands.run(&format!(
+                    "tc class add dev {end} parent 1: classid {class} htb rate {rate} ceil {rate} \
+                     quantum 60000"
+                ))?;
+                let target = &queue.target;
+                commands.run(&format!(
+                    "tc filter add dev {end} parent 1: protocol ip prio 1 u32 match ip {field} \
+                     {target} flowid {class}"
+                ))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A table and a chain of it that is hooked in.
+fn chain(commands: &mut Commands<'_>, name: &str, hook: &str) -> Result<(), BenchError> {
+    let (table, _) = name.rsplit_once(' ').unwrap_or((name, ""));
+    commands.run(&format!("nft add table {table}"))?;
+    commands.run(&format!("nft add chain {name} {{ type {hook} ; }}"))
+}
+
+/// A flow table over both ends; why there is none, if the kernel has none.
+fn flow_table(commands: &mut Commands<'_>) -> Result<Option<String>, BenchError> {
+    let [a, b] = DEVICE_ENDS;
+    let words = format!("{{ hook ingress priority 0 ; devices = {{ {a}, {b} }} ; }}");
+    match commands.run(&format!("nft add flowtable ip filter fast {words}")) {
+        Ok(()) => Ok(None),
+        Err(BenchError::Command(_, said)) => Ok(Some(said)),
+        Err(error) => Err(error),
+    }
+}
+
+fn rule(words: &Words<'_>) -> Option<Rule> {
+    let (mut action, mut forward, mut rest) = (None, false, vec![]);
+    for &word in words {
+        match word {
+            ("chain", "forward") => forward = true,
+            ("action", "accept") => action = Some(Action::Accept),
+            ("action", "drop") => action = Some(Action::Drop),
+            ("action", "fasttrack-connection") => action = Some(Action::Fast),
+            word => rest.push(word),
+        }
+    }
+    let rule = Rule { matches: matches(&rest)?, action: action? };
+    forward.then_some(rule)
+}
+
+/// Matchers, as nft says them; a protocol is said with the port, and a bridge's with the address.
+fn matches(words: &Words<'_>) -> Option<String> {
+    let of = |name: &str| words.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let protocol = of("protocol");
+    let has_port = of("src-port").or(of("dst-port")).is_some();
+    let mut said = vec![];
+    for &(name, value) in words {
+        said.push(match (name, value) {
+            ("src-address", address) => format!("ip saddr {address}"),
+            ("dst-address", address) => format!("ip daddr {address}"),
+            ("in-interface", interface) => format!("iifname {}", end(interface)?),
+            ("out-interface", interface) => format!("oifname {}", end(interface)?),
+            ("protocol", "udp" | "tcp") if has_port => continue,
+            ("protocol", "udp" | "tcp") => format!("meta l4proto {value}"),
+            ("dst-port", port) => format!("{} dport {port}", protocol?),
+            ("src-port", port) => format!("{} sport {port}", protocol?),
+            ("connection-state", states) => {
+                let known = ["established", "related", "new", "invalid", "untracked"];
+                states.split(',').all(|state| known.contains(&state)).then_some(())?;
+                format!("ct state {states}")
+            }
+            ("mac-protocol", "ip") => continue,
+            ("src-mac-address", mac) => {
+                let mac = mac.strip_suffix("/FF:FF:FF:FF:FF:FF")?;
+                format!("ether saddr {}", mac.to_lowercase())
+            }
+            _ => return None,
+        });
+    }
+    Some(said.join(" "))
+}
+
+fn queue(words: &Words<'_>) -> Option<Queue> {
+    let bits = |limit: &str| limit.strip_suffix('G').map(|number| format!("{number}gbit"));
+    let mut queue = Queue::default();
+    for &(name, value) in words {
+        match name {
+            "name" => {}
+            "target" => queue.target = value.to_string(),
+            "max-limit" => {
+                let (up, down) = value.split_once('/')?;
+                (queue.upload, queue.download) = (bits(up)?, bits(down)?);
+            }
+            _ => return None,
+        }
+    }
+    (!queue.target.is_empty() && !queue.upload.is_empty()).then_some(queue)
+}
+
+/// The device's end that is called so in the configuration.
+fn end(interface: &str) -> Option<&'static str> {
+    match interface {
+        "ether1" => Some(DEVICE_ENDS[0]),
+        "ether2" => Some(DEVICE_ENDS[1]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::linux::SET_UP_OTHERWISE;
+    use crate::configuration::ALL;
+
+    fn said(rules: &[Rule]) -> Vec<String> {
+        rules.iter().map(|rule| format!("{} {:?}", rule.matches, rule.action)).collect()
+    }
+
+    /// Whatever the rows of the table have, the kernel can be told.
+    #[test]
+    fn rows_of_the_table() {
+        for row in ALL {
+            let name = format!("{} {}", row.mode, row.name);
+            let firewall = Firewall::read(row.script, SET_UP_OTHERWISE);
+            let firewall = firewall.unwrap_or_else(|why| panic!("{name}: {why}"));
+            let drops = |rules: &[Rule]| rules.iter().filter(|r| r.action == Action::Drop).count();
+            let expected = match (name.as_str(), row.name) {
+                ("Bridging 25-filter-rules", _) => (0, 25, 0),
+                (_, "25-filter-rules" | "fasttrack") => (25, 0, 0),
+                (_, "25-simple-queues") => (0, 0, 25),
+                _ => (0, 0, 0),
+            };
+            let there = (drops(&firewall.rules), drops(&firewall.bridge), firewall.queues.len());
+            assert_eq!(there, expected, "{name}");
+            let masquerade: &[&str] = match row.name {
+                "fasttrack" => &["oifname d1 udp sport 10000-10199 masquerade"],
+                _ => &[],
+            };
+            assert_eq!(firewall.masquerade, masquerade);
+            let stateful = ["25-filter-rules", "fasttrack", "conntrack"].contains(&row.name);
+            assert_eq!(firewall.is_stateful(), stateful && row.mode == measure::Mode::Routing);
+        }
+    }
+
+    /// And what our plans' configurations have.
+    #[test]
+    fn configurations_of_plans() {
+        let tcp = [
+            "ct state established,related Fast",
+            "ct state established,related Accept",
+            "ct state invalid Drop",
+        ];
+        for (script, stateful, masquerade, expected) in [
+            (include_str!("../../../../configs/rfc2544.rsc"), false, &[][..], &[][..]),
+            (include_str!("../../../../configs/rfc2544-networks.rsc"), false, &[], &[]),
+            (include_str!("../../../../configs/rfc2889.rsc"), false, &[], &[]),
+            (include_str!("../../../../configs/bridge-two-ports.rsc"), false, &[], &[]),
+            (
+                include_str!("../../../../configs/rfc9693.rsc"),
+                true,
+                &["oifname d1 masquerade"],
+                &[],
+            ),
+            (include_str!("../../../../configs/tcp.rsc"), true, &["oifname d1 masquerade"], &tcp),
+        ] {
+            let firewall = Firewall::read(script, SET_UP_OTHERWISE).unwrap();
+            assert_eq!(firewall.is_stateful(), stateful, "{script}");
+            assert_eq!(firewall.masquerade, masquerade, "{script}");
+            assert_eq!(said(&firewall.rules), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn words() {
+        let one = |words: &str| {
+            let script = format!("# a rule\n/ip firewall filter\nadd chain=forward {words}\n");
+            Firewall::read(&script, &[]).map(|firewall| said(&firewall.rules).concat())
+        };
+        for (words, expected) in [
+            ("src-address=192.0.2.1 action=drop", "ip saddr 192.0.2.1 Drop"),
+            ("protocol=udp dst-port=7 action=accept", "udp dport 7 Accept"),
+            ("protocol=udp action=accept", "meta l4proto udp Accept"),
+            ("in-interface=ether1 out-interface=ether2 action=drop", "iifname d0 oifname d1 Drop"),
+            ("connection-state=new action=accept", "ct state new Accept"),
+        ] {
+            assert_eq!(one(words).unwrap(), expected);
+        }
+        for words in [
+            "src-address=192.0.2.1",
+            "action=reject",
+            "content=x action=drop",
+            "dst-port=7 action=drop",
+            "connection-state=!new action=drop",
+            "in-interface=ether3 action=drop",
+            "log action=drop",
+        ] {
+            let error = one(words).unwrap_err();
+            let expected = format!("do line 3 of its configuration, add chain=forward {words}");
+            assert_eq!(error, expected);
+        }
+        for script in [
+            "/ip firewall filter\nadd chain=input action=drop",
+            "/ip firewall nat\nadd chain=dstnat action=masquerade",
+            "/ip firewall nat\nadd chain=srcnat action=src-nat to-addresses=198.19.1.9",
+            "/ip firewall connection tracking\nset enabled=no",
+            "/queue simple\nadd target=198.18.1.2",
+            "/queue simple\nadd name=a target=198.18.1.2 max-limit=1M/1M",
+            "/ip route\nadd dst-address=198.20.0.0/16 gateway=198.19.1.9",
+            "/interface bridge\nadd name=bridge1",
+            "/ip address\nset 0 disabled=yes",
+        ] {
+            let error = Firewall::read(script, &["/ip address"]).unwrap_err();
+            assert!(error.starts_with("do line 2 of"), "{script}: {error}");
+        }
+        let script = "/interface bridge filter\n\
+                      add chain=forward src-mac-address=02:00:5E:00:53:01/FF:FF:FF:FF:FF:FF action=drop\n\
+                      add chain=forward mac-protocol=ip dst-address=203.0.113.8/29 action=drop\n\
+                      /queue simple\nadd name=a target=198.18.0.1/32 max-limit=100G/10G\n";
+        let firewall = Firewall::read(script, &[]).unwrap();
+        let bridge = ["ether saddr 02:00:5e:00:53:01 Drop", "ip daddr 203.0.113.8/29 Drop"];
+        assert_eq!(said(&firewall.bridge), bridge);
+        let [target, upload, download] = ["198.18.0.1/32", "100gbit", "10gbit"].map(str::to_string);
+        assert_eq!(firewall.queues, [Queue { target, upload, download }]);
+    }
+}
