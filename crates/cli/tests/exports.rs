@@ -45,6 +45,9 @@ const LINES: &[&str] = &[
      /ip dhcp-server lease add address=10.0.2.9 mac-address=06:00:00:00:00:19 server=d",
     "/ip dhcp-server network add address=10.0.2.0/24 gateway=10.0.2.254 dns-server=8.8.8.8",
     "/ip dhcp-server config set store-leases-disk=never",
+    "/ip dns set servers=1.1.1.1,8.8.8.8 allow-remote-requests=yes cache-size=4096KiB",
+    "/ip dns static add name=router.lan address=10.0.2.254 ttl=1h\n\
+     /ip dns static add regexp=^a.*b type=NXDOMAIN disabled=yes",
     "/ip dhcp-client add interface=ether4 add-default-route=no use-peer-dns=no",
     "/ip firewall filter add chain=input ipsec-policy=in,ipsec",
     "/ip firewall filter add chain=forward in-interface=ether1 action=jump jump-target=nowhere",
@@ -60,7 +63,7 @@ const LINES: &[&str] = &[
     "/ip service set www address=10.0.0.0/8 certificate=none",
     "/queue type add name=fair kind=fq-codel fq-codel-limit=100",
     "/queue tree add name=up parent=ether1 max-limit=10M packet-mark=web queue=default",
-    "/queue interface set ether2 queue=fair",
+    "/queue interface set ether2 queue=ethernet-default",
     "/queue simple add name=a target=10.0.2.0/24 max-limit=1M/2500k queue=default/default",
     "/queue simple add target=10.0.2.7/32 disabled=yes total-queue=default",
     "/tool sniffer set only-headers=yes file-name=\"a b.pcapng\" filter-ip-address=10.0.0.0/8",

@@ -19,7 +19,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/interface wireless, /caps-man", "wireless"),
     ("/ip accounting, /ip traffic-flow", "accounts of flows"),
     ("/ip dhcp-relay", "DHCP from elsewhere"),
-    ("/ip dns", "name service"),
     ("/ip firewall service-port", "helpers: FTP, SIP, PPTP and others"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),

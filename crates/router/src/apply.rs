@@ -26,7 +26,7 @@ use crate::interface::tunnel::Tunnel;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::route::TooManyTargets;
-use crate::ip::{arp, dhcp};
+use crate::ip::{arp, dhcp, dns};
 use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
 use crate::router::Router;
@@ -216,6 +216,9 @@ impl Router {
         std::mem::swap(&mut self.program, &mut change.program);
         if !same_dhcp {
             dhcp::server::adopt(self, now);
+        }
+        if !Arc::ptr_eq(&self.program.dns, &change.program.dns) {
+            dns::resolver::adopt(self, now);
         }
         if change.interfaces {
             self.services.due = now;

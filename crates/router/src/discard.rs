@@ -61,6 +61,8 @@ reasons! {
     BadVrrp = "bad-vrrp",
     /// A message to a DHCP server that is damaged, no client's, or a relay's.
     BadDhcp = "bad-dhcp",
+    /// To the router's name service, and no query, nor the response that it waits for.
+    BadDns = "bad-dns",
     /// A tunnel leads to itself, or tunnels lie in each other too deep.
     TunnelLoop = "tunnel-loop",
     /// No facility takes this protocol (IPv6 and MPLS are not built yet).

@@ -21,6 +21,7 @@ use crate::{firewall, interface, ip, queue, status, tool};
 use config::{Call, Command, Display, Item, ItemId, Menu, Reply, Started, Tree, Unnamed, Value};
 use interface::bridge;
 use ip::dhcp::facilities as dhcp;
+use ip::dns::facilities as dns;
 use wire::Moment;
 
 /// A menu, and all that is done with it.
@@ -108,6 +109,9 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &dhcp::LEASE,
     &dhcp::CONFIG,
     &dhcp::CLIENT,
+    &dns::DNS,
+    &dns::STATIC,
+    &dns::CACHE,
     &firewall::facilities::ADDRESS_LIST,
     &firewall::facilities::LAYER7,
     &firewall::facilities::RAW,

@@ -29,6 +29,7 @@ use crate::interface::vrrp::Vrrp;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
 use crate::ip::dhcp::{self, client::Leased};
+use crate::ip::dns;
 use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
@@ -245,6 +246,8 @@ pub struct Program {
     pub(crate) pools: Arc<[Pool]>,
     /// `/ip dhcp-server` and `/ip dhcp-client`.
     pub(crate) dhcp: Arc<dhcp::settings::Settings>,
+    /// `/ip dns`.
+    pub(crate) dns: Arc<dns::resolver::Settings>,
     /// `/ip route rule`.
     pub(crate) route_rules: Arc<[route_rule::Rule]>,
     /// `/ip firewall address-list`.
@@ -317,6 +320,7 @@ impl Program {
             leased: Arc::default(),
             pools: Arc::default(),
             dhcp: Arc::default(),
+            dns: Arc::default(),
             route_rules: Arc::default(),
             raw: Arc::new(raw),
             mangle: Arc::new(mangle),

@@ -50,6 +50,7 @@ pub(crate) enum Made {
     TcpReset,
     TcpHold,
     Dhcp,
+    Dns,
 }
 
 /// One thing that happened.

@@ -97,6 +97,8 @@ pub struct Message {
     pub class: u16,
     /// Where the question ends.
     pub question_end: usize,
+    /// Where the last record ends.
+    pub end: usize,
     /// All records, the answers first.
     pub records: Vec<Record>,
     /// How many of them are answers.
@@ -144,6 +146,7 @@ impl Message {
             kind: be16(fixed, 0),
             class: be16(fixed, 2),
             question_end: at + 4,
+            end: at + 4,
             records: Vec::new(),
             answers: counts[0],
             before_additional: counts[0] + counts[1],
@@ -159,6 +162,7 @@ impl Message {
             }
             message.records.push(record);
         }
+        message.end = at;
         Some(message)
     }
 
@@ -215,7 +219,7 @@ pub fn response(
     query: &[u8],
     read: &Message,
     code: u16,
-    answers: &[(&str, u16, u32, Vec<u8>)],
+    answers: &[(String, u16, u32, Vec<u8>)],
 ) -> Vec<u8> {
     let mut bytes = query.get(..read.question_end).unwrap_or(&[]).to_vec();
     let flags =
@@ -331,7 +335,8 @@ mod tests {
             assert_eq!((read.name.as_str(), read.kind, read.id), (name, kind::AAAA, 7));
             assert_eq!(read.edns.as_ref().map(|(len, _)| *len), Some(4096));
             let data = vec![1, 2, 3, 4];
-            let answers = [(name, kind::A, 60, data.clone()), ("other", kind::A, 9, data.clone())];
+            let record = |name: &str, ttl| (name.to_string(), kind::A, ttl, data.clone());
+            let answers = [record(name, 60), record("other", 9)];
             let answer = response(&asked, &read, code::NO_ERROR, &answers);
             let read = Message::read(&answer).unwrap();
             assert_eq!((read.answers, read.ttl(&answer), read.code()), (2, 9, 0));

@@ -7,7 +7,7 @@ use super::{link_out, output, reason, tunnel_in, vrrp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
-use crate::ip::{arp, dhcp, icmp};
+use crate::ip::{arp, dhcp, dns, icmp};
 use crate::packet::{ConnectionState, Packet};
 use crate::program::BridgeAt;
 use crate::router::Router;
@@ -29,6 +29,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
+    }
+    if dns::resolver::is_asked(r, &p) {
+        return dns::resolver::receive(r, now, p);
     }
     match p.layers.protocol {
         protocol::IPIP | protocol::GRE => return tunnel_in(r, now, p),

@@ -5,7 +5,7 @@ use super::local::refuse;
 use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
-use crate::ip::{dhcp, icmp};
+use crate::ip::{dhcp, dns, icmp};
 use crate::router::Router;
 use crate::tool::profile::Facility;
 use std::time::Duration;
@@ -103,10 +103,10 @@ fn spanning_trees(r: &mut Router, now: Moment) -> bool {
     sent
 }
 
-/// Lets DHCP do what is due.
+/// Lets DHCP and the resolver do what is due.
 #[cold]
 fn services(r: &mut Router, now: Moment) {
-    let due = [dhcp::server::tick(r, now), dhcp::client::tick(r, now)];
+    let due = [dhcp::server::tick(r, now), dhcp::client::tick(r, now), dns::resolver::tick(r, now)];
     r.services.due = due.into_iter().flatten().min().unwrap_or(Moment::from_nanos(u64::MAX));
 }
 

@@ -36,6 +36,8 @@ pub mod settings;
 pub(crate) mod pool;
 // DHCP: servers and clients.
 pub(crate) mod dhcp;
+// Names.
+pub(crate) mod dns;
 // UDP datagrams of the router's own services.
 pub(crate) mod datagram;
 // What these services keep.

@@ -6,6 +6,7 @@
 
 use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
+use super::dns::resolver::Resolver;
 use super::pool::Used;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
@@ -23,6 +24,8 @@ pub(crate) struct Services {
     pub(crate) clients: BTreeMap<config::ItemId, Machine>,
     /// What they have been given.
     pub(crate) leased: Arc<[Leased]>,
+    /// Names.
+    pub(crate) resolver: Resolver,
     pub(crate) dice: Dice,
     /// When something is due next.
     pub(crate) due: Moment,

@@ -82,6 +82,12 @@ add address=10.0.2.8 mac-address=06:00:00:00:00:18 always-broadcast=yes disabled
 /ip dhcp-server config set store-leases-disk=never
 /ip dhcp-client
 add interface=voice add-default-route=no use-peer-dns=no default-route-distance=9 dhcp-options=clientid disabled=yes
+/ip dns set servers=1.1.1.1,8.8.8.8 allow-remote-requests=yes cache-size=4096 cache-max-ttl=1d max-udp-packet-size=1232
+/ip dns static
+add name=router.lan address=10.0.2.254 ttl=1h comment=n
+add regexp=\"^a.*b\" type=NXDOMAIN disabled=yes
+add name=x type=CNAME cname=router.lan match-subdomain=yes
+add name=y type=AAAA address=2001:db8::1
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
 /ip firewall layer7-protocol
 add name=http regexp=^get
@@ -259,6 +265,7 @@ add address=10.0.4.254/24 interface=ether4
 /ip dhcp-server option add name=o code=200 value=0x01
 /ip dhcp-server add interface=ether1 address-pool=p conflict-detection=no authoritative=yes
 /ip dhcp-server add interface=ether6
+/ip dns set allow-remote-requests=yes
 /ip dhcp-server lease
 add address=10.0.1.99 mac-address=06:00:00:00:00:63 block-access=yes
 /ip dhcp-client add interface=ether1 default-route-distance=200
@@ -326,6 +333,28 @@ add name=lost target=off",
     rig
 }
 
+/// It is asked for a name, and asks another, which it knows by ARP.
+fn known(rig: &mut Rig) {
+    use wire::dns::{self, Message, kind};
+    let (server, own) = (ip(10, 9, 0, 1), ip(10, 0, 1, 254));
+    let said = |rig: &mut Rig, src: (u32, u16), dst: (u32, u16), payload: &[u8]| {
+        let frame = craft::udp(src.0, src.1, dst.0, dst.1);
+        let macs = (mac(1), own_mac(1));
+        rig.pass(1, &craft::Frame { src_mac: macs.0, dst_mac: macs.1, payload, ..frame }.build())
+    };
+    let query = dns::query(1, "a.b", kind::A, 512).unwrap();
+    rig.introduce(1, mac(1), server, ip(10, 9, 0, 9));
+    let out = said(rig, (ip(10, 0, 1, 1), 5000), (own, 53), &query);
+    let asked = out.iter().find_map(|(_, frame)| {
+        let port = u16::from_be_bytes([frame[34], frame[35]]);
+        Some((port, Message::read(&frame[42..])?, frame[42..].to_vec()))
+    });
+    let (port, read, bytes) = asked.unwrap();
+    let answers = [("a.b".to_string(), kind::A, 600, vec![1, 2, 3, 4])];
+    let response = dns::response(&bytes, &read, 0, &answers);
+    said(rig, (server, 53), (ip(10, 9, 0, 9), port), &response);
+}
+
 /// A DHCP client of it gets an address from a neighbour, and it gives one to another.
 fn given(rig: &mut Rig) {
     use wire::dhcp::{self, Kind, Message, option};
@@ -360,6 +389,7 @@ fn given(rig: &mut Rig) {
         message.push_addresses(option::REQUESTED, &[ip(10, 0, 1, 100)]);
         send(rig, 0, &message);
     }
+    known(rig);
     (1..=rig.n_ports()).for_each(|port| drop(rig.take(port)));
 }
 
@@ -436,11 +466,11 @@ fn counters_go_back_to_zero_one_by_one_and_all() {
 fn a_connection_can_be_ended() {
     let mut rig = busy();
     let count = "/ip firewall connection tracking get total-entries";
-    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "4", "a DHCP client's, too");
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "6", "those of DHCP and DNS, too");
     rig.run("/ip firewall connection remove [find protocol=tcp]");
-    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "3");
-    assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "*C0000001");
-    rig.run("/ip firewall connection remove *C0000001");
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "5");
+    assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "*C0000003");
+    rig.run("/ip firewall connection remove *C0000003");
     assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "");
     assert_eq!(text(&mut rig, ":put [/ip firewall filter find dynamic]"), "");
 }

@@ -462,7 +462,10 @@ proptest! {
         kinds in proptest::collection::vec(1u8..10, 1..6),
         to_client in any::<bool>(),
     ) {
-        let mut rig = Rig::new(2, SERVER);
+        // There cannot be many slabs.
+        thread_local!(static SLAB: port::Slab = port::Slab::new(4096).unwrap());
+        let mut rig = SLAB.with(|slab| Rig::with_slab(slab, &[port::Capabilities::default(); 2]));
+        rig.run(SERVER);
         rig.run("/ip dhcp-client add interface=ether2");
         rig.wait(Duration::from_millis(100));
         let asked = answers(&rig.take(2));

@@ -93,6 +93,9 @@ const LINES: &[(&str, &str)] = &[
     ("/ip dhcp-server config set store-leases-disk=5m", ""),
     ("/ip dhcp-client add interface=ether3 dhcp-options=hostname,clientid", ""),
     ("/ip dhcp-client add interface=ether3 script=x", "scripts are not run"),
+    ("/ip dns set use-doh-server=\"\" verify-doh-cert=no max-concurrent-tcp-sessions=20", ""),
+    ("/ip dns static add name=router.lan address=192.168.88.1 type=A match-subdomain=no", ""),
+    ("/ip dns static add name=x.lan type=FWD address=1.1.1.1", "the other types are not built"),
     // The firewall.
     ("/ip firewall nat set 0 ipsec-policy=out,none randomise-ports=no", ""),
     ("/ip firewall nat set 0 randomise-ports=yes", ""),
@@ -208,6 +211,7 @@ fn only_what_is_built() {
         "mstp",
         "only-1.2",
         "special-classless",
+        "FWD",
     ];
     let mut n_properties = 0;
     for menu in MENUS {

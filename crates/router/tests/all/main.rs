@@ -10,6 +10,7 @@ mod chain;
 mod changes;
 mod console;
 mod dhcp;
+mod dns;
 mod facilities;
 mod fasttrack;
 mod field;

@@ -60,7 +60,7 @@ fn read(text: &str) -> Result<Value, String> {
     }
 }
 
-fn automaton(patterns: &[&str], max: usize) -> Result<Regex, String> {
+pub(crate) fn automaton(patterns: &[&str], max: usize) -> Result<Regex, String> {
     let bytes = syntax::Config::new()
         .unicode(false)
         .utf8(false)

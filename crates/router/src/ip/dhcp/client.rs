@@ -453,9 +453,4 @@ impl Router {
         }
         all
     }
-
-    /// All name servers the router asks.
-    pub(crate) fn name_servers(&self) -> Vec<u32> {
-        self.dynamic_servers()
-    }
 }

@@ -204,6 +204,7 @@ impl<'a> Writer<'a> {
                             icmp(*kind, *code)
                         )
                     }
+                    Made::Dns => "makes a DNS message".to_string(),
                     Made::Dhcp => "makes a DHCP message".to_string(),
                     Made::TcpReset => "makes a TCP reset".to_string(),
                     Made::TcpHold => "makes a TCP answer with window 0 (tarpit)".to_string(),

@@ -1,0 +1,94 @@
+//! The property tables of `/ip dns`.
+
+use super::typed;
+use crate::firewall::menu::WORD;
+use config::{Menu, MenuKind, Property, Type, Value};
+
+/// `/ip dns`.
+pub(crate) const DNS: Menu = Menu {
+    path: "/ip dns",
+    kind: MenuKind::Settings,
+    properties: &[
+        Property::new("servers", Type::List(&Type::Address), "Name servers to ask."),
+        Property::new("dynamic-servers", WORD, "Those that DHCP clients were told.").read_only(),
+        Property::only("use-doh-server", &Type::Text, &[""], NO_HTTPS),
+        Property::only("verify-doh-cert", &Type::Bool, &["no"], NO_HTTPS),
+        Property::new("allow-remote-requests", Type::Bool, "Whether others may ask the router.")
+            .default("no"),
+        Property::new(
+            "max-udp-packet-size",
+            Type::Number(50, 65507),
+            "The longest answer that is taken and given; not more than fits a frame.",
+        )
+        .default("4096"),
+        Property::new("query-server-timeout", Type::Time, "How long to wait for one server.")
+            .default("2s"),
+        Property::new("query-total-timeout", Type::Time, "How long to wait for all together.")
+            .default("10s"),
+        Property::new("max-concurrent-queries", Type::Number(1, 1000), "Questions under way.")
+            .default("100"),
+        Property::new(
+            "max-concurrent-tcp-sessions",
+            Type::Number(1, 1000),
+            "Kept: names are asked for by UDP.",
+        )
+        .default("20"),
+        Property::new("cache-size", Type::Custom(size), "How much is kept in memory.")
+            .default("2048KiB"),
+        Property::new("cache-max-ttl", Type::Time, "No longer is anything believed.").default("1w"),
+        Property::new("cache-used", WORD, "How much is kept now.").read_only(),
+    ],
+    help: "Name servers, and what others may ask.",
+};
+
+/// `/ip dns static`.
+pub(crate) const STATIC: Menu = Menu {
+    path: "/ip dns static",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
+    properties: &[
+        Property::new("name", Type::Custom(typed::name), "The name.").column(),
+        Property::new("regexp", Type::Custom(typed::regexp), "Names that match it.").column(),
+        Property::only("type", &KIND, typed::KINDS, "the other types are not built").column(),
+        Property::new("address", Type::Custom(typed::address), "IPv4, of AAAA IPv6.").column(),
+        Property::new("cname", Type::Custom(typed::name), "The name it stands for."),
+        Property::new("ttl", Type::Time, "How long others may believe it.").default("1d").column(),
+        Property::new("match-subdomain", Type::Bool, "Names below it, too.").default("no"),
+        Property::missing("forward-to", "queries go to the servers of /ip dns"),
+        Property::missing("address-list", "names fill no address lists"),
+        Property::missing("mx-exchange", "the type is not built"),
+        Property::missing("ns", "the type is not built"),
+        Property::missing("srv-target", "the type is not built"),
+        Property::missing("text", "the type is not built"),
+    ],
+    help: "Names that are answered here.",
+};
+
+/// `/ip dns cache`.
+pub(crate) const CACHE: Menu = Menu {
+    path: "/ip dns cache",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
+    properties: &[
+        Property::new("name", WORD, "The name.").read_only().column(),
+        Property::new("type", WORD, "The kind of record.").read_only().column(),
+        Property::new("data", WORD, "What is said of it.").read_only().column(),
+        Property::new("ttl", Type::Time, "How long it is still believed.").read_only().column(),
+    ],
+    help: "What name servers have said.",
+};
+
+const KIND: Type = Type::Enum(&["A", "AAAA", "CNAME", "FWD", "MX", "NS", "NXDOMAIN", "SRV", "TXT"]);
+const NO_HTTPS: &str = "names are asked for by UDP";
+
+/// `2048KiB`, or a number of KiB.
+fn size(text: &str) -> Result<Value, String> {
+    let digits = text.strip_suffix("KiB").unwrap_or(text);
+    match digits.parse::<u32>() {
+        Ok(kib @ 64..=1_048_576) => Ok(Value::Text(format!("{kib}KiB"))),
+        _ => Err("a size from 64KiB to 1048576KiB".to_string()),
+    }
+}
+
+/// The bytes of a size.
+pub(super) fn bytes(text: &str) -> usize {
+    text.trim_end_matches("KiB").parse::<usize>().unwrap_or(0) * 1024
+}

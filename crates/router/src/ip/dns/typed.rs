@@ -1,0 +1,205 @@
+//! `/ip dns static`: names that are answered here.
+//!
+//! Regular expressions are asked first, in their order, then names. A name that is typed is answered
+//! here alone: of the kind that was not typed there is nothing.
+
+use super::menu::STATIC;
+use crate::firewall::matcher::layer7;
+use config::{Item, Read, Tree, Value};
+use regex_automata::meta::Regex;
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::dns::{self, code, kind};
+
+/// What is built; `A` is the default.
+pub(super) const KINDS: &[&str] = &["A", "AAAA", "CNAME", "NXDOMAIN"];
+/// The memory of one pattern's automaton, bytes.
+const MAX_AUTOMATON: usize = 1 << 18;
+/// The longest chain of names that stand for others.
+const MAX_CHAIN: usize = 8;
+
+/// A `name`.
+pub(super) fn name(text: &str) -> Result<Value, String> {
+    match dns::name_bytes(text) {
+        Some(_) if !text.is_empty() => Ok(Value::Text(text.to_string())),
+        _ => Err("a name, as router.lan".to_string()),
+    }
+}
+
+/// A `regexp`.
+pub(super) fn regexp(text: &str) -> Result<Value, String> {
+    match text.is_empty() || text.len() > 255 {
+        true => Err("a regular expression of 1 to 255 characters".to_string()),
+        false => match layer7::automaton(&[text], MAX_AUTOMATON) {
+            Ok(_) => Ok(Value::Text(text.to_string())),
+            Err(why) => Err(format!("a regular expression: {why}")),
+        },
+    }
+}
+
+/// An `address`.
+pub(super) fn address(text: &str) -> Result<Value, String> {
+    let (v4, v6) = (text.parse::<Ipv4Addr>(), text.parse::<Ipv6Addr>());
+    match (v4, v6) {
+        (Ok(address), _) => Ok(Value::Address(address)),
+        (_, Ok(address)) => Ok(Value::Text(address.to_string())),
+        _ => Err("an address".to_string()),
+    }
+}
+
+/// What is said of a name.
+#[derive(Clone, Debug, PartialEq)]
+enum Said {
+    A(Ipv4Addr),
+    Aaaa(Ipv6Addr),
+    Cname(String),
+    NoSuchName,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    said: Said,
+    ttl: u32,
+    /// Names below it, too.
+    below: bool,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Typed {
+    by_name: HashMap<String, Vec<Entry>>,
+    patterns: Vec<(Regex, Entry)>,
+    by_address: HashMap<Ipv4Addr, (String, u32)>,
+    /// Whether any name stands for those below it.
+    any_below: bool,
+}
+
+/// A record: whose, its kind, TTL and data.
+pub(crate) type Record = (String, u16, u32, Vec<u8>);
+
+/// An answer.
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) records: Vec<Record>,
+    /// A name that is not typed, which the last one stands for: what is said of it belongs here, too.
+    pub(crate) open: Option<String>,
+}
+
+impl Typed {
+    /// The enabled items.
+    pub(crate) fn compile(tree: &Tree) -> Typed {
+        let mut all = Typed::default();
+        for item in tree.read(&STATIC).filter(|item| !item.bool("disabled")) {
+            let Some(said) = said(&item) else { continue };
+            let ttl = item.time("ttl").as_secs().min(i32::MAX as u64) as u32;
+            let entry = Entry { said, ttl, below: item.bool("match-subdomain") };
+            let (name, pattern) = (item.text("name").to_ascii_lowercase(), item.text("regexp"));
+            if let Ok(pattern) = layer7::automaton(&[&pattern], MAX_AUTOMATON)
+                && name.is_empty()
+            {
+                all.patterns.push((pattern, entry));
+                continue;
+            }
+            if let Said::A(address) = entry.said {
+                all.by_address.entry(address).or_insert((name.clone(), ttl));
+            }
+            all.any_below |= entry.below;
+            all.by_name.entry(name).or_default().push(entry);
+        }
+        all
+    }
+
+    /// What is said of a name here; `None` if it is not typed.
+    pub(crate) fn find(&self, name: &str, wanted: u16) -> Option<Answer> {
+        let mut answer = Answer { code: code::NO_ERROR, records: Vec::new(), open: None };
+        if wanted == kind::PTR {
+            let (name_of, ttl) = self.by_address.get(&reversed(name)?)?;
+            let data = dns::name_bytes(name_of)?;
+            answer.records.push((name.to_string(), kind::PTR, *ttl, data));
+            return Some(answer);
+        }
+        let mut name = name.to_string();
+        for step in 0..MAX_CHAIN {
+            let Some(entries) = self.entries(&name) else {
+                answer.open = Some(name);
+                return Some(answer).filter(|_| step > 0);
+            };
+            let mut next = None;
+            for Entry { said, ttl, .. } in entries {
+                let (kind, data) = match said {
+                    Said::NoSuchName => {
+                        answer.code = code::NO_SUCH_NAME;
+                        return Some(answer);
+                    }
+                    Said::A(address) if wanted == kind::A => (kind::A, address.octets().to_vec()),
+                    Said::Aaaa(address) if wanted == kind::AAAA => {
+                        (kind::AAAA, address.octets().to_vec())
+                    }
+                    Said::Cname(other) if next.is_none() => {
+                        next = Some(other.clone()).filter(|_| wanted != kind::CNAME);
+                        (kind::CNAME, dns::name_bytes(other)?)
+                    }
+                    _ => continue,
+                };
+                answer.records.push((name.clone(), kind, *ttl, data));
+            }
+            match next {
+                Some(other) => name = other.to_ascii_lowercase(),
+                None => return Some(answer),
+            }
+        }
+        Some(answer)
+    }
+
+    fn entries(&self, name: &str) -> Option<Vec<&Entry>> {
+        let matching = |(pattern, _): &&(Regex, Entry)| pattern.is_match(name);
+        if let Some((_, entry)) = self.patterns.iter().find(matching) {
+            return Some(vec![entry]);
+        }
+        if let Some(entries) = self.by_name.get(name) {
+            return Some(entries.iter().collect());
+        }
+        let mut above = name.split_once('.').filter(|_| self.any_below);
+        while let Some((_, parent)) = above {
+            let entries = self.by_name.get(parent).into_iter().flatten();
+            let below: Vec<&Entry> = entries.filter(|entry| entry.below).collect();
+            if !below.is_empty() {
+                return Some(below);
+            }
+            above = parent.split_once('.');
+        }
+        None
+    }
+}
+
+/// What an item says, if it says anything.
+fn said(item: &Read) -> Option<Said> {
+    Some(match item.text("type").as_str() {
+        "NXDOMAIN" => Said::NoSuchName,
+        "CNAME" => Said::Cname(Some(item.text("cname")).filter(|name| !name.is_empty())?),
+        "AAAA" => Said::Aaaa(item.text("address").parse().ok()?),
+        _ => Said::A(item.text("address").parse().ok()?),
+    })
+}
+
+/// The address of a name as `4.3.2.1.in-addr.arpa`.
+fn reversed(name: &str) -> Option<Ipv4Addr> {
+    let parts = name.strip_suffix(".in-addr.arpa")?;
+    let turned: Vec<&str> = parts.rsplit('.').collect();
+    turned.join(".").parse().ok()
+}
+
+/// What an item that is added or changed must not be.
+pub(super) fn check(item: &Item) -> Result<(), String> {
+    let read = STATIC.read(item);
+    match (read.text("name").is_empty(), read.text("regexp").is_empty()) {
+        (true, true) => return Err("failure: either name or regexp must be specified".to_string()),
+        (false, false) => return Err("failure: name and regexp exclude each other".to_string()),
+        _ => {}
+    }
+    match said(&read) {
+        Some(_) => Ok(()),
+        None if read.text("type") == "CNAME" => Err("failure: cname must be specified".to_string()),
+        None => Err(format!("failure: {} needs an address of its kind", read.text("type"))),
+    }
+}
