@@ -50,8 +50,11 @@ fn datagram(port: u8, (src, sport): (u32, u16), dst: (u32, u16), payload: &[u8])
     craft::Frame { src_mac, dst_mac: own_mac(port), payload, ..frame }.build()
 }
 
+/// An address and a port.
+type End = (u32, u16);
+
 /// UDP payloads that left by a port, with who sends them and to whom.
-fn payloads(frames: &[Vec<u8>]) -> Vec<((u32, u16), (u32, u16), Vec<u8>)> {
+fn payloads(frames: &[Vec<u8>]) -> Vec<(End, End, Vec<u8>)> {
     let all = frames.iter().filter_map(|frame| {
         let layers = layers::network(frame).ok()?;
         let tuple = layers.tuple;
