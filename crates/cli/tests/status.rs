@@ -25,7 +25,12 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip neighbor", "discovery: MNDP, CDP, LLDP"),
     ("/ip route vrf", "routers within the router"),
     ("/ip upnp, /ip proxy, /ip socks, /ip smb, /ip ssh, /ip cloud", "services"),
-    ("/ipv6", "IPv6, all of it; bridges forward it"),
+    ("/ipv6 dhcp-client, /ipv6 dhcp-relay, /ipv6 dhcp-server, /ipv6 pool", "DHCPv6 and its pools"),
+    (
+        "/ipv6 firewall connection, /ipv6 firewall mangle, /ipv6 firewall raw",
+        "more of IPv6's firewall",
+    ),
+    ("/ipv6 nd, /ipv6 nd prefix", "router advertisements"),
     ("/mpls", "MPLS"),
     ("/ppp", "profiles, secrets, AAA"),
     ("/radius", "RADIUS"),

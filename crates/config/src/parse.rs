@@ -98,6 +98,14 @@ impl Type {
                 other => other,
             }),
             Type::Range => range(text),
+            Type::Address6 => {
+                let expected = |_| Mismatch::Invalid(self.describe());
+                text.parse().map(Value::Address6).map_err(expected)
+            }
+            Type::Cidr6 => match wire::prefix6::address_and_len(text) {
+                Ok((address, len)) => Ok(Value::Cidr6(address, len)),
+                Err(_) => Err(Mismatch::Invalid(self.describe())),
+            },
             Type::Mac => mac(text).map(Value::Mac),
             Type::MacMask => match text.split_once('/') {
                 Some((address, mask)) => Ok(Value::MacMask(mac(address)?, mac(mask)?)),
@@ -168,6 +176,8 @@ impl Type {
             Type::Address => "an address, as 1.2.3.4".to_string(),
             Type::Cidr => "an address and prefix length, as 1.2.3.4/24".to_string(),
             Type::Range => "an address, prefix or range, as 1.2.3.4-1.2.3.9".to_string(),
+            Type::Address6 => "an IPv6 address, as 2001:db8::1".to_string(),
+            Type::Cidr6 => "an IPv6 address and prefix length, as 2001:db8::1/64".to_string(),
             Type::Mac => "a MAC address, as 00:0C:42:00:00:01".to_string(),
             Type::MacMask => {
                 "a MAC address and mask, as 00:0C:42:00:00:01/FF:FF:FF:00:00:00".to_string()

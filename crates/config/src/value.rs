@@ -2,11 +2,11 @@
 //!
 //! For every type, what is printed is read as the same value again.
 //!
-//! **Missing**: IPv6 addresses, sizes in KiB, ids and arrays as values.
+//! **Missing**: sizes in KiB, ids and arrays as values.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use wire::{Ipv4Range, MacAddr};
 
@@ -26,6 +26,10 @@ pub enum Value {
     Cidr(Ipv4Addr, u8),
     /// One or more contiguous addresses.
     Range(Ipv4Range),
+    /// An IPv6 address.
+    Address6(Ipv6Addr),
+    /// An IPv6 address with its prefix length; the host bits are kept.
+    Cidr6(Ipv6Addr, u8),
     /// A MAC address.
     Mac(MacAddr),
     /// A MAC address and the mask of the bits that count (`FF:…:FF` when none was typed).
@@ -63,6 +67,10 @@ pub enum Type {
     Cidr,
     /// `1.2.3.4`, `1.2.3.0/24` or `1.2.3.4-1.2.3.9` → [`Value::Range`].
     Range,
+    /// `2001:db8::1` → [`Value::Address6`].
+    Address6,
+    /// `2001:db8::1/64`; no length means /128 → [`Value::Cidr6`].
+    Cidr6,
     /// `00:0C:42:00:00:01` → [`Value::Mac`].
     Mac,
     /// `00:0C:42:00:00:01/FF:FF:FF:00:00:00` → [`Value::MacMask`].
@@ -119,6 +127,8 @@ impl fmt::Display for Value {
             Value::Address(address) => write!(f, "{address}"),
             Value::Cidr(address, len) => write!(f, "{address}/{len}"),
             Value::Range(range) => write!(f, "{range}"),
+            Value::Address6(address) => write!(f, "{address}"),
+            Value::Cidr6(address, len) => write!(f, "{address}/{len}"),
             Value::Mac(mac) => write!(f, "{mac}"),
             Value::MacMask(mac, mask) => write!(f, "{mac}/{mask}"),
             Value::Time(time) => write_time(f, *time),

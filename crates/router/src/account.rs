@@ -21,7 +21,7 @@ use wire::Moment;
 /// Frames that wait inside the router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// For an ARP answer.
+    /// For an answer to ARP, or to a neighbour solicitation.
     pub neighbours: u64,
     /// In simple queues.
     pub queues: u64,
@@ -94,7 +94,7 @@ impl Router {
     /// The frames that wait inside the router.
     pub fn held(&self) -> Held {
         Held {
-            neighbours: self.v4.neighbours.waiting() as u64,
+            neighbours: (self.v4.neighbours.waiting() + self.v6.neighbours.waiting()) as u64,
             queues: self.queues.waiting().map(Resume::len).sum(),
             reassembly: self.v4.reassembly.frames() as u64,
             outboxes: self.io.outboxes.iter().map(|outbox| outbox.frames().len() as u64).sum(),

@@ -166,6 +166,7 @@ impl Router {
         let settings = &program.settings;
         self.v4.neighbours.max_entries = settings.max_neighbor_entries;
         self.v4.neighbours.timeout = settings.arp_timeout;
+        self.v6.neighbours.max_entries = program.v6.settings.max_neighbor_entries;
         self.v4.icmp_limit.per_second = settings.icmp_rate_limit;
         self.v4.icmp_limit.mask = settings.icmp_rate_mask;
         if let Some(typed) = &change.neighbours {
@@ -190,6 +191,9 @@ impl Router {
             self.adopt_machines(change);
             self.adopt_bonds(change);
             self.note_links(&change.program, now);
+            for orphan in self.v6.neighbours.retain(|own, _| change.program.runs(own.interface)) {
+                self.discard_frame(orphan.frame, Discard::NeighbourUnreachable);
+            }
             let running = change.program.interfaces.iter().map(|interface| interface.running);
             self.v4.routes.set_running(running.collect());
         }

@@ -22,7 +22,7 @@ use crate::interface::ingress::IngressId;
 use crate::ip::neighbour::{NeighbourId, Request, Waiting};
 use crate::ip::route::Target;
 use crate::ip::{address, arp};
-use crate::packet::{ConnectionState, Packet, View};
+use crate::packet::{ConnectionState, Ends, Packet, View};
 use crate::program::{Interface, Kind, Program};
 use crate::queue::{Decision, Label};
 use crate::router::Router;
@@ -38,6 +38,8 @@ impl Router {
         Packet {
             frame,
             layers,
+            ends: Ends::default(),
+            next_header_at: 0,
             malformed: None,
             rest: Vec::new(),
             ip_len: layers.l3_end.saturating_sub(layers.l3),
@@ -194,6 +196,7 @@ impl Router {
             }
         };
         let view = View {
+            ends: p.ends,
             frame: self.io.slab.bytes(&p.frame),
             layers: &p.layers,
             ip_len: p.ip_len,

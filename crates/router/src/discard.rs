@@ -65,18 +65,19 @@ reasons! {
     BadDns = "bad-dns",
     /// A tunnel leads to itself, or tunnels lie in each other too deep.
     TunnelLoop = "tunnel-loop",
-    /// No facility takes this protocol (IPv6 and MPLS are not built yet).
+    /// No facility takes this protocol (MPLS is not built yet).
     UnknownProtocol = "unknown-protocol",
-    /// An IPv4 source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the
-    /// router's own addresses and the broadcasts of its networks.
+    /// A source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the
+    /// router's own addresses and the broadcasts of its networks; of IPv6 also none at all.
     MartianSource = "martian-source",
-    /// An IPv4 destination that may not be: loopback, 0/8, 240/4 (RFC 1812 §5.3.7).
+    /// A destination that may not be: loopback, 0/8, 240/4 (RFC 1812 §5.3.7); of IPv6 none at all,
+    /// and mapped IPv4.
     MartianDestination = "martian-destination",
     /// A multicast destination: multicast routing is not built.
     MulticastDestination = "multicast-destination",
     /// `ip-forward=no`.
     ForwardingOff = "forwarding-off",
-    /// The TTL ran out here.
+    /// The TTL or hop limit ran out here.
     TtlExceeded = "ttl-exceeded",
     /// No route.
     NoRoute = "no-route",
@@ -92,6 +93,22 @@ reasons! {
     RouteRuleUnreachable = "route-rule-unreachable",
     /// Longer than the out-interface's MTU, and DF is set.
     FragmentationNeeded = "fragmentation-needed",
+    /// IPv6 is off (`/ipv6 settings disable-ipv6`), or not on this interface.
+    Ipv6Off = "ipv6-off",
+    /// An IPv6 extension header reaches beyond the packet, stands where it must not, or is one too many.
+    BadExtensionHeader = "bad-extension-header",
+    /// An IPv6 packet that prescribes its way: routing header type 0 (RFC 5095).
+    SourceRoute = "source-route",
+    /// A link's own address (fe80::/10) as the source of what would leave the link.
+    LinkLocalSource = "link-local-source",
+    /// For a link's own address (fe80::/10), and not the router's.
+    LinkLocalDestination = "link-local-destination",
+    /// An IPv6 packet longer than the out-interface's MTU.
+    PacketTooBig = "packet-too-big",
+    /// A message of neighbour discovery that came from afar, is damaged or contradicts itself.
+    BadDiscovery = "bad-discovery",
+    /// An IPv6 fragment for the router itself: those are not put together.
+    FragmentForRouter = "fragment-for-router",
     /// A fragment whose datagram was not complete in time.
     ReassemblyTimeout = "reassembly-timeout",
     /// A fragment that overlaps another or exceeds 65,535 bytes.
@@ -100,7 +117,7 @@ reasons! {
     ReassemblyFull = "reassembly-full",
     /// A bridge's frame, longer than the out-interface's link takes.
     TooLong = "too-long",
-    /// The neighbour did not answer ARP.
+    /// The neighbour did not answer ARP, or neighbour discovery.
     NeighbourUnreachable = "neighbour-unreachable",
     /// Too many packets wait for the neighbour's answer.
     NeighbourQueueFull = "neighbour-queue-full",

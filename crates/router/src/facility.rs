@@ -17,7 +17,7 @@
 use crate::compiler::Compiling;
 use crate::router::Router;
 use crate::status::{Page, RouterStatus};
-use crate::{firewall, interface, ip, queue, status, tool};
+use crate::{firewall, interface, ip, ipv6, queue, status, tool};
 use config::{Call, Command, Display, Item, ItemId, Menu, Reply, Started, Tree, Unnamed, Value};
 use interface::bridge;
 use ip::dhcp::facilities as dhcp;
@@ -120,6 +120,12 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &firewall::facilities::NAT,
     &firewall::connection::facilities::TRACKING,
     &firewall::connection::facilities::CONNECTION,
+    &ipv6::facilities::SETTINGS,
+    &ipv6::facilities::ADDRESS,
+    &ipv6::facilities::NEIGHBOR,
+    &ipv6::facilities::ROUTE,
+    &firewall::facilities::ADDRESS_LIST6,
+    &firewall::facilities::FILTER6,
     &queue::types::FACILITY,
     &queue::facilities::SIMPLE,
     &queue::facilities::TREE,

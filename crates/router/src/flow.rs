@@ -40,6 +40,8 @@ mod tunnel;
 mod translate;
 // Which interfaces have found out by themselves that they run.
 mod up;
+// IPv6, from the last box of the links and back to it.
+pub(crate) mod v6;
 // Virtual routers.
 mod vrrp;
 // The queues' boxes.
@@ -76,7 +78,7 @@ use port::Frame;
 use rules::{bridge_accepts, bridge_nat, filter, verdict_says};
 use track::{confirm, fasttracked, reassemble, track};
 use translate::{dst_nat, settle, src_nat};
-use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, Malformed};
+use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Malformed};
 use wire::{Layers, Moment, checksum};
 
 pub(crate) use checks::{is_martian_source, is_own_source};
@@ -397,6 +399,7 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
             let Some(p) = dhcp::client::receive(r, now, p) else { return };
             routing(r, now, p)
         }
+        ETHERTYPE_IPV6 if p.layers.vlan.is_none() => v6::routing(r, now, p),
         ETHERTYPE_ARP if p.layers.vlan.is_none() => arp_in(r, now, p),
         _ if p.layers.vlan.is_some() => {
             let tags = (p.layers.l3 - 14) / 4;

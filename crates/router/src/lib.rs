@@ -53,6 +53,8 @@ pub mod trace;
 pub mod interface;
 // IPv4: addresses, routes, neighbours, ICMP, fragments, settings.
 pub mod ip;
+// IPv6: addresses, routes, neighbours, ICMPv6, settings.
+pub mod ipv6;
 
 // Queues: how fast traffic may pass, and what waits meanwhile.
 pub mod queue;

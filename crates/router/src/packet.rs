@@ -79,6 +79,8 @@ pub struct View<'a> {
     pub frame: &'a [u8],
     /// Its layers.
     pub layers: &'a Layers,
+    /// Of IPv6: its addresses, which the layers have no room for.
+    pub ends: Ends,
     /// IP total length; of the whole datagram when it was reassembled.
     pub ip_len: u16,
     /// Where it came in: the bridge, for a member port. `NONE` for the router's own packets.
@@ -135,6 +137,15 @@ impl View<'_> {
     }
 }
 
+/// Between which addresses an IPv6 packet goes; both 0 of any other packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Source.
+    pub src: u128,
+    /// Destination.
+    pub dst: u128,
+}
+
 /// A packet on the slow path: the frame, and what the boxes it passed have found out.
 #[derive(Debug)]
 pub(crate) struct Packet {
@@ -142,6 +153,10 @@ pub(crate) struct Packet {
     pub(crate) frame: Frame,
     /// Its layers.
     pub(crate) layers: Layers,
+    /// Of an IPv6 packet whose headers were walked.
+    pub(crate) ends: Ends,
+    /// Where its upper layer's protocol stands, from its first byte.
+    pub(crate) next_header_at: u16,
     /// What is wrong with the headers above Ethernet: a bridge need not mind.
     pub(crate) malformed: Option<Malformed>,
     /// The other fragments of a reassembled datagram.

@@ -3,6 +3,7 @@
 //! ```text
 //! Io       frames: slab, pool, ports, outboxes, scratch
 //! Stack    one address family: routes, neighbours, connections, reassembly, ICMP's limit
+//! Stack6   the same of IPv6, as far as it is built
 //! Links    layer 2: hosts of bridges, verdicts of the bridge filter, histories of links
 //! Learnt   recipes, and the traces they are made of
 //! Stats    what was counted: rules, interfaces, discards, paths, the log
@@ -123,6 +124,21 @@ impl Stack {
             probes: Vec::new(),
             silent: Arc::default(),
         }
+    }
+}
+
+/// What IPv6 knows. Its routes are part of the program.
+pub(crate) struct Stack6 {
+    pub(crate) neighbours: Neighbours<u128>,
+    pub(crate) icmp_limit: RateLimit,
+}
+
+impl Default for Stack6 {
+    fn default() -> Stack6 {
+        // All errors are limited, and nothing else (RFC 4443 §2.4 f).
+        let mut icmp_limit = RateLimit::default();
+        icmp_limit.mask = 0b1_1110;
+        Stack6 { neighbours: Neighbours::default(), icmp_limit }
     }
 }
 

@@ -34,6 +34,7 @@ use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::Settings;
+use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
@@ -236,6 +237,8 @@ pub struct Program {
     pub(crate) bridge_nat: Arc<bridge::filter::Filter>,
     /// What of a frame the filter's rules look at.
     pub(crate) bridge_looks_at: [u64; 4],
+    /// IPv6.
+    pub v6: ipv6::Meant,
     /// The router's own addresses.
     pub addresses: Vec<Address>,
     /// What may be one of them, or of their broadcasts.
@@ -332,6 +335,7 @@ impl Program {
             queues: Arc::default(),
             trees: Arc::default(),
             port_queues: Arc::default(),
+            v6: ipv6::Meant::default(),
             addresses: Vec::new(),
             own_sources: OwnSources::of(&[]),
             settings: Settings::read(&tree),

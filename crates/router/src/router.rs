@@ -24,7 +24,7 @@ use crate::ip::feed::Protocol;
 use crate::ip::neighbour::{FedNeighbour, Neighbours};
 use crate::ip::route::{Routes, Target, TooManyTargets};
 use crate::ip::services::Services;
-use crate::parts::{InterfaceCounts, Io, Learnt, Links, PathCounts, Stack, Stats, Trouble};
+use crate::parts::{InterfaceCounts, Io, Learnt, Links, PathCounts, Stack, Stack6, Stats, Trouble};
 use crate::program::{PortInfo, Program};
 use crate::queue::leaf::Queues;
 use crate::tool::Tools;
@@ -47,6 +47,7 @@ pub struct Router {
     pub(crate) program: Arc<Program>,
     pub(crate) io: Io,
     pub(crate) v4: Stack,
+    pub(crate) v6: Stack6,
     pub(crate) link: Links,
     /// What queues hold, and their tokens.
     pub(crate) queues: Queues<Resume>,
@@ -85,6 +86,7 @@ impl Router {
         let mut router = Router {
             program: Arc::new(Program::empty()),
             v4: Stack::new(max),
+            v6: Stack6::default(),
             link: Links { histories, ..Links::default() },
             queues: Queues::default(),
             rules: RuleState::new(SEED),

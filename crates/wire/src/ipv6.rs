@@ -1,11 +1,11 @@
-//! The fixed IPv6 header (RFC 8200 §3).
+//! The IPv6 header and its extension headers (RFC 8200).
 //!
 //! ```text
 //! | 6, class, flow label 4 | payload length 2 | next header 1 | hop limit 1 | src 16 | dst 16 |
+//! | next header 1 | length 1 | … | next header 1 | length 1 | … | upper layer …
 //! ```
 //!
-//! Enough to bridge and to count IPv6. Missing: **extension headers** (next header is given as
-//! it stands), **jumbograms** (RFC 2675: refused as malformed).
+//! Missing: **jumbograms** (RFC 2675: refused as malformed), **what options say**.
 
 use std::net::Ipv6Addr;
 
@@ -14,6 +14,56 @@ use crate::layers::Malformed;
 
 /// Length of the header.
 pub const HEADER_LEN: usize = 40;
+
+/// The least MTU of a link (RFC 8200 §5).
+pub const MTU_MIN: u16 = 1280;
+/// Extension headers that a packet may have: more have no use but to cost time (RFC 8504 §5.3).
+pub const EXTENSIONS_MAX: usize = 8;
+
+/// Next header numbers (IANA) beside those of the transports.
+pub mod header {
+    /// Hop-by-hop options.
+    pub const HOP_BY_HOP: u8 = 0;
+    /// Routing.
+    pub const ROUTING: u8 = 43;
+    /// Fragment.
+    pub const FRAGMENT: u8 = 44;
+    /// Authentication (RFC 4302).
+    pub const AH: u8 = 51;
+    /// ICMPv6.
+    pub const ICMPV6: u8 = 58;
+    /// Nothing follows.
+    pub const NONE: u8 = 59;
+    /// Destination options.
+    pub const DESTINATION: u8 = 60;
+}
+
+/// What one walk over the extension headers has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extensions {
+    /// The protocol of what follows them.
+    pub protocol: u8,
+    /// Where that stands, from the first byte of the IPv6 header.
+    pub protocol_at: u16,
+    /// Where that begins, from the first byte of the IPv6 header.
+    pub end: u16,
+    /// Whether there is any.
+    pub any: bool,
+    /// The fragment header, if there is one: the offset in bytes, and whether more follow.
+    pub fragment: Option<(u16, bool)>,
+    /// Where the type of a routing header stands that is 0, which nobody may obey (RFC 5095), while it
+    /// has segments left.
+    pub source_route: Option<u16>,
+}
+
+/// Why extension headers cannot be walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadExtensions {
+    /// One reaches beyond the packet.
+    CutOff,
+    /// More than [`EXTENSIONS_MAX`], or hop-by-hop options elsewhere than first (RFC 8200 §4.1).
+    Disorder,
+}
 
 /// A view of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +134,58 @@ impl<B: AsRef<[u8]>> Ipv6<B> {
         &self.0.as_ref()[HEADER_LEN..HEADER_LEN + usize::from(self.payload_len())]
     }
 
+    /// Walks the extension headers, once. Behind the header of a fragment that is not the first, the
+    /// rest belongs to the first one: the walk ends there.
+    ///
+    /// # Errors
+    /// [`BadExtensions`].
+    pub fn extensions(&self) -> Result<Extensions, BadExtensions> {
+        let payload = self.payload();
+        let mut found = Extensions {
+            protocol: self.next_header(),
+            protocol_at: 6,
+            ..Extensions::default()
+        };
+        let mut at = 0;
+        for n in 0..=EXTENSIONS_MAX {
+            let len = match found.protocol {
+                header::HOP_BY_HOP if n > 0 => return Err(BadExtensions::Disorder),
+                header::HOP_BY_HOP | header::ROUTING | header::DESTINATION => {
+                    let &[_, len] = chunk(payload, at)?;
+                    usize::from(len) * 8 + 8
+                }
+                header::FRAGMENT => 8,
+                header::AH => {
+                    let &[_, len] = chunk(payload, at)?;
+                    usize::from(len) * 4 + 8
+                }
+                _ => {
+                    found.end = (HEADER_LEN + at) as u16;
+                    return Ok(found);
+                }
+            };
+            let this = payload.get(at..at + len).ok_or(BadExtensions::CutOff)?;
+            found.any = true;
+            match found.protocol {
+                header::ROUTING if this[2] == 0 && this[3] != 0 => {
+                    found.source_route = Some((HEADER_LEN + at + 2) as u16);
+                }
+                header::FRAGMENT => {
+                    let field = be16(this, 2);
+                    found.fragment = Some((field & !7, field & 1 != 0));
+                }
+                _ => {}
+            }
+            (found.protocol, found.protocol_at) = (this[0], (HEADER_LEN + at) as u16);
+            at += len;
+            if found.fragment.is_some_and(|(offset, _)| offset != 0) {
+                found.end = (HEADER_LEN + at) as u16;
+                return Ok(found);
+            }
+        }
+        Err(BadExtensions::Disorder)
+    }
+
     /// The header as a value.
     pub fn header(&self) -> Ipv6Header {
         Ipv6Header {
@@ -132,6 +234,10 @@ impl Ipv6Header {
     }
 }
 
+fn chunk(bytes: &[u8], at: usize) -> Result<&[u8; 2], BadExtensions> {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or(BadExtensions::CutOff)
+}
+
 #[inline]
 fn address(bytes: &[u8], at: usize) -> Ipv6Addr {
     let mut octets = [0; 16];
@@ -165,5 +271,50 @@ mod tests {
         assert_eq!(Ipv6::new(&bytes[..39]).unwrap_err(), Malformed::Ipv6, "header cut off");
         bytes[0] = 0x4b;
         assert_eq!(Ipv6::new(&bytes).unwrap_err(), Malformed::Ipv6, "version");
+    }
+    #[test]
+    fn extension_headers() {
+        use BadExtensions::{CutOff, Disorder};
+        let walk = |next_header: u8, payload: &[u8]| {
+            let (payload_len, src) = (payload.len() as u16, Ipv6Addr::LOCALHOST);
+            let (traffic_class, flow_label, hop_limit, dst) = (0, 0, 64, src);
+            let header = Ipv6Header {
+                traffic_class,
+                flow_label,
+                payload_len,
+                next_header,
+                hop_limit,
+                src,
+                dst,
+            };
+            let bytes = [&header.to_bytes()[..], payload].concat();
+            let found = Ipv6::new(bytes).unwrap().extensions()?;
+            Ok((found.protocol, found.end, found.fragment, found.source_route.is_some()))
+        };
+        let long =
+            |next: u8, len: u8| [vec![next, len], vec![0; usize::from(len) * 8 + 6]].concat();
+        let routing = |kind: u8, left: u8| vec![17, 0, kind, left, 0, 0, 0, 0];
+        assert_eq!(walk(17, &[1, 2]), Ok((17, 40, None, false)), "none");
+        assert_eq!(walk(59, &[]), Ok((59, 40, None, false)), "nothing follows");
+        assert_eq!(walk(0, &long(17, 2)), Ok((17, 64, None, false)));
+        assert_eq!(walk(0, &[long(60, 0), long(58, 1)].concat()), Ok((58, 64, None, false)));
+        assert_eq!(walk(60, &[long(0, 0), long(17, 0)].concat()), Err(Disorder), "not the first");
+        assert_eq!(walk(43, &routing(0, 1)), Ok((17, 48, None, true)));
+        assert_eq!(walk(43, &routing(0, 0)), Ok((17, 48, None, false)), "at its end");
+        assert_eq!(walk(43, &routing(2, 1)), Ok((17, 48, None, false)), "mobility");
+        assert_eq!(walk(44, &[17, 0, 0, 1, 0, 0, 0, 9]), Ok((17, 48, Some((0, true)), false)));
+        assert_eq!(
+            walk(44, &[60, 0, 5, 0xa9, 0, 0, 0, 9]),
+            Ok((60, 48, Some((1448, true)), false))
+        );
+        assert_eq!(walk(51, &[6, 4, 0, 0].repeat(6)), Ok((6, 64, None, false)));
+        assert_eq!(walk(0, &[]), Err(CutOff));
+        assert_eq!(walk(0, &[17]), Err(CutOff));
+        assert_eq!(walk(0, &long(17, 2)[..23]), Err(CutOff));
+        assert_eq!(walk(44, &[17, 0, 0, 1, 0, 0, 0]), Err(CutOff));
+        assert_eq!(walk(60, &long(60, 0).repeat(7)), Err(CutOff), "the eighth is missing");
+        let eight = [long(60, 0).repeat(7), long(17, 0)].concat();
+        assert_eq!(walk(60, &eight), Ok((17, 104, None, false)));
+        assert_eq!(walk(60, &long(60, 0).repeat(20)), Err(Disorder), "too many");
     }
 }

@@ -7,6 +7,8 @@
 pub mod mac;
 // IPv4 prefixes and ranges.
 pub mod prefix;
+// IPv6 prefixes.
+pub mod prefix6;
 // Numbers as RouterOS prints them.
 pub mod text;
 // Time, rates and frame lengths, each a type of its own.
@@ -29,11 +31,13 @@ pub mod bpdu;
 pub mod arp;
 // The IPv4 header and its options.
 pub mod ipv4;
-// The IPv6 header.
+// The IPv6 header and its extension headers.
 pub mod ipv6;
 
 // ICMP: queries, and errors that quote a packet.
 pub mod icmp;
+// ICMPv6, and neighbour discovery.
+pub mod icmpv6;
 // The TCP header and its options.
 pub mod tcp;
 // The UDP header.
@@ -73,6 +77,7 @@ pub use ipv6::Ipv6;
 pub use layers::{FiveTuple, Layers};
 pub use mac::MacAddr;
 pub use prefix::{Ipv4Prefix, Ipv4Range};
+pub use prefix6::Ipv6Prefix;
 pub use segment::Offload;
 pub use tcp::{Tcp, TcpFlags};
 pub use udp::Udp;

@@ -205,6 +205,8 @@ impl Offer<'_> {
             | Type::Address
             | Type::Cidr
             | Type::Range
+            | Type::Address6
+            | Type::Cidr6
             | Type::Mac
             | Type::MacMask
             | Type::Time

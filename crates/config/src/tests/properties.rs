@@ -33,6 +33,8 @@ fn typed() -> impl Strategy<Value = (Type, String)> {
         (Just(Type::Address), address.clone()),
         (Just(Type::Cidr), range.clone()),
         (Just(Type::Range), range.clone()),
+        (Just(Type::Address6), "[0-9a-f]{1,4}::[0-9a-f]{0,4}".boxed()),
+        (Just(Type::Cidr6), "[0-9a-f]{1,4}(:[0-9a-f]{1,4})?::(/[0-9]{1,2})?".boxed()),
         (Just(Type::Mac), mac.clone()),
         (
             Just(Type::MacMask),

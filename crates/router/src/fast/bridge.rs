@@ -530,6 +530,7 @@ fn walk(
     let layers = layers::network(bytes).unwrap_or_default();
     let interface = r.program.bridge(at).interface;
     let view = View {
+        ends: crate::packet::Ends::default(),
         frame: bytes,
         layers: &layers,
         ip_len: layers.l3_end.saturating_sub(layers.l3),

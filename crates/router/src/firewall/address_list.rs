@@ -22,9 +22,11 @@ pub(crate) mod entries;
 pub use set::AddressSet;
 
 use crate::firewall::menu;
+use crate::ipv6::fib::Fib;
+use crate::ipv6::firewall::ADDRESS_LIST as ADDRESS_LIST6;
 use config::{Tree, Value};
-use std::collections::HashMap;
-use wire::Ipv4Range;
+use std::collections::{BTreeMap, HashMap};
+use wire::{Ipv4Range, Ipv6Prefix};
 
 /// All lists of a configuration, by name.
 #[derive(Clone, Debug)]
@@ -32,6 +34,9 @@ pub struct AddressLists {
     /// The first is empty: that of every name that has no entry.
     sets: Vec<AddressSet>,
     by_name: HashMap<String, u32>,
+    /// Those of `/ipv6 firewall address-list`, the first of them empty, too.
+    sets6: Vec<Fib>,
+    by_name6: HashMap<String, u32>,
 }
 
 impl AddressLists {
@@ -45,7 +50,25 @@ impl AddressLists {
                 ranges.entry(list).or_default().push(*range);
             }
         }
-        let mut lists = AddressLists { sets: vec![AddressSet::default()], by_name: HashMap::new() };
+        let mut lists = AddressLists {
+            sets: vec![AddressSet::default()],
+            by_name: HashMap::new(),
+            sets6: vec![Fib::default()],
+            by_name6: HashMap::new(),
+        };
+        let mut prefixes: HashMap<&str, BTreeMap<Ipv6Prefix, u32>> = HashMap::new();
+        for item in tree.enabled(ADDRESS_LIST6.path) {
+            if let (Some(Value::Text(list)), Some(&Value::Cidr6(address, len))) =
+                (item.get("list"), item.get("address"))
+            {
+                let prefix = Ipv6Prefix::new(address.into(), len);
+                prefixes.entry(list).or_default().insert(prefix, 0);
+            }
+        }
+        for (name, prefixes) in prefixes {
+            lists.by_name6.insert(name.to_string(), lists.sets6.len() as u32);
+            lists.sets6.push(Fib::of(&prefixes));
+        }
         for (name, ranges) in ranges {
             lists.by_name.insert(name.to_string(), lists.sets.len() as u32);
             lists.sets.push(ranges.into_iter().collect());
@@ -56,6 +79,16 @@ impl AddressLists {
     /// The list of this name; an empty one if it has no entry.
     pub(crate) fn find(&self, name: &str) -> u32 {
         self.by_name.get(name).copied().unwrap_or(0)
+    }
+
+    /// The list of IPv6 of this name; an empty one if it has no entry.
+    pub(crate) fn find6(&self, name: &str) -> u32 {
+        self.by_name6.get(name).copied().unwrap_or(0)
+    }
+
+    /// Whether a list of IPv6 has an address.
+    pub(crate) fn has6(&self, list: u32, address: u128) -> bool {
+        self.sets6[list as usize].lookup(address).is_some()
     }
 
     /// The addresses of a list.

@@ -34,6 +34,16 @@ pub(crate) trait Table: Copy {
     const PATH: &'static str;
     /// The built-in chains, in order.
     const HOOKS: &'static [Hook];
+    /// The matchers that its rules have, in the order in which they are tried.
+    const ORDER: &'static [&'static str] = &ORDER;
+
+    /// A matcher's place in that order.
+    fn place(name: &str) -> Option<usize> {
+        matcher::place(name)
+    }
+
+    /// Whether its packets are of IPv6.
+    const V6: bool = false;
 
     /// An action that not all tables have.
     fn action(action: &str, item: &Item, marks: &MarkBook) -> Result<Possible<Self>, Invalid>;
@@ -82,7 +92,8 @@ pub(crate) fn compile<A: Table>(setting: &mut Setting, gated: bool) -> Ruleset<A
     let numbered = setting.tree.items(A::PATH).iter().enumerate();
     let numbers: HashMap<ItemId, usize> = numbered.map(|(n, item)| (item.id, n)).collect();
     let items: Vec<&Item> = setting.tree.enabled(A::PATH).collect();
-    let around = Surroundings::of(setting);
+    let mut around = Surroundings::of(setting);
+    around.v6 = A::V6;
     let mut compiler = Compiler::<A> {
         chains: Vec::new(),
         numbers: HashMap::new(),
@@ -143,14 +154,13 @@ impl<'a, A: Table> Compiler<'a, A> {
         let mut matchers = Vec::new();
         read::ipsec_policy(item)?;
         // A rule has a handful of properties, of fifty that are matchers.
-        let typed =
-            item.values.iter().filter_map(|(name, value)| Some((matcher::place(name)?, value)));
+        let typed = item.values.iter().filter_map(|(name, value)| Some((A::place(name)?, value)));
         // Old exports say of some that they are empty: nothing is asked.
         let typed = typed.filter(|(_, value)| **value != Value::Text(String::new()));
         let mut typed: Vec<(usize, &Value)> = typed.collect();
         typed.sort_unstable_by_key(|(place, _)| *place);
         for (place, value) in typed {
-            matchers.push(around.matcher(ORDER[place], value, || slots.of(item.id))?);
+            matchers.push(around.matcher(A::ORDER[place], value, || slots.of(item.id))?);
         }
         let step = match text(item, "action").unwrap_or("accept") {
             "passthrough" | "log" | "add-src-to-address-list" | "add-dst-to-address-list" => {

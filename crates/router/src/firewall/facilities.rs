@@ -12,6 +12,7 @@ use super::raw::{self, Raw};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::ipv6::firewall as firewall6;
 use crate::router::Router;
 use crate::status::{RouterStatus, number};
 use config::{Call, FIRST_AHEAD, Item, ItemId, Started, Tree, Value};
@@ -111,6 +112,32 @@ pub(crate) static NAT: Facility = Facility {
         (&facility::reset_all(&menu::NAT), reset_rules),
     ],
     ..Facility::of(&menu::NAT)
+};
+
+/// `/ipv6 firewall address-list`.
+pub(crate) static ADDRESS_LIST6: Facility =
+    Facility { part_of: Some(&ADDRESS_LIST), ..Facility::of(&firewall6::ADDRESS_LIST) };
+
+/// `/ipv6 firewall filter`.
+pub(crate) static FILTER6: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&firewall6::FILTER);
+        let filter = firewall6::Filter::compile(&mut setting(c));
+        c.program.v6.filter = Some(Arc::new(filter));
+    },
+    check: |item, _| menu::check_of(item, "icmpv6"),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| {
+        let filter = status.router.program.v6.filter.as_ref()?;
+        let why = filter.invalid(item.id).map(ToString::to_string);
+        why.or_else(|| shadow(filter.shadowed_by(item.id)?, 0))
+    },
+    commands: &[
+        (&facility::reset(&firewall6::FILTER), reset_rules),
+        (&facility::reset_all(&firewall6::FILTER), reset_rules),
+    ],
+    ..Facility::of(&firewall6::FILTER)
 };
 
 /// Why no packet reaches a rule: that of this number, behind those the router made itself.

@@ -12,11 +12,12 @@
 //! **Missing**: the `NAT (a:p->c:q)->b:p` part of translated connections.
 
 use crate::interface::InterfaceId;
-use crate::packet::{ConnectionState, View};
+use crate::packet::{ConnectionState, Ends, View};
 use std::collections::VecDeque;
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
+use wire::ipv6::header::ICMPV6;
 use wire::layers::protocol;
 use wire::{FiveTuple, MacAddr, Moment};
 
@@ -58,6 +59,7 @@ struct Logged {
     dstnat: bool,
     src_mac: MacAddr,
     tuple: FiveTuple,
+    ends: Ends,
     /// The packet begins with a transport header.
     has_transport: bool,
     /// TCP: the flags. ICMP: type and code.
@@ -84,7 +86,7 @@ impl Log {
         let transport = view.transport();
         let detail = match view.layers.protocol {
             protocol::TCP => [transport.get(13).copied().unwrap_or(0), 0],
-            protocol::ICMP => transport.first_chunk().copied().unwrap_or_default(),
+            protocol::ICMP | ICMPV6 => transport.first_chunk().copied().unwrap_or_default(),
             _ => [0; 2],
         };
         let packet = Logged {
@@ -96,6 +98,7 @@ impl Log {
             dstnat: view.dstnat,
             src_mac: view.src_mac(),
             tuple: view.layers.tuple,
+            ends: view.ends,
             has_transport: !transport.is_empty(),
             detail,
             len: view.ip_len,
@@ -189,8 +192,15 @@ impl Logged {
         }
         write!(f, " proto {}", self.protocol())?;
         let FiveTuple { src, dst, src_port, dst_port, protocol } = self.tuple;
-        let (src, dst) = (Ipv4Addr::from(src), Ipv4Addr::from(dst));
+        let v6 = self.ends != Ends::default();
+        let (src, dst): (IpAddr, IpAddr) = match v6 {
+            true => (Ipv6Addr::from(self.ends.src).into(), Ipv6Addr::from(self.ends.dst).into()),
+            false => (Ipv4Addr::from(src).into(), Ipv4Addr::from(dst).into()),
+        };
         match protocol {
+            protocol::TCP | protocol::UDP if self.has_transport && v6 => {
+                write!(f, ", [{src}]:{src_port}->[{dst}]:{dst_port}")?;
+            }
             protocol::TCP | protocol::UDP if self.has_transport => {
                 write!(f, ", {src}:{src_port}->{dst}:{dst_port}")?;
             }
@@ -217,6 +227,7 @@ impl Logged {
             }
             protocol::TCP => "TCP".to_string(),
             protocol::ICMP if self.has_transport => format!("ICMP (type {first}, code {second})"),
+            ICMPV6 if self.has_transport => format!("ICMPv6 (type {first}, code {second})"),
             protocol::ICMP => "ICMP".to_string(),
             protocol::UDP => "UDP".to_string(),
             other => other.to_string(),

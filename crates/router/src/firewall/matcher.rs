@@ -20,6 +20,8 @@ pub mod layer7;
 pub mod name;
 pub mod rate;
 pub mod scan;
+// What only packets of IPv6 are asked for.
+pub(crate) mod v6;
 
 use self::block::ConnectionLimit;
 use self::classifier::Classifier;
@@ -166,6 +168,8 @@ pub(crate) enum What {
     Classifier(Classifier),
     Layer7(Pattern),
     Time(Hours),
+    /// Something of IPv6.
+    V6(v6::OfIpv6),
 }
 
 /// An address list: its configured entries, and the others.
@@ -225,7 +229,7 @@ impl Ipv4Options {
 impl Matcher {
     /// Whether it looks into an address list.
     pub(crate) fn asks_list(&self) -> bool {
-        matches!(self.what, What::SrcAddressList(_) | What::DstAddressList(_))
+        matches!(self.what, What::SrcAddressList(_) | What::DstAddressList(_) | What::V6(_))
     }
 
     /// Whether the packet matches; notes in the trace what it looked at.
@@ -398,6 +402,7 @@ impl What {
                 matches
             }
             What::Time(hours) => books.state.clock.is(hours, books.now),
+            What::V6(what) => return what.holds(view, lists),
         })
     }
 }

@@ -176,6 +176,25 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::missing("realm", "there is no /routing filter to set it"),
 ];
 
+/// The matcher of this name.
+pub(crate) const fn matcher_named(name: &str) -> Property {
+    let mut at = 0;
+    while at < MATCHERS.len() {
+        let (ours, wanted) = (MATCHERS[at].name.as_bytes(), name.as_bytes());
+        let mut same = ours.len() == wanted.len();
+        let mut i = 0;
+        while same && i < ours.len() {
+            same = ours[i] == wanted[i];
+            i += 1;
+        }
+        if same {
+            return MATCHERS[at];
+        }
+        at += 1;
+    }
+    panic!("no such matcher")
+}
+
 const PACKET_MARKS: Type = Type::Negatable(&Type::List(&WORD));
 const LAYER7: Type = Type::Negatable(&Type::Or(&[""], &matcher::layer7::PATTERN));
 const PRIORITY: Type = Type::Negatable(&Type::Number(0, 63));
@@ -332,6 +351,14 @@ pub(crate) const fn join<const A: usize, const B: usize, const C: usize, const N
 /// # Errors
 /// `failure: ` and why, in RouterOS's words where it has them.
 pub fn check(item: &Item) -> Result<(), String> {
+    check_of(item, "icmp")
+}
+
+/// The same of a rule of the family whose control messages are of this protocol.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_of(item: &Item, icmp: &str) -> Result<(), String> {
     let protocol = match item.get("protocol") {
         Some(Value::Text(protocol)) => protocol.as_str(),
         _ => "",
@@ -355,8 +382,8 @@ pub fn check(item: &Item) -> Result<(), String> {
     if item.get("tcp-mss").is_some() && protocol != "tcp" {
         return Err("failure: tcp-mss works only with tcp".to_string());
     }
-    if item.get("icmp-options").is_some() && protocol != "icmp" {
-        return Err("failure: icmp-options can be specified if proto is icmp".to_string());
+    if item.get("icmp-options").is_some() && protocol != icmp {
+        return Err(format!("failure: icmp-options can be specified if proto is {icmp}"));
     }
     let action = match item.get("action") {
         Some(Value::Text(action)) => action.as_str(),

@@ -12,6 +12,7 @@ use crate::firewall::matcher::dst_limit::DstLimit;
 use crate::firewall::matcher::hours::Hours;
 use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::matcher::scan::Scan;
+use crate::firewall::matcher::v6::OfIpv6;
 use crate::firewall::matcher::{Ipv4Options, List, Matcher, What};
 use crate::firewall::menu::{ALL_ETHERNET, ALL_VLAN, NAT_STATES};
 use crate::firewall::state::SlotId;
@@ -22,7 +23,7 @@ use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
-use wire::{Ipv4Prefix, Ipv4Range};
+use wire::{Ipv4Prefix, Ipv4Range, Ipv6Prefix};
 
 /// The text of a property; `None` if it is not set.
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
@@ -72,6 +73,8 @@ pub(crate) struct Surroundings<'a> {
     /// The bridge of each bridge port.
     masters: HashMap<&'a str, &'a str>,
     use_ip_firewall: bool,
+    /// Whether the rules are of IPv6.
+    pub(crate) v6: bool,
 }
 
 impl<'a> Surroundings<'a> {
@@ -81,7 +84,7 @@ impl<'a> Surroundings<'a> {
         let masters =
             ports.filter_map(|port| Some((text(port, "interface")?, text(port, "bridge")?)));
         let masters = masters.collect();
-        Surroundings { names, lists, patterns, marks, masters, use_ip_firewall }
+        Surroundings { names, lists, patterns, marks, masters, use_ip_firewall, v6: false }
     }
 
     /// Reads one property. `slot` is the memory of the rule, asked for only where it is needed.
@@ -131,6 +134,16 @@ impl<'a> Surroundings<'a> {
             "in-bridge-port-list" => Some(What::InBridgePortList(self.bridge_ports(name, text)?)),
             "out-bridge-port-list" => Some(What::OutBridgePortList(self.bridge_ports(name, text)?)),
             "protocol" => syntax::protocol_number(text).map(What::Protocol),
+            "dst-address-list" if self.v6 => {
+                Some(What::V6(OfIpv6::DstAddressList(self.lists.find6(text))))
+            }
+            "src-address-list" if self.v6 => {
+                Some(What::V6(OfIpv6::SrcAddressList(self.lists.find6(text))))
+            }
+            "hop-limit" => Ttl::parse(text).map(OfIpv6::HopLimit).map(What::V6),
+            "icmp-options" if self.v6 => {
+                IcmpOptions::parse(text).map(OfIpv6::IcmpOptions).map(What::V6)
+            }
             "dst-address-list" => Some(What::DstAddressList(self.list(text))),
             "src-address-list" => Some(What::SrcAddressList(self.list(text))),
             "src-address-type" => word(text, AddressType::WORDS).map(What::SrcAddressType),
@@ -175,6 +188,12 @@ impl<'a> Surroundings<'a> {
                 Value::Mac(mac) => What::SrcMac(*mac),
                 _ => return None,
             },
+            "src-address" if let Value::Cidr6(address, len) = *value => {
+                What::V6(OfIpv6::SrcAddress(Ipv6Prefix::new(address.into(), len)))
+            }
+            "dst-address" if let Value::Cidr6(address, len) = *value => {
+                What::V6(OfIpv6::DstAddress(Ipv6Prefix::new(address.into(), len)))
+            }
             "src-address" => What::SrcAddress(range(value)?),
             "dst-address" => What::DstAddress(range(value)?),
             "src-address-type" => What::SrcAddressType(words(value, AddressType::WORDS)?),
@@ -292,6 +311,7 @@ impl Matcher {
             // A tag has three bits for it.
             What::IngressPriority(priority) => never(false, *priority > 7),
             What::Content(text) => never(text.is_empty(), false),
+            What::V6(what) => what.never(self.not),
             _ => false,
         }
     }
@@ -307,6 +327,7 @@ fn typed(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),
         Value::Range(range) => range.to_string(),
+        Value::Cidr6(..) => value.to_string(),
         Value::Number(n) => n.to_string(),
         Value::Numbers(low, high) => format!("{low}-{high}"),
         Value::List(values) => values.iter().map(typed).collect::<Vec<_>>().join(","),

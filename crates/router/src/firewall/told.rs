@@ -158,6 +158,7 @@ impl What {
             What::Classifier(_) => "per-connection-classifier",
             What::Layer7(_) => "layer7-protocol",
             What::Time(_) => "time",
+            What::V6(what) => what.name(),
         }
     }
 
@@ -254,6 +255,7 @@ impl What {
             What::DstLimit(..) => "reached".to_string(),
             What::Classifier(_) => "in another share".to_string(),
             What::Time(_) => "another time".to_string(),
+            What::V6(what) => return what.has(view).map_or(Has::Nothing, Has::Text),
             _ => return Has::Nothing,
         })
     }

@@ -193,11 +193,11 @@ fn unkept(p: &Packet) -> Unkept {
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hop {
+pub(crate) struct Hop<A = u32> {
     /// By which interface.
     pub(crate) interface: InterfaceId,
     /// To which neighbour.
-    pub(crate) address: u32,
+    pub(crate) address: A,
 }
 
 /// Where a packet of the router's own goes.
@@ -427,7 +427,7 @@ fn to_group(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
 }
 
 /// Goes on with what lies so deep in tunnels, and may have waited meanwhile.
-fn in_depth(r: &mut Router, depth: u8, run: impl FnOnce(&mut Router)) {
+pub(super) fn in_depth(r: &mut Router, depth: u8, run: impl FnOnce(&mut Router)) {
     let depth = std::mem::replace(&mut r.link.depth, depth);
     run(r);
     r.link.depth = depth;

@@ -31,6 +31,7 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
             services(r, now);
         }
         neighbours(r, now);
+        super::v6::timers(r, now);
         incomplete_datagrams(r, now);
         r.tools.profiler.enter(Facility::Queuing);
         r.queues.sample(now);

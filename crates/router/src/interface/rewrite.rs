@@ -16,6 +16,7 @@
 use super::InterfaceId;
 use super::bridge::Decision;
 use super::bridge::hosts::Hosts;
+use crate::ip::family::Family;
 use crate::program::{Kind, Program};
 use std::collections::HashMap;
 use wire::MacAddr;
@@ -30,7 +31,7 @@ const NO_BRIDGE: u16 = u16::MAX;
 /// A finished header, and where it leads: one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub struct Rewrite {
+pub struct Rewrite<A: Family = u32> {
     bytes: [u8; ROOM],
     /// How many of them are written; 0 if nothing is known.
     len: u8,
@@ -46,13 +47,13 @@ pub struct Rewrite {
     /// What the bridge's hosts were when it was resolved ([`Hosts::version`]).
     hosts: u32,
     /// The neighbour's address.
-    pub address: u32,
+    pub address: A,
     /// When it was last used, coarsely: [`wire::Moment::as_millis_u32`].
     pub used_ms: u32,
 }
 
-impl Default for Rewrite {
-    fn default() -> Rewrite {
+impl<A: Family> Default for Rewrite<A> {
+    fn default() -> Rewrite<A> {
         Rewrite {
             bytes: [0; ROOM],
             len: 0,
@@ -62,15 +63,15 @@ impl Default for Rewrite {
             egress: EgressId::default(),
             bridge: NO_BRIDGE,
             hosts: 0,
-            address: 0,
+            address: A::default(),
             used_ms: 0,
         }
     }
 }
 
-impl Rewrite {
+impl<A: Family> Rewrite<A> {
     /// Of a neighbour of which only this is known.
-    pub(crate) fn of(interface: InterfaceId, address: u32) -> Rewrite {
+    pub(crate) fn of(interface: InterfaceId, address: A) -> Rewrite<A> {
         Rewrite { interface, address, ..Rewrite::default() }
     }
 
@@ -130,7 +131,7 @@ impl Rewrite {
             self.bytes[12 + 4 * n..14 + 4 * n].copy_from_slice(&tag.tpid.to_be_bytes());
             self.bytes[14 + 4 * n..16 + 4 * n].copy_from_slice(&tag.tci.0.to_be_bytes());
         }
-        self.bytes[len - 2..len].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+        self.bytes[len - 2..len].copy_from_slice(&A::ETHERTYPE.to_be_bytes());
         (self.len, self.mtu, self.port, self.egress) = (len as u8, own.mtu, way.port, egress);
         (self.bridge, self.hosts) = way.bridge.unwrap_or((NO_BRIDGE, 0));
         true

@@ -4,6 +4,8 @@
 pub mod address;
 // ARP packets.
 pub mod arp;
+// What IPv4 and IPv6 do alike, over the type of an address.
+pub mod family;
 // The forwarding table: longest prefix match.
 pub mod fib;
 // Fragmentation and reassembly.

@@ -14,17 +14,24 @@
 //! fast path reads only that. While a neighbour is probed its address stays known, so refreshing
 //! costs no packet.
 //!
+//! IPv6 (RFC 4861) has the same entries and two more states: what was reachable becomes stale, and is
+//! asked again, by `delay` and `probe`, only when it is used.
+//!
 //! Never sends: [`Neighbours::tick`] and [`Neighbours::want`] say which requests are due.
 
 // Those that somebody else knows.
 mod fed;
+// What IPv6's neighbours say of themselves.
+mod heard;
 
 pub use fed::FedNeighbour;
+pub(crate) use heard::Heard;
 
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
+use crate::ip::family::Family;
 use port::Frame;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -47,11 +54,11 @@ impl NeighbourId {
 
 /// One row of `/ip arp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbour {
+pub struct Neighbour<A: Family = u32> {
     /// Where it is.
     pub interface: InterfaceId,
     /// Its address.
-    pub address: u32,
+    pub address: A,
     /// Its MAC address, if it is known.
     pub mac: Option<MacAddr>,
     /// Where it stands.
@@ -67,6 +74,10 @@ pub enum Status {
     Incomplete,
     /// Answered within arp-timeout.
     Reachable,
+    /// Not sure any more, and not used since (IPv6).
+    Stale,
+    /// Used since: somebody else may confirm it before it is asked again (IPv6).
+    Delay,
     /// Asked again; the old answer is still used.
     Probe,
     /// Somebody else looks after it.
@@ -81,6 +92,8 @@ impl Status {
         match self {
             Status::Incomplete => "incomplete",
             Status::Reachable | Status::Fed => "reachable",
+            Status::Stale => "stale",
+            Status::Delay => "delay",
             Status::Probe => "probe",
             Status::Permanent => "permanent",
         }
@@ -137,35 +150,39 @@ impl Entry {
 
 /// A request that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct Request<A: Family = u32> {
     /// Where to ask.
     pub interface: InterfaceId,
     /// For whom.
-    pub address: u32,
-    /// Whom to ask: nobody in particular (broadcast), or the one who answered last.
+    pub address: A,
+    /// Whom to ask: nobody in particular ([`Family::everybody`]), or the one who answered last.
     pub to: MacAddr,
 }
 
 /// What has become due.
-#[derive(Debug, Default)]
-pub struct Due {
+#[derive(Debug)]
+pub struct Due<A: Family = u32> {
     /// Requests to send.
-    pub requests: Vec<Request>,
+    pub requests: Vec<Request<A>>,
     /// Frames whose neighbour did not answer.
     pub failed: Vec<Waiting>,
 }
 
 /// Where to send a packet now.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum Want<A: Family = u32> {
     /// Its MAC address is known.
     Ready(NeighbourId),
     /// The frame must wait ([`Neighbours::wait`]); the request, if one is due, goes out now.
-    Wait(NeighbourId, Option<Request>),
+    Wait(NeighbourId, Option<Request<A>>),
     /// `max-neighbor-entries` is reached.
     Full,
 }
 
+/// From the first use of a stale neighbour to the first request (RFC 4861 §10).
+const DELAY: Duration = Duration::from_secs(5);
+/// How long a stale neighbour is kept that nobody uses.
+const STALE: Duration = Duration::from_secs(600);
 /// Between two requests, and before a failure.
 const RETRANSMIT: Duration = Duration::from_secs(1);
 /// Requests before giving up (RFC 1122 §2.3.2.1 leaves the number open; Linux sends 3).
@@ -173,10 +190,10 @@ const TRIES: u8 = 3;
 /// Frames that wait for one neighbour; an older one makes room for a newer (RFC 1122 §2.3.2.2).
 const WAITING: usize = 64;
 
-/// The neighbours of all interfaces: `/ip arp`.
+/// The neighbours of all interfaces: `/ip arp`, `/ipv6 neighbor`.
 #[derive(Debug)]
-pub struct Neighbours {
-    rewrites: Vec<Rewrite>,
+pub struct Neighbours<A: Family = u32> {
+    rewrites: Vec<Rewrite<A>>,
     entries: Vec<Entry>,
     /// Open addressing by (interface, address): places, 0 is empty. Never more than half full.
     index: Vec<NeighbourId>,
@@ -192,8 +209,8 @@ pub struct Neighbours {
     pub timeout: Duration,
 }
 
-impl Default for Neighbours {
-    fn default() -> Neighbours {
+impl<A: Family> Default for Neighbours<A> {
+    fn default() -> Neighbours<A> {
         Neighbours {
             rewrites: vec![Rewrite::default()],
             entries: vec![Entry::NEW],
@@ -209,10 +226,10 @@ impl Default for Neighbours {
     }
 }
 
-impl Neighbours {
+impl<A: Family> Neighbours<A> {
     /// The same neighbours in the same places, for whom nothing waits and nothing is due: for a
     /// trial.
-    pub(crate) fn trial(&self) -> Neighbours {
+    pub(crate) fn trial(&self) -> Neighbours<A> {
         let entry = |entry: &Entry| Entry { waiting: VecDeque::new(), ..*entry };
         Neighbours {
             rewrites: self.rewrites.clone(),
@@ -235,7 +252,7 @@ impl Neighbours {
 
     /// The rewrite; empty for `NONE`.
     #[inline]
-    pub fn rewrite(&self, id: NeighbourId) -> &Rewrite {
+    pub fn rewrite(&self, id: NeighbourId) -> &Rewrite<A> {
         &self.rewrites[id.index()]
     }
 
@@ -252,7 +269,7 @@ impl Neighbours {
 
     /// All rewrites by place, to resolve them and note their use.
     #[inline]
-    pub(crate) fn rewrites_mut(&mut self) -> &mut [Rewrite] {
+    pub(crate) fn rewrites_mut(&mut self) -> &mut [Rewrite<A>] {
         &mut self.rewrites
     }
 
@@ -263,7 +280,7 @@ impl Neighbours {
 
     /// The entry for an address on an interface.
     #[inline]
-    pub fn find(&self, interface: InterfaceId, address: u32) -> Option<NeighbourId> {
+    pub fn find(&self, interface: InterfaceId, address: A) -> Option<NeighbourId> {
         let mut at = self.slot(interface, address);
         loop {
             let id = self.index[at];
@@ -279,9 +296,13 @@ impl Neighbours {
     }
 
     /// Where to send to `address` on `interface` now, beginning to ask if nobody has yet.
-    pub fn want(&mut self, now: Moment, interface: InterfaceId, address: u32) -> Want {
+    pub fn want(&mut self, now: Moment, interface: InterfaceId, address: A) -> Want<A> {
         if let Some(id) = self.find(interface, address) {
             if self.mac(id).is_some() {
+                if A::LINGERS && self.status(id) == Status::Stale {
+                    self.entries[id.index()].status = Status::Delay;
+                    self.schedule(id, now + DELAY);
+                }
                 return Want::Ready(id);
             }
             return Want::Wait(id, None);
@@ -289,7 +310,7 @@ impl Neighbours {
         let Some(id) = self.create(interface, address) else { return Want::Full };
         self.entries[id.index()].tries = 1;
         self.schedule(id, now + RETRANSMIT);
-        let to = MacAddr::BROADCAST;
+        let to = address.everybody();
         Want::Wait(id, Some(Request { interface, address, to }))
     }
 
@@ -306,7 +327,7 @@ impl Neighbours {
         &mut self,
         now: Moment,
         interface: InterfaceId,
-        address: u32,
+        address: A,
         mac: MacAddr,
         create: bool,
     ) -> (NeighbourId, VecDeque<Waiting>) {
@@ -330,7 +351,7 @@ impl Neighbours {
     }
 
     /// Enters what the user typed in `/ip arp`.
-    pub fn set_permanent(&mut self, interface: InterfaceId, address: u32, mac: MacAddr) {
+    pub fn set_permanent(&mut self, interface: InterfaceId, address: A, mac: MacAddr) {
         let Some(id) = self.find(interface, address).or_else(|| self.create(interface, address))
         else {
             return;
@@ -342,7 +363,10 @@ impl Neighbours {
 
     /// Removes entries `keep` says no to (an interface is gone, its MAC changed); their waiting
     /// frames are returned.
-    pub fn retain(&mut self, mut keep: impl FnMut(&Rewrite, Status) -> bool) -> VecDeque<Waiting> {
+    pub fn retain(
+        &mut self,
+        mut keep: impl FnMut(&Rewrite<A>, Status) -> bool,
+    ) -> VecDeque<Waiting> {
         let mut orphans = VecDeque::new();
         for at in 1..self.entries.len() {
             let id = NeighbourId(at as u32);
@@ -355,8 +379,8 @@ impl Neighbours {
     }
 
     /// Does what has become due: asks again, gives up, forgets.
-    pub fn tick(&mut self, now: Moment) -> Due {
-        let mut due = Due::default();
+    pub fn tick(&mut self, now: Moment) -> Due<A> {
+        let mut due = Due { requests: Vec::new(), failed: Vec::new() };
         while let Some(&(deadline, id)) = self.deadlines.first() {
             if deadline > now {
                 break;
@@ -367,12 +391,17 @@ impl Neighbours {
             let used_lately = u64::from(used.wrapping_neg()) <= self.timeout.as_millis() as u64;
             match self.entries[at].status {
                 Status::Permanent | Status::Fed => {}
-                Status::Reachable if used_lately => {
+                Status::Reachable if A::LINGERS => {
+                    self.entries[at].status = Status::Stale;
+                    self.schedule(id, now + STALE);
+                }
+                Status::Stale => drop(self.remove(id)),
+                Status::Reachable if !used_lately => drop(self.remove(id)),
+                Status::Reachable | Status::Delay => {
                     self.entries[at].status = Status::Probe;
                     self.entries[at].tries = 0;
                     self.ask_again(now, id, &mut due);
                 }
-                Status::Reachable => drop(self.remove(id)),
                 Status::Incomplete | Status::Probe if self.entries[at].tries < TRIES => {
                     self.ask_again(now, id, &mut due);
                 }
@@ -394,7 +423,7 @@ impl Neighbours {
     }
 
     /// All entries, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = Neighbour> {
+    pub fn iter(&self) -> impl Iterator<Item = Neighbour<A>> {
         let entries = self.rewrites.iter().zip(&self.entries).skip(1);
         entries.filter(|(rewrite, _)| rewrite.interface.is_some()).map(|(rewrite, entry)| {
             let Rewrite { interface, address, used_ms, .. } = *rewrite;
@@ -407,15 +436,15 @@ impl Neighbours {
         self.entries.iter().map(|entry| entry.waiting.len()).sum()
     }
 
-    fn ask_again(&mut self, now: Moment, id: NeighbourId, due: &mut Due) {
+    fn ask_again(&mut self, now: Moment, id: NeighbourId, due: &mut Due<A>) {
         let rewrite = self.rewrites[id.index()];
         let entry = &mut self.entries[id.index()];
         entry.tries += 1;
         // The first probes go to the one who answered last, so that a flood of them disturbs
         // nobody else (RFC 1122 §2.3.2.1); the last one asks everybody.
-        let unicast = entry.status == Status::Probe && entry.tries < TRIES;
-        let to = entry.mac.filter(|_| unicast).unwrap_or(MacAddr::BROADCAST);
+        let unicast = entry.status == Status::Probe && (entry.tries < TRIES || A::LINGERS);
         let (interface, address) = (rewrite.interface, rewrite.address);
+        let to = entry.mac.filter(|_| unicast).unwrap_or(address.everybody());
         due.requests.push(Request { interface, address, to });
         self.schedule(id, now + RETRANSMIT);
     }
@@ -436,7 +465,7 @@ impl Neighbours {
         self.deadlines.remove(&(self.entries[id.index()].deadline, id));
     }
 
-    fn create(&mut self, interface: InterfaceId, address: u32) -> Option<NeighbourId> {
+    fn create(&mut self, interface: InterfaceId, address: A) -> Option<NeighbourId> {
         if self.live >= self.max_entries {
             return None;
         }
@@ -503,8 +532,8 @@ impl Neighbours {
     }
 
     #[inline]
-    fn slot(&self, interface: InterfaceId, address: u32) -> usize {
-        let key = u64::from(address) << 16 | u64::from(interface.0);
+    fn slot(&self, interface: InterfaceId, address: A) -> usize {
+        let key = address.mix() | u64::from(interface.0);
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         hash as usize & (self.index.len() - 1)
     }

@@ -27,7 +27,7 @@ use wire::Ipv4Prefix;
 
 /// What lies behind a destination.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Target {
+pub enum Target<A = u32> {
     /// The router itself.
     Local,
     /// Everybody in a connected network: for the router as well.
@@ -35,7 +35,7 @@ pub enum Target {
     /// A network whose hosts are neighbours on this interface.
     Connected(InterfaceId),
     /// The next router, or several (ECMP), each on its interface.
-    Gateways(Vec<(InterfaceId, u32)>),
+    Gateways(Vec<(InterfaceId, A)>),
     /// Drop without a word.
     Blackhole,
     /// Drop and say "host unreachable".

@@ -113,6 +113,18 @@ add chain=srcnat out-interface=wan action=masquerade
 add chain=dstnat protocol=udp dst-port=53 action=dst-nat to-addresses=10.0.2.1 to-ports=5353
 add chain=srcnat action=src-nat to-addresses=10.0.1.100-10.0.1.110 disabled=yes
 /ip firewall connection tracking set enabled=yes udp-timeout=30s loose-tcp-tracking=no
+/ipv6 settings set forward=no max-neighbor-entries=100
+/ipv6 address
+add address=2001:db8:1::1/64 interface=wan advertise=no
+add address=2001:db8:2::/64 eui-64=yes interface=lan disabled=yes comment=six
+/ipv6 route
+add dst-address=2001:db8:9::/48 gateway=2001:db8:1::9,fe80::1%wan distance=7
+add dst-address=2001:db8:8::/48 type=prohibit
+/ipv6 firewall address-list add list=bad address=fec0::/10
+/ipv6 firewall filter
+add chain=input protocol=icmpv6 icmp-options=128:0 hop-limit=equal:255 comment=pings
+add chain=forward src-address=!2001:db8::/32 dst-address-list=bad action=reject \\
+    reject-with=icmp-admin-prohibited
 /queue type
 add name=fair kind=fq-codel
 /queue simple
@@ -274,6 +286,17 @@ add gateway=10.0.2.1
 add dst-address=10.8.0.0/16 type=prohibit
 add dst-address=10.7.0.0/16 type=blackhole
 add dst-address=10.6.0.0/16 type=unreachable
+/ipv6 address
+add address=2001:db8:1::1/64 interface=ether1
+add address=2001:db8:2::1/64 interface=off
+add address=fe80::5/64 interface=ether1
+/ipv6 route
+add gateway=2001:db8:1::9
+add dst-address=2001:db8:8::/48 type=prohibit
+add dst-address=2001:db8:7::/48 type=blackhole
+add dst-address=2001:db8:6::/48 type=unreachable
+/ipv6 firewall filter
+add chain=output in-interface=ether1 action=drop
 /ip firewall raw
 add chain=output in-interface=ether1 action=notrack
 /ip firewall mangle
@@ -295,6 +318,7 @@ add name=lost target=off",
     rig.run("/tool sniffer start");
     rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
     rig.introduce(3, mac(3), ip(10, 0, 3, 1), ip(10, 0, 3, 254));
+    crate::ipv6::introduce(&mut rig, 1, 1, "2001:db8:1::a", "2001:db8:1::1");
     rig.pass(1, &craft::Frame { vlan: Some(wire::vlan::Tci(5)), ..craft::udp(1, 2, 3, 4) }.build());
     rig.run("/tool sniffer stop");
     rig.router.log_message(rig.now, "script,info", "hello");

@@ -10,6 +10,8 @@ const OURS: &str = "/interface bridge add name=lan protocol-mode=none
 /interface bridge port add bridge=lan interface=ether2
 /ip address add address=192.168.1.1/24 interface=ether1
 /ip route add gateway=192.168.1.254
+/ipv6 address add address=2001:db8::1/64 interface=ether1
+/ipv6 route add gateway=2001:db8::9
 /ip arp add address=192.168.1.9 mac-address=06:00:00:00:00:09 interface=ether1
 /ip firewall filter add chain=forward
 /ip firewall nat add chain=srcnat action=masquerade
@@ -204,6 +206,7 @@ fn only_what_is_built() {
         "permanent",
         "forced-on",
         "1.2.3.4",
+        "2001:db8::1",
         "pcq-upload-default",
         "0.5",
         "unlimited/2M",

@@ -19,6 +19,7 @@ mod fragments;
 mod frames_short;
 mod fuzz_regression;
 mod icmp;
+mod ipv6;
 #[path = "../../../port/tests/left_out/mod.rs"]
 mod left_out;
 mod links;

@@ -438,7 +438,7 @@ fn what_was_dropped_and_why() {
         &mut rig,
         "/tool discard print",
         r#" #   REASON              PACKETS MEANING
- 0   martian-destination       1 An IPv4 destination that may not be: ...
+ 0   martian-destination       1 A destination that may not be: loopba...
  1   route-blackhole           2 The route's type is blackhole."#,
     );
     check(&mut rig, ":put [/tool discard get route-blackhole packets]", "2");

@@ -241,6 +241,7 @@ impl Packet {
 
     fn view(&self) -> View<'_> {
         View {
+            ends: crate::packet::Ends::default(),
             frame: &self.frame,
             layers: &self.layers,
             ip_len: self.ip_len(),

@@ -13,6 +13,7 @@
 
 use super::{Neighbours, Status, Waiting};
 use crate::interface::InterfaceId;
+use crate::ip::family::Family;
 use wire::{MacAddr, Moment};
 
 /// A neighbour as somebody else knows it.
@@ -85,7 +86,9 @@ impl Neighbours {
             }
         }
     }
+}
 
+impl<A: Family> Neighbours<A> {
     /// Notes that ARP has told this address: what the entry was fed, it knows itself now.
     pub(super) fn confirm(&mut self, id: super::NeighbourId, mac: MacAddr) {
         let entry = &mut self.entries[id.index()];

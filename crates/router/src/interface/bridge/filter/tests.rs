@@ -83,6 +83,7 @@ impl Bench {
         let (input, output) = (chain == Chain::Input, chain == Chain::Output);
         let none = InterfaceId::NONE;
         let view = View {
+            ends: crate::packet::Ends::default(),
             frame,
             layers: &layers,
             ip_len: 0,

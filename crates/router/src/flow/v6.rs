@@ -1,0 +1,302 @@
+//! IPv6: from the last box of the links to the neighbour, as straight-line code.
+//!
+//! ```text
+//! to_router ─► routing ┬─► forward ─► postrouting ─► to_neighbour ─► link_out
+//!                      └─► input ─► local_in           ▲
+//!                          output ─────────────────────┘
+//! ```
+//!
+//! The boxes are those of IPv4; those that are not built yet for IPv6 (raw, connection tracking, mangle, NAT, queues) let
+//! every packet through.
+
+// Neighbour discovery, and what else ICMPv6 brings to the router.
+mod discovery;
+// The FILTER boxes.
+mod rules;
+// The router's own programs, and what it says about packets it could not forward.
+mod local;
+
+use super::leave::{Hop, in_depth};
+use super::link_out;
+use crate::discard::Discard;
+use crate::firewall::filter::FilterChain;
+use crate::interface::InterfaceId;
+use crate::ip::neighbour::{Request, Waiting, Want};
+use crate::ip::route::Target;
+use crate::ipv6::icmp::Error;
+use crate::packet::{Ends, Packet};
+use crate::router::Router;
+use crate::step::Step;
+use local::{local_in, refuse};
+use rules::filter;
+use std::net::Ipv6Addr;
+use wire::icmpv6::group_mac;
+use wire::ipv6::{BadExtensions, header};
+use wire::layers::{self, ETHERTYPE_IPV6, protocol};
+use wire::{Ipv6, Ipv6Prefix, Moment};
+
+/// ROUTING (box I): PREROUTING and the routing decision.
+pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
+    p.fast = false;
+    if r.program.v6.settings.disabled || !r.program.v6.is_on(p.in_interface) {
+        return r.discard(p, Discard::Ipv6Off);
+    }
+    let source_route = match open(r, &mut p) {
+        Ok(source_route) => source_route,
+        Err(why) => return r.discard(p, why),
+    };
+    if is_martian_source(r, &p) {
+        return r.discard(p, Discard::MartianSource);
+    }
+    r.at(Step::RoutingDecision);
+    let Ends { src, dst } = p.ends;
+    if let Some(at) = source_route {
+        return refuse(r, now, p, Discard::SourceRoute, Error::problem(0, at));
+    }
+    if Ipv6Addr::from(dst).is_multicast() {
+        return match r.program.v6.hears(p.in_interface, dst) {
+            true => input(r, now, p),
+            false => r.discard(p, Discard::MulticastDestination),
+        };
+    }
+    if Ipv6Prefix::LINK_LOCAL.contains(dst) {
+        return match r.program.v6.has(p.in_interface, dst) {
+            true => input(r, now, p),
+            false => r.discard(p, Discard::LinkLocalDestination),
+        };
+    }
+    let program = r.program.clone();
+    match program.v6.routes.lookup(dst) {
+        Some(Target::Local | Target::Broadcast) => input(r, now, p),
+        Some(Target::Martian | Target::Multicast) => r.discard(p, Discard::MartianDestination),
+        _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),
+        _ if !program.v6.settings.forward => r.discard(p, Discard::ForwardingOff),
+        None => refuse(r, now, p, Discard::NoRoute, Error::NO_ROUTE),
+        Some(Target::Blackhole) => r.discard(p, Discard::RouteBlackhole),
+        Some(Target::Unreachable) => {
+            refuse(r, now, p, Discard::RouteUnreachable, Error::ADDRESS_UNREACHABLE)
+        }
+        Some(Target::Prohibit) => refuse(r, now, p, Discard::RouteProhibit, Error::PROHIBITED),
+        // RFC 4291 §2.5.6: routers forward nothing that comes from a link's own address.
+        Some(_) if Ipv6Prefix::LINK_LOCAL.contains(src) => {
+            refuse(r, now, p, Discard::LinkLocalSource, Error::BEYOND_SCOPE)
+        }
+        Some(target) => {
+            let hop = next_hop(target, p.ends);
+            forward(r, now, p, hop)
+        }
+    }
+}
+
+/// FORWARD: the packet is for somebody else.
+fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
+    p.out_interface = hop.interface;
+    r.at(Step::Ttl);
+    let limit = &mut r.io.slab.bytes_mut(&mut p.frame)[usize::from(p.layers.l3) + 7];
+    if *limit <= 1 {
+        return refuse(r, now, p, Discard::TtlExceeded, Error::HOP_LIMIT_EXCEEDED);
+    }
+    *limit -= 1;
+    let mtu = r.program.interface(hop.interface).mtu;
+    if r.longest_piece(&p) > mtu {
+        return refuse(r, now, p, Discard::PacketTooBig, Error::too_big(mtu));
+    }
+    r.at(Step::FilterForward);
+    let Some(p) = filter(r, now, FilterChain::Forward, p) else { return };
+    postrouting(r, now, p, hop)
+}
+
+/// INPUT: the packet is for the router itself.
+fn input(r: &mut Router, now: Moment, p: Packet) {
+    if p.layers.fragment {
+        return r.discard(p, Discard::FragmentForRouter);
+    }
+    r.at(Step::FilterInput);
+    let Some(p) = filter(r, now, FilterChain::Input, p) else { return };
+    r.at(Step::LocalIn);
+    local_in(r, now, p)
+}
+
+/// OUTPUT: from the router itself. `bound` is the interface of a link's own addresses and groups.
+fn output(r: &mut Router, now: Moment, mut p: Packet) {
+    r.at(Step::LocalOut);
+    if let Err(why) = open(r, &mut p) {
+        return r.discard(p, why);
+    }
+    r.at(Step::RoutingDecision);
+    let (dst, bound) = (p.ends.dst, p.bound);
+    let of_link = Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast();
+    let hop = if of_link {
+        bound.is_some().then_some(Hop { interface: bound, address: dst })
+    } else {
+        let program = r.program.clone();
+        match program.v6.routes.lookup(dst) {
+            Some(Target::Local) => return input(r, now, p),
+            Some(target @ (Target::Connected(_) | Target::Gateways(_))) => {
+                Some(next_hop(target, p.ends))
+            }
+            _ => None,
+        }
+    };
+    let Some(hop) = hop else { return r.discard(p, Discard::NoRoute) };
+    p.out_interface = hop.interface;
+    r.at(Step::FilterOutput);
+    let Some(p) = filter(r, now, FilterChain::Output, p) else { return };
+    postrouting(r, now, p, hop)
+}
+
+/// POSTROUTING, and box L: to the neighbour.
+fn postrouting(r: &mut Router, now: Moment, p: Packet, hop: Hop<u128>) {
+    let (frame, in_interface, ingress, l3) = (p.frame, p.in_interface, p.ingress, p.layers.l3);
+    let (fast, fasttrack, depth) = (false, false, r.link.depth);
+    r.recycle(p.trace);
+    let mark = crate::firewall::mark::Mark::NONE;
+    let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
+    to_neighbour(r, now, hop, waiting)
+}
+
+/// Walks a packet's headers, once; where its source route stands, if it has one.
+fn open(r: &Router, p: &mut Packet) -> Result<Option<u16>, Discard> {
+    let bytes = &r.io.slab.bytes(&p.frame)[usize::from(p.layers.l3)..];
+    let ip = Ipv6::new(bytes).map_err(|_| Discard::MalformedIpv6)?;
+    let found = ip.extensions().map_err(|bad| match bad {
+        BadExtensions::CutOff | BadExtensions::Disorder => Discard::BadExtensionHeader,
+    })?;
+    p.ends = Ends { src: ip.src().into(), dst: ip.dst().into() };
+    let layers = &mut p.layers;
+    layers.protocol = found.protocol;
+    layers.options = found.any;
+    layers.fragment = found.fragment.is_some_and(|(offset, more)| offset != 0 || more);
+    layers.later_fragment = found.fragment.is_some_and(|(offset, _)| offset != 0);
+    let upper = &ip.payload()[usize::from(found.end) - wire::ipv6::HEADER_LEN..];
+    let least = match found.protocol {
+        protocol::TCP => 20,
+        protocol::UDP | header::ICMPV6 => 8,
+        _ => 0,
+    };
+    let there = !layers.later_fragment && upper.len() >= least;
+    layers.l4 = if there { layers.l3 + found.end } else { 0 };
+    (layers.tuple.src_port, layers.tuple.dst_port) = match (found.protocol, upper) {
+        (protocol::TCP | protocol::UDP, &[a, b, c, d, ..]) if there => {
+            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+        }
+        _ => (0, 0),
+    };
+    layers.tuple.protocol = found.protocol;
+    p.next_header_at = found.protocol_at;
+    Ok(found.source_route)
+}
+
+/// A source that may not be: a group, loopback, mapped IPv4, the router's own, and none at all, but for
+/// who is looking for an address on the link (RFC 4862 §5.4).
+fn is_martian_source(r: &Router, p: &Packet) -> bool {
+    let Ends { src, dst } = p.ends;
+    let address = Ipv6Addr::from(src);
+    if address.is_unspecified() {
+        return !Ipv6Addr::from(dst).is_multicast() || p.layers.protocol != header::ICMPV6;
+    }
+    let v6 = &r.program.v6;
+    let own = match Ipv6Prefix::LINK_LOCAL.contains(src) {
+        true => v6.has(p.in_interface, src),
+        false => v6.routes.is_local(src),
+    };
+    own || address.is_multicast() || address.is_loopback() || address.to_ipv4_mapped().is_some()
+}
+
+/// The next hop behind a target that forwards; of several gateways a pair of addresses always has the
+/// same one.
+fn next_hop(target: &Target<u128>, ends: Ends) -> Hop<u128> {
+    match target {
+        Target::Gateways(ways) => {
+            let fold = |at: u128| (at ^ at >> 64) as u64;
+            let pair = fold(ends.src).rotate_left(32) ^ fold(ends.dst);
+            let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let (interface, address) = ways[(hash as usize * ways.len()) >> 32];
+            Hop { interface, address }
+        }
+        &Target::Connected(interface) => Hop { interface, address: ends.dst },
+        other => unreachable!("no next hop behind {other:?}"),
+    }
+}
+
+/// Writes the Ethernet header and sends, or lets the frame wait until the neighbour has answered.
+fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Waiting) {
+    if !r.program.runs(hop.interface) || r.program.is_point_to_point(hop.interface) {
+        return r.discard_frame(waiting.frame, Discard::InterfaceDown);
+    }
+    let group = Ipv6Addr::from(hop.address);
+    let mac = if group.is_multicast() {
+        group_mac(group)
+    } else {
+        match r.v6.neighbours.want(now, hop.interface, hop.address) {
+            Want::Ready(id) => {
+                r.v6.neighbours.rewrites_mut()[id.index()].used_ms = now.as_millis_u32();
+                r.v6.neighbours.mac(id).unwrap_or_default()
+            }
+            Want::Wait(id, request) => {
+                if let Some(request) = request {
+                    solicit(r, now, request);
+                }
+                if r.io.slab.is_short() {
+                    return r.discard_frame(waiting.frame, Discard::FramesShort);
+                }
+                if let Some(oldest) = r.v6.neighbours.wait(id, waiting) {
+                    r.discard_frame(oldest.frame, Discard::NeighbourQueueFull);
+                }
+                return;
+            }
+            Want::Full => return r.discard_frame(waiting.frame, Discard::NeighbourTableFull),
+        }
+    };
+    let own = r.program.interface(hop.interface).mac;
+    let l3 = usize::from(waiting.l3);
+    if l3 > 14 {
+        waiting.frame.pull(l3 - 14);
+    }
+    let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
+    bytes[..6].copy_from_slice(&mac.0);
+    bytes[6..12].copy_from_slice(&own.0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV6.to_be_bytes());
+    in_depth(r, waiting.depth, |r| link_out(r, now, hop.interface, waiting.frame, false));
+}
+
+/// Asks for a neighbour.
+fn solicit(r: &mut Router, now: Moment, request: Request<u128>) {
+    discovery::solicit(r, now, request)
+}
+
+/// Asks again, gives up, forgets.
+pub(super) fn timers(r: &mut Router, now: Moment) {
+    let due = r.v6.neighbours.tick(now);
+    r.v6.neighbours.take_removed();
+    for request in due.requests {
+        solicit(r, now, request);
+    }
+    for waiting in due.failed {
+        let layers = layers::network(r.io.slab.bytes(&waiting.frame));
+        let Some(layers) = layers.ok().filter(|_| waiting.in_interface.is_some()) else {
+            r.discard_frame(waiting.frame, Discard::NeighbourUnreachable);
+            continue;
+        };
+        let mut p = r.packet(waiting.frame, layers, waiting.in_interface);
+        match open(r, &mut p) {
+            Ok(_) => {
+                let why = Discard::NeighbourUnreachable;
+                refuse(r, now, p, why, Error::ADDRESS_UNREACHABLE);
+            }
+            Err(why) => r.discard(p, why),
+        }
+    }
+}
+
+/// LOCAL OUT (box K): a packet the router itself makes, by this interface if it is for a link.
+fn local_out(r: &mut Router, now: Moment, frame: port::Frame, bound: InterfaceId) {
+    match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) => {
+            let mut p = r.packet(frame, layers, InterfaceId::NONE);
+            p.bound = bound;
+            output(r, now, p)
+        }
+        Err(_) => r.discard_frame(frame, Discard::MalformedIpv6),
+    }
+}

@@ -1,0 +1,125 @@
+//! Neighbour discovery (RFC 4861): who asks for the router is answered, and what neighbours say of
+//! themselves is learnt.
+
+use super::{local_out, to_neighbour};
+use crate::discard::Discard;
+use crate::flow::leave::Hop;
+use crate::interface::InterfaceId;
+use crate::ip::neighbour::{Heard, Request};
+use crate::ipv6::address;
+use crate::ipv6::icmp;
+use crate::packet::{Ends, Packet};
+use crate::router::Router;
+use std::net::Ipv6Addr;
+use wire::icmpv6::{self, Neighbour, kind, solicited_node};
+use wire::{MacAddr, Moment};
+
+/// A message of neighbour discovery, its checksum right.
+pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
+    let l3 = usize::from(p.layers.l3);
+    // What a router has forwarded has fewer: the sender is on the link (RFC 4861 §6.1, §7.1).
+    let near = r.io.slab.bytes(&p.frame)[l3 + 7] == 255;
+    let said = match kind {
+        kind::ROUTER_SOLICITATION => icmpv6::router_solicitation(r.transport(&p)).map(Said::Router),
+        _ => Neighbour::read(r.transport(&p)).map(Said::Neighbour),
+    };
+    let Some(said) = said.ok().filter(|said| near && is_plausible(said, p.ends)) else {
+        return r.discard(p, Discard::BadDiscovery);
+    };
+    let (interface, ends) = (p.in_interface, p.ends);
+    r.consume(p);
+    match said {
+        Said::Router(mac) => learn(r, now, interface, ends.src, mac, Heard::Asking),
+        Said::Neighbour(Neighbour { advertisement: false, target, mac, .. }) => {
+            if r.program.v6.is_own(interface, target.into()) {
+                learn(r, now, interface, ends.src, mac, Heard::Asking);
+                advertise(r, now, interface, target, ends.src);
+            }
+        }
+        Said::Neighbour(Neighbour { target, mac, solicited, override_, .. }) => {
+            let heard = Heard::Advertised { solicited, override_ };
+            learn(r, now, interface, target.into(), mac, heard);
+        }
+    }
+}
+
+/// What was said.
+enum Said {
+    /// Who asks for routers has this address.
+    Router(Option<MacAddr>),
+    Neighbour(Neighbour),
+}
+
+/// What a message must not be beside its form (RFC 4861 §6.1.1, §7.1).
+fn is_plausible(said: &Said, Ends { src, dst }: Ends) -> bool {
+    let (nobody, group) = (src == 0, Ipv6Addr::from(dst).is_multicast());
+    match said {
+        Said::Router(mac) => !nobody || mac.is_none(),
+        Said::Neighbour(said) if said.advertisement => !nobody && !(group && said.solicited),
+        // Who looks whether an address is free has none yet.
+        Said::Neighbour(said) if nobody => {
+            said.mac.is_none() && dst == u128::from(solicited_node(said.target))
+        }
+        Said::Neighbour(_) => true,
+    }
+}
+
+/// Learns where a neighbour is; what waited for it goes.
+fn learn(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    address: u128,
+    mac: Option<MacAddr>,
+    heard: Heard,
+) {
+    let believed = icmp::is_host(address)
+        && mac.is_none_or(|mac| !mac.is_multicast())
+        && !r.program.v6.is_own(interface, address)
+        && r.program.v6.is_neighbour(interface, address);
+    if !believed {
+        return;
+    }
+    for waiting in r.v6.neighbours.hear(now, interface, address, mac, heard) {
+        to_neighbour(r, now, Hop { interface, address }, waiting);
+    }
+}
+
+/// Answers who asks for one of the router's addresses; nobody in particular if he has none himself.
+fn advertise(r: &mut Router, now: Moment, interface: InterfaceId, target: Ipv6Addr, to: u128) {
+    let (solicited, dst) = match to {
+        0 => (false, Ipv6Addr::from([0xff02, 0, 0, 0, 0, 0, 0, 1]).into()),
+        to => (true, to),
+    };
+    let mac = Some(r.program.interface(interface).mac);
+    let message =
+        Neighbour { advertisement: true, router: true, solicited, override_: true, target, mac };
+    send(r, now, interface, message, Ends { src: target.into(), dst });
+}
+
+/// Asks for a neighbour: everybody whose address ends alike, or the one who answered last.
+pub(super) fn solicit(r: &mut Router, now: Moment, request: Request<u128>) {
+    let Request { interface, address, to } = request;
+    let target = Ipv6Addr::from(address);
+    let group = solicited_node(target);
+    let dst = if to == icmpv6::group_mac(group) { group } else { target };
+    let Some(src) = address::source(&r.program.v6.addresses, interface, address) else { return };
+    let own = r.program.interface(interface);
+    if !own.running {
+        return;
+    }
+    let (mac, advertisement) = (Some(own.mac), false);
+    let (router, solicited, override_) = (false, false, false);
+    let message = Neighbour { advertisement, router, solicited, override_, target, mac };
+    send(r, now, interface, message, Ends { src, dst: dst.into() });
+}
+
+fn send(r: &mut Router, now: Moment, interface: InterfaceId, message: Neighbour, ends: Ends) {
+    match icmp::neighbour(&mut r.io.pool, message, ends) {
+        Some(frame) => {
+            r.stats.tally.made += 1;
+            local_out(r, now, frame, interface);
+        }
+        None => r.stats.discards.add(Discard::NoFrame),
+    }
+}

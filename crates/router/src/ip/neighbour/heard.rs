@@ -1,0 +1,70 @@
+//! What neighbours of IPv6 say of themselves, and what is believed of it (RFC 4861 §7.2).
+//!
+//! ```text
+//!  solicitation, router solicitation ──► new or another address: stale
+//!  advertisement, solicited          ──► reachable
+//!  advertisement, not solicited      ──► another address and "override": stale; else at most doubt
+//! ```
+
+use super::{NeighbourId, Neighbours, Status, Waiting};
+use crate::interface::InterfaceId;
+use std::collections::VecDeque;
+use wire::{MacAddr, Moment};
+
+/// What told an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// The neighbour asks for something itself.
+    Asking,
+    /// It advertises itself.
+    Advertised {
+        /// It answers a solicitation.
+        solicited: bool,
+        /// It counts even against what is known.
+        override_: bool,
+    },
+}
+
+impl Neighbours<u128> {
+    /// Takes in what a neighbour said of itself. Returns the frames that waited for it, now sendable.
+    pub(crate) fn hear(
+        &mut self,
+        now: Moment,
+        interface: InterfaceId,
+        address: u128,
+        mac: Option<MacAddr>,
+        heard: Heard,
+    ) -> VecDeque<Waiting> {
+        let found = self.find(interface, address);
+        // Who is not looked for need not be remembered for advertising itself.
+        let created =
+            || if heard == Heard::Asking { self.create(interface, address) } else { None };
+        let Some(id) = found.or_else(created) else { return VecDeque::new() };
+        let known = self.mac(id);
+        let other = mac.is_some() && mac != known;
+        let status = match (heard, known) {
+            (_, None) if mac.is_none() => return VecDeque::new(),
+            (Heard::Asking, _) if !other => return VecDeque::new(),
+            (Heard::Advertised { override_: false, .. }, Some(_)) if other => {
+                if self.status(id) == Status::Reachable {
+                    self.become_(now, id, Status::Stale);
+                }
+                return VecDeque::new();
+            }
+            (Heard::Advertised { solicited: true, .. }, _) => Status::Reachable,
+            (Heard::Advertised { .. }, Some(_)) if !other => return VecDeque::new(),
+            _ => Status::Stale,
+        };
+        if let Some(mac) = mac {
+            self.complete(id, mac);
+        }
+        self.become_(now, id, status);
+        std::mem::take(&mut self.entries[id.index()].waiting)
+    }
+
+    fn become_(&mut self, now: Moment, id: NeighbourId, status: Status) {
+        let lasts = if status == Status::Reachable { self.timeout } else { super::STALE };
+        self.entries[id.index()].status = status;
+        self.schedule(id, now + lasts);
+    }
+}

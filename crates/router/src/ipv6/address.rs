@@ -1,0 +1,88 @@
+//! `/ipv6 address`: the router's own addresses, typed and made of MAC addresses.
+
+use super::menu::ADDRESS;
+use crate::interface::InterfaceId;
+use crate::program::{Kind, Program};
+use config::{ItemId, Read, Tree, Value};
+use std::net::Ipv6Addr;
+use wire::Ipv6Prefix;
+use wire::icmpv6::interface_id;
+
+/// One of the router's own addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The address.
+    pub address: u128,
+    /// Its network.
+    pub network: Ipv6Prefix,
+    /// The interface it is on.
+    pub interface: InterfaceId,
+    /// Its network is told to hosts.
+    pub advertise: bool,
+    /// The item that says so; none of what the router made itself.
+    pub item: Option<ItemId>,
+}
+
+impl Address {
+    /// Whether it belongs to one link.
+    pub fn is_link_local(&self) -> bool {
+        Ipv6Prefix::LINK_LOCAL.contains(self.address)
+    }
+}
+
+/// The router's own addresses: each interface that IP sees has one for its link (RFC 4291 §2.5.6),
+/// then those typed, of interfaces that are there and enabled.
+pub(crate) fn read(tree: &Tree, program: &Program) -> Vec<Address> {
+    if program.v6.settings.disabled {
+        return Vec::new();
+    }
+    let links = program.interfaces.iter().filter(|interface| {
+        let slave = interface.bridge.is_some() || interface.bond.is_some();
+        let virtual_ = matches!(interface.kind, Kind::Vrrp { .. });
+        interface.enabled && !slave && !virtual_ && !program.is_point_to_point(interface.id)
+    });
+    let own = links.map(|interface| {
+        let address = 0xfe80 << 112 | u128::from(interface_id(interface.mac));
+        let network = Ipv6Prefix::new(address, 64);
+        Address { address, network, interface: interface.id, advertise: false, item: None }
+    });
+    let typed = tree.read(&ADDRESS).filter(|item| !item.bool("disabled"));
+    own.chain(typed.filter_map(|item| one(item, program))).collect()
+}
+
+/// What an item of the menu means, if its interface is there.
+pub(crate) fn one(item: Read, program: &Program) -> Option<Address> {
+    let Value::Cidr6(address, len) = *item.value("address") else { return None };
+    let interface = program.names.find(&item.text("interface"))?;
+    let enabled = program.is_enabled(interface);
+    let mut address = u128::from(address);
+    let network = Ipv6Prefix::new(address, len);
+    if item.bool("eui-64") {
+        let id = interface_id(program.interface(interface).mac);
+        address = Ipv6Prefix::new(address, 64).bits() | u128::from(id);
+    }
+    let advertise = item.bool("advertise") && !Ipv6Prefix::LINK_LOCAL.contains(address);
+    let item = Some(item.id());
+    enabled.then_some(Address { address, network, interface, advertise, item })
+}
+
+/// The address that a packet to `toward` by `interface` is sent from (RFC 6724 §5 as far as a router
+/// has a choice): of the same scope, on that interface, in the same network.
+pub fn source(addresses: &[Address], interface: InterfaceId, toward: u128) -> Option<u128> {
+    let group = Ipv6Addr::from(toward);
+    let link = Ipv6Prefix::LINK_LOCAL.contains(toward)
+        || group.is_multicast() && group.octets()[1] & 0xf <= 2;
+    let on = |own: &&Address| own.interface == interface;
+    let near = addresses.iter().filter(on).find(|own| own.is_link_local());
+    if link {
+        return near.map(|own| own.address);
+    }
+    let wide = || addresses.iter().filter(|own| !own.is_link_local());
+    wide()
+        .filter(on)
+        .find(|own| own.network.contains(toward))
+        .or_else(|| wide().find(on))
+        .or_else(|| wide().next())
+        .or(near)
+        .map(|own| own.address)
+}

@@ -1,0 +1,216 @@
+//! The property tables of `/ipv6 settings`, `/ipv6 address`, `/ipv6 neighbor` and `/ipv6 route`
+//! (`routeros/H-ip.md`, H.4).
+
+use crate::firewall::menu::WORD;
+use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
+use std::net::Ipv6Addr;
+
+const INTERFACES: Type = crate::interface::menu::ANY_INTERFACE;
+const LIST: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false };
+
+const ACCEPT: Type = Type::Enum(&["no", "yes", "yes-if-forwarding-disabled"]);
+
+/// `/ipv6 settings`.
+pub const SETTINGS: Menu = Menu {
+    path: "/ipv6 settings",
+    kind: MenuKind::Settings,
+    properties: &[
+        Property::new("disable-ipv6", Type::Bool, "Whether there is no IPv6 at all.").default("no"),
+        Property::new("forward", Type::Bool, "Whether packets are forwarded.").default("yes"),
+        Property::only("accept-redirects", &ACCEPT, ACCEPTED, "redirects are not heeded"),
+        Property::only(
+            "accept-router-advertisements",
+            &ACCEPT,
+            ACCEPTED,
+            "the router makes no addresses of what others advertise",
+        ),
+        Property::new(
+            "max-neighbor-entries",
+            Type::Number(1, 1 << 20),
+            "Size of the table of neighbours.",
+        )
+        .default("8192"),
+        Property::new("allow-fast-path", Type::Bool, "Kept; IPv6 has no FastPath.").default("yes"),
+        Property::only(
+            "disable-link-local-address",
+            &Type::Bool,
+            &["no"],
+            "each interface has its link's address",
+        ),
+    ],
+    help: "What holds for all of IPv6.",
+};
+
+/// What a router that forwards does not accept.
+const ACCEPTED: &[&str] = &["yes-if-forwarding-disabled", "no"];
+
+/// `/ipv6 address`.
+pub const ADDRESS: Menu = Menu {
+    path: "/ipv6 address",
+    kind: LIST,
+    properties: &[
+        Property::flag("invalid", 'I', "Its interface is not there."),
+        Property::flag("dynamic", 'D', "Made by the router."),
+        Property::flag("global", 'G', "Not of one link only."),
+        Property::flag("link-local", 'L', "Of one link."),
+        Property::new("address", Type::Cidr6, "The address and its network's length.")
+            .required()
+            .column(),
+        Property::only("from-pool", &Type::Or(&[""], &WORD), &[""], "there are no IPv6 pools"),
+        Property::new("interface", INTERFACES, "The interface it is on.").required().column(),
+        Property::new("actual-interface", INTERFACES, "The interface it is on.").read_only(),
+        Property::new(
+            "eui-64",
+            Type::Bool,
+            "The last 64 bits follow from the interface's MAC address.",
+        )
+        .default("no"),
+        Property::new("advertise", Type::Bool, "Hosts are told the network, and choose addresses.")
+            .default("yes")
+            .column(),
+        Property::only(
+            "no-dad",
+            &Type::Bool,
+            &["yes"],
+            "an address is used at once: nobody is asked whether he has it",
+        )
+        .default(""),
+        Property::only(
+            "auto-link-local",
+            &Type::Bool,
+            &["yes"],
+            "each interface has its link's address, beside one that is typed",
+        )
+        .default(""),
+    ],
+    help: "The router's own addresses, and the networks they connect.",
+};
+
+/// `/ipv6 neighbor`.
+pub const NEIGHBOR: Menu = Menu {
+    path: "/ipv6 neighbor",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
+    properties: &[
+        Property::new("address", Type::Address6, "The neighbour's address.").read_only().column(),
+        Property::new("interface", INTERFACES, "Where it is.").read_only().column(),
+        Property::new("mac-address", Type::Mac, "Its MAC address, once known.")
+            .read_only()
+            .column(),
+        Property::new("status", Type::Text, "incomplete, reachable, stale, delay or probe.")
+            .read_only()
+            .column(),
+    ],
+    help: "Neighbours, as neighbour discovery learns them.",
+};
+
+/// `/ipv6 route`.
+pub const ROUTE: Menu = Menu {
+    path: "/ipv6 route",
+    kind: LIST,
+    properties: &[
+        Property::flag("active", 'A', "The best of its network: packets take it."),
+        Property::flag("dynamic", 'D', "Made by the router.").beside(),
+        Property::flag("connect", 'C', "The network of an address of the router's.").beside(),
+        Property::flag("static", 'S', "Typed."),
+        Property::flag("blackhole", 'B', "Packets end here, silently.").beside(),
+        Property::flag("unreachable", 'U', "Packets end here: address unreachable."),
+        Property::flag("prohibit", 'P', "Packets end here: administratively prohibited."),
+        Property::new("dst-address", Type::Cidr6, "The network behind the route.")
+            .default("::/0")
+            .column(),
+        Property::new(
+            "gateway",
+            Type::List(&Type::Either(&[Type::Address6, INTERFACES, Type::Custom(by_interface)])),
+            "The next router's address, or an interface, or address%interface; several share the \
+             load (ECMP).",
+        )
+        .column(),
+        Property::new("distance", Type::Number(1, 255), "The lowest wins.").default("1").column(),
+        Property::new(
+            "type",
+            Type::Enum(&["unicast", "blackhole", "unreachable", "prohibit"]),
+            "unicast forwards; the others drop: silently, as unreachable, as prohibited.",
+        )
+        .default("unicast"),
+        Property::only("check-gateway", &Type::Enum(&["bfd", "none", "ping"]), &["none"], NO_CHECK)
+            .default(""),
+        Property::only("routing-table", &WORD, &["main"], ONE_TABLE).default(""),
+        Property::only("pref-src", &Type::Or(&[""], &Type::Address6), &[""], NO_PREF_SRC)
+            .default(""),
+        Property::only("scope", &Type::Number(0, 255), &["30"], NO_SCOPE),
+        Property::only("target-scope", &Type::Number(0, 255), &["10"], NO_SCOPE),
+        Property::new(
+            "suppress-hw-offload",
+            Type::Bool,
+            "Whether a switch chip stays out of it; kept, there is none.",
+        ),
+        Property::new("gateway-status", WORD, "Whether the gateway can be reached.").read_only(),
+    ],
+    help: "Static routes, and the networks of the router's addresses.",
+};
+
+const NO_CHECK: &str = "a gateway counts as reachable while its interface runs";
+const ONE_TABLE: &str = "only the main table is built";
+const NO_PREF_SRC: &str = "packets of the router's own have their out-interface's first address";
+const NO_SCOPE: &str = "gateways must lie in a connected network";
+
+/// `fe80::1%ether1`: a gateway that is a neighbour on an interface.
+fn by_interface(text: &str) -> Result<Value, String> {
+    match gateway_by(text) {
+        Some(_) => Ok(Value::Text(text.to_string())),
+        None => Err("an address, an interface, or address%interface".to_string()),
+    }
+}
+
+/// The address and the interface of such a gateway.
+pub(crate) fn gateway_by(text: &str) -> Option<(Ipv6Addr, &str)> {
+    let (address, interface) = text.split_once('%')?;
+    Some((address.parse().ok()?, interface)).filter(|_| !interface.is_empty())
+}
+
+/// What an address that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words where it has them.
+pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
+    let Some(&Value::Cidr6(address, len)) = item.get("address") else { return Ok(()) };
+    if item.get("eui-64") == Some(&Value::Bool(true)) && len != 64 {
+        return Err("failure: eui-64 needs a network of 64 bits".to_string());
+    }
+    if address.is_multicast() || address.is_unspecified() || address.is_loopback() {
+        return Err(format!("failure: {address} cannot be an interface's"));
+    }
+    let is_same = |other: &Item| {
+        let same =
+            matches!(other.get("address"), Some(&Value::Cidr6(other, _)) if other == address);
+        same && other.id != item.id && other.get("interface") == item.get("interface")
+    };
+    if tree.items(ADDRESS.path).iter().any(|other| is_same(other)) {
+        return Err("failure: already have such address".to_string());
+    }
+    Ok(())
+}
+
+/// What a route that is added or changed must not be.
+///
+/// # Errors
+/// RouterOS's words where it has them.
+pub fn check_route(item: &Item) -> Result<(), String> {
+    let gateways = match item.get("gateway") {
+        Some(Value::List(gateways)) => gateways.as_slice(),
+        _ => &[],
+    };
+    if ROUTE.read(item).text("type") == "unicast" && gateways.is_empty() {
+        return Err("missing value(s) of argument(s) gateway".to_string());
+    }
+    let is_interface = |way: &Value| matches!(way, Value::Text(text) if gateway_by(text).is_none());
+    if gateways.len() > 1 && gateways.iter().any(is_interface) {
+        return Err("failure: an interface as gateway must be the only one".to_string());
+    }
+    let link = wire::Ipv6Prefix::LINK_LOCAL;
+    let bare = |way: &&Value| matches!(way, Value::Address6(a) if link.contains((*a).into()));
+    if let Some(gateway) = gateways.iter().find(bare) {
+        return Err(format!("failure: {gateway} needs an interface: {gateway}%ether1"));
+    }
+    Ok(())
+}

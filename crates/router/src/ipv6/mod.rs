@@ -1,0 +1,92 @@
+//! IPv6: addresses, routes, neighbours, ICMPv6, settings.
+//!
+//! ```text
+//! /ipv6 address ─┬─► own addresses ─► source of what the router says
+//!                └─► connected ─┐
+//! /ipv6 route ─────► static ────┴─► best of each prefix ─► Fib     all of it in the Program
+//! ```
+//!
+//! A change compiles all routes and swaps them with the program; packets take the slow path
+//! (`flow/v6.rs`).
+//!
+//! Missing: **FastPath**, **connection tracking**, **router advertisements**, **duplicate address detection**, **reassembly**, **DHCPv6**, **queues but those
+//! of interfaces**.
+
+// `/ipv6 address`: the router's own addresses.
+pub mod address;
+// The forwarding table: longest prefix match.
+pub mod fib;
+// `/ipv6 firewall`: who may pass.
+pub mod firewall;
+// ICMPv6 messages a router sends.
+pub mod icmp;
+// The property tables.
+pub mod menu;
+// Routes: the best of each prefix.
+pub mod route;
+// `/ipv6 settings`.
+pub mod settings;
+
+// What is done with these menus.
+pub(crate) mod facilities;
+
+use crate::interface::InterfaceId;
+use address::Address;
+use firewall::Filter;
+use route::Routes;
+use settings::Settings;
+use std::sync::Arc;
+use wire::Ipv6Prefix;
+use wire::icmpv6::solicited_node;
+
+/// What the configuration of IPv6 means.
+#[derive(Clone, Debug, Default)]
+pub struct Meant {
+    /// `/ipv6 settings`.
+    pub settings: Settings,
+    /// The router's own addresses, those of links among them.
+    pub addresses: Arc<[Address]>,
+    /// `/ipv6 route`, and what is connected.
+    pub routes: Arc<Routes>,
+    /// `/ipv6 firewall filter`; none while it has no rules.
+    pub filter: Option<Arc<Filter>>,
+}
+
+impl Meant {
+    /// Whether an interface takes part: it has an address of its link.
+    pub(crate) fn is_on(&self, interface: InterfaceId) -> bool {
+        self.addresses.iter().any(|own| own.interface == interface)
+    }
+
+    /// Whether an interface has this address.
+    pub(crate) fn has(&self, interface: InterfaceId, address: u128) -> bool {
+        self.addresses.iter().any(|own| own.interface == interface && own.address == address)
+    }
+
+    /// Whether an address is the router's own; that of a link only there.
+    pub(crate) fn is_own(&self, interface: InterfaceId, address: u128) -> bool {
+        self.has(interface, address) || self.routes.is_local(address)
+    }
+
+    /// Whether the router hears what is sent to this group on an interface: that of all nodes, of all
+    /// routers, and those in which its addresses are asked for.
+    pub(crate) fn hears(&self, interface: InterfaceId, group: u128) -> bool {
+        let of_all = [ALL_NODES, ALL_ROUTERS].contains(&group);
+        let asked = |own: &Address| {
+            own.interface == interface && u128::from(solicited_node(own.address.into())) == group
+        };
+        of_all || self.addresses.iter().any(asked)
+    }
+
+    /// Whether an address belongs to a network connected to an interface: only such are neighbours.
+    pub(crate) fn is_neighbour(&self, interface: InterfaceId, address: u128) -> bool {
+        let on = |own: &&Address| own.interface == interface;
+        Ipv6Prefix::LINK_LOCAL.contains(address)
+            || self.addresses.iter().filter(on).any(|own| own.network.contains(address))
+    }
+}
+
+/// `ff02::1`.
+pub(crate) const ALL_NODES: u128 = 0xff02 << 112 | 1;
+/// `ff02::2`.
+pub(crate) const ALL_ROUTERS: u128 = 0xff02 << 112 | 2;

@@ -1,0 +1,159 @@
+//! Routes of IPv6: what was typed, what is connected; the best of each prefix is in the FIB.
+//!
+//! ```text
+//!  /ipv6 address ─► own, connected (distance 0) ─┐
+//!  /ipv6 route   ─► static        (distance 1…) ─┴─► best with a target ─► Fib
+//! ```
+//!
+//! A route is active when its gateway lies in a connected network of a running interface, or is an
+//! address on an interface (`fe80::1%ether1`), or an interface.
+//!
+//! Missing: **routing marks**, **check-gateway**, **routing protocols**.
+
+use super::address::Address;
+use super::fib::Fib;
+use super::menu::{ROUTE, gateway_by};
+use crate::interface::InterfaceId;
+use crate::ip::route::Target;
+use crate::program::Program;
+use config::{ItemId, Read, Tree, Value};
+use std::collections::BTreeMap;
+use wire::Ipv6Prefix;
+
+/// One way to a prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The network.
+    pub prefix: Ipv6Prefix,
+    /// 0 to 255; the least wins.
+    pub distance: u8,
+    /// What lies behind it; `None` while no gateway can be reached.
+    pub target: Option<Target<u128>>,
+    /// The item that says so; none of what the router made itself.
+    pub item: Option<ItemId>,
+}
+
+/// All routes, and which of them packets take.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    candidates: Vec<Candidate>,
+    /// By place among the candidates.
+    fib: Fib,
+    best: BTreeMap<Ipv6Prefix, u32>,
+}
+
+impl Routes {
+    /// Those of these candidates; of equally near ones the first wins.
+    pub fn of(candidates: Vec<Candidate>) -> Routes {
+        let mut best: BTreeMap<Ipv6Prefix, u32> = BTreeMap::new();
+        for (at, way) in (0..).zip(&candidates).filter(|(_, way)| way.target.is_some()) {
+            let held = best.entry(way.prefix).or_insert(at);
+            if way.distance < candidates[*held as usize].distance {
+                *held = at;
+            }
+        }
+        Routes { fib: Fib::of(&best), best, candidates }
+    }
+
+    /// Where an address leads.
+    pub fn lookup(&self, dst: u128) -> Option<&Target<u128>> {
+        self.candidates[self.fib.lookup(dst)? as usize].target.as_ref()
+    }
+
+    /// Whether it is one of the router's own.
+    pub fn is_local(&self, address: u128) -> bool {
+        matches!(self.lookup(address), Some(Target::Local))
+    }
+
+    /// All candidates, and whether packets take them.
+    pub fn iter(&self) -> impl Iterator<Item = (&Candidate, bool)> {
+        let all = (0..).zip(&self.candidates);
+        all.map(|(at, way)| (way, self.best.get(&way.prefix) == Some(&at)))
+    }
+}
+
+/// All ways the configuration knows.
+pub(crate) fn candidates(tree: &Tree, program: &Program) -> Vec<Candidate> {
+    let mut ways = Vec::new();
+    let mut add = |prefix, target| {
+        ways.push(Candidate { prefix, distance: 0, target: Some(target), item: None });
+    };
+    // None at all, loopback, mapped IPv4 (RFC 4291 §2.5): nobody's on a wire.
+    for (bits, len) in [(0, 128), (1, 128), (0xffff << 32, 96)] {
+        add(Ipv6Prefix::new(bits, len), Target::Martian);
+    }
+    let wide = program.v6.addresses.iter().filter(|own| !own.is_link_local());
+    for own in wide {
+        add(Ipv6Prefix::host(own.address), Target::Local);
+        // The first address is that of all routers of the network (RFC 4291 §2.6.1), but for two
+        // routers among themselves (RFC 6164).
+        if own.network.len() < 127 {
+            add(Ipv6Prefix::host(own.network.bits()), Target::Local);
+        }
+        if own.network.len() < 128 && program.runs(own.interface) {
+            add(own.network, Target::Connected(own.interface));
+        }
+    }
+    let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
+    ways.extend(routes.filter_map(|item| candidate(item, program)));
+    ways
+}
+
+fn candidate(item: Read, program: &Program) -> Option<Candidate> {
+    let Value::Cidr6(address, len) = *item.value("dst-address") else { return None };
+    let target = match item.text("type").as_str() {
+        "blackhole" => Some(Target::Blackhole),
+        "unreachable" => Some(Target::Unreachable),
+        "prohibit" => Some(Target::Prohibit),
+        _ => gateways(&item.list("gateway"), program),
+    };
+    let (distance, id) = (item.number("distance") as u8, Some(item.id()));
+    Some(Candidate { prefix: Ipv6Prefix::new(address.into(), len), distance, target, item: id })
+}
+
+/// The target of these gateways, those out of reach left out; `None` if all are.
+fn gateways(gateways: &[Value], program: &Program) -> Option<Target<u128>> {
+    let mut ways = Vec::new();
+    for gateway in gateways {
+        match way(gateway, program) {
+            Some((interface, Some(address))) => ways.push((interface, address)),
+            // An interface as gateway: everything behind the route is a neighbour there.
+            Some((interface, None)) => return Some(Target::Connected(interface)),
+            None => {}
+        }
+    }
+    if ways.is_empty() { None } else { Some(Target::Gateways(ways)) }
+}
+
+/// By which interface a gateway is reached, and its address if it has one.
+pub(crate) fn way(gateway: &Value, program: &Program) -> Option<(InterfaceId, Option<u128>)> {
+    let runs = |name: &str| program.names.find(name).filter(|&id| program.runs(id));
+    match gateway {
+        Value::Address6(address) => {
+            let address = u128::from(*address);
+            reach(address, &program.v6.addresses, |id| program.runs(id))
+                .map(|interface| (interface, Some(address)))
+        }
+        Value::Text(text) => match gateway_by(text) {
+            Some((address, name)) => runs(name).map(|id| (id, Some(address.into()))),
+            None => runs(text).map(|id| (id, None)),
+        },
+        _ => None,
+    }
+}
+
+/// The running interface in whose connected network an address lies; the longest network wins.
+fn reach(
+    address: u128,
+    addresses: &[Address],
+    runs: impl Fn(InterfaceId) -> bool,
+) -> Option<InterfaceId> {
+    let within = addresses.iter().filter(|own| {
+        !own.is_link_local()
+            && own.network.len() < 128
+            && own.network.contains(address)
+            && own.address != address
+            && runs(own.interface)
+    });
+    within.max_by_key(|own| own.network.len()).map(|own| own.interface)
+}
