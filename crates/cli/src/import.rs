@@ -1,4 +1,4 @@
-//! `wirespeed import`: what of another box's configuration would work here.
+//! `wirespeed import`: what of another box's configuration would work here, and what becomes of it.
 
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
@@ -15,12 +15,16 @@ packets; it is missing; or it is refused for another reason.
 
 Examples:
   wirespeed import --report export.rsc
+  wirespeed import --tolerant export.rsc > here.rsc
   wirespeed import --report --format markdown *.rsc > report.md
   wirespeed import --report --at-least 90 export.rsc")]
 pub(crate) struct Arguments {
     /// Say what would work, and change nothing
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "tolerant")]
     report: bool,
+    /// Print the configuration that this device makes of the file, with lines kept that have no meaning
+    #[arg(long, conflicts_with_all = ["report", "format", "at_least"])]
+    tolerant: bool,
     /// Exports of RouterOS, of any age
     #[arg(value_name = "FILE.rsc", required = true)]
     files: Vec<PathBuf>,
@@ -45,8 +49,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let shown = file.display().to_string();
         let bytes = std::fs::read(file)
             .map_err(|error| Failure::Environment(format!("reading {shown}: {error}")))?;
-        let surveyed = import::survey(&shown, &import::text(&bytes), serve::MENUS);
-        all.push(surveyed.map_err(|error| Failure::Failed(format!("{shown}: {error}")))?);
+        let surveyed = import::tolerant(&shown, &import::text(&bytes), serve::MENUS);
+        let (surveyed, export) =
+            surveyed.map_err(|error| Failure::Failed(format!("{shown}: {error}")))?;
+        if arguments.tolerant {
+            made(&surveyed, &export)?;
+        }
+        all.push(surveyed);
+    }
+    if arguments.tolerant {
+        return Ok(());
     }
     let mut total = Count::default();
     all.iter().for_each(|surveyed| total.add(surveyed.total));
@@ -61,6 +73,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Failed(format!("{percent} % of the commands, not {wanted} %")));
     }
     Ok(())
+}
+
+/// Prints what became of a file; nothing, if a line of it is refused.
+fn made(surveyed: &Surveyed, export: &str) -> Result<(), Failure> {
+    let fails = |line: &&import::Line| ["missing", "refused"].contains(&line.verdict);
+    let failing: Vec<_> = surveyed.lines.iter().filter(fails).collect();
+    for line in &failing {
+        say!("{}:{}: {} {}: {}", surveyed.file, line.line, line.menu, line.text, line.why);
+    }
+    say!("{}: {}", surveyed.file, sentence(surveyed.total));
+    if failing.is_empty() {
+        out!("{export}");
+        return Ok(());
+    }
+    Err(Failure::Failed(format!("{} lines of {} are refused", failing.len(), surveyed.file)))
 }
 
 fn sentence(count: Count) -> String {

@@ -57,6 +57,9 @@ pub(crate) struct Arguments {
     /// The configuration; with an error in it nothing is touched
     #[arg(value_name = "FILE.rsc")]
     config: PathBuf,
+    /// Keep lines of the configuration that have no meaning here, as /import tolerant=yes does
+    #[arg(long)]
+    tolerant: bool,
     /// A port of the router, and its interface; in the order of ether1, ether2 …
     #[arg(long = "port", required = true, value_name = "[NAME=]BACKEND:INTERFACE")]
     ports: Vec<PortSpec>,
@@ -231,12 +234,16 @@ fn check(
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
-    let Arguments { config, ports, name, workers, cores, files, kernel_routes, .. } = arguments;
+    let Arguments { config, ports, name, workers, cores, files, kernel_routes, tolerant, .. } =
+        arguments;
     let shown = config.display();
     let failed =
         |why: &dyn std::fmt::Display| Failure::Environment(format!("reading {shown}: {why}"));
     let startup = std::fs::read(config).map_err(|error| failed(&error))?;
-    let startup = config::text_of_file(startup).map_err(|why| failed(&why))?;
+    let mut startup = config::text_of_file(startup).map_err(|why| failed(&why))?;
+    if *tolerant {
+        startup = config::inert::tolerant(&startup).map_err(|error| failed(&error))?.0;
+    }
     let stem = || config.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = name.clone().or_else(stem).unwrap_or_default();
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {

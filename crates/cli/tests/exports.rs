@@ -26,6 +26,7 @@ const LINES: &[&str] = &[
     "/interface gre add name=g1 remote-address=10.0.1.9 keepalive=0s,0",
     "/interface eoip add name=e1 remote-address=10.0.1.9 tunnel-id=7 mac-address=06:00:00:00:00:99",
     "/interface vrrp add name=v1 interface=ether1 vrid=9 priority=200",
+    "/interface absent add name=wlan1\n/ip firewall filter add chain=forward in-interface=wlan1",
     "/interface bridge nat add chain=srcnat action=src-nat to-src-mac-address=02:00:00:00:00:09",
     "/interface list add name=WAN include=none\n\
      /interface list member add list=WAN interface=ether1",

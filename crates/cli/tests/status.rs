@@ -8,7 +8,6 @@ use std::path::PathBuf;
 /// The menus of RouterOS v6 that are not here, with what for; from the source documents and the
 /// public manuals.
 const MISSING: &[(&str, &str)] = &[
-    ("/certificate", "certificates"),
     ("/interface 6to4", "tunnels of IPv6 in IPv4"),
     ("/interface ethernet switch", "switch chips"),
     (
@@ -16,7 +15,6 @@ const MISSING: &[(&str, &str)] = &[
       pppoe-server, /interface pptp-client, /interface pptp-server",
         "PPP over anything",
     ),
-    ("/interface wireless, /caps-man", "wireless"),
     ("/ip accounting, /ip traffic-flow", "accounts of flows"),
     ("/ip dhcp-relay", "DHCP from elsewhere"),
     ("/ip firewall service-port", "helpers: FTP, SIP, PPTP and others"),
@@ -24,7 +22,7 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip ipsec", "IPsec"),
     ("/ip neighbor", "discovery: MNDP, CDP, LLDP"),
     ("/ip route vrf", "routers within the router"),
-    ("/ip upnp, /ip proxy, /ip socks, /ip smb, /ip ssh, /ip cloud", "services"),
+    ("/ip upnp, /ip proxy, /ip socks", "services"),
     ("/ipv6 dhcp-client, /ipv6 dhcp-relay, /ipv6 dhcp-server, /ipv6 pool", "DHCPv6 and its pools"),
     (
         "/ipv6 firewall connection, /ipv6 firewall mangle, /ipv6 firewall raw",
@@ -37,12 +35,8 @@ const MISSING: &[(&str, &str)] = &[
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/snmp", "SNMP"),
     ("/system logging, /system note, /system ntp, /system scheduler, /system script", "management"),
-    (
-        "/tool bandwidth-server, /tool graphing, /tool mac-server, /tool netwatch, /tool romon, \
-      /tool traffic-monitor",
-        "tools",
-    ),
-    ("/user group, /user aaa, /user ssh-keys", "rights of users"),
+    ("/tool bandwidth-server, /tool netwatch, /tool traffic-monitor", "tools"),
+    ("/user group, /user ssh-keys", "rights of users"),
 ];
 
 fn menus() -> Vec<&'static Menu> {
@@ -73,6 +67,10 @@ fn page() -> String {
         let names: Vec<String> = menu.split(", ").map(|name| format!("`{name}`")).collect();
         let _ = writeln!(page, "| {} | {what} |", names.join(", "));
     }
+    page += "\n## Menus that are inert\n\nTheir lines change nothing about packets. A tolerant import keeps them word for word in `/system inert`\n([guide](guide/import.md)); any other refuses them.\n\n| menu and those below | why |\n| --- | --- |\n";
+    for (menu, why) in config::inert::TABLE {
+        let _ = writeln!(page, "| `{menu}` | {why} |");
+    }
     page
 }
 
@@ -93,5 +91,6 @@ fn what_is_here_is_not_missing() {
     for missing in MISSING.iter().flat_map(|(menus, _)| menus.split(", ")) {
         let here = menus().into_iter().find(|menu| menu.path == missing);
         assert!(here.is_none(), "{missing} is built");
+        assert!(config::inert::why(missing).is_none(), "{missing} is inert");
     }
 }

@@ -1,6 +1,7 @@
 //! `add`, `set`, `remove` and the other commands that change items.
 
 use crate::arguments::{Changes, Slot, missing, slot};
+use crate::inert;
 use crate::run::{Line, Run};
 use crate::script::{Operator, Word};
 use crate::{
@@ -339,6 +340,9 @@ impl Run<'_> {
         let absent: Vec<&str> = required.map(|property| property.name).collect();
         if !absent.is_empty() {
             return Err(missing(line, &absent.join(" ")));
+        }
+        if menu.path == inert::MENU.path {
+            inert::check(item).map_err(|text| Error::new(line.at, text))?;
         }
         if let Some(key) = menu.key() {
             let name = item.name(key);

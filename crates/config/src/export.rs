@@ -13,6 +13,7 @@
 //!
 //! **Missing**: `hide-sensitive` (nothing is hidden).
 
+use crate::inert;
 use crate::parse::pick;
 use crate::run::{Line, Run};
 use crate::script::{quote, quote_always};
@@ -89,6 +90,10 @@ impl Run<'_> {
 
     fn export_menu(&mut self, menu: &Menu, style: Style) -> String {
         let mut text = String::new();
+        if menu.path == inert::MENU.path {
+            let items = self.tree.items(menu.path).iter();
+            return inert::export(items.map(|item| &**item), style.terse);
+        }
         let remarks = self.remarks(menu);
         let commands = self.commands(menu, style);
         if !commands.is_empty() && !style.terse {

@@ -5,9 +5,10 @@
 //!
 //! Never touches a file system: files are the [`Host`](crate::Host)'s.
 
+use crate::inert;
 use crate::run::{Line, Run};
 use crate::script::Operator;
-use crate::{At, Error, How, Reply};
+use crate::{At, Error, How, Reply, Type, Value};
 
 /// What a file that imports itself may do.
 const DEPTH: usize = 20;
@@ -24,23 +25,37 @@ pub fn text_of_file(content: Vec<u8>) -> Result<String, &'static str> {
 }
 
 impl Run<'_> {
-    /// `import file-name=backup.rsc`, `import backup.rsc`.
+    /// `import file-name=backup.rsc`, `import backup.rsc tolerant=yes`.
     pub(crate) fn import(&mut self, line: Line) -> Result<Reply, Error> {
-        let [word, surplus @ ..] = line.words else {
+        let (mut file, mut tolerant) = (None, false);
+        for word in line.words {
+            match &word.name {
+                None if file.is_none() => file = Some(word),
+                Some((name, Operator::Equal)) if name == "file-name" && file.is_none() => {
+                    file = Some(word);
+                }
+                Some((name, Operator::Equal)) if name == "tolerant" => {
+                    let value = self.value_of(word, "tolerant", &Type::Bool, line.path)?;
+                    tolerant = value == Value::Bool(true);
+                }
+                _ => {
+                    let help = "parameters are file-name, tolerant";
+                    return Err(Error::end_of_command(word.at).help(help));
+                }
+            }
+        }
+        let Some(word) = file else {
             return Err(Error::new(line.at, "missing value(s) of argument(s) file-name"));
         };
-        if let Some(word) = surplus.first() {
-            return Err(Error::end_of_command(word.at));
-        }
-        if !matches!(&word.name, None | Some((_, Operator::Equal)))
-            || word.name.as_ref().is_some_and(|(name, _)| name != "file-name")
-        {
-            return Err(Error::end_of_command(word.at).help("parameters are file-name"));
-        }
         let name = self.text_of(word, line.path)?;
         let failed = |text| Error::new(word.value_at, text);
         let content = self.host.read_file(&name).map_err(failed)?;
         let script = text_of_file(content).map_err(|why| failed(format!("failure: {why}")))?;
+        let (script, kept) = if tolerant {
+            inert::tolerant(&script).map_err(|error| error.locate_in(&name, &script))?
+        } else {
+            (script, 0)
+        };
         self.settle()?;
         self.descend(DEPTH, line.at)?;
         let place = std::mem::take(&mut self.place);
@@ -58,6 +73,10 @@ impl Run<'_> {
         (self.place, self.script) = (place, here);
         self.depth -= DEPTH;
         result.map_err(|error| error.locate_in(&name, &script))?;
+        if kept > 0 {
+            let kept = format!("\n{kept} lines without a meaning here are kept: /system inert\n");
+            self.print_text(kept);
+        }
         self.print_text("\nScript file loaded and executed successfully\n");
         Ok(Reply::Nothing)
     }

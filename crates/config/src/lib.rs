@@ -65,6 +65,9 @@ pub mod interpreter;
 // What of a script would work, line by line.
 pub mod survey;
 
+// Lines without a meaning here, kept word for word.
+pub mod inert;
+
 // One script under way.
 mod run;
 

@@ -10,10 +10,12 @@
 //! has its say, so that somebody with the configuration of another box learns what to expect.
 
 use crate::error::{At, Error};
+use crate::inert;
 use crate::interpreter::Interpreter;
 use crate::script::Lexer;
 use crate::session::Reply;
 use crate::{ItemId, Status};
+use std::ops::Range;
 
 /// A command of a script, and what would come of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +68,8 @@ const VERBS: &[&str] = &[
     "ping",
 ];
 
-/// Tries the commands of a script, one after the other. `inert` says of a menu why it has no meaning
-/// here, if it has none.
+/// Tries the commands of a script, one after the other. Lines that are inert are kept, and the
+/// interfaces that no hardware has are there, as in a tolerant import.
 ///
 /// # Errors
 /// The script cannot be read at all: a bracket or a string is not closed.
@@ -75,35 +77,37 @@ pub fn survey(
     script: &str,
     interpreter: &mut Interpreter,
     status: &dyn Status,
-    inert: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Result<Vec<Tried>, Error> {
+    let script = script.strip_prefix(crate::script::BYTE_ORDER_MARK).unwrap_or(script);
     let mut tried = Vec::new();
     let mut place = String::new();
-    for (at, text) in commands(script)? {
-        let (menu, command) = split(&place, &text);
+    interpreter.run(&inert::absent(script)?, status)?;
+    for (at, range) in statements(script)? {
+        let text = &script[range];
+        let (menu, command) = split(&place, text);
         if command.is_empty() {
             place = menu;
             continue;
         }
         // A global command is in no menu, and a path of the line's own is left behind it.
-        let line = if command.starts_with(':') { command } else { format!("{menu} {command}") };
+        let line =
+            if command.starts_with(':') { command.clone() } else { format!("{menu} {command}") };
         let known = interpreter.menus().iter().any(|known| known.path == menu);
-        let ran = interpreter.run(line.trim(), status);
+        let inert = inert::why(&menu);
+        let kept = inert.map(|_| inert::keep(&menu, &command));
+        let ran = interpreter.run(kept.as_deref().unwrap_or(line.trim()), status);
         let (verdict, items) = match ran {
             Ok(output) => match output.reply {
-                Reply::Items(items) => (Verdict::Works, items),
-                _ => (Verdict::Works, Vec::new()),
+                Reply::Items(items) => (inert.map_or(Verdict::Works, Verdict::Inert), items),
+                _ => (inert.map_or(Verdict::Works, Verdict::Inert), Vec::new()),
             },
             Err(error) => {
-                let verdict = match inert(&menu) {
-                    Some(why) => Verdict::Inert(why),
-                    None if error.text.starts_with("not implemented") => {
-                        Verdict::Missing(said(&error))
-                    }
-                    None if !known && !line.starts_with(':') => {
-                        Verdict::Missing("not implemented: this menu".to_string())
-                    }
-                    None => Verdict::Refused(said(&error)),
+                let verdict = if error.text.starts_with("not implemented") {
+                    Verdict::Missing(said(&error))
+                } else if !known && inert.is_none() && !line.starts_with(':') {
+                    Verdict::Missing("not implemented: this menu".to_string())
+                } else {
+                    Verdict::Refused(said(&error))
                 };
                 (verdict, Vec::new())
             }
@@ -121,20 +125,19 @@ fn said(error: &Error) -> String {
     format!("{}{}", error.text, help.replace('\n', " "))
 }
 
-/// The statements of a script, each with its place.
-fn commands(script: &str) -> Result<Vec<(At, String)>, Error> {
-    let script = script.strip_prefix(crate::script::BYTE_ORDER_MARK).unwrap_or(script);
+/// The statements of a script without a byte order mark: their places and where their text is.
+pub(crate) fn statements(script: &str) -> Result<Vec<(At, Range<usize>)>, Error> {
     let mut lexer = Lexer::new(script);
-    let mut commands = Vec::new();
+    let mut statements = Vec::new();
     let mut lines = vec![0];
     lines.extend(script.match_indices('\n').map(|(at, _)| at + 1));
     let offset = |at: At| offset(script, &lines, at);
     while let Some(statement) = lexer.next().map_err(|error| error.locate(script))? {
         let Some(first) = statement.words.first() else { continue };
         let (from, to) = (offset(first.at), offset(statement.end));
-        commands.push((first.at, script[from..to.max(from)].to_string()));
+        statements.push((first.at, from..to.max(from)));
     }
-    Ok(commands)
+    Ok(statements)
 }
 
 /// The byte at a place; `lines` are where the lines begin.
@@ -146,7 +149,7 @@ fn offset(script: &str, lines: &[usize], at: At) -> usize {
 }
 
 /// The menu that a line is in, from where it stands, and what is left of it: a command, or nothing.
-fn split(place: &str, line: &str) -> (String, String) {
+pub(crate) fn split(place: &str, line: &str) -> (String, String) {
     if line.starts_with(':') {
         return (String::new(), line.to_string());
     }
@@ -206,11 +209,12 @@ mod tests {
     #[test]
     fn statements_have_places() {
         let script = "# a comment\n/ip address\nadd address=1 \\\n    interface=é; add b=2\n";
-        let found: Vec<_> = commands(script).unwrap();
-        let lines: Vec<_> = found.iter().map(|(at, text)| (at.line, text.as_str())).collect();
+        let found: Vec<_> = statements(script).unwrap();
+        let lines: Vec<_> =
+            found.into_iter().map(|(at, range)| (at.line, &script[range])).collect();
         let expected =
             [(2, "/ip address"), (3, "add address=1 \\\n    interface=é"), (4, "add b=2")];
         assert_eq!(lines, expected);
-        assert!(commands("add a=\"b").is_err());
+        assert!(statements("add a=\"b").is_err());
     }
 }

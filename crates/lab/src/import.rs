@@ -6,8 +6,7 @@
 //! ```
 //!
 //! Commands without a meaning are those of hardware that is not here (wireless, LCD, LEDs …): they
-//! would change nothing about what happens to a packet.
-//! Missing: **keeping** these and exporting them again.
+//! would change nothing about what happens to a packet, and are kept ([`config::inert`]).
 
 use crate::node;
 use config::interpreter::Interpreter;
@@ -79,42 +78,6 @@ impl Count {
     }
 }
 
-/// Menus of what is not here, and would change nothing about packets: their first words, and why.
-const INERT: &[(&str, &str)] = &[
-    ("/interface wireless", "there are no radios"),
-    ("/interface wifi", "there are no radios"),
-    ("/interface wifiwave2", "there are no radios"),
-    ("/interface lte", "there are no modems"),
-    ("/caps-man", "there are no radios"),
-    ("/container", "containers are the host's"),
-    ("/disk", "disks are the host's"),
-    ("/iot", "there is no such hardware"),
-    ("/ip cloud", "there is no cloud"),
-    ("/ip smb", "files are the host's"),
-    ("/ip ssh", "SSH is the host's"),
-    ("/lcd", "there is no display"),
-    ("/port", "serial ports are the host's"),
-    ("/special-login", "serial ports are the host's"),
-    ("/system console", "serial ports are the host's"),
-    ("/system health", "sensors are the host's"),
-    ("/system leds", "there are no LEDs"),
-    ("/system package", "packages are the host's"),
-    ("/system routerboard", "there is no RouterBOARD"),
-    ("/system ups", "the UPS is the host's"),
-    ("/system watchdog", "the watchdog is the host's"),
-    ("/tool mac-server", "nobody logs in by MAC"),
-    ("/tool romon", "nobody logs in by MAC"),
-    ("/tool sms", "there are no modems"),
-];
-
-/// Why a menu has no meaning here, if it has none.
-fn inert(menu: &str) -> Option<&'static str> {
-    let is = |path: &str| {
-        menu.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    };
-    INERT.iter().find(|(path, _)| is(path)).map(|(_, why)| *why)
-}
-
 /// The text of a file: UTF-8, or Windows' code page where it is not.
 pub fn text(bytes: &[u8]) -> String {
     // What is not UTF-8 is Windows-1252 in practice; its upper half is close to Latin-1.
@@ -137,6 +100,18 @@ impl Status for Paper {
 /// # Errors
 /// The script cannot be read, or there is no memory for a device.
 pub fn survey(file: &str, script: &str, others: &[&'static Menu]) -> Result<Surveyed, String> {
+    tolerant(file, script, others).map(|(surveyed, _)| surveyed)
+}
+
+/// [`survey`], and what such a device exports then.
+///
+/// # Errors
+/// As [`survey`]'s.
+pub fn tolerant(
+    file: &str,
+    script: &str,
+    others: &[&'static Menu],
+) -> Result<(Surveyed, String), String> {
     let slab = Slab::new(1024).map_err(|error| error.to_string())?;
     let ports = ports(script).into_iter().enumerate().map(|(at, name)| PortInfo {
         name,
@@ -147,7 +122,7 @@ pub fn survey(file: &str, script: &str, others: &[&'static Menu]) -> Result<Surv
     let menus = node::menus().into_iter().chain(others.iter().copied());
     let mut interpreter = Interpreter::new(menus).with_commands(node::commands());
     *interpreter.tree_mut() = router.factory_tree();
-    let tried = survey::survey(script, &mut interpreter, &Paper, &inert);
+    let tried = survey::survey(script, &mut interpreter, &Paper);
     let tried = tried.map_err(|error: Error| error.to_string())?;
     // Rules that were accepted and can never match say so once they are compiled.
     let configured = router.configure(interpreter.tree(), Moment::ZERO);
@@ -188,7 +163,8 @@ pub fn survey(file: &str, script: &str, others: &[&'static Menu]) -> Result<Surv
             lines.push(Line { line: at.line, menu, text, verdict, why });
         }
     }
-    Ok(Surveyed { file: file.to_string(), total, menus, lines })
+    let export = interpreter.run("/export", &Paper).map_err(|error| error.to_string())?;
+    Ok((Surveyed { file: file.to_string(), total, menus, lines }, export.text))
 }
 
 /// The ports that a script speaks of, by the names a factory gives: `ether1`, `sfp-sfpplus1`, `combo1`.
@@ -217,51 +193,4 @@ fn ports(script: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_have_verdicts() {
-        let script = "\u{feff}/interface bridge\r\nadd name=bridge protocol-mode=none\r\n\
-            /interface bridge port\r\nadd bridge=bridge interface=sfp-sfpplus1\r\n\
-            /interface wireless\r\nset [ find default-name=wlan1 ] ssid=x\r\n\
-            /routing bgp connection\r\nadd name=a\r\n\
-            /ip address add address=10.0.0.1/24 interface=nowhere\r\n\
-            /ip firewall filter add chain=forward action=jump jump-target=gone\r\n\
-            /ip service set telnet disabled=yes\r\n:put 1\r\n";
-        let surveyed = survey("a.rsc", &text(script.as_bytes()), &[]).unwrap();
-        let lines: Vec<_> =
-            surveyed.lines.iter().map(|l| (l.line, l.menu.as_str(), l.verdict)).collect();
-        let expected = [
-            (6, "/interface wireless", "inert"),
-            (8, "/routing bgp connection", "missing"),
-            (9, "/ip address", "refused"),
-            (10, "/ip firewall filter", "works"),
-            (11, "/ip service", "missing"),
-        ];
-        assert_eq!(lines, expected, "{:#?}", surveyed.lines);
-        let Count { commands, works, inert, missing, refused } = surveyed.total;
-        assert_eq!((commands, works, inert, missing, refused), (8, 4, 1, 2, 1));
-        assert_eq!(surveyed.total.percent(), 62);
-    }
-
-    #[test]
-    fn ports_are_those_that_are_named() {
-        let script =
-            "set [ find default-name=ether10 ] name=wan\nadd interface=sfp-sfpplus2; x=ether-a";
-        let expected =
-            ["ether1", "ether2", "ether3", "ether4", "ether5", "ether10", "sfp-sfpplus2"];
-        assert_eq!(ports(script), expected);
-    }
-
-    #[test]
-    fn bytes_become_text() {
-        for (bytes, expected) in [
-            (&b"a\r\nb"[..], "a\nb"),
-            (b"caf\xe9", "caf\u{e9}"),
-            ("caf\u{e9}".as_bytes(), "caf\u{e9}"),
-        ] {
-            assert_eq!(text(bytes), expected);
-        }
-    }
-}
+mod tests;

@@ -87,6 +87,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &interface::tunnel::facilities::GRE,
     &interface::tunnel::facilities::EOIP,
     &interface::vrrp::menu::FACILITY,
+    &interface::absent::FACILITY,
     &bridge::facilities::PORT,
     &bridge::vlan::FACILITY,
     &interface::list::LISTS,

@@ -651,6 +651,7 @@ pub(crate) fn link_below(
 ) {
     match r.program.interface(interface).kind {
         Kind::Ethernet { .. } => physical_out(r, interface, frame, fast),
+        Kind::Absent => r.discard_frame(frame, Discard::InterfaceDown),
         Kind::Bridge(bridge) => bridge_output(r, now, bridge, frame, fast),
         Kind::Vlan { .. } if !r.program.runs(interface) => {
             r.discard_frame(frame, Discard::InterfaceDown)

@@ -101,6 +101,8 @@ pub enum Kind {
         /// The interface it stands on.
         on: InterfaceId,
     },
+    /// Hardware that is not here: it never runs.
+    Absent,
 }
 
 /// A bridge's place in [`Program::bridges`] (and of its hosts in the state).

@@ -141,11 +141,8 @@ impl<B: AsRef<[u8]>> Ipv6<B> {
     /// [`BadExtensions`].
     pub fn extensions(&self) -> Result<Extensions, BadExtensions> {
         let payload = self.payload();
-        let mut found = Extensions {
-            protocol: self.next_header(),
-            protocol_at: 6,
-            ..Extensions::default()
-        };
+        let mut found =
+            Extensions { protocol: self.next_header(), protocol_at: 6, ..Extensions::default() };
         let mut at = 0;
         for n in 0..=EXTENSIONS_MAX {
             let len = match found.protocol {

@@ -99,3 +99,22 @@ fn following() {
         " 0 D address=10.0.0.1/32\n 1 D address=10.0.0.2/32\n!interrupted (line 1 column 13)"
     );
 }
+
+/// A tolerant import keeps what has no meaning, says how much, and an export has it again.
+#[test]
+fn an_import_may_be_tolerant() {
+    assert_eq!(menu::faults(&[&inert::MENU]), [""; 0]);
+    let mut interpreter = Interpreter::new([&inert::MENU]);
+    let script = "/lcd\nset a=b \\\n    c=\"d e\"\n/port set 0 name=x\n";
+    let (tolerated, kept) = inert::tolerant(script).unwrap();
+    assert_eq!(kept, 2);
+    interpreter.run(&tolerated, &()).unwrap();
+    let export = interpreter.run("/export", &()).unwrap().text;
+    let expected = "# inert: there is no display\n/lcd\nset a=b c=\"d e\"\n\
+        # inert: serial ports are the host's\n/port\nset 0 name=x\n";
+    assert_eq!(export, expected);
+    let terse = interpreter.run("/export terse", &()).unwrap().text;
+    assert!(terse.contains("\n/lcd set a=b c=\"d e\"\n"), "{terse}");
+    let print = interpreter.run("/system inert print", &()).unwrap().text;
+    assert!(print.contains(";;; there is no display"), "{print}");
+}

@@ -53,7 +53,7 @@ impl Environment {
 }
 
 /// The menus of `/system`.
-pub(super) static MENUS: [&Menu; 4] = [&IDENTITY, &RESOURCE, &CPU, &CLOCK];
+pub(super) static MENUS: [&Menu; 5] = [&IDENTITY, &RESOURCE, &CPU, &CLOCK, &config::inert::MENU];
 
 /// `/system identity`.
 pub(super) static IDENTITY: Menu = Menu {

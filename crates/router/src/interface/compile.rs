@@ -1,5 +1,6 @@
 //! Ports, VLANs and bridges, compiled: who has which number, which name, which way out.
 
+use super::absent::ABSENT;
 use super::bonding::menu::BONDING;
 use super::bonding::{Bond, BondAt};
 use super::bridge::menu::BRIDGE;
@@ -126,6 +127,9 @@ impl Interfaces {
                 names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Tunnel);
             }
         }
+        for item in tree.read(&ABSENT) {
+            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Absent);
+        }
         for item in tree.read(&BONDING) {
             names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Bond);
         }
@@ -143,6 +147,7 @@ impl Interfaces {
             by_id[at] = interface;
         }
         let tunnels = put_tunnels(tree, ports, up, &names, &mut by_id);
+        put_absent(tree, ports, &names, &mut by_id);
         let bonds = put_bonds(tree, up, &names, &mut by_id);
         let (bridges, vrrps) = stack(tree, up, &names, &mut by_id);
         let port = |interface: &Interface| match interface.kind {
@@ -288,6 +293,24 @@ fn put_bonds(
         bonds.push(if enabled { bond } else { Bond { slaves: Vec::new(), ..bond } });
     }
     bonds
+}
+
+/// Nothing is behind them.
+fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Interface]) {
+    for item in tree.read(&ABSENT) {
+        let Some(id) = names.find(item.name()) else { continue };
+        by_id[id.index()] = Interface {
+            id,
+            name: item.name().to_owned(),
+            kind: Kind::Absent,
+            mac: own_mac(ports, item.id()),
+            mtu: 1500,
+            configured_mtu: 1500,
+            enabled: !item.bool("disabled"),
+            running: false,
+            ..Interface::none()
+        };
+    }
 }
 
 /// Tunnels stand on routes: below them is no interface.

@@ -78,6 +78,7 @@ impl RouterStatus<'_> {
                     Kind::Tunnel { carries, .. } => carries.name(),
                     Kind::Vrrp { .. } => "vrrp",
                     Kind::Bond(_) => "bond",
+                    Kind::Absent => "absent",
                 }
                 .to_string(),
             ),
@@ -105,7 +106,7 @@ impl RouterStatus<'_> {
     fn has_fast_path(&self, interface: &Interface) -> bool {
         let port = match interface.kind {
             Kind::Ethernet { port } => port,
-            kind => return !matches!(kind, Kind::Tunnel { .. }),
+            kind => return !matches!(kind, Kind::Tunnel { .. } | Kind::Absent),
         };
         let port = self.router.io.ports.get(port);
         port.is_some_and(|port| port.capabilities.fast_path_rx && port.capabilities.fast_path_tx)
@@ -141,7 +142,7 @@ impl RouterStatus<'_> {
             }
             // As RouterOS shows it: a longer frame leaves in more pieces.
             Kind::Tunnel { carries: Carries::Eoip, .. } => Some(65535),
-            Kind::Tunnel { .. } => None,
+            Kind::Tunnel { .. } | Kind::Absent => None,
             Kind::Vrrp { on } => self.l2mtu(program.interface(on)),
             Kind::Bond(at) => {
                 let slaves = program.bonds.get(at.0)?.slaves.iter();

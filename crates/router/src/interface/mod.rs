@@ -21,6 +21,9 @@ pub mod bonding;
 // `/interface vrrp`: of several routers one has the addresses.
 pub mod vrrp;
 
+// `/interface absent`: interfaces of hardware that is not here.
+pub mod absent;
+
 // `/interface list`: sets of interfaces.
 pub mod list;
 
@@ -87,6 +90,8 @@ pub enum InterfaceKind {
     Vrrp,
     /// A bond.
     Bond,
+    /// One of hardware that is not here.
+    Absent,
 }
 
 /// The interfaces by name, for compiling what refers to them.

@@ -29,6 +29,9 @@ add remote-address=10.0.2.9 tunnel-id=65535 mac-address=06:00:00:00:00:99 keepal
 /interface vrrp
 add interface=wan vrid=9 priority=254 version=2 authentication=simple password=x interval=3s
 add interface=lan preemption-mode=no disabled=yes comment=v
+/interface absent
+add name=wlan1
+add name=radio disabled=yes comment=a
 /interface bridge port
 add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingress-filtering=yes tag-stacking=yes learn=no horizon=3 broadcast-flood=no
 add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no
@@ -258,8 +261,11 @@ add interface=apart priority=255
 add interface=apart vrid=2
 /interface bonding
 add slaves=ether5,ether6
+/interface absent
+add name=wlan1
 /interface bridge port
 add interface=bonding1 bridge=apart
+add interface=wlan1 bridge=apart
 add interface=eoip-tunnel1 bridge=apart
 add interface=bridged bridge=lan edge=yes
 add interface=ether3 bridge=lan edge=yes

@@ -1,0 +1,281 @@
+//! Inert lines: those of a configuration that have no meaning here, kept word for word.
+//!
+//! ```text
+//! /interface wireless                         ─►  /
+//! set [ find default-name=wlan1 ] ssid=x      ─►  /system inert add menu="/interface wireless" line="set …"
+//! /interface bridge port
+//! add bridge=lan interface=wlan1              ─►  as it is; /interface absent has a wlan1, which never runs
+//! ```
+//!
+//! A tolerant import is another text, line by line the same: what the import of that text does and
+//! refuses is what every import does and refuses. Inert is what could change nothing about a packet;
+//! all else that is not here stays refused.
+
+use crate::script::{Lexer, Part, Word, quote_always};
+use crate::survey::{split, statements};
+use crate::{Error, Item, Menu, MenuKind, Property, Type, Value};
+use std::collections::BTreeSet;
+
+/// Menus whose lines are inert: the first words of their paths, and why they have no meaning here.
+pub const TABLE: &[(&str, &str)] = &[
+    ("/caps-man", "there are no radios"),
+    ("/certificate", "certificates are the host's"),
+    ("/container", "containers are the host's"),
+    ("/disk", "disks are the host's"),
+    ("/interface lte", "there are no modems"),
+    ("/interface wifi", "there are no radios"),
+    ("/interface wifiwave2", "there are no radios"),
+    ("/interface wireless", "there are no radios"),
+    ("/iot", "there is no such hardware"),
+    ("/ip cloud", "there is no cloud"),
+    // Without a server (/ip hotspot itself, which is no inert menu) none of these is asked.
+    ("/ip hotspot ip-binding", "there is no hotspot server"),
+    ("/ip hotspot profile", "there is no hotspot server"),
+    ("/ip hotspot service-port", "there is no hotspot server"),
+    ("/ip hotspot user", "there is no hotspot server"),
+    ("/ip hotspot walled-garden", "there is no hotspot server"),
+    ("/ip smb", "files are the host's"),
+    ("/ip ssh", "SSH is the host's"),
+    ("/ip tftp", "files are the host's"),
+    ("/lcd", "there is no display"),
+    ("/port", "serial ports are the host's"),
+    ("/special-login", "serial ports are the host's"),
+    ("/system console", "serial ports are the host's"),
+    ("/system gps", "there is no receiver"),
+    ("/system health", "sensors are the host's"),
+    ("/system leds", "there are no LEDs"),
+    ("/system lcd", "there is no display"),
+    ("/system package", "packages are the host's"),
+    ("/system routerboard", "there is no RouterBOARD"),
+    ("/system ups", "the UPS is the host's"),
+    ("/system upgrade", "packages are the host's"),
+    ("/system watchdog", "the watchdog is the host's"),
+    ("/tool graphing", "there are no graphs"),
+    ("/tool mac-server", "nobody logs in by MAC"),
+    ("/tool romon", "nobody logs in by MAC"),
+    ("/tool sms", "there are no modems"),
+    ("/user aaa", "there is no RADIUS"),
+];
+
+/// Inert menus whose items are interfaces.
+const INTERFACES: &[&str] = &[
+    "/caps-man interface",
+    "/interface lte",
+    "/interface wifi",
+    "/interface wifiwave2",
+    "/interface wireless",
+];
+
+/// What interfaces without hardware are called in a factory, before their number.
+const NAMES: &[&str] = &["wlan", "wifi", "lte", "cap"];
+
+/// Why lines of a menu are inert, if they are.
+pub fn why(menu: &str) -> Option<&'static str> {
+    let is = |path: &str| {
+        menu.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    TABLE.iter().find(|(path, _)| is(path)).map(|(_, why)| *why)
+}
+
+/// `/system inert`: the lines that are kept. Their comments say why they are inert.
+pub static MENU: Menu = Menu {
+    path: "/system inert",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("menu", Type::Text, "The menu that the line was in.").required().column(),
+        Property::new("line", Type::Text, "The line, word for word.").required().column(),
+    ],
+    help: "Lines of menus without a meaning here: only kept, and exported as they were.",
+};
+
+/// What a kept line must be.
+///
+/// # Errors
+/// It would be exported as something else: its menu has a meaning, or it is no single line.
+pub(crate) fn check(item: &Item) -> Result<(), String> {
+    let text = |name| item.get(name).map(Value::to_string).unwrap_or_default();
+    let menu = text("menu");
+    if why(&menu).is_none() {
+        return Err(format!("failure: {menu} is not inert"));
+    }
+    let line = text("line");
+    let alone = statements(&line).is_ok_and(|found| found.len() == 1);
+    if !alone || line.contains('\n') || line.starts_with([':', '/', '#']) {
+        return Err("failure: line is not one command".to_string());
+    }
+    Ok(())
+}
+
+/// The lines of some kept items, as an export has them.
+pub(crate) fn export<'a>(items: impl Iterator<Item = &'a Item>, terse: bool) -> String {
+    let (mut text, mut place) = (String::new(), String::new());
+    for item in items {
+        let said = |name| item.get(name).map(Value::to_string).unwrap_or_default();
+        let (menu, line) = (said("menu"), said("line"));
+        if menu != place {
+            text += &format!("# inert: {}\n", why(&menu).unwrap_or_default());
+            if !terse {
+                text += &format!("{menu}\n");
+            }
+        }
+        text += &if terse { format!("{menu} {line}\n") } else { format!("{line}\n") };
+        place = menu;
+    }
+    text
+}
+
+/// A script in which inert lines are kept, and how many they are. Its other lines stand where they
+/// stood.
+///
+/// # Errors
+/// The script cannot be read at all: a bracket or a string is not closed.
+pub fn tolerant(script: &str) -> Result<(String, usize), Error> {
+    let script = script.strip_prefix(crate::script::BYTE_ORDER_MARK).unwrap_or(script);
+    let (mut written, mut done, mut kept) = (String::new(), 0, 0);
+    let mut place = String::new();
+    for (_, range) in statements(script)? {
+        let text = &script[range.clone()];
+        written += &script[done..range.start];
+        if done == 0 {
+            written += &absent(script)?;
+        }
+        done = range.end;
+        let (menu, command) = split(&place, text);
+        let lines = text.matches('\n').count();
+        let was_inert = why(&place).is_some();
+        if command.is_empty() {
+            place.clone_from(&menu);
+        }
+        match why(&menu) {
+            Some(_) if command.is_empty() => written += "/",
+            Some(_) if !text.starts_with(':') => {
+                written += &keep(&menu, &command);
+                kept += 1;
+            }
+            None if was_inert && !text.starts_with([':', '/']) => {
+                written += format!("{menu} {command}").trim_end();
+                continue;
+            }
+            _ => {
+                written += text;
+                continue;
+            }
+        }
+        // What follows stays on its line.
+        written += &"\n".repeat(lines);
+    }
+    written += &script[done..];
+    Ok((written, kept))
+}
+
+/// The command that keeps a line.
+pub(crate) fn keep(menu: &str, command: &str) -> String {
+    let (menu, why) = (quote_always(menu), quote_always(why(menu).unwrap_or_default()));
+    format!("{} add menu={menu} line={} comment={why}", MENU.path, quote_always(&joined(command)))
+}
+
+/// A command on one line: without the backslashes that end lines, and the blanks behind them.
+fn joined(command: &str) -> String {
+    let mut parts = command.replace("\r\n", "\n");
+    while let Some(at) = parts.find("\\\n") {
+        let rest = parts[at + 2..].trim_start_matches([' ', '\t']).to_string();
+        parts.truncate(at);
+        parts += &rest;
+    }
+    parts
+}
+
+/// The commands that make the interfaces a script speaks of and no hardware has, where they are not
+/// there yet.
+pub(crate) fn absent(script: &str) -> Result<String, Error> {
+    let (mut names, mut others) = (BTreeSet::new(), BTreeSet::new());
+    let mut place = String::new();
+    for (_, range) in statements(script)? {
+        let text = &script[range];
+        let (menu, command) = split(&place, text);
+        let words = Lexer::new(text).next().ok().flatten().map(|statement| statement.words);
+        let words = words.unwrap_or_default();
+        let named = words.iter().find_map(|word| valued(word).filter(|(name, _)| *name == "name"));
+        if command.is_empty() {
+            place = menu;
+        } else if INTERFACES.contains(&menu.as_str()) {
+            let default = command.split_once("default-name=").map(|(_, rest)| {
+                let rest = rest.trim_start_matches('"');
+                rest.split([' ', ']', '"']).next().unwrap_or_default()
+            });
+            names.extend(named.map(|(_, name)| name.to_string()).or(default.map(String::from)));
+        } else if why(&menu).is_none() {
+            others.extend(named.map(|(_, name)| name.to_string()));
+            let spoken = words.iter().filter_map(valued).filter(|(name, _)| {
+                name.ends_with("interface") || ["tagged", "untagged", "gateway"].contains(name)
+            });
+            let values = spoken.flat_map(|(_, value)| value.split([',', '!', '%']));
+            names.extend(values.filter(|name| is_absent(name)).map(String::from));
+        }
+    }
+    let names = names.difference(&others).map(|name| quote_always(name));
+    let made = names.map(|name| {
+        format!(
+            ":if ([:len [/interface find name={name}]] = 0) do={{/interface absent add name={name}}}; "
+        )
+    });
+    Ok(made.collect())
+}
+
+/// `name=value`, where the value is said and not computed.
+fn valued(word: &Word) -> Option<(&str, &str)> {
+    match (&word.name, word.value.as_slice()) {
+        (Some((name, _)), [Part::Plain(value) | Part::Quoted(value)]) => Some((name, value)),
+        _ => None,
+    }
+}
+
+/// Whether hardware that is not here is called so in a factory: `wlan1`, `lte2`.
+fn is_absent(name: &str) -> bool {
+    let mut numbers = NAMES.iter().filter_map(|kind| name.strip_prefix(kind));
+    numbers.any(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_kept_where_they_stood() {
+        for (script, expected, count) in [
+            ("/ip address\nadd address=1", "/ip address\nadd address=1", 0),
+            (
+                "# a\r\n/lcd\nset a=\\\n  b\n/ip address add c=d",
+                "# a\r\n/\n/system inert add menu=\"/lcd\" line=\"set a=b\" comment=\"there is no display\"\n\n\
+                 /ip address add c=d",
+                1,
+            ),
+            ("/port\n..\nip address\nadd a=b", "/\n\nip address\nadd a=b", 0),
+            ("/ip hotspot\nadd interface=ether1", "/ip hotspot\nadd interface=ether1", 0),
+        ] {
+            let (written, kept) = tolerant(script).unwrap();
+            assert_eq!((written.as_str(), kept), (expected, count), "{script}");
+        }
+    }
+
+    #[test]
+    fn interfaces_are_found() {
+        for (script, expected) in [
+            ("/interface wireless set [ find default-name=wlan1 ] ssid=x", vec!["wlan1"]),
+            (
+                "/interface wireless set [ find default-name=wlan1 ] name=\"at home\"",
+                vec!["at home"],
+            ),
+            ("/interface wifi add master-interface=wifi1 name=guest", vec!["guest"]),
+            ("/interface wireless security-profiles add name=x", vec![]),
+            ("/interface bridge port add bridge=b interface=wlan2", vec!["wlan2"]),
+            ("/ip firewall nat add out-interface=!lte1 comment=\"wlan1 off\"", vec!["lte1"]),
+            ("/interface bridge add name=wifi1\n/ip address add interface=wifi1", vec![]),
+        ] {
+            let made = absent(script).unwrap();
+            let made: Vec<_> = made.split("do={/interface absent add name=\"").skip(1).collect();
+            let names: Vec<_> = made.iter().filter_map(|rest| rest.split('"').next()).collect();
+            assert_eq!(names, expected, "{script}");
+        }
+    }
+}
