@@ -55,7 +55,7 @@ fn is_plausible(said: &Said, Ends { src, dst }: Ends) -> bool {
     let (nobody, group) = (src == 0, Ipv6Addr::from(dst).is_multicast());
     match said {
         Said::Router(mac) => !nobody || mac.is_none(),
-        Said::Neighbour(said) if said.advertisement => !nobody && !(group && said.solicited),
+        Said::Neighbour(said) if said.advertisement => !(nobody || group && said.solicited),
         // Who looks whether an address is free has none yet.
         Said::Neighbour(said) if nobody => {
             said.mac.is_none() && dst == u128::from(solicited_node(said.target))
