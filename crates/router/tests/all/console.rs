@@ -226,6 +226,9 @@ fn the_router_answers_for_all_it_alone_knows() {
         for property in menu.properties.iter().filter(|p| p.access == Access::ReadOnly) {
             let name = property.name;
             let path = menu.path;
+            if (path, name) == ("/interface absent", "running") {
+                continue; // what makes it absent
+            }
             let get = match (menu.is_list(), property.flag) {
                 (false, _) => format!("{path} get {name}"),
                 // The language's own, and what cannot be here: no helper, no DNAT, nobody dying.
