@@ -53,6 +53,13 @@ pub mod dhcp;
 // Names and what is said of them.
 pub mod dns;
 
+// PPPoE: hosts that find a concentrator, and PPP in their frames.
+pub mod pppoe;
+// PPP's control packets.
+pub mod ppp;
+// The digest that CHAP asks for.
+pub mod md5;
+
 // What of a TLS handshake is in the clear.
 pub mod tls;
 
