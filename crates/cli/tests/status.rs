@@ -11,9 +11,9 @@ const MISSING: &[(&str, &str)] = &[
     ("/interface 6to4", "tunnels of IPv6 in IPv4"),
     ("/interface ethernet switch", "switch chips"),
     (
-        "/interface l2tp-client, /interface l2tp-server, /interface pppoe-client, /interface \
-      pppoe-server, /interface pptp-client, /interface pptp-server",
-        "PPP over anything",
+        "/interface l2tp-client, /interface l2tp-server, /interface pptp-client, /interface \
+      pptp-server",
+        "PPP over anything but Ethernet",
     ),
     ("/ip accounting, /ip traffic-flow", "accounts of flows"),
     ("/ip dhcp-relay", "DHCP from elsewhere"),
@@ -30,7 +30,7 @@ const MISSING: &[(&str, &str)] = &[
     ),
     ("/ipv6 nd, /ipv6 nd prefix", "router advertisements"),
     ("/mpls", "MPLS"),
-    ("/ppp", "profiles, secrets, AAA"),
+    ("/ppp aaa", "users of PPP at a RADIUS server"),
     ("/radius", "RADIUS"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/snmp", "SNMP"),

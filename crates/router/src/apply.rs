@@ -56,14 +56,15 @@ impl Router {
         self.heed(now)
     }
 
-    /// Which interfaces run by what they know themselves, which gateways are silent, and what DHCP
-    /// clients were given, if that is not what the program has: for [`Compiler::set_up`].
+    /// Which interfaces run by what they know themselves, which gateways are silent, what DHCP clients
+    /// were given, and which sessions are open, if that is not what the program has: for [`Compiler::set_up`].
     #[inline]
     pub fn news(&self) -> Option<News> {
         let news = || News {
             up: self.link.up.clone(),
             silent: self.v4.silent.clone(),
             leased: self.services.leased.clone(),
+            sessions: self.link.sessions.clone(),
         };
         self.has_news().then(news)
     }
@@ -73,9 +74,11 @@ impl Router {
     pub fn has_news(&self) -> bool {
         let (program, leased) = (&self.program, &self.services.leased);
         let (up, silent) = (&self.link.up, &self.v4.silent);
+        let sessions = &self.link.sessions;
         !Arc::ptr_eq(up, &program.up) && *up != program.up
             || !Arc::ptr_eq(silent, &program.silent) && *silent != program.silent
             || !Arc::ptr_eq(leased, &program.leased) && *leased != program.leased
+            || !Arc::ptr_eq(sessions, &program.opened) && *sessions != program.opened
     }
 
     /// Compiles and applies what interfaces have come to know, where the compiler is the router's own.
@@ -90,6 +93,24 @@ impl Router {
             }
         }
         Ok(())
+    }
+
+    /// New sessions begin at zero, whoever had their interface before.
+    fn welcome(&mut self, change: &Change) {
+        let had = |number| {
+            let mut old = self.program.sessions.list().iter();
+            old.any(|standing| standing.session.number == number)
+        };
+        let servers = change.program.sessions.list().iter();
+        let servers = servers.filter(|standing| standing.session.is_servers());
+        let fresh: Vec<InterfaceId> = servers
+            .filter(|standing| !had(standing.session.number))
+            .map(|standing| standing.interface)
+            .collect();
+        for interface in fresh {
+            self.stats.interface_counts[interface.index()] = InterfaceCounts::default();
+            self.stats.troubles[interface.index()] = Trouble::default();
+        }
     }
 
     /// Bonds keep what they know of their slaves, if these are the same.
@@ -187,6 +208,7 @@ impl Router {
             self.stats.troubles.resize(ids, Trouble::default());
             self.adopt_hosts(change);
             self.adopt_lives(change);
+            self.welcome(change);
             flow::resign(self, now, &change.program.vrrps);
             self.adopt_machines(change);
             self.adopt_bonds(change);

@@ -35,6 +35,7 @@ use crate::counter::CounterId;
 use crate::facility::{FACILITIES, Facility, MENUS};
 use crate::firewall::mark;
 use crate::firewall::state::SlotId;
+use crate::interface::pppoe::Session;
 use crate::interface::{InterfaceId, Link};
 use crate::ip::arp;
 use crate::ip::dhcp::client::Leased;
@@ -59,6 +60,8 @@ pub struct Compiler {
     silent: Arc<BTreeSet<Gateway>>,
     /// What DHCP clients were given.
     leased: Arc<[Leased]>,
+    /// The open sessions.
+    sessions: Arc<[Session]>,
     /// How many changes were taken over.
     taken_over: u64,
     last: Option<State>,
@@ -79,6 +82,8 @@ pub struct News {
     pub(crate) silent: Arc<BTreeSet<Gateway>>,
     /// What DHCP clients were given.
     pub(crate) leased: Arc<[Leased]>,
+    /// The open sessions.
+    pub(crate) sessions: Arc<[Session]>,
 }
 
 /// What a change leads to: from which the next one starts.
@@ -136,6 +141,7 @@ impl Compiler {
             up: Arc::default(),
             silent: Arc::default(),
             leased: Arc::default(),
+            sessions: Arc::default(),
             taken_over: 0,
             last: None,
             room: 0,
@@ -169,11 +175,13 @@ impl Compiler {
     ///
     /// [`Router::news`]: crate::Router::news
     pub fn set_up(&mut self, news: News) -> Option<Change> {
-        let News { up, silent, leased } = news;
-        if up == self.up && silent == self.silent && leased == self.leased {
+        let News { up, silent, leased, sessions } = news;
+        let same = up == self.up && silent == self.silent;
+        if same && leased == self.leased && sessions == self.sessions {
             return None;
         }
-        (self.up, self.silent, self.leased) = (up, silent, leased);
+        (self.up, self.silent) = (up, silent);
+        (self.leased, self.sessions) = (leased, sessions);
         let tree = self.last.as_ref().expect("a configuration").tree.clone();
         Some(self.compile(&tree))
     }
@@ -264,6 +272,7 @@ pub(crate) struct Compiling<'a> {
     pub(crate) up: &'a Arc<BTreeSet<InterfaceId>>,
     pub(crate) silent: &'a Arc<BTreeSet<Gateway>>,
     pub(crate) leased: &'a Arc<[Leased]>,
+    pub(crate) sessions: &'a Arc<[Session]>,
     /// As it was, with what has been compiled by now.
     pub(crate) program: Program,
     /// The ways that the routes were made of.
@@ -296,6 +305,7 @@ impl<'a> Compiling<'a> {
             up: &compiler.up,
             silent: &compiler.silent,
             leased: &compiler.leased,
+            sessions: &compiler.sessions,
             program,
             ways: last.map_or_else(Arc::default, |last| last.ways.clone()),
             routes: None,
@@ -338,6 +348,7 @@ impl<'a> Compiling<'a> {
                 && (last.program.links != *self.links || last.program.up != *self.up)
             || facility.follows_gateways && last.program.silent != *self.silent
             || facility.follows_leases && last.program.leased != *self.leased
+            || facility.follows_sessions && last.program.opened != *self.sessions
     }
 
     /// The configuration before.

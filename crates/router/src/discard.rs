@@ -63,6 +63,14 @@ reasons! {
     BadDhcp = "bad-dhcp",
     /// To the router's name service, and no query, nor the response that it waits for.
     BadDns = "bad-dns",
+    /// A PPPoE packet that is cut off, contradicts itself, or is for the wrong address.
+    MalformedPppoe = "malformed-pppoe",
+    /// A PPPoE packet of a session that is not there, or has another host: forged, or late.
+    UnknownSession = "unknown-session",
+    /// A PPPoE request without the cookie of an offer to its sender.
+    BadPppoeCookie = "bad-pppoe-cookie",
+    /// A PPPoE request, and `max-sessions` is reached.
+    TooManySessions = "too-many-sessions",
     /// A tunnel leads to itself, or tunnels lie in each other too deep.
     TunnelLoop = "tunnel-loop",
     /// No facility takes this protocol (MPLS is not built yet).

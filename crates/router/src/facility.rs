@@ -39,6 +39,8 @@ pub(crate) struct Facility {
     pub(crate) follows_gateways: bool,
     /// Whether it is compiled anew when a DHCP client gets an address, or loses it.
     pub(crate) follows_leases: bool,
+    /// Whether it is compiled anew when a session is opened, or is over.
+    pub(crate) follows_sessions: bool,
     /// Makes its part of the program; called when a menu it is made of has changed.
     pub(crate) compile: fn(&mut Compiling),
     /// Whether all flows learn anew when it is compiled anew.
@@ -88,6 +90,12 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &interface::tunnel::facilities::EOIP,
     &interface::vrrp::menu::FACILITY,
     &interface::absent::FACILITY,
+    &interface::ppp::menu::PROFILES,
+    &interface::pppoe::menu::CLIENTS,
+    &interface::pppoe::menu::SERVERS,
+    &interface::pppoe::menu::SESSIONS,
+    &interface::ppp::menu::SECRETS,
+    &interface::ppp::menu::ACTIVES,
     &bridge::facilities::PORT,
     &bridge::vlan::FACILITY,
     &interface::list::LISTS,
@@ -154,6 +162,7 @@ impl Facility {
         follows_links: false,
         follows_gateways: false,
         follows_leases: false,
+        follows_sessions: false,
         compile: |_| (),
         relearn: false,
         check: |_, _| Ok(()),

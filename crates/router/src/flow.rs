@@ -34,6 +34,8 @@ mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
+// PPPoE's sessions, up from their frames and down to them.
+mod pppoe;
 // Into a tunnel's outer packet, and out of it.
 mod tunnel;
 // The NAT boxes.
@@ -390,9 +392,8 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
             Err(malformed) => return r.discard(p, reason(malformed)),
         }
     }
-    if p.layers.vlan.is_none() {
-        r.learn_ingress(&p);
-    }
+    let Some(p) = pppoe::receive(r, now, p) else { return };
+    r.learn_ingress(&p);
     match p.layers.ether_type {
         ETHERTYPE_IPV4 if p.layers.vlan.is_none() => {
             // A DHCP client hears what is said to it beside IP: it has no address yet.
@@ -488,6 +489,7 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
     }
     if !p.fasttrack {
         r.at(Step::MangleForward);
+        pppoe::change_mss(r, &mut p);
         mangle(r, now, MangleChain::Forward, &mut p);
         r.at(Step::FilterForward);
         let verdict = filter(r, now, FilterChain::Forward, &mut p);
@@ -669,10 +671,8 @@ pub(crate) fn link_below(
         }
         Kind::Bond(at) => bonding::bond_out(r, now, at, frame, fast),
         Kind::Vrrp { on } => vrrp::vrrp_out(r, now, interface, on, frame, fast),
-        Kind::Tunnel { at, .. } => {
-            r.at(Step::Encapsulation);
-            tunnel::encapsulate(r, now, interface, at, frame)
-        }
+        Kind::Session(at) => pppoe::session_out(r, now, interface, at, frame, fast),
+        Kind::Tunnel { at, .. } => tunnel::encapsulate(r, now, interface, at, frame),
     }
 }
 
@@ -692,10 +692,9 @@ fn physical_out(r: &mut Router, interface: InterfaceId, frame: Frame, fast: bool
     if r.is_port(interface) {
         r.tell(|| Event::Sent(interface));
     }
-    if frame.has_offload() {
-        r.transmit_unfinished(interface, frame, fast);
-    } else {
-        r.transmit(interface, frame, fast);
+    match frame.has_offload() {
+        true => r.transmit_unfinished(interface, frame, fast),
+        false => r.transmit(interface, frame, fast),
     }
     r.tools.profiler.go_home();
 }

@@ -26,6 +26,7 @@ use crate::interface::bridge::hosts::Hosts;
 use crate::interface::bridge::stp::Stp;
 use crate::interface::ingress::Ingresses;
 use crate::interface::link::History;
+use crate::interface::pppoe;
 use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
@@ -161,6 +162,10 @@ pub(crate) struct Links {
     pub(crate) bonds: Vec<bonding::State>,
     /// By place of the virtual router.
     pub(crate) machines: Vec<Machine>,
+    /// PPPoE's sessions, and those that are to be.
+    pub(crate) pppoe: pppoe::state::State,
+    /// The open ones of them.
+    pub(crate) sessions: Arc<[pppoe::Session]>,
     /// The interfaces that run by what they know themselves.
     pub(crate) up: Arc<BTreeSet<InterfaceId>>,
     /// When the next of them has something to do.

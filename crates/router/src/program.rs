@@ -23,6 +23,8 @@ use crate::interface::bonding::{Bond, BondAt};
 use crate::interface::bridge::filter::Chain;
 use crate::interface::bridge::{self, Bridge};
 use crate::interface::menu::ETHERNET;
+use crate::interface::ppp::users::Users;
+use crate::interface::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use crate::interface::tunnel::{Carries, TunnelAt, Tunnels};
 use crate::interface::vlan::Vlans;
 use crate::interface::vrrp::Vrrp;
@@ -103,6 +105,8 @@ pub enum Kind {
     },
     /// Hardware that is not here: it never runs.
     Absent,
+    /// PPPoE's: a client, or a session of a server.
+    Session(SessionAt),
 }
 
 /// A bridge's place in [`Program::bridges`] (and of its hosts in the state).
@@ -225,6 +229,14 @@ pub struct Program {
     pub vrrps: Vec<Vrrp>,
     /// The bonds.
     pub bonds: Vec<Bond>,
+    /// PPPoE's clients and servers.
+    pub(crate) pppoe: Arc<Pppoe>,
+    /// The open sessions.
+    pub sessions: Arc<Sessions>,
+    /// Who may log in by PPP.
+    pub(crate) users: Arc<Users>,
+    /// The sessions that were open when this was compiled.
+    pub(crate) opened: Arc<[Session]>,
     /// The interfaces that run by what they know themselves, when this was compiled.
     pub(crate) up: Arc<BTreeSet<InterfaceId>>,
     /// The gateways that did not answer, when this was compiled.
@@ -304,8 +316,9 @@ impl Program {
     /// A program without anything, not even ports.
     pub(crate) fn empty() -> Program {
         let tree = Tree::default();
-        let Interfaces { by_id, ways_out, ports, names, bridges, tunnels, vrrps, bonds } =
-            Interfaces::default();
+        let interfaces = Interfaces::default();
+        let Interfaces { by_id, ways_out, ports, names, bridges, tunnels, vrrps, bonds, .. } =
+            interfaces;
         let lists = Arc::new(AddressLists::compile(&tree));
         let patterns = Arc::default();
         let mut books = Books::default();
@@ -355,6 +368,10 @@ impl Program {
             tunnels,
             vrrps,
             bonds,
+            pppoe: Arc::default(),
+            sessions: Arc::default(),
+            users: Arc::default(),
+            opened: Arc::default(),
             up: Arc::default(),
             silent: Arc::default(),
             gateways: Arc::default(),
@@ -378,11 +395,11 @@ impl Program {
 
     /// Enters the interfaces.
     pub(crate) fn set_interfaces(&mut self, interfaces: Interfaces) {
-        let Interfaces { by_id, ways_out, ports, names, bridges, tunnels, vrrps, bonds } =
-            interfaces;
+        let Interfaces { by_id, ways_out, ports, names, bridges, tunnels, .. } = interfaces;
         (self.interfaces, self.ways_out, self.ports) = (by_id, ways_out, ports);
         (self.names, self.bridges, self.tunnels) = (names, bridges, tunnels);
-        (self.vrrps, self.bonds) = (vrrps, bonds);
+        (self.vrrps, self.bonds) = (interfaces.vrrps, interfaces.bonds);
+        (self.pppoe, self.sessions) = (interfaces.pppoe.into(), interfaces.sessions.into());
     }
 
     /// Leads whatever leaves by an interface with queue trees through them.
@@ -401,20 +418,23 @@ impl Program {
     /// Finds out which quick ways everything else leaves open.
     pub(crate) fn open_quick_ways(&mut self) {
         let tables = [self.raw.len(), self.mangle.len(), self.filter.len(), self.nat.len()];
-        let rules = tables.iter().any(|&rules| rules > 0);
+        // RouterOS makes two rules in mangle of a profile's change-tcp-mss.
+        let clamps = self.clamps_mss();
+        let rules = tables.iter().any(|&rules| rules > 0) || clamps;
         self.tracking = match self.connection_settings.enabled {
             Enabled::Yes => true,
             Enabled::No => false,
             Enabled::Auto => rules,
         };
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
-        let no_rules = no_rules && self.route_rules.is_empty();
+        let no_rules = no_rules && self.route_rules.is_empty() && !clamps;
         let nothing = !self.tracking && no_rules && !self.has_queues();
         self.stateless = nothing && self.settings.ip_forward;
         let filtering = self.bridges.iter().any(|bridge| bridge.filtering.is_some());
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
-            (rules, "there are rules in /ip firewall", &[IPV4]),
+            (rules && !clamps, "there are rules in /ip firewall", &[IPV4]),
+            (clamps, "a PPP session has change-tcp-mss, a rule in /ip firewall mangle", &[IPV4]),
             (self.tracking, "connection tracking is active", &[IPV4]),
             (!self.tracking, "connection tracking is not active", &[FASTTRACK]),
             (!self.queues.is_empty(), "there are simple queues", &[IPV4]),
@@ -447,6 +467,11 @@ impl Program {
     pub(crate) fn is_shaped_above(&self, interface: InterfaceId) -> bool {
         let is_port = matches!(self.interface(interface).kind, Kind::Ethernet { .. });
         !is_port && self.trees.are_on(interface)
+    }
+
+    /// Whether some session changes the MSS of TCP connections.
+    fn clamps_mss(&self) -> bool {
+        self.sessions.list().iter().any(|standing| standing.session.clamps_mss)
     }
 
     /// Whether routed packets pass any queue.
@@ -527,7 +552,10 @@ impl Program {
     /// Whether an interface leads to one neighbour only, whom nobody asks by ARP.
     pub(crate) fn is_point_to_point(&self, id: InterfaceId) -> bool {
         let kind = self.interface(id).kind;
-        matches!(kind, Kind::Tunnel { carries: Carries::Ipip | Carries::Gre, .. })
+        matches!(
+            kind,
+            Kind::Tunnel { carries: Carries::Ipip | Carries::Gre, .. } | Kind::Session(_)
+        )
     }
 
     /// Whether frames pass by the interface: it is enabled, and its link is up.

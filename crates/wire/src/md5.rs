@@ -67,7 +67,8 @@ mod tests {
             (letters, "d174ab98d277d9f5a5611c2c9f419d9f"),
             (&digits, "57edf4a22be3c955ac49da2e2107b67a"),
         ] {
-            let digest: String = digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+            let digest: String =
+                digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
             assert_eq!(digest, hex, "{text}");
         }
     }

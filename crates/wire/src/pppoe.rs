@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn what_is_no_discovery_packet() {
-        let whole = Discovery::write(Code::Pado, 7, &[(tag::AC_NAME, b"ac"), (tag::AC_COOKIE, b"12")]);
+        let whole =
+            Discovery::write(Code::Pado, 7, &[(tag::AC_NAME, b"ac"), (tag::AC_COOKIE, b"12")]);
         let change = |at: usize, to: u8| {
             let mut bytes = whole.clone();
             bytes[at] = to;

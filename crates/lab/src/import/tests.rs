@@ -1,3 +1,5 @@
+//! Tests of the report, and of what is kept though it has no meaning here.
+
 use super::*;
 
 #[test]

@@ -135,7 +135,7 @@ pub(super) fn record(
     if p.arrival.is_none() || p.ingress == IngressId::NONE {
         return Err(Unkept::Links);
     }
-    if matches!(r.program.interface(hop.interface).kind, Kind::Tunnel { .. }) {
+    if matches!(r.program.interface(hop.interface).kind, Kind::Tunnel { .. } | Kind::Session(_)) {
         return Err(Unkept::Tunnel);
     }
     let flow = match p.flow {

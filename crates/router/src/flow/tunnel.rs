@@ -16,6 +16,7 @@ use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::{address, fragment};
 use crate::packet::Packet;
 use crate::router::Router;
+use crate::step::Step;
 use crate::story::Event;
 use port::Frame;
 use wire::gre::{self, Gre};
@@ -34,6 +35,7 @@ pub(super) fn encapsulate(
     at: TunnelAt,
     frame: Frame,
 ) {
+    r.at(Step::Encapsulation);
     if !r.program.runs(interface) {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }

@@ -1,11 +1,11 @@
-//! Interfaces that find out by themselves whether they run: tunnels, virtual routers, bonds; and
+//! Interfaces that find out by themselves whether they run: tunnels, virtual routers, bonds, sessions; and
 //! gateways that are asked whether they live.
 //!
 //! ```text
-//! chores, a change ─► [look] ─► the ticks of each ─► Links::up ─► news ─► Compiler::set_up
+//! chores, a change ─► [look] ─► the ticks of each ─► Links::up, ::sessions ─► news ─► Compiler::set_up
 //! ```
 
-use super::{bonding, gateway, tunnel, vrrp};
+use super::{bonding, gateway, pppoe, tunnel, vrrp};
 use crate::ip::gateway::Gateway;
 use crate::program::Kind;
 use crate::router::Router;
@@ -25,11 +25,16 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
     due = vrrp::tick(r, now, &mut up, due);
     due = bonding::tick(r, now, &mut up, due);
     let mut silent = BTreeSet::new();
+    due = pppoe::tick(r, now, due);
     due = gateway::tick(r, now, &mut silent, due);
     r.link.up_due = due;
     if *r.v4.silent != silent {
         tell_gateways(r, now, &silent);
         r.v4.silent = Arc::new(silent);
+    }
+    let sessions = r.link.pppoe.sessions();
+    if r.link.sessions[..] != sessions[..] {
+        r.link.sessions = sessions.into();
     }
     up.sort_unstable();
     if r.link.up.iter().eq(&up) {

@@ -88,7 +88,7 @@ impl Router {
     /// Remembers how a packet for the router came up, for the fast path: unless rules look at it on
     /// the way, or it has passed two bridges.
     pub(crate) fn learn_ingress(&mut self, p: &Packet) {
-        let Some(arrival) = p.arrival else { return };
+        let Some(arrival) = p.arrival.filter(|_| p.layers.vlan.is_none()) else { return };
         if self.has_bridge_rules(p) {
             return;
         }

@@ -7,6 +7,8 @@ use super::bridge::menu::BRIDGE;
 use super::bridge::{self, Bridge};
 use super::list;
 use super::menu::ETHERNET;
+use super::pppoe::menu::CLIENT;
+use super::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use super::tunnel::{self, Carries, Tunnel, Tunnels};
 use super::vlan::{self, VLAN, Vlans};
 use super::vrrp::Vrrp;
@@ -66,6 +68,8 @@ pub(crate) struct Interfaces {
     pub(crate) tunnels: Arc<Tunnels>,
     pub(crate) vrrps: Vec<Vrrp>,
     pub(crate) bonds: Vec<Bond>,
+    pub(crate) pppoe: Pppoe,
+    pub(crate) sessions: Sessions,
 }
 
 /// An Ethernet header and two tags, which are before an IP packet in a port's frames.
@@ -73,12 +77,12 @@ const HEADERS: u16 = 14 + 8;
 
 impl Interfaces {
     /// Compiles the menus of interfaces. The ports have these links; of the interfaces that know by
-    /// themselves whether they run, `up` do. What refers to nothing is left out.
+    /// themselves whether they run, `up` do; these sessions are open. What refers to nothing is left out.
     pub(crate) fn compile(
         tree: &Tree,
         ports: &[PortInfo],
         links: &[Link],
-        up: &BTreeSet<InterfaceId>,
+        (up, open): (&BTreeSet<InterfaceId>, &[Session]),
         ids: &mut InterfaceIds,
     ) -> Interfaces {
         let mut interfaces = Vec::new();
@@ -140,6 +144,12 @@ impl Interfaces {
             let id = ids.of(item.id());
             names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
         }
+        for item in tree.read(&CLIENT) {
+            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Ppp);
+        }
+        for session in open.iter().filter(|session| session.is_servers()) {
+            names.insert(session.name.clone(), ids.of(session.item), InterfaceKind::Ppp);
+        }
         list::compile(tree, &mut names);
         let mut by_id = vec![Interface::none(); ids.len()];
         for interface in interfaces {
@@ -150,6 +160,12 @@ impl Interfaces {
         put_absent(tree, ports, &names, &mut by_id);
         let bonds = put_bonds(tree, up, &names, &mut by_id);
         let (bridges, vrrps) = stack(tree, up, &names, &mut by_id);
+        let below = |name: &str| {
+            let id = names.find(name)?;
+            by_id.get(id.index()).filter(|lower| lower.enabled).map(|lower| (id, lower.mtu))
+        };
+        let pppoe = Pppoe::read(tree, below);
+        let sessions = put_sessions(tree, open, ids, &pppoe, &mut by_id);
         let port = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } if interface.running => port as u16,
             _ => u16::MAX,
@@ -165,8 +181,19 @@ impl Interfaces {
             offload: i.offload,
         };
         let ways_out = by_id.iter().map(way_out).collect();
-        let tunnels = Arc::new(tunnels);
-        Interfaces { by_id, ways_out, ports: ports_of, names, bridges, tunnels, vrrps, bonds }
+        let (tunnels, ports) = (Arc::new(tunnels), ports_of);
+        Interfaces {
+            by_id,
+            ways_out,
+            ports,
+            names,
+            bridges,
+            tunnels,
+            vrrps,
+            bonds,
+            pppoe,
+            sessions,
+        }
     }
 }
 
@@ -311,6 +338,57 @@ fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Inter
             ..Interface::none()
         };
     }
+}
+
+/// PPPoE's clients, and the sessions of its servers, stand on what carries Ethernet frames, and nothing
+/// stands on them.
+fn put_sessions(
+    tree: &Tree,
+    open: &[Session],
+    ids: &mut InterfaceIds,
+    pppoe: &Pppoe,
+    by_id: &mut [Interface],
+) -> Sessions {
+    let mut sessions = Sessions::default();
+    for item in tree.read(&CLIENT) {
+        let id = ids.of(item.id());
+        let dialer = pppoe.dialers.iter().find(|dialer| dialer.item == item.id());
+        let mtu = dialer.map_or(0, |dialer| dialer.mru);
+        by_id[id.index()] = Interface {
+            id,
+            name: item.name().to_owned(),
+            kind: Kind::Session(SessionAt::NONE),
+            mtu,
+            configured_mtu: mtu,
+            enabled: !item.bool("disabled"),
+            ..Interface::none()
+        };
+    }
+    for session in open {
+        let id = ids.of(session.item);
+        let (Some(lower), Some(own)) = (by_id.get(session.on.index()), by_id.get(id.index()))
+        else {
+            continue;
+        };
+        if !lower.running || (!session.is_servers() && !own.enabled) {
+            continue;
+        }
+        let interface = Interface {
+            id,
+            name: session.name.clone(),
+            kind: Kind::Session(sessions.add(id, session)),
+            mac: lower.mac,
+            mtu: session.mtu,
+            configured_mtu: session.mtu,
+            enabled: true,
+            running: true,
+            fast_rx: lower.fast_rx,
+            fast_tx: lower.fast_tx,
+            ..Interface::none()
+        };
+        by_id[id.index()] = interface;
+    }
+    sessions
 }
 
 /// Tunnels stand on routes: below them is no interface.

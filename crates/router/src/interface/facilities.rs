@@ -18,6 +18,7 @@ use wire::Moment;
 /// `/interface`: interfaces of all kinds, which are compiled together.
 pub(crate) static ALL: Facility = Facility {
     follows_links: true,
+    follows_sessions: true,
     compile,
     relearn: true,
     value: |status, item, property| status.any_interface(item, property),
@@ -41,9 +42,10 @@ pub(crate) static ETHERNET: Facility = Facility {
 
 fn compile(c: &mut Compiling) {
     let ids = &mut c.program.books.interfaces;
-    let interfaces = Interfaces::compile(c.tree, c.ports, c.links, c.up, ids);
+    let interfaces = Interfaces::compile(c.tree, c.ports, c.links, (c.up, c.sessions), ids);
     c.program.set_interfaces(interfaces);
     (c.program.links, c.program.up) = (c.links.clone(), c.up.clone());
+    c.program.opened = c.sessions.clone();
     c.interfaces = true;
 }
 
@@ -79,6 +81,10 @@ impl RouterStatus<'_> {
                     Kind::Vrrp { .. } => "vrrp",
                     Kind::Bond(_) => "bond",
                     Kind::Absent => "absent",
+                    Kind::Session(_) => match item.dynamic {
+                        true => "pppoe-in",
+                        false => "pppoe-out",
+                    },
                 }
                 .to_string(),
             ),
@@ -144,6 +150,7 @@ impl RouterStatus<'_> {
             Kind::Tunnel { carries: Carries::Eoip, .. } => Some(65535),
             Kind::Tunnel { .. } | Kind::Absent => None,
             Kind::Vrrp { on } => self.l2mtu(program.interface(on)),
+            Kind::Session(_) => None,
             Kind::Bond(at) => {
                 let slaves = program.bonds.get(at.0)?.slaves.iter();
                 slaves.filter_map(|&slave| self.l2mtu(program.interface(slave))).min()

@@ -24,6 +24,12 @@ pub mod vrrp;
 // `/interface absent`: interfaces of hardware that is not here.
 pub mod absent;
 
+// PPP, whatever carries it.
+pub(crate) mod ppp;
+
+// `/interface pppoe-client` and `pppoe-server`: PPP in Ethernet frames.
+pub mod pppoe;
+
 // `/interface list`: sets of interfaces.
 pub mod list;
 
@@ -92,6 +98,8 @@ pub enum InterfaceKind {
     Bond,
     /// One of hardware that is not here.
     Absent,
+    /// A session of PPP.
+    Ppp,
 }
 
 /// The interfaces by name, for compiling what refers to them.

@@ -170,7 +170,7 @@ impl Way {
             match interface.kind {
                 Kind::Ethernet { .. } => break,
                 // Its outer packet has a way of its own.
-                Kind::Tunnel { .. } | Kind::Absent => return None,
+                Kind::Tunnel { .. } | Kind::Session(_) | Kind::Absent => return None,
                 Kind::Vrrp { on } => way.port = on,
                 Kind::Bond(at) => {
                     let mut header = [0; 14];

@@ -16,6 +16,7 @@ use super::bonding::menu::no_slave;
 use super::bridge::menu::PORT;
 use super::facilities::ALL;
 use super::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
+use super::pppoe::menu::is_client;
 use super::tunnel::menu::{GRE, IPIP};
 use super::vrrp::menu::VRRP;
 use crate::facility::Facility;
@@ -147,6 +148,9 @@ pub(super) fn no_point_to_point(tree: &Tree, name: &str) -> Result<(), String> {
         if tree.items(menu.path).iter().any(|item| is(item)) {
             return Err(format!("failure: {name} carries no Ethernet frames; eoip does"));
         }
+    }
+    if is_client(tree, name) {
+        return Err(format!("failure: {name} carries no Ethernet frames"));
     }
     Ok(())
 }

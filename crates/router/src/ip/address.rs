@@ -4,6 +4,7 @@ use super::gateway::Gateway;
 use super::menu::{ADDRESS, gateway_by};
 use super::route::{Candidate, Target};
 use crate::firewall::mark::Mark;
+use crate::interface::pppoe::{Sessions, Standing};
 use crate::interface::{InterfaceId, Names};
 use config::{Tree, Value};
 use wire::Ipv4Prefix;
@@ -17,6 +18,20 @@ pub struct Address {
     pub network: Ipv4Prefix,
     /// The interface it is on.
     pub interface: InterfaceId,
+}
+
+impl Address {
+    /// Of a session: the other end is its network.
+    pub(crate) fn of(standing: &Standing) -> Address {
+        let (address, remote) = (standing.session.local, standing.session.remote);
+        let interface = standing.interface;
+        Address { address, network: Ipv4Prefix::host(remote), interface }
+    }
+
+    /// Whether anybody else is in its network.
+    pub(crate) fn has_neighbours(&self) -> bool {
+        self.network.len() < 32 || self.network.bits() != self.address
+    }
 }
 
 /// Which sources could be the router's own, or its networks' broadcasts: of a thousand others one or two
@@ -76,9 +91,9 @@ pub fn source(addresses: &[Address], interface: InterfaceId, toward: u32) -> Opt
 }
 
 /// The ways that nobody types: the router's own addresses (of enabled interfaces), connected
-/// networks (of running ones), and the special networks of RFC 1812 §5.3.7.
+/// networks (of running ones), the special networks of RFC 1812 §5.3.7, and sessions' default routes.
 pub(crate) fn routes(
-    addresses: &[Address],
+    (addresses, sessions): (&[Address], &Sessions),
     enabled: impl Fn(InterfaceId) -> bool,
     runs: impl Fn(InterfaceId) -> bool,
 ) -> Vec<Candidate> {
@@ -102,11 +117,19 @@ pub(crate) fn routes(
             add(Ipv4Prefix::host(own.network.last()), 0, Some(Target::Broadcast));
             add(Ipv4Prefix::host(own.network.bits()), 0, Some(Target::Broadcast));
         }
-        if own.network.len() < 32 && runs(own.interface) {
+        if own.has_neighbours() && runs(own.interface) {
             add(own.network, 0, Some(Target::Connected(own.interface)));
         }
     }
+    ways.extend(sessions.list().iter().filter_map(default_route));
     ways
+}
+
+/// The default route of a session with `add-default-route`.
+pub(crate) fn default_route(standing: &Standing) -> Option<Candidate> {
+    let (distance, target) = (standing.session.route?, Target::Connected(standing.interface));
+    let prefix = Ipv4Prefix::new(0, 0);
+    Some(Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target: Some(target) })
 }
 
 /// A gateway that is an address, or one on an interface.

@@ -43,13 +43,14 @@ pub(crate) static ADDRESS: Facility = Facility {
             let Leased { address, network, interface, .. } = *leased;
             Address { address, network, interface }
         }));
+        addresses.extend(program.sessions.list().iter().map(Address::of));
         c.program.leased = c.leased.clone();
         c.program.addresses = addresses;
         c.program.own_sources = OwnSources::of(&c.program.addresses);
     },
     check: |item, tree| menu::check_address(tree, item),
     value: |status, item, property| status.address(item, property),
-    rows: Rows::Few(leased_addresses),
+    rows: Rows::Few(given_addresses),
     ..Facility::of(&menu::ADDRESS)
 };
 
@@ -72,7 +73,7 @@ pub(crate) static ROUTE: Facility = Facility {
         let program = &c.program;
         let (enabled, runs) = (|id| program.is_enabled(id), |id| program.runs(id));
         let addresses = &program.addresses;
-        let mut ways = address::routes(addresses, enabled, runs);
+        let mut ways = address::routes((addresses, &program.sessions), enabled, runs);
         let typed = gateway::typed(c.tree, &program.names, &program.books.marks, runs);
         let gateways = Gateways::find_out(&ways, &typed, addresses, c.silent, runs);
         ways.extend(typed.iter().map(|route| route.candidate(addresses, &gateways)));
@@ -103,10 +104,10 @@ fn default_route(program: &Program, leased: &Leased) -> Option<Candidate> {
     Some(Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target })
 }
 
-/// The addresses of DHCP clients.
-fn leased_addresses(status: &RouterStatus) -> Vec<Item> {
+/// The addresses of DHCP clients, and of sessions, whose network is the other end.
+fn given_addresses(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
-    let items = status.router.program.leased.iter().map(|leased| {
+    let leased = status.router.program.leased.iter().map(|leased| {
         let Leased { address, network, .. } = *leased;
         let interface = status.name(leased.interface);
         let values = Values::from([
@@ -118,7 +119,19 @@ fn leased_addresses(status: &RouterStatus) -> Vec<Item> {
         ]);
         dynamic(numbers.of((leased.client, address)), values)
     });
-    items.collect()
+    let mut items: Vec<Item> = leased.collect();
+    items.extend(status.router.program.sessions.list().iter().map(|standing| {
+        let (own, interface) = (Address::of(standing), status.name(standing.interface));
+        let values = Values::from([
+            ("address", Value::Cidr(own.address.into(), 32)),
+            ("network", ip(own.network.bits())),
+            ("interface", interface.clone()),
+            ("actual-interface", interface),
+            ("invalid", Value::Bool(false)),
+        ]);
+        dynamic(numbers.of(standing.session.number), values)
+    }));
+    items
 }
 
 /// What ARP has learnt, by interface and address.
@@ -307,6 +320,7 @@ impl RouterStatus<'_> {
         let mut numbers = Numbers::default();
         let mut routes = self.leased_routes(&mut numbers);
         routes.extend(self.connected_routes(&mut numbers));
+        routes.extend(self.sessions_routes(&mut numbers));
         routes
     }
 
@@ -335,12 +349,31 @@ impl RouterStatus<'_> {
         items.collect()
     }
 
+    /// The default routes of sessions: flags `ADS`, or `DS`.
+    fn sessions_routes(&self, numbers: &mut Numbers) -> Vec<Item> {
+        let standing = self.router.program.sessions.list().iter();
+        let items = standing.filter_map(|standing| {
+            let way = address::default_route(standing)?;
+            let name = self.name(standing.interface);
+            let values = Values::from([
+                ("dst-address", Value::Cidr(0.into(), 0)),
+                ("gateway-status", Value::Text(format!("{name} reachable"))),
+                ("gateway", Value::List(vec![name])),
+                ("distance", number(way.distance.into())),
+                ("active", Value::Bool(self.is_active(&way))),
+                ("static", Value::Bool(true)),
+            ]);
+            Some(dynamic(numbers.of((0, standing.interface)), values))
+        });
+        items.collect()
+    }
+
     /// The networks of the router's addresses: flags `DAC`, or `DC` while another interface has
     /// the network or the interface does not run.
     fn connected_routes(&self, numbers: &mut Numbers) -> Vec<Item> {
         let mut seen = HashSet::new();
         let own = self.router.program.addresses.iter();
-        let own = own.filter(|own| own.network.len() < 32);
+        let own = own.filter(|own| own.has_neighbours());
         let networks = own.filter(|own| seen.insert((own.network, own.interface)));
         let items = networks.map(|own| {
             let runs = self.router.program.runs(own.interface);

@@ -15,7 +15,7 @@ pub const ADDRESS: Menu = Menu {
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
         Property::flag("invalid", 'I', "Its interface does not run."),
-        Property::flag("dynamic", 'D', "A DHCP client's."),
+        Property::flag("dynamic", 'D', "A DHCP client's, or a session's."),
         Property::new("address", Type::Cidr, "The address and its network's length; /32 if none.")
             .required()
             .wide(18),

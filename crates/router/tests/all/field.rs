@@ -215,6 +215,8 @@ fn only_what_is_built() {
         "only-1.2",
         "special-classless",
         "FWD",
+        "1500",
+        "required",
     ];
     let mut n_properties = 0;
     for menu in MENUS {

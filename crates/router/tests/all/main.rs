@@ -29,6 +29,7 @@ mod neighbours;
 mod offload;
 mod pages;
 mod ping;
+mod pppoe;
 mod print;
 mod priority_tags;
 mod profile;

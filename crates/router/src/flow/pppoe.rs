@@ -1,0 +1,686 @@
+//! PPPoE's part of the flow: sessions found, made and ended, and their packets.
+//!
+//! ```text
+//! to_router ─► [receive] ─► [discovery_in] ─► a client's dial, a server's call
+//!                        └► [session_in] ─┬─ IPv4 of an open session: link_in, by its interface
+//!                                         └─ control packets ─► the call's machine ─► answers
+//! link_out  ─► [session_out] ─► link_out of the interface below
+//! ticks     ─► [tick]: who dials, who is silent, which sessions are open
+//! ```
+
+use super::{link_in, link_out};
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::interface::ppp::machine::{End, Machine, Phase, Role, Said};
+use crate::interface::ppp::users::Refusal;
+use crate::interface::pppoe::state::{Call, Dial, MOST_HALF_OPEN, Owner};
+use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
+use crate::packet::Packet;
+use crate::program::Kind;
+use crate::router::Router;
+use crate::step::Step;
+use crate::story::Event;
+use port::Frame;
+use std::time::Duration;
+use wire::layers::{self, ETHERTYPE_IPV4, Layers, protocol};
+use wire::pppoe::{
+    Code, Discovery, ETHERTYPE_DISCOVERY, ETHERTYPE_SESSION, OVERHEAD, PPP_IPV4, header, tag,
+};
+use wire::{MacAddr, Moment, Tcp, TcpFlags, pppoe};
+
+/// What the router's concentrators are called.
+const AC_NAME: &str = "wirespeed";
+/// Before a client that was refused, or lost its session, dials again.
+const REDIAL: Duration = Duration::from_secs(1);
+/// Between the first two PADIs; each later one takes twice as long, up to [`SLOWEST`].
+const ASK: Duration = Duration::from_secs(1);
+const SLOWEST: Duration = Duration::from_secs(16);
+/// PADRs without an answer.
+const REQUESTS: u8 = 4;
+
+/// Takes what is PPPoE's of what comes to the router; gives back what is not.
+pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
+    match p.layers.ether_type {
+        _ if p.layers.vlan.is_some() => return Some(p),
+        ETHERTYPE_SESSION => session_in(r, now, p),
+        ETHERTYPE_DISCOVERY => discovery_in(r, now, p),
+        _ => return Some(p),
+    }
+    None
+}
+
+/// A packet of a session: its header is taken off, and it comes in by the session.
+fn session_in(r: &mut Router, now: Moment, mut p: Packet) {
+    if p.frame.has_offload() {
+        return r.finish_in(p, |r, p| session_in(r, now, p));
+    }
+    r.at(Step::Decapsulation);
+    let (src, dst) = (r.src_mac(&p), r.dst_mac(&p));
+    let bytes = r.io.slab.bytes(&p.frame);
+    let Some((id, ppp)) = bytes.get(14..).and_then(pppoe::session) else {
+        return r.discard(p, Discard::MalformedPppoe);
+    };
+    let (kind, len) = (u16::from_be_bytes([ppp[0], ppp[1]]), ppp.len());
+    let on = p.in_interface;
+    if dst.is_multicast() {
+        return r.discard(p, Discard::UnknownSession);
+    }
+    if kind != PPP_IPV4 {
+        let ppp = ppp.to_vec();
+        return control_in(r, now, p, (id, src), &ppp);
+    }
+    let Some(interface) = r.program.sessions.find(on, id, src).map(|at| at.interface) else {
+        return r.discard(p, Discard::UnknownSession);
+    };
+    if !r.program.runs(interface) {
+        return r.discard(p, Discard::InterfaceDown);
+    }
+    // Ethernet's padding is not the packet's.
+    p.frame.truncate(14 + 6 + len);
+    let macs = r.io.slab.bytes(&p.frame).first_chunk::<12>().copied();
+    p.frame.pull(OVERHEAD);
+    let bytes = r.io.slab.bytes_mut(&mut p.frame);
+    bytes[..12].copy_from_slice(&macs.unwrap_or_default());
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    match layers::network(r.io.slab.bytes(&p.frame)) {
+        Ok(layers) => (p.layers, p.ip_len) = (layers, layers.l3_end - layers.l3),
+        Err(malformed) => p.malformed = Some(malformed),
+    }
+    r.tell(|| Event::Decapsulated(interface));
+    // What its frame looked like on arrival does not tell the session: nothing is learnt from it.
+    p.arrival = None;
+    let len = p.frame.len() as u64 - 14;
+    r.stats.interface_counts[interface.index()].rx.add(len);
+    link_in(r, now, p, interface)
+}
+
+/// A frame leaves by a session.
+pub(super) fn session_out(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    at: SessionAt,
+    mut frame: Frame,
+    fast: bool,
+) {
+    r.at(Step::Encapsulation);
+    let program = r.program.clone();
+    let Some(standing) = program.sessions.get(at).filter(|_| program.runs(interface)) else {
+        return r.discard_frame(frame, Discard::InterfaceDown);
+    };
+    if frame.has_offload() {
+        return r.finish_out(frame, |r, frame| session_out(r, now, interface, at, frame, fast));
+    }
+    let session = &standing.session;
+    r.count_out(interface, frame.len() - 14, fast);
+    let bytes = r.io.slab.bytes(&frame);
+    let ip_len = u16::from_be_bytes([bytes[16], bytes[17]]);
+    if !r.io.slab.push(&mut frame, OVERHEAD) {
+        return r.discard_frame(frame, Discard::NoFrame);
+    }
+    let own = program.interface(session.on).mac;
+    let bytes = r.io.slab.bytes_mut(&mut frame);
+    bytes[..6].copy_from_slice(&session.peer.0);
+    bytes[6..12].copy_from_slice(&own.0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_SESSION.to_be_bytes());
+    bytes[14..20].copy_from_slice(&header(session.id, ip_len.saturating_add(2)));
+    bytes[20..22].copy_from_slice(&PPP_IPV4.to_be_bytes());
+    link_out(r, now, session.on, frame, fast)
+}
+
+/// `change-tcp-mss`: RouterOS makes a rule of it in mangle's chain forward for each direction. No segment
+/// of a connection that begins here may be longer than its sessions take.
+pub(super) fn change_mss(r: &mut Router, p: &mut Packet) {
+    let Layers { protocol, fragment, l4, l3_end, .. } = p.layers;
+    if protocol != protocol::TCP || fragment || l4 == 0 || r.program.sessions.list().is_empty() {
+        return;
+    }
+    let mtu = |id: InterfaceId| match r.program.interface(id).kind {
+        Kind::Session(at) => {
+            let session = &r.program.sessions.get(at)?.session;
+            session.clamps_mss.then_some(session.mtu)
+        }
+        _ => None,
+    };
+    let ends = [p.in_interface, p.out_interface];
+    let Some(least) = ends.into_iter().filter_map(mtu).min() else { return };
+    let bytes = r.io.slab.bytes_mut(&mut p.frame);
+    let Ok(mut tcp) = Tcp::new(&mut bytes[usize::from(l4)..usize::from(l3_end)]) else { return };
+    if tcp.flags().contains(TcpFlags::SYN) {
+        tcp.clamp_mss(least.saturating_sub(40));
+    }
+}
+
+/// A control packet of a session, or one of a protocol that is not built.
+fn control_in(r: &mut Router, now: Moment, p: Packet, (id, src): (u16, MacAddr), ppp: &[u8]) {
+    let Some(place) = r.link.pppoe.find(p.in_interface, id, src) else {
+        return r.discard(p, Discard::UnknownSession);
+    };
+    r.tell(|| Event::Local);
+    r.consume(p);
+    let mut out = Vec::new();
+    let Some(call) = r.link.pppoe.call(place) else { return };
+    let before = call.machine.phase();
+    let kind = u16::from_be_bytes([ppp[0], ppp[1]]);
+    if let Said::Check { user, proof } = call.machine.receive(now, kind, &ppp[2..], &mut out) {
+        let peer = call.peer;
+        let profile = match &call.owner {
+            Owner::Client(_) => String::new(),
+            Owner::Server(service) => {
+                let of = (call.on, service.clone());
+                server_of(r, &of).map_or(String::new(), |server| server.profile.clone())
+            }
+        };
+        let verdict = r.program.users.admit(&user, &proof, &profile, peer);
+        if let Err(why) = verdict {
+            let text = match why {
+                Refusal::Unknown => format!("user {user} authentication failed"),
+                Refusal::Caller => format!("user {user} authentication failed - caller id"),
+                Refusal::NoAddress => {
+                    format!("user {user}: could not determine local or remote address")
+                }
+            };
+            r.stats.log.say(now, "pppoe,ppp,error", &text);
+        }
+        let grant = verdict.ok();
+        if let Some(call) = r.link.pppoe.call(place) {
+            let addresses = grant.map(|grant| (grant.local, grant.remote));
+            call.machine.admit(now, &user, addresses, &mut out);
+            call.grant = grant;
+            call.clamps_mss = grant.is_some_and(|grant| grant.clamps_mss);
+        }
+    }
+    say(r, now, place, out);
+    moved_on(r, now, place, before);
+}
+
+/// The server that a call belongs to, if it is still there.
+fn server_of<'a>(r: &'a Router, (on, service): &(InterfaceId, String)) -> Option<&'a Concentrator> {
+    let mut all = r.program.pppoe.concentrators.iter();
+    all.find(|server| server.on == *on && server.service == *service)
+}
+
+/// Tells what has become of a call, and ends it if it is over.
+fn moved_on(r: &mut Router, now: Moment, place: usize, before: Phase) {
+    let Some(call) = r.link.pppoe.call(place) else { return };
+    let phase = call.machine.phase();
+    if phase == before {
+        return;
+    }
+    // What is open is compiled at the next look.
+    r.link.up_due = now;
+    let is_client = matches!(call.owner, Owner::Client(_));
+    let user = call.machine.user().to_string();
+    if phase == Phase::Network && !is_client {
+        call.name = format!("<pppoe-{user}>");
+    }
+    let (name, peer, number) = (call.name.clone(), call.peer, call.number);
+    let (remote, grant) = (call.machine.addresses().1, call.grant);
+    match phase {
+        Phase::Network => {
+            say_log(r, now, "pppoe,ppp,info", &format!("{name}: authenticated"));
+            if !is_client {
+                name_apart(r, place, &user);
+            }
+        }
+        Phase::Open => {
+            call.since = now;
+            say_log(r, now, "pppoe,ppp,info", &format!("{name}: connected"));
+            if !is_client {
+                let address = std::net::Ipv4Addr::from(remote);
+                let text = format!("{user} logged in, {address} from {peer}");
+                say_log(r, now, "pppoe,ppp,info,account", &text);
+                let others = grant.is_some_and(|grant| grant.only_one);
+                end_others(r, now, others, |other| {
+                    other.number != number && other.machine.user() == user && other.is_open()
+                });
+            }
+        }
+        Phase::Down(why) => {
+            let text = format!("{name}: terminating... - {}", why.name());
+            say_log(r, now, "pppoe,ppp,info", &text);
+            hang_up(r, now, place);
+        }
+        Phase::Establish if matches!(before, Phase::Open) => {
+            say_log(r, now, "pppoe,ppp,info", &format!("{name}: disconnected"));
+        }
+        _ => {}
+    }
+}
+
+/// Interfaces have names of their own: a user's second session is `<pppoe-user-1>`.
+fn name_apart(r: &mut Router, place: usize, user: &str) {
+    let Some(number) = r.link.pppoe.call(place).map(|call| call.number) else { return };
+    let is_taken = |r: &Router, name: &str| {
+        r.link.pppoe.calls().any(|call| call.name == name && call.number != number)
+    };
+    let plain = format!("<pppoe-{user}>");
+    let mut names = std::iter::once(plain).chain((1..).map(|n| format!("<pppoe-{user}-{n}>")));
+    let name = names.find(|name| !is_taken(r, name)).unwrap_or_default();
+    if let Some(call) = r.link.pppoe.call(place) {
+        call.name = name;
+    }
+}
+
+fn say_log(r: &mut Router, now: Moment, topics: &str, text: &str) {
+    r.stats.log.say(now, topics, text);
+}
+
+/// Ends a call: the other end is told, its client dials again.
+fn hang_up(r: &mut Router, now: Moment, place: usize) {
+    let Some(call) = r.link.pppoe.remove(place) else { return };
+    let bye = Discovery::write(Code::Padt, call.id, &[]);
+    send(r, now, call.on, call.peer, ETHERTYPE_DISCOVERY, &bye);
+    if let Owner::Client(item) = call.owner
+        && let Some((_, dial)) = r.link.pppoe.dials.get_mut(&item)
+    {
+        *dial = Dial::Idle(now + REDIAL);
+    }
+    say_log(r, now, "pppoe,ppp,info", &format!("{}: disconnected", call.name));
+    r.link.up_due = now;
+}
+
+/// Ends the calls of which this is so, if it is `wanted`.
+fn end_others(r: &mut Router, now: Moment, wanted: bool, is: impl Fn(&Call) -> bool) {
+    if !wanted {
+        return;
+    }
+    for place in r.link.pppoe.places() {
+        if r.link.pppoe.call(place).is_some_and(|call| is(call)) {
+            close(r, now, place, End::Closed);
+        }
+    }
+}
+
+/// Closes a call from this end.
+fn close(r: &mut Router, now: Moment, place: usize, why: End) {
+    let Some(call) = r.link.pppoe.call(place) else { return };
+    let (before, mut out) = (call.machine.phase(), Vec::new());
+    call.machine.close(why, &mut out);
+    say(r, now, place, out);
+    moved_on(r, now, place, before);
+}
+
+/// Sends what a call's machine has to say.
+fn say(r: &mut Router, now: Moment, place: usize, packets: Vec<Vec<u8>>) {
+    let Some(call) = r.link.pppoe.call(place) else { return };
+    let (on, peer, id) = (call.on, call.peer, call.id);
+    for packet in packets {
+        let bytes = [&header(id, packet.len() as u16)[..], &packet].concat();
+        send(r, now, on, peer, ETHERTYPE_SESSION, &bytes);
+    }
+}
+
+/// Sends what stands behind an Ethernet header.
+fn send(r: &mut Router, now: Moment, on: InterfaceId, to: MacAddr, ether_type: u16, bytes: &[u8]) {
+    if !r.program.runs(on) {
+        return;
+    }
+    let Some(mut frame) = r.io.pool.alloc((14 + bytes.len()).max(60)) else {
+        return r.stats.discards.add(Discard::NoFrame);
+    };
+    let own = r.program.interface(on).mac;
+    let to_fill = r.io.slab.bytes_mut(&mut frame);
+    to_fill.fill(0);
+    to_fill[..6].copy_from_slice(&to.0);
+    to_fill[6..12].copy_from_slice(&own.0);
+    to_fill[12..14].copy_from_slice(&ether_type.to_be_bytes());
+    to_fill[14..14 + bytes.len()].copy_from_slice(bytes);
+    r.stats.tally.made += 1;
+    r.tools.sent = true;
+    link_out(r, now, on, frame, false);
+}
+
+/// A discovery packet has come to the router.
+fn discovery_in(r: &mut Router, now: Moment, p: Packet) {
+    let (on, src, dst) = (p.in_interface, r.src_mac(&p), r.dst_mac(&p));
+    let bytes = r.io.slab.bytes(&p.frame).get(14..).unwrap_or(&[]).to_vec();
+    let Some(said) = Discovery::read(&bytes) else { return r.discard(p, Discard::MalformedPppoe) };
+    // RFC 2516 §5: only the first of them goes to everybody.
+    if (said.code == Code::Padi) != dst.is_multicast() {
+        return r.discard(p, Discard::MalformedPppoe);
+    }
+    let done = match said.code {
+        Code::Padi => offer(r, now, on, src, &said),
+        Code::Padr => take_up(r, now, on, src, &said),
+        Code::Pado => offered(r, now, on, src, &said),
+        Code::Pads => given(r, now, on, src, &said),
+        Code::Padt => match r.link.pppoe.find(on, said.session, src) {
+            Some(place) => {
+                let name = r.link.pppoe.call(place).map_or(String::new(), |call| call.name.clone());
+                let text = format!("{name}: terminating... - {}", End::Terminated.name());
+                say_log(r, now, "pppoe,ppp,info", &text);
+                hang_up(r, now, place);
+                Ok(())
+            }
+            None => Err(Discard::UnknownSession),
+        },
+    };
+    match done {
+        Ok(()) => {
+            r.tell(|| Event::Local);
+            r.consume(p)
+        }
+        Err(why) => r.discard(p, why),
+    }
+}
+
+/// The tags that are given back as they came.
+fn given_back<'a>(said: &Discovery<'a>) -> Vec<(u16, &'a [u8])> {
+    let is = |kind: u16| matches!(kind, tag::HOST_UNIQ | tag::RELAY_SESSION);
+    said.tags().filter(|(kind, _)| is(*kind)).collect()
+}
+
+/// A server's answer to who asks: all it knows of him is in the cookie.
+fn offer(
+    r: &mut Router,
+    now: Moment,
+    on: InterfaceId,
+    src: MacAddr,
+    said: &Discovery,
+) -> Result<(), Discard> {
+    let asked = said.tag(tag::SERVICE_NAME).unwrap_or(&[]);
+    let program = r.program.clone();
+    let mut none = true;
+    let is = |server: &&Concentrator| {
+        server.on == on && (asked.is_empty() || asked == server.service.as_bytes())
+    };
+    for server in program.pppoe.concentrators.iter().filter(is) {
+        none = false;
+        let cookie = r.link.pppoe.cookie(on, src, &server.service, || r.rules.number());
+        let mut tags = vec![
+            (tag::SERVICE_NAME, server.service.as_bytes()),
+            (tag::AC_NAME, AC_NAME.as_bytes()),
+            (tag::AC_COOKIE, &cookie[..]),
+        ];
+        tags.extend(given_back(said));
+        let pado = Discovery::write(Code::Pado, 0, &tags);
+        send(r, now, on, src, ETHERTYPE_DISCOVERY, &pado);
+    }
+    if none { Err(Discard::NoListener) } else { Ok(()) }
+}
+
+/// A host has taken an offer: it gets a session, or is told why not.
+fn take_up(
+    r: &mut Router,
+    now: Moment,
+    on: InterfaceId,
+    src: MacAddr,
+    said: &Discovery,
+) -> Result<(), Discard> {
+    let asked = said.tag(tag::SERVICE_NAME).unwrap_or(&[]);
+    let cookie = said.tag(tag::AC_COOKIE).unwrap_or(&[]);
+    let program = r.program.clone();
+    let on_it = || program.pppoe.concentrators.iter().filter(|server| server.on == on);
+    if on_it().next().is_none() {
+        return Err(Discard::NoListener);
+    }
+    let mut ours = on_it().filter(|server| {
+        cookie == r.link.pppoe.cookie(on, src, &server.service, || r.rules.number())
+    });
+    let Some(server) = ours.next() else { return Err(Discard::BadPppoeCookie) };
+    let mut tags = vec![(tag::SERVICE_NAME, asked)];
+    tags.extend(given_back(said));
+    if !asked.is_empty() && asked != server.service.as_bytes() {
+        tags.push((tag::SERVICE_NAME_ERROR, b""));
+        let pads = Discovery::write(Code::Pads, 0, &tags);
+        send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
+        return Err(Discard::NoListener);
+    }
+    let uniq = said.tag(tag::HOST_UNIQ).unwrap_or(&[]).to_vec();
+    let owner = Owner::Server(server.service.clone());
+    let is_mine = |call: &Call| call.owner == owner && call.on == on;
+    // The same request once more: its answer was lost.
+    let again = r.link.pppoe.calls().find(|call| {
+        is_mine(call)
+            && call.peer == src
+            && call.host_uniq == uniq
+            && call.machine.phase() == Phase::Establish
+    });
+    if let Some(id) = again.map(|call| call.id) {
+        let pads = Discovery::write(Code::Pads, id, &tags);
+        send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
+        return Ok(());
+    }
+    end_others(r, now, server.one_session, |call| is_mine(call) && call.peer == src);
+    let (mut sessions, mut half_open) = (0, 0);
+    for call in r.link.pppoe.calls().filter(|call| matches!(call.owner, Owner::Server(_))) {
+        sessions += usize::from(is_mine(call));
+        half_open += usize::from(!call.is_open());
+    }
+    let room = sessions < server.max_sessions && half_open < MOST_HALF_OPEN;
+    let Some(id) = r.link.pppoe.fresh_id().filter(|_| room) else {
+        tags.push((tag::AC_SYSTEM_ERROR, b"too many sessions"));
+        let pads = Discovery::write(Code::Pads, 0, &tags);
+        send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
+        return Err(Discard::TooManySessions);
+    };
+    let pads = Discovery::write(Code::Pads, id, &tags);
+    send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
+    say_log(r, now, "pppoe,info", &format!("PPPoE connection established from {src}"));
+    let role = Role::Server { name: AC_NAME.to_string(), asks: server.asks };
+    let (machine, out) = machine(r, now, on, role, server.mru, server.keepalive);
+    let call = Call {
+        number: 0,
+        owner,
+        on,
+        id,
+        peer: src,
+        machine,
+        since: now,
+        name: format!("<pppoe-{id}>"),
+        grant: None,
+        clamps_mss: false,
+        route: None,
+        host_uniq: uniq,
+        ac_name: String::new(),
+        service: server.service.clone(),
+    };
+    let place = r.link.pppoe.add(call);
+    say(r, now, place, out);
+    r.link.up_due = now;
+    Ok(())
+}
+
+/// A machine, and the first it says.
+fn machine(
+    r: &mut Router,
+    now: Moment,
+    on: InterfaceId,
+    role: Role,
+    mru: u16,
+    keepalive: Option<Duration>,
+) -> (Machine, Vec<Vec<u8>>) {
+    // Two routers whose dice fall alike must have different magic numbers.
+    let [.., a, b, c, d] = r.program.interface(on).mac.0;
+    let own = u32::from_be_bytes([a, b, c, d]).wrapping_mul(0x9e37_79b1);
+    let mut out = Vec::new();
+    let machine = Machine::new(now, role, mru, keepalive, || r.rules.number() ^ own, &mut out);
+    (machine, out)
+}
+
+/// The client whose request this answers, if it waits for such a one.
+fn asked_by(r: &Router, on: InterfaceId, said: &Discovery) -> Option<Dialer> {
+    let mine = said.tag(tag::HOST_UNIQ)?;
+    let mut dials = r.link.pppoe.dials.values();
+    let dial = dials.find(|(dialer, dial)| {
+        dialer.on == on
+            && match (dial, said.code) {
+                (Dial::Asking { uniq, .. }, Code::Pado) => uniq == mine,
+                (Dial::Requesting { uniq, .. }, Code::Pads) => uniq == mine,
+                _ => false,
+            }
+    });
+    dial.map(|(dialer, _)| dialer.clone())
+}
+
+fn has_error(said: &Discovery) -> bool {
+    said.tags().any(|(kind, _)| {
+        matches!(kind, tag::SERVICE_NAME_ERROR | tag::AC_SYSTEM_ERROR | tag::GENERIC_ERROR)
+    })
+}
+
+/// A concentrator has made an offer: the first that fits is taken.
+fn offered(
+    r: &mut Router,
+    now: Moment,
+    on: InterfaceId,
+    src: MacAddr,
+    said: &Discovery,
+) -> Result<(), Discard> {
+    let Some(dialer) = asked_by(r, on, said) else { return Err(Discard::NoListener) };
+    let name = said.tag(tag::AC_NAME).unwrap_or(&[]);
+    let has_service = dialer.service.is_empty()
+        || said
+            .tags()
+            .any(|(kind, value)| kind == tag::SERVICE_NAME && value == dialer.service.as_bytes());
+    let is_his = dialer.ac_name.is_empty() || name == dialer.ac_name.as_bytes();
+    if !has_service || !is_his || has_error(said) {
+        return Err(Discard::NoListener);
+    }
+    let is = |kind: u16| matches!(kind, tag::AC_COOKIE | tag::RELAY_SESSION);
+    let back = said.tags().filter(|(kind, _)| is(*kind));
+    let back: Vec<_> = back.map(|(kind, value)| (kind, value.to_vec())).collect();
+    let ac_name = String::from_utf8_lossy(name).into_owned();
+    if let Some((_, dial)) = r.link.pppoe.dials.get_mut(&dialer.item)
+        && let Dial::Asking { uniq, .. } = *dial
+    {
+        *dial = Dial::Requesting { due: now, tries: 0, uniq, ac: src, ac_name, back };
+    }
+    dial_on(r, now, &dialer);
+    Ok(())
+}
+
+/// A concentrator has made a session, or says why not.
+fn given(
+    r: &mut Router,
+    now: Moment,
+    on: InterfaceId,
+    src: MacAddr,
+    said: &Discovery,
+) -> Result<(), Discard> {
+    let Some(dialer) = asked_by(r, on, said) else { return Err(Discard::NoListener) };
+    let taken = r.link.pppoe.find(on, said.session, src).is_some();
+    let Some((_, dial)) = r.link.pppoe.dials.get_mut(&dialer.item) else { return Ok(()) };
+    let Dial::Requesting { ac, ac_name, .. } = &*dial else { return Ok(()) };
+    if *ac != src {
+        return Err(Discard::NoListener);
+    }
+    if said.session == 0 || said.session == u16::MAX || has_error(said) || taken {
+        *dial = Dial::Idle(now + REDIAL);
+        let text = format!("{}: terminating... - refused by the concentrator", dialer.name);
+        say_log(r, now, "pppoe,ppp,info", &text);
+        r.link.up_due = now;
+        return Ok(());
+    }
+    let ac_name = ac_name.clone();
+    *dial = Dial::Calling;
+    let service = said.tag(tag::SERVICE_NAME).unwrap_or(&[]);
+    let Dialer { user, password, allow, mru, keepalive, .. } = dialer.clone();
+    let (machine, out) =
+        machine(r, now, on, Role::Client { user, password, allow }, mru, keepalive);
+    let call = Call {
+        number: 0,
+        owner: Owner::Client(dialer.item),
+        on,
+        id: said.session,
+        peer: src,
+        machine,
+        since: now,
+        name: dialer.name.clone(),
+        grant: None,
+        clamps_mss: r.program.users.profile(&dialer.profile).clamps_mss,
+        route: dialer.route,
+        host_uniq: Vec::new(),
+        ac_name,
+        service: String::from_utf8_lossy(service).into_owned(),
+    };
+    let place = r.link.pppoe.add(call);
+    say(r, now, place, out);
+    r.link.up_due = now;
+    Ok(())
+}
+
+/// Does what a client has to do next; says when.
+fn dial_on(r: &mut Router, now: Moment, dialer: &Dialer) -> Option<Moment> {
+    let (_, mut dial) = r.link.pppoe.dials.get(&dialer.item)?.clone();
+    if let Dial::Idle(at) = dial {
+        if now < at {
+            return Some(at);
+        }
+        let [a, b] = [r.rules.number(), r.rules.number()].map(u32::to_be_bytes);
+        let uniq = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
+        dial = Dial::Asking { due: now, tries: 0, uniq };
+        say_log(r, now, "pppoe,ppp,info", &format!("{}: initializing...", dialer.name));
+    }
+    let service = (tag::SERVICE_NAME, dialer.service.as_bytes());
+    match &mut dial {
+        Dial::Asking { due, tries, uniq } if now >= *due => {
+            *due = now + (ASK * (1 << (*tries).min(4))).min(SLOWEST);
+            *tries = tries.saturating_add(1);
+            let padi = Discovery::write(Code::Padi, 0, &[service, (tag::HOST_UNIQ, &uniq[..])]);
+            send(r, now, dialer.on, MacAddr::BROADCAST, ETHERTYPE_DISCOVERY, &padi);
+        }
+        Dial::Requesting { tries: REQUESTS.., .. } => dial = Dial::Idle(now + REDIAL),
+        Dial::Requesting { due, tries, uniq, ac, back, .. } if now >= *due => {
+            if *tries == 0 {
+                say_log(r, now, "pppoe,ppp,info", &format!("{}: connecting...", dialer.name));
+            }
+            (*due, *tries) = (now + ASK * 2, *tries + 1);
+            let mut tags = vec![service, (tag::HOST_UNIQ, &uniq[..])];
+            tags.extend(back.iter().map(|(kind, value)| (*kind, &value[..])));
+            let padr = Discovery::write(Code::Padr, 0, &tags);
+            send(r, now, dialer.on, *ac, ETHERTYPE_DISCOVERY, &padr);
+        }
+        _ => {}
+    }
+    let due = match dial {
+        Dial::Idle(at) => Some(at),
+        Dial::Asking { due, .. } | Dial::Requesting { due, .. } => Some(due),
+        Dial::Calling => None,
+    };
+    if let Some((_, to)) = r.link.pppoe.dials.get_mut(&dialer.item) {
+        *to = dial;
+    }
+    due
+}
+
+/// Lets clients and calls do what is due. Returns when something is due next, if that is before `due`.
+pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
+    let program = r.program.clone();
+    let pppoe = &program.pppoe;
+    if pppoe.dialers.is_empty() && r.link.pppoe.is_idle() {
+        return due;
+    }
+    // Clients that are gone or others now, and whose link is down, begin anew.
+    let same = |dialer: &Dialer| pppoe.dialers.contains(dialer) && program.runs(dialer.on);
+    for place in r.link.pppoe.places() {
+        let Some(call) = r.link.pppoe.call(place) else { continue };
+        let (on, number) = (call.on, call.number);
+        let stays = match call.owner.clone() {
+            Owner::Client(item) => {
+                r.link.pppoe.dials.get(&item).is_some_and(|(dialer, _)| same(dialer))
+            }
+            Owner::Server(service) => program.runs(on) && server_of(r, &(on, service)).is_some(),
+        };
+        if !stays {
+            close(r, now, place, End::Closed);
+            continue;
+        }
+        let Some(call) = r.link.pppoe.call(place).filter(|call| call.number == number) else {
+            continue;
+        };
+        let (before, mut out) = (call.machine.phase(), Vec::new());
+        let next = call.machine.tick(now, &mut out);
+        due = next.map_or(due, |at| due.min(at));
+        say(r, now, place, out);
+        moved_on(r, now, place, before);
+    }
+    r.link.pppoe.dials.retain(|_, (dialer, _)| same(dialer));
+    for dialer in pppoe.dialers.iter().filter(|dialer| program.runs(dialer.on)) {
+        let fresh = || (dialer.clone(), Dial::Idle(now));
+        r.link.pppoe.dials.entry(dialer.item).or_insert_with(fresh);
+        due = dial_on(r, now, dialer).map_or(due, |at| due.min(at));
+    }
+    due
+}

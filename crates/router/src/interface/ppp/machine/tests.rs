@@ -1,0 +1,187 @@
+//! Two ends that talk to each other, and what becomes of it.
+
+use super::*;
+
+fn at(seconds: u64) -> Moment {
+    Moment::ZERO + Duration::from_secs(seconds)
+}
+
+fn client(password: &str, allow: Ways) -> Role {
+    Role::Client { user: "bob".to_string(), password: password.to_string(), allow }
+}
+
+fn server(asks: Ways) -> Role {
+    Role::Server { name: "ac".to_string(), asks }
+}
+
+const BOTH: Ways = Ways { pap: true, chap: true };
+const PAP: Ways = Ways { pap: true, chap: false };
+const CHAP: Ways = Ways { pap: false, chap: true };
+
+/// Two ends with all that is between them.
+struct Link {
+    ends: [Machine; 2],
+    /// What is on its way to each.
+    wires: [Vec<Vec<u8>>; 2],
+    /// The number of the packet that is lost, of all.
+    lost: Option<usize>,
+    sent: usize,
+}
+
+impl Link {
+    fn new(roles: [Role; 2], mrus: [u16; 2], lost: Option<usize>) -> Link {
+        let mut wires = [Vec::new(), Vec::new()];
+        let mut seed = 7;
+        let mut make = |n: usize, role| {
+            let dice = || {
+                seed += 2;
+                seed
+            };
+            let keepalive = Some(Duration::from_secs(10));
+            Machine::new(at(0), role, mrus[n], keepalive, dice, &mut wires[1 - n])
+        };
+        let [a, b] = roles;
+        let ends = [make(0, a), make(1, b)];
+        Link { ends, wires, lost, sent: 0 }
+    }
+
+    /// Lets all pass that is on its way.
+    fn pass(&mut self, now: Moment) {
+        while let Some(n) = [0, 1].into_iter().find(|&n| !self.wires[n].is_empty()) {
+            let packet = self.wires[n].remove(0);
+            self.sent += 1;
+            if self.lost == Some(self.sent - 1) {
+                continue;
+            }
+            let kind = u16::from_be_bytes([packet[0], packet[1]]);
+            let mut out = Vec::new();
+            let said = self.ends[n].receive(now, kind, &packet[2..], &mut out);
+            if let Said::Check { user, proof } = said {
+                let is_right = user == "bob" && proof.is_of("secret");
+                let addresses = is_right.then_some((0x0a00_0001, 0x0a00_0002));
+                self.ends[n].admit(now, &user, addresses, &mut out);
+            }
+            self.wires[1 - n].extend(out);
+        }
+    }
+
+    fn run(&mut self, from: u64, to: u64) {
+        for second in from..=to {
+            for n in [0, 1] {
+                let mut out = Vec::new();
+                self.ends[n].tick(at(second), &mut out);
+                self.wires[1 - n].extend(out);
+            }
+            self.pass(at(second));
+        }
+    }
+}
+
+#[test]
+fn ends_meet() {
+    use End::{NoWay, Refused, Terminated};
+    use Phase::{Down, Open};
+    for (password, allow, asks, phases) in [
+        ("secret", BOTH, BOTH, [Open, Open]),
+        ("secret", PAP, BOTH, [Open, Open]),
+        ("secret", CHAP, BOTH, [Open, Open]),
+        ("secret", BOTH, PAP, [Open, Open]),
+        ("secret", CHAP, CHAP, [Open, Open]),
+        ("wrong", CHAP, BOTH, [Down(Refused), Down(Refused)]),
+        ("wrong", PAP, BOTH, [Down(Refused), Down(Refused)]),
+        ("secret", PAP, CHAP, [Down(Terminated), Down(NoWay)]),
+        ("secret", CHAP, PAP, [Down(Terminated), Down(NoWay)]),
+        ("secret", Ways::default(), BOTH, [Down(Terminated), Down(NoWay)]),
+    ] {
+        // Whatever packet is lost, the outcome is the same.
+        for lost in std::iter::once(None).chain((0..16).map(Some)) {
+            let mut link = Link::new([client(password, allow), server(asks)], [1492, 1480], lost);
+            link.run(0, 60);
+            let ends = link.ends.each_ref();
+            let found = ends.map(|end| end.phase);
+            let told = |phase: Phase| match phase {
+                Down(_) if lost.is_some() => Down(Refused),
+                phase => phase,
+            };
+            assert_eq!(found.map(told), phases.map(told), "{password} {allow:?} {asks:?} {lost:?}");
+            if phases[0] == Open {
+                assert_eq!(ends[0].addresses(), (0x0a00_0002, 0x0a00_0001));
+                assert_eq!(ends[1].addresses(), (0x0a00_0001, 0x0a00_0002));
+                assert_eq!(ends.map(Machine::mtu), [1480, 1480]);
+                assert_eq!(ends.map(Machine::user), ["bob", "bob"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn silence_ends_it() {
+    let open = || {
+        let mut link = Link::new([client("secret", BOTH), server(BOTH)], [1492; 2], None);
+        link.run(0, 5);
+        link
+    };
+    let mut link = open();
+    link.run(6, 100);
+    assert_eq!(link.ends.each_ref().map(|end| end.phase), [Phase::Open; 2]);
+    let mut out = Vec::new();
+    for second in 101..=120 {
+        link.ends[0].tick(at(second), &mut out);
+    }
+    assert_eq!(link.ends[0].phase, Phase::Down(End::Silent));
+    assert_eq!(out.last().expect("a farewell")[2], code::TERMINATE_REQUEST);
+    // What it sent before it gave up were echo requests.
+    assert!(
+        out[..out.len() - 1].iter().all(|packet| packet[2] == code::ECHO_REQUEST),
+        "{out:02x?}"
+    );
+
+    let mut link = open();
+    link.ends[0].close(End::Closed, &mut link.wires[1]);
+    link.pass(at(6));
+    assert_eq!(link.ends[1].phase, Phase::Down(End::Terminated));
+}
+
+/// What the other end may say to one that is open, and what is answered: codes.
+#[test]
+fn whatever_comes() {
+    for (kind, packet, answers) in [
+        (protocol::IPV6CP, &[1, 1, 0, 4][..], &[code::PROTOCOL_REJECT][..]),
+        (protocol::CCP, &[1, 1, 0, 4], &[code::PROTOCOL_REJECT]),
+        (protocol::IPV6, &[0x60, 0, 0, 0], &[code::PROTOCOL_REJECT]),
+        (protocol::LCP, &[9, 4, 0, 10, 0, 0, 0, 9, 1, 2], &[code::ECHO_REPLY]),
+        (protocol::LCP, &[13, 4, 0, 4], &[code::CODE_REJECT]),
+        (protocol::LCP, &[11, 4, 0, 4], &[]),
+        (protocol::LCP, &[10, 4, 0, 8, 1, 1, 1, 1], &[]),
+        (protocol::LCP, &[9, 4, 0, 99], &[]), // cut off
+        (protocol::LCP, &[9], &[]),
+        (protocol::LCP, &[], &[]),
+        (protocol::IPCP, &[1, 9, 0, 10, 3, 6, 10, 0, 0, 1], &[code::CONFIGURE_ACK]),
+        (protocol::IPCP, &[1, 9, 0, 10, 129, 6, 0, 0, 0, 0], &[code::CONFIGURE_REJECT]),
+        (protocol::IPCP, &[1, 9, 0, 10, 3, 60, 10, 0, 0, 1], &[]),
+        (protocol::CHAP, &[1, 7, 0, 6, 1, 5], &[2]),
+        (protocol::CHAP, &[1, 7, 0, 5, 9], &[]),
+        (protocol::PAP, &[3, 1, 0, 4], &[]),
+        // It begins anew: our request and the answer to the other's.
+        (
+            protocol::LCP,
+            &[1, 4, 0, 8, 1, 4, 5, 212],
+            &[code::CONFIGURE_REQUEST, code::CONFIGURE_ACK],
+        ),
+        (protocol::LCP, &[1, 4, 0, 6, 7, 2], &[code::CONFIGURE_REQUEST, code::CONFIGURE_REJECT]),
+        (protocol::LCP, &[5, 4, 0, 4], &[code::TERMINATE_ACK]),
+    ] {
+        let mut link = Link::new([client("secret", BOTH), server(CHAP)], [1492; 2], None);
+        link.run(0, 5);
+        let mut out = Vec::new();
+        assert_eq!(link.ends[0].receive(at(6), kind, packet, &mut out), Said::Nothing);
+        let codes: Vec<u8> = out.iter().map(|packet| packet[2]).collect();
+        assert_eq!(codes, answers, "{kind:04x} {packet:02x?}");
+    }
+    // And to itself.
+    let mut link = Link::new([client("secret", BOTH), client("secret", BOTH)], [1492; 2], None);
+    link.ends[1] = link.ends[0].clone();
+    link.wires = [link.wires[0].clone(), link.wires[0].clone()];
+    link.run(0, 60);
+    assert!(!matches!(link.ends[0].phase, Phase::Open), "{:?}", link.ends[0]);
+}

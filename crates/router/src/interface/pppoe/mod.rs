@@ -1,0 +1,217 @@
+//! PPPoE (RFC 2516): `/interface pppoe-client`, and `/interface pppoe-server` with its sessions.
+//!
+//! ```text
+//! client  PADI ─► … PADS, session id ─► LCP, PAP or CHAP, IPCP ─► pppoe-out1 runs, has its address
+//! server  PADI, PADO: no memory (the cookie remembers) ─► PADR ─► … ─► <pppoe-user>
+//!
+//! to_router ─► [session_in] ─► link_in ─► IP            8 bytes off, 8 bytes on
+//!                      link_out ─► [session_out] ─► link_out of the interface below
+//! ```
+//!
+//! A session stands on an interface of Ethernet frames. Who talks to whom is in [`state`]; what an open
+//! session means (interface, address, routes) is compiled like any configuration: the router finds it
+//! out ([`News`](crate::News)), and the compiler makes a change of it. Missing: **MS-CHAP**, **MPPE**,
+//! **MRRU**, **pado-delay**, **RADIUS**, **scanning**.
+
+// The menus.
+pub(crate) mod menu;
+// Sessions and those that are to be, as they happen.
+pub(crate) mod state;
+// What is shown.
+pub(crate) mod status;
+
+use super::InterfaceId;
+use super::ppp::machine::Ways;
+use config::{ItemId, Read, Tree, Value};
+use std::collections::HashMap;
+use std::time::Duration;
+use wire::MacAddr;
+
+/// A session's place in [`Sessions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionAt(pub u16);
+
+impl SessionAt {
+    /// None: of a client without a session.
+    pub(crate) const NONE: SessionAt = SessionAt(u16::MAX);
+}
+
+/// An open session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// No other one ever has it.
+    pub(crate) number: u64,
+    /// What its interface is, as an item.
+    pub(crate) item: ItemId,
+    /// Its interface's name.
+    pub(crate) name: String,
+    /// The interface it stands on.
+    pub on: InterfaceId,
+    /// Its number in its packets.
+    pub id: u16,
+    /// The other end.
+    pub peer: MacAddr,
+    /// The router's address.
+    pub local: u32,
+    /// The other end's.
+    pub remote: u32,
+    /// The longest packet that both ends take.
+    pub mtu: u16,
+    /// `change-tcp-mss`.
+    pub(crate) clamps_mss: bool,
+    /// Of a client: the distance of its default route.
+    pub(crate) route: Option<u8>,
+}
+
+impl Session {
+    /// Whether it is one of the router's servers.
+    pub(crate) fn is_servers(&self) -> bool {
+        self.item.0 >= state::ITEMS
+    }
+}
+
+/// A session, and the number of its interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its interface.
+    pub interface: InterfaceId,
+    /// What it is.
+    pub session: Session,
+}
+
+/// The open sessions.
+#[derive(Clone, Debug, Default)]
+pub struct Sessions {
+    list: Vec<Standing>,
+    by_wire: HashMap<(InterfaceId, u16, MacAddr), SessionAt>,
+}
+
+impl Sessions {
+    pub(super) fn add(&mut self, interface: InterfaceId, session: &Session) -> SessionAt {
+        let at = SessionAt(self.list.len() as u16);
+        self.by_wire.insert((session.on, session.id, session.peer), at);
+        self.list.push(Standing { interface, session: session.clone() });
+        at
+    }
+
+    /// All of them.
+    pub fn list(&self) -> &[Standing] {
+        &self.list
+    }
+
+    /// The one at a place.
+    #[inline]
+    pub(crate) fn get(&self, at: SessionAt) -> Option<&Standing> {
+        self.list.get(usize::from(at.0))
+    }
+
+    /// The one that a packet belongs to: of this interface, with this number and from this address.
+    pub(crate) fn find(&self, on: InterfaceId, id: u16, peer: MacAddr) -> Option<&Standing> {
+        self.by_wire.get(&(on, id, peer)).and_then(|&at| self.get(at))
+    }
+}
+
+/// A client as compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dialer {
+    pub(crate) item: ItemId,
+    pub(crate) name: String,
+    pub(crate) on: InterfaceId,
+    pub(crate) user: String,
+    pub(crate) password: String,
+    /// Any if empty.
+    pub(crate) service: String,
+    /// Any if empty.
+    pub(crate) ac_name: String,
+    pub(crate) allow: Ways,
+    pub(crate) keepalive: Option<Duration>,
+    pub(crate) mru: u16,
+    pub(crate) profile: String,
+    pub(crate) route: Option<u8>,
+}
+
+/// A server as compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Concentrator {
+    pub(crate) on: InterfaceId,
+    pub(crate) service: String,
+    pub(crate) asks: Ways,
+    pub(crate) profile: String,
+    pub(crate) one_session: bool,
+    pub(crate) max_sessions: usize,
+    pub(crate) keepalive: Option<Duration>,
+    pub(crate) mru: u16,
+}
+
+/// Clients and servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pppoe {
+    pub(crate) dialers: Vec<Dialer>,
+    pub(crate) concentrators: Vec<Concentrator>,
+}
+
+impl Pppoe {
+    /// Reads both menus. `below` says which interface has a name, and how long its packets may be.
+    pub(super) fn read(tree: &Tree, below: impl Fn(&str) -> Option<(InterfaceId, u16)>) -> Pppoe {
+        let enabled = |item: &Read| !item.bool("disabled");
+        let dialers = tree.read(&menu::CLIENT).filter(enabled).filter_map(|item| {
+            let (on, mtu) = below(&item.text("interface"))?;
+            let route = item.bool("add-default-route");
+            Some(Dialer {
+                item: item.id(),
+                name: item.text("name"),
+                on,
+                user: item.text("user"),
+                password: item.text("password"),
+                service: item.text("service-name"),
+                ac_name: item.text("ac-name"),
+                allow: ways(&item, "allow"),
+                keepalive: keepalive(&item),
+                mru: mru(&item, mtu),
+                profile: item.text("profile"),
+                route: route.then(|| item.number("default-route-distance") as u8),
+            })
+        });
+        let concentrators = tree.read(&menu::SERVER).filter(enabled).filter_map(|item| {
+            let (on, mtu) = below(&item.text("interface"))?;
+            let max = match *item.value("max-sessions") {
+                Value::Number(max) => usize::try_from(max).unwrap_or(0),
+                _ => usize::MAX,
+            };
+            Some(Concentrator {
+                on,
+                service: item.text("service-name"),
+                asks: ways(&item, "authentication"),
+                profile: item.text("default-profile"),
+                one_session: item.bool("one-session-per-host"),
+                max_sessions: max,
+                keepalive: keepalive(&item),
+                mru: mru(&item, mtu),
+            })
+        });
+        Pppoe { dialers: dialers.collect(), concentrators: concentrators.collect() }
+    }
+}
+
+fn keepalive(item: &Read) -> Option<Duration> {
+    match *item.value("keepalive-timeout") {
+        Value::Number(seconds) => Some(Duration::from_secs(seconds.max(0) as u64)),
+        _ => None,
+    }
+}
+
+/// The longest packet: both properties together, and what the interface below leaves of its own.
+fn mru(item: &Read, below: u16) -> u16 {
+    let typed = |name| match *item.value(name) {
+        Value::Number(number) => number as u16,
+        _ => u16::MAX,
+    };
+    let left = below.saturating_sub(wire::pppoe::OVERHEAD as u16);
+    left.min(typed("max-mtu")).min(typed("max-mru"))
+}
+
+fn ways(item: &Read, name: &str) -> Ways {
+    let all = item.list(name);
+    let has = |word: &str| all.iter().any(|value| value.to_string() == word);
+    Ways { pap: has("pap"), chap: has("chap") }
+}
