@@ -151,7 +151,6 @@ fn what_packets_meet_is_not_inert() {
         "/ip ipsec policy add dst-address=10.0.0.0/8",
         "/interface ethernet switch rule add ports=ether1",
         "/ip firewall filter add chain=forward hotspot=auth action=drop",
-        "/interface pppoe-client add interface=ether1 name=p",
         "/system inert add menu=\"/ip firewall filter\" line=\"add chain=forward\"",
         "/system inert add menu=\"/lcd\" line=\"set a=b; /ip address remove 0\"",
     ] {

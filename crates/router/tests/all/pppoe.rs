@@ -310,7 +310,7 @@ fn what_cannot_be() {
             "pap and chap are built",
         ),
         ("/interface pppoe-client add interface=ether1 use-peer-dns=yes", "not implemented"),
-        ("/ppp profile add name=p remote-address=pool1", "pools are not built"),
+        ("/ppp profile add name=p remote-address=pool1", "none of a pool"),
         ("/ppp secret add name=a profile=none", "profile"),
         ("/interface pppoe-server add name=x", ""),
     ] {

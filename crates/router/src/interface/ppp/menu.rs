@@ -80,7 +80,7 @@ const END: Type = Type::Custom(end);
 fn end(text: &str) -> Result<Value, String> {
     match Type::Address.parse(text, &config::AnyName) {
         Ok(address) => Ok(address),
-        Err(_) => Err("an address; pools are not built here".to_string()),
+        Err(_) => Err("an address; sessions take none of a pool".to_string()),
     }
 }
 

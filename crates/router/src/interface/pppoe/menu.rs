@@ -62,7 +62,7 @@ pub(crate) static CLIENT: Menu = Menu {
         Property::new("default-route-distance", Type::Number(1, 255), "That route's distance.")
             .default("1"),
         Property::only("dial-on-demand", &Type::Bool, &["no"], "it is always connected"),
-        Property::only("use-peer-dns", &PEER_DNS, &["no"], "names are not looked up"),
+        Property::only("use-peer-dns", &PEER_DNS, &["no"], "a session gives no name servers"),
         Property::new("allow", WAYS, "How it proves who it is; of these pap and chap are built.")
             .default("pap,chap,mschap1,mschap2"),
         Property::missing("host-uniq", "it is drawn"),
