@@ -103,10 +103,10 @@ pub fn survey(file: &str, script: &str, others: &[&'static Menu]) -> Result<Surv
     tolerant(file, script, others).map(|(surveyed, _)| surveyed)
 }
 
-/// [`survey`], and what such a device exports then.
+/// [`survey()`], and what such a device exports then.
 ///
 /// # Errors
-/// As [`survey`]'s.
+/// As [`survey()`]'s.
 pub fn tolerant(
     file: &str,
     script: &str,

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! What is asked of it is what the row asks of our router: the rules are the row's own, translated
-//! ([`super::firewall`]), without counters, which the kernel then need not count. A
+//! (`bench/firewall.rs`), without counters, which the kernel then need not count. A
 //! filter of ours brings connection tracking along (`enabled=auto`), so here one rule in a chain
 //! that nothing jumps to names `ct`: that is what makes the kernel track. Simple queues become HTB
 //! classes at both ends, found by `u32` filters one after the other. FastTrack becomes a flow table,

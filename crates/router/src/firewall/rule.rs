@@ -18,9 +18,7 @@
 //! Recipes are neither made nor used for fragments and for packets with IP options; a walk over
 //! one says so in the trace.
 //!
-//! Of a long chain only the gates are asked that may let the packet through: see [`classes`].
-//!
-//! [`classes`]: super::classes
+//! Of a long chain only the gates are asked that may let the packet through: see `classes`.
 
 use crate::counter::{Count, CounterBook, CounterId, Counters};
 use crate::firewall::address_list::AddressLists;

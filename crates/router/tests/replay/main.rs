@@ -33,8 +33,10 @@ use model::{Fate, Policy, State, Step, TTL_EXCEEDED, work_out};
 use replay::{Mode, Replay};
 use witness::Row;
 
-/// Neighbours are typed: nobody here would answer ARP.
-const ADDRESSES: &str = "/ip address
+/// Neighbours are typed: nobody here would answer ARP. IPv6, which says something when an interface
+/// comes up, is switched off.
+const ADDRESSES: &str = "/ipv6 settings set disable-ipv6=yes
+/ip address
 add address=192.168.88.1/24 interface=ether1
 add address=203.0.113.254/24 interface=ether2
 /ip arp

@@ -199,6 +199,7 @@ pub(crate) fn work_out(rows: &[Row], policy: Policy) -> Model {
         let step = match (&row.ip, row.ether_type.as_str()) {
             (Some(ip), _) => model.packet(rows, n, *ip, policy, step, &mut by_tuple, &mut pieces),
             (None, "0x0806") => Step { fate: Fate::Consumed, ..step },
+            (None, "0x86dd") => Step { fate: Fate::Dropped("ipv6-off"), ..step },
             (None, _) => Step { fate: Fate::Dropped("unknown-protocol"), ..step },
         };
         // Those that were held learn what they were pieces of.

@@ -6,7 +6,7 @@
 //!            └─────────────────────────────────────────────┘└───────────────────────────┘
 //! ```
 //!
-//! Who is `expected` was announced by another connection: see [`expected`](super::expected).
+//! Who is `expected` was announced by another connection: see `expected.rs`.
 
 use super::flow::{Direction, FlowId};
 use super::settings::Class;

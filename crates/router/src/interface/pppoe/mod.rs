@@ -8,7 +8,7 @@
 //!                      link_out ─► [session_out] ─► link_out of the interface below
 //! ```
 //!
-//! A session stands on an interface of Ethernet frames. Who talks to whom is in [`state`]; what an open
+//! A session stands on an interface of Ethernet frames. Who talks to whom is in `state`; what an open
 //! session means (interface, address, routes) is compiled like any configuration: the router finds it
 //! out ([`News`](crate::News)), and the compiler makes a change of it. Missing: **MS-CHAP**, **MPPE**,
 //! **MRRU**, **pado-delay**, **RADIUS**, **scanning**.
