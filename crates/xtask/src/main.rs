@@ -4,7 +4,7 @@
 //! .ci/run ─► xtask ci ─┬─ fmt, clippy, docs
 //!                      ├─ cargo test ── tidy, and every crate's tests
 //!                      ├─ cargo test once more, where no tools are installed
-//!                      ├─ release build ── bench: every row there?
+//!                      ├─ the program: swarm, bench (every row there?), kernel and router by turns
 //!                      └─ fuzz targets, briefly
 //! ```
 //!

@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Apache-2.0", "our own"),
     ("BSL-1.0", "asks for its notice in sources only; of libraries for other systems"),
     ("MIT", "asks for its notice only"),
+    ("NCSA", "asks for its notice only; of libFuzzer, which is built with `--features libfuzzer`"),
     (
         "Unicode-3.0",
         "tables of character classes, in the compiler's own tools; asks for its notice",

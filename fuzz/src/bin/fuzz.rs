@@ -1,5 +1,5 @@
-//! Fuzzes without a fuzzer, on the stable compiler: `run TARGET [--seconds N] [--seed N]`, or one
-//! input again: `run TARGET --input FILE`.
+//! Fuzzes without a fuzzer, on the stable compiler: `fuzz TARGET [--seconds N] [--seed N]`, or one
+//! input again: `fuzz TARGET --input FILE`.
 //!
 //! A failure prints the seed and the input in hex, and writes the input to `fuzz/artifacts/`.
 
@@ -12,13 +12,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-const USAGE: &str = "usage: run TARGET [--seconds N] [--seed N] | run TARGET --input FILE";
+const USAGE: &str = "usage: fuzz TARGET [--seconds N] [--seed N] | fuzz TARGET --input FILE";
 
 /// One input may take so long; more is a failure too.
 const SLOW: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
-    match fuzz(env::args().skip(1).collect()) {
+    match fuzz(&env::args().skip(1).collect::<Vec<_>>()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 }
 
 /// Whether all inputs went well.
-fn fuzz(arguments: Vec<String>) -> Result<bool, Box<dyn Error>> {
+fn fuzz(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
     let (name, options) = arguments.split_first().ok_or("which target?")?;
     let target = TARGETS.iter().find(|target| target.name == name).ok_or("no such target")?;
     let (mut seconds, mut seed) = (5, 1);
