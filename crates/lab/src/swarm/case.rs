@@ -1,6 +1,7 @@
 //! A case of the swarm: boxes, cables, hosts, what they send, and what happens to them; as TOML.
 
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// All that a run follows from, bit for bit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,9 +52,22 @@ pub struct Host {
     pub prefix: u8,
     /// Where it sends what is not in its network.
     pub gateway: std::net::Ipv4Addr,
+    /// Its address of IPv6, in a network of 64 bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub v6: Option<V6>,
     /// The VLAN whose tag its frames carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
+}
+
+/// A host's address of IPv6, and where it sends what is not in its network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct V6 {
+    /// Its address.
+    pub address: std::net::Ipv6Addr,
+    /// The router's address in its network.
+    pub gateway: std::net::Ipv6Addr,
 }
 
 /// A cable: its ends are `box:port` or a host's name.
@@ -72,7 +86,7 @@ pub struct Cable {
 pub struct Flow {
     /// The host that begins.
     pub from: String,
-    /// The host that answers, or an address that may be nobody's.
+    /// The host that answers, by IPv6 if `/6` follows its name; or an address that may be nobody's.
     pub to: String,
     /// What kind of packets.
     pub kind: Kind,
@@ -160,10 +174,13 @@ pub enum Harm {
     Late,
 }
 
-/// The address that a flow's `to` means.
-pub(super) fn address(hosts: &[Host], to: &str) -> Option<std::net::Ipv4Addr> {
-    let host = hosts.iter().find(|host| host.name == to);
-    host.map(|host| host.address).or_else(|| to.parse().ok())
+/// The address that a flow's `to` means: `h1`, `h1/6` or an address.
+pub(super) fn address(hosts: &[Host], to: &str) -> Option<IpAddr> {
+    let find = |name: &str| hosts.iter().find(|host| host.name == name);
+    if let Some(name) = to.strip_suffix("/6") {
+        return find(name)?.v6.map(|v6| v6.address.into());
+    }
+    find(to).map(|host| host.address.into()).or_else(|| to.parse().ok())
 }
 
 impl Case {

@@ -8,9 +8,12 @@
 //! Each seed switches most features off, so that those that are on meet each other often (swarm
 //! testing, Groce et al. 2012). Every case lets some hosts reach some others; which, the run finds out.
 
-use super::case::{self, Cable, Case, Event, Flow, Harm, Host, Kind, What};
+use super::case::{self, Cable, Case, Event, Flow, Harm, Host, Kind, V6, What};
 use super::dice::Dice;
-use std::net::Ipv4Addr;
+use super::lines::{
+    BRIDGES, CHANGES, DEFAULT, DEFAULT6, FILTER, FILTER6, LAN, NOBODY, QUEUES, RAW, SETTINGS,
+};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The most routers of a case.
 const MOST: usize = 6;
@@ -19,9 +22,11 @@ struct Drawing {
     dice: Dice,
     case: Case,
     /// By router: the networks behind it, which others route to.
-    networks: Vec<Vec<String>>,
+    networks: Vec<Vec<[String; 2]>>,
     /// By router: its interface and address toward its parent, and the parent's address there.
     up: Vec<Option<Up>>,
+    /// Whether networks have IPv6 as well.
+    v6: bool,
 }
 
 #[derive(Clone)]
@@ -30,6 +35,10 @@ struct Up {
     interface: String,
     own: String,
     theirs: String,
+    /// The two addresses of IPv6, if it has them.
+    v6: Option<[String; 2]>,
+    /// Whether the default route is told, not learnt.
+    told: bool,
 }
 
 /// The case of a seed.
@@ -37,7 +46,8 @@ pub fn draw(seed: u64) -> Case {
     let mut dice = Dice::new(seed);
     let storm_ms = dice.of(&[500, 1000, 2000, 4000]);
     let case = Case { seed, storm_ms, ..Case::default() };
-    let mut drawing = Drawing { dice, case, networks: Vec::new(), up: Vec::new() };
+    let v6 = dice.percent(50);
+    let mut drawing = Drawing { dice, case, networks: Vec::new(), up: Vec::new(), v6 };
     let n = match drawing.dice.below(10) {
         0..3 => 1,
         3..9 => drawing.dice.between(2, 4) as usize,
@@ -90,7 +100,7 @@ impl Drawing {
         if !routers.is_empty() {
             let parent = self.dice.of(&routers);
             let (theirs, own) = (format!("10.200.{number}.1"), format!("10.200.{number}.2"));
-            let make = self.dice.below(10);
+            let make = self.dice.below(12);
             let vlan = self.dice.between(1, 4094);
             let ports = [self.port(parent), self.port(at)];
             self.cable(self.end(parent, ports[0]), self.end(at, ports[1]));
@@ -100,12 +110,38 @@ impl Drawing {
                 .iter()
                 .zip(ports)
                 .zip(below)
-                .map(|((&own, port), below)| self.between(own, port, make, vlan, below))
+                .map(|((&own, port), below)| match make {
+                    10 | 11 => format!("ether{port}"),
+                    _ => self.between(own, port, make, vlan, below),
+                })
                 .collect::<Vec<_>>();
-            let (down, interface) = (interfaces.remove(0), interfaces.remove(0));
-            self.line(parent, format!("/ip address add address={theirs}/30 interface={down}"));
-            self.line(at, format!("/ip address add address={own}/30 interface={interface}"));
-            self.up[at] = Some(Up { parent, interface, own, theirs });
+            let (down, mut interface) = (interfaces.remove(0), interfaces.remove(0));
+            match make {
+                10 => {
+                    self.session([parent, at], [&down, &interface], [&theirs, &own]);
+                    interface = "pppoe-out1".to_string();
+                }
+                11 => self.lease([parent, at], [&down, &interface], [&theirs, &own]),
+                _ => {
+                    let add = "/ip address add address";
+                    self.line(parent, format!("{add}={theirs}/30 interface={down}"));
+                    self.line(at, format!("{add}={own}/30 interface={interface}"));
+                }
+            }
+            // What is inside IPIP, GRE and PPPoE is IPv4.
+            let v6 = (self.v6 && !matches!(make, 7 | 8 | 10)).then(|| {
+                let ends = [1, 2].map(|n| format!("fd00:200:{number}::{n}"));
+                for ((on, interface), end) in [(parent, &down), (at, &interface)].iter().zip(&ends)
+                {
+                    self.line(
+                        *on,
+                        format!("/ipv6 address add address={end}/64 interface={interface}"),
+                    );
+                }
+                ends
+            });
+            let told = !matches!(make, 10 | 11);
+            self.up[at] = Some(Up { parent, interface, own, theirs, v6, told });
         }
         for _ in 0..self.dice.of(&[1, 1, 1, 2]) {
             self.network(at);
@@ -170,11 +206,35 @@ impl Drawing {
         }
     }
 
+    /// A PPPoE session toward the parent, which gives both addresses.
+    fn session(&mut self, [parent, at]: [usize; 2], on: [&String; 2], ends: [&String; 2]) {
+        let (user, [theirs, own]) = (self.case.boxes[at].name.clone(), ends);
+        let secret = format!("/ppp secret add name={user} password=p service=pppoe");
+        self.line(parent, format!("{secret} local-address={theirs} remote-address={own}"));
+        self.line(parent, format!("/interface pppoe-server server add interface={}", on[0]));
+        let add = format!("/interface pppoe-client add name=pppoe-out1 interface={}", on[1]);
+        self.line(at, format!("{add} user={user} password=p add-default-route=yes"));
+    }
+
+    /// An address by DHCP from the parent, which has but one to give.
+    fn lease(&mut self, [parent, at]: [usize; 2], on: [&String; 2], ends: [&String; 2]) {
+        let (interface, [theirs, own]) = (on[0], ends);
+        self.line(parent, format!("/ip address add address={theirs}/30 interface={interface}"));
+        self.line(parent, format!("/ip pool add name={interface} ranges={own}"));
+        let add = format!("/ip dhcp-server add name={interface} interface={interface}");
+        let lease = self.dice.of(&["3s", "10s", "10m"]);
+        self.line(parent, format!("{add} address-pool={interface} lease-time={lease}"));
+        let add = "/ip dhcp-server network add address";
+        self.line(parent, format!("{add}={theirs}/30 gateway={theirs} netmask=30"));
+        self.line(at, format!("/ip dhcp-client add interface={}", on[1]));
+    }
+
     /// A network of hosts at a router.
     fn network(&mut self, at: usize) {
         let number = self.case.hosts.len() + 1;
         let prefix = format!("10.{}.{number}", at + 1);
-        self.networks[at].push(format!("{prefix}.0/24"));
+        let network6 = format!("2001:db8:{}:{number}::/64", at + 1);
+        self.networks[at].push([format!("{prefix}.0/24"), network6]);
         let n = self.dice.between(1, 2) as u8;
         let vlan = self.dice.between(1, 4094) as u16;
         let make = self.dice.below(7);
@@ -240,16 +300,25 @@ impl Drawing {
             }
         };
         self.line(at, format!("/ip address add address={prefix}.254/24 interface={interface}"));
+        let prefix6 = format!("2001:db8:{}:{number}:", at + 1);
+        if self.v6 {
+            let add = format!("/ipv6 address add address={prefix6}:fe/64");
+            self.line(at, format!("{add} interface={interface}"));
+        }
         for (end, host) in ends.into_iter().zip(1..) {
             let name = format!("h{}", self.case.hosts.len() + 1);
             let address =
                 |last: u8| -> Ipv4Addr { format!("{prefix}.{last}").parse().expect("an address") };
             let (address, gateway) = (address(host), address(254));
+            let address6 = |last: u8| -> Ipv6Addr {
+                format!("{prefix6}:{last:x}").parse().expect("an address")
+            };
             self.case.hosts.push(Host {
                 name: name.clone(),
                 address,
                 prefix: 24,
                 gateway,
+                v6: self.v6.then(|| V6 { address: address6(host), gateway: address6(0xfe) }),
                 vlan: tag,
             });
             self.cable(end, name);
@@ -260,12 +329,24 @@ impl Drawing {
     fn routes(&mut self) {
         for at in 0..self.case.boxes.len() {
             let Some(mut up) = self.up[at].clone() else { continue };
-            self.line(at, format!("/ip route add gateway={}", up.theirs));
+            if up.told {
+                self.line(at, format!("/ip route add gateway={}", up.theirs));
+            }
+            if let Some([theirs, _]) = &up.v6 {
+                self.line(at, format!("/ipv6 route add dst-address=::/0 gateway={theirs}"));
+            }
             let networks = self.networks[at].clone();
+            // Whether all links so far have IPv6.
+            let mut v6 = true;
             loop {
-                for network in &networks {
+                v6 &= up.v6.is_some();
+                for [network, network6] in &networks {
                     let line = format!("/ip route add dst-address={network} gateway={}", up.own);
                     self.line(up.parent, line);
+                    if let Some([_, own]) = up.v6.as_ref().filter(|_| v6) {
+                        let add = format!("/ipv6 route add dst-address={network6} gateway={own}");
+                        self.line(up.parent, add);
+                    }
                 }
                 match self.up[up.parent].clone() {
                     Some(above) => up = above,
@@ -300,6 +381,13 @@ impl Drawing {
                 if self.dice.percent(25) {
                     lines.extend(self.some(QUEUES, 3));
                 }
+                if self.v6 && self.dice.percent(50) {
+                    lines.extend(self.some(DEFAULT6, DEFAULT6.len()));
+                    lines.extend(self.some(FILTER6, 4));
+                }
+                if self.dice.percent(30) {
+                    lines.extend(self.some(LAN, 3));
+                }
                 lines
             }
             false => self.some(BRIDGES, 3),
@@ -328,10 +416,10 @@ impl Drawing {
             let to = (from + 1 + self.dice.below(names.len() - 1)) % names.len();
             self.case.flows.push(Flow {
                 from: names[from].clone(),
-                to: if self.dice.percent(10) {
-                    self.dice.of(NOBODY).to_string()
-                } else {
-                    names[to].clone()
+                to: match self.dice.below(20) {
+                    0 | 1 => self.dice.of(NOBODY).to_string(),
+                    2..11 if self.v6 => format!("{}/6", names[to]),
+                    _ => names[to].clone(),
                 },
                 kind: self.dice.of(&[
                     Kind::Udp,
@@ -374,7 +462,7 @@ impl Drawing {
                 What::Harm { cable, how, ppm, for_ms }
             }
             4..8 => {
-                let all = [SETTINGS, FILTER, RAW, QUEUES, BRIDGES, CHANGES, CHANGES];
+                let all = [SETTINGS, FILTER, RAW, QUEUES, BRIDGES, FILTER6, LAN, CHANGES, CHANGES];
                 let lines = self.dice.of(&all);
                 What::Type { at, line: self.dice.of(lines).to_string() }
             }
@@ -386,162 +474,3 @@ impl Drawing {
         }
     }
 }
-
-/// Addresses of nobody, in networks that are there or are not.
-const NOBODY: &[&str] =
-    &["10.1.1.99", "10.2.2.99", "10.200.1.2", "172.16.0.1", "172.17.0.1", "8.8.8.8"];
-
-const SETTINGS: &[&str] = &[
-    "/ip settings set allow-fast-path=no",
-    "/ip settings set icmp-rate-limit=0",
-    "/ip settings set arp-timeout=5s",
-    "/ip settings set max-neighbor-entries=8",
-    "/ip firewall connection tracking set enabled=yes",
-    "/ip firewall connection tracking set enabled=no",
-    "/ip firewall connection tracking set loose-tcp-tracking=no",
-    "/ip firewall connection tracking set udp-timeout=2s udp-stream-timeout=4s icmp-timeout=1s",
-    "/interface ethernet set ether1 mtu=1400",
-    "/interface ethernet set [find] mtu=600",
-    "/ip route add dst-address=172.16.0.0/16 type=unreachable",
-    "/ip route add dst-address=172.17.0.0/16 type=blackhole",
-    "/ip route add dst-address=172.18.0.0/16 type=prohibit",
-];
-
-/// The default firewall's rules.
-const DEFAULT: &[&str] = &[
-    "/ip firewall filter add chain=input protocol=icmp action=accept",
-    "/ip firewall filter add chain=input connection-state=established,related action=accept",
-    "/ip firewall filter add chain=forward connection-state=established,related \
-     action=fasttrack-connection",
-    "/ip firewall filter add chain=forward connection-state=established,related action=accept",
-    "/ip firewall filter add chain=forward connection-state=invalid action=drop",
-];
-
-const FILTER: &[&str] = &[
-    "/ip firewall filter add chain=forward action=passthrough",
-    "/ip firewall filter add chain=forward protocol=tcp dst-port=80 action=accept",
-    "/ip firewall filter add chain=forward protocol=udp dst-port=7 action=accept log=yes",
-    "/ip firewall filter add chain=forward protocol=tcp tcp-flags=syn,!ack action=passthrough",
-    "/ip firewall filter add chain=forward packet-size=600-1500 action=passthrough",
-    "/ip firewall filter add chain=forward src-address=10.1.0.0/16 protocol=udp action=drop",
-    "/ip firewall filter add chain=forward protocol=tcp dst-address=10.2.0.0/16 action=reject \
-     reject-with=tcp-reset",
-    "/ip firewall filter add chain=forward protocol=udp dst-address=10.3.0.0/16 action=reject",
-    "/ip firewall filter add chain=forward ttl=less-than:63 action=jump jump-target=far",
-    "/ip firewall filter add chain=far protocol=icmp action=return",
-    "/ip firewall filter add chain=far action=log log-prefix=far",
-    "/ip firewall filter add chain=forward in-interface=all-vlan action=passthrough",
-    "/ip firewall filter add chain=forward limit=50,5:packet action=passthrough",
-    "/ip firewall filter add chain=forward nth=3,1 action=passthrough",
-    "/ip firewall filter add chain=output action=passthrough",
-    "/ip firewall nat add chain=dstnat protocol=tcp dst-port=81 action=redirect to-ports=80",
-    "/ip firewall filter add chain=forward per-connection-classifier=both-addresses:2/0 \
-     action=passthrough",
-    "/ip firewall filter add chain=forward connection-bytes=1000-100000 action=passthrough",
-    "/ip firewall filter add chain=forward protocol=udp dst-limit=20,5,dst-address/10s action=accept",
-    "/ip firewall filter add chain=forward protocol=tcp connection-limit=3,32 action=log",
-    "/ip firewall filter add chain=forward protocol=udp action=add-src-to-address-list \
-     address-list=seen address-list-timeout=1s",
-    "/ip firewall filter add chain=forward src-address-list=seen action=passthrough",
-    "/ip firewall nat add chain=srcnat src-address=10.2.0.0/16 action=netmap to-addresses=10.99.0.0/16",
-];
-
-/// Raw and mangle: what is left untracked, marked, edited.
-const RAW: &[&str] = &[
-    "/ip firewall raw add chain=prerouting protocol=udp dst-port=7 action=notrack",
-    "/ip firewall raw add chain=prerouting src-address=10.2.0.0/16 action=accept",
-    "/ip firewall raw add chain=prerouting protocol=icmp packet-size=500-2000 action=drop",
-    "/ip firewall raw add chain=output action=notrack",
-    "/ip firewall mangle add chain=prerouting connection-state=new action=mark-connection \
-     new-connection-mark=c1",
-    "/ip firewall mangle add chain=prerouting connection-mark=c1 action=mark-packet new-packet-mark=p1",
-    "/ip firewall mangle add chain=forward packet-mark=p1 action=change-dscp new-dscp=10",
-    "/ip firewall mangle add chain=forward protocol=tcp tcp-flags=syn action=change-mss new-mss=600",
-    "/ip firewall mangle add chain=postrouting action=change-ttl new-ttl=decrement:1",
-    "/ip firewall mangle add chain=postrouting packet-mark=!p1 action=mark-packet new-packet-mark=p2 \
-     passthrough=no",
-    "/ip firewall mangle add chain=forward connection-state=established action=fasttrack-connection",
-    "/ip firewall mangle add chain=output action=set-priority new-priority=3",
-    "/ip firewall mangle add chain=prerouting src-address=10.1.0.0/16 action=mark-routing \
-     new-routing-mark=second",
-    "/ip route add dst-address=10.0.0.0/8 gateway=10.200.1.1 routing-mark=second",
-    "/ip route rule add src-address=10.2.0.0/16 action=lookup table=second",
-    "/ip firewall filter add chain=input action=passthrough",
-    "/ip firewall filter add chain=forward connection-nat-state=srcnat action=passthrough",
-    "/ip firewall filter add chain=forward packet-mark=p1 connection-mark=c1 action=passthrough",
-    "/ip firewall filter add chain=forward connection-state=untracked action=log",
-];
-
-const QUEUES: &[&str] = &[
-    "/queue simple add target=10.1.0.0/16 max-limit=100M/100M",
-    "/queue simple add target=10.0.0.0/8 max-limit=2M/2M",
-    "/queue simple add target=10.2.0.0/16 dst=10.1.0.0/16 max-limit=500k/10M bucket-size=0.01/0.01",
-    "/queue simple add target=ether1 max-limit=5M/5M queue=default/default",
-    "/queue simple add target=10.1.1.0/24 max-limit=1M/2M limit-at=100k/100k priority=1/2 \
-     queue=pcq-upload-default/pcq-download-default",
-    "/queue simple add target=10.1.2.0/24 max-limit=2M/2M burst-limit=8M/8M burst-threshold=1M/1M \
-     burst-time=2s/2s queue=hotspot-default/synchronous-default",
-    "/queue simple add target=10.3.0.0/16 total-max-limit=1M total-queue=wireless-default",
-    "/queue tree add parent=global max-limit=20M",
-    "/queue tree add parent=global packet-mark=p1 max-limit=500k queue=default",
-    "/queue tree add parent=ether1 max-limit=10M queue=pcq-download-default",
-    "/queue tree add parent=ether1 packet-mark=p2,no-mark max-limit=1M bucket-size=0.01",
-];
-
-const BRIDGES: &[&str] = &[
-    "/interface bridge settings set allow-fast-path=no",
-    "/interface bridge set [find] ageing-time=2s",
-    "/interface bridge port set [find interface=ether2] learn=no",
-    "/interface bridge filter add chain=forward action=passthrough",
-    "/interface bridge filter add chain=forward mac-protocol=arp action=accept log=yes",
-    "/interface bridge filter add chain=input action=passthrough",
-    "/interface bridge filter add chain=forward mac-protocol=ip src-address=10.0.0.0/8 \
-     ip-protocol=udp action=drop",
-    "/interface bridge filter add chain=output packet-type=broadcast action=passthrough",
-];
-
-/// What is typed while packets flow.
-const CHANGES: &[&str] = &[
-    "/ip firewall filter remove [find]",
-    "/ip firewall filter disable [find chain=forward]",
-    "/ip firewall filter enable [find]",
-    "/ip firewall filter add chain=forward action=drop",
-    "/ip firewall nat remove [find]",
-    "/ip firewall mangle remove [find]",
-    "/ip firewall mangle disable [find chain=prerouting]",
-    "/ip firewall mangle set [find action=mark-packet] new-packet-mark=p3",
-    "/ip firewall raw remove [find]",
-    "/ip firewall connection remove [find]",
-    "/ip firewall filter reset-counters-all",
-    "/queue simple remove [find]",
-    "/queue tree disable [find]",
-    "/queue simple set [find] queue=default-small/default-small",
-    "/ip route rule remove [find]",
-    "/ip firewall address-list add list=seen address=10.1.0.0/16 timeout=1s",
-    "/ip firewall address-list remove [find]",
-    "/queue simple set [find] max-limit=1M/1M",
-    "/queue simple set [find] queue=hotspot-default/pcq-download-default",
-    "/queue tree set [find] max-limit=2M",
-    "/queue tree remove [find]",
-    "/ip route remove [find dst-address=0.0.0.0/0]",
-    "/ip route disable [find static]",
-    "/ip route enable [find static]",
-    "/ip address disable [find]",
-    "/ip address enable [find]",
-    "/interface ethernet disable ether1",
-    "/interface ethernet enable ether1",
-    "/interface ethernet set ether1 mac-address=02:00:00:00:77:01",
-    "/interface vlan disable [find]",
-    "/interface gre disable [find]",
-    "/interface gre enable [find]",
-    "/interface eoip set [find] dscp=46 keepalive=1s,2",
-    "/interface bonding set [find] mode=active-backup",
-    "/interface vlan enable [find]",
-    "/interface bridge port disable [find]",
-    "/interface bridge port enable [find]",
-    "/interface bridge set [find] vlan-filtering=yes",
-    "/interface bridge set [find] vlan-filtering=no",
-    "/interface bridge port set [find] pvid=9",
-    "/ip settings set ip-forward=no",
-    "/ip settings set ip-forward=yes",
-];

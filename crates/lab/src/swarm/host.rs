@@ -1,26 +1,54 @@
-//! A host of the swarm: it finds its neighbours by ARP, answers what it is sent, and notes what came.
+//! A host of the swarm: it finds its neighbours by ARP or by neighbour discovery, answers what it is
+//! sent, and notes what came.
 
 use super::case::{self, Kind};
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
 use wire::arp::{ArpMessage, Operation};
+use wire::checksum::Sum;
 use wire::craft::{self, Body, Frame};
 use wire::icmp::IcmpHeader;
-use wire::layers::{self, ETHERTYPE_ARP, protocol};
+use wire::icmpv6::{self, Neighbour, group_mac, solicited_node};
+use wire::ipv6::{Ipv6Header, header};
+use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV6, protocol};
 use wire::tcp::TcpHeader;
 use wire::vlan::Tci;
-use wire::{Arp, Icmp, Ipv4, Ipv4Prefix, MacAddr, Tcp, TcpFlags, Udp};
+use wire::{Arp, Icmp, Ipv4, Ipv4Prefix, Ipv6, Ipv6Prefix, MacAddr, Tcp, TcpFlags, Udp};
 
 /// A host, and what it remembers.
 pub(super) struct Host {
-    pub(super) address: u32,
-    mac: MacAddr,
-    network: Ipv4Prefix,
-    gateway: u32,
-    vlan: Option<u16>,
-    neighbours: HashMap<u32, MacAddr>,
+    pub(super) mac: MacAddr,
+    pub(super) vlan: Option<Tci>,
+    pub(super) v4: Own,
+    pub(super) v6: Option<Own>,
+    neighbours: HashMap<IpAddr, MacAddr>,
     /// What waits for a neighbour's answer: one packet for each.
-    waiting: HashMap<u32, Vec<u8>>,
+    waiting: HashMap<IpAddr, Vec<u8>>,
     ident: u16,
+}
+
+/// An address of a host's.
+#[derive(Clone, Copy)]
+pub(super) struct Own {
+    pub(super) address: IpAddr,
+    pub(super) prefix: u8,
+    pub(super) gateway: IpAddr,
+}
+
+impl Own {
+    /// Where a packet to this address goes first.
+    fn hop(&self, to: IpAddr) -> IpAddr {
+        let is_near = match (self.address, to) {
+            (IpAddr::V4(own), IpAddr::V4(to)) => {
+                Ipv4Prefix::new(own.into(), self.prefix).contains(to.into())
+            }
+            (IpAddr::V6(own), IpAddr::V6(to)) => {
+                Ipv6Prefix::new(own.into(), self.prefix).contains(to.into())
+            }
+            _ => false,
+        };
+        if is_near { to } else { self.gateway }
+    }
 }
 
 /// Something that came to a host.
@@ -73,13 +101,18 @@ impl Mark {
 
 impl Host {
     pub(super) fn new(number: u8, spec: &case::Host) -> Host {
-        let address = u32::from(spec.address);
+        let v6 = spec.v6.map(|v6| Own {
+            address: v6.address.into(),
+            prefix: 64,
+            gateway: v6.gateway.into(),
+        });
+        let v4 =
+            Own { address: spec.address.into(), prefix: spec.prefix, gateway: spec.gateway.into() };
         Host {
-            address,
             mac: MacAddr([0x06, 0, 0, 0x5a, 0, number]),
-            network: Ipv4Prefix::new(address, spec.prefix),
-            gateway: spec.gateway.into(),
-            vlan: spec.vlan,
+            vlan: spec.vlan.map(|id| Tci::new(id, 0)),
+            v4,
+            v6,
             neighbours: HashMap::new(),
             waiting: HashMap::new(),
             ident: 0,
@@ -91,8 +124,18 @@ impl Host {
         self.neighbours.clear();
     }
 
+    /// Its address of a packet to this one, if it has one of that family.
+    fn own(&self, to: IpAddr) -> Option<Own> {
+        if to.is_ipv4() { Some(self.v4) } else { self.v6 }
+    }
+
+    /// The link's address of a gateway, once it is known.
+    pub(super) fn gateway_mac(&self, own: Own) -> Option<MacAddr> {
+        self.neighbours.get(&own.gateway).copied()
+    }
+
     /// Sends an echo request.
-    pub(super) fn ping(&mut self, to: u32, ident: u16, sequence: u16, out: &mut Vec<Vec<u8>>) {
+    pub(super) fn ping(&mut self, to: IpAddr, ident: u16, sequence: u16, out: &mut Vec<Vec<u8>>) {
         let header = IcmpHeader::echo_request(ident, sequence);
         self.send(to, Body::Icmp(header), &[], out);
     }
@@ -100,7 +143,7 @@ impl Host {
     /// Sends one packet of a flow that is no TCP.
     pub(super) fn datagram(
         &mut self,
-        to: u32,
+        to: IpAddr,
         kind: Kind,
         mark: Mark,
         len: u16,
@@ -117,7 +160,7 @@ impl Host {
     /// Sends a segment to a web port.
     pub(super) fn segment(
         &mut self,
-        to: u32,
+        to: IpAddr,
         port: u16,
         flags: TcpFlags,
         (seq, ack): (u32, u32),
@@ -136,196 +179,223 @@ impl Host {
         self.send(to, Body::Tcp { header, options: &[] }, payload, out);
     }
 
-    /// A frame that hosts should not send, or seldom do; `choose` says which of so many.
-    pub(super) fn odd(
-        &mut self,
-        to: u32,
-        mut choose: impl FnMut(usize) -> usize,
-    ) -> Option<Vec<u8>> {
-        let (mac, address) = (self.mac, self.address);
-        let gateway = self.neighbours.get(&self.gateway).copied()?;
-        let plain = Frame {
-            src_mac: mac,
-            dst_mac: gateway,
-            vlan: self.vlan.map(|id| Tci::new(id, 0)),
-            src: address,
-            dst: to,
-            body: Body::Udp { src_port: 9, dst_port: 9 },
-            ..Frame::default()
-        };
-        // Somebody who is not there, in the host's own network.
-        let ghost = self.network.bits() | 99;
-        let fragment = Body::Ip { protocol: protocol::UDP };
-        let long = [0; 1000];
-        Some(match choose(16) {
-            0 => Frame { ttl: 1, ..plain }.build(),
-            1 => Frame { ttl: 1, src: ghost, ..plain }.build(),
-            2 => Frame { src: craft::ip(127, 0, 0, 1), ..plain }.build(),
-            3 => Frame { dst: craft::ip(224, 0, 0, 9), ..plain }.build(),
-            4 => Frame { dst: craft::ip(240, 0, 0, 1), ..plain }.build(),
-            5 => Frame { dst: craft::ip(172, 16 + choose(4) as u8, 0, 1), ..plain }.build(),
-            6 => Frame { dst: self.network.last(), dst_mac: MacAddr::BROADCAST, ..plain }.build(),
-            7 => Frame {
-                dst: self.gateway,
-                body: Body::Tcp { header: TcpHeader::default(), options: &[] },
-                ..plain
-            }
-            .build(),
-            8 => Frame { options: &[7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0], ..plain }.build(),
-            9 => Frame { payload: &long, dont_fragment: choose(2) == 0, ..plain }.build(),
-            10 => {
-                let fragment_offset = [0, 1000, 1008, 65_528][choose(4)];
-                let more_fragments = choose(2) == 0;
-                let ident = choose(3) as u16;
-                Frame {
-                    body: fragment,
-                    fragment_offset,
-                    more_fragments,
-                    ident,
-                    payload: &long,
-                    ..plain
-                }
-                .build()
-            }
-            11 => Frame { body: Body::Raw { ether_type: 0x86dd }, payload: &long[..60], ..plain }
-                .build(),
-            12 => Frame { dst_mac: MacAddr([1, 0x80, 0xc2, 0, 0, 0]), ..plain }.build(),
-            13 => Frame {
-                body: Body::Raw { ether_type: ETHERTYPE_ARP },
-                payload: &long[..30],
-                ..plain
-            }
-            .build(),
-            14 => {
-                let tags = [0x81, 0, 0, 5, 0x88, 0xa8, 0, 6, 0x81, 0, 0, 7, 8, 0];
-                Frame { body: Body::Raw { ether_type: 0x88a8 }, payload: &tags, ..plain }.build()
-            }
-            _ => Frame {
-                src: ghost,
-                dst: self.gateway,
-                body: Body::Icmp(IcmpHeader::echo_request(1, 1)),
-                ..plain
-            }
-            .build(),
-        })
-    }
-
-    fn send(&mut self, to: u32, body: Body, payload: &[u8], out: &mut Vec<Vec<u8>>) {
+    fn send(&mut self, to: IpAddr, body: Body, payload: &[u8], out: &mut Vec<Vec<u8>>) {
+        let Some(own) = self.own(to) else { return };
         self.ident = self.ident.wrapping_add(1);
-        let hop = if self.network.contains(to) { to } else { self.gateway };
+        let hop = own.hop(to);
         let known = self.neighbours.get(&hop).copied();
-        let frame = Frame {
+        let plain = Frame {
             src_mac: self.mac,
             dst_mac: known.unwrap_or_default(),
-            vlan: self.vlan.map(|id| Tci::new(id, 0)),
-            src: self.address,
-            dst: to,
+            vlan: self.vlan,
             ident: self.ident,
             body,
             payload,
             ..Frame::default()
         };
-        let frame = frame.build();
+        let frame = match (own.address, to) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                Frame { src: src.into(), dst: dst.into(), ..plain }.build()
+            }
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                let (next_header, transport) = transport6(src, dst, plain);
+                self.frame6(plain.dst_mac, packet6(src, dst, next_header, 64, &transport))
+            }
+            _ => return,
+        };
         if known.is_some() {
             out.push(frame);
             return;
         }
         self.waiting.insert(hop, frame);
-        let question = ArpMessage::request(self.mac, self.address, hop);
-        let vlan = self.vlan.map(|id| Tci::new(id, 0));
-        out.push(Frame { vlan, ..craft::arp(question) }.build());
+        out.push(self.question(own.address, hop));
+    }
+
+    /// Who has this address?
+    fn question(&self, own: IpAddr, hop: IpAddr) -> Vec<u8> {
+        match (own, hop) {
+            (IpAddr::V6(src), IpAddr::V6(target)) => {
+                let message = Neighbour {
+                    advertisement: false,
+                    router: false,
+                    solicited: false,
+                    override_: false,
+                    target,
+                    mac: Some(self.mac),
+                };
+                let dst = solicited_node(target);
+                self.frame6(group_mac(dst), discovery(src, dst, message))
+            }
+            (IpAddr::V4(own), IpAddr::V4(hop)) => {
+                let question = ArpMessage::request(self.mac, own.into(), hop.into());
+                Frame { vlan: self.vlan, ..craft::arp(question) }.build()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A frame with an IPv6 packet.
+    pub(super) fn frame6(&self, dst_mac: MacAddr, packet: Vec<u8>) -> Vec<u8> {
+        let body = Body::Raw { ether_type: ETHERTYPE_IPV6 };
+        let (src_mac, vlan) = (self.mac, self.vlan);
+        Frame { src_mac, dst_mac, vlan, body, payload: &packet, ..Frame::default() }.build()
     }
 
     /// A frame has come: what it meant, and what is sent because of it.
     pub(super) fn receive(&mut self, frame: &[u8], out: &mut Vec<Vec<u8>>) -> Option<Came> {
         let layers = layers::parse(frame).ok()?;
-        let vlan = layers.vlan.map(|tci| tci & 0xfff);
-        if vlan != self.vlan {
+        if layers.vlan.map(|tci| tci & 0xfff) != self.vlan.map(|tci| tci.id()) {
             return None;
         }
         let dst = MacAddr(*frame.first_chunk()?);
-        if dst != self.mac && dst != MacAddr::BROADCAST {
+        if dst != self.mac && !dst.is_multicast() {
             return None;
         }
         let l3 = usize::from(layers.l3);
-        if layers.ether_type == ETHERTYPE_ARP {
-            self.receive_arp(Arp::new(&frame[l3..]).ok()?.message(), out);
-            return None;
+        match layers.ether_type {
+            ETHERTYPE_ARP => {
+                self.receive_arp(Arp::new(&frame[l3..]).ok()?.message(), out);
+                None
+            }
+            ETHERTYPE_IPV6 => self.receive6(&frame[l3..], out),
+            _ if dst.is_multicast() && dst != MacAddr::BROADCAST => None,
+            _ => self.receive4(&frame[l3..], layers.fragment, out),
         }
-        let ip = Ipv4::new(&frame[l3..]).ok()?;
-        if ip.dst() != self.address || !ip.checksum_ok() || layers.fragment {
+    }
+
+    fn receive4(&mut self, packet: &[u8], fragment: bool, out: &mut Vec<Vec<u8>>) -> Option<Came> {
+        let ip = Ipv4::new(packet).ok()?;
+        let from = IpAddr::V4(ip.src().into());
+        if IpAddr::V4(ip.dst().into()) != self.v4.address || !ip.checksum_ok() || fragment {
             return None;
         }
         // What came by a MAC is answered to it: the neighbour is found by itself.
         match ip.protocol() {
-            protocol::ICMP => self.receive_icmp(ip.src(), Icmp::new(ip.payload()).ok()?, out),
+            protocol::ICMP => {
+                let icmp = Icmp::new(ip.payload()).ok()?;
+                icmp.checksum_ok().then(|| self.receive_echo(from, icmp, [8, 0], out))?
+            }
             protocol::UDP => {
                 let udp = Udp::new(ip.payload()).ok()?;
-                if !udp.checksum_ok(ip.src(), ip.dst()) {
-                    return None;
-                }
-                let mark = Mark::read(udp.payload())?;
-                // By where it goes: a router may give an answer another source port, where the one
-                // it had clashes with a connection's.
-                let answer = udp.dst_port() != ECHO;
-                if udp.dst_port() == ECHO {
-                    let body = Body::Udp { src_port: ECHO, dst_port: udp.src_port() };
-                    self.send(ip.src(), body, udp.payload(), out);
-                }
-                Some(Came::Marked(Mark { answer, ..mark }))
+                udp.checksum_ok(ip.src(), ip.dst()).then(|| self.receive_udp(from, &udp, out))?
             }
             protocol::TCP => {
                 let tcp = Tcp::new(ip.payload()).ok()?;
-                if !tcp.checksum_ok(ip.src(), ip.dst()) {
-                    return None;
-                }
-                self.receive_tcp(ip.src(), &tcp, out)
+                tcp.checksum_ok(ip.src(), ip.dst()).then(|| self.receive_tcp(from, &tcp, out))?
             }
             _ => None,
         }
     }
 
-    fn receive_arp(&mut self, message: ArpMessage, out: &mut Vec<Vec<u8>>) {
-        if message.target_ip != self.address {
-            return;
+    fn receive6(&mut self, packet: &[u8], out: &mut Vec<Vec<u8>>) -> Option<Came> {
+        let (own, ip) = (self.v6?.address, Ipv6::new(packet).ok()?);
+        let (src, dst, payload) = (ip.src(), ip.dst(), ip.payload());
+        let (from, next_header) = (IpAddr::V6(src), ip.next_header());
+        let len = payload.len() as u32;
+        let sum = Sum::pseudo_ipv6(src.octets(), dst.octets(), next_header, len).bytes(payload);
+        if !sum.is_ok() || IpAddr::V6(dst) != own && !dst.is_multicast() {
+            return None;
         }
-        self.neighbours.insert(message.sender_ip, message.sender_mac);
-        let vlan = self.vlan.map(|id| Tci::new(id, 0));
-        if message.operation == Operation::Request {
-            let reply = craft::arp(message.reply_from(self.mac));
-            out.push(Frame { vlan, ..reply }.build());
+        match next_header {
+            header::ICMPV6 => match Neighbour::read(payload) {
+                Ok(message) => {
+                    self.receive_neighbour(src, message, out);
+                    None
+                }
+                Err(_) => self.receive_echo(from, Icmp::new(payload).ok()?, [128, 129], out),
+            },
+            protocol::UDP => self.receive_udp(from, &Udp::new(payload).ok()?, out),
+            protocol::TCP => self.receive_tcp(from, &Tcp::new(payload).ok()?, out),
+            _ => None,
         }
-        if let Some(mut frame) = self.waiting.remove(&message.sender_ip) {
-            frame[..6].copy_from_slice(&message.sender_mac.0);
+    }
+
+    fn receive_udp(
+        &mut self,
+        from: IpAddr,
+        udp: &Udp<&[u8]>,
+        out: &mut Vec<Vec<u8>>,
+    ) -> Option<Came> {
+        let mark = Mark::read(udp.payload())?;
+        // By where it goes: a router may give an answer another source port, where the one it had
+        // clashes with a connection's.
+        let answer = udp.dst_port() != ECHO;
+        if !answer {
+            let body = Body::Udp { src_port: ECHO, dst_port: udp.src_port() };
+            self.send(from, body, udp.payload(), out);
+        }
+        Some(Came::Marked(Mark { answer, ..mark }))
+    }
+
+    /// Somebody says who he is, or asks who we are.
+    fn receive_neighbour(&mut self, from: Ipv6Addr, said: Neighbour, out: &mut Vec<Vec<u8>>) {
+        let (own, about) = (self.v6.map(|own| own.address), IpAddr::V6(said.target));
+        if said.advertisement {
+            if let Some(mac) = said.mac {
+                self.learn(about, mac, out);
+            }
+        } else if own == Some(about)
+            && let Some(mac) = said.mac
+        {
+            self.learn(IpAddr::V6(from), mac, out);
+            let answer = Neighbour {
+                advertisement: true,
+                router: false,
+                solicited: true,
+                override_: true,
+                target: said.target,
+                mac: Some(self.mac),
+            };
+            out.push(self.frame6(mac, discovery(said.target, from, answer)));
+        }
+    }
+
+    fn learn(&mut self, address: IpAddr, mac: MacAddr, out: &mut Vec<Vec<u8>>) {
+        self.neighbours.insert(address, mac);
+        if let Some(mut frame) = self.waiting.remove(&address) {
+            frame[..6].copy_from_slice(&mac.0);
             out.push(frame);
         }
     }
 
-    fn receive_icmp(
+    fn receive_arp(&mut self, message: ArpMessage, out: &mut Vec<Vec<u8>>) {
+        if IpAddr::V4(message.target_ip.into()) != self.v4.address {
+            return;
+        }
+        if message.operation == Operation::Request {
+            let reply = craft::arp(message.reply_from(self.mac));
+            out.push(Frame { vlan: self.vlan, ..reply }.build());
+        }
+        self.learn(IpAddr::V4(message.sender_ip.into()), message.sender_mac, out);
+    }
+
+    /// An echo request or reply, whose types are these two in its family.
+    fn receive_echo(
         &mut self,
-        from: u32,
+        from: IpAddr,
         icmp: Icmp<&[u8]>,
+        [request, reply]: [u8; 2],
         out: &mut Vec<Vec<u8>>,
     ) -> Option<Came> {
-        if !icmp.checksum_ok() {
-            return None;
+        let kind = icmp.kind();
+        if kind == request {
+            let header = IcmpHeader { kind: 0, ..icmp.header() };
+            self.send(from, Body::Icmp(header), icmp.payload(), out);
+            return Some(Came::Marked(Mark::read(icmp.payload())?));
         }
-        match icmp.kind() {
-            8 => {
-                let header = IcmpHeader { kind: 0, ..icmp.header() };
-                self.send(from, Body::Icmp(header), icmp.payload(), out);
-                Some(Came::Marked(Mark::read(icmp.payload())?))
-            }
-            0 => Some(match Mark::read(icmp.payload()) {
-                Some(mark) => Came::Marked(Mark { answer: true, ..mark }),
-                None => Came::Pong(icmp.ident(), icmp.sequence()),
-            }),
-            _ => None,
-        }
+        (kind == reply).then(|| match Mark::read(icmp.payload()) {
+            Some(mark) => Came::Marked(Mark { answer: true, ..mark }),
+            None => Came::Pong(icmp.ident(), icmp.sequence()),
+        })
     }
 
     /// A web port answers each segment by what it says; it remembers nothing.
-    fn receive_tcp(&mut self, from: u32, tcp: &Tcp<&[u8]>, out: &mut Vec<Vec<u8>>) -> Option<Came> {
+    fn receive_tcp(
+        &mut self,
+        from: IpAddr,
+        tcp: &Tcp<&[u8]>,
+        out: &mut Vec<Vec<u8>>,
+    ) -> Option<Came> {
         let (flags, seq, ack) = (tcp.flags(), tcp.seq(), tcp.ack());
         if tcp.dst_port() != WEB {
             let len = tcp.payload().len() as u32;
@@ -355,76 +425,47 @@ impl Host {
     }
 }
 
-/// A client's TCP connection, one after another: opened, a few times asked and answered, closed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Client {
-    /// Of which connection: it makes the port.
-    round: u16,
-    stage: Stage,
-    seq: u32,
-    ack: u32,
-    asked: u8,
-    /// How often the same was sent in vain.
-    tries: u8,
+/// The transport part of a packet: that of the same over IPv4, with the checksum that IPv6 wants.
+fn transport6(src: Ipv6Addr, dst: Ipv6Addr, plain: Frame) -> (u8, Vec<u8>) {
+    const IPV4: std::ops::Range<usize> = 14..34;
+    let frame = Frame { vlan: None, ..plain }.build();
+    let end = IPV4.start + usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+    let mut bytes = frame[IPV4.end..end].to_vec();
+    let (next_header, checksum) = match plain.body {
+        Body::Icmp(_) => {
+            bytes[0] =
+                if bytes[0] == 8 { icmpv6::kind::ECHO_REQUEST } else { icmpv6::kind::ECHO_REPLY };
+            (header::ICMPV6, 2)
+        }
+        Body::Tcp { .. } => (protocol::TCP, 16),
+        _ => (protocol::UDP, 6),
+    };
+    bytes[checksum..checksum + 2].fill(0);
+    let len = bytes.len() as u32;
+    let sum = Sum::pseudo_ipv6(src.octets(), dst.octets(), next_header, len).bytes(&bytes).finish();
+    let sum = if sum == 0 && next_header == protocol::UDP { 0xffff } else { sum };
+    bytes[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
+    (next_header, bytes)
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
-    #[default]
-    Opening,
-    Asking,
-    Closing,
+/// An IPv6 packet.
+pub(super) fn packet6(
+    src: Ipv6Addr,
+    dst: Ipv6Addr,
+    next_header: u8,
+    hop_limit: u8,
+    payload: &[u8],
+) -> Vec<u8> {
+    let payload_len = payload.len() as u16;
+    let (traffic_class, flow_label) = (0, 0);
+    let header =
+        Ipv6Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+    [&header.to_bytes()[..], payload].concat()
 }
 
-impl Client {
-    /// The port of the connection, of a flow.
-    pub(super) fn port(&self, flow: u16) -> u16 {
-        FIRST_PORT + 64 * (flow + 1) + self.round % 64
-    }
-
-    /// What is to be sent now: new, or once more.
-    pub(super) fn next(&mut self) -> (TcpFlags, (u32, u32), bool) {
-        self.tries += 1;
-        if self.tries > 8 {
-            self.again();
-        }
-        match self.stage {
-            Stage::Opening => (TcpFlags::SYN, (self.seq, 0), false),
-            Stage::Asking => (TcpFlags::ACK | TcpFlags::PSH, (self.seq, self.ack), true),
-            Stage::Closing => (TcpFlags::FIN | TcpFlags::ACK, (self.seq, self.ack), false),
-        }
-    }
-
-    fn again(&mut self) {
-        *self = Client {
-            round: self.round + 1,
-            seq: self.seq.wrapping_add(70_000),
-            ..Client::default()
-        };
-    }
-
-    /// A segment has come for it.
-    pub(super) fn take(&mut self, flags: TcpFlags, seq: u32, ack: u32, len: u32, asked_len: u32) {
-        if flags.intersects(TcpFlags::RST) {
-            return self.again();
-        }
-        let has = |flags_wanted| flags.contains(flags_wanted);
-        match self.stage {
-            Stage::Opening
-                if has(TcpFlags::SYN | TcpFlags::ACK) && ack == self.seq.wrapping_add(1) =>
-            {
-                (self.stage, self.seq, self.ack) = (Stage::Asking, ack, seq.wrapping_add(1));
-                self.tries = 0;
-            }
-            Stage::Asking if len > 0 && ack == self.seq.wrapping_add(asked_len) => {
-                (self.seq, self.ack) = (ack, seq.wrapping_add(len));
-                (self.asked, self.tries) = (self.asked + 1, 0);
-                if self.asked == 5 {
-                    self.stage = Stage::Closing;
-                }
-            }
-            Stage::Closing if has(TcpFlags::FIN) => self.again(),
-            _ => {}
-        }
-    }
+/// A packet of neighbour discovery.
+fn discovery(src: Ipv6Addr, dst: Ipv6Addr, message: Neighbour) -> Vec<u8> {
+    let (mut bytes, len) = message.to_bytes();
+    icmpv6::fill_checksum(src, dst, &mut bytes[..len]);
+    packet6(src, dst, header::ICMPV6, 255, &bytes[..len])
 }

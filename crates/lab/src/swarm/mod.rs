@@ -11,7 +11,7 @@
 //! its bound; an export leads to itself. And when the faults are over and all changes undone, everybody
 //! reaches whom he reached before.
 //!
-//! Missing: **IPv6**, **tunnels**, **a full slab** (the two routers of a box would run out at different
+//! Missing: **a full slab** (the two routers of a box would run out at different
 //! times), **clocks that step** (a router has none).
 
 // What a run follows from, as a file.
@@ -20,10 +20,16 @@ mod case;
 mod dice;
 // From a seed to a case.
 mod draw;
+// What its boxes are told.
+mod lines;
 // Hosts.
 mod host;
+// Their side of TCP.
+mod client;
 // Seed after seed.
 mod hunt;
+// Frames that hosts should not send.
+mod odd;
 // A case that runs.
 mod net;
 // A router, and the slow one beside it.

@@ -8,8 +8,9 @@
 //! ```
 
 use super::case::{Case, Harm, Kind, What, address};
+use super::client::Client;
 use super::dice::Dice;
-use super::host::{Came, Client, Host, Mark};
+use super::host::{Came, Host, Mark, Own};
 use super::pair::Pair;
 use super::reached::Reached;
 use router::Link;
@@ -59,7 +60,8 @@ enum Event {
     Send(usize),
     Happen(usize),
     LinkUp(usize, usize),
-    Probe(usize, usize, u16),
+    /// Of a pair of hosts, for the how manieth time.
+    Probe(u16, u16),
 }
 
 struct Net<'a> {
@@ -93,6 +95,8 @@ struct Net<'a> {
 
 /// How often a box breathes at least, so that its timers are served.
 const BREATH: Duration = Duration::from_millis(20);
+/// How long sessions, leases and tunnels have to come up before it is asked who reaches whom.
+const SETTLED: Duration = Duration::from_secs(10);
 /// How long after the storm everything must be back: longer than an ARP entry is believed.
 const QUIET: Duration = Duration::from_secs(40);
 /// How often each pair of hosts is tried, and how long apart.
@@ -176,6 +180,7 @@ impl<'a> Net<'a> {
         for at in 0..self.boxes.len() {
             self.breathe_at(at, self.now);
         }
+        self.advance(self.now + SETTLED)?;
         let before = self.probe()?;
         let begin = self.now;
         for (flow, spec) in self.case.flows.iter().enumerate() {
@@ -217,23 +222,32 @@ impl<'a> Net<'a> {
         }
         let lost = silent;
         let Some(&pair) = lost.first() else { return Ok(()) };
-        let n = self.hosts.len();
+        let (from, to, by) = self.pair(pair);
         let name = |at: usize| &self.case.hosts[at].name;
-        let (from, to) = (usize::from(pair) / n, usize::from(pair) % n);
         let text = "no longer reaches, though all faults are over and all changes are undone,";
-        Err(format!("{} {text} {} (and {} more pairs)", name(from), name(to), lost.len() - 1))
+        let whom = by(&self.hosts[to]).map_or(String::new(), |own| own.address.to_string());
+        let more = lost.len() - 1;
+        Err(format!("{} {text} {} at {whom} (and {more} more pairs)", name(from), name(to)))
+    }
+
+    /// A pair of hosts by its number, and which address of the second is meant.
+    fn pair(&self, pair: u16) -> (usize, usize, fn(&Host) -> Option<Own>) {
+        let (pair, n) = (usize::from(pair), self.hosts.len());
+        let by: fn(&Host) -> Option<Own> =
+            if pair % (2 * n) < n { |host| Some(host.v4) } else { |host| host.v6 };
+        (pair / (2 * n), pair % n, by)
     }
 
     /// Lets each host ping each other one; the pairs that could.
     fn probe(&mut self) -> Result<HashSet<u16>, String> {
         self.answered.clear();
         let n = self.hosts.len();
-        for (from, to) in (0..n).flat_map(|from| (0..n).map(move |to| (from, to))) {
-            for sequence in 0..if from == to { 0 } else { TRIES } {
+        for pair in (0..2 * n * n).filter(|pair| pair / (2 * n) != pair % n) {
+            for sequence in 0..TRIES {
                 // A little apart, so that they do not all meet in one queue.
                 let at = self.now + APART * u32::from(sequence);
-                let at = at + Duration::from_micros(137 * (from * n + to) as u64);
-                self.at(at, Event::Probe(from, to, sequence));
+                let at = at + Duration::from_micros(137 * (pair / 2) as u64);
+                self.at(at, Event::Probe(pair as u16, sequence));
             }
         }
         self.advance(self.now + APART * u32::from(TRIES) + Duration::from_millis(200))?;
@@ -243,10 +257,8 @@ impl<'a> Net<'a> {
     /// Whether a pair of hosts has an answer when nobody else sends.
     fn reaches(&mut self, pair: u16) -> Result<bool, String> {
         self.answered.clear();
-        let n = self.hosts.len();
         for sequence in 0..TRIES {
-            let (from, to) = (usize::from(pair) / n, usize::from(pair) % n);
-            self.at(self.now + APART * u32::from(sequence), Event::Probe(from, to, sequence));
+            self.at(self.now + APART * u32::from(sequence), Event::Probe(pair, sequence));
         }
         self.advance(self.now + APART * u32::from(TRIES) + Duration::from_millis(200))?;
         Ok(self.answered.contains(&pair))
@@ -302,10 +314,12 @@ impl<'a> Net<'a> {
                 let (pair, now) = (&mut self.boxes[own], self.now);
                 pair.set_link(port, Link::default(), now).map_err(|e| self.about(own, &e))?;
             }
-            Event::Probe(from, to, sequence) => {
+            Event::Probe(pair, sequence) => {
                 let mut out = Vec::new();
-                let (address, pair) = (self.hosts[to].address, from * self.hosts.len() + to);
-                self.hosts[from].ping(address, pair as u16, sequence, &mut out);
+                let (from, to, by) = self.pair(pair);
+                if let Some(own) = by(&self.hosts[to]) {
+                    self.hosts[from].ping(own.address, pair, sequence, &mut out);
+                }
                 self.leave(from, out);
             }
         }
@@ -370,7 +384,7 @@ impl<'a> Net<'a> {
         let spec = &self.case.flows[flow];
         let from = self.case.hosts.iter().position(|host| host.name == spec.from);
         let to = address(&self.case.hosts, &spec.to);
-        let (Some(from), Some(to)) = (from, to.map(u32::from)) else { return };
+        let (Some(from), Some(to)) = (from, to) else { return };
         let mut out = Vec::new();
         for _ in 0..spec.burst.max(1) {
             let (number, client) = &mut self.sent[flow];
