@@ -62,6 +62,29 @@ impl File {
         }
     }
 
+    /// Why it is not all that was asked for.
+    pub fn incomplete_because(&self) -> Option<&str> {
+        match self {
+            File::Bench(results) => results.incomplete_because.as_deref(),
+            File::Iperf3(results) => results.incomplete_because.as_deref(),
+            File::Survey(_) => None,
+            File::Suite(results) if results.complete => None,
+            File::Suite(results) => {
+                Some(results.incomplete_because.as_deref().unwrap_or("it is not known why"))
+            }
+        }
+    }
+
+    /// All in it that cannot be.
+    pub fn faults(&self) -> Vec<String> {
+        match self {
+            File::Bench(results) => results.faults(),
+            File::Suite(results) => results.faults(),
+            File::Iperf3(results) => results.faults(),
+            File::Survey(_) => vec![],
+        }
+    }
+
     /// All of it.
     pub fn document(&self) -> Document {
         match self {

@@ -6,7 +6,6 @@
 //!  both      Mbps x seconds / packets: the bytes that a packet counts for, in one column one number
 //! ```
 
-use super::between::NoteRow;
 use super::rates::digit;
 use super::table::{Row, Table};
 use super::{Kind, Known, Note};
@@ -158,33 +157,4 @@ fn conventions(table: &Table, note: &mut Note) {
         parts.join("; ")
     );
     note(line, Kind::Ambiguous, text);
-}
-
-/// What streams were to send, against what they sent: a generator that fell short. `tests` has for
-/// packet sizes without FCS the Mbps of each stream.
-pub(super) fn asked(table: &Table, (file, tests): &(&str, Table), note: &mut NoteRow) {
-    let mut runs: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-    for row in table.rows().iter().filter(|row| table.text(row, "num") != "TOT") {
-        runs.entry(table.text(row, "run")).or_default().push(row);
-    }
-    for (run, rows) in runs {
-        let Some(size) = rows.iter().find_map(|row| bytes(table, row, "rx")) else { continue };
-        let of_size = tests.rows().iter().filter(|test| {
-            let is_whole = !tests.text(test, "mbps_per_stream").contains("..");
-            is_whole && tests.number(test, "packet_size_no_fcs") == Some(f64::from(size))
-        });
-        let asked = of_size.filter_map(|test| tests.number(test, "mbps_per_stream"));
-        let Some(asked) = asked.reduce(f64::min) else { continue };
-        let column = rate_column(table, "tx").unwrap_or("");
-        let sent = rows.iter().filter_map(|row| table.number(row, column));
-        let (low, high) =
-            sent.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), n| (low.min(n), high.max(n)));
-        if low <= high && high < asked * 0.99 {
-            let text = format!(
-                "run {run}: its streams sent {low} to {high} Mbps of packets of {size} bytes, and \
-                 every test of these in {file} asks for {asked} or more: the generator was the limit"
-            );
-            note(rows[0], Kind::Ambiguous, text);
-        }
-    }
 }

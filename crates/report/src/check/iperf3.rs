@@ -124,38 +124,6 @@ fn course(value: &Value, note: &mut impl FnMut(Kind, String)) {
     }
 }
 
-/// What iperf3 wrote of each pair, kept with our rows: sums against rates and streams.
-pub(super) fn kept(results: &measure::iperf3::Results, note: &mut Note) {
-    for row in &results.rows {
-        let setting = &row.setting;
-        let place = format!("{}, {}, {} byte", setting.device, setting.protocol, setting.packet);
-        for pair in &row.pairs_run {
-            for (who, value) in [("client", &pair.client), ("server", &pair.server)] {
-                let mut note =
-                    |kind, text| note(None, kind, format!("{place}: the {who}'s JSON: {text}"));
-                figures(value, &mut note);
-            }
-        }
-    }
-}
-
-/// Rows of our method that were half as fast again through a device as the same hosts node to node: one
-/// of the two was disturbed.
-pub(super) fn beyond_the_hosts(results: &measure::iperf3::Results) -> Vec<String> {
-    let valid = results.rows.iter().filter(|row| row.validity.is_valid());
-    let beyond = valid.filter_map(|row| {
-        let (alone, through) = (results.alone(&row.setting)?, row.l3_mbps);
-        (through > 1.5 * alone).then(|| {
-            format!(
-                "{}, packets of {} bytes: {through:.1} Mbps(L3), and {alone:.1} without a device: one \
-                 of the two was disturbed",
-                row.setting.device, row.setting.packet
-            )
-        })
-    });
-    beyond.collect()
-}
-
 /// What the names of sums end with: those of `--bidir` have a second set, of the way back.
 const WAYS: [&str; 2] = ["", "_bidir_reverse"];
 

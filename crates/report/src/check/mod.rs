@@ -1,31 +1,26 @@
 //! Plausibility of results: ours, iperf3's, a vendor's table.
 //!
 //! ```text
-//! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► faults, suite
+//! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► the types' own faults, doubts
 //!       │        └─ iperf3 --json ────────────────────────────► iperf3
 //!       └─ CSV, by the names of its columns:
 //!            frame size, frames a second, bits a second ──────► rates, wires
 //!            frame size, bits a second, shares of the wire ───► throughput
 //!            tx_packet, rx_packet, lost_packet ───────────────► counters
 //!            offered and received rates or counts, loss ──────► offered
-//!            least, mean, greatest latency ───────────────────► latencies
 //!            packet_l3, l3_mbps ──────────────────────────────► layers
-//!            expression or item, printed ─────────────────────► sums
-//!            shares, windows, mixes, histograms ──────────────► shares
-//!            model, ports, mpps ──────────────────────────────► ports
-//!            field, value: a monitor, a speed-test ───────────► fields
-//!            connections, WinBox ─────────────────────────────► tracked
-//!          ├─ cells of these that are no numbers ─────────────► cells
-//!          └─ all tables together ────────────────────────────► between
+//!          └─ cells of these that are no numbers ─────────────► cells
 //! ```
 //!
-//! Every check recomputes what is printed from what is printed beside it, or from what a wire can
-//! carry. The errors it must find stand in the source documents themselves (`data/check/`).
+//! Every check compares what is printed with what is printed beside it, or with what a wire carries:
+//! rates above it, layers that are ambiguous or contradict each other, counters that wrapped. Results
+//! of ours are sound by their own types' faults ([`measure::SuiteResults::faults`]), and nothing in
+//! them is computed a second time here.
 //!
 //! Never says that a number is right: only that nothing here shows it wrong.
 //! Missing: **TRex, btest and CSIT files**; **wireless rate tables** (`wirespeed calc wireless` has them).
 
-// What a column's head means.
+// Meanings of column heads.
 mod heads;
 
 // Numbers as tables have them.
@@ -46,46 +41,22 @@ mod throughput;
 // Sent, received and lost, stream by stream.
 mod counters;
 
-// What was offered, what came of it, and what share is said to be lost.
+// Offered load, what came of it, and the share said to be lost.
 mod offered;
-
-// Least, mean and greatest latency.
-mod latencies;
 
 // IP packet sizes and rates of layer 3 and 2.
 mod layers;
 
-// Sums and quotients that are printed with their result.
-mod sums;
-
-// Shares that should be a whole, and tables that do not show all they count.
-mod shares;
-
-// What the ports in a model's name, or beside it, can carry.
-mod ports;
-
-// Whether wires carry what a table says, and what it calls wire speed.
+// Frames a second above the wire's.
 mod wires;
 
-// Lists of names and values: /interface monitor-traffic, /tool speed-test.
-mod fields;
-
-// Connections as WinBox shows them.
-mod tracked;
-
-// What tables say of each other.
-mod between;
-
-// What `iperf3 --json` writes.
+// Files of `iperf3 --json`.
 mod iperf3;
 
-// What `wirespeed bench --json` writes.
+// Files of `wirespeed bench --json`.
 mod bench;
 
-// What `wirespeed test --json` writes.
-mod suite;
-
-use crate::json;
+use crate::file::File;
 use std::fmt;
 use table::Table;
 
@@ -219,7 +190,6 @@ pub fn check(files: &[(String, String)], known: &Known) -> Checked {
         }
     }
     checked.no_such_device = no_such_device(&tables, known);
-    between::check(&tables, &mut checked.findings);
     for (file, table) in &tables {
         let columns: Vec<String> = table.not_looked_at().into_iter().map(str::to_string).collect();
         if !columns.is_empty() {
@@ -266,7 +236,7 @@ fn one(text: &str, known: &Known, note: &mut Note) -> Result<Option<Table>, Stri
     }
     // All of them: a table may have the columns of several.
     let applied = CHECKS.iter().filter(|check| check(&table, known, note)).count();
-    if applied == 0 && !between::knows(&table) {
+    if applied == 0 {
         return Err(nothing_known(&table));
     }
     cells::check(&table, note);
@@ -298,18 +268,7 @@ fn nothing_known(table: &Table) -> String {
 
 /// Each looks whether a table has its columns, and says so.
 type Check = fn(&Table, &Known, &mut Note) -> bool;
-const CHECKS: [Check; 10] = [
-    rates::check,
-    counters::check,
-    offered::check,
-    latencies::check,
-    layers::check,
-    sums::check,
-    shares::check,
-    ports::check,
-    fields::check,
-    tracked::check,
-];
+const CHECKS: [Check; 4] = [rates::check, counters::check, offered::check, layers::check];
 
 /// Checks a file of ours, or of iperf3.
 fn json_file(
@@ -320,31 +279,23 @@ fn json_file(
 ) -> Result<(), String> {
     if iperf3::is_of_iperf3(value) {
         iperf3::check(value, known.link(""), note);
-    } else if crate::iperf3::is_one(value) {
-        let results = crate::iperf3::read(text).map_err(|error| error.to_string())?;
-        for fault in results.faults() {
-            note(None, Kind::Impossible, fault);
-        }
-        for text in results.invalid() {
-            note(None, Kind::Doubtful, format!("invalid: {text}"));
-        }
-        for text in iperf3::beyond_the_hosts(&results) {
-            note(None, Kind::Doubtful, text);
-        }
-        iperf3::kept(&results, note);
-    } else if crate::suite::is_suite(text) {
-        let results = crate::suite::read(text).map_err(|error| error.to_string())?;
-        suite::check(&results, note);
-    } else {
-        let results = json::read(text).map_err(|error| error.to_string())?;
-        if let Some(why) = &results.incomplete_because {
-            note(None, Kind::Ambiguous, format!("the run is incomplete: {why}"));
-        }
-        for fault in results.faults() {
-            note(None, Kind::Impossible, fault);
-        }
-        bench::doubts(&results, note);
+        return Ok(());
     }
+    let file = File::read(text).map_err(|error| error.to_string())?;
+    if let Some(why) = file.incomplete_because() {
+        note(None, Kind::Ambiguous, format!("the run is incomplete: {why}"));
+    }
+    for fault in file.faults() {
+        note(None, Kind::Impossible, fault);
+    }
+    let doubts = match &file {
+        File::Bench(results) => bench::doubts(results),
+        File::Iperf3(results) => {
+            results.invalid().iter().map(|text| format!("invalid: {text}")).collect()
+        }
+        File::Suite(_) | File::Survey(_) => vec![],
+    };
+    doubts.into_iter().for_each(|doubt| note(None, Kind::Doubtful, doubt));
     Ok(())
 }
 

@@ -67,11 +67,6 @@ pub(super) fn parse(text: &str, style: Style) -> Option<Number<'_>> {
     value.is_finite().then_some(Number { value, decimals, tail: tail.trim() })
 }
 
-/// The number that a text begins with, in the style of programs.
-pub(super) fn number(text: &str) -> Option<f64> {
-    parse(text, Style::Point).map(|number| number.value)
-}
-
 /// The digits that a text begins with, with what parts them, and the rest.
 fn split(text: &str) -> (&str, &str) {
     let is_part =

@@ -3,7 +3,7 @@
 //! ```text
 //!  Tx (fps), Rx (fps), Loss (%)         loss = (tx - rx) / tx; rx is no more than tx, and than the wire
 //!  tx_packets, rx_packets, Loss (%)     the same of counts
-//!  begin_ns, interval_ns                a row receives what one before it sent: sums are compared
+//!  begin_ns, interval_ns                a row receives what one before it sent: not compared
 //!  sending_ns, arriving_ns              each rate has a time of its own: counts are compared, not rates
 //! ```
 
@@ -27,9 +27,6 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
         _ => !has_times,
     };
     let all = PAIRS.into_iter().filter(has).collect::<Vec<_>>();
-    if is_series && table.has_all(&["tx_packet", "rx_packet"]) {
-        series(table, note);
-    }
     let pairs: Vec<_> = all.iter().copied().filter(is_compared).collect();
     for (row, pair) in table.rows().iter().flat_map(|row| pairs.iter().map(move |pair| (row, pair)))
     {
@@ -39,31 +36,6 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
         table.rows().iter().for_each(|row| wire(table, row, known, note));
     }
     !all.is_empty()
-}
-
-/// Rows of intervals, one series after the other: each received no more than it sent by then.
-fn series(table: &Table, note: &mut Note) {
-    let (mut sent, mut received, mut last, mut told) = (0.0, 0.0, f64::INFINITY, false);
-    for row in table.rows() {
-        let number = |name| table.number(row, name);
-        let (Some(begin), Some(tx), Some(rx)) =
-            (number("begin_ns"), number("tx_packet"), number("rx_packet"))
-        else {
-            continue;
-        };
-        if begin <= last {
-            (sent, received, told) = (0.0, 0.0, false);
-        }
-        (sent, received, last) = (sent + tx, received + rx, begin);
-        if received > sent && !told {
-            told = true;
-            let text = format!(
-                "{received} frames received of {sent} sent since the series began: duplicates, if it is not \
-                 wrong"
-            );
-            note(Some(row.line), Kind::Doubtful, text);
-        }
-    }
 }
 
 fn one(table: &Table, row: &Row, (tx, rx, what): (&str, &str, &str), note: &mut Note) {

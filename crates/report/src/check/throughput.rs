@@ -3,8 +3,6 @@
 //! ```text
 //!  wire known   the most of each layer = wire · (size + more) / (size + 20): above, or which fit
 //!  not known    which layer is meant cannot be told, if the head does not say it
-//!  either way   the shape: Mbps grow with the size, frames a second do not; equal Mbps at all
-//!               sizes are a limit in bits, no router's
 //!  % of wire    at most 100; and what the frames a second beside them make
 //! ```
 
@@ -81,7 +79,6 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) {
                 let (first, n) = told.entry(text).or_insert((line, 0));
                 (*first, *n) = (line.min(*first), *n + rates.len());
             }
-            shape(&rates, named, link, &layers, note);
         }
         for (text, (line, rows)) in told {
             let text = format!("{} of {rows} rows, from here on, {text}", unit(column.1));
@@ -258,78 +255,6 @@ fn meanings(rates: &[Rate<'_>], link: Option<f64>, layers: &[Layer]) -> Option<S
         )),
         (_, several) => {
             Some(format!("may be of {}: no one says it, and the wire carries each", names(several)))
-        }
-    }
-}
-
-/// Whether bits and frames go with the size as they do on any wire and in any router.
-fn shape(
-    rates: &[Rate<'_>],
-    named: Option<u8>,
-    link: Option<f64>,
-    layers: &[Layer],
-    note: &mut Note,
-) {
-    // Rows of one size are of something that no column known here tells apart.
-    if rates.len() < 2 || rates.windows(2).any(|two| two[0].size == two[1].size) {
-        return;
-    }
-    let (first, last) = (rates[0], rates[rates.len() - 1]);
-    let is_equal = |rate: &Rate<'_>| (rate.mbps - first.mbps).abs() <= first.digit / 2.0;
-    if rates.len() >= 3 && first.mbps > 0.0 && rates.iter().all(is_equal) {
-        let line = rates.iter().map(|rate| rate.row.line).min();
-        let sizes = format!("at every size from {} to {} bytes", first.size, last.size);
-        let is_wire = link.is_some_and(|link| (link / 1e6 - first.mbps).abs() <= first.digit);
-        let text = format!("{} Mbps {sizes}", first.mbps);
-        match named {
-            Some(1) if is_wire => {}
-            Some(2 | 3) => {
-                let text = format!(
-                    "{text} on layer 2 or 3: a wire carries fewer of them in short frames, a router \
-                     too; so it is a limit in bits (a shaper, a licence), or not measured"
-                );
-                note(line, Kind::Doubtful, text);
-            }
-            _ => {
-                let text = format!(
-                    "{text}: a wire's on layer 1, a limit in bits (a shaper, a licence), or not \
-                     measured: no rate of forwarding"
-                );
-                note(line, Kind::Ambiguous, text);
-            }
-        }
-        return;
-    }
-    for two in rates.windows(2) {
-        let (short, long) = (two[0], two[1]);
-        let slack = |rate: Rate<'_>| rate.digit + rate.mbps.abs() * 0.01;
-        if short.mbps - long.mbps > slack(short) + slack(long) {
-            let text = format!(
-                "{} Mbps at {} bytes, and {} at {}: longer frames make more bits of as many frames",
-                long.mbps, long.size, short.mbps, short.size
-            );
-            note(Some(long.row.line), Kind::Doubtful, text);
-        }
-        // Of no layer more long frames than short ones.
-        let rises = |layer: &Layer| {
-            let slack = |rate: Rate<'_>| slack(rate) / rate.mbps.max(1e-9);
-            long.kpps(*layer) > short.kpps(*layer) * (1.0 + slack(short) + slack(long))
-        };
-        let whole = short.size + LAYERS[3].1 > 0.0 && short.mbps > 0.0;
-        if whole && !layers.is_empty() && layers.iter().all(rises) {
-            let layer = layers[0];
-            let text = format!(
-                "{} Mbps of {} bytes would be {:.1} kpps on {}, more frames than the {:.1} of {} \
-                 bytes: {} Mbps do not follow from them",
-                long.mbps,
-                long.size,
-                long.kpps(layer),
-                layer.2,
-                short.kpps(layer),
-                short.size,
-                long.mbps
-            );
-            note(Some(long.row.line), Kind::Doubtful, text);
         }
     }
 }

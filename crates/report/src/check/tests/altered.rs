@@ -23,7 +23,7 @@ fn one_figure_altered() {
     for sound in [DELAYS, TCP, PATH, BRIDGE, STATEFUL, HOSTS, PINGS, TURNS, IPERF3] {
         assert_eq!(found(sound), "");
     }
-    let cases: [Case; 58] = [
+    let cases: [Case; 56] = [
         (
             DELAYS,
             "/cells/5/trials/0/duration",
@@ -205,18 +205,6 @@ fn one_figure_altered() {
         (IPERF3, "/rows/0/streams", "64", "64 streams a pair, and iperf3 had 1"),
         (IPERF3, "/rows/0/pairs", "2", "2 pairs of processes, and there are 1"),
         (IPERF3, "/rows/0/arrived/bytes", "5", "5 bytes came to the host, and 4226809856 of"),
-        (
-            IPERF3,
-            "/rows/0/pairs_run/0/client/end/sum_sent/bytes",
-            "5",
-            "5 bytes in 5.000516 s are 0.0 Mbps, not",
-        ),
-        (
-            IPERF3,
-            "/rows/0/pairs_run/0/client/end/streams/0/sender/bytes",
-            "5",
-            "4259971072 bytes, but its streams add up to",
-        ),
     ];
     for (sound, place, made, expected) in cases {
         let mut file: Value = serde_json::from_str(sound).unwrap();
