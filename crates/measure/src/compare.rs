@@ -109,41 +109,6 @@ impl Comparison {
     }
 }
 
-impl Comparison {
-    /// What does not follow from its own rates.
-    pub(crate) fn faults(&self) -> Vec<String> {
-        let mut faults = vec![];
-        let mut note = |wrong: bool, why: String| faults.extend(wrong.then_some(why));
-        let (base, device) = (self.base_pps.len(), self.device_pps.len());
-        if base != device {
-            return vec![format!("{base} rates of the one, and {device} of the other")];
-        }
-        let rates = self.base_pps.iter().copied().zip(self.device_pps.iter().copied());
-        let exact = Comparison::of(rates);
-        let same = |a: Option<f64>, b: Option<f64>| match (a, b) {
-            (Some(a), Some(b)) => (a - b).abs() <= 1e-6 * a.abs().max(b.abs()),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        let show = |value: Option<f64>| value.map_or("none".to_string(), |value| value.to_string());
-        let ends = |of: &Comparison| (of.spread.map(|ends| ends.0), of.spread.map(|ends| ends.1));
-        let ((least, most), (low, high)) = (ends(self), ends(&exact));
-        for (what, said, exact) in [
-            ("ratio", self.ratio, exact.ratio),
-            ("least ratio", least, low),
-            ("greatest ratio", most, high),
-            ("chance", Some(self.chance), Some(exact.chance)),
-        ] {
-            let why = format!("a {what} of {}, and the rates have {}", show(said), show(exact));
-            note(!same(said, exact), why);
-        }
-        note(
-            self.verdict != exact.verdict,
-            format!("said to be {}, and the rates say {}", self.verdict, exact.verdict),
-        );
-        faults
-    }
-}
-
 /// Rates of two devices from separate runs, and what follows from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unpaired {

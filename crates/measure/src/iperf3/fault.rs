@@ -2,20 +2,12 @@
 //!
 //! ```text
 //!  latency    received ≤ sent, least ≤ median ≤ 99 of 100 ≤ greatest
-//!  path       ratio, efficiency, buffer delay ◄─► bytes, seconds, round trip, packets a second
-//!  a pair     its figures ◄─► intervals and end of the JSON that is kept with them
+//!  path       an MTU, a round trip and a rate that can be; bytes in a time
+//!  a row      losses, segments and processes ◄─► those of its pairs
 //! ```
 
-use super::{Direction, HostPath, HostTransfer, Latency, Pair, Results, Row};
-use crate::histogram;
-use crate::procedure::rfc6349::{buffer_delay_percent, efficiency_percent, transfer_time_ratio};
+use super::{Direction, HostPath, HostTransfer, Latency, Results, Row};
 use serde_json::Value;
-use std::time::Duration;
-
-/// Equal to a millionth: what survives being written as decimal text, with room to spare.
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-6)
-}
 
 impl Results {
     /// What cannot be of latencies and paths, each with its place.
@@ -50,22 +42,6 @@ impl Latency {
             !(min_ns..=max_ns).contains(&mean_ns),
             format!("{mean_ns} ns in the mean, and they are {min_ns} to {max_ns}"),
         );
-        if self.histogram.is_empty() {
-            return faults;
-        }
-        let count = histogram::count(&self.histogram);
-        note(count != received, format!("{count} times in the histogram, and {received} answers"));
-        for (what, said, share) in [
-            ("least", min_ns, 0.0),
-            ("median", median_ns, 0.5),
-            ("p99", p99_ns, 0.99),
-            ("most", max_ns, 1.0),
-        ] {
-            // Three digits are kept, cut off.
-            let exact = histogram::at_quantile(&self.histogram, share).unwrap_or(said);
-            let far = said.abs_diff(exact) > 1 + said / 100;
-            note(far, format!("{what}: {said} ns, and {exact} in the histogram"));
-        }
         faults
     }
 }
@@ -81,57 +57,15 @@ impl HostPath {
             return vec![format!("a round trip of {rtt_ns} ns, {rate} packets a second")];
         }
         let of = |transfer: &HostTransfer| {
+            let HostTransfer { bytes, seconds, efficiency, .. } = *transfer;
             let place = format!("window {}, connections {}", transfer.window, transfer.connections);
-            let faults = self.faults_of(transfer).into_iter();
-            faults.map(|why| format!("{place}: {why}")).collect::<Vec<_>>()
+            if bytes == 0 || !(seconds > 0.0 && seconds < 1e9) {
+                return Some(format!("{place}: {bytes} bytes in {seconds} s"));
+            }
+            (!(0.0..=100.0).contains(&efficiency))
+                .then(|| format!("{place}: an efficiency of {efficiency} %"))
         };
-        self.transfers.iter().flat_map(of).collect()
-    }
-
-    /// All that is derived, once more.
-    fn faults_of(&self, transfer: &HostTransfer) -> Vec<String> {
-        let HostTransfer { bytes, seconds, retransmits, ratio, efficiency, .. } = *transfer;
-        if bytes == 0 || !(seconds > 0.0 && seconds < 1e9) {
-            return vec![format!("{bytes} bytes in {seconds} s")];
-        }
-        let path = self.path();
-        let mut faults = vec![];
-        let mut note = |wrong: bool, why: String| faults.extend(wrong.then_some(why));
-        let exact = transfer_time_ratio(Duration::from_secs_f64(seconds), bytes, path.ideal_bps());
-        note(
-            !close(ratio, exact),
-            format!("a ratio of {ratio}, and {bytes} bytes in {seconds} s have {exact}"),
-        );
-        // How much was sent is not kept: what came at least, and no more than as much again and what
-        // buffers hold.
-        let again = retransmits.saturating_mul(u64::from(path.mss()));
-        let of_sent = |sent: u64| efficiency_percent(sent.saturating_add(again), again);
-        let least = of_sent(bytes);
-        let most = of_sent(bytes.saturating_mul(2).saturating_add(1 << 24));
-        note(
-            !(least - 1e-6..=most + 1e-6).contains(&efficiency),
-            format!(
-                "an efficiency of {efficiency} %, and with {retransmits} segments sent again it is \
-                 {least} to {most}"
-            ),
-        );
-        let exact =
-            transfer.rtt_us.map(|us| buffer_delay_percent(Duration::from_micros(us), path.rtt));
-        let show =
-            |value: Option<f64>| value.map_or("none".to_string(), |value| format!("{value} %"));
-        let same = match (transfer.buffer_delay, exact) {
-            (Some(said), Some(exact)) => close(said, exact),
-            (said, exact) => said == exact,
-        };
-        note(
-            !same,
-            format!(
-                "a buffer delay of {}, and its round trip has {}",
-                show(transfer.buffer_delay),
-                show(exact)
-            ),
-        );
-        faults
+        self.transfers.iter().filter_map(of).collect()
     }
 }
 
@@ -175,86 +109,8 @@ impl Row {
     }
 }
 
-impl Pair {
-    /// Figures that what iperf3 wrote does not have. `length` is the payload of a packet.
-    pub(super) fn faults(&self, length: u32) -> Vec<String> {
-        let figures = &self.figures;
-        let mut faults = vec![];
-        let mut note = |wrong: bool, why: String| faults.extend(wrong.then_some(why));
-        let number = |name: &str, said: Option<u64>, exact: Option<u64>| {
-            let (Some(said), Some(exact)) = (said, exact) else { return None };
-            (said != exact).then(|| format!("{name}: {said}, and iperf3 wrote {exact}"))
-        };
-        let end = &self.client["end"];
-        let all = (!self.server["intervals"].is_null()).then(|| self.intervals());
-        let came = all.as_ref().map(|all| all.iter().map(|one| one.0).fold(0, u64::saturating_add));
-        let packets = came.map(|bytes| bytes / u64::from(length.max(1)));
-        let numbers = [
-            number("bytes in all", Some(figures.all_bytes), came),
-            number("packets received", figures.packets_received, packets),
-            number("packets sent", figures.packets_sent, packets_sent(end)),
-            number(
-                "segments sent again",
-                figures.retransmits,
-                end["sum_sent"]["retransmits"].as_u64(),
-            ),
-            number("MSS", figures.mss.map(u64::from), self.client["start"]["tcp_mss"].as_u64()),
-        ];
-        numbers.into_iter().flatten().for_each(|why| note(true, why));
-        for (name, said, field) in [
-            ("sender busy", figures.client_cpu, "host_total"),
-            ("receiver busy", figures.server_cpu, "remote_total"),
-        ] {
-            let exact = end["cpu_utilization_percent"][field].as_f64();
-            if let (Some(said), Some(exact)) = (said, exact) {
-                note(!close(said, exact), format!("{name} {said} %, and iperf3 wrote {exact}"));
-            }
-        }
-        // The window is some intervals, one after the other.
-        let is_window = |all: &[(u64, f64)]| {
-            (0..all.len()).any(|from| {
-                let (mut bytes, mut seconds) = (0u64, 0.0);
-                all[from..].iter().any(|one| {
-                    (bytes, seconds) = (bytes.saturating_add(one.0), seconds + one.1);
-                    bytes == figures.bytes && close(seconds, figures.seconds)
-                })
-            })
-        };
-        let (bytes, seconds) = (figures.bytes, figures.seconds);
-        note(
-            all.is_some_and(|all| !is_window(&all)),
-            format!("{bytes} bytes in {seconds} s: no intervals of iperf3's have that"),
-        );
-        for (who, said) in [("client", &self.client), ("server", &self.server)] {
-            let why = streams_of_intervals(said);
-            faults.extend(why.map(|why| format!("the {who}'s JSON: {why}")));
-        }
-        faults
-    }
-
-    /// Bytes and seconds of each interval of the receiver.
-    fn intervals(&self) -> Vec<(u64, f64)> {
-        let of = |one: &Value| {
-            let sum = &one["sum"];
-            (sum["bytes"].as_u64().unwrap_or(0), sum["seconds"].as_f64().unwrap_or(0.0))
-        };
-        self.server["intervals"].as_array().into_iter().flatten().map(of).collect()
-    }
-}
-
 /// What a client counts at the end of a test of UDP.
 pub(super) fn packets_sent(end: &Value) -> Option<u64> {
     let sent = end["sum_sent"]["packets"].as_u64().filter(|packets| *packets > 0);
     sent.or_else(|| end["sum"]["packets"].as_u64())
-}
-
-/// An interval whose streams do not add up.
-fn streams_of_intervals(said: &Value) -> Option<String> {
-    said["intervals"].as_array()?.iter().zip(1..).find_map(|(one, n)| {
-        let (sum, streams) = (one["sum"]["bytes"].as_u64()?, one["streams"].as_array()?);
-        let mut each = streams.iter().map(|stream| stream["bytes"].as_u64());
-        let bytes = each.try_fold(0u64, |all, bytes| Some(all.saturating_add(bytes?)))?;
-        (bytes != sum && !streams.is_empty())
-            .then(|| format!("interval {n} has {sum} bytes, and its streams {bytes}"))
-    })
 }

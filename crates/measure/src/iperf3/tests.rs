@@ -138,27 +138,17 @@ fn what_cannot_be() {
     };
     let frames = |bytes| Some(Arrived { frames: 10_000, bytes });
     for (change, expected) in [
-        (&(|row: &mut Row| row.payload_mbps = 90.0) as &dyn Fn(&mut Row), "add up to 100"),
-        (&|row: &mut Row| row.lost = Some(-1), "-1 packets lost"),
+        (&(|row: &mut Row| row.lost = Some(-1)) as &dyn Fn(&mut Row), "-1 packets lost"),
         (
             &|row: &mut Row| row.pairs_run[0].figures.mss = Some(536),
             "the MSS was 536, not the 1460",
         ),
         (&|row: &mut Row| row.arrived = frames(10_000_000), "have 986.0 bytes on average"),
-        (&|row: &mut Row| row.l3_mbps *= 1.01, "l3_mbps "),
-        (&|row: &mut Row| row.l2_mbps *= 1.01, "l2_mbps "),
-        (&|row: &mut Row| row.l2_without_fcs_mbps *= 1.01, "l2_without_fcs_mbps "),
-        (&|row: &mut Row| row.l1_mbps *= 1.01, "l1_mbps "),
-        (&|row: &mut Row| row.kpps *= 1.01, "kpps "),
-        (&|row: &mut Row| row.data_sheet_mbps *= 1.01, "data_sheet_mbps "),
-        (&|row: &mut Row| row.length += 14, "length 1462 should be 1448"),
-        (&|row: &mut Row| row.validity.stolen_ns = 610_000_000, "away for 610ms, of 30.0s"),
     ] {
         let told = told(change);
         assert!(told.contains(expected), "{told}");
     }
     assert_eq!(told(&|row| row.arrived = frames(15_100_000)), "");
-    assert_eq!(told(&|row| row.validity.stolen_ns = 600_000_000), "");
     // That it is invalid is said, and no fault.
     let stolen = Duration::from_millis(610);
     let judged = |row: &Row| row.clone().judged(&Conditions { stolen, ..Conditions::default() });

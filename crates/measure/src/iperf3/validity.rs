@@ -8,7 +8,7 @@
 //! The third outcome of all trials, by the same thresholds. Hosts that have no time left are no reason:
 //! [`limit`](Results::limit) says whose limit a rate is.
 
-use super::{Fault, HostPath, HostTransfer, Latency, Results, Row};
+use super::{HostPath, HostTransfer, Latency, Results, Row};
 use crate::trial::{Conditions, disturbance};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -58,14 +58,6 @@ impl Validity {
     /// Whether it says something about the device.
     pub fn is_valid(&self) -> bool {
         self.invalid.is_none()
-    }
-
-    /// What took so long is said to be valid, and is not by the time that it says was stolen.
-    pub(super) fn fault(&self, duration: Duration) -> Option<Fault> {
-        let stolen = Duration::from_nanos(self.stolen_ns);
-        let reason = disturbance(duration, &Conditions { stolen, ..Conditions::default() });
-        let reason = reason.filter(|_| self.is_valid())?;
-        Some(Fault(format!("it is said to be valid, but {reason}, of {duration:.1?}")))
     }
 }
 
@@ -179,29 +171,6 @@ impl Results {
             Some(format!("{name}: measured {n} times, since {why}"))
         };
         self.validities().into_iter().filter_map(of).collect()
-    }
-
-    /// Of what has no rows: all that is said to be valid, and is not.
-    pub(super) fn not_valid(&self) -> Vec<String> {
-        let latencies = self.latencies.iter().map(|of| {
-            let name = format!("{}, {}", of.device, of.tool);
-            (name, &of.validity, Duration::from_nanos(of.took_ns))
-        });
-        let transfers = self.paths.iter().flat_map(|path| {
-            path.transfers.iter().map(|of| {
-                let name = format!("{}, window {}", path.device, of.window);
-                (name, &of.validity, seconds_of(of.seconds))
-            })
-        });
-        // What a path is was measured in two parts, each of which may have lost what is no share of a second.
-        let paths = self.paths.iter().filter_map(|path| {
-            let took = Duration::from_nanos(path.took_ns?) + Duration::from_secs(1);
-            Some((format!("{}, the path", path.device), &path.validity, took))
-        });
-        let fault = |(name, of, duration): (String, &Validity, Duration)| {
-            of.fault(duration).map(|fault| format!("{name}: {fault}"))
-        };
-        latencies.chain(paths).chain(transfers).filter_map(fault).collect()
     }
 }
 

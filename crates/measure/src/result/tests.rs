@@ -249,7 +249,7 @@ fn faults() {
     let sound = sound.row();
     assert_eq!(sound.faults(), []);
     type Change = fn(&mut Row);
-    let cases: [(Change, &str); 27] = [
+    let cases: [(Change, &str); 19] = [
         (|r| r.lost = 99, "forwarded 900 + lost 99 is not sent 1000"),
         (|r| r.lost = u64::MAX, "is not sent"),
         (|r| r.offered = 999, "sent 1000 is more than offered 999"),
@@ -272,30 +272,7 @@ fn faults() {
         (|r| r.tester_pps = Some(500.0), "limited by the device, and the tester alone does "),
         (|r| r.fast_path_share = Some(1.1), "fast_path_share 1.1 is not 0 to 1"),
         (|r| r.latency.as_mut().unwrap().p99_ns = 1, "latencies out of order"),
-        (|r| r.latency.as_mut().unwrap().p999_ns = 893, "p999_ns 893, and 900 of its histogram"),
-        (|r| r.histogram[0].1 = 2, "latency of 900 frames, 901 in its histogram"),
-        (
-            |r| r.trials[0].received = 899,
-            "forwarded 900: no trial at the highest load counted that",
-        ),
-        (|r| r.trials[0].kind = "search".into(), "no trial at the highest load counted that"),
         (|r| r.trials[1].received = 601, "trial 2, search: 601 received of 600"),
-        (|r| r.trials[1].load = 299.0, "no_drop 300: no valid trial had that load"),
-        (
-            |r| r.trials[1].outcome = "invalid: …".into(),
-            "no_drop 300: no valid trial had that load",
-        ),
-        (
-            |r| r.no_drop_limited_by = Some(Limit::Device),
-            "no_drop_limited_by device, and by its trials it is the tester",
-        ),
-        (
-            |r| {
-                r.no_drop_limited_by = Some(Limit::Wire);
-                r.wire_mbps = Some(0.31);
-            },
-            "no_drop_limited_by wire, and by its trials it is the tester",
-        ),
     ];
     for (change, expected) in cases {
         let mut row = sound.clone();
@@ -303,15 +280,6 @@ fn faults() {
         let faults: Vec<String> = row.faults().iter().map(ToString::to_string).collect();
         assert!(faults.iter().any(|fault| fault.contains(expected)), "{expected}: {faults:?}");
     }
-}
-
-/// As of the counter in the kernel: the least is exact, its bucket wide and told by its end.
-#[test]
-fn the_least_is_where_its_bucket_begins() {
-    let mut latency = LatencyHistogram::default();
-    latency.add_counted([(30_719, 900)], (30_464, 30_700), 900 * 30_500);
-    let row = Measured { latency, ..measured(1000, 900) }.row();
-    assert_eq!(row.faults(), [], "{row:?}");
 }
 
 #[test]

@@ -8,8 +8,8 @@
 //!
 //! Of invalid trials only the sums that hold whatever went wrong.
 
-use super::{Ipdv, StreamRecord, TcpRecord, TrialRecord, total};
-use crate::result::kind;
+use super::{StreamRecord, TcpRecord, TrialRecord, total};
+use crate::result::{Latency, kind};
 use crate::series::Series;
 
 impl TrialRecord {
@@ -39,9 +39,16 @@ impl TrialRecord {
         if sums.is_some_and(|sums| sums != (self.sent, self.received)) {
             faults.push(": a time series is not the sum of its trial".to_string());
         }
-        faults.extend(self.faults_of_times().into_iter().map(|why| format!(": {why}")));
+        let latency = self.latency.as_ref().and_then(Latency::fault);
+        faults.extend(latency.map(|why| format!(": {why}")));
+        // One frame, or one of each stream, takes no time to be sent: there is no gap.
+        let instant = self.duration == 0.0 && self.intended <= self.streams.len().max(1) as u64;
+        let is_time = self.duration.is_finite() && (self.duration > 0.0 || instant);
+        if valid && !is_time {
+            faults.push(format!(": it took {} s", self.duration));
+        }
         if let Some(tcp) = &self.tcp {
-            let of_tcp = if valid { tcp.faults(passed, self.series.as_ref()) } else { vec![] };
+            let of_tcp = if valid { tcp.faults(passed) } else { vec![] };
             faults.extend(of_tcp.into_iter().map(|why| format!(": {why}")));
             return faults;
         }
@@ -94,45 +101,6 @@ impl TrialRecord {
         [kind::SELF_TEST, kind::HIGHEST].contains(&self.kind.as_str())
     }
 
-    /// Latencies, how long it took, and its course.
-    fn faults_of_times(&self) -> Vec<String> {
-        let mut faults: Vec<String> =
-            self.latency.iter().filter_map(super::super::result::Latency::fault).collect();
-        // One frame, or one of each stream, takes no time to be sent: there is no gap.
-        let instant = self.duration == 0.0 && self.intended <= self.streams.len().max(1) as u64;
-        let is_time = self.duration.is_finite() && (self.duration > 0.0 || instant);
-        if self.is_valid() && !is_time {
-            faults.push(format!("it took {} s", self.duration));
-        }
-        if let Some(all) = self.latency.filter(|all| self.is_valid() && all.count > self.received) {
-            faults.push(format!("latencies of {} frames, and {} came", all.count, self.received));
-        }
-        let Some(series) = &self.series else { return faults };
-        let slowest = series.latency_max_ns.iter().max().copied().unwrap_or(0);
-        // Three digits are kept of older files' greatest latency.
-        let most = self.latency.map_or(u64::MAX, |all| all.max_ns.saturating_add(all.max_ns / 500));
-        if slowest > most {
-            faults
-                .push(format!("a latency of {slowest} ns in its course, and none is above {most}"));
-        }
-        // What is sent is sent while it takes. Who is disturbed is late.
-        let Some(last) = series.sent.iter().rposition(|sent| *sent > 0) else { return faults };
-        let interval = series.interval_ns as f64 / 1e9;
-        let took = self.tcp.map_or(self.duration, |tcp| tcp.took_ns as f64 / 1e9);
-        let (begins, ends) = (last as f64 * interval, (last + 1) as f64 * interval);
-        let still = self.stood_still_ns as f64 / 1e9;
-        if self.outcome == "pass" && begins > took * LATE + 0.02 + still {
-            faults.push(format!("its course goes on at {begins} s, and it took {took}"));
-        }
-        // A steady load is sent until the end; of TCP the last segment closes a connection.
-        let (steady, tcp) = (self.kind == "steady" && self.load > 0.0, self.tcp.is_some());
-        let gap = if steady { 1.0 / self.load } else { 0.0 };
-        if self.outcome == "pass" && (steady || tcp) && ends * LATE + gap + interval < took {
-            faults.push(format!("its course ends at {ends} s, and it took {took}"));
-        }
-        faults
-    }
-
     /// What the receiver counted, number by number.
     fn sums(&self, passed: bool, note: &mut impl FnMut(bool, String)) {
         let TrialRecord { received, reordered, extent_max, gaps, .. } = *self;
@@ -152,7 +120,6 @@ impl TrialRecord {
             !self.directions.is_empty() && by_way != received,
             format!("{received} received, and {by_way} of its directions"),
         );
-        self.differences(note);
         if self.streams.is_empty() {
             return;
         }
@@ -168,48 +135,13 @@ impl TrialRecord {
             note(sum != all, format!("{all} {what}, and {sum} of its streams"));
         }
     }
-
-    /// Pairs of neighbours are each of a stream, and each of a direction: all together have as many, the
-    /// least and the greatest difference, and the mean.
-    fn differences(&self, note: &mut impl FnMut(bool, String)) {
-        let streams: Vec<Ipdv> = self.streams.iter().filter_map(|one| one.ipdv).collect();
-        let ways: Vec<Ipdv> = self.directions.iter().filter_map(|one| one.ipdv).collect();
-        for (of, each) in [("streams", streams), ("directions", ways)] {
-            let Some(all) = self.ipdv.filter(|_| !each.is_empty() && self.is_valid()) else {
-                continue;
-            };
-            let pairs = total(each.iter().map(|one| one.pairs));
-            note(
-                pairs != all.pairs,
-                format!("{} pairs of neighbours, and {pairs} of its {of}", all.pairs),
-            );
-            let least = each.iter().map(|one| one.min_ns).min().unwrap_or(0);
-            let most = each.iter().map(|one| one.max_ns).max().unwrap_or(0);
-            note(
-                (all.min_ns, all.max_ns) != (least, most),
-                format!(
-                    "IPDV {} to {} ns, and of its {of} {least} to {most}",
-                    all.min_ns, all.max_ns
-                ),
-            );
-            let sum: f64 = each.iter().map(|one| one.mean_abs_ns * one.pairs as f64).sum();
-            let mean = sum / pairs.max(1) as f64;
-            note(
-                (mean - all.mean_abs_ns).abs() > mean.abs() * 1e-6 + 1e-3,
-                format!("IPDV {} ns in the mean, and of its {of} {mean}", all.mean_abs_ns),
-            );
-        }
-    }
 }
-
-/// By how much more than intended what is valid may take: who is disturbed is late.
-const LATE: f64 = 1.1;
 
 impl TcpRecord {
     /// What cannot be of a trial that passed or failed.
-    fn faults(&self, passed: bool, series: Option<&Series>) -> Vec<String> {
+    fn faults(&self, passed: bool) -> Vec<String> {
         let TcpRecord { due, opened, established, closed, reset, timed_out, .. } = *self;
-        let TcpRecord { transactions, bytes_sent, bytes_received, concurrent_max, .. } = *self;
+        let TcpRecord { bytes_sent, bytes_received, concurrent_max, .. } = *self;
         let mut faults = vec![];
         let mut note = |wrong: bool, why: String| faults.extend(wrong.then_some(why));
         let ended = total([closed, reset, timed_out]);
@@ -235,25 +167,6 @@ impl TcpRecord {
             concurrent_max > opened,
             format!("{concurrent_max} connections at a time, and {opened} were opened"),
         );
-        for (what, of, all, times) in [
-            ("handshakes", "established", established, self.connect),
-            ("transactions", "answered", transactions, self.transaction),
-        ] {
-            let Some(times) = times else { continue };
-            let (count, most, took) = (times.count, times.max_ns, self.took_ns);
-            note(times.fault().is_some(), format!("{what}: {}", times.fault().unwrap_or_default()));
-            note(count != all, format!("times of {count} {what}, and {all} were {of}"));
-            note(most > took, format!("{what} of {most} ns, and all together took {took}"));
-        }
-        for (what, all, each) in [
-            ("established", established, series.map(|series| &series.established)),
-            ("transactions", transactions, series.map(|series| &series.transactions)),
-            ("bytes received", bytes_received, series.map(|series| &series.bytes)),
-        ] {
-            let Some(each) = each.filter(|each| !each.is_empty()) else { continue };
-            let sum = total(each.iter().copied());
-            note(sum != all, format!("{all} {what}, and {sum} in its course"));
-        }
         faults
     }
 }

@@ -62,32 +62,6 @@ fn each_is_marked_once_with_its_reason() {
         let told: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert!(told.contains(&format!("x: warning: invalid: {name}: {WHY}")), "{told:?}");
         assert!(found.iter().all(|finding| !finding.kind.is_fault()), "{told:?}");
-        // Who says nothing of it has a fault.
-        part(&mut results).invalid = None;
-        let found = check(&[("x".to_string(), write(&results).unwrap())], &Known::default());
-        let told: Vec<String> = found.findings.iter().map(ToString::to_string).collect();
-        let fault = told.iter().any(|told| {
-            told.starts_with(&format!("x: impossible: {name}: it is said to be valid, but {WHY}"))
-        });
-        // Of a path of an older file there is no time that it took.
-        assert_eq!(fault, n == 1, "{told:?}");
-    }
-}
-
-/// Of a path, whose round trip and rate were measured one after the other.
-#[test]
-fn a_path_that_is_said_to_be_valid() {
-    for (took, stolen, expected) in
-        [(3_000_000_000, 80, false), (3_000_000_000, 81, true), (200_000_000, 20, false)]
-    {
-        let mut results = read(PATHS).unwrap();
-        let path = &mut results.paths[0];
-        (path.took_ns, path.validity.stolen_ns) = (Some(took), stolen * 1_000_000);
-        assert_eq!(read(&write(&results).unwrap()).unwrap(), results);
-        let told = results.faults();
-        let is_it =
-            |told: &String| told.starts_with("linux kernel, the path: it is said to be valid, but");
-        assert_eq!(told.iter().any(is_it), expected, "{told:?}");
     }
 }
 
