@@ -25,7 +25,8 @@ mod shape;
 // The plain UDP frames of a template as such a plan.
 mod plain;
 
-pub(crate) use program::{Program, check_is_right};
+pub(crate) use program::Program;
+pub use program::check_is_right;
 pub(crate) use shape::{Look, Shape};
 
 use crate::vary::{Pick, Values};

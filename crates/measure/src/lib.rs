@@ -98,9 +98,6 @@ pub mod mlrsearch;
 // Which trials the RFCs want, and what they say.
 pub mod procedure;
 
-// `/tool traffic-generator`: the tester as a part of a box.
-pub mod generator;
-
 // Two devices measured by turns: ratios, and whether they say anything.
 pub mod compare;
 
@@ -121,7 +118,6 @@ pub mod iperf3;
 
 pub use compare::{Comparison, Unpaired};
 pub use frame::{FramePlan, Lengths};
-pub use generator::Generator;
 pub use mix::Mix;
 pub use prng::Prng;
 pub use receive::{Receiver, Tally};

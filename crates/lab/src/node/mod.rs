@@ -19,7 +19,7 @@ pub use socket::Socket;
 pub use system::Environment;
 
 use config::{Call, Item, ItemId, Language, Menu, Started, Status, Tree, Value};
-use measure::generator::{self, Generator};
+use generator::Generator;
 use port::{Pool, Port, PortCounters, Slab};
 use router::compiler::{Change, Compiler};
 use router::status::RouterStatus;

@@ -6,7 +6,7 @@
 
 use super::Node;
 use config::{Job, Progress, Record, Tree};
-use measure::generator::{self, Generator, Interface, Surroundings};
+use generator::{Generator, Interface, Surroundings};
 use router::Router;
 use std::net::Ipv4Addr;
 use wire::{MacAddr, Moment};

@@ -393,7 +393,7 @@ fn write_check(bytes: &mut [u8], from: usize, tail: usize) {
 }
 
 /// Whether the check that [`write_check`] made is still right.
-pub(crate) fn check_is_right(bytes: &[u8], from: usize, tail: usize) -> bool {
+pub fn check_is_right(bytes: &[u8], from: usize, tail: usize) -> bool {
     let Some(at) = bytes.len().checked_sub(tail) else { return false };
     let (from, found) = (from.min(at), [bytes[at], bytes[at + 1]]);
     let found = u16::from_be_bytes(found);

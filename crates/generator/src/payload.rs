@@ -1,9 +1,9 @@
 //! Payload behind the headers, alike for both kinds of template; and raw templates.
 
 use super::menu::template::{bytes, read_offset_and_mask, read_random_range};
-use crate::frame::{Data, FramePlan, Lengths, Transport, Varying};
-use crate::vary::{Pick, Values};
 use config::{Read, Value};
+use measure::frame::{Data, FramePlan, Lengths, Transport, Varying};
+use measure::vary::{Pick, Values};
 
 /// A template's data, random bytes, footer and checksum.
 #[derive(Clone, Debug, PartialEq)]

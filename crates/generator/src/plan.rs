@@ -12,9 +12,9 @@ use super::assume::Assumed;
 use super::catalogue::{Headers, StreamItem, Template};
 use super::stack::{Field, Header};
 use super::test::{LanePlan, Plan};
-use crate::frame::Lengths;
-use crate::template::FRAME_LENGTHS;
 use config::{Call, Value};
+use measure::frame::Lengths;
+use measure::template::FRAME_LENGTHS;
 use port::slab::MAX_FRAME;
 use wire::{FrameLen, PacketRate};
 

@@ -10,9 +10,9 @@
 
 use super::menu::template::{ETHERTYPES, FLAGS, IP_PROTOCOLS, bytes};
 use super::payload::Payload;
-use crate::frame::{FramePlan, Lengths, Transport, Varying};
-use crate::vary::{Pick, Values};
 use config::{Read, Value};
+use measure::frame::{FramePlan, Lengths, Transport, Varying};
+use measure::vary::{Pick, Values};
 use std::net::Ipv4Addr;
 use wire::MacAddr;
 

@@ -1,7 +1,7 @@
 //! Whole tests in virtual time: every packet accounted for, whatever happened to it.
 
 use super::*;
-use crate::Trailer;
+use measure::Trailer;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -192,7 +192,7 @@ fn forged_trailers_change_nothing() {
         Trailer { stream: 255, ..good },
         Trailer { test: 4, ..good },             // another test
         Trailer { sequence: 1_000_000, ..good }, // never sent
-        Trailer { sequence: crate::trailer::SEQUENCE_MAX, ..good },
+        Trailer { sequence: measure::trailer::SEQUENCE_MAX, ..good },
         Trailer { time: Moment::ZERO, ..good }, // before it began
         Trailer { time: time + Duration::from_secs(3600), ..good },
     ];

@@ -12,10 +12,10 @@
 //! Never allocates per packet; once a second, what was counted in it is put aside.
 
 use super::count::{BUCKETS, Counts, Sample};
-use crate::frame::check_is_right;
-use crate::sequence::{Arrival, Sequence};
-use crate::trailer::{self, Found, Trailer};
-use crate::{Load, Pace, Schedule, Sender, Stream};
+use measure::frame::check_is_right;
+use measure::sequence::{Arrival, Sequence};
+use measure::trailer::{self, Found, Trailer};
+use measure::{Load, Pace, Schedule, Sender, Stream};
 use port::{Batch, Frame, Pool, Port};
 use std::collections::VecDeque;
 use std::time::Duration;

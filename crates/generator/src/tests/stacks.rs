@@ -1,6 +1,6 @@
 //! Every header stack, as Wireshark reads it.
 
-#[path = "../../../../port/tests/left_out/mod.rs"]
+#[path = "../../../port/tests/left_out/mod.rs"]
 mod left_out;
 
 use super::*;
