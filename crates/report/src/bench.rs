@@ -179,6 +179,17 @@ fn details<'a>(rows: &[&Row]) -> Vec<Column<'a>> {
     all.into_iter().filter(is_shown).collect()
 }
 
+/// Rows without a figure, each with the reason.
+pub(crate) fn invalid(results: &Results) -> Vec<String> {
+    let rows = results.rows.iter().filter(|row| row.verdict == Verdict::Invalid);
+    let invalid = rows.map(|row| {
+        let Row { device, mode, configuration, frame_size, .. } = row;
+        let why = row.remark.as_deref().unwrap_or("it does not say why");
+        format!("{device}, {mode}, {configuration}, {frame_size} byte: {why}")
+    });
+    invalid.collect()
+}
+
 /// Rows by columns, these of each frame size.
 fn grid(rows: &[&Row], columns: &[Column<'_>]) -> Table {
     let sizes = sizes(rows);

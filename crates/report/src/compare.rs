@@ -1,34 +1,40 @@
-//! Two sets of runs against each other: cell by cell, with a verdict only where there is one.
+//! Two sets of runs against each other: figure by figure, with a verdict only where there is one.
 //!
 //! ```text
-//! Mode     Configuration       size   base kpps   kpps    ratio  runs  verdict
-//! Routing  25 ip filter rules    64      44,849  47,121   1.051   6:6  faster
+//!  files ─► conditions: each run once, what differs ─┐
+//!     └───► samples: figures under their full names ─┴─► a table for each figure that both have
+//!
+//! throughput[rfc2544 60s 0 loss]
+//!   configuration  byte            base fps                fps  ratio  runs  verdict
+//!   none             64  51,832 (51k..52k)  55,000 (54k..56k)  1.061   6:6  higher (p 0.002)
 //! ```
 //!
-//! Separate runs are never as good as turns in one run: what the machine did meanwhile is in the
-//! ratio. Invalid rows are left out and counted; machines that differ are named. Copies of one run
-//! count once; what was measured under other conditions has no verdict; and the chance that a verdict
-//! is wrong is that of all comparisons together ([`measure::compare::together`]).
+//! Figures match by the plan's name, configuration, procedure, frame size and their own name, which
+//! carries the criterion: a quick run's is another figure than a full one's. Higher is not better
+//! (of a latency): words say which way it is, not who wins. Repetitions within one run share what
+//! the machine did meanwhile: they are shown as its spread, and are no runs.
 //!
-//! Never pools different cells; never calls two devices equal.
+//! Separate runs are never as good as turns in one run: what the machine did meanwhile is in the
+//! ratio. Copies of one run count once; what was measured under other conditions has no verdict; and
+//! the chance that a verdict is wrong is that of all comparisons together
+//! ([`measure::compare::together`]).
+//!
+//! Never pools different figures; never says that two are equal.
 
 // Which files are one run, and what else than the device differs.
 mod conditions;
-// The same of suites and of iperf3 runs.
-mod figures;
+// Figures of runs, each under its name.
+mod samples;
 
-pub use figures::{iperf3, suites};
-
-use crate::bench::label;
 use crate::document::Table;
-use crate::number::thousands;
-use conditions::{is_copy_of_bench, of_bench, once, shared};
+use crate::file::File;
+use crate::suite::figure as shown;
+use conditions::{Incomparable, is_copy, once, shared};
 use measure::compare::{Ahead, SIGNIFICANT, least_chance, together};
-use measure::{Environment, Mode, Results, Row, Unpaired, Verdict};
+use measure::suite_result::Figure;
+use measure::{Environment, Unpaired};
+use samples::{Key, Sample, Samples};
 use std::fmt::Write;
-
-/// A cell: mode, configuration, frame size, cores.
-type Cell = (Mode, String, u32, u32);
 
 /// What there is to say of two sets of runs.
 #[derive(Debug)]
@@ -39,71 +45,39 @@ pub struct Compared {
     pub lines: usize,
 }
 
-/// The comparison as text: a line for each cell that both have. `base` and `device` are all runs
-/// of each.
-pub fn render(base: &[Results], device: &[Results]) -> Compared {
-    let (mut out, mut said) = (String::new(), String::new());
-    let base = &once("the base", base, is_copy_of_bench, &mut said)[..];
-    let device = &once("what is compared", device, is_copy_of_bench, &mut said)[..];
-    said += &shared(base, device, is_copy_of_bench);
-    let others = of_bench(base, device);
-    for (mode, configuration, why) in &others {
-        let _ = writeln!(said, "not comparable, no verdict: {mode}, {configuration}: {why}");
+/// The comparison as text: a line for each figure that both have. `base` and `device` are all runs
+/// of each, of one command.
+pub fn compare(base: &[File], device: &[File]) -> Compared {
+    let mut said = String::new();
+    let base = &once("the base", base, is_copy, &mut said)[..];
+    let device = &once("what is compared", device, is_copy, &mut said)[..];
+    said += &shared(base, device, is_copy);
+    let incomparable = conditions::of(base, device, &mut said);
+    let (ours, theirs) = (samples::of(base), samples::of(device));
+    let tables = tables(&ours, &theirs, &incomparable);
+    let mut out = tables.text + &said;
+    let limited = |samples: &Samples| samples.iter().filter(|(_, one)| one.by_tester).count();
+    if let (base, device) = (limited(&ours), limited(&theirs))
+        && base + device > 0
+    {
+        let _ = writeln!(
+            out,
+            "tester-limited (t): {base} and {device} rates; their ratio is the testers' as much as the \
+             devices'"
+        );
     }
-    let cells = cells(base.iter().chain(device).copied());
-    let mut lines = Table::new(
-        2,
-        ["Mode", "Configuration", "size", "cores", "base kpps", "kpps", "ratio", "runs", "verdict"],
-    );
-    let compared: Vec<(&Cell, Option<Unpaired>)> = cells
-        .iter()
-        .map(|cell| (cell, Unpaired::of(&rates(base, cell), &rates(device, cell))))
-        .collect();
-    let is_other = |cell: &Cell| {
-        others.iter().any(|(mode, name, _)| *mode == cell.0.to_string() && *name == cell.1)
-    };
-    let told =
-        compared.iter().map(|(cell, compared)| compared.as_ref().filter(|_| !is_other(cell)));
-    let verdicts = Verdicts::of(told);
-    let (mut alone, mut needs_runs) = (0, false);
-    for (i, (cell, compared)) in compared.iter().enumerate() {
-        let Some(Unpaired { base, device, runs, ratio, verdict, .. }) = *compared else {
-            alone += 1;
-            continue;
-        };
-        needs_runs |= verdict == Ahead::Unclear && runs.0.min(runs.1) < 4;
-        let kpps = |[least, median, most]: [f64; 3], runs: usize| match runs {
-            1 => thousands(median / 1e3),
-            _ => format!(
-                "{} ({}..{})",
-                thousands(median / 1e3),
-                thousands(least / 1e3),
-                thousands(most / 1e3)
-            ),
-        };
-        lines.row([
-            cell.0.to_string(),
-            label(cell.0, &cell.1),
-            cell.2.to_string(),
-            cell.3.to_string(),
-            kpps(base, runs.0),
-            kpps(device, runs.1),
-            ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}")),
-            format!("{}:{}", runs.0, runs.1),
-            verdicts.text(i, ["faster", "slower"]),
-        ]);
+    for run in base.iter().chain(device) {
+        for invalid in run.invalid() {
+            let _ = writeln!(out, "left out: of a run of {}: invalid: {invalid}", run.name());
+        }
+        if let Some(why) = run.incomplete_because() {
+            let _ = writeln!(out, "incomplete: a run of {}: {why}", run.name());
+        }
     }
-    let compared = lines.rows.len();
-    match compared {
-        0 => out += "nothing to compare: no cell of one is a valid cell of the other\n",
-        _ => out += &lines.text(),
-    }
-    let notes = said + &verdicts.note() + &notes(base, device, alone, needs_runs);
-    if !notes.is_empty() {
-        out.push('\n');
-        out.push_str(&notes);
-    }
-    Compared { text: out, lines: compared }
+    let environments =
+        |side: &[&File]| side.iter().filter_map(|run| run.environment().cloned()).collect();
+    out += &differences(environments(base), environments(device));
+    Compared { text: out, ..tables }
 }
 
 /// What may be said of each of many comparisons, looked at together.
@@ -163,50 +137,12 @@ impl Verdicts {
     }
 }
 
-/// What a reader must know before believing the table.
-fn notes(base: &[&Results], device: &[&Results], alone: usize, needs_runs: bool) -> String {
-    let mut out = String::new();
-    if needs_runs {
-        out.push_str(
-            "unclear: fewer than four runs of each can say nothing; the ratio is of medians\n",
-        );
-    }
-    if alone > 0 {
-        let _ = writeln!(out, "left out: {alone} cells that only one side has, or has valid");
-    }
-    let invalid = |results: &[&Results]| {
-        let rows = results.iter().flat_map(|results| &results.rows);
-        rows.filter(|row| row.verdict == Verdict::Invalid).count()
-    };
-    if let (base, device) = (invalid(base), invalid(device))
-        && base + device > 0
-    {
-        let _ = writeln!(out, "left out: {base} and {device} rows whose trial was invalid");
-    }
-    let limited = |results: &[&Results]| {
-        let rows = results.iter().flat_map(|results| &results.rows);
-        rows.filter(|row| row.limited_by == measure::Limit::Tester).count()
-    };
-    if limited(base) + limited(device) > 0 {
-        let _ = writeln!(
-            out,
-            "tester-limited: {} and {} rows; their ratio is the testers' as much as the devices'",
-            limited(base),
-            limited(device)
-        );
-    }
-    fn of<'a>(results: &[&'a Results]) -> Vec<&'a Environment> {
-        results.iter().map(|results| &results.environment).collect()
-    }
-    out + &differences(&of(base), &of(device))
-}
-
 /// Where and how the runs were made, as far as that differs.
-fn differences(base: &[&Environment], device: &[&Environment]) -> String {
+fn differences(base: Vec<Environment>, device: Vec<Environment>) -> String {
     let mut out = String::new();
     for (what, of) in DIFFERENCES {
-        let [a, b] = [base, device].map(|environments| {
-            let mut all: Vec<String> = environments.iter().map(|one| of(one)).collect();
+        let [a, b] = [&base, &device].map(|environments| {
+            let mut all: Vec<String> = environments.iter().map(of).collect();
             all.sort();
             all.dedup();
             all.join(", ")
@@ -221,8 +157,8 @@ fn differences(base: &[&Environment], device: &[&Environment]) -> String {
         let pairs = lines.filter_map(|line| line.split_once(" = "));
         pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect()
     };
-    let all = |side: &[&Environment]| side.iter().flat_map(|one| said(one)).collect::<Vec<_>>();
-    let (here, there) = (all(base), all(device));
+    let all = |side: &[Environment]| side.iter().flat_map(said).collect::<Vec<_>>();
+    let (here, there) = (all(&base), all(&device));
     let mut told: Vec<&str> = Vec::new();
     for (name, _) in &here {
         let values = |side: &[(String, String)]| {
@@ -252,28 +188,107 @@ const DIFFERENCES: [Difference; 5] = [
     ("commits", |environment| environment.commit.clone()),
 ];
 
-/// All cells, in the order of their first appearance.
-fn cells<'a>(results: impl Iterator<Item = &'a Results>) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for row in results.flat_map(|results| &results.rows) {
-        let cell = cell(row);
-        if !cells.contains(&cell) {
-            cells.push(cell);
+/// A figure that both have: of each its samples, and what follows.
+struct Line<'a> {
+    key: &'a Key,
+    base: Vec<Sample>,
+    device: Vec<Sample>,
+    compared: Option<Unpaired>,
+}
+
+/// A table for each figure that both have, and then what only one has.
+fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> Compared {
+    let mut out = String::new();
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for (key, _) in base {
+        let [ours, theirs] = [base, device].map(|samples| of(samples, key));
+        if theirs.is_empty() || lines.iter().any(|line| line.key == key) {
+            continue;
+        }
+        let compared = unpaired(&ours, &theirs);
+        lines.push(Line { key, base: ours, device: theirs, compared });
+    }
+    let is_other = |key: &Key| incomparable.has(&key.procedure, &key.row[0]);
+    let told = lines.iter().map(|line| line.compared.as_ref().filter(|_| !is_other(line.key)));
+    let verdicts = Verdicts::of(told);
+    let mut titles: Vec<(&str, &str)> = Vec::new();
+    for Line { key, .. } in &lines {
+        let title = (key.title.as_str(), key.unit.as_str());
+        if !titles.contains(&title) {
+            titles.push(title);
         }
     }
-    cells
+    for title in titles {
+        let head = ["configuration", "byte", "base", "compared", "ratio", "runs", "verdict"];
+        let mut rows = Table::new(1, head);
+        for (i, line) in lines.iter().enumerate() {
+            let Line { key, base, device, compared } = line;
+            if (key.title.as_str(), key.unit.as_str()) != title {
+                continue;
+            }
+            let [row, size] = key.row.clone();
+            let runs = format!("{}:{}", base.len(), device.len());
+            let cell = |samples: &[Sample]| cell(samples, &key.unit);
+            // Of a median of zero (no loss, no time) there is no ratio, of its rank a verdict.
+            let ratio = compared.as_ref().and_then(|of| of.ratio);
+            let ratio = ratio.map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
+            let verdict = verdicts.text(i, ["higher", "lower"]);
+            rows.row([row, size, cell(base), cell(device), ratio, runs, verdict]);
+        }
+        let _ = writeln!(out, "{}", title.0);
+        out += &rows.text();
+        out.push('\n');
+    }
+    if lines.is_empty() {
+        out += "nothing to compare: no figure of one is a figure of the other\n\n";
+    }
+    if lines.iter().any(|line| line.base.len().min(line.device.len()) < 4) {
+        out += "unclear: fewer than four runs of each can say nothing; the ratio is of medians\n";
+    }
+    out += &verdicts.note();
+    out += &alone("the base", base, device);
+    out += &alone("what is compared", device, base);
+    Compared { text: out, lines: lines.len() }
 }
 
-fn cell(row: &Row) -> Cell {
-    (row.mode, row.configuration.clone(), row.frame_size, row.cores)
+/// The samples of a figure.
+fn of(samples: &Samples, key: &Key) -> Vec<Sample> {
+    samples.iter().filter(|(other, _)| other == key).map(|(_, sample)| *sample).collect()
 }
 
-/// The valid rates of a cell.
-fn rates(results: &[&Results], wanted: &Cell) -> Vec<f64> {
-    let rows = results.iter().flat_map(|results| &results.rows);
-    let valid = rows.filter(|row| row.verdict != Verdict::Invalid && cell(row) == *wanted);
-    valid.map(|row| row.pps).collect()
+/// Which of its figures the other has none of, each named once.
+fn alone(whose: &str, samples: &Samples, others: &Samples) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (key, _) in samples {
+        let line = format!("only {whose} has: {}: {}, {} byte", key.title, key.row[0], key.row[1]);
+        if !others.iter().any(|(other, _)| other == key) && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// What follows of samples.
+fn unpaired(base: &[Sample], device: &[Sample]) -> Option<Unpaired> {
+    let values = |samples: &[Sample]| samples.iter().map(|s| s.value).collect::<Vec<f64>>();
+    Unpaired::of(&values(base), &values(device))
+}
+
+/// The median and, of several runs, the least and the greatest; of one run's repetitions theirs.
+fn cell(samples: &[Sample], unit: &str) -> String {
+    let show = |value: f64| shown(&Figure::of("", Some(value), unit));
+    let mut values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    values.sort_by(f64::total_cmp);
+    let by_tester = if samples.iter().any(|sample| sample.by_tester) { " t" } else { "" };
+    let median = measure::compare::median(&values).map_or("-".to_string(), show) + by_tester;
+    match (samples, values.as_slice()) {
+        ([Sample { spread: Some((min, max, n)), .. }], _) if *n > 1 => {
+            format!("{median} ({}..{} of {n})", show(*min), show(*max))
+        }
+        (_, [least, .., most]) => format!("{median} ({}..{})", show(*least), show(*most)),
+        _ => median,
+    }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,6 +10,7 @@ use crate::compare::{self, Compared};
 use crate::document::{Document, Table};
 use crate::json::ReadError;
 use crate::{bench, export, iperf3, json, suite, survey};
+use measure::Environment;
 
 /// The results in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +73,35 @@ impl File {
             File::Suite(results) => {
                 Some(results.incomplete_because.as_deref().unwrap_or("it is not known why"))
             }
+        }
+    }
+
+    /// What its plan is called.
+    pub fn name(&self) -> &str {
+        match self {
+            File::Bench(_) => "bench",
+            File::Suite(results) => &results.name,
+            File::Iperf3(results) => &results.name,
+            File::Survey(_) => "report pcap",
+        }
+    }
+
+    /// Where and how it was measured; a survey does not say.
+    pub fn environment(&self) -> Option<&Environment> {
+        match self {
+            File::Bench(results) => Some(&results.environment),
+            File::Suite(results) => Some(&results.environment),
+            File::Iperf3(results) => Some(&results.environment),
+            File::Survey(_) => None,
+        }
+    }
+
+    /// What in it says nothing of a device, and why; a suite's trials say it of themselves.
+    pub fn invalid(&self) -> Vec<String> {
+        match self {
+            File::Bench(results) => bench::invalid(results),
+            File::Iperf3(results) => results.invalid(),
+            File::Suite(_) | File::Survey(_) => vec![],
         }
     }
 
@@ -147,38 +177,5 @@ pub fn compare(base: &[File], files: &[File]) -> Result<Compared, String> {
             kind.unwrap_or_default()
         ));
     }
-    let sides = [base, files];
-    Ok(match both().next() {
-        Some(File::Suite(_)) => {
-            let [base, files] = sides.map(|side| {
-                each(side, |file| match file {
-                    File::Suite(results) => Some(results.clone()),
-                    _ => None,
-                })
-            });
-            compare::suites(&base, &files)
-        }
-        Some(File::Iperf3(_)) => {
-            let [base, files] = sides.map(|side| {
-                each(side, |file| match file {
-                    File::Iperf3(results) => Some(results.clone()),
-                    _ => None,
-                })
-            });
-            compare::iperf3(&base, &files)
-        }
-        _ => {
-            let [base, files] = sides.map(|side| {
-                each(side, |file| match file {
-                    File::Bench(results) => Some(results.clone()),
-                    _ => None,
-                })
-            });
-            compare::render(&base, &files)
-        }
-    })
-}
-
-fn each<T>(files: &[File], of: fn(&File) -> Option<T>) -> Vec<T> {
-    files.iter().filter_map(of).collect()
+    Ok(compare::compare(base, files))
 }

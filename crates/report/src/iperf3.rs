@@ -410,7 +410,7 @@ mod tests {
             document(&results).page();
             crate::export::iperf3(&results).csv();
             document(&results).markdown();
-            crate::compare::iperf3(&[read(PATHS).unwrap()], &[results.clone()]);
+            crate::compare::tests::iperf3(&[read(PATHS).unwrap()], &[results.clone()]);
             let files = [("x".to_string(), write(&results).unwrap())];
             let found = crate::check::check(&files, &crate::check::Known::default()).findings;
             assert!(found.iter().any(|one| one.to_string().contains(expected)), "{found:?}");

@@ -4,13 +4,12 @@
 //!  tax below 0.9          rules make no router faster: one of both rows was disturbed (in memory, and
 //!                         where the device was the limit of both)
 //!  self-test, half lost   the tester alone loses next to nothing: it was disturbed
-//!  invalid row            there is no figure
 //! ```
 //!
 //! Warnings: noise may explain them.
 
 use measure::result::kind;
-use measure::{Limit, Results, Row, Verdict};
+use measure::{Limit, Results, Row};
 
 /// A tax is 1 at least; less by more than this is no noise of a quiet machine.
 const LEAST_TAX: f64 = 0.9;
@@ -23,10 +22,6 @@ fn doubts_of(results: &Results, row: &Row) -> Vec<String> {
     let name =
         format!("{}, {}, {}, {} byte", row.device, row.mode, row.configuration, row.frame_size);
     let mut doubts = Vec::new();
-    if row.verdict == Verdict::Invalid {
-        let why = row.remark.as_deref().unwrap_or("it does not say why");
-        doubts.push(format!("invalid: {name}: {why}"));
-    }
     // On wires the tester is the limit of many rows, which they say.
     let is_of_both = |one: &&Row| {
         (&one.device, one.mode, one.frame_size) == (&row.device, row.mode, row.frame_size)

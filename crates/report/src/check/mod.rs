@@ -288,14 +288,10 @@ fn json_file(
     for fault in file.faults() {
         note(None, Kind::Impossible, fault);
     }
-    let doubts = match &file {
-        File::Bench(results) => bench::doubts(results),
-        File::Iperf3(results) => {
-            results.invalid().iter().map(|text| format!("invalid: {text}")).collect()
-        }
-        File::Suite(_) | File::Survey(_) => vec![],
-    };
-    doubts.into_iter().for_each(|doubt| note(None, Kind::Doubtful, doubt));
+    let invalid = file.invalid().into_iter().map(|text| format!("invalid: {text}"));
+    let doubts = if let File::Bench(results) = &file { bench::doubts(results) } else { vec![] };
+    let doubts = invalid.chain(doubts);
+    doubts.for_each(|doubt| note(None, Kind::Doubtful, doubt));
     Ok(())
 }
 

@@ -13,7 +13,8 @@
 // What of a plan makes figures what they are.
 mod plan;
 
-use measure::{Environment, Results, SuiteResults, iperf3};
+use crate::file::File;
+use measure::{Environment, Mode, Results, Row, Setup, SuiteResults, iperf3};
 use plan::{Lengths, Meant};
 use std::fmt::Write;
 
@@ -57,25 +58,29 @@ fn is_same_moment(a: &Environment, b: &Environment) -> bool {
     !a.timestamp.is_empty() && a == b
 }
 
-pub(super) fn is_copy_of_bench(a: &Results, b: &Results) -> bool {
-    is_same_moment(&a.environment, &b.environment) || a.rows == b.rows
+/// Whether two files are of one run.
+pub(super) fn is_copy(a: &File, b: &File) -> bool {
+    let moments = a.environment().zip(b.environment());
+    moments.is_some_and(|(a, b)| is_same_moment(a, b))
+        || match (a, b) {
+            (File::Bench(a), File::Bench(b)) => a.rows == b.rows,
+            (File::Iperf3(a), File::Iperf3(b)) => {
+                (&a.rows, &a.latencies, &a.paths, &a.name)
+                    == (&b.rows, &b.latencies, &b.paths, &b.name)
+            }
+            (File::Suite(a), File::Suite(b)) => is_copy_of_suite(a, b),
+            _ => false,
+        }
 }
 
-pub(super) fn is_copy_of_iperf3(a: &iperf3::Results, b: &iperf3::Results) -> bool {
-    let numbers = |run: &iperf3::Results| {
-        (run.rows.clone(), run.latencies.clone(), run.paths.clone(), run.name.clone())
-    };
-    is_same_moment(&a.environment, &b.environment) || numbers(a) == numbers(b)
-}
-
-pub(super) fn is_copy_of_suite(a: &SuiteResults, b: &SuiteResults) -> bool {
+/// Of suites what is simulated of one plan, seed and build, too.
+fn is_copy_of_suite(a: &SuiteResults, b: &SuiteResults) -> bool {
     let model = |run: &SuiteResults| {
         let SuiteResults { plan, scaling, device, medium, configurations, environment, .. } =
             run.clone();
         (plan, scaling, device, medium, configurations, environment.seed, environment.commit)
     };
-    is_same_moment(&a.environment, &b.environment)
-        || a.name == b.name && a.cells == b.cells
+    a.name == b.name && a.cells == b.cells
         || a.virtual_time && b.virtual_time && model(a) == model(b)
 }
 
@@ -98,6 +103,24 @@ impl Incomparable {
     }
 }
 
+/// Says what differs between runs of one command, and which figures it makes others.
+pub(super) fn of<'a>(base: &[&'a File], device: &[&'a File], out: &mut String) -> Incomparable {
+    macro_rules! each {
+        ($of:ident, $kind:path) => {{
+            let [base, device] = [base, device].map(|side| {
+                let run = |file: &&'a File| if let $kind(run) = *file { Some(run) } else { None };
+                side.iter().filter_map(run).collect::<Vec<_>>()
+            });
+            $of(&base, &device, out)
+        }};
+    }
+    match base.first() {
+        Some(File::Suite(_)) => each!(of_suites, File::Suite),
+        Some(File::Iperf3(_)) => each!(of_iperf3, File::Iperf3),
+        _ => each!(of_bench, File::Bench),
+    }
+}
+
 /// What makes figures of suites others, though they have one name.
 type Condition = (&'static str, fn(&SuiteResults) -> String);
 const CONDITIONS: [Condition; 5] = [
@@ -109,11 +132,7 @@ const CONDITIONS: [Condition; 5] = [
 ];
 
 /// Says what differs between suites, and which figures it makes others.
-pub(super) fn of_suites(
-    base: &[&SuiteResults],
-    device: &[&SuiteResults],
-    out: &mut String,
-) -> Incomparable {
+fn of_suites(base: &[&SuiteResults], device: &[&SuiteResults], out: &mut String) -> Incomparable {
     let mut incomparable = Incomparable::default();
     for (what, of) in CONDITIONS {
         if let Some(values) = differ(base, device, of) {
@@ -122,6 +141,13 @@ pub(super) fn of_suites(
         }
     }
     plans(base, device, &mut incomparable, out);
+    let how = |run: &SuiteResults| {
+        let length = run.scaling.as_deref().unwrap_or("as the plan stands");
+        format!("{}, {}, wire {} Mbit/s, {length}", run.device, run.medium, run.wire_mbps)
+    };
+    if let Some(values) = differ(base, device, how) {
+        let _ = writeln!(out, "measured differently: {values}");
+    }
     if let Some(values) = differ(base, device, |run| run.latency_definition.clone()) {
         incomparable.latencies = true;
         let _ = writeln!(
@@ -196,7 +222,7 @@ fn plans(
 }
 
 /// The same of iperf3's.
-pub(super) fn of_iperf3(
+fn of_iperf3(
     base: &[&iperf3::Results],
     device: &[&iperf3::Results],
     out: &mut String,
@@ -243,54 +269,43 @@ fn script(text: &str) -> String {
     lines.filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
 
-/// Cells of `bench` that went over other wires, or with other commands on one device: mode and
-/// configuration, and why.
-pub(super) fn of_bench(base: &[&Results], device: &[&Results]) -> Vec<(String, String, String)> {
-    let all = || base.iter().chain(device).copied();
-    let mut found: Vec<(String, String, String)> = Vec::new();
-    let mut note = |mode: String, configuration: &str, why: String| {
-        let one = (mode, configuration.to_string(), why);
-        if !found.contains(&one) {
-            found.push(one);
+/// The same of cells of `bench` that went over other wires, or with other commands on one device.
+fn of_bench(base: &[&Results], device: &[&Results], out: &mut String) -> Incomparable {
+    let mut incomparable = Incomparable::default();
+    let mut note = |mode: Mode, configuration: &str, why: String| {
+        let cell = format!("{mode}, {configuration}");
+        let line = format!("not comparable, no verdict: {cell}: {why}\n");
+        if !out.contains(&line) {
+            *out += &line;
+            incomparable.procedures.push(cell);
         }
     };
-    let rows: Vec<_> = all().flat_map(|run| &run.rows).collect();
+    let all = || base.iter().chain(device);
+    let rows: Vec<&Row> = all().flat_map(|run| &run.rows).collect();
+    let medium = |row: &Row| {
+        let of = &row.medium;
+        let rate = row.wire_mbps.map_or(String::new(), |mbps| format!(" of {mbps} Mbit/s"));
+        format!("{}{rate}, sent by {}, received by {}", of.wire, of.generator, of.receiver)
+    };
+    let cell = |row: &Row| (row.mode, row.configuration.clone(), row.frame_size, row.cores);
     for (i, row) in rows.iter().enumerate() {
-        let same = rows[..i].iter().find(|other| {
-            (other.mode, &other.configuration, other.frame_size, other.cores)
-                == (row.mode, &row.configuration, row.frame_size, row.cores)
-        });
-        let medium = |row: &measure::Row| {
-            let of = &row.medium;
-            let rate = row.wire_mbps.map_or(String::new(), |mbps| format!(" of {mbps} Mbit/s"));
-            format!("{}{rate}, sent by {}, received by {}", of.wire, of.generator, of.receiver)
-        };
+        let same = rows[..i].iter().find(|other| cell(other) == cell(row));
         if let Some(same) = same.filter(|same| medium(same) != medium(row)) {
             let why = format!("different wires: {} | {}", medium(same), medium(row));
-            note(row.mode.to_string(), &row.configuration, why);
+            note(row.mode, &row.configuration, why);
         }
     }
     let setups: Vec<_> = all().flat_map(|run| &run.setups).collect();
     for (i, setup) in setups.iter().enumerate() {
-        let is_other = |other: &&&measure::result::Setup| {
-            (&other.device, other.mode, &other.configuration)
-                == (&setup.device, setup.mode, &setup.configuration)
+        let of = (&setup.device, setup.mode, &setup.configuration);
+        let is_other = |other: &&&Setup| {
+            (&other.device, other.mode, &other.configuration) == of
                 && other.commands != setup.commands
         };
         if setups[..i].iter().any(|other| is_other(&other)) {
             let why = format!("different device scripts of {}", setup.device);
-            note(setup.mode.to_string(), &setup.configuration, why);
+            note(setup.mode, &setup.configuration, why);
         }
     }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scripts_without_what_does_not_matter() {
-        assert_eq!(script("# x\n/ip a\n"), script("\n/ip a\n  # y\n"));
-    }
+    incomparable
 }

@@ -3,7 +3,7 @@
 
 use super::{document, read, tests, write};
 use crate::check::{Known, check};
-use crate::compare::iperf3 as compared;
+use crate::compare::tests::iperf3 as compared;
 use crate::export::iperf3 as records;
 use measure::iperf3::{Results, Validity};
 

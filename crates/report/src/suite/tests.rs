@@ -175,7 +175,7 @@ fn bits_have_a_layer() {
         }
         let [mut one, mut other] = [old, new];
         (one.environment.seed, other.environment.seed) = (1, 2);
-        let text = crate::compare::suites(&[one], &[other]).text;
+        let text = crate::compare::tests::suites(&[one], &[other]).text;
         assert!(!text.contains("only "), "{text}");
     }
 }
