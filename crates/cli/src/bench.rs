@@ -188,7 +188,7 @@ fn measure(
                 lock(&so_far).write(|| {
                     let incomplete_because = Some(so_far::WHY.to_string());
                     let so_far = Results { incomplete_because, ..rows.so_far() };
-                    report::write(&so_far).map_err(|error| error.to_string())
+                    report::write(&so_far)
                 });
             }
         };
@@ -231,7 +231,7 @@ fn finish(json: Option<&Path>, results: &Results) -> Result<(), Failure> {
         false => out!("{tables}"),
     }
     if let Some(path) = json {
-        let text = report::write(results).map_err(|error| Failure::Failed(error.to_string()))?;
+        let text = report::write(results).map_err(Failure::Failed)?;
         keep::keep(path, "results", &text, true)
             .map_err(|why| Failure::Environment(format!("{why}; the figures are printed above")))?;
     }
@@ -419,7 +419,8 @@ mod tests {
     /// As of a `test` and of `iperf3`: one row that is valid is a result.
     #[test]
     fn without_a_valid_row_it_has_failed() {
-        let stored = report::read(include_str!("../../report/data/bench-2.json")).unwrap();
+        let stored =
+            report::read::<Results>(include_str!("../../report/data/bench-2.json")).unwrap();
         for (valid, expected) in [(0, true), (1, false), (stored.rows.len(), false)] {
             let mut results = stored.clone();
             for row in results.rows.iter_mut().skip(valid) {

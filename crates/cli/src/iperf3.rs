@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Progress::Kept(results) => so_far.write(|| {
             let why = Some(so_far::WHY.to_string());
-            report::iperf3::write(&Results { incomplete_because: why, ..results.clone() })
+            report::write(&Results { incomplete_because: why, ..results.clone() })
         }),
     });
     let results = results.map_err(|error| match &error {
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Prints first, then writes: whatever a disk does, the figures are there.
 fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<(), Failure> {
-    let json = || report::iperf3::write(results);
+    let json = || report::write(results);
     let page = || report::iperf3::document(results).page();
     keep::finish(&report::iperf3::document(results).text(), files, json, page)?;
     if let Some(why) = &results.incomplete_because {
@@ -140,7 +140,7 @@ mod tests {
         let why = || Some("the clocks differ by 3s".to_string());
         for stored in [ROWS, LATENCIES, PATHS] {
             let ended = |change: &dyn Fn(&mut Results)| {
-                let mut results = report::iperf3::read(stored).unwrap();
+                let mut results = report::read::<Results>(stored).unwrap();
                 change(&mut results);
                 finish((None, None), &results).map_err(|failure| failure.to_string())
             };
@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(ended(&stopped), Err("incomplete: interrupted".to_string()));
         }
         // Of a path without its own time no transfer says anything.
-        let mut results = report::iperf3::read(PATHS).unwrap();
+        let mut results = report::read::<Results>(PATHS).unwrap();
         results.paths.iter_mut().for_each(|path| path.validity.invalid = why());
         assert!(finish((None, None), &results).is_err());
     }

@@ -209,7 +209,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         if let Progress::Done(results) = progress {
             so_far.write(|| {
                 let why = Some(so_far::WHY.to_string());
-                report::suite::write(&SuiteResults { incomplete_because: why, ..results.clone() })
+                report::write(&SuiteResults { incomplete_because: why, ..results.clone() })
             });
         }
     });
@@ -224,7 +224,7 @@ fn finish(
     results: &SuiteResults,
     interrupted: bool,
 ) -> Result<(), Failure> {
-    let json = || report::suite::write(results);
+    let json = || report::write(results);
     let page = || report::suite::document(results).page();
     let files = (files[0].as_deref(), files[1].as_deref());
     let kept = keep::finish(&report::suite::document(results).text(), files, json, page);

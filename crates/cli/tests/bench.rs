@@ -137,7 +137,7 @@ fn a_table_a_file_and_progress() {
     assert!(stderr.contains("[3/3] wirespeed router: Routing, bgp-table, 128 byte: "), "{stderr}");
 
     let text = std::fs::read_to_string(&json).unwrap();
-    let results = report::read(&text).unwrap();
+    let results = report::read::<measure::Results>(&text).unwrap();
     assert_eq!(report::write(&results).unwrap(), text);
     assert_eq!((results.rows.len(), results.environment.seed), (3, 7));
     let environment = &results.environment;
@@ -170,7 +170,8 @@ fn ctrl_c_keeps_the_rows_there_are() {
     assert_eq!(output.status.code(), Some(1), "{rest:?}");
     assert_eq!(rest.last().map(String::as_str), Some("wirespeed: interrupted"));
     assert!(out.contains("INCOMPLETE: interrupted\n"), "{out}");
-    let results = report::read(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let results =
+        report::read::<measure::Results>(&std::fs::read_to_string(json).unwrap()).unwrap();
     assert!((1..24).contains(&results.rows.len()), "{out}");
     assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
 }
@@ -192,7 +193,8 @@ fn what_is_killed_leaves_the_rows_there_were() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!json.exists());
-    let results = report::read(&std::fs::read_to_string(&so_far).unwrap()).unwrap();
+    let results =
+        report::read::<measure::Results>(&std::fs::read_to_string(&so_far).unwrap()).unwrap();
     assert!((1..24).contains(&results.rows.len()));
     let why = results.incomplete_because.unwrap();
     assert!(why.contains("while the run went on"), "{why}");

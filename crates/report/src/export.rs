@@ -196,7 +196,9 @@ mod tests {
 
     #[test]
     fn every_row_of_the_iperf3_method_is_there() {
-        let results = of_iperf3::read(include_str!("../data/iperf3-1.json")).unwrap();
+        let results =
+            crate::json::read::<measure::iperf3::Results>(include_str!("../data/iperf3-1.json"))
+                .unwrap();
         let csv = iperf3(&results).csv();
         let checked = |csv: String| {
             let known = crate::check::Known::default();
@@ -229,7 +231,7 @@ mod tests {
     #[test]
     fn latencies_and_transfers_are_there() {
         let results = include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
-        let results = of_iperf3::read(results).unwrap();
+        let results = crate::json::read::<measure::iperf3::Results>(results).unwrap();
         let (csv, markdown) = (iperf3(&results).csv(), of_iperf3::document(&results).markdown());
         let lines = records(&csv);
         assert_eq!(lines.len(), results.latencies.len());
@@ -240,7 +242,7 @@ mod tests {
             assert!(markdown.contains(&row), "{row} in {markdown}");
         }
         let results = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
-        let results = of_iperf3::read(results).unwrap();
+        let results = crate::json::read::<measure::iperf3::Results>(results).unwrap();
         let (csv, markdown) = (iperf3(&results).csv(), of_iperf3::document(&results).markdown());
         let transfers = results.paths.iter().flat_map(|path| &path.transfers);
         let lines = records(&csv);
@@ -259,7 +261,7 @@ mod tests {
     #[test]
     fn every_row_of_a_run_is_there() {
         let text = include_str!("../../../results/2026-11-20-epyc-1-core.json");
-        let results = crate::read(text).unwrap();
+        let results = crate::json::read::<Results>(text).unwrap();
         let csv = bench(&results).csv();
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();

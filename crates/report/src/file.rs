@@ -47,8 +47,8 @@ impl File {
         let schema = json::schema(text)?;
         Ok(match schema.split('/').next().unwrap_or_default() {
             "wirespeed-test" => File::Suite(suite::read(text)?),
-            "wirespeed-iperf3" => File::Iperf3(iperf3::read(text)?),
-            "wirespeed-survey" => File::Survey(survey::read(text)?),
+            "wirespeed-iperf3" => File::Iperf3(json::read(text)?),
+            "wirespeed-survey" => File::Survey(json::read(text)?),
             _ => File::Bench(json::read(text)?),
         })
     }

@@ -75,7 +75,7 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/");
         for file in ["2026-11-20-epyc-1-core.json", "2026-11-20-epyc-2-cores.json"] {
             let text = std::fs::read_to_string(folder.to_string() + file).unwrap();
-            let results = crate::read(&text).unwrap();
+            let results = crate::json::read::<measure::Results>(&text).unwrap();
             let page = crate::bench::document(&results).page();
             for row in &results.rows {
                 assert!(page.contains(&thousands(row.kpps)), "{file}: {} is missing", row.kpps);
@@ -90,7 +90,9 @@ mod tests {
 
     #[test]
     fn the_page_of_the_iperf3_method() {
-        let mut results = of_iperf3::read(include_str!("../data/iperf3-1.json")).unwrap();
+        let mut results =
+            crate::json::read::<measure::iperf3::Results>(include_str!("../data/iperf3-1.json"))
+                .unwrap();
         let page = page_of(&results);
         for row in &results.rows {
             assert!(page.contains(&thousands(row.l3_mbps)), "{} is missing", row.l3_mbps);
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn latencies_and_paths_on_a_page() {
         let latencies = include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
-        let mut latencies = of_iperf3::read(latencies).unwrap();
+        let mut latencies = crate::json::read::<measure::iperf3::Results>(latencies).unwrap();
         let page = page_of(&latencies);
         for of in &latencies.latencies {
             let row = format!("<td>{}</td>", thousands(of.median_ns as f64 / 1e3));
@@ -124,7 +126,7 @@ mod tests {
         let strips = page_of(&latencies);
         assert!(strips.contains("99.9 % within") && !strips.contains("share of packets"));
         let paths = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
-        let paths = of_iperf3::read(paths).unwrap();
+        let paths = crate::json::read::<measure::iperf3::Results>(paths).unwrap();
         let of_paths = page_of(&paths);
         for transfer in paths.paths.iter().flat_map(|path| &path.transfers) {
             assert!(of_paths.contains(&format!("<td>{:.3}</td>", transfer.ratio)), "{transfer:?}");

@@ -18,12 +18,11 @@ pub(crate) mod compared;
 
 use crate::document::{Cell, Document, Table};
 use crate::html::{self, environment};
-use crate::json::ReadError;
 use crate::number::thousands;
 use crate::suite::whole;
 use measure::Limit;
 use measure::iperf3::{
-    Direction, HostPath, HostTransfer, Latency, Protocol, Results, Row, SCHEMA, Tool, mixed,
+    Direction, HostPath, HostTransfer, Latency, Protocol, Results, Row, Tool, mixed,
 };
 
 /// All of it.
@@ -317,39 +316,6 @@ fn how(document: &mut Document, results: &Results) {
     document.folded("The plan", &results.plan);
 }
 
-/// The results as JSON, indented, with a newline at the end.
-///
-/// # Errors
-/// A rate is not a number, which JSON has none of.
-pub fn write(results: &Results) -> Result<String, String> {
-    let finite = |row: &Row| row.payload_mbps.is_finite() && row.kpps.is_finite();
-    if let Some(at) = results.rows.iter().position(|row| !finite(row)) {
-        return Err(format!("row {at} of the results holds a rate that is not a number"));
-    }
-    let mut text = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
-    text.push('\n');
-    Ok(text)
-}
-
-/// Whether it is a file of this kind, of whatever version.
-pub fn is_one(value: &serde_json::Value) -> bool {
-    value["schema"].as_str().is_some_and(|schema| schema.starts_with("wirespeed-iperf3/"))
-}
-
-/// Reads a result file.
-///
-/// # Errors
-/// [`ReadError`] says whether it is JSON, whose it is, and where it is damaged.
-pub fn read(text: &str) -> Result<Results, ReadError> {
-    let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|error| ReadError::NotJson(error.to_string()))?;
-    match value["schema"].as_str() {
-        None => Err(ReadError::NoSchema),
-        Some(schema) if schema != SCHEMA => Err(ReadError::OtherSchema(schema.to_string())),
-        Some(schema) => crate::json::parse(schema, text),
-    }
-}
-
 // What is invalid, wherever it is shown.
 #[cfg(test)]
 mod invalid;
@@ -357,6 +323,12 @@ mod invalid;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::{ReadError, write};
+    use measure::iperf3::SCHEMA;
+
+    pub(super) fn read(text: &str) -> Result<Results, ReadError> {
+        crate::json::read(text)
+    }
 
     /// A quick run of `plans/iperf3.toml`.
     pub(super) const STORED: &str = include_str!("../data/iperf3-1.json");
@@ -386,7 +358,7 @@ mod tests {
         assert!(text.contains("!  ") && text.contains("INCOMPLETE: interrupted"), "{text}");
         assert!(text.contains("% above the wire's 1"), "{text}");
         results.rows[0].kpps = f64::NAN;
-        assert!(write(&results).unwrap_err().contains("row 0"));
+        assert!(write(&results).unwrap_err().contains("is not a number"));
     }
 
     /// A file may say anything of a path: it is shown, and what cannot be is named.

@@ -1,53 +1,62 @@
-//! Result files: JSON, one [`measure::Results`], with the name and version of its format.
+//! Result files: JSON with the name and version of its format, one reader and one writer for all.
 //!
 //! The version is looked at before anything else, so that a file of another one is refused by its
 //! name and not by a field that is missing. A stored file of every version is in `data/`.
 //!
 //! Never opens a file: text in, text out.
 
-use measure::Results;
-use measure::result::{OLDER, SCHEMA};
-use serde::Deserialize;
+use measure::result::SCHEMA;
+use measure::survey::Surveys;
+use measure::{Results, SuiteResults, iperf3};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The results as JSON, indented, with a newline at the end.
+/// A kind of result file.
+pub trait Format: Serialize + DeserializeOwned + PartialEq {
+    /// Its name and version.
+    const SCHEMA: &'static str;
+    /// Versions before it that are read: what they lack is empty.
+    const OLDER: &'static [&'static str];
+    /// The command that writes it.
+    const COMMAND: &'static str;
+}
+
+macro_rules! formats {
+    ($($results:ty, $of:path, $command:literal, $older:expr;)*) => {
+        $(impl Format for $results {
+            const SCHEMA: &'static str = { use $of as of; of::SCHEMA };
+            const OLDER: &'static [&'static str] = $older;
+            const COMMAND: &'static str = $command;
+        })*
+        /// All of them: name, older names, command.
+        const FORMATS: &[(&str, &[&str], &str)] =
+            &[$((<$results>::SCHEMA, <$results>::OLDER, $command)),*];
+    };
+}
+
+formats! {
+    Results, measure::result, "bench", measure::result::OLDER;
+    SuiteResults, measure::suite_result, "test", &measure::suite_result::OLDER;
+    iperf3::Results, measure::iperf3, "iperf3", &[];
+    Surveys, measure::survey, "report pcap", &measure::survey::OLDER;
+}
+
+/// Results as JSON, with a newline at the end.
 ///
 /// # Errors
-/// A rate that is not a number (JSON has none) would not be read again: the row's place is named.
-pub fn write(results: &Results) -> Result<String, WriteError> {
-    for (i, row) in results.rows.iter().enumerate() {
-        let optional = [row.router_ns_per_packet, row.fast_path_share, row.no_drop, row.tester_pps];
-        let rates = [row.duration, row.pps, row.kpps, row.l1_mbps, row.l2_mbps, row.l3_mbps];
-        let mut all = rates.into_iter().chain(optional.into_iter().flatten()).chain(row.wire_mbps);
-        if !all.all(f64::is_finite) {
-            return Err(WriteError { row: i });
-        }
-    }
-    for (i, compared) in results.comparisons.iter().enumerate() {
-        let rates = &compared.comparison;
-        if !rates.base_pps.iter().chain(&rates.device_pps).all(|rate| rate.is_finite()) {
-            return Err(WriteError { row: i });
-        }
-    }
-    let mut text = serde_json::to_string_pretty(results).map_err(|_| WriteError { row: 0 })?;
-    text.push('\n');
-    Ok(text)
-}
-
-/// A row, or a comparison, holds something that is not a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteError {
-    /// Which row, or comparison, from 0.
-    pub row: usize,
-}
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row or comparison {} of the results holds a rate that is not a number", self.row)
+/// Something in them is not a number, which JSON has no word for: it would not be read again.
+pub fn write<T: Format>(results: &T) -> Result<String, String> {
+    let text = match T::COMMAND {
+        "test" => crate::lines::write(results)?,
+        _ => serde_json::to_string_pretty(results).map_err(|error| error.to_string())? + "\n",
+    };
+    match read::<T>(&text) {
+        Ok(again) if again == *results => Ok(text),
+        Ok(_) => Err("something in the results is not a number".to_string()),
+        Err(error) => Err(format!("something in the results is not a number: {error}")),
     }
 }
-
-impl std::error::Error for WriteError {}
 
 /// The text is no result file that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,20 +86,10 @@ impl fmt::Display for ReadError {
                  with: {SCHEMA:?}"
             ),
             ReadError::OtherSchema(schema) => {
-                let kind = schema.split('/').next().unwrap_or("");
-                let all = [
-                    (SCHEMA, OLDER),
-                    (measure::suite_result::SCHEMA, &measure::suite_result::OLDER),
-                    (measure::iperf3::SCHEMA, &[]),
-                    (measure::survey::SCHEMA, &measure::survey::OLDER),
-                ];
-                let ours = all.into_iter().find(|ours| ours.0.split('/').next() == Some(kind));
-                let (ours, older) = ours.unwrap_or((SCHEMA, OLDER));
+                let kind = |schema: &str| schema.split('/').next().map(str::to_string);
+                let ours = FORMATS.iter().find(|(ours, ..)| kind(ours) == kind(schema));
+                let &(ours, older, command) = ours.unwrap_or(&FORMATS[0]);
                 if ours == schema || older.contains(&schema.as_str()) {
-                    let command = match kind.trim_start_matches("wirespeed-") {
-                        "survey" => "report pcap",
-                        command => command,
-                    };
                     return write!(
                         f,
                         "results of `wirespeed {command}` ({schema:?}), and other results are wanted here"
@@ -110,26 +109,18 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads a result file.
+/// Reads a result file of one kind, of this version or an older one.
 ///
 /// # Errors
 /// [`ReadError`] says whether it is JSON, whose it is, and where it is damaged.
-pub fn read(text: &str) -> Result<Results, ReadError> {
-    match schema(text)? {
-        schema if schema != SCHEMA && !OLDER.contains(&schema.as_str()) => {
-            Err(ReadError::OtherSchema(schema))
-        }
-        schema => parse(&schema, text),
+pub fn read<T: Format>(text: &str) -> Result<T, ReadError> {
+    let schema = schema(text)?;
+    if schema != T::SCHEMA && !T::OLDER.contains(&schema.as_str()) {
+        return Err(ReadError::OtherSchema(schema));
     }
-}
-
-/// A file of this format, from the text: only so does an error know its line and column.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(schema: &str, text: &'a str) -> Result<T, ReadError> {
-    let malformed = |error: serde_json::Error| {
-        let (schema, error) = (schema.to_string(), error.to_string());
-        ReadError::Malformed { schema, error }
-    };
-    serde_json::from_str(text).map_err(malformed)
+    // From the text: only so does an error know its line and column.
+    serde_json::from_str(text)
+        .map_err(|error| ReadError::Malformed { schema, error: error.to_string() })
 }
 
 /// The name of a result file's format.
@@ -147,6 +138,10 @@ pub(crate) fn schema(text: &str) -> Result<String, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str) -> Result<Results, ReadError> {
+        super::read(text)
+    }
 
     const STORED: &str = include_str!("../data/bench-2.json");
     const OF_VERSION_1: &str = include_str!("../data/bench-1.json");
@@ -212,6 +207,6 @@ mod tests {
     fn what_is_not_a_number_is_not_written() {
         let mut results = read(STORED).unwrap();
         results.rows[1].kpps = f64::NAN;
-        assert_eq!(write(&results), Err(WriteError { row: 1 }));
+        assert!(write(&results).unwrap_err().contains("is not a number"));
     }
 }

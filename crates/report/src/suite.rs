@@ -30,7 +30,7 @@ use crate::json::ReadError;
 use crate::number::thousands;
 use measure::SuiteResults;
 use measure::result::Limit;
-use measure::suite_result::{Cell, Figure, OLDER, SCHEMA, Size};
+use measure::suite_result::{Cell, Figure, SCHEMA, Size};
 
 /// Titles of the procedures, in the order in which their tables stand.
 pub(crate) const PROCEDURES: [(&str, &str); 21] = [
@@ -404,34 +404,13 @@ pub(crate) fn whole(value: f64) -> String {
     text
 }
 
-/// The results as JSON, with a newline at the end.
-///
-/// # Errors
-/// A number JSON has no words for.
-pub fn write(results: &SuiteResults) -> Result<String, String> {
-    let finite = |figure: &Figure| figure.value.is_none_or(f64::is_finite);
-    if let Some(bad) = results.cells.iter().flat_map(|cell| &cell.figures).find(|f| !finite(f)) {
-        return Err(format!("{} is not a number", bad.name));
-    }
-    crate::lines::write(results)
-}
-
-/// Reads a file that [`write()`] wrote, of this version or an older one.
+/// Reads a file of `wirespeed test`, of this version or an older one: the results are of this one.
 ///
 /// # Errors
 /// [`ReadError`].
 pub fn read(text: &str) -> Result<SuiteResults, ReadError> {
-    let schema = crate::json::schema(text)?;
-    if schema != SCHEMA && !OLDER.contains(&schema.as_str()) {
-        return Err(ReadError::OtherSchema(schema));
-    }
-    let results: SuiteResults = crate::json::parse(&schema, text)?;
+    let results: SuiteResults = crate::json::read(text)?;
     Ok(SuiteResults { schema: SCHEMA.to_string(), ..results })
-}
-
-/// Whether a file is a suite's, of whatever version, by its schema.
-pub fn is_suite(text: &str) -> bool {
-    crate::json::schema(text).is_ok_and(|schema| schema.starts_with("wirespeed-test/"))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Test frames of captures, as a document, as records and as JSON.
 
 use crate::document::{Cell, Column, Document, Table, optional};
-use crate::json::ReadError;
 use crate::number::thousands;
-use measure::survey::{Capture, Delay, OLDER, SCHEMA, Seen, Sender, Surveys, Thread};
+use measure::survey::{Capture, Delay, SCHEMA, Seen, Sender, Surveys, Thread};
 use std::fmt::Write;
 
 /// What missing and the others are, below each table.
@@ -74,31 +73,12 @@ pub fn records(all: &[Capture]) -> Table {
     Table::records(&columns(), records)
 }
 
-/// The same of several captures as JSON, indented, with a newline at the end.
+/// The same of several captures as JSON.
 ///
 /// # Errors
 /// None is known: nothing in it has no JSON.
 pub fn json(captures: Vec<Capture>) -> Result<String, String> {
-    let surveys = Surveys { schema: SCHEMA.to_string(), captures };
-    let text = serde_json::to_string_pretty(&surveys).map_err(|error| error.to_string())?;
-    Ok(text + "\n")
-}
-
-/// Reads what [`json`] wrote, also of an older version.
-///
-/// # Errors
-/// [`ReadError`] says whether it is JSON, whose it is, and where it is damaged.
-pub fn read(text: &str) -> Result<Surveys, ReadError> {
-    let schema = crate::json::schema(text)?;
-    if schema != SCHEMA && !OLDER.contains(&schema.as_str()) {
-        return Err(ReadError::OtherSchema(schema));
-    }
-    crate::json::parse(&schema, text)
-}
-
-/// Whether a file is one of these, of whatever version, by its schema.
-pub fn is_one(text: &str) -> bool {
-    crate::json::schema(text).is_ok_and(|schema| schema.starts_with("wirespeed-survey/"))
+    crate::json::write(&Surveys { schema: SCHEMA.to_string(), captures })
 }
 
 /// What the whole capture is.
@@ -200,6 +180,11 @@ fn sender(sender: Sender) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::ReadError;
+
+    fn read(text: &str) -> Result<Surveys, ReadError> {
+        crate::json::read(text)
+    }
     use measure::Trailer;
     use measure::survey::Survey;
     use wire::Moment;

@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_stored_file() {
-        let results = crate::json::read(include_str!("../../data/bench-2.json")).unwrap();
+        let results =
+            crate::json::read::<Results>(include_str!("../../data/bench-2.json")).unwrap();
         let text = crate::bench::document(&results).text();
         for part in [
             "
@@ -169,7 +170,8 @@ linux has no row Routing, fasttrack, 25 ip filter rules: this kernel has no flow
 
     #[test]
     fn remarks_are_said() {
-        let mut results = crate::json::read(include_str!("../../data/bench-2.json")).unwrap();
+        let mut results =
+            crate::json::read::<Results>(include_str!("../../data/bench-2.json")).unwrap();
         results.setups[0].remarks = vec!["64 byte: it loses frames".to_string()];
         let (setup, printed) = (&results.setups[0], crate::bench::document(&results).text());
         let name = label(setup.mode, &setup.configuration);
@@ -180,7 +182,8 @@ linux has no row Routing, fasttrack, 25 ip filter rules: this kernel has no flow
 
     #[test]
     fn turns_left_out_are_said() {
-        let mut results = crate::json::read(include_str!("../../data/bench-2.json")).unwrap();
+        let mut results =
+            crate::json::read::<Results>(include_str!("../../data/bench-2.json")).unwrap();
         assert!(!crate::bench::document(&results).text().contains("left out"));
         let comparison = &mut results.comparisons[0].comparison;
         comparison.left_out = 3;
@@ -192,6 +195,6 @@ linux has no row Routing, fasttrack, 25 ip filter rules: this kernel has no flow
         let printed = crate::bench::document(&results).text();
         assert!(printed.contains(&expected), "{printed}");
         let text = crate::json::write(&results).unwrap();
-        assert_eq!(crate::json::read(&text).unwrap(), results);
+        assert_eq!(crate::json::read::<Results>(&text).unwrap(), results);
     }
 }

@@ -208,11 +208,6 @@ impl Table {
         self.written.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The columns' names as the checks know them.
-    pub(super) fn columns(&self) -> &[String] {
-        &self.names
-    }
-
     pub(super) fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -434,7 +429,7 @@ mod tests {
             ("Mode,64 byte kpps,Mbps\nx,1.5,2", "mode size_bytes kpps mbps", Some(1.5)),
         ] {
             let table = Table::read(text).unwrap();
-            assert_eq!(table.columns().join(" "), names, "{text}");
+            assert_eq!(table.names.join(" "), names, "{text}");
             assert_eq!(table.kpps(&table.rows()[0]).map(|(kpps, _)| kpps), kpps, "{text}");
         }
         let table = Table::read("kpps;x\n1,25;2.5 Mbps").unwrap();

@@ -108,7 +108,7 @@ fn copies_count_once() {
     assert!(!suites(&base, &[more[0].clone(), later]).text.contains("counted once"));
     let text = suites(&base, &base[..2]).text;
     assert!(text.contains("on both sides: 2 of the runs compared"), "{text}");
-    let one = crate::iperf3::read(IPERF3).unwrap();
+    let one = crate::json::read::<measure::iperf3::Results>(IPERF3).unwrap();
     let text = iperf3(&[one.clone(), one.clone()], std::slice::from_ref(&one)).text;
     assert!(text.contains("the 2 files of the base are of 1 run: "), "{text}");
 }
@@ -176,7 +176,7 @@ fn other_conditions() {
         let is_told = text.contains("not comparable, no verdicts");
         assert_eq!(is_told, !has_verdict || expected.contains("latency"), "{expected}\n{text}");
     }
-    let mut others = vec![crate::iperf3::read(IPERF3).unwrap(); 2];
+    let mut others = vec![crate::json::read::<measure::iperf3::Results>(IPERF3).unwrap(); 2];
     others[1].plan = others[1].plan.replace("packets = [128, 1500]", "packets = [128]");
     others[1].rows[0].l3_mbps += 1.0;
     others[1].environment.seed = 9;
@@ -243,7 +243,7 @@ fn one_run_of_each_says_nothing() {
 
 #[test]
 fn iperf3_rows() {
-    let one = crate::iperf3::read(IPERF3).unwrap();
+    let one = crate::json::read::<measure::iperf3::Results>(IPERF3).unwrap();
     let mut other = one.clone();
     for row in &mut other.rows {
         row.l3_mbps *= 2.0;

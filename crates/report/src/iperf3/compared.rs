@@ -132,7 +132,7 @@ mod tests {
     use measure::iperf3::{Latency, Tool, Validity};
 
     fn results(latencies: &[(&str, Tool, u64)]) -> Results {
-        let mut results = super::super::read(super::super::tests::STORED).unwrap();
+        let mut results = super::super::tests::read(super::super::tests::STORED).unwrap();
         let latency = |&(device, tool, median_ns): &(&str, Tool, u64)| Latency {
             device: device.to_string(),
             tool,

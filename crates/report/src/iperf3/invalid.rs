@@ -1,10 +1,12 @@
 //! Tests of invalid results: each is marked with its reason wherever it is shown, and has no part
 //! in any other figure.
 
-use super::{document, read, tests, write};
+use super::tests::read;
+use super::{document, tests};
 use crate::check::{Known, check};
 use crate::compare::tests::iperf3 as compared;
 use crate::export::iperf3 as records;
+use crate::json::write;
 use measure::iperf3::{Results, Validity};
 
 const LATENCIES: &str =

@@ -1,6 +1,7 @@
 //! A stored run of the first version: read, written again, drawn.
 
 use super::*;
+use crate::json::write;
 
 const STORED: &str = include_str!("../../data/test-1.json");
 
@@ -15,7 +16,6 @@ fn the_stored_file_is_read_and_written_again() {
     // Histograms were pairs, each number on a line of its own.
     assert!(results.cells.iter().any(|cell| cell.histogram.len() > 5));
     assert!(text.len() * 2 < STORED.len(), "{} of {}", text.len(), STORED.len());
-    assert!(is_suite(STORED) && is_suite(&text) && !is_suite("{}") && !is_suite(""));
 }
 
 /// A small plan in virtual time, of the version that is written now: once read and written again it
