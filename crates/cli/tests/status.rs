@@ -17,7 +17,6 @@ const MISSING: &[(&str, &str)] = &[
     ),
     ("/ip accounting, /ip traffic-flow", "accounts of flows"),
     ("/ip dhcp-relay", "DHCP from elsewhere"),
-    ("/ip firewall service-port", "helpers: FTP, SIP, PPTP and others"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
     ("/ip neighbor", "discovery: MNDP, CDP, LLDP"),

@@ -127,6 +127,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &firewall::facilities::MANGLE,
     &firewall::facilities::FILTER,
     &firewall::facilities::NAT,
+    &firewall::connection::service::FACILITY,
     &firewall::connection::facilities::TRACKING,
     &firewall::connection::facilities::CONNECTION,
     &ipv6::facilities::SETTINGS,

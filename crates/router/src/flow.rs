@@ -413,7 +413,7 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
 
 /// ROUTING (box I): PREROUTING and the routing decision.
 fn routing(r: &mut Router, now: Moment, mut p: Packet) {
-    if help::wants_whole(&p) {
+    if help::wants_whole(r, &p) {
         return r.finish_in(p, |r, p| routing(r, now, p));
     }
     if !checksum::is_ok(r.ip_header(&p)) {

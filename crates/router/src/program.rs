@@ -381,7 +381,7 @@ impl Program {
         }
     }
 
-    /// What a device comes with: its ports.
+    /// What a device comes with: its ports, and helpers.
     pub fn factory_tree(ports: &[PortInfo]) -> Tree {
         let mut tree = Tree::default();
         for port in ports {
@@ -390,6 +390,7 @@ impl Program {
             tree.push(&ETHERNET, values.into());
             queue::interface::factory(&mut tree, name);
         }
+        connection::service::furnish(&mut tree);
         tree
     }
 

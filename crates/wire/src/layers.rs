@@ -63,7 +63,8 @@ pub struct Layers {
 /// Addresses, ports and protocol of an IPv4 packet, in host order.
 ///
 /// For an ICMP query (echo, timestamp, information, address mask: request and reply) both ports
-/// are the query's identifier, so that a reply is the reverse of its request (RFC 5508 §3.1).
+/// are the query's identifier, so that a reply is the reverse of its request (RFC 5508 §3.1). Of PPTP's
+/// GRE the destination port is the call ID: each direction has its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FiveTuple {
     /// Source address.
@@ -259,7 +260,13 @@ fn ipv4(frame: &[u8], link: Link, extent: Extent) -> Result<Layers, Malformed> {
             ports => ports?,
         }
     };
-    let both = ports.unwrap_or(0);
+    let both = match ports {
+        Some(both) => both,
+        None if protocol == protocol::GRE && !later_fragment => {
+            pptp_call(payload).unwrap_or(0).into()
+        }
+        None => 0,
+    };
     Ok(Layers {
         ether_type: link.ether_type,
         vlan: link.vlan,
@@ -278,6 +285,14 @@ fn ipv4(frame: &[u8], link: Link, extent: Extent) -> Result<Layers, Malformed> {
             protocol,
         },
     })
+}
+
+/// The call ID in a GRE header of PPTP (RFC 2637 §4.1): version 1, with a key, around PPP.
+#[cold]
+pub fn pptp_call(gre: &[u8]) -> Option<u16> {
+    let start = gre.first_chunk::<8>()?;
+    let is_pptp = start[0] & 0xef == 0x20 && start[1] & 0x7f == 1 && be16(start, 2) == 0x880b;
+    is_pptp.then(|| be16(start, 6))
 }
 
 /// Both ports of a transport header, or what stands for them, the source's in the upper half;

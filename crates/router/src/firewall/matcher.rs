@@ -32,6 +32,7 @@ use self::layer7::{Part, Pattern};
 use self::scan::Scan;
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::address_list::dynamic::ListKey;
+use crate::firewall::connection::service::Service;
 use crate::firewall::mark::Mark;
 use crate::firewall::rule::Books;
 use crate::firewall::state::SlotId;
@@ -163,6 +164,7 @@ pub(crate) enum What {
     ConnectionBytes(Between),
     ConnectionLimit(ConnectionLimit, SlotId),
     ConnectionRate(Between),
+    ConnectionType(Service),
     Psd(Scan, SlotId),
     DstLimit(DstLimit, SlotId),
     Classifier(Classifier),
@@ -379,6 +381,8 @@ impl What {
                 let lives = |key: &connection::Key| connections.lives(key);
                 between.contains(books.state.rates.of(key, bytes, now_ms, lives))
             }
+            // A connection is announced or not from its first packet on.
+            What::ConnectionType(service) => view.connection.announced() == Some(*service),
             What::Psd(scan, slot) => {
                 let port = has_ports(view)?.dst_port;
                 trace.once = true;

@@ -157,10 +157,7 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("connection-bytes", BETWEEN, "IP bytes both ways, this packet's included."),
     Property::new("connection-limit", CONNECTION_LIMIT, "More connections than these of a block."),
     Property::new("connection-rate", BETWEEN, "Bits a second, both ways, of TCP and UDP."),
-    Property::missing(
-        "connection-type",
-        "helpers are built for FTP and TFTP only, and tell nobody",
-    ),
+    Property::new("connection-type", CONNECTION_TYPE, "The helper that was told of it."),
     Property::new("random", Type::Number(1, 99), "Matches by chance, in percent."),
     Property::new("psd", Type::Custom(matcher::scan::read), "weight,delay,low,high: a port scan."),
     Property::new("nth", Type::Custom(syntax::read_nth), "every,packet: one of each so many."),
@@ -206,6 +203,9 @@ const IPSEC_POLICY: Type = Type::Enum(&["in,ipsec", "in,none", "out,ipsec", "out
 const PROTOCOL: Type = Type::Negatable(&Type::Custom(syntax::read_protocol));
 const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_options));
 const CONNECTION_STATES: Type = Type::Negatable(&Type::List(&Type::Enum(ConnectionState::WORDS)));
+/// RouterOS's helpers; of some that are missing no connection ever is.
+const CONNECTION_TYPE: Type =
+    Type::Negatable(&Type::Enum(&["ftp", "h323", "irc", "pptp", "quake3", "sip", "tftp"]));
 const NAT_STATE: Type = Type::Negatable(&Type::List(&Type::Enum(NAT_STATES)));
 
 const FILTER_HEAD: [Property; 5] = [

@@ -5,8 +5,7 @@
 //!                            └► invalid: which rules, and why        └► counters, state, log, trace
 //! ```
 //!
-//! **Missing**: `layer7-protocol`, `service-port` (no helpers); and what each
-//! module names.
+//! **Missing**: what each module names.
 
 // `/ip firewall raw`: what is dropped, or not tracked, before anything is known of it.
 pub mod raw;

@@ -3,6 +3,7 @@
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::address_list::dynamic::ListKey;
 use crate::firewall::compile::Setting;
+use crate::firewall::connection::service::Service;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::mark::{Mark, MarkBook, MarkNames};
 use crate::firewall::matcher::block::ConnectionLimit;
@@ -166,6 +167,11 @@ impl<'a> Surroundings<'a> {
                 ConnectionLimit::parse(text).map(|limit| What::ConnectionLimit(limit, slot()))
             }
             "connection-rate" => Between::parse(text).map(What::ConnectionRate),
+            "connection-type" => {
+                let service = Service::named(text);
+                let never = || Invalid::Never(name, text.to_string());
+                Some(What::ConnectionType(service.ok_or_else(never)?))
+            }
             "psd" => Scan::parse(text).map(|scan| What::Psd(scan, slot())),
             "dst-limit" => DstLimit::parse(text).map(|limit| What::DstLimit(limit, slot())),
             "per-connection-classifier" => Classifier::parse(text).map(What::Classifier),

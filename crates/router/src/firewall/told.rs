@@ -11,6 +11,7 @@
 //! turned away. Conditions that remember something stand behind all that a gate asks
 //! ([`ORDER`](super::matcher::ORDER)), so that asking again changes nothing.
 
+use crate::firewall::connection::service::Service;
 use crate::firewall::mark::Mark;
 use crate::firewall::matcher::{Matcher, ORDER, What, payload};
 use crate::firewall::rule::{Books, Ruleset};
@@ -153,6 +154,7 @@ impl What {
             What::ConnectionBytes(_) => "connection-bytes",
             What::ConnectionLimit(..) => "connection-limit",
             What::ConnectionRate(_) => "connection-rate",
+            What::ConnectionType(_) => "connection-type",
             What::Psd(..) => "psd",
             What::DstLimit(..) => "dst-limit",
             What::Classifier(_) => "per-connection-classifier",
@@ -251,6 +253,9 @@ impl What {
             },
             What::ConnectionLimit(..) => "not reached".to_string(),
             What::ConnectionRate(_) => "another rate".to_string(),
+            What::ConnectionType(_) => {
+                view.connection.announced().map_or("none", Service::name).to_string()
+            }
             What::Psd(..) => "no scan".to_string(),
             What::DstLimit(..) => "reached".to_string(),
             What::Classifier(_) => "in another share".to_string(),

@@ -18,6 +18,7 @@ mod forwarding;
 mod fragments;
 mod frames_short;
 mod fuzz_regression;
+mod helpers;
 mod icmp;
 mod ipv6;
 #[path = "../../../port/tests/left_out/mod.rs"]

@@ -14,7 +14,6 @@
 //!
 //! TCP windows are not followed meanwhile: the next regular segment of each side is believed.
 
-use super::expected;
 use super::flow::{Direction, Flow, FlowId, flow_flag};
 use super::record::{ConnectionId, Flags};
 use super::tracking::Connections;
@@ -28,7 +27,7 @@ impl Connections {
     pub fn set_fasttrack(&mut self, flow: FlowId) {
         let Flow { connection: id, protocol, .. } = *self.table.flow(flow);
         // A helper has to see them all.
-        let helped = expected::service(self.table.flow(flow)).is_some();
+        let helped = self.settings.services.of(self.table.flow(flow)).is_some();
         let Some(connection) = self.slab.get_mut(id.index()) else { return };
         let takes = matches!(protocol, protocol::TCP | protocol::UDP) && !helped;
         if !takes || connection.flags.has(Flags::FASTTRACK) {

@@ -2,6 +2,7 @@
 
 use super::flow::Direction;
 use super::record::{Connection, ConnectionId, Flags};
+use super::service::Service;
 use super::tcp::TcpState;
 use super::tracking::Connections;
 use crate::counter::Count;
@@ -29,6 +30,8 @@ pub struct Entry {
     pub icmp: Option<(u8, u8)>,
     /// `connection-mark`, by number.
     pub mark: Mark,
+    /// The helper that reads it, or read who has announced it.
+    pub(crate) service: Option<Service>,
     /// `tcp-state`, if it is TCP.
     pub tcp_state: Option<TcpState>,
     /// Until it ends if nothing comes; 0 if it only waits to be swept.
@@ -72,6 +75,7 @@ impl Connections {
             reply: reply.tuple(),
             icmp: has_icmp.then_some((connection.icmp_type, connection.icmp_code)),
             mark: connection.mark,
+            service: connection.announced.or_else(|| self.settings.services.of(original)),
             tcp_state: has_tcp.then_some(connection.tcp.state),
             timeout: Duration::from_millis(self.timeout_left(id, now.as_millis_u32()).into()),
             counts: [original, reply].map(|f| Count { packets: f.packets, bytes: f.bytes }),
@@ -108,12 +112,18 @@ impl Entry {
         if let Some(state) = self.tcp_state {
             text("tcp-state", state.name().to_string());
         }
+        if let Some(service) = self.service {
+            text("connection-type", service.name().to_string());
+        }
         values.insert("timeout", Value::Time(self.timeout));
         let mut number = |name, n: u64| values.insert(name, Value::Number(n as i64));
         if let Some((kind, code)) = self.icmp {
             number("icmp-type", kind.into());
             number("icmp-code", code.into());
             number("icmp-id", self.original.src_port.into());
+        }
+        if self.original.protocol == protocol::GRE && self.original.dst_port != 0 {
+            number("gre-key", self.original.dst_port.into());
         }
         let [original, reply] = self.counts;
         number("orig-packets", original.packets);

@@ -1,6 +1,7 @@
 //! The property tables of `/ip firewall connection` and `/ip firewall connection tracking`
 //! (`routeros/D-conntrack.md`).
 
+use super::service::Services;
 use super::settings::{Class, Enabled, Settings, Timeouts};
 use crate::firewall::menu::WORD;
 use config::{Menu, MenuKind, Property, Tree, Type, Value};
@@ -51,7 +52,7 @@ const TRACKING_PROPERTIES: [Property; Class::ALL.len() + 6] = {
 };
 
 const CONNECTION_PROPERTIES: [Property; 32] = [
-    Property::flag("expected", 'E', "Announced by a helper; none is built."),
+    Property::flag("expected", 'E', "Announced by another connection, to a helper."),
     Property::flag("seen-reply", 'S', "Traffic was seen in both directions."),
     Property::flag("assured", 'A', "Kept when the table is full."),
     Property::flag("confirmed", 'C', "The first packet has left the router."),
@@ -78,10 +79,10 @@ const CONNECTION_PROPERTIES: [Property; 32] = [
     number("repl-fasttrack-packets", "Of these, packets by FastTrack."),
     number("repl-fasttrack-bytes", "Of these, bytes by FastTrack."),
     text("connection-mark", "What mangle has marked it with."),
-    Property::missing("connection-type", "helpers are not built"),
+    text("connection-type", "The helper that reads it, or read who has announced it."),
     Property::missing("orig-rate", "read orig-bytes twice"),
     Property::missing("repl-rate", "read repl-bytes twice"),
-    Property::missing("gre-key", "GRE is tracked by its addresses"),
+    field("gre-key", 65535, "The call of PPTP that it is a direction of."),
     Property::missing("p2p", "layer 7 is not looked at"),
 ];
 
@@ -117,6 +118,8 @@ impl Settings {
         for (class, name, ..) in Class::ALL {
             timeouts.set(class, typed.time(name));
         }
+        let services = Services::read(tree);
+        timeouts.set(Class::Sip, services.sip_timeout);
         Settings {
             enabled: match typed.text("enabled").as_str() {
                 "yes" => Enabled::Yes,
@@ -125,6 +128,7 @@ impl Settings {
             },
             timeouts,
             loose_tcp: typed.bool("loose-tcp-tracking"),
+            services,
         }
     }
 }

@@ -22,8 +22,7 @@
 //! anyway.
 //!
 //! Never drops a packet; never reads a clock; allocates nothing per packet.
-//! Missing: **helpers** but those of FTP and TFTP (`service-port`), **orig-rate** and **repl-rate**,
-//! **GRE call ids**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
+//! Missing: **orig-rate** and **repl-rate**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
 //!
 //! [`Connections::track`]: crate::firewall::connection::Connections::track
 //! [`Connections::translate`]: crate::firewall::connection::Connections::translate
@@ -65,10 +64,18 @@ pub mod list;
 mod tracking;
 // How they end: asked for, in time, to make room.
 mod ending;
+// The helpers, and where their servers listen.
+pub(crate) mod service;
 // Connections that others announce.
 pub(crate) mod expected;
 // What FTP says of them, and sequence numbers.
 pub(crate) mod ftp;
+// What IRC says.
+pub(crate) mod irc;
+// What SIP says, and SDP in it.
+pub(crate) mod sip;
+// What PPTP says of calls.
+pub(crate) mod pptp;
 // Flows without a connection.
 mod untracked;
 // A table in front of the real one, for trials.

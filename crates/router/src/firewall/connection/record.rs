@@ -9,6 +9,7 @@
 //! Who is `expected` was announced by another connection: see `expected.rs`.
 
 use super::flow::{Direction, FlowId};
+use super::service::Service;
 use super::settings::Class;
 use super::tcp::Tcp;
 use super::timers::Timer;
@@ -112,6 +113,8 @@ pub struct Connection {
     pub(super) created_ms: u32,
     /// `connection-mark`.
     pub(super) mark: Mark,
+    /// The helper that was told of it, if it was announced.
+    pub(super) announced: Option<Service>,
     /// What took the regular way, by direction: all until the FastTrack rule marked it, and some
     /// packets since.
     pub(super) regular: [Count; 2],
@@ -131,6 +134,12 @@ impl Connection {
     #[inline]
     pub fn flow(&self, direction: Direction) -> FlowId {
         self.flows[direction as usize]
+    }
+
+    /// The helper that was told of it, if it was announced.
+    #[inline]
+    pub(crate) fn announced(&self) -> Option<Service> {
+        self.announced
     }
 
     /// Which timeout holds for it.

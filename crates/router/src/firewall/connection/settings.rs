@@ -2,6 +2,7 @@
 //!
 //! Missing: **active-ipv4**, **active-ipv6** (version 7's).
 
+use super::service::Services;
 use std::time::Duration;
 
 /// Which timeout holds for a connection.
@@ -36,10 +37,12 @@ pub enum Class {
     Icmp,
     /// `generic-timeout`: every other protocol.
     Generic,
+    /// `sip-timeout` of `/ip firewall service-port`: a call's connection, with traffic both ways.
+    Sip,
 }
 
 impl Class {
-    /// All, in order, each with the property's name, its default as typed, and what it means.
+    /// All of this menu, in order, each with the property's name, its default as typed, and what it means.
     pub const ALL: [(Class, &'static str, &'static str, &'static str); 14] = [
         (Class::TcpSynSent, "tcp-syn-sent-timeout", "5s", "After a SYN."),
         (Class::TcpSynReceived, "tcp-syn-received-timeout", "5s", "After a SYN was answered."),
@@ -65,7 +68,7 @@ impl Class {
 
 /// The timeouts, in milliseconds, by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts([u32; Class::ALL.len()]);
+pub struct Timeouts([u32; Class::ALL.len() + 1]);
 
 impl Timeouts {
     /// The longest timeout: 12 days. Time stamps tell times apart that are twice as far.
@@ -100,14 +103,17 @@ impl Default for Timeouts {
         const S: u32 = 1000;
         const M: u32 = 60 * S;
         const D: u32 = 24 * 60 * M;
-        Timeouts(Class::ALL.map(|(class, ..)| match class {
+        let all = Class::ALL.map(|(class, ..)| class);
+        let timeout = |class| match class {
             Class::TcpEstablished => D,
             Class::TcpSynSent | Class::TcpSynReceived => 5 * S,
             Class::TcpMaxRetrans | Class::TcpUnacked => 5 * M,
             Class::UdpStream => 3 * M,
             Class::Generic => 10 * M,
+            Class::Sip => 60 * M,
             _ => 10 * S,
-        }))
+        };
+        Timeouts(std::array::from_fn(|at| timeout(all.get(at).copied().unwrap_or(Class::Sip))))
     }
 }
 
@@ -132,10 +138,17 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// `loose-tcp-tracking`: a segment from the middle may begin a connection.
     pub loose_tcp: bool,
+    /// `/ip firewall service-port`.
+    pub services: Services,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { enabled: Enabled::Auto, timeouts: Timeouts::default(), loose_tcp: true }
+        Settings {
+            enabled: Enabled::Auto,
+            timeouts: Timeouts::default(),
+            loose_tcp: true,
+            services: Services::default(),
+        }
     }
 }

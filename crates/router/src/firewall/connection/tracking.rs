@@ -1,10 +1,11 @@
 //! All connections: from packet to state, and what is entered. (How they end: [`ending`](super::ending).)
 
 use super::arrival::Packet;
-use super::expected::{self, Expected};
+use super::expected::Expected;
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 use super::ftp::Shift;
 use super::record::{Connection, ConnectionId, Flags};
+use super::service::Service;
 use super::settings::{Class, Settings, Timeouts};
 use super::tcp::{Segment, Tcp, TcpState, Verdict};
 use super::timers::{Timer, Timers};
@@ -48,6 +49,8 @@ pub struct New {
     pub masquerade: bool,
     /// What mangle has marked it with.
     pub mark: Mark,
+    /// The helper that was told of it.
+    pub(crate) announced: Option<Service>,
     len: u16,
     class: Class,
     icmp: [u8; 2],
@@ -64,6 +67,7 @@ impl New {
             flags: Flags::default(),
             masquerade: false,
             mark: Mark::NONE,
+            announced: None,
             len: 28,
             class: Class::Udp,
             icmp: [0; 2],
@@ -335,7 +339,8 @@ impl Connections {
             }
             protocol::UDP if seen_reply => {
                 connection.flags.set(Flags::ASSURED);
-                class = Class::UdpStream;
+                let is_call = self.settings.services.of(&flow) == Some(Service::Sip);
+                class = if is_call { Class::Sip } else { Class::UdpStream };
             }
             protocol::UDP | protocol::ICMP => {}
             _ if seen_reply => connection.flags.set(Flags::ASSURED),
@@ -407,6 +412,7 @@ impl Connections {
             flags: Flags::default(),
             masquerade: false,
             mark: Mark::NONE,
+            announced: None,
             len: packet.len,
             class,
             icmp: if tuple.protocol == protocol::ICMP { packet.icmp() } else { [0; 2] },
@@ -495,6 +501,7 @@ impl Connections {
             timer: Timer::IDLE,
             created_ms: now_ms,
             mark: new.mark,
+            announced: new.announced,
             regular: [Count::default(); 2],
         };
         self.store(id, connection);
@@ -559,7 +566,7 @@ impl Connections {
         let one_way = !flags.has(Flags::SEEN_REPLY) && flow.direction() == Direction::Original;
         !flags.has(Flags::DYING)
             && flow.protocol != protocol::ICMP // what its type says is looked at each time
-            && expected::service(flow).is_none()
+            && self.settings.services.of(flow).is_none()
             && (one_way || flags.has(Flags::ASSURED))
     }
 

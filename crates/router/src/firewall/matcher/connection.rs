@@ -3,6 +3,7 @@
 //! A connection that is past all the bounds a rule asks for stays there, since its bytes only grow:
 //! from then on its packets have recipes again.
 
+use crate::firewall::connection::service::Service;
 use crate::firewall::connection::{Connections, FlowId, New};
 use crate::firewall::syntax;
 use crate::trace::Trace;
@@ -30,6 +31,17 @@ impl Whole<'_> {
         match (self.new, self.flow, self.connections) {
             (Some(new), ..) => Some((new.original, now.as_millis_u32())),
             (None, Some(flow), Some(connections)) => connections.key_of(flow),
+            _ => None,
+        }
+    }
+
+    /// The helper that was told of the connection, if it was announced.
+    pub(crate) fn announced(&self) -> Option<Service> {
+        match (self.new, self.flow, self.connections) {
+            (Some(new), ..) => new.announced,
+            (None, Some(flow), Some(connections)) => {
+                connections.get(connections.flow(flow).connection)?.announced()
+            }
             _ => None,
         }
     }

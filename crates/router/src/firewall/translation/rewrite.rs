@@ -4,6 +4,7 @@
 //!  IPv4 header   addresses ──────────────► header checksum
 //!  TCP, UDP      ports ─── and addresses ► checksum (UDP: 0 stays 0)
 //!  ICMP query    identifier ─────────────► checksum
+//!  GRE of PPTP   call ID (no checksum)
 //!  ICMP error    quoted packet: the same once more ─► the error's own checksum
 //! ```
 //!
@@ -60,6 +61,17 @@ pub fn rewrite_quoted(frame: &mut [u8], layers: &Layers, new: &FiveTuple) {
     header[2..4].copy_from_slice(&change.apply(checksum).to_be_bytes());
 }
 
+/// Gives a packet of PPTP another call ID; false if it is none.
+#[cold]
+fn rewrite_call(packet: &mut [u8], call: u16, change: &mut Delta) -> bool {
+    let header_len = usize::from(packet[0] & 0x0f) * 4;
+    let Some(gre) = packet.get_mut(header_len..) else { return false };
+    let Some(old) = layers::pptp_call(gre) else { return false };
+    gre[6..8].copy_from_slice(&call.to_be_bytes());
+    *change = change.u16(old, call);
+    true
+}
+
 /// Rewrites from the IPv4 header on; `l4` counts from there. All that changes is gathered in
 /// `change`. Says whether ports (or an identifier) were there to be rewritten.
 #[inline(always)]
@@ -81,7 +93,9 @@ fn rewrite_packet(
     header[16..20].copy_from_slice(&new.dst.to_be_bytes());
     *change = change.and(addresses).u16(checksum, new_checksum);
 
-    let Some(transport) = l4.and_then(|l4| packet.get_mut(l4..)) else { return false };
+    let Some(transport) = l4.and_then(|l4| packet.get_mut(l4..)) else {
+        return protocol == protocol::GRE && rewrite_call(packet, new.dst_port, change);
+    };
     let Some(start) = transport.first_chunk_mut::<8>() else { return false };
     let word = |at: usize| u16::from_be_bytes([start[at], start[at + 1]]);
     match protocol {
