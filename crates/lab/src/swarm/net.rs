@@ -254,8 +254,10 @@ impl<'a> Net<'a> {
         Ok(self.answered.clone())
     }
 
-    /// Whether a pair of hosts has an answer when nobody else sends.
+    /// Whether a pair of hosts has an answer when nobody else sends, and for longer than a router
+    /// needs to find out that a neighbour is not where it was (RFC 4861 §7.3: 5 s and three questions).
     fn reaches(&mut self, pair: u16) -> Result<bool, String> {
+        const TRIES: u16 = 30;
         self.answered.clear();
         for sequence in 0..TRIES {
             self.at(self.now + APART * u32::from(sequence), Event::Probe(pair, sequence));
