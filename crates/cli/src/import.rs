@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use lab::import::{self, Count, Surveyed};
+use daemon::import::{self, Count, Surveyed};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::keep;
 use crate::so_far::{self, SoFar};
 use clap::Args;
+use daemon::live::Interrupt;
 use lab::iperf3::{self as method, Iperf3Error, Options, PairError, Progress};
-use lab::live::Interrupt;
 use measure::Environment;
 use measure::iperf3::Results;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     crate::signals::raise(&interrupt)?;
     let quick = arguments.quick;
     let environment =
-        Environment { sysctls: lab::machine::sysctls(), ..crate::bench::in_memory(0) };
+        Environment { sysctls: daemon::machine::sysctls(), ..crate::bench::in_memory(0) };
     let options = Options { text, script, quick, interrupt, environment, external };
     let rows = if quick { plan.quickened().rows() } else { plan.rows() };
     let mut done = 0;

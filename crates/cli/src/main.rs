@@ -6,7 +6,7 @@
 //!            │              └ --pcap: its frames ─► a capture file
 //!            ├─► iperf3 ─► lab::iperf3 (a plan) ─► report (tables, JSON) ─► stdout, file
 //!            ├─► lab ───► lab (nodes, links, steps) ─► transcript ─► stdout
-//!            ├─► router ─► lab::real (a node on interfaces), serve ─► until it is ended
+//!            ├─► router ─► daemon::real (a node on interfaces), serve ─► until it is ended
 //!            ├─► console ─► serve (a terminal) ══ API ══ a device
 //!            ├─► calc  ─► wire::units ─► stdout
 //!            └─► report ─► report::check ─► stdout

@@ -1,19 +1,19 @@
 //! `wirespeed router`: the router on real interfaces.
 //!
 //! ```text
-//! FILE.rsc, --port … ─► lab::real::start ─► `ready` ─► until SIGTERM, ctrl-C, `lab down` ─► counters
+//! FILE.rsc, --port … ─► daemon::real::start ─► `ready` ─► until SIGTERM, ctrl-C, `lab down` ─► counters
 //!                            └─ a server at NAME.sock: `wirespeed console NAME`
 //! ```
 
 use crate::failure::Failure;
 use crate::served::Served;
 use clap::Args;
-use lab::linux::check::{Finding, Verdict};
-use lab::live::Interrupt;
-use lab::outlet::Outlet;
-use lab::real::{self, Final, KernelRoutes, Plan, PortSpec, Running, StartError, Tell, spec};
+use daemon::linux::check::{Finding, Verdict};
+use daemon::live::Interrupt;
+use daemon::outlet::Outlet;
+use daemon::real::{self, Final, KernelRoutes, Plan, PortSpec, Running, StartError, Tell, spec};
+use daemon::underway::Files;
 use lab::state::{Info, Labs, NodeInfo};
-use lab::underway::Files;
 use serve::Server;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -348,7 +348,7 @@ fn info(plan: &Plan, config: &Path, socket: PathBuf) -> Info {
         name: plan.name.clone(),
         pid: std::process::id(),
         file: config.canonicalize().unwrap_or(config.to_path_buf()),
-        since: lab::clock::timestamp(),
+        since: daemon::clock::timestamp(),
         nodes: vec![NodeInfo { name: plan.name.clone(), socket }],
         hosts: Vec::new(),
     }

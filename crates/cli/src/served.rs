@@ -2,11 +2,11 @@
 
 use crate::failure::Failure;
 use config::{Host, Language};
-use lab::clock::{self, Clock};
-use lab::live::{Door, Interrupt, Live};
-use lab::machine;
-use lab::node::{self, Node, Socket};
-use lab::underway::Files;
+use daemon::clock::{self, Clock};
+use daemon::live::{Door, Interrupt, Live};
+use daemon::machine;
+use daemon::node::{self, Node, Socket};
+use daemon::underway::Files;
 use port::Slab;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //! measured is kept.
 
 use crate::failure::Failure;
-use lab::clock::Clock;
-use lab::live::Interrupt;
+use daemon::clock::Clock;
+use daemon::live::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;

@@ -8,7 +8,7 @@
 //! The run's own file is not touched before its end: there may be a good one.
 
 use crate::keep;
-use lab::clock::Clock;
+use daemon::clock::Clock;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::Moment;

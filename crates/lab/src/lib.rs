@@ -16,30 +16,13 @@
 //! `measure`) and never draws (that is `report`).
 //! Missing: **outside boxes and DPDK as devices**.
 
-// The clock of a run.
-pub mod clock;
-
-// The Linux machine around the router.
+// The product, by the names it has here: boxes, their threads, the machine they are on.
+pub use daemon::{alarm, clock, gate, import, live, machine, node, outlet, placement, underway};
 #[cfg(target_os = "linux")]
-pub mod linux;
+pub use daemon::{linux, real};
 
-// One RouterOS box: router, tools, `/system`.
-pub mod node;
-// Its files, and the command that a session has under way on it.
-pub mod underway;
-// What wakes a thread that waits for frames.
-pub mod alarm;
-// Lines for somebody who may have stopped reading.
-pub mod outlet;
-// How sessions get in between two breaths.
-pub mod gate;
-// A node in real time, on a thread of its own.
-pub mod live;
 // Nodes and their cables in virtual time.
 pub mod world;
-// A node on real interfaces.
-#[cfg(target_os = "linux")]
-pub mod real;
 // A lab's file: nodes, links, steps.
 pub mod topology;
 // A host of a lab: the Linux kernel in a namespace, and programs.
@@ -50,8 +33,6 @@ pub mod assemble;
 pub mod run;
 // Where a lab that was left running is found.
 pub mod state;
-// What of another box's configuration would work here.
-pub mod import;
 // Networks under random faults, from seeds.
 pub mod swarm;
 
@@ -79,8 +60,6 @@ pub mod jumbo;
 
 // The router fed from memory, only its own time counted.
 pub mod one_core;
-// Which cores, and how far they are apart.
-pub mod placement;
 // Tester and router on a core each, in real time.
 pub mod two_cores;
 
@@ -91,8 +70,6 @@ pub mod suite;
 // Real iperf3 processes through a device.
 #[cfg(target_os = "linux")]
 pub mod iperf3;
-// Which machine this is.
-pub mod machine;
 
 // How a test says that it cannot run here.
 #[cfg(test)]

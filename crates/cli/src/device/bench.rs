@@ -2,12 +2,12 @@
 
 use crate::failure::Failure;
 use clap::Args;
+use daemon::real::PortSpec;
+use daemon::real::spec::Backend;
 use lab::bench::Kind;
 use lab::bench::external::External;
 use lab::configuration::{Configuration, Traffic};
 use lab::net::Net;
-use lab::real::PortSpec;
-use lab::real::spec::Backend;
 use measure::Mode;
 use std::net::Ipv4Addr;
 use std::str::FromStr;

@@ -4,7 +4,7 @@ use super::bench::{address, each, gateway, in_order};
 use crate::arguments::quantity;
 use crate::failure::Failure;
 use clap::Args;
-use lab::real::PortSpec;
+use daemon::real::PortSpec;
 use lab::suite::plan::{Modifier, Said, moved};
 use lab::suite::{Device, External, Plan};
 use std::net::Ipv4Addr;

@@ -3,7 +3,7 @@
 use crate::arguments;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use lab::live::Interrupt;
+use daemon::live::Interrupt;
 use lab::run::{Lab, Plan};
 use lab::topology::Time;
 use std::io::Write;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use lab::live::Interrupt;
+use daemon::live::Interrupt;
 use lab::swarm::{Bag, Case, Find, Hunt, hunt, run};
 use port::pcap::Writer;
 use port::record::Record;

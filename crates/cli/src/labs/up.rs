@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::served::Served;
 use clap::Args;
 use config::Language;
-use lab::live::Interrupt;
+use daemon::live::Interrupt;
 use lab::run::{LIMIT, Lab, Plan};
 use lab::state::{HostInfo, Info, Labs, NodeInfo, Standing};
 use lab::topology::{Time, Topology};
@@ -210,7 +210,7 @@ fn info(lab: &Lab, topology: &Topology, file: &Path, sockets: Vec<PathBuf>) -> I
         name: topology.name.clone(),
         pid: std::process::id(),
         file: file.canonicalize().unwrap_or(file.to_path_buf()),
-        since: lab::clock::timestamp(),
+        since: daemon::clock::timestamp(),
         nodes: routers.collect(),
         hosts: hosts.collect(),
     }

@@ -10,7 +10,6 @@
 
 use super::BenchError;
 use port::linux::Namespace;
-use std::process::Command;
 
 /// Runs commands in a namespace, and keeps them.
 pub struct Commands<'a> {
@@ -62,23 +61,8 @@ pub(super) fn typed(words: &str) -> String {
 /// # Errors
 /// [`BenchError::Command`]: it cannot be started, or it failed.
 pub fn ask(namespace: &Namespace, words: &str) -> Result<String, BenchError> {
-    let failed = |said: String| BenchError::Command(words.to_string(), said);
-    let mut split = words.split_whitespace();
-    let Some(program) = split.next() else { return Err(failed("no command".to_string())) };
-    let mut command = Command::new(program);
-    command.args(split);
-    let output = namespace.output(command).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => failed(format!("there is no program {program}")),
-        _ => failed(error.to_string()),
-    })?;
-    let [out, err] =
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    if output.status.success() {
-        return Ok(out);
-    }
-    let said = if err.trim().is_empty() { out } else { err };
-    let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it failed");
-    Err(failed(first.trim().to_string()))
+    crate::linux::command::ask(namespace, words)
+        .map_err(|said| BenchError::Command(words.to_string(), said))
 }
 
 /// Whether there is this program to be run, as far as one can tell without running it.

@@ -21,7 +21,6 @@ use port::linux::{Namespace, Unavailable};
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
-use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use wire::Ipv4Prefix;
@@ -287,17 +286,8 @@ impl Maker {
     }
 
     fn run(&mut self, namespace: &Namespace, command: &str) -> Result<(), RigError> {
-        let mut words = command.split_whitespace();
-        let mut program = Command::new(words.next().unwrap_or_default());
-        program.args(words);
-        let failed = |said: String| RigError::Command(command.to_string(), said);
-        let output = namespace.output(program).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => failed("it is not installed (iproute2)".to_string()),
-            _ => failed(error.to_string()),
-        })?;
-        if !output.status.success() {
-            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_string()));
-        }
+        let failed = |said| RigError::Command(command.to_string(), said);
+        crate::linux::command::ask(namespace, command).map_err(failed)?;
         self.commands.push(command.to_string());
         Ok(())
     }

@@ -35,11 +35,16 @@ const IMPURE: &[(&str, &str)] = &[
 
 /// Crates whose modules open with a noun phrase: somebody looks for a word of the field, not for a riddle.
 /// (The others follow.)
-const NAMED: &[&str] =
-    &["crates/measure/src/", "crates/lab/src/", "crates/report/src/", "crates/xtask/src/"];
+const NAMED: &[&str] = &[
+    "crates/measure/src/",
+    "crates/daemon/src/",
+    "crates/lab/src/",
+    "crates/report/src/",
+    "crates/xtask/src/",
+];
 
 /// What of these follows later.
-const LATER: &str = "crates/lab/src/import";
+const LATER: &str = "crates/daemon/src/import";
 
 /// Words with which no noun phrase begins.
 const RIDDLES: &[&str] = &[

@@ -1,8 +1,8 @@
 //! The check against a real kernel, in namespaces of our own.
 
 use super::*;
-use crate::bench::commands::ask;
 use crate::left_out::{lacks, left_out};
+use crate::linux::command::ask;
 use crate::linux::netlink::{End, Netlink};
 use port::Slab;
 use port::linux::Namespace;

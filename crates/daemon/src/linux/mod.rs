@@ -10,6 +10,8 @@
 pub mod check;
 // Links, addresses, routes and neighbours: read, made, changed, watched.
 pub mod netlink;
+// Commands of other programs.
+pub mod command;
 // Who else has an interface's frames.
 pub mod others;
 // Whose a TAP interface is.

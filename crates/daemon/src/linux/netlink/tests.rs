@@ -2,8 +2,8 @@
 
 use super::route::{Gateway, MAIN};
 use super::*;
-use crate::bench::commands::ask;
 use crate::left_out::{lacks, left_out, left_out_in_part};
+use crate::linux::command::ask;
 use port::linux::{Namespace, Unavailable};
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -305,8 +305,7 @@ fn connections_are_counted_and_forgotten() {
     }
     let Some((a, _b)) = pair() else { return };
     let mut connections = done(Connections::open_in(&a));
-    let tracks = || -> Result<(), crate::bench::BenchError> {
-        use crate::bench::commands::ask;
+    let tracks = || -> Result<(), String> {
         ask(&a, "nft add table ip t")?;
         ask(&a, "nft add chain ip t output { type filter hook output priority 0 ; }")?;
         ask(&a, "nft add rule ip t output ct state new accept").map(drop)

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Pure: time and ports are arguments, so that a box is the same on a thread
-//! ([`live`](crate::live)) and in virtual time ([`world`](crate::world)).
+//! ([`live`](crate::live)) and in virtual time (`lab::world`).
 //!
 //! Never waits, never reads a clock.
 
@@ -272,7 +272,7 @@ impl Node {
 }
 
 /// A locally administered address for each port of each node of a lab.
-pub(crate) fn port_mac(node: u8, port: usize) -> MacAddr {
+pub fn port_mac(node: u8, port: usize) -> MacAddr {
     MacAddr([0x02, 0, 0, node, (port >> 8) as u8, port as u8])
 }
 

@@ -19,7 +19,7 @@
 // What the machine allows, told before anything is touched.
 mod check;
 // The lock on an interface.
-pub(crate) mod claim;
+pub mod claim;
 // From what `--port` says to a way to the interface.
 pub mod open;
 // A port's interface, whatever it was called by.

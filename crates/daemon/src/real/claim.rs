@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// An interface that is ours until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub struct Claim {
     /// Held, never accepted from.
     _socket: UnixListener,
 }
@@ -30,7 +30,7 @@ impl Claim {
     ///
     /// # Errors
     /// [`Unavailable`]: somebody has it, and who.
-    pub(crate) fn take(name: &str, index: u32) -> Result<Claim, Unavailable> {
+    pub fn take(name: &str, index: u32) -> Result<Claim, Unavailable> {
         let tried = || format!("take the interface {name}");
         let because = |error| Unavailable::because(tried(), error);
         let address = format!("wirespeed interface {index}");

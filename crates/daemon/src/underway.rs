@@ -107,25 +107,27 @@ impl Files {
 }
 
 /// At most one command under way.
-pub(crate) struct Underway {
+pub struct Underway {
     job: Option<Box<dyn Job<Node>>>,
     files: Files,
 }
 
 /// How long a command that is to end may take for it.
-pub(crate) const WIND_UP: Duration = Duration::from_secs(3);
+pub const WIND_UP: Duration = Duration::from_secs(3);
 
 impl Underway {
-    pub(crate) fn new(files: Files) -> Underway {
+    /// None yet; files are kept there.
+    pub fn new(files: Files) -> Underway {
         Underway { job: None, files }
     }
 
-    pub(crate) fn files(&self) -> &Files {
+    /// Where files are kept.
+    pub fn files(&self) -> &Files {
         &self.files
     }
 
     /// Starts a command on the node.
-    pub(crate) fn start(
+    pub fn start(
         &mut self,
         call: &Call,
         now: Moment,
@@ -142,7 +144,7 @@ impl Underway {
     }
 
     /// Polls the command; `with` lets a closure have the node.
-    pub(crate) fn poll(
+    pub fn poll(
         &mut self,
         out: &mut Vec<Record>,
         mut with: impl FnMut(&mut dyn FnMut(&mut Node, Moment)),
@@ -176,7 +178,7 @@ impl Underway {
     }
 
     /// Tells the command that it is to end; whether it is to be polled until it is done.
-    pub(crate) fn wind_up(&mut self, with: impl FnOnce(&mut dyn FnMut(&mut Node, Moment))) -> bool {
+    pub fn wind_up(&mut self, with: impl FnOnce(&mut dyn FnMut(&mut Node, Moment))) -> bool {
         let mut goes_on = false;
         if let Some(job) = &mut self.job {
             with(&mut |node, now| goes_on = job.wind_up(node, now));
@@ -185,7 +187,7 @@ impl Underway {
     }
 
     /// Ends the command, if there is one.
-    pub(crate) fn stop(&mut self, with: impl FnOnce(&mut dyn FnMut(&mut Node, Moment))) {
+    pub fn stop(&mut self, with: impl FnOnce(&mut dyn FnMut(&mut Node, Moment))) {
         if let Some(mut job) = self.job.take() {
             with(&mut |node, now| job.stop(node, now));
             // Whatever it still had to write is written; nobody is there to hear why not.
