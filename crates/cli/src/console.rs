@@ -8,7 +8,7 @@
 use crate::failure::Failure;
 use crate::served::Served;
 use clap::Args;
-use lab::state::Labs;
+use daemon::state::Labs;
 use serve::Client;
 use serve::console::{self, Options};
 use std::net::ToSocketAddrs;

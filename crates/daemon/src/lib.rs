@@ -31,6 +31,9 @@ pub mod live;
 #[cfg(target_os = "linux")]
 pub mod real;
 
+// Routers and labs that run, by name.
+pub mod state;
+
 // Other boxes' configurations: what of them would work here.
 pub mod import;
 // Cores, and how far they are apart.

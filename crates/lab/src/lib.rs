@@ -17,7 +17,9 @@
 //! Missing: **outside boxes and DPDK as devices**.
 
 // The product, by the names it has here: boxes, their threads, the machine they are on.
-pub use daemon::{alarm, clock, gate, import, live, machine, node, outlet, placement, underway};
+pub use daemon::{
+    alarm, clock, gate, import, live, machine, node, outlet, placement, state, underway,
+};
 #[cfg(target_os = "linux")]
 pub use daemon::{linux, real};
 
@@ -31,8 +33,6 @@ pub mod host;
 pub mod assemble;
 // Going through a lab's steps.
 pub mod run;
-// Where a lab that was left running is found.
-pub mod state;
 // Networks under random faults, from seeds.
 pub mod swarm;
 
