@@ -31,7 +31,7 @@ use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
 use crate::router::Router;
 use config::Tree;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use wire::Moment;
 
@@ -97,10 +97,9 @@ impl Router {
 
     /// New sessions begin at zero, whoever had their interface before.
     fn welcome(&mut self, change: &Change) {
-        let had = |number| {
-            let mut old = self.program.sessions.list().iter();
-            old.any(|standing| standing.session.number == number)
-        };
+        let old = self.program.sessions.list().iter();
+        let old: HashSet<u64> = old.map(|standing| standing.session.number).collect();
+        let had = |number| old.contains(&number);
         let servers = change.program.sessions.list().iter();
         let servers = servers.filter(|standing| standing.session.is_servers());
         let fresh: Vec<InterfaceId> = servers
@@ -300,7 +299,7 @@ impl Router {
 
 /// The addresses that the router had on interfaces that ran, and has there no more.
 fn lost_addresses(old: &Program, new: &Program) -> Vec<u32> {
-    let of = |program: &Program| -> Vec<(InterfaceId, u32)> {
+    let of = |program: &Program| -> HashSet<(InterfaceId, u32)> {
         let own = program.addresses.iter().filter(|own| program.runs(own.interface));
         own.map(|own| (own.interface, own.address)).collect()
     };
@@ -308,5 +307,5 @@ fn lost_addresses(old: &Program, new: &Program) -> Vec<u32> {
     if had == has {
         return Vec::new();
     }
-    had.into_iter().filter(|own| !has.contains(own)).map(|(_, address)| address).collect()
+    had.difference(&has).map(|(_, address)| *address).collect()
 }

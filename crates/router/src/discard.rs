@@ -71,6 +71,11 @@ reasons! {
     BadPppoeCookie = "bad-pppoe-cookie",
     /// A PPPoE request, and `max-sessions` is reached.
     TooManySessions = "too-many-sessions",
+    /// An encrypted packet of a session that cannot be read: late, behind a lost one, or not encrypted in
+    /// the way that was agreed upon.
+    Undecryptable = "undecryptable",
+    /// A packet in the clear, and its session is encrypted.
+    NotEncrypted = "not-encrypted",
     /// A tunnel leads to itself, or tunnels lie in each other too deep.
     TunnelLoop = "tunnel-loop",
     /// No facility takes this protocol (MPLS is not built yet).

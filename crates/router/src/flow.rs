@@ -34,6 +34,10 @@ mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
+// L2TP's tunnels and their sessions.
+mod l2tp;
+// PPP, whatever carries it.
+mod ppp;
 // PPPoE's sessions, up from their frames and down to them.
 mod pppoe;
 // Into a tunnel's outer packet, and out of it.
@@ -88,6 +92,7 @@ pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use local::local_out;
 pub(crate) use port_queue::send_by_queue;
+pub(crate) use ppp::end_sessions;
 pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;

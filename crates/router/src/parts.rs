@@ -26,6 +26,7 @@ use crate::interface::bridge::hosts::Hosts;
 use crate::interface::bridge::stp::Stp;
 use crate::interface::ingress::Ingresses;
 use crate::interface::link::History;
+use crate::interface::ppp::calls::Calls;
 use crate::interface::pppoe;
 use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
@@ -162,7 +163,9 @@ pub(crate) struct Links {
     pub(crate) bonds: Vec<bonding::State>,
     /// By place of the virtual router.
     pub(crate) machines: Vec<Machine>,
-    /// PPPoE's sessions, and those that are to be.
+    /// Sessions of PPP, and those that are to be.
+    pub(crate) calls: Calls,
+    /// PPPoE's clients, and what its servers know.
     pub(crate) pppoe: pppoe::state::State,
     /// The open ones of them.
     pub(crate) sessions: Arc<[pppoe::Session]>,

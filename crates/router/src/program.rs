@@ -41,7 +41,7 @@ use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::Simple;
 use crate::queue::{self, Path, QueueLeafId, Trees};
-use config::{Tree, Value};
+use config::{Item, Tree, Value};
 use port::{Capabilities, Offloads};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -283,6 +283,8 @@ pub struct Program {
     pub nat: Arc<Nat>,
     /// `/queue simple`.
     pub queues: Arc<Simple>,
+    /// The simple queues of sessions.
+    pub(crate) dynamic_queues: Arc<[Arc<Item>]>,
     /// `/queue tree`.
     pub trees: Arc<Trees>,
     /// The queues of ports.
@@ -348,6 +350,7 @@ impl Program {
             bridge_filter: Arc::default(),
             bridge_nat: Arc::default(),
             queues: Arc::default(),
+            dynamic_queues: Arc::default(),
             trees: Arc::default(),
             port_queues: Arc::default(),
             v6: ipv6::Meant::default(),

@@ -24,6 +24,8 @@ pub mod protocol {
     pub const IPCP: u16 = 0x8021;
     /// IPv6's.
     pub const IPV6CP: u16 = 0x8057;
+    /// Packets encrypted by MPPE (RFC 3078).
+    pub const ENCRYPTED: u16 = 0x00fd;
     /// Compression (RFC 1962).
     pub const CCP: u16 = 0x80fd;
 }

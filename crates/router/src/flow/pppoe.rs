@@ -2,18 +2,20 @@
 //!
 //! ```text
 //! to_router ─► [receive] ─► [discovery_in] ─► a client's dial, a server's call
-//!                        └► [session_in] ─┬─ IPv4 of an open session: link_in, by its interface
-//!                                         └─ control packets ─► the call's machine ─► answers
+//!                        └► [session_in] ─┬─ IP of an open session: link_in, by its interface
+//!                                         └─ control packets ─► ppp::control_in
 //! link_out  ─► [session_out] ─► link_out of the interface below
-//! ticks     ─► [tick]: who dials, who is silent, which sessions are open
+//! ticks     ─► [tick]: who dials
 //! ```
 
-use super::{link_in, link_out};
+use super::ppp::{self, hang_up};
+use super::{l2tp, link_in, link_out};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
-use crate::interface::ppp::machine::{End, Machine, Phase, Role, Said};
-use crate::interface::ppp::users::Refusal;
-use crate::interface::pppoe::state::{Call, Dial, MOST_HALF_OPEN, Owner};
+use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Wire};
+use crate::interface::ppp::machine::{End, Machine, Phase, Role};
+use crate::interface::ppp::mppe::Unread;
+use crate::interface::pppoe::state::Dial;
 use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
 use crate::packet::Packet;
 use crate::program::Kind;
@@ -22,10 +24,9 @@ use crate::step::Step;
 use crate::story::Event;
 use port::Frame;
 use std::time::Duration;
-use wire::layers::{self, ETHERTYPE_IPV4, Layers, protocol};
-use wire::pppoe::{
-    Code, Discovery, ETHERTYPE_DISCOVERY, ETHERTYPE_SESSION, OVERHEAD, PPP_IPV4, header, tag,
-};
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
+use wire::ppp::protocol::{ENCRYPTED, IPV6};
+use wire::pppoe::{Code, Discovery, ETHERTYPE_DISCOVERY, ETHERTYPE_SESSION, PPP_IPV4, header, tag};
 use wire::{MacAddr, Moment, Tcp, TcpFlags, pppoe};
 
 /// What the router's concentrators are called.
@@ -65,23 +66,80 @@ fn session_in(r: &mut Router, now: Moment, mut p: Packet) {
     if dst.is_multicast() {
         return r.discard(p, Discard::UnknownSession);
     }
-    if kind != PPP_IPV4 {
+    if !is_data(kind) {
         let ppp = ppp.to_vec();
         return control_in(r, now, p, (id, src), &ppp);
     }
-    let Some(interface) = r.program.sessions.find(on, id, src).map(|at| at.interface) else {
+    let Some(at) = r.program.sessions.find(on, id, src) else {
         return r.discard(p, Discard::UnknownSession);
     };
-    if !r.program.runs(interface) {
-        return r.discard(p, Discard::InterfaceDown);
-    }
+    let (interface, place) = (at.interface, at.session.place as usize);
     // Ethernet's padding is not the packet's.
     p.frame.truncate(14 + 6 + len);
     let macs = r.io.slab.bytes(&p.frame).first_chunk::<12>().copied();
-    p.frame.pull(OVERHEAD);
+    p.frame.pull(6);
+    r.io.slab.bytes_mut(&mut p.frame)[..12].copy_from_slice(&macs.unwrap_or_default());
+    packet_in(r, now, p, interface, place)
+}
+
+/// Whether a packet of this protocol is no control packet: it may be IP.
+pub(super) fn is_data(kind: u16) -> bool {
+    matches!(kind, PPP_IPV4 | IPV6 | ENCRYPTED)
+}
+
+/// A session's packet comes in by it. Its frame is an Ethernet header of whose EtherType nothing is said
+/// yet, and PPP's protocol behind the addresses: 14 bytes, and the packet.
+pub(super) fn packet_in(
+    r: &mut Router,
+    now: Moment,
+    mut p: Packet,
+    interface: InterfaceId,
+    place: usize,
+) {
+    if !r.program.runs(interface) {
+        return r.discard(p, Discard::InterfaceDown);
+    }
+    let encrypted = r.link.calls.get_mut(place).and_then(|call| call.mppe.as_mut());
+    let bytes = r.io.slab.bytes_mut(&mut p.frame);
+    // The two bytes before the packet are its protocol, behind two of the header's own.
+    let mut kind = u16::from_be_bytes([bytes[14], bytes[15]]);
+    let mut skip = 2;
+    match (encrypted, kind) {
+        (Some(mppe), ENCRYPTED) => {
+            let Some((head, rest)) = bytes[16..].split_first_chunk_mut::<2>() else {
+                return r.discard(p, Discard::Undecryptable);
+            };
+            let head = *head;
+            match mppe.receiver.decrypt(head, rest) {
+                Ok(()) => {}
+                Err(why) => {
+                    if why == (Unread::Lost { first: true }) {
+                        ask_new_key(r, now, place);
+                    }
+                    return r.discard(p, Discard::Undecryptable);
+                }
+            }
+            // A protocol of one byte is odd (RFC 1661 §2).
+            (kind, skip) = match rest {
+                [a, ..] if *a & 1 == 1 => (u16::from(*a), 5),
+                [a, b, ..] => (u16::from_be_bytes([*a, *b]), 6),
+                _ => return r.discard(p, Discard::Undecryptable),
+            };
+        }
+        (Some(_), _) => return r.discard(p, Discard::NotEncrypted),
+        (None, ENCRYPTED) => return r.discard(p, Discard::Undecryptable),
+        (None, _) => {}
+    }
+    let ether_type = match kind {
+        PPP_IPV4 => ETHERTYPE_IPV4,
+        IPV6 => ETHERTYPE_IPV6,
+        _ => return r.discard(p, Discard::UnknownProtocol),
+    };
+    let macs = bytes.first_chunk::<12>().copied();
+    p.frame.pull(skip);
     let bytes = r.io.slab.bytes_mut(&mut p.frame);
     bytes[..12].copy_from_slice(&macs.unwrap_or_default());
-    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    bytes[12..14].copy_from_slice(&ether_type.to_be_bytes());
     match layers::network(r.io.slab.bytes(&p.frame)) {
         Ok(layers) => (p.layers, p.ip_len) = (layers, layers.l3_end - layers.l3),
         Err(malformed) => p.malformed = Some(malformed),
@@ -92,6 +150,15 @@ fn session_in(r: &mut Router, now: Moment, mut p: Packet) {
     let len = p.frame.len() as u64 - 14;
     r.stats.interface_counts[interface.index()].rx.add(len);
     link_in(r, now, p, interface)
+}
+
+/// A packet of an encrypted session was lost, and those behind it cannot be read.
+fn ask_new_key(r: &mut Router, now: Moment, place: usize) {
+    let mut out = Vec::new();
+    if let Some(call) = r.link.calls.get_mut(place) {
+        call.machine.ask_new_key(&mut out);
+    }
+    ppp::say(r, now, place, out);
 }
 
 /// A frame leaves by a session.
@@ -114,8 +181,38 @@ pub(super) fn session_out(
     let session = &standing.session;
     r.count_out(interface, frame.len() - 14, fast);
     let bytes = r.io.slab.bytes(&frame);
-    let ip_len = u16::from_be_bytes([bytes[16], bytes[17]]);
-    if !r.io.slab.push(&mut frame, OVERHEAD) {
+    let kind = match u16::from_be_bytes([bytes[12], bytes[13]]) {
+        ETHERTYPE_IPV6 => IPV6,
+        _ => PPP_IPV4,
+    };
+    // What is behind the packet is padding.
+    let ip_len = match kind {
+        IPV6 => 40 + usize::from(u16::from_be_bytes([bytes[18], bytes[19]])),
+        _ => usize::from(u16::from_be_bytes([bytes[16], bytes[17]])),
+    };
+    frame.truncate(14 + ip_len);
+    // The Ethernet header's last two bytes become the protocol's.
+    frame.pull(12);
+    r.io.slab.bytes_mut(&mut frame)[..2].copy_from_slice(&kind.to_be_bytes());
+    if session.encrypted {
+        let call = r.link.calls.get_mut(session.place as usize);
+        let call = call.filter(|call| call.number == session.number);
+        let Some(mppe) = call.and_then(|call| call.mppe.as_mut()) else {
+            return r.discard_frame(frame, Discard::InterfaceDown);
+        };
+        let head = mppe.sender.encrypt(r.io.slab.bytes_mut(&mut frame));
+        if !r.io.slab.push(&mut frame, 4) {
+            return r.discard_frame(frame, Discard::NoFrame);
+        }
+        let bytes = r.io.slab.bytes_mut(&mut frame);
+        bytes[..2].copy_from_slice(&ENCRYPTED.to_be_bytes());
+        bytes[2..4].copy_from_slice(&head);
+    }
+    if let Carrier::L2tp { .. } = session.carrier {
+        return l2tp::packet_out(r, now, session, frame);
+    }
+    let len = frame.len() as u16;
+    if !r.io.slab.push(&mut frame, 14 + pppoe::HEADER_LEN) {
         return r.discard_frame(frame, Discard::NoFrame);
     }
     let own = program.interface(session.on).mac;
@@ -123,8 +220,7 @@ pub(super) fn session_out(
     bytes[..6].copy_from_slice(&session.peer.0);
     bytes[6..12].copy_from_slice(&own.0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_SESSION.to_be_bytes());
-    bytes[14..20].copy_from_slice(&header(session.id, ip_len.saturating_add(2)));
-    bytes[20..22].copy_from_slice(&PPP_IPV4.to_be_bytes());
+    bytes[14..20].copy_from_slice(&header(session.id, len));
     link_out(r, now, session.on, frame, fast)
 }
 
@@ -153,162 +249,61 @@ pub(super) fn change_mss(r: &mut Router, p: &mut Packet) {
 
 /// A control packet of a session, or one of a protocol that is not built.
 fn control_in(r: &mut Router, now: Moment, p: Packet, (id, src): (u16, MacAddr), ppp: &[u8]) {
-    let Some(place) = r.link.pppoe.find(p.in_interface, id, src) else {
+    let Some(place) = r.link.calls.find(Wire::Pppoe(p.in_interface, id, src)) else {
         return r.discard(p, Discard::UnknownSession);
     };
     r.tell(|| Event::Local);
     r.consume(p);
-    let mut out = Vec::new();
-    let Some(call) = r.link.pppoe.call(place) else { return };
-    let before = call.machine.phase();
-    let kind = u16::from_be_bytes([ppp[0], ppp[1]]);
-    if let Said::Check { user, proof } = call.machine.receive(now, kind, &ppp[2..], &mut out) {
-        let peer = call.peer;
-        let profile = match &call.owner {
-            Owner::Client(_) => String::new(),
-            Owner::Server(service) => {
-                let of = (call.on, service.clone());
-                server_of(r, &of).map_or(String::new(), |server| server.profile.clone())
-            }
-        };
-        let verdict = r.program.users.admit(&user, &proof, &profile, peer);
-        if let Err(why) = verdict {
-            let text = match why {
-                Refusal::Unknown => format!("user {user} authentication failed"),
-                Refusal::Caller => format!("user {user} authentication failed - caller id"),
-                Refusal::NoAddress => {
-                    format!("user {user}: could not determine local or remote address")
-                }
-            };
-            r.stats.log.say(now, "pppoe,ppp,error", &text);
-        }
-        let grant = verdict.ok();
-        if let Some(call) = r.link.pppoe.call(place) {
-            let addresses = grant.map(|grant| (grant.local, grant.remote));
-            call.machine.admit(now, &user, addresses, &mut out);
-            call.grant = grant;
-            call.clamps_mss = grant.is_some_and(|grant| grant.clamps_mss);
-        }
-    }
-    say(r, now, place, out);
-    moved_on(r, now, place, before);
+    ppp::control_in(r, now, place, ppp);
 }
 
-/// The server that a call belongs to, if it is still there.
-fn server_of<'a>(r: &'a Router, (on, service): &(InterfaceId, String)) -> Option<&'a Concentrator> {
+/// The server of a service, if it is still there.
+pub(super) fn server_of<'a>(
+    r: &'a Router,
+    on: InterfaceId,
+    service: &str,
+) -> Option<&'a Concentrator> {
     let mut all = r.program.pppoe.concentrators.iter();
-    all.find(|server| server.on == *on && server.service == *service)
+    all.find(|server| server.on == on && server.service == service)
 }
 
-/// Tells what has become of a call, and ends it if it is over.
-fn moved_on(r: &mut Router, now: Moment, place: usize, before: Phase) {
-    let Some(call) = r.link.pppoe.call(place) else { return };
-    let phase = call.machine.phase();
-    if phase == before {
-        return;
-    }
-    // What is open is compiled at the next look.
-    r.link.up_due = now;
-    let is_client = matches!(call.owner, Owner::Client(_));
-    let user = call.machine.user().to_string();
-    if phase == Phase::Network && !is_client {
-        call.name = format!("<pppoe-{user}>");
-    }
-    let (name, peer, number) = (call.name.clone(), call.peer, call.number);
-    let (remote, grant) = (call.machine.addresses().1, call.grant);
-    match phase {
-        Phase::Network => {
-            say_log(r, now, "pppoe,ppp,info", &format!("{name}: authenticated"));
-            if !is_client {
-                name_apart(r, place, &user);
+/// Whether whoever a call belongs to is still there, and as it was.
+pub(super) fn stays(r: &Router, call: &Call) -> bool {
+    let Carrier::Pppoe { on, .. } = call.carrier else { return false };
+    let same = |dialer: &Dialer| r.program.pppoe.dialers.contains(dialer);
+    r.program.runs(on)
+        && match &call.owner {
+            Owner::Client(item) => {
+                r.link.pppoe.dials.get(item).is_some_and(|(dialer, _)| same(dialer))
             }
+            Owner::Server(service) => server_of(r, on, service).is_some(),
         }
-        Phase::Open => {
-            call.since = now;
-            say_log(r, now, "pppoe,ppp,info", &format!("{name}: connected"));
-            if !is_client {
-                let address = std::net::Ipv4Addr::from(remote);
-                let text = format!("{user} logged in, {address} from {peer}");
-                say_log(r, now, "pppoe,ppp,info,account", &text);
-                let others = grant.is_some_and(|grant| grant.only_one);
-                end_others(r, now, others, |other| {
-                    other.number != number && other.machine.user() == user && other.is_open()
-                });
-            }
-        }
-        Phase::Down(why) => {
-            let text = format!("{name}: terminating... - {}", why.name());
-            say_log(r, now, "pppoe,ppp,info", &text);
-            hang_up(r, now, place);
-        }
-        Phase::Establish if matches!(before, Phase::Open) => {
-            say_log(r, now, "pppoe,ppp,info", &format!("{name}: disconnected"));
-        }
-        _ => {}
+}
+
+/// A call is over: the other end is told, its client dials again.
+pub(super) fn hung_up(r: &mut Router, now: Moment, call: &Call) {
+    let Carrier::Pppoe { on, id, peer } = call.carrier else { return };
+    if !call.is_client() {
+        r.link.pppoe.ids.remove(&id);
     }
-}
-
-/// Interfaces have names of their own: a user's second session is `<pppoe-user-1>`.
-fn name_apart(r: &mut Router, place: usize, user: &str) {
-    let Some(number) = r.link.pppoe.call(place).map(|call| call.number) else { return };
-    let is_taken = |r: &Router, name: &str| {
-        r.link.pppoe.calls().any(|call| call.name == name && call.number != number)
-    };
-    let plain = format!("<pppoe-{user}>");
-    let mut names = std::iter::once(plain).chain((1..).map(|n| format!("<pppoe-{user}-{n}>")));
-    let name = names.find(|name| !is_taken(r, name)).unwrap_or_default();
-    if let Some(call) = r.link.pppoe.call(place) {
-        call.name = name;
-    }
-}
-
-fn say_log(r: &mut Router, now: Moment, topics: &str, text: &str) {
-    r.stats.log.say(now, topics, text);
-}
-
-/// Ends a call: the other end is told, its client dials again.
-fn hang_up(r: &mut Router, now: Moment, place: usize) {
-    let Some(call) = r.link.pppoe.remove(place) else { return };
-    let bye = Discovery::write(Code::Padt, call.id, &[]);
-    send(r, now, call.on, call.peer, ETHERTYPE_DISCOVERY, &bye);
+    let bye = Discovery::write(Code::Padt, id, &[]);
+    send(r, now, on, peer, ETHERTYPE_DISCOVERY, &bye);
     if let Owner::Client(item) = call.owner
         && let Some((_, dial)) = r.link.pppoe.dials.get_mut(&item)
     {
         *dial = Dial::Idle(now + REDIAL);
     }
-    say_log(r, now, "pppoe,ppp,info", &format!("{}: disconnected", call.name));
-    r.link.up_due = now;
 }
 
-/// Ends the calls of which this is so, if it is `wanted`.
-fn end_others(r: &mut Router, now: Moment, wanted: bool, is: impl Fn(&Call) -> bool) {
-    if !wanted {
-        return;
-    }
-    for place in r.link.pppoe.places() {
-        if r.link.pppoe.call(place).is_some_and(|call| is(call)) {
-            close(r, now, place, End::Closed);
-        }
-    }
+/// Sends a control packet.
+pub(super) fn say(r: &mut Router, now: Moment, carrier: Carrier, packet: &[u8]) {
+    let Carrier::Pppoe { on, id, peer } = carrier else { return };
+    let bytes = [&header(id, packet.len() as u16)[..], packet].concat();
+    send(r, now, on, peer, ETHERTYPE_SESSION, &bytes);
 }
 
-/// Closes a call from this end.
-fn close(r: &mut Router, now: Moment, place: usize, why: End) {
-    let Some(call) = r.link.pppoe.call(place) else { return };
-    let (before, mut out) = (call.machine.phase(), Vec::new());
-    call.machine.close(why, &mut out);
-    say(r, now, place, out);
-    moved_on(r, now, place, before);
-}
-
-/// Sends what a call's machine has to say.
-fn say(r: &mut Router, now: Moment, place: usize, packets: Vec<Vec<u8>>) {
-    let Some(call) = r.link.pppoe.call(place) else { return };
-    let (on, peer, id) = (call.on, call.peer, call.id);
-    for packet in packets {
-        let bytes = [&header(id, packet.len() as u16)[..], &packet].concat();
-        send(r, now, on, peer, ETHERTYPE_SESSION, &bytes);
-    }
+fn say_log(r: &mut Router, now: Moment, topics: &str, text: &str) {
+    r.stats.log.say(now, topics, text);
 }
 
 /// Sends what stands behind an Ethernet header.
@@ -345,9 +340,9 @@ fn discovery_in(r: &mut Router, now: Moment, p: Packet) {
         Code::Padr => take_up(r, now, on, src, &said),
         Code::Pado => offered(r, now, on, src, &said),
         Code::Pads => given(r, now, on, src, &said),
-        Code::Padt => match r.link.pppoe.find(on, said.session, src) {
+        Code::Padt => match r.link.calls.find(Wire::Pppoe(on, said.session, src)) {
             Some(place) => {
-                let name = r.link.pppoe.call(place).map_or(String::new(), |call| call.name.clone());
+                let name = r.link.calls.get(place).map_or(String::new(), |call| call.name.clone());
                 let text = format!("{name}: terminating... - {}", End::Terminated.name());
                 say_log(r, now, "pppoe,ppp,info", &text);
                 hang_up(r, now, place);
@@ -429,27 +424,28 @@ fn take_up(
     }
     let uniq = said.tag(tag::HOST_UNIQ).unwrap_or(&[]).to_vec();
     let owner = Owner::Server(server.service.clone());
-    let is_mine = |call: &Call| call.owner == owner && call.on == on;
+    let is_mine = |call: &Call| call.owner == owner;
     // The same request once more: its answer was lost.
-    let again = r.link.pppoe.calls().find(|call| {
-        is_mine(call)
-            && call.peer == src
-            && call.host_uniq == uniq
-            && call.machine.phase() == Phase::Establish
+    let of_host = r.link.calls.of_host(on, src);
+    let again = of_host.iter().filter_map(|&place| r.link.calls.get(place)).find(|call| {
+        is_mine(call) && call.host_uniq == uniq && call.machine.phase() == Phase::Establish
     });
-    if let Some(id) = again.map(|call| call.id) {
+    if let Some(Carrier::Pppoe { id, .. }) = again.map(|call| call.carrier) {
         let pads = Discovery::write(Code::Pads, id, &tags);
         send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
         return Ok(());
     }
-    end_others(r, now, server.one_session, |call| is_mine(call) && call.peer == src);
-    let (mut sessions, mut half_open) = (0, 0);
-    for call in r.link.pppoe.calls().filter(|call| matches!(call.owner, Owner::Server(_))) {
-        sessions += usize::from(is_mine(call));
-        half_open += usize::from(!call.is_open());
+    if server.one_session {
+        for place in of_host {
+            if r.link.calls.get(place).is_some_and(is_mine) {
+                ppp::close(r, now, place, End::Closed);
+            }
+        }
     }
-    let room = sessions < server.max_sessions && half_open < MOST_HALF_OPEN;
-    let Some(id) = r.link.pppoe.fresh_id().filter(|_| room) else {
+    let room = r.link.calls.of_server(on, &server.service) < server.max_sessions
+        && r.link.calls.half_open() < MOST_HALF_OPEN
+        && r.link.calls.len() < MOST;
+    let Some(id) = room.then(|| r.link.pppoe.fresh_id()) else {
         tags.push((tag::AC_SYSTEM_ERROR, b"too many sessions"));
         let pads = Discovery::write(Code::Pads, 0, &tags);
         send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
@@ -459,25 +455,17 @@ fn take_up(
     send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
     say_log(r, now, "pppoe,info", &format!("PPPoE connection established from {src}"));
     let role = Role::Server { name: AC_NAME.to_string(), asks: server.asks };
-    let (machine, out) = machine(r, now, on, role, server.mru, server.keepalive);
+    let ipv6 = program.users.profile(&server.profile).terms.ipv6;
+    let (machine, out) = machine(r, now, on, role, server.mru, (ipv6, server.keepalive));
+    let carrier = Carrier::Pppoe { on, id, peer: src };
     let call = Call {
-        number: 0,
-        owner,
-        on,
-        id,
-        peer: src,
-        machine,
-        since: now,
         name: format!("<pppoe-{id}>"),
-        grant: None,
-        clamps_mss: false,
-        route: None,
         host_uniq: uniq,
-        ac_name: String::new(),
         service: server.service.clone(),
+        ..Call::new(owner, carrier, machine, now)
     };
-    let place = r.link.pppoe.add(call);
-    say(r, now, place, out);
+    let place = r.link.calls.add(call, now);
+    ppp::say(r, now, place, out);
     r.link.up_due = now;
     Ok(())
 }
@@ -489,14 +477,10 @@ fn machine(
     on: InterfaceId,
     role: Role,
     mru: u16,
-    keepalive: Option<Duration>,
+    more: (bool, Option<Duration>),
 ) -> (Machine, Vec<Vec<u8>>) {
-    // Two routers whose dice fall alike must have different magic numbers.
     let [.., a, b, c, d] = r.program.interface(on).mac.0;
-    let own = u32::from_be_bytes([a, b, c, d]).wrapping_mul(0x9e37_79b1);
-    let mut out = Vec::new();
-    let machine = Machine::new(now, role, mru, keepalive, || r.rules.number() ^ own, &mut out);
-    (machine, out)
+    ppp::machine(r, now, u32::from_be_bytes([a, b, c, d]), role, mru, more)
 }
 
 /// The client whose request this answers, if it waits for such a one.
@@ -560,7 +544,7 @@ fn given(
     said: &Discovery,
 ) -> Result<(), Discard> {
     let Some(dialer) = asked_by(r, on, said) else { return Err(Discard::NoListener) };
-    let taken = r.link.pppoe.find(on, said.session, src).is_some();
+    let taken = r.link.calls.find(Wire::Pppoe(on, said.session, src)).is_some();
     let Some((_, dial)) = r.link.pppoe.dials.get_mut(&dialer.item) else { return Ok(()) };
     let Dial::Requesting { ac, ac_name, .. } = &*dial else { return Ok(()) };
     if *ac != src {
@@ -576,27 +560,27 @@ fn given(
     let ac_name = ac_name.clone();
     *dial = Dial::Calling;
     let service = said.tag(tag::SERVICE_NAME).unwrap_or(&[]);
-    let Dialer { user, password, allow, mru, keepalive, .. } = dialer.clone();
-    let (machine, out) =
-        machine(r, now, on, Role::Client { user, password, allow }, mru, keepalive);
+    let terms = r.program.users.profile(&dialer.profile).terms.clone();
+    let role = Role::Client {
+        user: dialer.user.clone(),
+        password: dialer.password.clone(),
+        allow: dialer.allow,
+        wants_dns: dialer.uses_dns,
+        encryption: terms.encryption,
+    };
+    let (machine, out) = machine(r, now, on, role, dialer.mru, (terms.ipv6, dialer.keepalive));
+    let carrier = Carrier::Pppoe { on, id: said.session, peer: src };
     let call = Call {
-        number: 0,
-        owner: Owner::Client(dialer.item),
-        on,
-        id: said.session,
-        peer: src,
-        machine,
-        since: now,
         name: dialer.name.clone(),
-        grant: None,
-        clamps_mss: r.program.users.profile(&dialer.profile).clamps_mss,
+        clamps_mss: terms.clamps_mss,
         route: dialer.route,
-        host_uniq: Vec::new(),
+        uses_dns: dialer.uses_dns,
         ac_name,
         service: String::from_utf8_lossy(service).into_owned(),
+        ..Call::new(Owner::Client(dialer.item), carrier, machine, now)
     };
-    let place = r.link.pppoe.add(call);
-    say(r, now, place, out);
+    let place = r.link.calls.add(call, now);
+    ppp::say(r, now, place, out);
     r.link.up_due = now;
     Ok(())
 }
@@ -645,37 +629,15 @@ fn dial_on(r: &mut Router, now: Moment, dialer: &Dialer) -> Option<Moment> {
     due
 }
 
-/// Lets clients and calls do what is due. Returns when something is due next, if that is before `due`.
+/// Lets clients do what is due. Returns when something is due next, if that is before `due`.
 pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
     let program = r.program.clone();
     let pppoe = &program.pppoe;
-    if pppoe.dialers.is_empty() && r.link.pppoe.is_idle() {
+    if pppoe.dialers.is_empty() && r.link.pppoe.dials.is_empty() {
         return due;
     }
     // Clients that are gone or others now, and whose link is down, begin anew.
     let same = |dialer: &Dialer| pppoe.dialers.contains(dialer) && program.runs(dialer.on);
-    for place in r.link.pppoe.places() {
-        let Some(call) = r.link.pppoe.call(place) else { continue };
-        let (on, number) = (call.on, call.number);
-        let stays = match call.owner.clone() {
-            Owner::Client(item) => {
-                r.link.pppoe.dials.get(&item).is_some_and(|(dialer, _)| same(dialer))
-            }
-            Owner::Server(service) => program.runs(on) && server_of(r, &(on, service)).is_some(),
-        };
-        if !stays {
-            close(r, now, place, End::Closed);
-            continue;
-        }
-        let Some(call) = r.link.pppoe.call(place).filter(|call| call.number == number) else {
-            continue;
-        };
-        let (before, mut out) = (call.machine.phase(), Vec::new());
-        let next = call.machine.tick(now, &mut out);
-        due = next.map_or(due, |at| due.min(at));
-        say(r, now, place, out);
-        moved_on(r, now, place, before);
-    }
     r.link.pppoe.dials.retain(|_, (dialer, _)| same(dialer));
     for dialer in pppoe.dialers.iter().filter(|dialer| program.runs(dialer.on)) {
         let fresh = || (dialer.clone(), Dial::Idle(now));

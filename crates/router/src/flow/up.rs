@@ -5,7 +5,7 @@
 //! chores, a change ─► [look] ─► the ticks of each ─► Links::up, ::sessions ─► news ─► Compiler::set_up
 //! ```
 
-use super::{bonding, gateway, pppoe, tunnel, vrrp};
+use super::{bonding, gateway, ppp, pppoe, tunnel, vrrp};
 use crate::ip::gateway::Gateway;
 use crate::program::Kind;
 use crate::router::Router;
@@ -17,6 +17,8 @@ use wire::Moment;
 
 /// How often routes are looked at, which say nothing when they change.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often sessions are told of, for each hundred of them.
+const TELL: Duration = Duration::from_millis(2);
 
 /// Lets them do what is due, and notes and says which run now.
 pub(crate) fn look(r: &mut Router, now: Moment) {
@@ -26,15 +28,12 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
     due = bonding::tick(r, now, &mut up, due);
     let mut silent = BTreeSet::new();
     due = pppoe::tick(r, now, due);
+    due = ppp::tick(r, now, due);
     due = gateway::tick(r, now, &mut silent, due);
-    r.link.up_due = due;
+    r.link.up_due = tell_sessions(r, now, due);
     if *r.v4.silent != silent {
         tell_gateways(r, now, &silent);
         r.v4.silent = Arc::new(silent);
-    }
-    let sessions = r.link.pppoe.sessions();
-    if r.link.sessions[..] != sessions[..] {
-        r.link.sessions = sessions.into();
     }
     up.sort_unstable();
     if r.link.up.iter().eq(&up) {
@@ -53,6 +52,25 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
             r.stats.log.say(now, "interface,info", &text);
         }
     }
+}
+
+/// Tells the compiler of open sessions: the more there are, the more come together. Returns when something
+/// is due next.
+fn tell_sessions(r: &mut Router, now: Moment, due: Moment) -> Moment {
+    let calls = &mut r.link.calls;
+    if !calls.changed {
+        return due;
+    }
+    let next = calls.told + TELL * (1 + calls.len() as u32 / 100);
+    if now < next && calls.told != Moment::ZERO {
+        return due.min(next);
+    }
+    (calls.changed, calls.told) = (false, now);
+    let sessions = calls.sessions();
+    if r.link.sessions[..] != sessions[..] {
+        r.link.sessions = sessions.into();
+    }
+    due
 }
 
 /// Says who is silent, and who no longer.

@@ -150,7 +150,7 @@ impl Interfaces {
         for session in open.iter().filter(|session| session.is_servers()) {
             names.insert(session.name.clone(), ids.of(session.item), InterfaceKind::Ppp);
         }
-        list::compile(tree, &mut names);
+        list::compile(tree, open, &mut names);
         let mut by_id = vec![Interface::none(); ids.len()];
         for interface in interfaces {
             let at = interface.id.index();
@@ -370,7 +370,8 @@ fn put_sessions(
         else {
             continue;
         };
-        if !lower.running || (!session.is_servers() && !own.enabled) {
+        let stands = lower.running || session.on == InterfaceId::NONE;
+        if !stands || (!session.is_servers() && !own.enabled) {
             continue;
         }
         let interface = Interface {

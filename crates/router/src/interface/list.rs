@@ -10,6 +10,7 @@
 
 use super::facilities::ALL;
 use super::menu::ANY_INTERFACE;
+use super::pppoe::Session;
 use super::{InterfaceId, Names};
 use crate::facility::Facility;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
@@ -61,13 +62,24 @@ pub static MEMBER: Menu = Menu {
 };
 
 /// Enters all lists into the names of interfaces.
-pub(super) fn compile(tree: &Tree, names: &mut Names) {
+pub(super) fn compile(tree: &Tree, sessions: &[Session], names: &mut Names) {
     let all: BTreeSet<InterfaceId> = names.all().collect();
+    let dynamic: BTreeSet<InterfaceId> = sessions
+        .iter()
+        .filter(|session| session.is_servers())
+        .filter_map(|session| names.find(&session.name))
+        .collect();
+    let mut of_sessions: Vec<(&str, InterfaceId)> = Vec::new();
+    for session in sessions {
+        let list = session.grant.as_ref().and_then(|grant| grant.terms.interface_list.as_deref());
+        of_sessions.extend(list.zip(names.find(&session.name)));
+    }
+    let sets = Sets { all, dynamic, of_sessions };
     let found: Vec<(String, Vec<InterfaceId>)> = tree
         .enabled(LIST.path)
         .filter_map(|list| {
             let name = text(list, "name")?;
-            let interfaces = interfaces(tree, names, &all, name, &mut Vec::new());
+            let interfaces = interfaces(tree, names, &sets, name, &mut Vec::new());
             Some((name.to_string(), interfaces.into_iter().collect()))
         })
         .collect();
@@ -75,10 +87,18 @@ pub(super) fn compile(tree: &Tree, names: &mut Names) {
         names.insert_list(name, interfaces);
     }
     for &name in BUILT_IN {
-        let empty = matches!(name, "none" | "dynamic"); // the router makes no interface by itself
-        let interfaces = if empty { Vec::new() } else { all.iter().copied().collect() };
-        names.insert_list(name.to_string(), interfaces);
+        let interfaces = interfaces(tree, names, &sets, name, &mut Vec::new());
+        names.insert_list(name.to_string(), interfaces.into_iter().collect());
     }
+}
+
+/// What lists are made of, beside what is typed.
+struct Sets<'a> {
+    all: BTreeSet<InterfaceId>,
+    /// Those that sessions have made.
+    dynamic: BTreeSet<InterfaceId>,
+    /// What profiles put into lists.
+    of_sessions: Vec<(&'a str, InterfaceId)>,
 }
 
 /// The interfaces of a list. `above` are the lists that are being read: one within itself adds
@@ -86,25 +106,29 @@ pub(super) fn compile(tree: &Tree, names: &mut Names) {
 fn interfaces<'a>(
     tree: &'a Tree,
     names: &Names,
-    all: &BTreeSet<InterfaceId>,
+    sets: &Sets,
     name: &'a str,
     above: &mut Vec<&'a str>,
 ) -> BTreeSet<InterfaceId> {
     match name {
-        "all" | "static" => return all.clone(),
-        "none" | "dynamic" => return BTreeSet::new(),
+        "all" => return sets.all.clone(),
+        "static" => return sets.all.difference(&sets.dynamic).copied().collect(),
+        "dynamic" => return sets.dynamic.clone(),
+        "none" => return BTreeSet::new(),
         _ if above.contains(&name) => return BTreeSet::new(),
         _ => above.push(name),
     }
     let members = tree.enabled(MEMBER.path).filter(|item| text(item, "list") == Some(name));
     let mut found: BTreeSet<InterfaceId> =
         members.filter_map(|item| names.find(text(item, "interface")?)).collect();
+    let own = sets.of_sessions.iter().filter(|(list, _)| *list == name);
+    found.extend(own.map(|(_, interface)| interface));
     if let Some(list) = tree.enabled(LIST.path).find(|list| text(list, "name") == Some(name)) {
         for other in listed(list, "include") {
-            found.extend(interfaces(tree, names, all, other, above));
+            found.extend(interfaces(tree, names, sets, other, above));
         }
         for other in listed(list, "exclude") {
-            for id in interfaces(tree, names, all, other, above) {
+            for id in interfaces(tree, names, sets, other, above) {
                 found.remove(&id);
             }
         }

@@ -121,15 +121,29 @@ pub(crate) fn routes(
             add(own.network, 0, Some(Target::Connected(own.interface)));
         }
     }
-    ways.extend(sessions.list().iter().filter_map(default_route));
+    ways.extend(sessions.list().iter().flat_map(session_routes));
     ways
 }
 
-/// The default route of a session with `add-default-route`.
-pub(crate) fn default_route(standing: &Standing) -> Option<Candidate> {
-    let (distance, target) = (standing.session.route?, Target::Connected(standing.interface));
-    let prefix = Ipv4Prefix::new(0, 0);
-    Some(Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target: Some(target) })
+/// The routes of a session: those of its user, or the default route of a client with `add-default-route`.
+pub(crate) fn session_routes(standing: &Standing) -> Vec<Candidate> {
+    let session = &standing.session;
+    let routes = session.grant.as_ref().map_or(&[][..], |grant| &grant.terms.routes);
+    let way = |prefix, distance, target| Candidate {
+        table: Mark::NONE,
+        prefix,
+        distance,
+        pref_src: 0,
+        target: Some(target),
+    };
+    let own = routes.iter().map(|&(prefix, gateway, distance)| {
+        let gateway = if gateway == 0 { session.remote } else { gateway };
+        way(prefix, distance, Target::Gateways(vec![(standing.interface, gateway)]))
+    });
+    own.chain(session.route.map(|distance| {
+        way(Ipv4Prefix::new(0, 0), distance, Target::Connected(standing.interface))
+    }))
+    .collect()
 }
 
 /// A gateway that is an address, or one on an interface.

@@ -349,23 +349,32 @@ impl RouterStatus<'_> {
         items.collect()
     }
 
-    /// The default routes of sessions: flags `ADS`, or `DS`.
+    /// The routes of sessions: flags `ADS`, or `DS`.
     fn sessions_routes(&self, numbers: &mut Numbers) -> Vec<Item> {
-        let standing = self.router.program.sessions.list().iter();
-        let items = standing.filter_map(|standing| {
-            let way = address::default_route(standing)?;
+        let mut items = Vec::new();
+        for standing in self.router.program.sessions.list() {
             let name = self.name(standing.interface);
-            let values = Values::from([
-                ("dst-address", Value::Cidr(0.into(), 0)),
-                ("gateway-status", Value::Text(format!("{name} reachable"))),
-                ("gateway", Value::List(vec![name])),
-                ("distance", number(way.distance.into())),
-                ("active", Value::Bool(self.is_active(&way))),
-                ("static", Value::Bool(true)),
-            ]);
-            Some(dynamic(numbers.of((0, standing.interface)), values))
-        });
-        items.collect()
+            for way in address::session_routes(standing) {
+                let (gateway, status) = match &way.target {
+                    Some(Target::Gateways(ways)) => {
+                        let gateway = ip(ways.first().map_or(0, |(_, gateway)| *gateway));
+                        (gateway.clone(), format!("{gateway} reachable via {name}"))
+                    }
+                    _ => (name.clone(), format!("{name} reachable")),
+                };
+                let prefix = way.prefix;
+                let values = Values::from([
+                    ("dst-address", Value::Cidr(prefix.bits().into(), prefix.len())),
+                    ("gateway-status", Value::Text(status)),
+                    ("gateway", Value::List(vec![gateway])),
+                    ("distance", number(way.distance.into())),
+                    ("active", Value::Bool(self.is_active(&way))),
+                    ("static", Value::Bool(true)),
+                ]);
+                items.push(dynamic(numbers.of((0, standing.interface, prefix)), values));
+            }
+        }
+        items
     }
 
     /// The networks of the router's addresses: flags `DAC`, or `DC` while another interface has

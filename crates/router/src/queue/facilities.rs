@@ -5,12 +5,14 @@ use super::interface::PortQueues;
 use super::leaf::{LeafStats, QueueId};
 use super::{Simple, Trees, Types, menu, simple, trees, types};
 use crate::compiler::Compiling;
-use crate::facility::{self, DONE, Facility};
+use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::interface::pppoe::{Sessions, Standing};
 use crate::program::Books;
 use crate::router::Router;
 use crate::status::{RouterStatus, number};
-use config::{Call, Item, Started, Tree, Value};
+use config::{Call, Item, ItemId, Started, Tree, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 use wire::Moment;
 
@@ -23,6 +25,10 @@ pub(crate) static SIMPLE: Facility = Facility {
         let mut invalid = status.router.program.queues.invalid().iter();
         invalid.find(|(id, _)| *id == item.id).map(|(_, why)| why.clone())
     },
+    rows: Rows::Few(|status| {
+        let queues = status.router.program.dynamic_queues.iter();
+        queues.map(|item| Item::clone(item)).collect()
+    }),
     commands: &[
         (&facility::reset(&menu::SIMPLE), reset),
         (&facility::reset_all(&menu::SIMPLE), reset),
@@ -73,17 +79,34 @@ fn compile(c: &mut Compiling) {
         c.program.queues = Arc::new(edited.0);
         return;
     }
-    let removed = c.gone(&menu::SIMPLE);
+    let mut removed = c.gone(&menu::SIMPLE);
+    let dynamic = of_sessions(&c.program.sessions);
+    let stay: HashSet<ItemId> = dynamic.iter().map(|item| item.id).collect();
+    let before = c.program.dynamic_queues.iter().map(|item| item.id);
+    removed.extend(before.filter(|id| !stay.contains(id)));
     let Books { queues: books, marks, .. } = &mut c.program.books;
     let mut gone = Vec::new();
     for item in removed {
         gone.extend(simple::forget(item, books));
     }
     books.reuse(gone.iter().copied());
-    let queues = Simple::compile(c.tree, (&c.program.names, &marks.packet), &types, books);
+    let items = [c.tree.items(menu::SIMPLE.path), &dynamic[..]].concat();
+    let queues = Simple::of(&items, (&c.program.names, &marks.packet), &types, books);
     c.queue_settings.extend(queues.changes_from(&c.program.queues, &gone));
-    c.program.queues = Arc::new(queues);
+    (c.program.queues, c.program.dynamic_queues) = (Arc::new(queues), dynamic.into());
     c.gone_queues.extend(gone);
+}
+
+/// The queues that profiles' `rate-limit` makes, one for each session, at the end of the list.
+fn of_sessions(sessions: &Sessions) -> Vec<Arc<Item>> {
+    let queue = |standing: &Standing| {
+        let session = &standing.session;
+        let terms = &session.grant.as_ref()?.terms;
+        let parent = terms.parent_queue.as_deref();
+        let rate = terms.rate.as_ref()?;
+        Some(rate.queue(session.number, &session.name, parent, terms.queue_type.as_ref()))
+    };
+    sessions.list().iter().filter_map(queue).collect()
 }
 
 /// Sets the counters of queues to zero.

@@ -173,11 +173,20 @@ impl Simple {
     /// Compiles all enabled queues, giving new ones their numbers.
     pub fn compile(
         tree: &Tree,
+        names: (&Names, &MarkNames),
+        types: &Types,
+        book: &mut Book<QueueId>,
+    ) -> Simple {
+        Simple::of(tree.items(menu::SIMPLE.path), names, types, book)
+    }
+
+    /// The same of these items.
+    pub(super) fn of(
+        items: &[Arc<Item>],
         (names, marks): (&Names, &MarkNames),
         types: &Types,
         book: &mut Book<QueueId>,
     ) -> Simple {
-        let items = tree.items(menu::SIMPLE.path);
         let places = vec![NO_PLACE; items.len()];
         let mut index = Index { places, marks: vec![Vec::new()], ..Index::default() };
         let mut typed = family(items, &mut index.invalid);

@@ -127,7 +127,7 @@ const PREDEFINED: &[&str] = &[
 ];
 
 /// What `queue=` takes: a type that RouterOS begins with, or one of [`TYPE`].
-pub(super) const KINDS: Type = Type::Or(PREDEFINED, &Type::Reference(&["/queue type"]));
+pub(crate) const KINDS: Type = Type::Or(PREDEFINED, &Type::Reference(&["/queue type"]));
 
 /// The one that queues have if they say nothing.
 pub(super) const DEFAULT_KIND: &str = "default-small";

@@ -304,19 +304,185 @@ fn what_cannot_be() {
     for (script, error) in [
         ("/interface pppoe-client add interface=t user=a", "carries no Ethernet frames"),
         ("/interface vlan add interface=pppoe-out1 vlan-id=5", "carries no Ethernet frames"),
-        ("/interface pppoe-client add interface=ether1 allow=mschap2", "pap and chap are built"),
-        (
-            "/interface pppoe-server server add interface=ether1 authentication=mschap1",
-            "pap and chap are built",
-        ),
-        ("/interface pppoe-client add interface=ether1 use-peer-dns=yes", "not implemented"),
-        ("/ppp profile add name=p remote-address=pool1", "none of a pool"),
+        ("/interface pppoe-client add interface=ether1 allow=\"\"", "allow"),
+        ("/ppp profile add name=p remote-address=pool1", "pool1"),
+        ("/ppp profile add name=p rate-limit=fast", "max-limit"),
+        ("/ppp profile add name=p bridge=bridge1", "BCP"),
+        ("/ppp profile add name=p on-up=x", "scripts"),
+        ("/ppp secret add name=a routes=x", "dst-address"),
         ("/ppp secret add name=a profile=none", "profile"),
         ("/interface pppoe-server add name=x", ""),
     ] {
         let refused = rig.try_run(script).expect_err(script).to_string();
         assert!(refused.contains(error), "{script}: {refused}");
     }
+}
+
+/// A profile, what is done, and what the server then shows.
+#[test]
+fn what_a_profile_says() {
+    let pool = "/ip pool add name=p ranges=10.9.0.10-10.9.0.11";
+    let secret = "/ppp secret add name=bob password=secret";
+    let profile = |rest: &str| {
+        format!(
+            "{pool}\n/interface list add name=customers\n\
+             /ppp profile add name=p local-address=10.9.0.1 remote-address=p {rest}\n\
+             $S default-profile=p\n{secret}"
+        )
+    };
+    let plain = "$C add-default-route=yes";
+    for (client, server, command, lines) in [
+        (plain, profile(""), "/ip pool used print", &["10.9.0.11", "PPP", "bob"][..]),
+        (
+            plain,
+            profile("rate-limit=\"1M/2M 2M/4M 512k/1M 8 5 256k\""),
+            "/queue simple print detail",
+            &[
+                " D ",
+                "name=\"<pppoe-bob>\"",
+                "target=<pppoe-bob>",
+                "max-limit=1M/2M",
+                "burst-limit=2M/4M",
+                "burst-threshold=512k/1M",
+                "burst-time=8s/8s",
+                "priority=5/5",
+                "limit-at=256k/256k",
+            ],
+        ),
+        (
+            plain,
+            profile("address-list=clients"),
+            "/ip firewall address-list print",
+            &["D", "clients", "10.9.0.11"],
+        ),
+        (
+            plain,
+            profile("").replace(secret, &format!("{secret} routes=10.0.1.0/24,10.7.0.0/16")),
+            "/ip route print",
+            &["ADS  10.0.1.0/24", "10.9.0.11", "ADS  10.7.0.0/16"],
+        ),
+    ] {
+        let mut pair = Pair::new(client, &server);
+        assert!(pair.runs(), "{:#?} {:#?}", log(&pair.client), log(&pair.server));
+        let text = pair.server.run(command);
+        for line in lines {
+            assert!(text.contains(line), "{server}: {line} in\n{text}");
+        }
+        pair.client.run("/interface pppoe-client disable pppoe-out1");
+        pair.wait(1);
+        let text = pair.server.run(command);
+        let last = lines.iter().find(|line| line.len() > 3).unwrap();
+        assert!(!text.contains(last), "{server}: {last} still in\n{text}");
+        pair.balanced();
+    }
+}
+
+/// What a profile or a secret limits, whether packets pass each second, and after how many seconds the
+/// session is over, and why.
+#[test]
+fn sessions_that_end_by_themselves() {
+    for (profile, secret, passes, over, why) in [
+        ("session-timeout=20s", "", true, Some(20), "session timeout"),
+        ("idle-timeout=10s", "", true, None, ""),
+        ("idle-timeout=10s", "", false, Some(10), "idle timeout"),
+        ("", "limit-bytes-in=2000", true, Some(16), "traffic limit reached"),
+        ("", "limit-bytes-out=2000", true, None, ""),
+    ] {
+        let mut pair = Pair::new(
+            "$C add-default-route=yes",
+            &format!("/ppp profile add name=p {profile}\n$S default-profile=p\n$P {secret}"),
+        );
+        let begun = pair.server.now;
+        let is_there = |pair: &Pair| id(&pair.server, "<pppoe-bob>").is_some();
+        assert!(is_there(&pair), "{:#?}", log(&pair.server));
+        let ended = (0..40).find(|_| {
+            pair.wait(1);
+            if passes {
+                pair.client.send(1, &datagram(&[1; 100]).build());
+            }
+            !is_there(&pair)
+        });
+        let case = format!("{profile} {secret} {ended:?} {:#?} {:?}", log(&pair.server), begun);
+        assert_eq!(ended.is_some(), over.is_some(), "{case}");
+        if let (Some(ended), Some(over)) = (ended, over) {
+            assert!((over - 8..=over + 2).contains(&(ended as i32)), "{case}");
+            let line = format!("<pppoe-bob>: terminating... - {why}");
+            assert!(log(&pair.server).iter().any(|said| *said == line), "{case}");
+            assert!(
+                log(&pair.server).iter().any(|said| said.starts_with("bob logged out, ")),
+                "{case}"
+            );
+        }
+    }
+}
+
+/// Name servers go from the profile to the client, which asks them; and lists have sessions.
+#[test]
+fn name_servers_and_lists() {
+    let server = "/interface list add name=customers\n\
+                  /ppp profile add name=p dns-server=10.0.2.1,10.0.2.2 interface-list=customers\n\
+                  $S default-profile=p\n$P\n\
+                  /ip firewall filter add chain=forward in-interface-list=customers action=drop\n\
+                  /ip firewall filter add chain=forward in-interface-list=dynamic";
+    let mut pair = Pair::new("$C add-default-route=yes use-peer-dns=yes", server);
+    let text = pair.client.run("/ip dns print");
+    assert!(text.contains("10.0.2.1") && text.contains("10.0.2.2"), "{text}");
+    assert_eq!(pair.pass(&datagram(&[1; 9]).build()), Vec::<Vec<u8>>::new());
+    let drops = pair.server.router.discards().get(Discard::FilterDrop);
+    assert_eq!(drops, 1, "{:?}", pair.server.router.discards());
+    // Its administrator ends it.
+    pair.server.run("/ppp active remove [find name=bob]");
+    pair.wait(1);
+    let line = "<pppoe-bob>: terminating... - administrator request";
+    assert!(log(&pair.server).iter().any(|said| said == line), "{:#?}", log(&pair.server));
+    pair.wait(6);
+    assert!(pair.runs(), "it has come again");
+}
+
+/// Encrypted both ways: what is on the wire, and what comes out.
+#[test]
+fn an_encrypted_session() {
+    let mut pair = Pair::new(
+        "$C profile=default-encryption add-default-route=yes allow=mschap2",
+        "$S default-profile=default-encryption authentication=mschap2\n$P\n\
+         /ip route add dst-address=10.0.1.0/24 gateway=10.9.0.2",
+    );
+    assert!(pair.runs(), "{:#?} {:#?}", log(&pair.client), log(&pair.server));
+    let text = pair.server.run("/ppp active print");
+    assert!(text.contains("MPPE128 stateless"), "{text}");
+    for n in 0..600_u32 {
+        let payload = n.to_be_bytes().repeat(10);
+        let sent = datagram(&payload);
+        let out = pair.pass(&sent.build());
+        let arrived =
+            craft::Frame { src_mac: own_mac(1), dst_mac: mac(2), ttl: 62, ..sent }.build();
+        assert_eq!(out, [arrived], "{n} {:?}", pair.server.router.discards());
+        let (_, frame) = &pair.seen[0];
+        assert_eq!(frame[20..22], [0, 0xfd]);
+        assert!(!frame.windows(40).any(|window| window == payload), "in the clear");
+    }
+    // 1,488 bytes fit.
+    let long = vec![9; 1488 - 28];
+    let fits = craft::Frame { dont_fragment: true, ..datagram(&long) };
+    assert_eq!(pair.pass(&fits.build()).len(), 1);
+    // What is in the clear is not taken, nor what cannot be decrypted.
+    let (_, encrypted) = pair.seen[0].clone();
+    let mut clear = encrypted.clone();
+    clear[20..22].copy_from_slice(&[0, 0x21]);
+    let mut flags = encrypted.clone();
+    flags[22] = 0;
+    for (frame, why) in [
+        (clear, Discard::NotEncrypted),
+        (flags, Discard::Undecryptable),
+        (encrypted[..24].to_vec(), Discard::MalformedPppoe),
+        (encrypted, Discard::Undecryptable),
+    ] {
+        let before = pair.server.router.discards().get(why);
+        pair.server.send(2, &frame);
+        pair.server.breathe();
+        assert_eq!(pair.server.router.discards().get(why), before + 1, "{why:?}");
+    }
+    pair.balanced();
 }
 
 /// A server alone, and frames that nobody would send who keeps to the RFC.

@@ -1,10 +1,17 @@
 //! The property tables of `/ppp profile`, `/ppp secret` and `/ppp active` (`routeros/G-interfaces.md`,
 //! G.5).
 
-use super::users::Users;
-use crate::facility::{Facility, Rows};
+use super::rate::Rate;
+use super::users::{Users, routes};
+use crate::facility::{self, DONE, Facility, Rows};
+use crate::interface::list::LIST_NAME;
 use crate::interface::pppoe::status::active;
-use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
+use crate::queue::types::KINDS;
+use crate::router::Router;
+use config::{
+    Call, Command, Display, Item, Menu, MenuKind, Property, Started, Tree, Type, Unnamed, Value,
+};
+use wire::Moment;
 
 /// `/ppp profile`.
 pub(crate) static PROFILES: Facility =
@@ -18,7 +25,29 @@ pub(crate) static SECRETS: Facility = Facility {
 };
 
 /// `/ppp active`.
-pub(crate) static ACTIVES: Facility = Facility { rows: Rows::Few(active), ..Facility::of(&ACTIVE) };
+pub(crate) static ACTIVES: Facility =
+    Facility { rows: Rows::Few(active), commands: &[(&REMOVE, remove)], ..Facility::of(&ACTIVE) };
+
+/// Of sessions: they are over then.
+static REMOVE: Command = Command {
+    menu: ACTIVE.path,
+    name: "remove",
+    unnamed: Unnamed::Items,
+    parameters: &[],
+    display: Display::Nothing,
+    help: "Ends sessions.",
+};
+
+fn remove(
+    r: &mut Router,
+    call: &Call,
+    tree: &Tree,
+    now: Moment,
+) -> Result<Started<Router>, String> {
+    let items = facility::items(call, tree)?;
+    crate::flow::end_sessions(r, now, |session| items.contains(&session.item));
+    DONE
+}
 
 /// The profiles that always are.
 pub(crate) const BUILT_IN: &[&str] = &["default", "default-encryption"];
@@ -48,24 +77,36 @@ pub(crate) static PROFILE: Menu = Menu {
         Property::new("only-one", CHOICE, "A user's new session ends the one he has.")
             .default("default"),
         Property::only("use-compression", &CHOICE, &["default", "no"], "nothing is compressed"),
-        Property::only("use-encryption", &MUST, &["default", "no"], "nothing is encrypted"),
+        Property::new(
+            "use-encryption",
+            MUST,
+            "MPPE, which needs MS-CHAP; default is no, but of default-encryption.",
+        )
+        .default("default"),
         Property::only("use-mpls", &MUST, &["default", "no"], "MPLS is not built"),
         Property::only("use-upnp", &CHOICE, &["default", "no"], "UPnP is not built"),
-        Property::only("use-ipv6", &MUST, &["yes", "no", "default"], "no link has IPv6")
-            .default(""),
-        Property::missing("rate-limit", "use /queue simple with the user's address as target"),
-        Property::missing("address-list", "use /ip firewall address-list"),
-        Property::missing("bridge", "bridging by PPP (BCP) is not built"),
-        Property::missing("dns-server", "the client is told no name servers"),
-        Property::missing("wins-server", "the client is told none"),
-        Property::missing("idle-timeout", "sessions end with keepalive-timeout"),
-        Property::missing("session-timeout", "sessions end with keepalive-timeout"),
-        Property::missing("incoming-filter", "use /ip firewall filter"),
-        Property::missing("outgoing-filter", "use /ip firewall filter"),
-        Property::missing("interface-list", "sessions are in no list"),
-        Property::missing("insert-queue-before", "sessions make no queues"),
-        Property::missing("parent-queue", "sessions make no queues"),
-        Property::missing("queue-type", "sessions make no queues"),
+        Property::new("use-ipv6", MUST, "Whether IPv6 is spoken of.").default("yes"),
+        Property::new(
+            "rate-limit",
+            Type::Custom(rate),
+            "rx[/tx] [burst [threshold [time [priority [least]]]]]: the queue of each session.",
+        )
+        .column(),
+        Property::new("parent-queue", Type::Or(&["none"], &A_QUEUE), "Whose part the queue is."),
+        Property::new("queue-type", Type::Pair(&KINDS), "How packets wait in the queue."),
+        Property::only("insert-queue-before", &PLACE, &["bottom"], "queues stand at the end"),
+        Property::new("address-list", Type::Text, "The list that has the addresses of sessions."),
+        Property::new("interface-list", LIST_NAME, "The list that has sessions' interfaces."),
+        Property::new("dns-server", SERVERS, "Name servers that clients are told, two at most."),
+        Property::new("wins-server", SERVERS, "WINS servers that clients are told, two at most."),
+        Property::new("session-timeout", Type::Time, "Sessions last so long at most."),
+        Property::new("idle-timeout", Type::Time, "Sessions end when no packet passed so long."),
+        Property::missing(
+            "bridge",
+            "bridging by PPP (BCP) is not built; EoIP carries frames between routers",
+        ),
+        Property::missing("incoming-filter", "use /ip firewall filter with in-interface-list"),
+        Property::missing("outgoing-filter", "use /ip firewall filter with out-interface-list"),
         Property::missing("on-up", "scripts are not started"),
         Property::missing("on-down", "scripts are not started"),
     ],
@@ -74,14 +115,21 @@ pub(crate) static PROFILE: Menu = Menu {
 
 const CHOICE: Type = Type::Enum(&["default", "no", "yes"]);
 const MUST: Type = Type::Enum(&["default", "no", "required", "yes"]);
-const END: Type = Type::Custom(end);
+const END: Type = Type::Either(&[Type::Address, Type::Reference(&["/ip pool"])]);
+const SERVERS: Type = Type::List(&Type::Address);
+const A_QUEUE: Type = Type::Reference(&["/queue simple"]);
+const PLACE: Type = Type::Or(&["bottom", "first"], &A_QUEUE);
 
-/// An address; a pool would be a name.
-fn end(text: &str) -> Result<Value, String> {
-    match Type::Address.parse(text, &config::AnyName) {
-        Ok(address) => Ok(address),
-        Err(_) => Err("an address; sessions take none of a pool".to_string()),
+/// A line of rates, kept as it was typed.
+fn rate(text: &str) -> Result<Value, String> {
+    if !text.is_empty() {
+        Rate::read(text)?;
     }
+    Ok(Value::Text(text.to_string()))
+}
+
+fn a_route(text: &str) -> Result<Value, String> {
+    routes(text).map(|_| Value::Text(text.to_string()))
 }
 
 /// `/ppp secret`.
@@ -93,23 +141,33 @@ pub(crate) static SECRET: Menu = Menu {
         Property::new(
             "service",
             Type::Enum(&["any", "async", "l2tp", "ovpn", "pppoe", "pptp", "sstp"]),
-            "The service he may use; of these pppoe is built.",
+            "The service he may use; of these pppoe and l2tp are built.",
         )
         .default("any")
         .column(),
-        Property::new("caller-id", Type::Text, "The MAC address he must call from; any if empty.")
-            .column(),
+        Property::new(
+            "caller-id",
+            Type::Text,
+            "The MAC or IP address he must call from; any if empty.",
+        )
+        .column(),
         Property::new("password", Type::Text, "The user's password.").column(),
         Property::new("profile", A_PROFILE, "What he gets; default is the server's.")
             .default("default")
             .column(),
         Property::new("local-address", END, "The router's end, before the profile's."),
         Property::new("remote-address", END, "His address, before the profile's.").column(),
-        Property::missing("routes", "use /ip route with the user's address as gateway"),
-        Property::only("limit-bytes-in", &LIMIT, &["0"], "sessions have no quota"),
-        Property::only("limit-bytes-out", &LIMIT, &["0"], "sessions have no quota"),
-        Property::missing("ipv6-routes", "no link has IPv6"),
-        Property::missing("remote-ipv6-prefix", "no link has IPv6"),
+        Property::new(
+            "routes",
+            Type::Custom(a_route),
+            "Networks behind him: dst-address [gateway [distance]], with commas between them.",
+        ),
+        Property::new("limit-bytes-in", LIMIT, "A session ends behind so many bytes from him.")
+            .default("0"),
+        Property::new("limit-bytes-out", LIMIT, "A session ends behind so many bytes to him.")
+            .default("0"),
+        Property::missing("ipv6-routes", "no prefixes are given to sessions"),
+        Property::missing("remote-ipv6-prefix", "no prefixes are given to sessions"),
     ],
     help: "Who may log in by PPP.",
 };
@@ -126,9 +184,7 @@ pub(crate) static ACTIVE: Menu = Menu {
         Property::new("caller-id", Type::Text, "From where.").read_only().column(),
         Property::new("address", Type::Address, "What he has got.").read_only().column(),
         Property::new("uptime", Type::Time, "For how long.").read_only().column(),
-        Property::new("encoding", Type::Text, "How it is encrypted: it is not.")
-            .read_only()
-            .column(),
+        Property::new("encoding", Type::Text, "How it is encrypted.").read_only().column(),
     ],
     help: "Who has logged in by PPP.",
 };

@@ -1,12 +1,22 @@
 //! PPP: what its links have in common, whatever carries them.
 //!
 //! ```text
-//! pppoe ─► packets of a session ─► [machine] ─► Check ─► [users]: secret, profile ─► addresses
+//! pppoe, l2tp ─► packets of a session ─► [machine] ─► Check ─► [users]: secret, profile ─► Grant
+//!                                           └► open ─► [calls] ─► an interface, addresses, routes,
+//!                                                                 a queue, lists
 //! ```
 
+// Sessions, and those that are to be, as they happen.
+pub(crate) mod calls;
 // One end of a link.
 pub(crate) mod machine;
 // `/ppp profile`, `secret` and `active`.
 pub(crate) mod menu;
+// Encryption.
+pub(crate) mod mppe;
+// Microsoft's CHAP.
+pub(crate) mod mschap;
+// The queues that `rate-limit` makes.
+pub(crate) mod rate;
 // Who may log in, and what he gets.
 pub(crate) mod users;

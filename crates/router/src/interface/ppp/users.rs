@@ -1,133 +1,270 @@
 //! Who may log in to the router's PPP servers, and what he gets: `/ppp secret` and `/ppp profile`.
 //!
 //! ```text
-//! name, proof ─► secret ─► its profile, or the server's ─► addresses: the secret's, or the profile's
+//! name, proof ─► secret ─► its profile, or the server's ─► Offer: addresses or pools, and the rest
+//!                                                            └► addresses taken ─► Grant
 //! ```
 
-use super::machine::Proof;
+use super::machine::{Encryption, Pass, Proof};
 use super::menu::{PROFILE, SECRET};
+use super::rate::Rate;
 use config::{Read, Tree, Value};
 use std::collections::HashMap;
-use wire::MacAddr;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::Ipv4Prefix;
 
-/// A profile as compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Profile {
-    local: u32,
-    remote: u32,
-    pub(crate) clamps_mss: bool,
-    only_one: bool,
+/// Where an address comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Whence {
+    #[default]
+    Nowhere,
+    Address(u32),
+    /// Of `/ip pool`, by name.
+    Pool(String),
 }
 
-/// What every profile says that says nothing.
-const PLAIN: Profile = Profile { local: 0, remote: 0, clamps_mss: true, only_one: false };
+impl Whence {
+    fn or(&self, other: &Whence) -> Whence {
+        if *self == Whence::Nowhere { other.clone() } else { self.clone() }
+    }
+}
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What both a profile and a session have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Terms {
+    /// `change-tcp-mss`.
+    pub(crate) clamps_mss: bool,
+    /// His earlier sessions end.
+    pub(crate) only_one: bool,
+    pub(crate) encryption: Encryption,
+    /// `use-ipv6`.
+    pub(crate) ipv6: bool,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) parent_queue: Option<String>,
+    pub(crate) queue_type: Option<Value>,
+    pub(crate) address_list: Option<String>,
+    pub(crate) interface_list: Option<String>,
+    pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) session_timeout: Option<Duration>,
+    pub(crate) dns: [u32; 2],
+    pub(crate) wins: [u32; 2],
+    /// To the networks behind him: gateway (he, if 0) and distance.
+    pub(crate) routes: Vec<(Ipv4Prefix, u32, u8)>,
+    /// Bytes from him and to him; 0 is any number.
+    pub(crate) limits: [u64; 2],
+}
+
+/// A profile as compiled.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Profile {
+    local: Whence,
+    remote: Whence,
+    pub(crate) terms: Terms,
+}
+
+#[derive(Clone, Debug, PartialEq)]
 struct Secret {
     password: String,
     /// None is the server's.
     profile: Option<String>,
-    local: u32,
-    remote: u32,
+    service: String,
+    local: Whence,
+    remote: Whence,
     caller_id: String,
+    routes: Vec<(Ipv4Prefix, u32, u8)>,
+    limits: [u64; 2],
 }
 
-/// What somebody gets who has logged in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What somebody may have who has logged in.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Offer {
+    pub(crate) local: Whence,
+    pub(crate) remote: Whence,
+    pub(crate) terms: Terms,
+}
+
+/// What he has.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grant {
     /// The router's end.
     pub(crate) local: u32,
     /// His.
     pub(crate) remote: u32,
-    /// `change-tcp-mss`.
-    pub(crate) clamps_mss: bool,
-    /// His earlier sessions end.
-    pub(crate) only_one: bool,
+    /// Which of them are of pools.
+    pub(crate) of_pool: [bool; 2],
+    pub(crate) terms: Terms,
 }
 
 /// Why somebody may not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Nobody has this name, or another password.
+    /// Nobody has this name.
     Unknown,
+    /// Somebody has, and another password.
+    Wrong,
     /// He calls from elsewhere.
     Caller,
     /// There are no addresses for him.
     NoAddress,
 }
 
+/// Who logs in, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    pub(crate) user: &'a str,
+    pub(crate) proof: &'a Proof,
+    /// The server's profile.
+    pub(crate) profile: &'a str,
+    /// `pppoe`, `l2tp`.
+    pub(crate) service: &'a str,
+    /// From where, as RouterOS writes it.
+    pub(crate) caller: &'a str,
+}
+
 /// Who may log in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Users {
-    profiles: HashMap<String, Profile>,
-    secrets: HashMap<String, Secret>,
+    profiles: HashMap<String, Arc<Profile>>,
+    secrets: HashMap<String, Vec<Secret>>,
 }
 
 impl Users {
     /// Reads both menus.
     pub(crate) fn read(tree: &Tree) -> Users {
         let enabled = |item: &Read| !item.bool("disabled");
-        let profiles = tree.read(&PROFILE).map(|item| {
-            let profile = Profile {
-                local: address(&item, "local-address"),
-                remote: address(&item, "remote-address"),
-                clamps_mss: item.text("change-tcp-mss") != "no",
-                only_one: item.text("only-one") == "yes",
-            };
-            (item.text("name"), profile)
-        });
-        let secrets = tree.read(&SECRET).filter(enabled).filter_map(|item| {
-            let service = item.text("service");
+        let profiles = tree.read(&PROFILE);
+        let profiles = profiles.map(|item| (item.text("name"), Arc::new(Profile::read(&item))));
+        let mut secrets: HashMap<String, Vec<Secret>> = HashMap::new();
+        for item in tree.read(&SECRET).filter(enabled) {
             let secret = Secret {
                 password: item.text("password"),
                 profile: Some(item.text("profile")).filter(|name| name != "default"),
-                local: address(&item, "local-address"),
-                remote: address(&item, "remote-address"),
+                service: item.text("service"),
+                local: whence(&item, "local-address"),
+                remote: whence(&item, "remote-address"),
                 caller_id: item.text("caller-id"),
+                routes: routes(&item.text("routes")).unwrap_or_default(),
+                limits: ["limit-bytes-in", "limit-bytes-out"].map(|name| item.number(name) as u64),
             };
-            matches!(&*service, "any" | "pppoe").then(|| (item.text("name"), secret))
-        });
-        Users { profiles: profiles.collect(), secrets: secrets.collect() }
-    }
-
-    /// The profile of this name; one that says nothing for those that always are.
-    pub(crate) fn profile(&self, name: &str) -> Profile {
-        self.profiles.get(name).copied().unwrap_or(PLAIN)
-    }
-
-    /// Whether somebody may log in, at a server with this profile and from this address.
-    pub(crate) fn admit(
-        &self,
-        user: &str,
-        proof: &Proof,
-        profile: &str,
-        caller: MacAddr,
-    ) -> Result<Grant, Refusal> {
-        let secret = self.secrets.get(user).ok_or(Refusal::Unknown)?;
-        if !proof.is_of(&secret.password) {
-            return Err(Refusal::Unknown);
+            secrets.entry(item.text("name")).or_default().push(secret);
         }
-        if !secret.caller_id.is_empty() && secret.caller_id != caller.to_string() {
+        Users { profiles: profiles.collect(), secrets }
+    }
+
+    /// The profile of this name; for those that always are, what they say without being typed.
+    pub(crate) fn profile(&self, name: &str) -> Arc<Profile> {
+        self.profiles.get(name).cloned().unwrap_or_else(|| Arc::new(Profile::built_in(name)))
+    }
+
+    /// Whether somebody may log in.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn admit(&self, attempt: Attempt) -> Result<(Offer, Pass), Refusal> {
+        let fits = |secret: &&Secret| secret.service == "any" || secret.service == attempt.service;
+        let secrets = self.secrets.get(attempt.user);
+        let secret = secrets.into_iter().flatten().find(fits).ok_or(Refusal::Unknown)?;
+        let pass = attempt.proof.check(attempt.user, &secret.password).ok_or(Refusal::Wrong)?;
+        if !secret.caller_id.is_empty() && !secret.caller_id.eq_ignore_ascii_case(attempt.caller) {
             return Err(Refusal::Caller);
         }
-        let profile = self.profile(secret.profile.as_deref().unwrap_or(profile));
-        let either = |own: u32, other: u32| if own == 0 { other } else { own };
-        let grant = Grant {
-            local: either(secret.local, profile.local),
-            remote: either(secret.remote, profile.remote),
-            clamps_mss: profile.clamps_mss,
-            only_one: profile.only_one,
+        let profile = self.profile(secret.profile.as_deref().unwrap_or(attempt.profile));
+        let (routes, limits) = (secret.routes.clone(), secret.limits);
+        let offer = Offer {
+            local: secret.local.or(&profile.local),
+            remote: secret.remote.or(&profile.remote),
+            terms: Terms { routes, limits, ..profile.terms.clone() },
         };
-        if grant.local == 0 || grant.remote == 0 || grant.local == grant.remote {
-            return Err(Refusal::NoAddress);
-        }
-        Ok(grant)
+        Ok((offer, pass))
     }
 }
 
-fn address(item: &Read, name: &str) -> u32 {
-    match item.opt(name).as_deref() {
-        Some(Value::Address(address)) => u32::from(*address),
-        _ => 0,
+impl Profile {
+    /// What one of those says that always are.
+    fn built_in(name: &str) -> Profile {
+        let encryption = match name {
+            "default-encryption" => Encryption::Yes,
+            _ => Encryption::No,
+        };
+        let terms = Terms { clamps_mss: true, ipv6: true, encryption, ..Terms::default() };
+        Profile { local: Whence::Nowhere, remote: Whence::Nowhere, terms }
     }
+
+    fn read(item: &Read) -> Profile {
+        let plain = Profile::built_in(&item.text("name"));
+        let name = |property| Some(item.text(property)).filter(|text| !text.is_empty());
+        let time = |property| match item.opt(property).as_deref() {
+            Some(Value::Time(time)) => Some(*time).filter(|time| !time.is_zero()),
+            _ => None,
+        };
+        let two = |property| {
+            let mut both = [0; 2];
+            if let Some(Value::List(addresses)) = item.opt(property).as_deref() {
+                for (to, value) in both.iter_mut().zip(addresses) {
+                    if let Value::Address(address) = value {
+                        *to = (*address).into();
+                    }
+                }
+            }
+            both
+        };
+        Profile {
+            local: whence(item, "local-address"),
+            remote: whence(item, "remote-address"),
+            terms: Terms {
+                clamps_mss: item.text("change-tcp-mss") != "no",
+                only_one: item.text("only-one") == "yes",
+                encryption: match &*item.text("use-encryption") {
+                    "yes" => Encryption::Yes,
+                    "required" => Encryption::Required,
+                    "no" => Encryption::No,
+                    _ => plain.terms.encryption,
+                },
+                ipv6: item.text("use-ipv6") != "no",
+                rate: name("rate-limit").and_then(|line| Rate::read(&line).ok()),
+                parent_queue: name("parent-queue").filter(|name| name != "none"),
+                queue_type: item.opt("queue-type").map(|kind| kind.into_owned()),
+                address_list: name("address-list"),
+                interface_list: name("interface-list"),
+                idle_timeout: time("idle-timeout"),
+                session_timeout: time("session-timeout"),
+                dns: two("dns-server"),
+                wins: two("wins-server"),
+                routes: Vec::new(),
+                limits: [0; 2],
+            },
+        }
+    }
+}
+
+fn whence(item: &Read, name: &str) -> Whence {
+    match item.opt(name).as_deref() {
+        Some(Value::Address(address)) => Whence::Address(u32::from(*address)),
+        Some(Value::Text(pool)) if !pool.is_empty() => Whence::Pool(pool.clone()),
+        _ => Whence::Nowhere,
+    }
+}
+
+/// `dst-address [gateway [distance]]`, one after the other with commas between them: a secret's `routes`,
+/// and RADIUS's `Framed-Route`.
+pub(crate) fn routes(text: &str) -> Result<Vec<(Ipv4Prefix, u32, u8)>, String> {
+    let mut routes = Vec::new();
+    for route in text.split(',').map(str::trim).filter(|route| !route.is_empty()) {
+        let wrong = || format!("dst-address [gateway [distance]], not {route}");
+        let mut words = route.split_whitespace();
+        let (address, len) =
+            words.next().map_or(("", "32"), |word| word.split_once('/').unwrap_or((word, "32")));
+        let address: Ipv4Addr = address.parse().map_err(|_| wrong())?;
+        let len = len.parse().ok().filter(|len| *len <= 32).ok_or_else(wrong)?;
+        let gateway: Ipv4Addr =
+            words.next().map_or(Ok(Ipv4Addr::UNSPECIFIED), str::parse).map_err(|_| wrong())?;
+        let distance = words.next().map_or(Ok(1), str::parse).map_err(|_| wrong())?;
+        if words.next().is_some() || distance == 0 {
+            return Err(wrong());
+        }
+        routes.push((Ipv4Prefix::new(address.into(), len), gateway.into(), distance));
+    }
+    Ok(routes)
 }

@@ -10,8 +10,7 @@
 //!
 //! A session stands on an interface of Ethernet frames. Who talks to whom is in `state`; what an open
 //! session means (interface, address, routes) is compiled like any configuration: the router finds it
-//! out ([`News`](crate::News)), and the compiler makes a change of it. Missing: **MS-CHAP**, **MPPE**,
-//! **MRRU**, **pado-delay**, **RADIUS**, **scanning**.
+//! out ([`News`](crate::News)), and the compiler makes a change of it. Missing: **MRRU**, **scanning**.
 
 // The menus.
 pub(crate) mod menu;
@@ -21,9 +20,12 @@ pub(crate) mod state;
 pub(crate) mod status;
 
 use super::InterfaceId;
+use super::ppp::calls::{Carrier, ITEMS};
 use super::ppp::machine::Ways;
+use super::ppp::users::Grant;
 use config::{ItemId, Read, Tree, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::MacAddr;
 
@@ -37,20 +39,24 @@ impl SessionAt {
 }
 
 /// An open session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     /// No other one ever has it.
     pub(crate) number: u64,
+    /// Its call's place.
+    pub(crate) place: u32,
     /// What its interface is, as an item.
     pub(crate) item: ItemId,
     /// Its interface's name.
     pub(crate) name: String,
-    /// The interface it stands on.
+    /// Of PPPoE: the interface it stands on; none of others.
     pub on: InterfaceId,
     /// Its number in its packets.
     pub id: u16,
-    /// The other end.
+    /// Of PPPoE: the other end.
     pub peer: MacAddr,
+    /// What carries its packets.
+    pub(crate) carrier: Carrier,
     /// The router's address.
     pub local: u32,
     /// The other end's.
@@ -59,19 +65,25 @@ pub struct Session {
     pub mtu: u16,
     /// `change-tcp-mss`.
     pub(crate) clamps_mss: bool,
+    /// MPPE: what passes has to go the slow way, by its keys.
+    pub(crate) encrypted: bool,
     /// Of a client: the distance of its default route.
     pub(crate) route: Option<u8>,
+    /// Of a server's: what the user has.
+    pub(crate) grant: Option<Arc<Grant>>,
+    /// IPv6's interface identifiers of this end and the other, if both speak of it.
+    pub(crate) identifiers: Option<([u8; 8], [u8; 8])>,
 }
 
 impl Session {
     /// Whether it is one of the router's servers.
     pub(crate) fn is_servers(&self) -> bool {
-        self.item.0 >= state::ITEMS
+        self.item.0 >= ITEMS
     }
 }
 
 /// A session, and the number of its interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     /// Its interface.
     pub interface: InterfaceId,
@@ -89,7 +101,9 @@ pub struct Sessions {
 impl Sessions {
     pub(super) fn add(&mut self, interface: InterfaceId, session: &Session) -> SessionAt {
         let at = SessionAt(self.list.len() as u16);
-        self.by_wire.insert((session.on, session.id, session.peer), at);
+        if session.on.is_some() {
+            self.by_wire.insert((session.on, session.id, session.peer), at);
+        }
         self.list.push(Standing { interface, session: session.clone() });
         at
     }
@@ -128,6 +142,8 @@ pub(crate) struct Dialer {
     pub(crate) mru: u16,
     pub(crate) profile: String,
     pub(crate) route: Option<u8>,
+    /// `use-peer-dns`.
+    pub(crate) uses_dns: bool,
 }
 
 /// A server as compiled.
@@ -170,6 +186,7 @@ impl Pppoe {
                 mru: mru(&item, mtu),
                 profile: item.text("profile"),
                 route: route.then(|| item.number("default-route-distance") as u8),
+                uses_dns: item.text("use-peer-dns") != "no",
             })
         });
         let concentrators = tree.read(&menu::SERVER).filter(enabled).filter_map(|item| {
@@ -193,7 +210,7 @@ impl Pppoe {
     }
 }
 
-fn keepalive(item: &Read) -> Option<Duration> {
+pub(crate) fn keepalive(item: &Read) -> Option<Duration> {
     match *item.value("keepalive-timeout") {
         Value::Number(seconds) => Some(Duration::from_secs(seconds.max(0) as u64)),
         _ => None,
@@ -210,8 +227,8 @@ fn mru(item: &Read, below: u16) -> u16 {
     left.min(typed("max-mtu")).min(typed("max-mru"))
 }
 
-fn ways(item: &Read, name: &str) -> Ways {
+pub(crate) fn ways(item: &Read, name: &str) -> Ways {
     let all = item.list(name);
     let has = |word: &str| all.iter().any(|value| value.to_string() == word);
-    Ways { pap: has("pap"), chap: has("chap") }
+    Ways { pap: has("pap"), chap: has("chap"), mschap1: has("mschap1"), mschap2: has("mschap2") }
 }

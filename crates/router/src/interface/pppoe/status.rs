@@ -12,7 +12,8 @@
 //! ```
 
 use super::menu::CLIENT;
-use super::state::{Call, Dial, Owner};
+use super::state::Dial;
+use crate::interface::ppp::calls::{Call, Carrier, Owner};
 use crate::interface::ppp::machine::Phase;
 use crate::router::Router;
 use crate::status::{RouterStatus, Values, dynamic, ip, number};
@@ -35,14 +36,18 @@ impl Call {
     fn uptime(&self, now: Moment) -> Value {
         Value::Time(Duration::from_secs((now - self.since.min(now)).as_secs()))
     }
+
+    fn encoding(&self) -> Value {
+        Value::Text(self.machine.encryption().map_or("", |(send, _)| send.name()).to_string())
+    }
 }
 
 fn open<'a>(status: &'a RouterStatus) -> impl Iterator<Item = (&'a Call, ItemId)> {
     let standing = status.router.program.sessions.list().iter();
     standing.filter_map(|standing| {
-        let mut calls = status.router.link.pppoe.calls();
-        let call = calls.find(|call| call.number == standing.session.number)?;
-        matches!(call.owner, Owner::Server(_)).then_some((call, standing.session.item))
+        let call = status.router.link.calls.get(standing.session.place as usize)?;
+        let same = call.number == standing.session.number && !call.is_client();
+        same.then_some((call, standing.session.item))
     })
 }
 
@@ -54,13 +59,14 @@ pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
             ("name", text(&call.name)),
             ("user", text(call.machine.user())),
             ("service", text(&call.service)),
-            ("remote-address", Value::Mac(call.peer)),
-            ("encoding", text("")),
+            ("remote-address", Value::Text(call.carrier.caller())),
+            ("encoding", call.encoding()),
             ("uptime", call.uptime(status.now)),
         ]);
         dynamic(item, values)
     };
-    open(status).map(row).collect()
+    let is = |(call, _): &(&Call, ItemId)| matches!(call.carrier, Carrier::Pppoe { .. });
+    open(status).filter(is).map(row).collect()
 }
 
 /// `/ppp active`.
@@ -69,11 +75,11 @@ pub(crate) fn active(status: &RouterStatus) -> Vec<Item> {
     let row = |(call, item): (&Call, ItemId)| {
         let values = Values::from([
             ("name", text(call.machine.user())),
-            ("service", text("pppoe")),
-            ("caller-id", Value::Text(call.peer.to_string())),
+            ("service", text(call.carrier.service())),
+            ("caller-id", Value::Text(call.carrier.caller())),
             ("address", ip(call.machine.addresses().1)),
             ("uptime", call.uptime(status.now)),
-            ("encoding", text("")),
+            ("encoding", call.encoding()),
         ]);
         dynamic(item, values)
     };
@@ -134,7 +140,7 @@ impl Job<Router> for Monitor {
 /// How far a client has come, in RouterOS's words.
 fn look(r: &Router, item: ItemId, now: Moment) -> Record {
     let state = &r.link.pppoe;
-    let call = state.calls().find(|call| call.owner == Owner::Client(item));
+    let call = r.link.calls.all().find(|call| call.owner == Owner::Client(item));
     let status = match (state.dials.get(&item), call.map(|call| call.machine.phase())) {
         (None, _) => "disabled",
         (Some((_, Dial::Idle(_))), _) => "terminated",
@@ -151,10 +157,10 @@ fn look(r: &Router, item: ItemId, now: Moment) -> Record {
     let (local, remote) = call.machine.addresses();
     record
         .with("uptime", call.uptime(now))
-        .with("encoding", text(""))
+        .with("encoding", call.encoding())
         .with("service-name", text(&call.service))
         .with("ac-name", text(&call.ac_name))
-        .with("ac-mac", Value::Mac(call.peer))
+        .with("ac-mac", text(&call.carrier.caller()))
         .with("mtu", number(call.machine.mtu().into()))
         .with("mru", number(call.machine.mtu().into()))
         .with("local-address", ip(local))

@@ -439,7 +439,7 @@ pub(super) fn renew(r: &mut Router, now: Moment, id: ItemId) {
 }
 
 impl Router {
-    /// The name servers that clients were told, by those that use them.
+    /// The name servers that clients of DHCP and PPP were told, by those that use them.
     pub(crate) fn dynamic_servers(&self) -> Vec<u32> {
         let mut all = Vec::new();
         for client in self.program.dhcp.clients.iter().filter(|client| client.use_dns) {
@@ -447,6 +447,13 @@ impl Router {
             let dns = machine.and_then(|machine| machine.given.as_ref()).map(|given| &given.dns);
             for &server in dns.into_iter().flatten() {
                 if !all.contains(&server) {
+                    all.push(server);
+                }
+            }
+        }
+        for call in self.link.calls.all().filter(|call| call.uses_dns && call.is_open()) {
+            for server in call.machine.dns() {
+                if server != 0 && !all.contains(&server) {
                     all.push(server);
                 }
             }

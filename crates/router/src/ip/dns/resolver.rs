@@ -383,7 +383,8 @@ pub(crate) fn adopt(r: &mut Router, now: Moment) {
 }
 
 impl Router {
-    /// All name servers that are asked: those typed, and those that DHCP clients were told.
+    /// All name servers that are asked: those typed, and those that DHCP clients and sessions
+    /// were told.
     pub(crate) fn name_servers(&self) -> Vec<u32> {
         let mut servers = self.program.dns.servers.clone();
         servers.extend(self.dynamic_servers());

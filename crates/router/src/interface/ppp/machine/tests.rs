@@ -7,16 +7,25 @@ fn at(seconds: u64) -> Moment {
 }
 
 fn client(password: &str, allow: Ways) -> Role {
-    Role::Client { user: "bob".to_string(), password: password.to_string(), allow }
+    encrypting(password, allow, Encryption::Yes)
+}
+
+fn encrypting(password: &str, allow: Ways, encryption: Encryption) -> Role {
+    let (user, password) = ("bob".to_string(), password.to_string());
+    Role::Client { user, password, allow, wants_dns: true, encryption }
 }
 
 fn server(asks: Ways) -> Role {
     Role::Server { name: "ac".to_string(), asks }
 }
 
-const BOTH: Ways = Ways { pap: true, chap: true };
-const PAP: Ways = Ways { pap: true, chap: false };
-const CHAP: Ways = Ways { pap: false, chap: true };
+const NONE: Ways = Ways { pap: false, chap: false, mschap1: false, mschap2: false };
+const BOTH: Ways = Ways { pap: true, chap: true, ..NONE };
+const PAP: Ways = Ways { pap: true, ..NONE };
+const CHAP: Ways = Ways { chap: true, ..NONE };
+const V1: Ways = Ways { mschap1: true, ..NONE };
+const V2: Ways = Ways { mschap2: true, ..NONE };
+const ALL: Ways = Ways { pap: true, chap: true, mschap1: true, mschap2: true };
 
 /// Two ends with all that is between them.
 struct Link {
@@ -26,6 +35,8 @@ struct Link {
     /// The number of the packet that is lost, of all.
     lost: Option<usize>,
     sent: usize,
+    /// The server's.
+    encryption: Encryption,
 }
 
 impl Link {
@@ -38,11 +49,11 @@ impl Link {
                 seed
             };
             let keepalive = Some(Duration::from_secs(10));
-            Machine::new(at(0), role, mrus[n], keepalive, dice, &mut wires[1 - n])
+            Machine::new(at(0), role, (mrus[n], true), keepalive, dice, &mut wires[1 - n])
         };
         let [a, b] = roles;
         let ends = [make(0, a), make(1, b)];
-        Link { ends, wires, lost, sent: 0 }
+        Link { ends, wires, lost, sent: 0, encryption: Encryption::No }
     }
 
     /// Lets all pass that is on its way.
@@ -57,9 +68,16 @@ impl Link {
             let mut out = Vec::new();
             let said = self.ends[n].receive(now, kind, &packet[2..], &mut out);
             if let Said::Check { user, proof } = said {
-                let is_right = user == "bob" && proof.is_of("secret");
-                let addresses = is_right.then_some((0x0a00_0001, 0x0a00_0002));
-                self.ends[n].admit(now, &user, addresses, &mut out);
+                let pass = proof.check(&user, "secret").filter(|_| user == "bob");
+                let admitted = pass.map(|pass| Admitted {
+                    local: 0x0a00_0001,
+                    remote: 0x0a00_0002,
+                    dns: [0x0808_0808, 0],
+                    encryption: self.encryption,
+                    pass,
+                    ..Admitted::default()
+                });
+                self.ends[n].admit(now, &user, admitted, &mut out);
             }
             self.wires[1 - n].extend(out);
         }
@@ -86,6 +104,12 @@ fn ends_meet() {
         ("secret", PAP, BOTH, [Open, Open]),
         ("secret", CHAP, BOTH, [Open, Open]),
         ("secret", BOTH, PAP, [Open, Open]),
+        ("secret", V1, ALL, [Open, Open]),
+        ("secret", ALL, ALL, [Open, Open]),
+        ("secret", V2, V2, [Open, Open]),
+        ("secret", ALL, V1, [Open, Open]),
+        ("wrong", V1, V1, [Down(Refused), Down(Refused)]),
+        ("wrong", ALL, ALL, [Down(Refused), Down(Refused)]),
         ("secret", CHAP, CHAP, [Open, Open]),
         ("wrong", CHAP, BOTH, [Down(Refused), Down(Refused)]),
         ("wrong", PAP, BOTH, [Down(Refused), Down(Refused)]),
@@ -94,7 +118,7 @@ fn ends_meet() {
         ("secret", Ways::default(), BOTH, [Down(Terminated), Down(NoWay)]),
     ] {
         // Whatever packet is lost, the outcome is the same.
-        for lost in std::iter::once(None).chain((0..16).map(Some)) {
+        for lost in std::iter::once(None).chain((0..20).map(Some)) {
             let mut link = Link::new([client(password, allow), server(asks)], [1492, 1480], lost);
             link.run(0, 60);
             let ends = link.ends.each_ref();
@@ -109,6 +133,10 @@ fn ends_meet() {
                 assert_eq!(ends[1].addresses(), (0x0a00_0001, 0x0a00_0002));
                 assert_eq!(ends.map(Machine::mtu), [1480, 1480]);
                 assert_eq!(ends.map(Machine::user), ["bob", "bob"]);
+                assert_eq!(ends[0].dns(), [0x0808_0808, 0]);
+                let [ours, theirs] = ends.map(Machine::identifiers);
+                assert_eq!(ours, theirs.map(|(own, other)| (other, own)));
+                assert!(ours.is_some(), "IPv6");
             }
         }
     }
@@ -146,7 +174,9 @@ fn silence_ends_it() {
 #[test]
 fn whatever_comes() {
     for (kind, packet, answers) in [
-        (protocol::IPV6CP, &[1, 1, 0, 4][..], &[code::PROTOCOL_REJECT][..]),
+        (protocol::IPV6CP, &[1, 1, 0, 4][..], &[code::CONFIGURE_ACK][..]),
+        (protocol::IPV6CP, &[1, 1, 0, 14, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0], &[code::CONFIGURE_NAK]),
+        (protocol::IPV6CP, &[1, 1, 0, 9, 1, 5, 0, 0, 0], &[code::CONFIGURE_REJECT]),
         (protocol::CCP, &[1, 1, 0, 4], &[code::PROTOCOL_REJECT]),
         (protocol::IPV6, &[0x60, 0, 0, 0], &[code::PROTOCOL_REJECT]),
         (protocol::LCP, &[9, 4, 0, 10, 0, 0, 0, 9, 1, 2], &[code::ECHO_REPLY]),
@@ -184,4 +214,45 @@ fn whatever_comes() {
     link.wires = [link.wires[0].clone(), link.wires[0].clone()];
     link.run(0, 60);
     assert!(!matches!(link.ends[0].phase, Phase::Open), "{:?}", link.ends[0]);
+}
+
+/// What the ends want, whether they meet, and how it is encrypted then.
+#[test]
+fn encryption() {
+    use Encryption::{No, Required, Yes};
+    const BOTH_WAYS: Option<&str> = Some("MPPE128 stateless");
+    for (ways, client, server, open, encrypted) in [
+        (V2, Yes, Yes, true, BOTH_WAYS),
+        (V1, Yes, Yes, true, BOTH_WAYS),
+        (V2, Required, Required, true, BOTH_WAYS),
+        (V2, No, Yes, true, None),
+        (V2, Yes, No, true, None),
+        (V2, No, Required, false, None),
+        (V2, Required, No, false, None),
+        (CHAP, Yes, Yes, true, None),
+        (CHAP, Required, Yes, false, None),
+        (CHAP, Yes, Required, false, None),
+    ] {
+        for lost in std::iter::once(None).chain((0..20).map(Some)) {
+            let roles = [encrypting("secret", ways, client), self::server(ways)];
+            let mut link = Link::new(roles, [1492; 2], lost);
+            link.encryption = server;
+            link.run(0, 60);
+            let case = format!("{ways:?} {client:?} {server:?} {lost:?} {:#?}", link.ends);
+            let phases = link.ends.each_ref().map(|end| end.phase == Phase::Open);
+            assert_eq!(phases, [open; 2], "{case}");
+            if !open {
+                continue;
+            }
+            let found = link.ends.each_ref().map(Machine::encryption);
+            let names =
+                found.map(|modes| modes.map(|(send, receive)| [send.name(), receive.name()]));
+            assert_eq!(names, [encrypted.map(|name| [name; 2]); 2], "{case}");
+            let mtu = if encrypted.is_some() { 1488 } else { 1492 };
+            assert_eq!(link.ends.each_ref().map(Machine::mtu), [mtu; 2]);
+            let [ours, theirs] = link.ends.each_mut().map(Machine::take_keys);
+            assert_eq!(ours.map(|(keys, ..)| keys.send), theirs.map(|(keys, ..)| keys.receive));
+            assert_eq!(ours.map(|(keys, ..)| keys.receive), theirs.map(|(keys, ..)| keys.send));
+        }
+    }
 }

@@ -1,0 +1,414 @@
+//! PPP's part of the flow, whatever carries it: what machines say and hear, who is let in, what ends.
+//!
+//! ```text
+//! pppoe, l2tp ─► [control_in] ─► the call's machine ─► answers ─► say ─► pppoe, l2tp
+//!                                    └► Check ─► users ─► addresses of pools ─► admit
+//! ticks ─► [tick]: who is silent, idle, too long there, or has lost his server
+//! ```
+
+use super::{l2tp, pppoe};
+use crate::interface::ppp::calls::{Call, Carrier, Owner};
+use crate::interface::ppp::machine::{Admitted, End, Machine, Pass, Phase, Proof, Role, Said};
+use crate::interface::ppp::mppe::{Mppe, Receiver, Sender};
+use crate::interface::ppp::users::{Attempt, Grant, Offer, Refusal, Whence};
+use crate::interface::pppoe::Session;
+use crate::router::Router;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::{Ipv4Range, Moment};
+
+/// How often traffic is looked at where it matters: quotas, idle sessions.
+const SAMPLE: Duration = Duration::from_secs(1);
+
+/// Takes in a control packet of a call, its protocol first.
+pub(super) fn control_in(r: &mut Router, now: Moment, place: usize, ppp: &[u8]) {
+    let mut out = Vec::new();
+    let Some(call) = r.link.calls.get_mut(place) else { return };
+    let before = call.machine.phase();
+    let kind = u16::from_be_bytes([ppp[0], ppp[1]]);
+    let said = call.machine.receive(now, kind, &ppp[2..], &mut out);
+    if said == Said::NewKey
+        && let Some(mppe) = &mut call.mppe
+    {
+        mppe.sender.flush();
+    }
+    // Echoes and the like bring nothing nearer.
+    if call.machine.phase() != Phase::Open || before != Phase::Open {
+        r.link.calls.wait(place, Some(now));
+        r.link.up_due = now;
+    }
+    say(r, now, place, out);
+    match said {
+        Said::Check { user, proof } => attempt(r, now, place, &user, &proof),
+        _ => moved_on(r, now, place, before),
+    }
+}
+
+/// Somebody wants to log in.
+fn attempt(r: &mut Router, now: Moment, place: usize, user: &str, proof: &Proof) {
+    let Some(call) = r.link.calls.get(place) else { return };
+    let profile = profile_of(r, call);
+    let (service, caller) = (call.carrier.service(), call.carrier.caller());
+    let attempt = Attempt { user, proof, profile: &profile, service, caller: &caller };
+    let verdict = r.program.users.admit(attempt);
+    decided(r, now, place, user, verdict);
+}
+
+/// The profile of a call's server.
+pub(super) fn profile_of(r: &Router, call: &Call) -> String {
+    match (&call.owner, call.carrier) {
+        (Owner::Client(_), _) => String::new(),
+        (Owner::Server(service), Carrier::Pppoe { on, .. }) => {
+            pppoe::server_of(r, on, service).map_or(String::new(), |server| server.profile.clone())
+        }
+        (Owner::Server(_), Carrier::L2tp { .. }) => l2tp::profile(r),
+    }
+}
+
+/// It is known whether somebody may log in.
+pub(super) fn decided(
+    r: &mut Router,
+    now: Moment,
+    place: usize,
+    user: &str,
+    verdict: Result<(Offer, Pass), Refusal>,
+) {
+    let Some(call) = r.link.calls.get(place) else { return };
+    let topics = format!("{},ppp,error", call.carrier.service());
+    let before = call.machine.phase();
+    let repeated = matches!(before, Phase::Network | Phase::Open);
+    let granted = match verdict {
+        // He asks again: his answer was lost.
+        _ if repeated => Err(Refusal::Unknown),
+        Ok((offer, pass)) => grant(r, user, offer).map(|grant| (grant, pass)),
+        Err(why) => Err(why),
+    };
+    if let Err(why) = &granted
+        && !repeated
+    {
+        let text = match why {
+            Refusal::Unknown | Refusal::Wrong => format!("user {user} authentication failed"),
+            Refusal::Caller => format!("user {user} authentication failed - caller id"),
+            Refusal::NoAddress => {
+                format!("user {user}: could not determine local or remote address")
+            }
+        };
+        r.stats.log.say(now, &topics, &text);
+    }
+    let mut out = Vec::new();
+    let Some(call) = r.link.calls.get_mut(place) else { return };
+    let admitted = granted.map(|(grant, pass)| {
+        let admitted = Admitted {
+            local: grant.local,
+            remote: grant.remote,
+            dns: grant.terms.dns,
+            wins: grant.terms.wins,
+            encryption: grant.terms.encryption,
+            pass,
+        };
+        call.grant = Some(Arc::new(grant));
+        admitted
+    });
+    call.machine.admit(now, user, admitted.ok(), &mut out);
+    say(r, now, place, out);
+    r.link.calls.wait(place, Some(now));
+    moved_on(r, now, place, before);
+}
+
+/// Takes the addresses of an offer.
+fn grant(r: &mut Router, user: &str, offer: Offer) -> Result<Grant, Refusal> {
+    let program = r.program.clone();
+    let mut take = |whence: &Whence| match whence {
+        Whence::Nowhere => Some((0, false)),
+        Whence::Address(address) => Some((*address, false)),
+        Whence::Pool(name) => {
+            let used = &mut r.services.used;
+            let address =
+                used.take(&program.pools, name, ("PPP", user), |at| !program.is_local(at));
+            address.map(|address| (address, true))
+        }
+    };
+    let (local, remote) = (take(&offer.local), take(&offer.remote));
+    let ends = [local, remote].map(Option::unwrap_or_default);
+    let [(local, local_pooled), (remote, remote_pooled)] = ends;
+    if local == 0 || remote == 0 || local == remote {
+        for (address, _) in ends.iter().filter(|(_, pooled)| *pooled) {
+            r.services.used.free(&program.pools, *address);
+        }
+        return Err(Refusal::NoAddress);
+    }
+    Ok(Grant { local, remote, of_pool: [local_pooled, remote_pooled], terms: offer.terms })
+}
+
+/// Gives back what a grant has taken.
+fn give_back(r: &mut Router, grant: &Grant) {
+    let program = r.program.clone();
+    for (address, pooled) in [grant.local, grant.remote].into_iter().zip(grant.of_pool) {
+        if pooled {
+            r.services.used.free(&program.pools, address);
+        }
+    }
+}
+
+/// Tells what has become of a call, and ends it if it is over.
+fn moved_on(r: &mut Router, now: Moment, place: usize, before: Phase) {
+    let Some(call) = r.link.calls.get(place) else { return };
+    let phase = call.machine.phase();
+    if phase == before {
+        return;
+    }
+    // What is open is compiled at the next look.
+    let is_client = call.is_client();
+    let (service, caller) = (call.carrier.service(), call.carrier.caller());
+    let (topics, user) = (format!("{service},ppp,info"), call.machine.user().to_string());
+    r.link.up_due = now;
+    r.link.calls.wait(place, Some(now));
+    let was_let_in = matches!(before, Phase::Establish | Phase::Authenticate);
+    if was_let_in && matches!(phase, Phase::Network | Phase::Open) {
+        if !is_client {
+            r.link.calls.rename(place, &format!("{service}-{user}"));
+        }
+        let name = name(r, place);
+        r.stats.log.say(now, &topics, &format!("{name}: authenticated"));
+    }
+    let name = name(r, place);
+    match phase {
+        Phase::Open => opened(r, now, place, &topics, &caller),
+        Phase::Down(why) => {
+            r.stats.log.say(now, &topics, &format!("{name}: terminating... - {}", why.name()));
+            hang_up(r, now, place);
+        }
+        Phase::Establish if before == Phase::Open => {
+            r.stats.log.say(now, &topics, &format!("{name}: disconnected"));
+            r.link.calls.changed = true;
+            if let Some(call) = r.link.calls.get_mut(place) {
+                call.mppe = None;
+                let grant = call.grant.take();
+                leave_lists(r, now, grant.as_deref());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn name(r: &Router, place: usize) -> String {
+    r.link.calls.get(place).map_or(String::new(), |call| call.name.clone())
+}
+
+/// A call is a session now.
+fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str) {
+    r.link.calls.has_opened(place);
+    let Some(call) = r.link.calls.get_mut(place) else { return };
+    (call.since, call.passed) = (now, (0, now));
+    if let Some((keys, send, receive)) = call.machine.take_keys() {
+        let (sender, receiver) =
+            (Sender::new(keys.send, send), Receiver::new(keys.receive, receive));
+        call.mppe = Some(Box::new(Mppe { sender, receiver }));
+    }
+    let (name, number, is_client) = (call.name.clone(), call.number, call.is_client());
+    let (user, remote) = (call.machine.user().to_string(), call.machine.addresses().1);
+    let grant = call.grant.clone();
+    r.stats.log.say(now, topics, &format!("{name}: connected"));
+    if is_client {
+        r.services.due = now;
+        return;
+    }
+    let text = format!("{user} logged in, {} from {caller}", Ipv4Addr::from(remote));
+    r.stats.log.say(now, &format!("{topics},account"), &text);
+    let Some(grant) = grant else { return };
+    if let (Some(list), Some(range)) = (&grant.terms.address_list, Ipv4Range::new(remote, remote)) {
+        r.rules.lists.add(list, range, None, now);
+        r.follow_lists();
+    }
+    if grant.terms.only_one {
+        end_others(r, now, |other| {
+            other.number != number
+                && !other.is_client()
+                && other.is_open()
+                && other.machine.user() == user
+        });
+    }
+}
+
+/// What a session had is given back; its address is in no list any more.
+fn leave_lists(r: &mut Router, _: Moment, grant: Option<&Grant>) {
+    let Some(grant) = grant else { return };
+    give_back(r, grant);
+    if let (Some(list), Some(range)) =
+        (&grant.terms.address_list, Ipv4Range::new(grant.remote, grant.remote))
+    {
+        r.rules.lists.remove(&[(list.clone(), range)]);
+        r.follow_lists();
+    }
+}
+
+/// Ends a call: the other end is told, its client dials again.
+pub(super) fn hang_up(r: &mut Router, now: Moment, place: usize) {
+    let Some(call) = r.link.calls.get(place) else { return };
+    let topics = format!("{},ppp,info", call.carrier.service());
+    if call.grant.is_some() && !call.is_client() && !call.machine.user().is_empty() {
+        let counts = traffic(r, place);
+        let Some(call) = r.link.calls.get(place) else { return };
+        let text = format!(
+            "{} logged out, {} {} {} {} {} from {}",
+            call.machine.user(),
+            (now - call.since.min(now)).as_secs(),
+            counts[0].1,
+            counts[1].1,
+            counts[0].0,
+            counts[1].0,
+            call.carrier.caller()
+        );
+        r.stats.log.say(now, &format!("{topics},account"), &text);
+    }
+    let Some(call) = r.link.calls.remove(place) else { return };
+    match call.carrier {
+        Carrier::Pppoe { .. } => pppoe::hung_up(r, now, &call),
+        Carrier::L2tp { .. } => l2tp::hung_up(r, now, &call),
+    }
+    leave_lists(r, now, call.grant.as_deref());
+    r.stats.log.say(now, &topics, &format!("{}: disconnected", call.name));
+    r.link.up_due = now;
+}
+
+/// Packets and bytes of a session: received, and sent.
+fn traffic(r: &Router, place: usize) -> [(u64, u64); 2] {
+    let Some(call) = r.link.calls.get(place) else { return Default::default() };
+    let mine = |id| {
+        let interface = r.program.interfaces.get(usize::from(id))?;
+        (interface.name == call.name).then_some(id)
+    };
+    let id = r.program.books.interfaces.find(call.item(place)).and_then(|id| mine(id.0));
+    let counts = id.and_then(|id| r.stats.interface_counts.get(usize::from(id)));
+    counts.map_or(Default::default(), |counts| {
+        [counts.rx, counts.tx].map(|count| (count.packets, count.bytes))
+    })
+}
+
+/// Ends the calls of which this is so.
+pub(super) fn end_others(r: &mut Router, now: Moment, is: impl Fn(&Call) -> bool) {
+    for place in r.link.calls.places() {
+        if r.link.calls.get(place).is_some_and(&is) {
+            close(r, now, place, End::Closed);
+        }
+    }
+}
+
+/// Ends the sessions of which this is so: somebody wants them to end.
+pub(crate) fn end_sessions(r: &mut Router, now: Moment, is: impl Fn(&Session) -> bool) {
+    let sessions = r.link.calls.sessions();
+    for session in sessions.iter().filter(|session| is(session)) {
+        close(r, now, session.place as usize, End::Closed);
+    }
+    r.tools.sent = true;
+}
+
+/// Closes a call from this end.
+pub(super) fn close(r: &mut Router, now: Moment, place: usize, why: End) {
+    let Some(call) = r.link.calls.get_mut(place) else { return };
+    let (before, mut out) = (call.machine.phase(), Vec::new());
+    call.machine.close(why, &mut out);
+    say(r, now, place, out);
+    moved_on(r, now, place, before);
+}
+
+/// Sends what a call's machine has to say.
+pub(super) fn say(r: &mut Router, now: Moment, place: usize, packets: Vec<Vec<u8>>) {
+    let Some(call) = r.link.calls.get(place) else { return };
+    let carrier = call.carrier;
+    for packet in packets {
+        match carrier {
+            Carrier::Pppoe { .. } => pppoe::say(r, now, carrier, &packet),
+            Carrier::L2tp { .. } => l2tp::say(r, now, carrier, &packet),
+        }
+    }
+}
+
+/// A machine, and the first it says.
+pub(super) fn machine(
+    r: &mut Router,
+    now: Moment,
+    own: u32,
+    role: Role,
+    mru: u16,
+    (ipv6, keepalive): (bool, Option<Duration>),
+) -> (Machine, Vec<Vec<u8>>) {
+    // Two routers whose dice fall alike must have different magic numbers.
+    let own = own.wrapping_mul(0x9e37_79b1);
+    let ipv6 = ipv6 && !r.program.v6.settings.disabled;
+    let mut out = Vec::new();
+    let dice = || r.services.dice.throw() as u32 ^ own;
+    let machine = Machine::new(now, role, (mru, ipv6), keepalive, dice, &mut out);
+    (machine, out)
+}
+
+/// Lets calls do what is due. Returns when something is due next, if that is before `due`.
+pub(super) fn tick(r: &mut Router, now: Moment, due: Moment) -> Moment {
+    if r.link.calls.len() == 0 {
+        return due;
+    }
+    if r.link.calls.seen != r.changes {
+        r.link.calls.seen = r.changes;
+        for place in r.link.calls.places() {
+            let Some(call) = r.link.calls.get(place) else { continue };
+            let stays = match call.carrier {
+                Carrier::Pppoe { .. } => pppoe::stays(r, call),
+                Carrier::L2tp { .. } => l2tp::stays(r, call),
+            };
+            if !stays {
+                close(r, now, place, End::Closed);
+            }
+        }
+    }
+    while let Some(place) = r.link.calls.is_due(now) {
+        let Some(call) = r.link.calls.get_mut(place) else { break };
+        let (number, before, mut out) = (call.number, call.machine.phase(), Vec::new());
+        let next = call.machine.tick(now, &mut out);
+        say(r, now, place, out);
+        let limits = limits(r, now, place);
+        if let Err(why) = limits {
+            close(r, now, place, why);
+            continue;
+        }
+        let still = r.link.calls.get(place).is_some_and(|call| call.number == number);
+        if still {
+            let next = [next, limits.unwrap_or_default()].into_iter().flatten().min();
+            // Never at once again: somebody who is always due would hold all others up.
+            let next = next.map(|at| at.max(now + Duration::from_millis(1)));
+            r.link.calls.wait(place, next);
+            moved_on(r, now, place, before);
+        }
+    }
+    r.link.calls.next_due().map_or(due, |at| due.min(at))
+}
+
+/// Whether a session has reached a limit; and when to look again.
+fn limits(r: &mut Router, now: Moment, place: usize) -> Result<Option<Moment>, End> {
+    let Some(call) = r.link.calls.get(place).filter(|call| call.is_open()) else { return Ok(None) };
+    let Some(grant) = call.grant.clone() else { return Ok(None) };
+    let terms = &grant.terms;
+    let mut next = terms.session_timeout.map(|timeout| call.since + timeout);
+    if next.is_some_and(|end| now >= end) {
+        return Err(End::SessionTimeout);
+    }
+    if terms.idle_timeout.is_none() && terms.limits == [0; 2] {
+        return Ok(next);
+    }
+    let [rx, tx] = traffic(r, place);
+    let over = |bytes: u64, limit: u64| limit != 0 && bytes >= limit;
+    if over(rx.1, terms.limits[0]) || over(tx.1, terms.limits[1]) {
+        return Err(End::Limit);
+    }
+    if let (Some(timeout), Some(call)) = (terms.idle_timeout, r.link.calls.get_mut(place)) {
+        let passed = rx.0 + tx.0;
+        if passed != call.passed.0 {
+            call.passed = (passed, now);
+        } else if now >= call.passed.1 + timeout {
+            return Err(End::IdleTimeout);
+        }
+    }
+    let sample = now + SAMPLE;
+    next = Some(next.map_or(sample, |next| next.min(sample)));
+    Ok(next)
+}

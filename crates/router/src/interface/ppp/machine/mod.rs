@@ -1,0 +1,500 @@
+//! One end of a PPP link (RFC 1661): options agreed upon, names proved, addresses given.
+//!
+//! ```text
+//! Establish ──LCP──► Authenticate ──PAP, CHAP, MS-CHAP──► Network ──IPCP, CCP──► Open
+//!     ▲ a new Configure-Request ◄──────────┴─────────────┴─────────────────────────┘ │
+//!     └ no answer, a wrong password, Terminate, silence ─► Down ◄────────────────────┘
+//! ```
+//!
+//! Pure: packets and the time come in, packets go out. Who may log in is not known here: an attempt is
+//! handed over ([`Said::Check`]) and its result comes by [`Machine::admit`], at once or later. IPv6CP goes
+//! beside and holds nothing up.
+//!
+//! Never: agrees to compression, or to a field left out, which are rejected as the RFC wants. Missing:
+//! **MRRU**, **ECP**, **BCP**, **EAP**.
+
+// The link itself.
+mod lcp;
+// Who one is.
+mod login;
+// Addresses and encryption.
+mod network;
+
+use super::mppe::Mode;
+use super::mschap::Keys;
+use std::time::Duration;
+use wire::Moment;
+use wire::ppp::{self, Control, code, protocol};
+
+pub(crate) use login::{Pass, Proof, Way, Ways};
+
+/// Which end it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Proves who it is, and takes the address it is given.
+    Client {
+        user: String,
+        password: String,
+        allow: Ways,
+        /// `use-peer-dns`: asks for name servers.
+        wants_dns: bool,
+        encryption: Encryption,
+    },
+    /// Asks who the other one is, and gives addresses.
+    Server { name: String, asks: Ways },
+}
+
+/// `use-encryption`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Encryption {
+    #[default]
+    No,
+    /// If the other end can.
+    Yes,
+    /// Or there is no session.
+    Required,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Establish,
+    Authenticate,
+    Network,
+    Open,
+    Down(End),
+}
+
+/// Why it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Nobody answers.
+    Silent,
+    /// The other end wants it so.
+    Terminated,
+    /// The name or the password is wrong.
+    Refused,
+    /// No way to prove who one is suits both.
+    NoWay,
+    /// One of the addresses is missing.
+    NoAddress,
+    /// It hears itself.
+    Loop,
+    /// This end wants it so.
+    Closed,
+    /// It must be encrypted, and cannot be.
+    NoEncryption,
+    /// `session-timeout`.
+    SessionTimeout,
+    /// `idle-timeout`.
+    IdleTimeout,
+    /// `limit-bytes-in`, `limit-bytes-out`.
+    Limit,
+}
+
+impl End {
+    /// As the log says it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            End::Silent => "peer is not responding",
+            End::Terminated => "hungup",
+            End::Refused => "authentication failed",
+            End::NoWay => "could not agree on authentication",
+            End::NoAddress => "could not determine addresses",
+            End::Loop => "loopback detected",
+            End::Closed => "administrator request",
+            End::NoEncryption => "encryption not negotiated",
+            End::SessionTimeout => "session timeout",
+            End::IdleTimeout => "idle timeout",
+            End::Limit => "traffic limit reached",
+        }
+    }
+}
+
+/// What a packet means beyond the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// Nothing.
+    Nothing,
+    /// Somebody wants to log in: [`Machine::admit`] takes what becomes of it.
+    Check { user: String, proof: Proof },
+    /// The other end has lost an encrypted packet.
+    NewKey,
+}
+
+/// What somebody is given who has logged in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Admitted {
+    /// This end's address, and the other's.
+    pub(crate) local: u32,
+    pub(crate) remote: u32,
+    /// Name servers.
+    pub(crate) dns: [u32; 2],
+    pub(crate) wins: [u32; 2],
+    pub(crate) encryption: Encryption,
+    pub(crate) pass: Pass,
+}
+
+/// What this end sends and waits for of one control protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Talk {
+    /// The last request's number and options.
+    id: u8,
+    asked: Vec<u8>,
+    tries: u8,
+    due: Option<Moment>,
+    /// The other end has taken our options.
+    ours: bool,
+    /// We have taken the other's.
+    theirs: bool,
+    /// How often our options were refused.
+    refused: u8,
+    /// It is not to be: one of the ends does not want it.
+    off: bool,
+}
+
+impl Talk {
+    fn is_open(&self) -> bool {
+        self.ours && self.theirs
+    }
+
+    fn off() -> Talk {
+        Talk { off: true, ..Talk::default() }
+    }
+}
+
+/// Restart timer and Max-Configure (RFC 1661 §4.6).
+const RESTART: Duration = Duration::from_secs(3);
+const MOST: u8 = 10;
+/// How long a wrong password waits for its answer.
+const SLOWED: Duration = Duration::from_secs(1);
+/// The longest packet of Ethernet less PPPoE's header.
+const DEFAULT_MRU: u16 = 1500;
+/// What a peer has whose server tells no address, as pppd's.
+const UNNUMBERED: u32 = 0x0a70_7070;
+/// What encryption takes of a packet: its header, and the protocol inside.
+const MPPE_OVERHEAD: u16 = 4;
+
+/// One end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    role: Role,
+    phase: Phase,
+    lcp: Talk,
+    auth: Talk,
+    ipcp: Talk,
+    ipv6cp: Talk,
+    ccp: Talk,
+    /// How it is proved who the client is.
+    way: Option<Way>,
+    mru: u16,
+    peer_mru: u16,
+    magic: u32,
+    challenge: [u8; 16],
+    /// A client's last answer to one: its acknowledgement may be lost (RFC 1994 §4.2).
+    answer: Vec<u8>,
+    /// An attempt that is being looked at, by its number.
+    checking: Option<u8>,
+    /// A refusal that is still to be told.
+    refusal: Option<Vec<u8>>,
+    user: String,
+    /// The name servers that a client still asks for.
+    wants_dns: [bool; 2],
+    given: Admitted,
+    /// How this end encrypts, and the other.
+    mode: [Option<Mode>; 2],
+    keys_taken: bool,
+    /// What the other end of the server's proof must say (MS-CHAP 2).
+    awaited: String,
+    identifier: [u8; 8],
+    peer_identifier: [u8; 8],
+    /// `keepalive-timeout`; `None` never asks.
+    keepalive: Option<Duration>,
+    heard: Moment,
+    echo: Moment,
+}
+
+impl Machine {
+    /// One that begins now. `mru` is the longest packet it takes; `dice` are for its magic number and its
+    /// challenge; `ipv6` is whether it speaks of IPv6.
+    pub(crate) fn new(
+        now: Moment,
+        role: Role,
+        (mru, ipv6): (u16, bool),
+        keepalive: Option<Duration>,
+        mut dice: impl FnMut() -> u32,
+        out: &mut Vec<Vec<u8>>,
+    ) -> Machine {
+        let mut challenge = [0; 16];
+        for part in challenge.chunks_exact_mut(4) {
+            part.copy_from_slice(&dice().to_be_bytes());
+        }
+        let way = match &role {
+            Role::Server { asks, .. } => asks.best(),
+            Role::Client { .. } => None,
+        };
+        let mut machine = Machine {
+            phase: Phase::Establish,
+            lcp: Talk::default(),
+            auth: Talk::default(),
+            ipcp: Talk::default(),
+            ipv6cp: if ipv6 { Talk::default() } else { Talk::off() },
+            ccp: Talk::default(),
+            way,
+            mru,
+            peer_mru: DEFAULT_MRU,
+            magic: dice() | 1,
+            challenge,
+            answer: Vec::new(),
+            checking: None,
+            refusal: None,
+            user: String::new(),
+            wants_dns: [matches!(role, Role::Client { wants_dns: true, .. }); 2],
+            given: Admitted::default(),
+            mode: [None; 2],
+            keys_taken: false,
+            awaited: String::new(),
+            identifier: [0; 8],
+            peer_identifier: [0; 8],
+            keepalive,
+            heard: now,
+            echo: now,
+            role,
+        };
+        // RFC 5072 §4.1: a number that is nobody's globally (the bit is 0), and not none.
+        let [a, b] = [dice() & !0x0200_0000, dice() | 1].map(u32::to_be_bytes);
+        machine.identifier = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
+        machine.ask_lcp(now, out);
+        machine
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// This end's address and the other's, once it is open.
+    pub(crate) fn addresses(&self) -> (u32, u32) {
+        (self.given.local, self.given.remote)
+    }
+
+    /// The name servers that the other end has told.
+    pub(crate) fn dns(&self) -> [u32; 2] {
+        self.given.dns
+    }
+
+    /// The interface identifiers of this end and of the other, once IPv6CP is open.
+    pub(crate) fn identifiers(&self) -> Option<([u8; 8], [u8; 8])> {
+        let open = self.phase == Phase::Open && self.ipv6cp.is_open();
+        open.then_some((self.identifier, self.peer_identifier))
+    }
+
+    /// The longest packet that both ends take.
+    pub(crate) fn mtu(&self) -> u16 {
+        let least = self.mru.min(self.peer_mru);
+        if self.ccp.is_open() { least - MPPE_OVERHEAD } else { least }
+    }
+
+    /// Who has logged in; empty as long as nobody has.
+    pub(crate) fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// How what is sent is encrypted, and what is received, if it is.
+    pub(crate) fn encryption(&self) -> Option<(Mode, Mode)> {
+        self.ccp.is_open().then_some(())?;
+        Some((self.mode[0]?, self.mode[1]?))
+    }
+
+    /// The keys of a session that is open and encrypted, once.
+    pub(crate) fn take_keys(&mut self) -> Option<(Keys, Mode, Mode)> {
+        let (send, receive) = self.encryption().filter(|_| !self.keys_taken)?;
+        self.keys_taken = true;
+        Some((self.given.pass.keys?, send, receive))
+    }
+
+    /// Ends it.
+    pub(crate) fn close(&mut self, end: End, out: &mut Vec<Vec<u8>>) {
+        if !matches!(self.phase, Phase::Down(_)) {
+            let bye = Control { code: code::TERMINATE_REQUEST, id: 0xff, data: &[] };
+            out.push(bye.write(protocol::LCP));
+            self.phase = Phase::Down(end);
+        }
+    }
+
+    /// Does what is due; says when something is next.
+    pub(crate) fn tick(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) -> Option<Moment> {
+        let mut next = match self.phase {
+            Phase::Down(_) => return None,
+            Phase::Open => self.keep_alive(now, out),
+            _ => None,
+        };
+        for kind in [protocol::LCP, protocol::CHAP, protocol::IPCP, protocol::IPV6CP, protocol::CCP]
+        {
+            let is_its = match self.phase {
+                Phase::Establish => kind == protocol::LCP,
+                Phase::Authenticate => kind == protocol::CHAP,
+                Phase::Network | Phase::Open => !matches!(kind, protocol::LCP | protocol::CHAP),
+                Phase::Down(_) => return None,
+            };
+            let talk = self.talk(kind);
+            let waits = is_its && !talk.off && !talk.is_open();
+            let Some(due) = talk.due.filter(|_| waits) else { continue };
+            if now >= due {
+                self.again(kind, now, out);
+            }
+            let due = self.talk(kind).due.filter(|_| !self.talk(kind).off);
+            next = [next, due].into_iter().flatten().min();
+        }
+        if matches!(self.phase, Phase::Down(_)) { None } else { next }
+    }
+
+    fn talk(&mut self, kind: u16) -> &mut Talk {
+        match kind {
+            protocol::LCP => &mut self.lcp,
+            protocol::IPCP => &mut self.ipcp,
+            protocol::IPV6CP => &mut self.ipv6cp,
+            protocol::CCP => &mut self.ccp,
+            _ => &mut self.auth,
+        }
+    }
+
+    /// Nobody has answered in time.
+    fn again(&mut self, kind: u16, now: Moment, out: &mut Vec<Vec<u8>>) {
+        if let Some(refusal) = self.refusal.take() {
+            out.push(refusal);
+            return self.close(End::Refused, out);
+        }
+        if self.talk(kind).tries >= MOST {
+            match kind {
+                protocol::IPV6CP => self.ipv6cp = Talk::off(),
+                protocol::CCP => self.no_encryption(out),
+                _ => self.close(End::Silent, out),
+            }
+            return self.opened(now, out);
+        }
+        match kind {
+            protocol::LCP => self.ask_lcp(now, out),
+            protocol::IPCP => self.ask_ipcp(now, out),
+            protocol::IPV6CP => self.ask_ipv6cp(now, out),
+            protocol::CCP => self.ask_ccp(now, out),
+            _ => self.ask_login(now, out),
+        }
+    }
+
+    fn keep_alive(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) -> Option<Moment> {
+        let timeout = self.keepalive?;
+        if now >= self.heard + timeout {
+            self.close(End::Silent, out);
+            return None;
+        }
+        if now >= self.echo {
+            self.echo = now + timeout / 3;
+            self.lcp.id = self.lcp.id.wrapping_add(1);
+            let (id, magic) = (self.lcp.id, self.magic.to_be_bytes());
+            out.push(Control { code: code::ECHO_REQUEST, id, data: &magic }.write(protocol::LCP));
+        }
+        Some(self.echo.min(self.heard + timeout))
+    }
+
+    /// Takes in a control packet.
+    pub(crate) fn receive(
+        &mut self,
+        now: Moment,
+        kind: u16,
+        bytes: &[u8],
+        out: &mut Vec<Vec<u8>>,
+    ) -> Said {
+        if matches!(self.phase, Phase::Down(_)) {
+            return Said::Nothing;
+        }
+        self.heard = now;
+        let control = Control::read(bytes);
+        match (kind, control) {
+            (protocol::LCP, Some(control)) => self.lcp(now, control, out),
+            _ if !self.lcp.is_open() => {}
+            (protocol::PAP, Some(control)) => return self.pap(now, control, out),
+            (protocol::CHAP, Some(control)) => return self.chap(now, control, out),
+            (protocol::IPCP, Some(control)) => self.ipcp(now, control, out),
+            // Its acknowledgement has yet to come: it will be asked again.
+            (protocol::IPV6CP | protocol::CCP, _) if self.phase == Phase::Authenticate => {}
+            (protocol::IPV6CP, Some(control)) if !self.ipv6cp.off => {
+                self.ipv6cp(now, control, out);
+            }
+            (protocol::CCP, Some(control)) if !self.ccp.off && self.may_encrypt() => {
+                return self.ccp(now, control, out);
+            }
+            (protocol::LCP | protocol::PAP | protocol::CHAP | protocol::IPCP, None) => {}
+            _ => self.reject(kind, bytes, out),
+        }
+        Said::Nothing
+    }
+
+    /// A packet of a protocol that is not spoken here (RFC 1661 §5.7).
+    fn reject(&mut self, kind: u16, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+        self.lcp.id = self.lcp.id.wrapping_add(1);
+        let most = usize::from(self.peer_mru).saturating_sub(6);
+        let mut data = kind.to_be_bytes().to_vec();
+        data.extend(&bytes[..bytes.len().min(most)]);
+        let refusal = Control { code: code::PROTOCOL_REJECT, id: self.lcp.id, data: &data };
+        out.push(refusal.write(protocol::LCP));
+    }
+
+    /// Answers a Configure-Request; whether all of it is taken.
+    fn answer(
+        &mut self,
+        kind: u16,
+        control: Control,
+        options: &[(u8, &[u8])],
+        out: &mut Vec<Vec<u8>>,
+    ) -> bool {
+        let (mut rejected, mut others) = (Vec::new(), Vec::new());
+        for &(option, value) in options {
+            let verdict = match kind {
+                protocol::LCP => self.judge_lcp(option, value),
+                protocol::IPCP => self.judge_ipcp(option, value),
+                protocol::IPV6CP => self.judge_ipv6cp(option, value),
+                _ => self.judge_ccp(option, value),
+            };
+            match verdict {
+                Verdict::Fine => {}
+                Verdict::Other(value) => others.push((option, value)),
+                Verdict::Unknown => rejected.push((option, value.to_vec())),
+            }
+        }
+        let (code, data) = match (rejected.is_empty(), others.is_empty()) {
+            (false, _) => (code::CONFIGURE_REJECT, ppp::options(&rejected)),
+            (true, false) => (code::CONFIGURE_NAK, ppp::options(&others)),
+            (true, true) => (code::CONFIGURE_ACK, control.data.to_vec()),
+        };
+        out.push(Control { code, id: control.id, data: &data }.write(kind));
+        code == code::CONFIGURE_ACK
+    }
+}
+
+/// What becomes of an option of the other end's.
+enum Verdict {
+    Fine,
+    Other(Vec<u8>),
+    Unknown,
+}
+
+/// Sends a Configure-Request.
+fn ask(talk: &mut Talk, kind: u16, asked: &[(u8, Vec<u8>)], now: Moment, out: &mut Vec<Vec<u8>>) {
+    talk.id = talk.id.wrapping_add(1);
+    talk.tries = talk.tries.saturating_add(1);
+    talk.due = Some(now + RESTART);
+    talk.asked = ppp::options(asked);
+    out.push(Control { code: code::CONFIGURE_REQUEST, id: talk.id, data: &talk.asked }.write(kind));
+}
+
+/// What fits a length of one byte.
+fn short(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(255)]
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! IPCP (RFC 1332, RFC 1877), IPv6CP (RFC 5072) and CCP (RFC 1962, RFC 3078): what packets need.
+//!
+//! ```text
+//! Network ─┬─ IPCP     the addresses, name servers          Open is when this is,
+//!          ├─ CCP      MPPE, one mode for each direction    and this, or it is known that it will not be
+//!          └─ IPv6CP   the ends of link-local addresses     at any time
+//! ```
+
+use super::*;
+
+const ADDRESS: u8 = 3;
+/// Name servers of both kinds (RFC 1877), the first of each.
+const DNS: u8 = 129;
+const WINS: u8 = 130;
+const IDENTIFIER: u8 = 1;
+const MPPE: u8 = 18;
+const RESET_REQUEST: u8 = 14;
+const RESET_ACK: u8 = 15;
+
+impl Machine {
+    pub(super) fn begin_network(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
+        if let Role::Client { user, encryption, .. } = &self.role {
+            self.user.clone_from(user);
+            self.given.encryption = *encryption;
+        }
+        self.phase = Phase::Network;
+        self.ask_ipcp(now, out);
+        if !self.ipv6cp.off {
+            self.ask_ipv6cp(now, out);
+        }
+        match self.may_encrypt() {
+            true => self.ask_ccp(now, out),
+            false => self.no_encryption(out),
+        }
+    }
+
+    pub(super) fn may_encrypt(&self) -> bool {
+        self.given.encryption != Encryption::No && self.given.pass.keys.is_some()
+    }
+
+    /// There will be none.
+    pub(super) fn no_encryption(&mut self, out: &mut Vec<Vec<u8>>) {
+        if self.given.encryption == Encryption::Required {
+            return self.close(End::NoEncryption, out);
+        }
+        self.ccp = Talk::off();
+    }
+
+    /// Whether all is there that packets need.
+    pub(super) fn opened(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
+        let settled = self.ccp.off || self.ccp.is_open();
+        if !self.ipcp.is_open() || !settled || self.phase != Phase::Network {
+            return;
+        }
+        if self.given.remote == 0 {
+            self.given.remote = UNNUMBERED;
+        }
+        if self.given.local == 0 || self.given.local == self.given.remote {
+            return self.close(End::NoAddress, out);
+        }
+        (self.phase, self.echo) = (Phase::Open, now);
+    }
+
+    pub(super) fn ask_ipcp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
+        let mut asked = vec![(ADDRESS, self.given.local.to_be_bytes().to_vec())];
+        for (n, dns) in self.given.dns.into_iter().enumerate().filter(|(n, _)| self.wants_dns[*n]) {
+            asked.push((DNS + 2 * n as u8, dns.to_be_bytes().to_vec()));
+        }
+        ask(&mut self.ipcp, protocol::IPCP, &asked, now, out);
+    }
+
+    pub(super) fn judge_ipcp(&mut self, option: u8, value: &[u8]) -> Verdict {
+        let Ok(said) = value.try_into().map(u32::from_be_bytes) else { return Verdict::Unknown };
+        let is_server = matches!(self.role, Role::Server { .. });
+        let known = match option {
+            ADDRESS if is_server => self.given.remote,
+            ADDRESS if said != 0 => {
+                self.given.remote = said;
+                return Verdict::Fine;
+            }
+            _ if !is_server => 0,
+            DNS | 131 => self.given.dns[usize::from(option != DNS)],
+            WINS | 132 => self.given.wins[usize::from(option != WINS)],
+            _ => 0,
+        };
+        match known {
+            0 => Verdict::Unknown,
+            known if known == said => Verdict::Fine,
+            known => Verdict::Other(known.to_be_bytes().to_vec()),
+        }
+    }
+
+    pub(super) fn ipcp(&mut self, now: Moment, control: Control, out: &mut Vec<Vec<u8>>) {
+        if !matches!(self.phase, Phase::Network | Phase::Open) {
+            return;
+        }
+        let Some(options) = control.options() else { return };
+        let is_mine = control.id == self.ipcp.id;
+        match control.code {
+            code::CONFIGURE_REQUEST => {
+                self.ipcp.theirs = self.answer(protocol::IPCP, control, &options, out);
+            }
+            code::CONFIGURE_ACK if is_mine => self.ipcp.ours = control.data == self.ipcp.asked,
+            code::CONFIGURE_NAK | code::CONFIGURE_REJECT if is_mine && !self.ipcp.ours => {
+                self.ipcp.refused += 1;
+                let refused = control.code == code::CONFIGURE_REJECT;
+                if self.ipcp.refused >= MOST || !self.ipcp_refused(refused, &options) {
+                    return self.close(End::NoAddress, out);
+                }
+                self.ask_ipcp(now, out);
+            }
+            code::TERMINATE_REQUEST => {
+                let ack = Control { code: code::TERMINATE_ACK, ..control };
+                out.push(ack.write(protocol::IPCP));
+                return self.close(End::Terminated, out);
+            }
+            _ => {}
+        }
+        self.opened(now, out);
+    }
+
+    /// Takes in other values, or that an option is not known; `false` if nothing is left to ask for.
+    fn ipcp_refused(&mut self, rejected: bool, options: &[(u8, &[u8])]) -> bool {
+        for &(option, value) in options {
+            let said = value.try_into().map_or(0, u32::from_be_bytes);
+            match (option, &self.role) {
+                (ADDRESS, _) if rejected => return false,
+                (DNS | 131, _) if rejected => self.wants_dns[usize::from(option != DNS)] = false,
+                (ADDRESS, Role::Client { .. }) => self.given.local = said,
+                (DNS | 131, Role::Client { .. }) => {
+                    self.given.dns[usize::from(option != DNS)] = said;
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+
+    pub(super) fn ask_ipv6cp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
+        let asked = [(IDENTIFIER, self.identifier.to_vec())];
+        ask(&mut self.ipv6cp, protocol::IPV6CP, &asked, now, out);
+    }
+
+    pub(super) fn judge_ipv6cp(&mut self, option: u8, value: &[u8]) -> Verdict {
+        match (option, value.try_into()) {
+            (IDENTIFIER, Ok(said)) if said != [0; 8] && said != self.identifier => {
+                self.peer_identifier = said;
+                Verdict::Fine
+            }
+            // §4.1: none, or the same as ours: another one.
+            (IDENTIFIER, Ok(_)) => {
+                let mut other = self.identifier;
+                other[7] ^= 2;
+                Verdict::Other(other.to_vec())
+            }
+            _ => Verdict::Unknown,
+        }
+    }
+
+    pub(super) fn ipv6cp(&mut self, now: Moment, control: Control, out: &mut Vec<Vec<u8>>) {
+        if !matches!(self.phase, Phase::Network | Phase::Open) {
+            return;
+        }
+        let Some(options) = control.options() else { return };
+        let is_mine = control.id == self.ipv6cp.id;
+        match control.code {
+            code::CONFIGURE_REQUEST => {
+                self.ipv6cp.theirs = self.answer(protocol::IPV6CP, control, &options, out);
+            }
+            code::CONFIGURE_ACK if is_mine => self.ipv6cp.ours = true,
+            code::CONFIGURE_NAK if is_mine && !self.ipv6cp.ours => {
+                self.ipv6cp.refused += 1;
+                let said = options.iter().find(|(kind, _)| *kind == IDENTIFIER);
+                let said = said.and_then(|(_, value)| (*value).try_into().ok());
+                match said.filter(|said| *said != [0; 8] && self.ipv6cp.refused < MOST) {
+                    Some(said) => {
+                        self.identifier = said;
+                        self.ask_ipv6cp(now, out);
+                    }
+                    None => self.ipv6cp = Talk::off(),
+                }
+            }
+            code::CONFIGURE_REJECT if is_mine => self.ipv6cp = Talk::off(),
+            code::TERMINATE_REQUEST => {
+                let ack = Control { code: code::TERMINATE_ACK, ..control };
+                out.push(ack.write(protocol::IPV6CP));
+                self.ipv6cp = Talk::off();
+            }
+            _ => {}
+        }
+    }
+
+    fn has_short(&self) -> bool {
+        self.given.pass.keys.is_some_and(|keys| keys.has_short)
+    }
+
+    /// What this end receives is encrypted in the best way, or the best that the other end can.
+    pub(super) fn ask_ccp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
+        let best = Mode { stateless: true, ..Mode::default() };
+        let mode = *self.mode[1].get_or_insert(best);
+        ask(&mut self.ccp, protocol::CCP, &[(MPPE, mode.option().to_vec())], now, out);
+    }
+
+    pub(super) fn judge_ccp(&mut self, option: u8, value: &[u8]) -> Verdict {
+        if option != MPPE || value.len() != 4 {
+            return Verdict::Unknown;
+        }
+        match Mode::read(value, self.has_short()) {
+            Some((mode, true)) => {
+                self.mode[0] = Some(mode);
+                Verdict::Fine
+            }
+            Some((mode, false)) => Verdict::Other(mode.option().to_vec()),
+            None => {
+                let best = Mode { stateless: true, ..Mode::default() };
+                Verdict::Other(best.option().to_vec())
+            }
+        }
+    }
+
+    pub(super) fn ccp(&mut self, now: Moment, control: Control, out: &mut Vec<Vec<u8>>) -> Said {
+        let is_mine = control.id == self.ccp.id;
+        match (self.phase, control.code) {
+            (Phase::Network | Phase::Open, RESET_REQUEST) => {
+                out.push(Control { code: RESET_ACK, ..control }.write(protocol::CCP));
+                return Said::NewKey;
+            }
+            (Phase::Network, code::CONFIGURE_REQUEST) => {
+                let Some(options) = control.options() else { return Said::Nothing };
+                let fine = self.answer(protocol::CCP, control, &options, out);
+                self.ccp.theirs = fine && self.mode[0].is_some();
+            }
+            (Phase::Network, code::CONFIGURE_ACK) if is_mine => self.ccp.ours = true,
+            (Phase::Network, code::CONFIGURE_NAK) if is_mine && !self.ccp.ours => {
+                self.ccp.refused += 1;
+                let options = control.options().unwrap_or_default();
+                let said = options.iter().find(|(kind, _)| *kind == MPPE);
+                let mode = said.and_then(|(_, value)| Mode::read(value, self.has_short()));
+                match mode.filter(|_| self.ccp.refused < MOST) {
+                    Some((mode, _)) => {
+                        self.mode[1] = Some(mode);
+                        self.ask_ccp(now, out);
+                    }
+                    None => self.no_encryption(out),
+                }
+            }
+            (Phase::Network, code::CONFIGURE_REJECT) if is_mine => self.no_encryption(out),
+            // The same once more, whose acknowledgement was lost; a session that was encrypted is not
+            // read in the clear.
+            (Phase::Open, code::CONFIGURE_REQUEST) => {
+                let before = self.mode[0];
+                let Some(options) = control.options() else { return Said::Nothing };
+                if !self.answer(protocol::CCP, control, &options, out) || self.mode[0] != before {
+                    self.close(End::NoEncryption, out);
+                }
+            }
+            (Phase::Open, code::TERMINATE_REQUEST) => self.close(End::NoEncryption, out),
+            (Phase::Network, code::TERMINATE_REQUEST) => {
+                out.push(Control { code: code::TERMINATE_ACK, ..control }.write(protocol::CCP));
+                self.no_encryption(out);
+            }
+            _ => {}
+        }
+        self.opened(now, out);
+        Said::Nothing
+    }
+
+    /// Asks for a new key: a packet was lost.
+    pub(crate) fn ask_new_key(&mut self, out: &mut Vec<Vec<u8>>) {
+        self.ccp.id = self.ccp.id.wrapping_add(1);
+        let (id, data) = (self.ccp.id, &[][..]);
+        out.push(Control { code: RESET_REQUEST, id, data }.write(protocol::CCP));
+    }
+}
