@@ -5,7 +5,7 @@ mod rig;
 
 use lab::live::Interrupt;
 use lab::run::{Lab, RunError};
-use rig::{can_have_machines, labs, patient, run, up};
+use rig::{can_have_hosts, can_have_machines, labs, patient, run, up};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -46,6 +46,17 @@ fn a_kernel_of_its_own_behind_our_router() {
     let (report, transcript) = run(&patient(&yaml));
     assert!(report.passed(), "{transcript}");
     assert!(transcript.contains("# r1:ether1 to peer:eth1: L2TPv3 over UDP\n"), "{transcript}");
+}
+
+/// Linux's pppd lets us in, and we let it in.
+#[test]
+fn pppd_either_way() {
+    if !can_have_machines() || !can_have_hosts(&["pppd", "pppoe-server"]) {
+        return;
+    }
+    let yaml = std::fs::read_to_string(labs().join("pppoe.yaml")).unwrap();
+    let (report, transcript) = run(&patient(&yaml));
+    assert!(report.passed(), "{transcript}");
 }
 
 /// Each of these is as on a host, whose tests are in `hosts.rs`.

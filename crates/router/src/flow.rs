@@ -34,11 +34,9 @@ mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
-// L2TP's tunnels and their sessions.
+// PPP: what is common, L2TP's tunnels, PPPoE's sessions.
 mod l2tp;
-// PPP, whatever carries it.
 mod ppp;
-// PPPoE's sessions, up from their frames and down to them.
 mod pppoe;
 // Into a tunnel's outer packet, and out of it.
 mod tunnel;
@@ -54,10 +52,7 @@ mod vrrp;
 mod wait;
 
 use crate::discard::Discard;
-use crate::firewall::filter::FilterChain;
-use crate::firewall::mangle::MangleChain;
-use crate::firewall::mark::Mark;
-use crate::firewall::raw::RawChain;
+use crate::firewall::{filter::FilterChain, mangle::MangleChain, mark::Mark, raw::RawChain};
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::interface::bridge::vlan::Class;

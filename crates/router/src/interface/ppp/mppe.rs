@@ -347,7 +347,7 @@ mod tests {
     fn a_new_key_is_asked_for() {
         let mode = Mode { bits: Bits::Long128, stateless: false };
         let (mut sender, mut receiver) = (Sender::new([1; 16], mode), Receiver::new([1; 16], mode));
-        let mut send = |sender: &mut Sender| {
+        let send = |sender: &mut Sender| {
             let mut bytes = *b"abc";
             (sender.encrypt(&mut bytes), bytes)
         };

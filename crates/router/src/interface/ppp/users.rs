@@ -225,7 +225,7 @@ impl Profile {
                 ipv6: item.text("use-ipv6") != "no",
                 rate: name("rate-limit").and_then(|line| Rate::read(&line).ok()),
                 parent_queue: name("parent-queue").filter(|name| name != "none"),
-                queue_type: item.opt("queue-type").map(|kind| kind.into_owned()),
+                queue_type: item.opt("queue-type").map(std::borrow::Cow::into_owned),
                 address_list: name("address-list"),
                 interface_list: name("interface-list"),
                 idle_timeout: time("idle-timeout"),
