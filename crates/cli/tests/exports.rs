@@ -66,6 +66,12 @@ const LINES: &[&str] = &[
     "/ip firewall connection tracking set enabled=yes udp-timeout=30s",
     "/ipv6 settings set max-neighbor-entries=100",
     "/ipv6 address add address=2001:db8:1::1/64 interface=ether1 advertise=no",
+    "/ipv6 pool add name=six prefix=2001:db8:40::/48 prefix-length=64\n\
+     /ipv6 address add address=::1 from-pool=six interface=ether3",
+    "/ipv6 nd set [find default=yes] ra-interval=20s-1m dns=2001:db8::53 advertise-dns=no",
+    "/ipv6 nd add interface=ether2 managed-address-configuration=yes ra-preference=low",
+    "/ipv6 nd prefix add prefix=2001:db8:1::/64 interface=ether1 autonomous=no",
+    "/ipv6 nd prefix default set valid-lifetime=1d preferred-lifetime=1h",
     "/ipv6 route add gateway=2001:db8:1::9,fe80::1%ether1 distance=7",
     "/ipv6 firewall address-list add list=bad address=fec0::/10",
     "/ipv6 firewall filter add chain=input protocol=icmpv6 icmp-options=128:0 hop-limit=equal:255",

@@ -22,12 +22,11 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip neighbor", "discovery: MNDP, CDP, LLDP"),
     ("/ip route vrf", "routers within the router"),
     ("/ip upnp, /ip proxy, /ip socks", "services"),
-    ("/ipv6 dhcp-client, /ipv6 dhcp-relay, /ipv6 dhcp-server, /ipv6 pool", "DHCPv6 and its pools"),
+    ("/ipv6 dhcp-client, /ipv6 dhcp-relay, /ipv6 dhcp-server", "DHCPv6"),
     (
         "/ipv6 firewall connection, /ipv6 firewall mangle, /ipv6 firewall raw",
         "more of IPv6's firewall",
     ),
-    ("/ipv6 nd, /ipv6 nd prefix", "router advertisements"),
     ("/mpls", "MPLS"),
     ("/ppp aaa", "users of PPP at a RADIUS server"),
     ("/radius", "RADIUS"),

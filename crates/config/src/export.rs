@@ -153,11 +153,23 @@ impl Run<'_> {
             }
         };
         if !fixed {
-            return items
-                .map(|(_, item)| {
-                    (item.id, command("add", properties(menu, item, style, None, &untouched)))
-                })
-                .collect();
+            let commands = items.filter_map(|(_, item)| {
+                let words = properties(menu, item, style, None, &untouched);
+                if item.get("default") != Some(&Value::Bool(true)) {
+                    return Some((item.id, command("add", words)));
+                }
+                // The device begins with it: what is said is how it differs.
+                let mut words = words;
+                words.retain(|word| {
+                    let name = word.name.trim_end_matches('=');
+                    menu.property(name).is_none_or(|p| p.access != Access::Required)
+                });
+                let mut set = command("set", vec![Piece::word("[ find default=yes ]")]);
+                let any = !words.is_empty();
+                set.extend(words);
+                any.then_some((item.id, set))
+            });
+            return commands.collect();
         }
         let mut factory = Tree::default();
         self.language.furnish(&mut factory);

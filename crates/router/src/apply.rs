@@ -27,6 +27,7 @@ use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::route::TooManyTargets;
 use crate::ip::{arp, dhcp, dns};
+use crate::ipv6::{found, nd, pool};
 use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
 use crate::router::Router;
@@ -64,6 +65,7 @@ impl Router {
             up: self.link.up.clone(),
             silent: self.v4.silent.clone(),
             leased: self.services.leased.clone(),
+            found: self.services.v6.found.clone(),
             sessions: self.link.sessions.clone(),
         };
         self.has_news().then(news)
@@ -75,9 +77,11 @@ impl Router {
         let (program, leased) = (&self.program, &self.services.leased);
         let (up, silent) = (&self.link.up, &self.v4.silent);
         let sessions = &self.link.sessions;
+        let found = &self.services.v6.found;
         !Arc::ptr_eq(up, &program.up) && *up != program.up
             || !Arc::ptr_eq(silent, &program.silent) && *silent != program.silent
             || !Arc::ptr_eq(leased, &program.leased) && *leased != program.leased
+            || !Arc::ptr_eq(found, &program.v6.found) && *found != program.v6.found
             || !Arc::ptr_eq(sessions, &program.opened) && *sessions != program.opened
     }
 
@@ -238,7 +242,20 @@ impl Router {
         if !same_dhcp {
             dhcp::client::resign(self, now, &change.program);
         }
+        let same_nd = Arc::ptr_eq(&self.program.v6.nd, &change.program.v6.nd);
+        if !same_nd {
+            nd::advertise::resign(self, now, &change.program);
+        }
         std::mem::swap(&mut self.program, &mut change.program);
+        if !same_nd {
+            self.services.due = now;
+        }
+        if !Arc::ptr_eq(&self.program.v6.pools, &change.program.v6.pools)
+            || !Arc::ptr_eq(&self.program.v6.wants, &change.program.v6.wants)
+        {
+            pool::settle(self);
+            found::note(self);
+        }
         if !same_dhcp {
             dhcp::server::adopt(self, now);
         }

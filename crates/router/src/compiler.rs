@@ -41,6 +41,7 @@ use crate::ip::arp;
 use crate::ip::dhcp::client::Leased;
 use crate::ip::gateway::Gateway;
 use crate::ip::route::{self, Ways};
+use crate::ipv6::found::Found;
 use crate::program::{Books, PortInfo, Program};
 use crate::queue::{self, QueueId, QueueLeafId};
 use crate::recipe::Difference;
@@ -60,6 +61,8 @@ pub struct Compiler {
     silent: Arc<BTreeSet<Gateway>>,
     /// What DHCP clients were given.
     leased: Arc<[Leased]>,
+    /// What was found out of IPv6.
+    found: Arc<Found>,
     /// The open sessions.
     sessions: Arc<[Session]>,
     /// How many changes were taken over.
@@ -82,6 +85,8 @@ pub struct News {
     pub(crate) silent: Arc<BTreeSet<Gateway>>,
     /// What DHCP clients were given.
     pub(crate) leased: Arc<[Leased]>,
+    /// What was found out of IPv6.
+    pub(crate) found: Arc<Found>,
     /// The open sessions.
     pub(crate) sessions: Arc<[Session]>,
 }
@@ -141,6 +146,7 @@ impl Compiler {
             up: Arc::default(),
             silent: Arc::default(),
             leased: Arc::default(),
+            found: Arc::default(),
             sessions: Arc::default(),
             taken_over: 0,
             last: None,
@@ -175,13 +181,13 @@ impl Compiler {
     ///
     /// [`Router::news`]: crate::Router::news
     pub fn set_up(&mut self, news: News) -> Option<Change> {
-        let News { up, silent, leased, sessions } = news;
-        let same = up == self.up && silent == self.silent;
+        let News { up, silent, leased, found, sessions } = news;
+        let same = up == self.up && silent == self.silent && found == self.found;
         if same && leased == self.leased && sessions == self.sessions {
             return None;
         }
         (self.up, self.silent) = (up, silent);
-        (self.leased, self.sessions) = (leased, sessions);
+        (self.leased, self.found, self.sessions) = (leased, found, sessions);
         let tree = self.last.as_ref().expect("a configuration").tree.clone();
         Some(self.compile(&tree))
     }
@@ -272,6 +278,7 @@ pub(crate) struct Compiling<'a> {
     pub(crate) up: &'a Arc<BTreeSet<InterfaceId>>,
     pub(crate) silent: &'a Arc<BTreeSet<Gateway>>,
     pub(crate) leased: &'a Arc<[Leased]>,
+    pub(crate) found: &'a Arc<Found>,
     pub(crate) sessions: &'a Arc<[Session]>,
     /// As it was, with what has been compiled by now.
     pub(crate) program: Program,
@@ -305,6 +312,7 @@ impl<'a> Compiling<'a> {
             up: &compiler.up,
             silent: &compiler.silent,
             leased: &compiler.leased,
+            found: &compiler.found,
             sessions: &compiler.sessions,
             program,
             ways: last.map_or_else(Arc::default, |last| last.ways.clone()),
@@ -348,6 +356,7 @@ impl<'a> Compiling<'a> {
                 && (last.program.links != *self.links || last.program.up != *self.up)
             || facility.follows_gateways && last.program.silent != *self.silent
             || facility.follows_leases && last.program.leased != *self.leased
+            || facility.follows_found && last.program.v6.found != *self.found
             || facility.follows_sessions && last.program.opened != *self.sessions
     }
 

@@ -118,7 +118,7 @@ reasons! {
     LinkLocalDestination = "link-local-destination",
     /// An IPv6 packet longer than the out-interface's MTU.
     PacketTooBig = "packet-too-big",
-    /// A message of neighbour discovery that came from afar, is damaged or contradicts itself.
+    /// A message of neighbour or listener discovery that came from afar, is damaged or contradicts itself.
     BadDiscovery = "bad-discovery",
     /// An IPv6 fragment for the router itself: those are not put together.
     FragmentForRouter = "fragment-for-router",

@@ -39,6 +39,8 @@ pub(crate) struct Facility {
     pub(crate) follows_gateways: bool,
     /// Whether it is compiled anew when a DHCP client gets an address, or loses it.
     pub(crate) follows_leases: bool,
+    /// Whether it is compiled anew when the router has found out something of IPv6.
+    pub(crate) follows_found: bool,
     /// Whether it is compiled anew when a session is opened, or is over.
     pub(crate) follows_sessions: bool,
     /// Makes its part of the program; called when a menu it is made of has changed.
@@ -131,9 +133,14 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &firewall::connection::facilities::TRACKING,
     &firewall::connection::facilities::CONNECTION,
     &ipv6::facilities::SETTINGS,
+    &ipv6::pool::FACILITY,
+    &ipv6::pool::USED_FACILITY,
     &ipv6::facilities::ADDRESS,
     &ipv6::facilities::NEIGHBOR,
     &ipv6::facilities::ROUTE,
+    &ipv6::nd::facilities::FACILITY,
+    &ipv6::nd::facilities::PREFIX_FACILITY,
+    &ipv6::nd::facilities::DEFAULT_FACILITY,
     &firewall::facilities::ADDRESS_LIST6,
     &firewall::facilities::FILTER6,
     &queue::types::FACILITY,
@@ -163,6 +170,7 @@ impl Facility {
         follows_links: false,
         follows_gateways: false,
         follows_leases: false,
+        follows_found: false,
         follows_sessions: false,
         compile: |_| (),
         relearn: false,

@@ -394,6 +394,7 @@ impl Program {
             queue::interface::factory(&mut tree, name);
         }
         connection::service::furnish(&mut tree);
+        ipv6::nd::menu::factory(&mut tree);
         tree
     }
 

@@ -31,6 +31,14 @@ pub mod kind {
     pub const TIME_EXCEEDED: u8 = 3;
     /// Parameter problem.
     pub const PARAMETER_PROBLEM: u8 = 4;
+    /// Who listens to which groups? (RFC 2710, RFC 3810)
+    pub const LISTENER_QUERY: u8 = 130;
+    /// Somebody listens to a group, in version 1's words.
+    pub const LISTENER_REPORT_V1: u8 = 131;
+    /// The last one does no longer, in version 1's words.
+    pub const LISTENER_DONE_V1: u8 = 132;
+    /// Who listens to which groups, in version 2's words.
+    pub const LISTENER_REPORT_V2: u8 = 143;
     /// Echo request: a ping.
     pub const ECHO_REQUEST: u8 = 128;
     /// Echo reply: a ping's answer.
@@ -55,6 +63,8 @@ pub mod option {
     pub const TARGET: u8 = 2;
     /// A prefix of the link.
     pub const PREFIX: u8 = 3;
+    /// As much of the packet that is redirected as fits.
+    pub const REDIRECTED: u8 = 4;
     /// The link's MTU.
     pub const MTU: u8 = 5;
     /// Recursive DNS servers.
@@ -184,100 +194,60 @@ pub fn router_solicitation(message: &[u8]) -> Result<Option<MacAddr>, Malformed>
     link_layer(rest, option::SOURCE)
 }
 
-/// The first link-layer address among options, of this kind. All options are looked at: one without
-/// a length makes the message none (RFC 4861 §4.6).
-fn link_layer(mut rest: &[u8], wanted: u8) -> Result<Option<MacAddr>, Malformed> {
+/// The first link-layer address among options, of this kind.
+fn link_layer(rest: &[u8], wanted: u8) -> Result<Option<MacAddr>, Malformed> {
     let mut found = None;
-    while !rest.is_empty() {
-        let &[kind, len, ..] = rest else { return Err(Malformed::Transport) };
-        let len = usize::from(len) * 8;
-        let (this, behind) = rest.split_at_checked(len).ok_or(Malformed::Transport)?;
-        let data = this.get(2..8).ok_or(Malformed::Transport)?;
-        if kind == wanted && len == 8 && found.is_none() {
+    each_option(rest, |kind, data| {
+        if kind == wanted && data.len() == 6 && found.is_none() {
             found = data.first_chunk().map(|mac| MacAddr(*mac));
         }
-        rest = behind;
-    }
+    })?;
     Ok(found)
 }
 
-/// A router advertisement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouterAdvertisement {
-    /// The hop limit that hosts use; 0 leaves it to them.
-    pub hop_limit: u8,
-    /// Addresses are to be had by DHCPv6.
-    pub managed: bool,
-    /// The rest of the configuration is.
-    pub other: bool,
-    /// The preference (RFC 4191): 1 is high, 0 medium, 3 low.
-    pub preference: u8,
-    /// How long it may be a default router, in seconds; 0 is never.
-    pub lifetime_s: u16,
-    /// How long an answer is believed, in milliseconds; 0 leaves it to hosts.
-    pub reachable_ms: u32,
-    /// Between two solicitations, in milliseconds; 0 leaves it to hosts.
-    pub retransmit_ms: u32,
-    /// The router's link-layer address.
-    pub mac: Option<MacAddr>,
-    /// The link's MTU.
-    pub mtu: Option<u32>,
-    /// The link's prefixes.
-    pub prefixes: Vec<PrefixInfo>,
-    /// DNS servers.
-    pub dns: Vec<Ipv6Addr>,
-}
-
-/// A prefix in a router advertisement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrefixInfo {
-    /// Its first address.
-    pub prefix: Ipv6Addr,
-    /// Its length in bits.
-    pub len: u8,
-    /// Its addresses are neighbours.
-    pub on_link: bool,
-    /// Hosts make addresses of it by themselves (SLAAC).
-    pub autonomous: bool,
-    /// In seconds; all ones are for ever.
-    pub valid_s: u32,
-    /// In seconds.
-    pub preferred_s: u32,
-}
-
-impl RouterAdvertisement {
-    /// The message, its checksum yet to be written.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![kind::ROUTER_ADVERTISEMENT, 0, 0, 0, self.hop_limit];
-        let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-        bytes.push(flag(self.managed, 0x80) | flag(self.other, 0x40) | (self.preference & 3) << 3);
-        bytes.extend(self.lifetime_s.to_be_bytes());
-        bytes.extend(self.reachable_ms.to_be_bytes());
-        bytes.extend(self.retransmit_ms.to_be_bytes());
-        if let Some(mac) = self.mac {
-            bytes.extend([option::SOURCE, 1]);
-            bytes.extend(mac.0);
-        }
-        if let Some(mtu) = self.mtu {
-            bytes.extend([option::MTU, 1, 0, 0]);
-            bytes.extend(mtu.to_be_bytes());
-        }
-        for info in &self.prefixes {
-            let flags = flag(info.on_link, 0x80) | flag(info.autonomous, 0x40);
-            bytes.extend([option::PREFIX, 4, info.len, flags]);
-            bytes.extend(info.valid_s.to_be_bytes());
-            bytes.extend(info.preferred_s.to_be_bytes());
-            bytes.extend([0; 4]);
-            bytes.extend(info.prefix.octets());
-        }
-        // An option's length is one byte, in units of eight.
-        for servers in self.dns.chunks(127) {
-            bytes.extend([option::DNS, 1 + 2 * servers.len() as u8, 0, 0]);
-            bytes.extend((3 * 600_u32).to_be_bytes());
-            servers.iter().for_each(|server| bytes.extend(server.octets()));
-        }
-        bytes
+/// Goes over all options, each its kind and what stands behind its length: one without a length makes
+/// the message none (RFC 4861 §4.6).
+pub(crate) fn each_option(
+    mut rest: &[u8],
+    mut each: impl FnMut(u8, &[u8]),
+) -> Result<(), Malformed> {
+    while !rest.is_empty() {
+        let &[kind, len, ..] = rest else { return Err(Malformed::Transport) };
+        let (this, behind) =
+            rest.split_at_checked(usize::from(len) * 8).ok_or(Malformed::Transport)?;
+        each(kind, this.get(2..).ok_or(Malformed::Transport)?);
+        rest = behind;
     }
+    Ok(())
+}
+
+/// A router solicitation, its checksum yet to be written, and how many bytes of it there are.
+pub fn solicit_routers(mac: Option<MacAddr>) -> ([u8; 16], usize) {
+    let mut bytes = [0; 16];
+    bytes[0] = kind::ROUTER_SOLICITATION;
+    let Some(mac) = mac else { return (bytes, HEADER_LEN) };
+    bytes[8..10].copy_from_slice(&[option::SOURCE, 1]);
+    put(&mut bytes, 10, mac.0);
+    (bytes, 16)
+}
+
+/// A redirect (RFC 4861 §4.5): `dst` is reached by `target`, which has this MAC address if it is known.
+/// The packet it is about is quoted as far as the message keeps to 1280 bytes; the checksum is yet to be
+/// written.
+pub fn redirect(target: Ipv6Addr, dst: Ipv6Addr, mac: Option<MacAddr>, packet: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![kind::REDIRECT, 0, 0, 0, 0, 0, 0, 0];
+    bytes.extend(target.octets());
+    bytes.extend(dst.octets());
+    if let Some(mac) = mac {
+        bytes.extend([option::TARGET, 1]);
+        bytes.extend(mac.0);
+    }
+    let room = usize::from(crate::ipv6::MTU_MIN) - crate::ipv6::HEADER_LEN - bytes.len() - 8;
+    // An option's length is in units of eight bytes.
+    let quote = &packet[..packet.len().min(room) & !7];
+    bytes.extend([option::REDIRECTED, 1 + (quote.len() / 8) as u8, 0, 0, 0, 0, 0, 0]);
+    bytes.extend(quote);
+    bytes
 }
 
 /// The second word of an error: the MTU of "packet too big", the pointer of a parameter problem.
@@ -342,34 +312,5 @@ mod tests {
         assert_eq!(with(|bytes| bytes[1] = 1), none, "code");
         assert_eq!(with(|bytes| bytes[0] = 1), none, "type");
         assert_eq!(with(|bytes| bytes[8] = 0xff), none, "a group");
-    }
-
-    #[test]
-    fn an_advertisement_is_as_long_as_its_options() {
-        let prefix = PrefixInfo {
-            prefix: "2001:db8::".parse().unwrap(),
-            len: 64,
-            on_link: true,
-            autonomous: true,
-            valid_s: 2_592_000,
-            preferred_s: 604_800,
-        };
-        let message = RouterAdvertisement {
-            hop_limit: 64,
-            managed: false,
-            other: true,
-            preference: 0,
-            lifetime_s: 1800,
-            reachable_ms: 0,
-            retransmit_ms: 0,
-            mac: Some(MacAddr([2, 0, 0, 0, 0, 1])),
-            mtu: Some(1500),
-            prefixes: vec![prefix; 2],
-            dns: vec!["2001:db8::53".parse().unwrap()],
-        };
-        let bytes = message.to_bytes();
-        assert_eq!(bytes.len(), 16 + 8 + 8 + 2 * 32 + 24);
-        assert_eq!(bytes[..8], [134, 0, 0, 0, 64, 0x40, 7, 8]);
-        assert_eq!(bytes[32..36], [3, 4, 64, 0xc0]);
     }
 }

@@ -38,6 +38,10 @@ pub mod ipv6;
 pub mod icmp;
 // ICMPv6, and neighbour discovery.
 pub mod icmpv6;
+// What routers tell hosts of a link.
+pub mod router_advertisement;
+// Who listens to which groups of IPv6.
+pub mod mld;
 // The TCP header and its options.
 pub mod tcp;
 // The UDP header.
@@ -50,6 +54,8 @@ pub mod vrrp;
 pub mod gre;
 // Who gets which address.
 pub mod dhcp;
+// The same of IPv6, and who gets which prefix.
+pub mod dhcp6;
 // Names and what is said of them.
 pub mod dns;
 

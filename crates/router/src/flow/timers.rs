@@ -6,6 +6,7 @@ use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::{dhcp, dns, icmp};
+use crate::ipv6::{found, nd};
 use crate::router::Router;
 use crate::tool::profile::Facility;
 use std::time::Duration;
@@ -107,7 +108,13 @@ fn spanning_trees(r: &mut Router, now: Moment) -> bool {
 /// Lets DHCP and the resolver do what is due.
 #[cold]
 fn services(r: &mut Router, now: Moment) {
-    let due = [dhcp::server::tick(r, now), dhcp::client::tick(r, now), dns::resolver::tick(r, now)];
+    let due = [
+        dhcp::server::tick(r, now),
+        dhcp::client::tick(r, now),
+        dns::resolver::tick(r, now),
+        nd::tick(r, now),
+    ];
+    found::note(r);
     r.services.due = due.into_iter().flatten().min().unwrap_or(Moment::from_nanos(u64::MAX));
 }
 

@@ -45,7 +45,7 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         Ok(source_route) => source_route,
         Err(why) => return r.discard(p, why),
     };
-    if is_martian_source(r, &p) {
+    if is_martian_source(r, &p) && !discovery::is_conflict(r, &p) {
         return r.discard(p, Discard::MartianSource);
     }
     r.at(Step::RoutingDecision);
@@ -97,7 +97,10 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
         return refuse(r, now, p, Discard::TtlExceeded, Error::HOP_LIMIT_EXCEEDED);
     }
     *limit -= 1;
-    let mtu = r.program.interface(hop.interface).mtu;
+    if hop.interface == p.in_interface {
+        discovery::redirect(r, now, &p, hop);
+    }
+    let mtu = r.program.v6.mtu(hop.interface, r.program.interface(hop.interface).mtu);
     if r.longest_piece(&p) > mtu {
         return refuse(r, now, p, Discard::PacketTooBig, Error::too_big(mtu));
     }
@@ -290,7 +293,7 @@ pub(super) fn timers(r: &mut Router, now: Moment) {
 }
 
 /// LOCAL OUT (box K): a packet the router itself makes, by this interface if it is for a link.
-fn local_out(r: &mut Router, now: Moment, frame: port::Frame, bound: InterfaceId) {
+pub(crate) fn local_out(r: &mut Router, now: Moment, frame: port::Frame, bound: InterfaceId) {
     match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => {
             let mut p = r.packet(frame, layers, InterfaceId::NONE);

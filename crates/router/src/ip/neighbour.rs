@@ -17,6 +17,9 @@
 //! IPv6 (RFC 4861) has the same entries and two more states: what was reachable becomes stale, and is
 //! asked again, by `delay` and `probe`, only when it is used.
 //!
+//! Under a scan of a network with 2^64 addresses (RFC 6583) those that nobody has answered for yet take up
+//! a quarter of the table at most: the oldest of them makes room, neighbours who have answered stay.
+//!
 //! Never sends: [`Neighbours::tick`] and [`Neighbours::want`] say which requests are due.
 
 // Those that somebody else knows.
@@ -127,6 +130,8 @@ struct Entry {
     /// Its MAC address, once it has answered.
     mac: Option<MacAddr>,
     tries: u8,
+    /// When it was asked first.
+    asked: Moment,
     deadline: Moment,
     waiting: VecDeque<Waiting>,
     /// What it was fed last.
@@ -141,6 +146,7 @@ impl Entry {
         status: Status::Incomplete,
         mac: None,
         tries: 0,
+        asked: Moment::ZERO,
         deadline: Moment::ZERO,
         waiting: VecDeque::new(),
         fed: None,
@@ -187,6 +193,8 @@ const STALE: Duration = Duration::from_secs(600);
 const RETRANSMIT: Duration = Duration::from_secs(1);
 /// Requests before giving up (RFC 1122 §2.3.2.1 leaves the number open; Linux sends 3).
 const TRIES: u8 = 3;
+/// Of so many places of the table one is for those that have not answered yet (IPv6).
+const UNRESOLVED: usize = 4;
 /// Frames that wait for one neighbour; an older one makes room for a newer (RFC 1122 §2.3.2.2).
 const WAITING: usize = 64;
 
@@ -200,6 +208,10 @@ pub struct Neighbours<A: Family = u32> {
     free: Vec<NeighbourId>,
     deadlines: BTreeSet<(Moment, NeighbourId)>,
     live: usize,
+    /// Those that have not answered yet, the oldest first, and those that meanwhile have.
+    unresolved: VecDeque<(NeighbourId, Moment)>,
+    /// What waited for those that had to make room.
+    evicted: Vec<Waiting>,
     removed: bool,
     /// How often neighbours were fed.
     round: u32,
@@ -218,6 +230,8 @@ impl<A: Family> Default for Neighbours<A> {
             free: Vec::new(),
             deadlines: BTreeSet::new(),
             live: 0,
+            unresolved: VecDeque::new(),
+            evicted: Vec::new(),
             removed: false,
             round: 0,
             max_entries: 8192,
@@ -238,6 +252,8 @@ impl<A: Family> Neighbours<A> {
             free: self.free.clone(),
             deadlines: BTreeSet::new(),
             live: self.live,
+            unresolved: VecDeque::new(),
+            evicted: Vec::new(),
             removed: false,
             round: self.round,
             max_entries: self.max_entries,
@@ -247,7 +263,9 @@ impl<A: Family> Neighbours<A> {
 
     /// Takes all frames that wait.
     pub(crate) fn take_waiting(&mut self) -> impl Iterator<Item = Waiting> {
-        self.entries.iter_mut().flat_map(|entry| std::mem::take(&mut entry.waiting))
+        let evicted = std::mem::take(&mut self.evicted);
+        let entries = self.entries.iter_mut();
+        entries.flat_map(|entry| std::mem::take(&mut entry.waiting)).chain(evicted)
     }
 
     /// The rewrite; empty for `NONE`.
@@ -307,11 +325,32 @@ impl<A: Family> Neighbours<A> {
             }
             return Want::Wait(id, None);
         }
+        if A::LINGERS {
+            self.make_room();
+        }
         let Some(id) = self.create(interface, address) else { return Want::Full };
         self.entries[id.index()].tries = 1;
+        self.entries[id.index()].asked = now;
+        if A::LINGERS {
+            self.unresolved.push_back((id, now));
+        }
         self.schedule(id, now + RETRANSMIT);
         let to = address.everybody();
         Want::Wait(id, Some(Request { interface, address, to }))
+    }
+
+    /// Lets the oldest of too many that have not answered yet go.
+    fn make_room(&mut self) {
+        let most = (self.max_entries / UNRESOLVED).max(1);
+        while self.unresolved.len() >= most {
+            let Some((id, asked)) = self.unresolved.pop_front() else { break };
+            let entry = &self.entries[id.index()];
+            let is_same = self.rewrites[id.index()].interface.is_some() && entry.asked == asked;
+            if is_same && entry.status == Status::Incomplete {
+                let waiting = self.remove(id);
+                self.evicted.extend(waiting);
+            }
+        }
     }
 
     /// Keeps a frame until the neighbour answers; returns the one that had to make room.
@@ -380,7 +419,7 @@ impl<A: Family> Neighbours<A> {
 
     /// Does what has become due: asks again, gives up, forgets.
     pub fn tick(&mut self, now: Moment) -> Due<A> {
-        let mut due = Due { requests: Vec::new(), failed: Vec::new() };
+        let mut due = Due { requests: Vec::new(), failed: std::mem::take(&mut self.evicted) };
         while let Some(&(deadline, id)) = self.deadlines.first() {
             if deadline > now {
                 break;
@@ -433,7 +472,7 @@ impl<A: Family> Neighbours<A> {
 
     /// Frames that wait, over all entries.
     pub fn waiting(&self) -> usize {
-        self.entries.iter().map(|entry| entry.waiting.len()).sum()
+        self.entries.iter().map(|entry| entry.waiting.len()).sum::<usize>() + self.evicted.len()
     }
 
     fn ask_again(&mut self, now: Moment, id: NeighbourId, due: &mut Due<A>) {

@@ -8,6 +8,7 @@ use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
 use super::dns::resolver::Resolver;
 use super::pool::Used;
+use crate::ipv6;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(crate) struct Services {
     pub(crate) clients: BTreeMap<config::ItemId, Machine>,
     /// What they have been given.
     pub(crate) leased: Arc<[Leased]>,
+    /// What IPv6 keeps between packets.
+    pub(crate) v6: ipv6::State,
     /// Names.
     pub(crate) resolver: Resolver,
     pub(crate) dice: Dice,

@@ -1,6 +1,8 @@
 //! `/ipv6 address`: the router's own addresses, typed and made of MAC addresses.
 
+use super::found::Found;
 use super::menu::ADDRESS;
+use super::pool::Want;
 use crate::interface::InterfaceId;
 use crate::program::{Kind, Program};
 use config::{ItemId, Read, Tree, Value};
@@ -21,9 +23,17 @@ pub struct Address {
     pub advertise: bool,
     /// The item that says so; none of what the router made itself.
     pub item: Option<ItemId>,
+    /// It is used without asking whether somebody else has it.
+    pub(crate) no_dad: bool,
 }
 
 impl Address {
+    /// One that the router made itself.
+    fn made(address: u128, network: Ipv6Prefix, interface: InterfaceId) -> Address {
+        let (advertise, no_dad) = (false, false);
+        Address { address, network, interface, advertise, item: None, no_dad }
+    }
+
     /// Whether it belongs to one link.
     pub fn is_link_local(&self) -> bool {
         Ipv6Prefix::LINK_LOCAL.contains(self.address)
@@ -31,10 +41,11 @@ impl Address {
 }
 
 /// The router's own addresses: each interface that IP sees has one for its link (RFC 4291 §2.5.6),
-/// then those typed, of interfaces that are there and enabled.
-pub(crate) fn read(tree: &Tree, program: &Program) -> Vec<Address> {
+/// then those typed, of interfaces that are there and enabled, and those that it was given; behind them
+/// those of all these that somebody else has, too.
+pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Address>, Vec<Address>) {
     if program.v6.settings.disabled {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let links = program.interfaces.iter().filter(|interface| {
         let slave = interface.bridge.is_some() || interface.bond.is_some();
@@ -44,26 +55,45 @@ pub(crate) fn read(tree: &Tree, program: &Program) -> Vec<Address> {
     let own = links.map(|interface| {
         let address = 0xfe80 << 112 | u128::from(interface_id(interface.mac));
         let network = Ipv6Prefix::new(address, 64);
-        Address { address, network, interface: interface.id, advertise: false, item: None }
+        Address::made(address, network, interface.id)
     });
     let typed = tree.read(&ADDRESS).filter(|item| !item.bool("disabled"));
-    own.chain(typed.filter_map(|item| one(item, program))).collect()
+    let given = found.addresses.iter();
+    let given = given.map(|given| Address::made(given.address, given.network, given.interface));
+    let given = given.filter(|own| program.is_enabled(own.interface));
+    let all = own.chain(typed.filter_map(|item| one(item, program, found))).chain(given);
+    all.partition(|own| !found.duplicates.contains(&(own.interface, own.address)))
 }
 
-/// What an item of the menu means, if its interface is there.
-pub(crate) fn one(item: Read, program: &Program) -> Option<Address> {
+/// The enabled items that have their prefix of a pool.
+pub(crate) fn wants(tree: &Tree) -> Vec<Want> {
+    let items = tree.read(&ADDRESS).filter(|item| !item.bool("disabled"));
+    let want = |item: Read| {
+        let pool = Some(item.text("from-pool")).filter(|pool| !pool.is_empty())?;
+        Some(Want { item: item.id(), pool, interface: item.text("interface") })
+    };
+    items.filter_map(want).collect()
+}
+
+/// What an item of the menu means, if its interface is there, and its pool has a prefix for it.
+pub(crate) fn one(item: Read, program: &Program, found: &Found) -> Option<Address> {
     let Value::Cidr6(address, len) = *item.value("address") else { return None };
     let interface = program.names.find(&item.text("interface"))?;
     let enabled = program.is_enabled(interface);
     let mut address = u128::from(address);
-    let network = Ipv6Prefix::new(address, len);
+    let mut network = Ipv6Prefix::new(address, len);
+    if !item.text("from-pool").is_empty() {
+        network = *found.taken.get(&item.id())?;
+        let host = address ^ Ipv6Prefix::new(address, network.len()).bits();
+        address = network.bits() | host;
+    }
     if item.bool("eui-64") {
         let id = interface_id(program.interface(interface).mac);
         address = Ipv6Prefix::new(address, 64).bits() | u128::from(id);
     }
     let advertise = item.bool("advertise") && !Ipv6Prefix::LINK_LOCAL.contains(address);
-    let item = Some(item.id());
-    enabled.then_some(Address { address, network, interface, advertise, item })
+    let (item, no_dad) = (Some(item.id()), item.bool("no-dad"));
+    enabled.then_some(Address { address, network, interface, advertise, item, no_dad })
 }
 
 /// The address that a packet to `toward` by `interface` is sent from (RFC 6724 §5 as far as a router

@@ -11,6 +11,7 @@ use crate::ip::neighbour::Neighbour;
 use crate::ip::route::Target;
 use crate::status::{Numbers, RouterStatus, Values, dynamic, number, text};
 use config::{Item, Value};
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 /// `/ipv6 settings`.
@@ -22,8 +23,15 @@ pub(crate) static SETTINGS: Facility = Facility {
 /// `/ipv6 address`.
 pub(crate) static ADDRESS: Facility = Facility {
     after: &[&INTERFACES, &SETTINGS],
-    compile: |c| c.program.v6.addresses = address::read(c.tree, &c.program).into(),
+    follows_found: true,
+    compile: |c| {
+        c.program.v6.found = c.found.clone();
+        let (used, duplicates) = address::read(c.tree, &c.program, c.found);
+        (c.program.v6.addresses, c.program.v6.duplicates) = (used.into(), duplicates.into());
+        c.program.v6.wants = address::wants(c.tree).into();
+    },
     check: |item, tree| menu::check_address(tree, item),
+    remark: |status, item| status.why_invalid6(item),
     value: |status, item, property| status.address6(item, property),
     rows: Rows::Few(link_addresses),
     ..Facility::of(&menu::ADDRESS)
@@ -49,18 +57,23 @@ fn ip6(address: u128) -> Value {
     Value::Address6(address.into())
 }
 
-/// The addresses of links: flags `DL`.
+/// The addresses of links, and those that the router was given: flags `DL`, `DG`.
 fn link_addresses(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
-    let own = status.router.program.v6.addresses.iter().filter(|own| own.item.is_none());
-    let item = |own: &Address| {
+    let v6 = &status.router.program.v6;
+    let all = v6.addresses.iter().map(|own| (own, false));
+    let all = all.chain(v6.duplicates.iter().map(|own| (own, true)));
+    let own = all.filter(|(own, _)| own.item.is_none());
+    let item = |(own, duplicate): (&Address, bool)| {
+        let is_near = own.is_link_local();
         let values = Values::from([
             ("address", Value::Cidr6(own.address.into(), own.network.len())),
             ("interface", status.name(own.interface)),
             ("actual-interface", status.name(own.interface)),
             ("advertise", Value::Bool(false)),
-            ("link-local", Value::Bool(true)),
-            ("global", Value::Bool(false)),
+            ("link-local", Value::Bool(is_near)),
+            ("global", Value::Bool(!is_near)),
+            ("invalid", Value::Bool(duplicate)),
         ]);
         dynamic(numbers.of((own.address, own.interface)), values)
     };
@@ -96,6 +109,7 @@ fn connected_routes(status: &RouterStatus) -> Vec<Item> {
         }
         _ => None,
     });
+    let told = told_routes(status);
     let items = networks.map(|(prefix, interface, active)| {
         let name = status.name(interface);
         let values = Values::from([
@@ -110,20 +124,71 @@ fn connected_routes(status: &RouterStatus) -> Vec<Item> {
         ]);
         dynamic(numbers.of((prefix, interface)), values)
     });
+    items.chain(told).collect()
+}
+
+/// The routes that the router was told: flags `ADS`, `ADU`, or without the A while another one is used.
+fn told_routes(status: &RouterStatus) -> Vec<Item> {
+    let mut numbers = Numbers::default();
+    let program = &status.router.program;
+    let told = program.v6.found.routes.iter();
+    let told = told.filter(|told| !matches!(told.target, Target::Connected(_)));
+    let items = told.map(|told| {
+        let way = route::told_candidate(told, program);
+        let active = program.v6.routes.iter().any(|(other, active)| active && *other == way);
+        let mut values = Values::from([
+            ("dst-address", Value::Cidr6(told.prefix.bits().into(), told.prefix.len())),
+            ("distance", number(told.distance.into())),
+            ("active", Value::Bool(active)),
+            ("static", Value::Bool(told.target != Target::Unreachable)),
+            ("unreachable", Value::Bool(told.target == Target::Unreachable)),
+        ]);
+        if let Target::Gateways(ways) = &told.target {
+            let name = |interface| program.interface(interface).name.clone();
+            let text = |&(interface, address): &(_, u128)| {
+                format!("{}%{}", Ipv6Addr::from(address), name(interface))
+            };
+            let reachable = if way.target.is_some() { "reachable" } else { "unreachable" };
+            let said = ways.iter().map(|way| format!("{} {reachable}", text(way)));
+            values.insert("gateway-status", Value::Text(said.collect::<Vec<_>>().join(",")));
+            let gateways = ways.iter().map(|way| Value::Text(text(way))).collect();
+            values.insert("gateway", Value::List(gateways));
+        }
+        dynamic(numbers.of((told.prefix, told.by)), values)
+    });
     items.collect()
 }
 
 impl RouterStatus<'_> {
     fn address6(&self, item: &Item, property: &str) -> Option<Value> {
         let program = &self.router.program;
-        let meant = address::one(menu::ADDRESS.read(item), program);
+        let meant = address::one(menu::ADDRESS.read(item), program, &program.v6.found);
         match property {
             "actual-interface" => item.get("interface").cloned(),
             "global" => Some(Value::Bool(meant.is_some_and(|own| !own.is_link_local()))),
             "link-local" => Some(Value::Bool(meant.is_some_and(|own| own.is_link_local()))),
-            "invalid" => Some(Value::Bool(meant.is_none() && !item.disabled)),
+            "actual-address" => {
+                let own = meant.map(|own| Value::Cidr6(own.address.into(), own.network.len()));
+                own.filter(|own| item.get("address") != Some(own))
+            }
             _ => None,
         }
+    }
+
+    /// Why an address is not used, if it is not.
+    fn why_invalid6(&self, item: &Item) -> Option<String> {
+        let program = &self.router.program;
+        let meant = address::one(menu::ADDRESS.read(item), program, &program.v6.found);
+        let (interface, pool) = (text(item, "interface"), text(item, "from-pool"));
+        let Some(own) = meant else {
+            let there = program.names.find(&interface).is_some_and(|id| program.is_enabled(id));
+            return Some(match there && !pool.is_empty() {
+                true => format!("pool {pool} has no prefix for it"),
+                false => format!("interface {interface} is not there"),
+            });
+        };
+        let doubled = program.v6.duplicates.iter().any(|other| other.item == own.item);
+        doubled.then(|| format!("duplicate: somebody else on {interface} has this address"))
     }
 
     fn route6(&self, item: &Item, property: &str) -> Option<Value> {

@@ -18,12 +18,13 @@ pub const SETTINGS: Menu = Menu {
         Property::new("disable-ipv6", Type::Bool, "Whether there is no IPv6 at all.").default("no"),
         Property::new("forward", Type::Bool, "Whether packets are forwarded.").default("yes"),
         Property::only("accept-redirects", &ACCEPT, ACCEPTED, "redirects are not heeded"),
-        Property::only(
+        Property::new(
             "accept-router-advertisements",
-            &ACCEPT,
-            ACCEPTED,
-            "the router makes no addresses of what others advertise",
-        ),
+            ACCEPT,
+            "Whether other routers are heard: addresses, default routes, MTUs; where the router \
+             advertises nothing itself.",
+        )
+        .default("yes-if-forwarding-disabled"),
         Property::new(
             "max-neighbor-entries",
             Type::Number(1, 1 << 20),
@@ -56,8 +57,20 @@ pub const ADDRESS: Menu = Menu {
         Property::new("address", Type::Cidr6, "The address and its network's length.")
             .required()
             .column(),
-        Property::only("from-pool", &Type::Or(&[""], &WORD), &[""], "there are no IPv6 pools"),
+        Property::new(
+            "from-pool",
+            WORD,
+            "The pool its network is of; of the address the rest counts.",
+        )
+        .column(),
         Property::new("interface", INTERFACES, "The interface it is on.").required().column(),
+        Property::new(
+            "actual-address",
+            Type::Cidr6,
+            "What it is, where a pool or a MAC address says a part of it.",
+        )
+        .read_only()
+        .column(),
         Property::new("actual-interface", INTERFACES, "The interface it is on.").read_only(),
         Property::new(
             "eui-64",
@@ -68,13 +81,8 @@ pub const ADDRESS: Menu = Menu {
         Property::new("advertise", Type::Bool, "Hosts are told the network, and choose addresses.")
             .default("yes")
             .column(),
-        Property::only(
-            "no-dad",
-            &Type::Bool,
-            &["yes"],
-            "an address is used at once: nobody is asked whether he has it",
-        )
-        .default(""),
+        Property::new("no-dad", Type::Bool, "Whether nobody is asked if he has the address, too.")
+            .default("no"),
         Property::only(
             "auto-link-local",
             &Type::Bool,
@@ -177,7 +185,8 @@ pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
     if item.get("eui-64") == Some(&Value::Bool(true)) && len != 64 {
         return Err("failure: eui-64 needs a network of 64 bits".to_string());
     }
-    if address.is_multicast() || address.is_unspecified() || address.is_loopback() {
+    let is_whole = ADDRESS.read(item).text("from-pool").is_empty();
+    if address.is_multicast() || is_whole && (address.is_unspecified() || address.is_loopback()) {
         return Err(format!("failure: {address} cannot be an interface's"));
     }
     let is_same = |other: &Item| {
@@ -185,7 +194,7 @@ pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
             matches!(other.get("address"), Some(&Value::Cidr6(other, _)) if other == address);
         same && other.id != item.id && other.get("interface") == item.get("interface")
     };
-    if tree.items(ADDRESS.path).iter().any(|other| is_same(other)) {
+    if is_whole && tree.items(ADDRESS.path).iter().any(|other| is_same(other)) {
         return Err("failure: already have such address".to_string());
     }
     Ok(())

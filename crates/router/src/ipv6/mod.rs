@@ -9,7 +9,10 @@
 //! A change compiles all routes and swaps them with the program; packets take the slow path
 //! (`flow/v6.rs`).
 //!
-//! Missing: **FastPath**, **connection tracking**, **router advertisements**, **duplicate address detection**, **reassembly**, **DHCPv6**, **queues but those
+//! What goes on without packets that pass stands in `nd/` and `pool.rs`: it is done
+//! by timers, and what it finds out ([`found`]) is news to the compiler.
+//!
+//! Missing: **FastPath**, **connection tracking**, **reassembly**, **DHCPv6**, **queues but those
 //! of interfaces**.
 
 // `/ipv6 address`: the router's own addresses.
@@ -18,10 +21,16 @@ pub mod address;
 pub mod fib;
 // `/ipv6 firewall`: who may pass.
 pub mod firewall;
+// What the router has found out by itself.
+pub(crate) mod found;
 // ICMPv6 messages a router sends.
 pub mod icmp;
 // The property tables.
 pub mod menu;
+// Neighbour discovery's control side: router advertisements, SLAAC, duplicates.
+pub(crate) mod nd;
+// `/ipv6 pool`: prefixes to give out.
+pub(crate) mod pool;
 // Routes: the best of each prefix.
 pub mod route;
 // `/ipv6 settings`.
@@ -31,10 +40,14 @@ pub mod settings;
 pub(crate) mod facilities;
 
 use crate::interface::InterfaceId;
+use crate::ip::icmp::RateLimit;
+use crate::ip::route::Target;
 use address::Address;
 use firewall::Filter;
+use found::Found;
 use route::Routes;
 use settings::Settings;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wire::Ipv6Prefix;
 use wire::icmpv6::solicited_node;
@@ -46,6 +59,16 @@ pub struct Meant {
     pub settings: Settings,
     /// The router's own addresses, those of links among them.
     pub addresses: Arc<[Address]>,
+    /// Those that somebody else has, too: not used.
+    pub(crate) duplicates: Arc<[Address]>,
+    /// `/ipv6 pool`, and those of DHCPv6 clients.
+    pub(crate) pools: pool::Pools,
+    /// The addresses that have their prefix of a pool.
+    pub(crate) wants: Arc<[pool::Want]>,
+    /// `/ipv6 nd`.
+    pub(crate) nd: Arc<nd::settings::Settings>,
+    /// What the router had found out when this was compiled.
+    pub(crate) found: Arc<Found>,
     /// `/ipv6 route`, and what is connected.
     pub routes: Arc<Routes>,
     /// `/ipv6 firewall filter`; none while it has no rules.
@@ -75,7 +98,21 @@ impl Meant {
         let asked = |own: &Address| {
             own.interface == interface && u128::from(solicited_node(own.address.into())) == group
         };
-        of_all || self.addresses.iter().any(asked)
+        let listens = || self.nd.link(interface).is_some_and(|link| link.groups.contains(&group));
+        of_all || self.addresses.iter().any(asked) || listens()
+    }
+
+    /// The longest packet for a link: what its routers say, if they say less.
+    pub(crate) fn mtu(&self, interface: InterfaceId, mtu: u16) -> u16 {
+        self.found.mtus.get(&interface).map_or(mtu, |&told| told.min(mtu))
+    }
+
+    /// The networks of a link of which the router has no address.
+    fn told(&self, interface: InterfaceId) -> impl Iterator<Item = Ipv6Prefix> {
+        let routes = self.found.routes.iter();
+        routes
+            .filter(move |told| told.target == Target::Connected(interface))
+            .map(|told| told.prefix)
     }
 
     /// Whether an address belongs to a network connected to an interface: only such are neighbours.
@@ -83,6 +120,29 @@ impl Meant {
         let on = |own: &&Address| own.interface == interface;
         Ipv6Prefix::LINK_LOCAL.contains(address)
             || self.addresses.iter().filter(on).any(|own| own.network.contains(address))
+            || self.told(interface).any(|network| network.contains(address))
+    }
+}
+
+/// What the router keeps of IPv6 between packets, beside neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// What is said and heard on links.
+    pub(crate) links: BTreeMap<InterfaceId, nd::State>,
+    /// Prefixes of pools.
+    pub(crate) used: pool::Used,
+    /// What was found out.
+    pub(crate) found: Arc<Found>,
+    /// How many redirects may go out.
+    pub(crate) redirects: RateLimit,
+}
+
+impl Default for State {
+    fn default() -> State {
+        let mut redirects = RateLimit::default();
+        redirects.mask = u32::MAX;
+        let (links, used) = (BTreeMap::new(), pool::Used::default());
+        State { links, used, found: Arc::default(), redirects }
     }
 }
 

@@ -12,6 +12,7 @@
 
 use super::address::Address;
 use super::fib::Fib;
+use super::found::Told;
 use super::menu::{ROUTE, gateway_by};
 use crate::interface::InterfaceId;
 use crate::ip::route::Target;
@@ -96,7 +97,19 @@ pub(crate) fn candidates(tree: &Tree, program: &Program) -> Vec<Candidate> {
     }
     let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
     ways.extend(routes.filter_map(|item| candidate(item, program)));
+    ways.extend(program.v6.found.routes.iter().map(|told| told_candidate(told, program)));
     ways
+}
+
+/// The way that a route means which the router was told.
+pub(super) fn told_candidate(told: &Told, program: &Program) -> Candidate {
+    let runs = match &told.target {
+        Target::Connected(interface) => program.runs(*interface),
+        Target::Gateways(ways) => ways.iter().all(|(interface, _)| program.runs(*interface)),
+        _ => true,
+    };
+    let (prefix, distance, target) = (told.prefix, told.distance, told.target.clone());
+    Candidate { prefix, distance, target: runs.then_some(target), item: None }
 }
 
 fn candidate(item: Read, program: &Program) -> Option<Candidate> {

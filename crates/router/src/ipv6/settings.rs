@@ -10,6 +10,8 @@ pub struct Settings {
     pub disabled: bool,
     /// Whether packets are forwarded.
     pub forward: bool,
+    /// Whether other routers are heard.
+    pub accepts_advertisements: bool,
     /// Entries of the table of neighbours.
     pub max_neighbor_entries: usize,
 }
@@ -24,9 +26,15 @@ impl Settings {
     /// Reads them from the configuration.
     pub fn read(tree: &Tree) -> Settings {
         let settings = tree.read_settings(&SETTINGS);
+        let forward = settings.bool("forward");
         Settings {
             disabled: settings.bool("disable-ipv6"),
-            forward: settings.bool("forward"),
+            forward,
+            accepts_advertisements: match settings.text("accept-router-advertisements").as_str() {
+                "yes" => true,
+                "no" => false,
+                _ => !forward,
+            },
             max_neighbor_entries: settings.number("max-neighbor-entries") as usize,
         }
     }

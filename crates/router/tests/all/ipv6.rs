@@ -9,8 +9,8 @@ use wire::ipv6::{Ipv6Header, header};
 use wire::{Ipv6, MacAddr};
 
 const NETS: &str = "/ipv6 address
-add address=2001:db8:1::1/64 interface=ether1
-add address=2001:db8:2::1/64 interface=ether2
+add address=2001:db8:1::1/64 interface=ether1 advertise=no
+add address=2001:db8:2::1/64 interface=ether2 advertise=no
 /interface ethernet set ether2 mtu=1300
 /ipv6 route
 add dst-address=2001:db8:f1::/48 type=unreachable
@@ -22,23 +22,23 @@ add dst-address=2001:db8:8::/48 gateway=fe80::8%ether2";
 /// The router's own address on its first link.
 const LINK: &str = "fe80::ff:fe00:1";
 
-fn ip6(text: &str) -> Ipv6Addr {
+pub(crate) fn ip6(text: &str) -> Ipv6Addr {
     text.parse().expect(text)
 }
 
 /// A packet of a payload behind one next header, in a frame.
-struct Sent {
-    src_mac: MacAddr,
-    dst_mac: MacAddr,
-    src: Ipv6Addr,
-    dst: Ipv6Addr,
-    next_header: u8,
-    hop_limit: u8,
-    payload: Vec<u8>,
+pub(crate) struct Sent {
+    pub(crate) src_mac: MacAddr,
+    pub(crate) dst_mac: MacAddr,
+    pub(crate) src: Ipv6Addr,
+    pub(crate) dst: Ipv6Addr,
+    pub(crate) next_header: u8,
+    pub(crate) hop_limit: u8,
+    pub(crate) payload: Vec<u8>,
 }
 
 impl Sent {
-    fn build(&self) -> Vec<u8> {
+    pub(crate) fn build(&self) -> Vec<u8> {
         let &Sent { src, dst, next_header, hop_limit, .. } = self;
         let payload_len = self.payload.len() as u16;
         let (traffic_class, flow_label) = (0, 0);
@@ -53,7 +53,7 @@ impl Sent {
     }
 }
 
-fn to(dst: &str) -> Sent {
+pub(crate) fn to(dst: &str) -> Sent {
     let payload = [&[0x03, 0xe8, 0x07, 0xd0, 0, 12, 0, 0][..], &[1, 2, 3, 4]].concat();
     Sent {
         src_mac: mac(1),
@@ -66,13 +66,13 @@ fn to(dst: &str) -> Sent {
     }
 }
 
-fn ping(dst: &str) -> Sent {
+pub(crate) fn ping(dst: &str) -> Sent {
     let payload = vec![kind::ECHO_REQUEST, 0, 0, 0, 0, 7, 0, 1, 9, 9, 9];
     Sent { next_header: header::ICMPV6, payload, ..to(dst) }
 }
 
 /// What a neighbour says of itself, from its address.
-fn says(n: u8, src: &str, dst: &str, message: Neighbour) -> Sent {
+pub(crate) fn says(n: u8, src: &str, dst: &str, message: Neighbour) -> Sent {
     let (bytes, len) = message.to_bytes();
     let dst = ip6(dst);
     let dst_mac = if dst.is_multicast() { group_mac(dst) } else { own_mac(1) };
@@ -87,12 +87,12 @@ fn says(n: u8, src: &str, dst: &str, message: Neighbour) -> Sent {
     }
 }
 
-fn solicitation(target: &str, mac: Option<MacAddr>) -> Neighbour {
+pub(crate) fn solicitation(target: &str, mac: Option<MacAddr>) -> Neighbour {
     let (router, solicited, override_) = (false, false, false);
     Neighbour { advertisement: false, router, solicited, override_, target: ip6(target), mac }
 }
 
-fn advertisement(target: &str, mac: MacAddr) -> Neighbour {
+pub(crate) fn advertisement(target: &str, mac: MacAddr) -> Neighbour {
     let (router, solicited, override_) = (false, true, true);
     let (target, mac) = (ip6(target), Some(mac));
     Neighbour { advertisement: true, router, solicited, override_, target, mac }
@@ -124,7 +124,7 @@ pub(crate) fn introduce(rig: &mut Rig, port: u8, n: u8, own: &str, router: &str)
 }
 
 /// What was dropped, by name.
-fn discards(rig: &Rig) -> Vec<(&'static str, u64)> {
+pub(crate) fn discards(rig: &Rig) -> Vec<(&'static str, u64)> {
     rig.router.discards().iter().map(|(why, n)| (why.name(), n)).collect()
 }
 

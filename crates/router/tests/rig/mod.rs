@@ -45,7 +45,16 @@ impl Rig {
     pub(crate) fn new(n: u8, script: &str) -> Rig {
         let mut rig = Rig::with_ports(&vec![Capabilities::default(); n.into()]);
         rig.run(script);
+        if script.contains("/ipv6 ") {
+            rig.settle();
+        }
         rig
+    }
+
+    /// Lets pass what is said when addresses are new: duplicates are looked for, groups joined.
+    fn settle(&mut self) {
+        self.wait(Duration::from_secs(4));
+        (1..=self.n_ports()).for_each(|port| drop(self.take(port)));
     }
 
     /// A port for each of `capabilities`, and no configuration.

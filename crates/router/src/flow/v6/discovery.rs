@@ -6,13 +6,17 @@ use crate::discard::Discard;
 use crate::flow::leave::Hop;
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::{Heard, Request};
-use crate::ipv6::address;
 use crate::ipv6::icmp;
+use crate::ipv6::nd::{advertise, autoconf, duplicate, listener};
+use crate::ipv6::{ALL_NODES, address};
 use crate::packet::{Ends, Packet};
 use crate::router::Router;
 use std::net::Ipv6Addr;
 use wire::icmpv6::{self, Neighbour, kind, solicited_node};
-use wire::{MacAddr, Moment};
+use wire::ipv6::header;
+use wire::mld::Query;
+use wire::router_advertisement::RouterAdvertisement;
+use wire::{Ipv6Prefix, MacAddr, Moment};
 
 /// A message of neighbour discovery, its checksum right.
 pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
@@ -21,20 +25,39 @@ pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
     let near = r.io.slab.bytes(&p.frame)[l3 + 7] == 255;
     let said = match kind {
         kind::ROUTER_SOLICITATION => icmpv6::router_solicitation(r.transport(&p)).map(Said::Router),
+        kind::ROUTER_ADVERTISEMENT => {
+            RouterAdvertisement::read(r.transport(&p)).map(|said| Said::Here(Box::new(said)))
+        }
         _ => Neighbour::read(r.transport(&p)).map(Said::Neighbour),
     };
     let Some(said) = said.ok().filter(|said| near && is_plausible(said, p.ends)) else {
         return r.discard(p, Discard::BadDiscovery);
     };
-    let (interface, ends) = (p.in_interface, p.ends);
+    let (interface, ends, by) = (p.in_interface, p.ends, r.src_mac(&p));
     r.consume(p);
     match said {
-        Said::Router(mac) => learn(r, now, interface, ends.src, mac, Heard::Asking),
+        Said::Router(mac) => {
+            learn(r, now, interface, ends.src, mac, Heard::Asking);
+            advertise::asked(r, now, interface);
+        }
+        Said::Here(said) => {
+            learn(r, now, interface, ends.src, said.mac, Heard::Asking);
+            autoconf::heard(r, now, interface, ends.src, &said);
+        }
+        // Two look for the same address at a time (RFC 4862 §5.4.3): nobody has it.
+        Said::Neighbour(Neighbour { advertisement: false, target, .. })
+            if ends.src == 0 && duplicate::is_tentative(r, interface, target.into()) =>
+        {
+            duplicate::conflict(r, now, interface, target.into(), by, false);
+        }
         Said::Neighbour(Neighbour { advertisement: false, target, mac, .. }) => {
             if r.program.v6.is_own(interface, target.into()) {
                 learn(r, now, interface, ends.src, mac, Heard::Asking);
-                advertise(r, now, interface, target, ends.src);
+                answer(r, now, interface, target, ends.src);
             }
+        }
+        Said::Neighbour(Neighbour { target, .. }) if r.program.v6.has(interface, target.into()) => {
+            duplicate::conflict(r, now, interface, target.into(), by, true);
         }
         Said::Neighbour(Neighbour { target, mac, solicited, override_, .. }) => {
             let heard = Heard::Advertised { solicited, override_ };
@@ -43,10 +66,19 @@ pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
     }
 }
 
+/// Whether somebody advertises one of the router's own addresses from there: a duplicate.
+pub(super) fn is_conflict(r: &Router, p: &Packet) -> bool {
+    let said = || Neighbour::read(r.transport(p)).ok();
+    p.layers.protocol == header::ICMPV6
+        && said().is_some_and(|said| said.advertisement && u128::from(said.target) == p.ends.src)
+}
+
 /// What was said.
 enum Said {
     /// Who asks for routers has this address.
     Router(Option<MacAddr>),
+    /// A router is here.
+    Here(Box<RouterAdvertisement>),
     Neighbour(Neighbour),
 }
 
@@ -55,6 +87,7 @@ fn is_plausible(said: &Said, Ends { src, dst }: Ends) -> bool {
     let (nobody, group) = (src == 0, Ipv6Addr::from(dst).is_multicast());
     match said {
         Said::Router(mac) => !nobody || mac.is_none(),
+        Said::Here(_) => Ipv6Prefix::LINK_LOCAL.contains(src),
         Said::Neighbour(said) if said.advertisement => !(nobody || group && said.solicited),
         // Who looks whether an address is free has none yet.
         Said::Neighbour(said) if nobody => {
@@ -86,15 +119,65 @@ fn learn(
 }
 
 /// Answers who asks for one of the router's addresses; nobody in particular if he has none himself.
-fn advertise(r: &mut Router, now: Moment, interface: InterfaceId, target: Ipv6Addr, to: u128) {
+fn answer(r: &mut Router, now: Moment, interface: InterfaceId, target: Ipv6Addr, to: u128) {
     let (solicited, dst) = match to {
         0 => (false, Ipv6Addr::from([0xff02, 0, 0, 0, 0, 0, 0, 1]).into()),
         to => (true, to),
     };
     let mac = Some(r.program.interface(interface).mac);
+    // Of what it is not sure it convinces nobody (RFC 4429 §3.3).
+    let override_ = !duplicate::is_tentative(r, interface, target.into());
     let message =
-        Neighbour { advertisement: true, router: true, solicited, override_: true, target, mac };
+        Neighbour { advertisement: true, router: true, solicited, override_, target, mac };
     send(r, now, interface, message, Ends { src: target.into(), dst });
+}
+
+/// Somebody asks which groups are listened to (RFC 3810 §6.2): a router of the link.
+pub(super) fn query(r: &mut Router, now: Moment, p: Packet) {
+    let l3 = usize::from(p.layers.l3);
+    let near =
+        r.io.slab.bytes(&p.frame)[l3 + 7] == 1 && Ipv6Prefix::LINK_LOCAL.contains(p.ends.src);
+    match Query::read(r.transport(&p)) {
+        Ok(query) if near => {
+            let interface = p.in_interface;
+            r.consume(p);
+            listener::asked(r, now, interface, query);
+        }
+        _ => r.discard(p, Discard::BadDiscovery),
+    }
+}
+
+/// The type of ICMP's redirects, of which the limiter knows: those of IPv6 are beyond its mask.
+const REDIRECTS: u8 = 5;
+
+/// Tells who has sent a packet that goes back to its link by whom it gets there at once (RFC 4861 §8.2).
+pub(super) fn redirect(r: &mut Router, now: Moment, p: &Packet, hop: Hop<u128>) {
+    let Ends { src, dst } = p.ends;
+    // A router is named by its address on the link; another one of it hosts would not believe.
+    let near = hop.address == dst || Ipv6Prefix::LINK_LOCAL.contains(hop.address);
+    let v6 = &r.program.v6;
+    if !near || !v6.is_neighbour(hop.interface, src) {
+        return;
+    }
+    let Some(own) = address::source(&v6.addresses, hop.interface, ALL_NODES) else { return };
+    if !r.services.v6.redirects.allows(now, REDIRECTS) {
+        return;
+    }
+    let id = r.v6.neighbours.find(hop.interface, hop.address);
+    let mac = id.and_then(|id| r.v6.neighbours.mac(id));
+    let (l3, end) = (usize::from(p.layers.l3), usize::from(p.layers.l3_end));
+    let packet = &r.io.slab.bytes(&p.frame)[l3..end];
+    let bytes = icmpv6::redirect(hop.address.into(), dst.into(), mac, packet);
+    let ends = Ends { src: own, dst: src };
+    let frame =
+        icmp::message(&mut r.io.pool, ends, 255, bytes.len(), |to| to.copy_from_slice(&bytes));
+    match frame {
+        Some(frame) => {
+            r.stats.tally.made += 1;
+            local_out(r, now, frame, hop.interface);
+        }
+        None => r.stats.discards.add(Discard::NoFrame),
+    }
 }
 
 /// Asks for a neighbour: everybody whose address ends alike, or the one who answered last.

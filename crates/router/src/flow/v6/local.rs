@@ -6,6 +6,7 @@ use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ipv6::address;
 use crate::ipv6::icmp::{self, Error};
+use crate::ipv6::nd::autoconf;
 use crate::packet::{ConnectionState, Ends, Packet};
 use crate::router::Router;
 use crate::story::{Event, Made};
@@ -46,7 +47,12 @@ fn icmp_in(r: &mut Router, now: Moment, p: Packet) {
     }
     match kind {
         kind::ECHO_REQUEST if icmp::is_host(p.ends.src) => echo_reply(r, now, p),
+        kind::ROUTER_ADVERTISEMENT if !autoconf::accepts(r, p.in_interface) => {
+            r.discard(p, Discard::NoListener)
+        }
+        kind::LISTENER_QUERY => discovery::query(r, now, p),
         kind::ROUTER_SOLICITATION
+        | kind::ROUTER_ADVERTISEMENT
         | kind::NEIGHBOUR_SOLICITATION
         | kind::NEIGHBOUR_ADVERTISEMENT => discovery::heard(r, now, p, kind),
         _ => r.discard(p, Discard::NoListener),
