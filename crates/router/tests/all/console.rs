@@ -130,12 +130,21 @@ add chain=dstnat protocol=udp dst-port=53 action=dst-nat to-addresses=10.0.2.1 t
 add chain=srcnat action=src-nat to-addresses=10.0.1.100-10.0.1.110 disabled=yes
 /ip firewall connection tracking set enabled=yes udp-timeout=30s loose-tcp-tracking=no
 /ipv6 settings set forward=no max-neighbor-entries=100
+/ipv6 pool
+add name=six prefix=2001:db8:40::/48 prefix-length=64
 /ipv6 address
-add address=2001:db8:1::1/64 interface=wan advertise=no
+add address=2001:db8:1::1/64 interface=wan advertise=no no-dad=yes
 add address=2001:db8:2::/64 eui-64=yes interface=lan disabled=yes comment=six
+add address=::1 from-pool=six interface=lan
 /ipv6 route
 add dst-address=2001:db8:9::/48 gateway=2001:db8:1::9,fe80::1%wan distance=7
 add dst-address=2001:db8:8::/48 type=prohibit
+/ipv6 nd
+set [ find default=yes ] ra-interval=20s-1m dns=2001:db8::53 hop-limit=64
+add interface=lan managed-address-configuration=yes ra-preference=low mtu=1480
+/ipv6 nd prefix
+add prefix=2001:db8:1::/64 interface=wan autonomous=no valid-lifetime=infinity
+/ipv6 nd prefix default set preferred-lifetime=1h
 /ipv6 firewall address-list add list=bad address=fec0::/10
 /ipv6 firewall filter
 add chain=input protocol=icmpv6 icmp-options=128:0 hop-limit=equal:255 comment=pings
@@ -311,7 +320,12 @@ add gateway=10.0.2.1
 add dst-address=10.8.0.0/16 type=prohibit
 add dst-address=10.7.0.0/16 type=blackhole
 add dst-address=10.6.0.0/16 type=unreachable
+/ipv6 pool
+add name=six prefix=2001:db8:40::/48 prefix-length=64
+/ipv6 nd add interface=off
+/ipv6 nd prefix add prefix=2001:db8:9::/64 interface=off
 /ipv6 address
+add address=::1 from-pool=six interface=ether1
 add address=2001:db8:1::1/64 interface=ether1
 add address=2001:db8:2::1/64 interface=off
 add address=fe80::5/64 interface=ether1

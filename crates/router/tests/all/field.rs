@@ -207,6 +207,7 @@ fn only_what_is_built() {
         "forced-on",
         "1.2.3.4",
         "2001:db8::1",
+        "2001:db8::/96",
         "pcq-upload-default",
         "0.5",
         "unlimited/2M",

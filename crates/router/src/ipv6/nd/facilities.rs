@@ -22,9 +22,8 @@ pub(crate) static FACILITY: Facility = Facility {
     value: |status, item, property| match property {
         "default" => Some(Value::Bool(item.get("default") == Some(&Value::Bool(true)))),
         "invalid" => {
-            let name = text(item, "interface");
-            let found = status.router.program.names.find(&name).is_some();
-            Some(Value::Bool(name != "all" && !found && !item.disabled))
+            let invalid = text(item, "interface") != "all" && is_off(status, item);
+            Some(Value::Bool(invalid))
         }
         _ => None,
     },
@@ -36,10 +35,7 @@ pub(crate) static PREFIX_FACILITY: Facility = Facility {
     part_of: Some(&FACILITY),
     check: |item, tree| menu::check_prefix(tree, item),
     value: |status, item, property| match property {
-        "invalid" => {
-            let found = status.router.program.names.find(&text(item, "interface")).is_some();
-            Some(Value::Bool(!found && !item.disabled))
-        }
+        "invalid" => Some(Value::Bool(is_off(status, item))),
         _ => None,
     },
     rows: Rows::Few(prefixes),
@@ -49,6 +45,13 @@ pub(crate) static PREFIX_FACILITY: Facility = Facility {
 /// `/ipv6 nd prefix default`.
 pub(crate) static DEFAULT_FACILITY: Facility =
     Facility { part_of: Some(&FACILITY), ..Facility::of(&DEFAULT) };
+
+/// Whether an item is enabled, but its interface is not.
+fn is_off(status: &RouterStatus, item: &Item) -> bool {
+    let program = &status.router.program;
+    let id = program.names.find(&text(item, "interface"));
+    !item.disabled && !id.is_some_and(|id| program.is_enabled(id))
+}
 
 /// The networks that follow from addresses: flags `D`.
 fn prefixes(status: &RouterStatus) -> Vec<Item> {

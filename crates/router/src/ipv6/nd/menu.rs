@@ -7,6 +7,7 @@ use std::time::Duration;
 const LIST: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false };
 const TIME: Type = Type::Or(&["unspecified"], &Type::Time);
 const LIFETIME: Type = Type::Or(&["infinity"], &Type::Time);
+const NO_6TO4: &str = "there is no 6to4";
 const NO_64: &str = "there is no NAT64";
 
 /// `/ipv6 nd`.
@@ -15,7 +16,7 @@ pub(crate) const ND: Menu = Menu {
     kind: LIST,
     properties: &[
         Property::flag("default", '*', "For the interfaces without an item of their own."),
-        Property::flag("invalid", 'I', "Its interface is not there."),
+        Property::flag("invalid", 'I', "Its interface is disabled."),
         Property::new("interface", Type::Or(&["all"], &ANY_INTERFACE), "Whose hosts are told.")
             .required()
             .column(),
@@ -76,11 +77,11 @@ pub(crate) const PREFIX: Menu = Menu {
     path: "/ipv6 nd prefix",
     kind: LIST,
     properties: &[
-        Property::flag("invalid", 'I', "Its interface is not there."),
+        Property::flag("invalid", 'I', "Its interface is disabled."),
         Property::flag("dynamic", 'D', "The network of an address with advertise=yes."),
         Property::new("prefix", Type::Cidr6, "The network.").required().column(),
         Property::new("interface", ANY_INTERFACE, "On whose link.").required().column(),
-        Property::only("6to4-interface", &Type::Enum(&["none"]), &["none"], "there is no 6to4"),
+        Property::only("6to4-interface", &Type::Text, &["none"], NO_6TO4),
         Property::new("on-link", Type::Bool, "Whether its addresses are neighbours of hosts.")
             .default("yes"),
         Property::new("autonomous", Type::Bool, "Whether hosts make addresses of it.")
