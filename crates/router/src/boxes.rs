@@ -16,7 +16,7 @@ use crate::firewall::mark::{Mark, Marks};
 use crate::firewall::matcher::connection::Whole;
 use crate::firewall::rule;
 use crate::firewall::translation;
-use crate::flow::{self, Cost, Resume, Unkept};
+use crate::flow::{self, Cost, Hop, Resume, Unkept};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::ip::neighbour::{NeighbourId, Request, Waiting};
@@ -286,6 +286,14 @@ impl Router {
             return Some(p.layers.tuple.dst);
         }
         address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)
+    }
+
+    /// The neighbour of a hop: of an interface that leads to one only, that one.
+    pub(crate) fn neighbour(&mut self, hop: Hop) -> Option<NeighbourId> {
+        match self.program.is_point_to_point(hop.interface) {
+            true => Some(self.v4.neighbours.other_end(hop.interface)),
+            false => self.v4.neighbours.find(hop.interface, hop.address),
+        }
     }
 
     /// Makes sure that a neighbour's rewrite leads where a frame would go now; whether it has one.

@@ -554,6 +554,14 @@ impl Program {
         self.interfaces.get(id.index()).is_some_and(|i| matches!(i.kind, Kind::Vrrp { .. }))
     }
 
+    /// The session behind an interface.
+    pub(crate) fn session(&self, id: InterfaceId) -> Option<&Session> {
+        match self.interface(id).kind {
+            Kind::Session(at) => self.sessions.get(at).map(|standing| &standing.session),
+            _ => None,
+        }
+    }
+
     /// Whether an interface leads to one neighbour only, whom nobody asks by ARP.
     pub(crate) fn is_point_to_point(&self, id: InterfaceId) -> bool {
         let kind = self.interface(id).kind;

@@ -403,13 +403,14 @@ impl Sides<'_> {
             }
             let bytes = r.io.slab.bytes(frame);
             let (known, l3) = match bytes.get(12..14) {
-                Some([0x81, 0x00] | [0x88, 0xa8]) => match Arrival::of(self.port, bytes) {
+                Some([0x81, 0x00] | [0x88, 0xa8 | 0x64]) => match Arrival::of(self.port, bytes) {
                     Some((arrival, l3)) => (r.learnt.ingresses.find(arrival), l3),
                     None => continue,
                 },
                 _ => (untagged, 14),
             };
-            let Some(known) = known else { continue };
+            let Some(known) = known.filter(|known| known.takes(bytes, l3)) else { continue };
+            let came = Came::by(known, l3);
             match known.learns {
                 Some(learns) if learns.port == self.port => {
                     hosts[at].1 = hosts::key(learns.vid, hosts[at].1);
@@ -418,15 +419,20 @@ impl Sides<'_> {
                 _ => continue, // a bridge further up
             }
             if stateless {
-                read.dst[at] =
-                    plain_destination(r, &self.program.own_sources, bytes, l3, known.mac.0);
-            } else if let Some(plain) = Plain::read(bytes, l3, known.mac) {
+                read.dst[at] = plain_destination(
+                    r,
+                    &self.program.own_sources,
+                    bytes,
+                    came.header(),
+                    known.mac.0,
+                );
+            } else if let Some(plain) = Plain::read(bytes, came.header(), known.mac) {
                 r.v4.connections.flows().prefetch_bucket(plain.hash);
                 read.plain[at] = plain;
             } else {
                 continue;
             }
-            read.came[at] = Came { l3: l3 as u8, ingress: known.id };
+            read.came[at] = came;
             ready |= 1 << at;
             r.link.hosts[self.at.0].prefetch(hosts[at].1);
         }

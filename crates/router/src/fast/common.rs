@@ -18,12 +18,45 @@ use wire::MacAddr;
 pub(super) const UNTAGGED: usize = 14;
 pub(super) const TAGGED: usize = 18;
 pub(super) const TWICE_TAGGED: usize = 22;
+/// Those of a PPPoE session, without a tag and with one.
+pub(super) const IN_SESSION: usize = SESSION | 22;
+pub(super) const IN_TAGGED_SESSION: usize = SESSION | 26;
+/// The bit in such a number that says so; without it, it is the header's length.
+const SESSION: usize = 0x100;
+
+/// How long such a header is.
+#[inline(always)]
+pub(super) const fn len_of(header: usize) -> usize {
+    header & !SESSION
+}
+
+/// The EtherType at its end, or PPP's protocol, and how an IPv4 header without options begins.
+#[inline(always)]
+pub(super) const fn before_ip(header: usize) -> [u8; 3] {
+    if header & SESSION == 0 { [0x08, 0x00, 0x45] } else { [0x00, 0x21, 0x45] }
+}
 
 /// Where a packet's IP header begins, and what it came through.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Came {
     pub(super) l3: u8,
+    /// By a PPPoE session.
+    in_session: bool,
     pub(super) ingress: IngressId,
+}
+
+impl Came {
+    /// By an ingress, with the IP header at `l3`.
+    #[inline(always)]
+    pub(super) fn by(known: &Ingress, l3: usize) -> Came {
+        Came { l3: l3 as u8, in_session: known.peer.is_some(), ingress: known.id }
+    }
+
+    /// What its header is like.
+    #[inline(always)]
+    pub(super) fn header(self) -> usize {
+        usize::from(self.l3) | if self.in_session { SESSION } else { 0 }
+    }
 }
 
 /// What most frames of a batch are like.
@@ -31,6 +64,9 @@ pub(super) struct Came {
 pub(super) struct Common {
     /// Type and VLAN of up to two tags, without their priorities.
     tags: [u32; 2],
+    /// PPPoE's header up to its length, and whom it is from.
+    session: [u8; 6],
+    peer: MacAddr,
     pub(super) mac: MacAddr,
     pub(super) came: Came,
 }
@@ -39,8 +75,10 @@ impl Common {
     /// Nothing is known: no frame has these tags, whose priority was not taken out.
     const NONE: Common = Common {
         tags: [u32::MAX; 2],
+        session: [0; 6],
+        peer: MacAddr([0; 6]),
         mac: MacAddr([0; 6]),
-        came: Came { l3: TAGGED as u8, ingress: IngressId::NONE },
+        came: Came { l3: TAGGED as u8, in_session: false, ingress: IngressId::NONE },
     };
 
     /// What the first frame of a batch came through; what untagged ones do, if that is not known.
@@ -63,19 +101,44 @@ impl Common {
     pub(super) fn new(frame: &[u8], l3: usize, known: &Ingress) -> Common {
         let tag = |at: usize| frame.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, tag);
         let tags = [12, 16].map(|at| if at + 2 < l3 { tag(at) } else { 0 });
-        Common { tags, mac: known.mac, came: Came { l3: l3 as u8, ingress: known.id } }
+        let session = known.peer.and_then(|_| frame.get(l3 - 10..)?.first_chunk().copied());
+        Common {
+            tags,
+            session: session.unwrap_or_default(),
+            peer: known.peer.unwrap_or_default(),
+            mac: known.mac,
+            came: Came::by(known, l3),
+        }
     }
 
-    /// Whether a frame has the same tags. That what follows them is IPv4 is for the caller to see.
+    /// Whether a frame has the same tags, and is of the same session. That what follows them is IPv4 is
+    /// for the caller to see.
     #[inline(always)]
-    pub(super) fn has_tags<const L3: usize>(&self, frame: &[u8]) -> bool {
+    pub(super) fn has_tags<const HEADER: usize>(&self, frame: &[u8]) -> bool {
+        if HEADER & SESSION != 0 {
+            return self.is_in_session::<HEADER>(frame);
+        }
         let same = |at: usize, n: usize| {
             frame
                 .get(at..)
                 .and_then(|rest| rest.first_chunk())
                 .is_some_and(|c| tag(c) == self.tags[n])
         };
-        (L3 < TAGGED || same(12, 0)) && (L3 < TWICE_TAGGED || same(16, 1))
+        (HEADER < TAGGED || same(12, 0)) && (HEADER < TWICE_TAGGED || same(16, 1))
+    }
+
+    /// Whether a frame is of the same session, and nothing is behind it.
+    #[inline(always)]
+    fn is_in_session<const HEADER: usize>(&self, frame: &[u8]) -> bool {
+        let l3 = len_of(HEADER);
+        let Some(head) = frame.get(..l3) else { return false };
+        let is_tagged = HEADER != IN_SESSION;
+        let tags = head[12..].first_chunk().map_or(0, tag);
+        let carried = usize::from(u16::from_be_bytes([head[l3 - 4], head[l3 - 3]]));
+        head[6..12] == self.peer.0
+            && head[l3 - 10..l3 - 4] == self.session
+            && carried == frame.len() + 2 - l3
+            && (!is_tagged || tags == self.tags[0])
     }
 }
 
@@ -120,11 +183,11 @@ impl<'a> Lookup<'a> {
             let known = self.r.learnt.ingresses.find_again(untagged, &mut self.last)?;
             let is_for_it = slab.bytes(frame).starts_with(&known.mac.0) && known.learns.is_none();
             let is_taken_off = is_for_it && !self.is_slave && priority::take_off(slab, frame);
-            let came = Came { l3: UNTAGGED as u8, ingress: known.id };
+            let came = Came::by(known, UNTAGGED);
             return is_taken_off.then_some((known.mac, came));
         };
         let known = self.r.learnt.ingresses.find_again(arrival, &mut self.last)?;
-        let came = Came { l3: l3 as u8, ingress: known.id };
-        known.learns.is_none().then_some((known.mac, came))
+        let is_its = known.learns.is_none() && known.takes(slab.bytes(frame), l3);
+        is_its.then_some((known.mac, Came::by(known, l3)))
     }
 }

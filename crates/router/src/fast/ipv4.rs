@@ -5,7 +5,9 @@
 //!    └ not plain: dst stays 0 = martian ─► slow path                  write, outbox ◄─┘
 //! ```
 
-use super::common::{self, Came, Common, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED};
+use super::common::{
+    self, Came, Common, IN_SESSION, IN_TAGGED_SESSION, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED,
+};
 use super::passed::Passed;
 use super::{Left, decrement_ttl, put_header};
 use crate::counter::Count;
@@ -40,23 +42,25 @@ pub(super) struct Forwarding {
     last: Last,
     packets: Count,
     /// Of those that came as most of the batch did.
-    common: Count,
+    together: Count,
 }
 
 /// Forwards a batch.
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     common::prefetch(&r.io.slab, batch);
     let common = Common::of(r, port, batch);
-    match usize::from(common.came.l3) {
+    match common.came.header() {
+        IN_SESSION => receive_at::<IN_SESSION>(r, now, port, common, batch),
+        IN_TAGGED_SESSION => receive_at::<IN_TAGGED_SESSION>(r, now, port, common, batch),
         TAGGED => receive_at::<TAGGED>(r, now, port, common, batch),
         TWICE_TAGGED => receive_at::<TWICE_TAGGED>(r, now, port, common, batch),
         _ => receive_at::<UNTAGGED>(r, now, port, common, batch),
     }
 }
 
-/// Forwards a batch of which most packets begin at `L3`.
+/// Forwards a batch of which most packets have such a header in front.
 #[inline(always)]
-fn receive_at<const L3: usize>(
+fn receive_at<const HEADER: usize>(
     r: &mut Router,
     now: Moment,
     port: InterfaceId,
@@ -71,8 +75,8 @@ fn receive_at<const L3: usize>(
     let own = &program.own_sources;
     for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
         let bytes = r.io.slab.bytes(frame);
-        if !frame.has_offload() && common.has_tags::<L3>(bytes) {
-            *dst = plain_destination(r, own, bytes, L3, common.mac.0);
+        if !frame.has_offload() && common.has_tags::<HEADER>(bytes) {
+            *dst = plain_destination(r, own, bytes, HEADER, common.mac.0);
         }
     }
     let came = common.came;
@@ -96,14 +100,14 @@ fn receive_at<const L3: usize>(
         for (at, frame) in batch.drain().enumerate() {
             let to = (dst[at], leaves[at]);
             let counted = (&mut forwarding, &mut passed);
-            if let Err(frame) = forward::<L3>(r, now, counted, came, to, frame, fast) {
+            if let Err(frame) = forward::<HEADER>(r, now, counted, came, to, frame, fast) {
                 tell_why(r, to, &frame, came);
                 flow::physical_in(r, now, port, frame);
                 forwarding.forget();
             }
         }
     }
-    passed.came_together(r, came.ingress, forwarding.common, fast);
+    passed.came_together(r, came.ingress, forwarding.together, fast);
     passed.settle(r);
     forwarding.settle(r, fast);
 }
@@ -123,9 +127,9 @@ pub(super) fn forward_any(
 }
 
 /// Sends a packet on `to` a destination and the leaf it led to, if its neighbour is known; else
-/// gives it back. `L3`: where its header begins, and it came as most of its batch did; else 0.
+/// gives it back. `HEADER`: what stands in front of it, and it came as most of its batch did; else 0.
 #[inline(always)]
-fn forward<const L3: usize>(
+fn forward<const HEADER: usize>(
     r: &mut Router,
     now: Moment,
     (forwarding, passed): (&mut Forwarding, &mut Passed),
@@ -134,7 +138,7 @@ fn forward<const L3: usize>(
     mut frame: Frame,
     fast: bool,
 ) -> Result<(), Frame> {
-    let Forwarding { last, packets, common } = forwarding;
+    let Forwarding { last, packets, together } = forwarding;
     if leaf != last.leaf || (last.dst != 0 && last.dst != dst) {
         *last = neighbour_behind(r, leaf, dst);
     }
@@ -143,7 +147,7 @@ fn forward<const L3: usize>(
     if last.rewrite.is_empty() && !refresh(r, last) {
         return Err(frame);
     }
-    let l3 = if L3 == 0 { usize::from(came.l3) } else { L3 };
+    let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
     let Some(ip) = r.io.slab.bytes_mut(&mut frame).get_mut(l3..) else { return Err(frame) };
     let Some(ip) = ip.first_chunk_mut::<20>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
@@ -160,12 +164,12 @@ fn forward<const L3: usize>(
     packets.add(ip_len.into());
     let len = frame.len();
     put_header(&r.io.slab, &mut frame, l3, rewrite);
-    if L3 == 0 {
+    if HEADER == 0 {
         passed.came(r, came.ingress, len, fast);
     } else {
-        common.add(len as u64);
+        together.add(len as u64);
     }
-    passed.left(r, rewrite.egress, len - l3, fast);
+    passed.left(r, rewrite.egress, frame.len() - rewrite.len(), fast);
     r.transmit(rewrite.port, frame, fast);
     Ok(())
 }
@@ -237,7 +241,7 @@ fn look_again(
     for ((dst, came), frame) in all.filter(|((dst, _), _)| **dst == 0) {
         if let Some((mac, of)) = lookup.find(frame) {
             let bytes = r.io.slab.bytes(frame);
-            *dst = plain_destination(r, own, bytes, usize::from(of.l3), mac.0);
+            *dst = plain_destination(r, own, bytes, of.header(), mac.0);
             *came = of;
         }
     }
@@ -249,14 +253,15 @@ pub(super) fn plain_destination(
     r: &Router,
     own: &OwnSources,
     frame: &[u8],
-    l3: usize,
+    header: usize,
     own_mac: [u8; 6],
 ) -> u32 {
+    let l3 = common::len_of(header);
     let Some(macs) = frame.first_chunk::<12>() else { return 0 };
     let Some(head) = frame.get(l3 - 2..).and_then(|rest| rest.first_chunk::<22>()) else {
         return 0;
     };
-    if head[..3] != [0x08, 0x00, 0x45] {
+    if head[..3] != common::before_ip(header) {
         return 0; // at once: whole batches may be tagged
     }
     let ip: &[u8; 20] = head[2..].first_chunk().expect("22 - 2 bytes");
@@ -278,6 +283,8 @@ fn neighbour_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
     let leaf = r.v4.routes.leaf(id);
     let (neighbour, dst) = match leaf.kind {
         LeafKind::Gateway => (leaf.neighbour, 0),
+        // An interface that leads to one neighbour only.
+        LeafKind::Connected if leaf.neighbour != NeighbourId::NONE => (leaf.neighbour, 0),
         LeafKind::Connected => {
             (r.v4.neighbours.find(leaf.interface, dst).unwrap_or(NeighbourId::NONE), dst)
         }

@@ -103,7 +103,7 @@ fn put_header(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Rewrite) {
         match l3 {
             14 => put(slab, frame, rewrite.bytes::<14>()),
             18 => put(slab, frame, rewrite.bytes::<18>()),
-            _ => slab.bytes_mut(frame)[..len].copy_from_slice(rewrite.header()),
+            _ => put_any(slab, frame, rewrite),
         }
         return;
     }
@@ -115,7 +115,25 @@ fn put_header(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Rewrite) {
     match len {
         14 => put(slab, frame, rewrite.bytes::<14>()),
         18 => put(slab, frame, rewrite.bytes::<18>()),
+        _ => put_any(slab, frame, rewrite),
+    }
+}
+
+/// Writes a header of any length, and into PPPoE's how long the packet behind it is, where the frame ends.
+#[inline(always)]
+fn put_any(slab: &Slab, frame: &mut Frame, rewrite: &Rewrite) {
+    let len = rewrite.len();
+    match len {
+        22 => put(slab, frame, rewrite.bytes::<22>()),
         _ => slab.bytes_mut(frame)[..len].copy_from_slice(rewrite.header()),
+    }
+    if rewrite.is_in_session()
+        && let Some([length @ .., _, _, _, _, a, b]) =
+            slab.bytes_mut(frame).get_mut(len - 4..).and_then(|rest| rest.first_chunk_mut::<8>())
+    {
+        let ip_len = u16::from_be_bytes([*a, *b]);
+        length.copy_from_slice(&ip_len.saturating_add(2).to_be_bytes());
+        frame.truncate(len + usize::from(ip_len));
     }
 }
 

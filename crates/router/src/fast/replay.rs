@@ -10,7 +10,9 @@
 //! of 64 packets overlap. Anything out of the ordinary (fragment, option, TTL, SYN, FIN, RST, a
 //! guard that does not admit, a neighbour that is not ready) goes to the slow path, in its place.
 
-use super::common::{self, Came, Common, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED};
+use super::common::{
+    self, Came, Common, IN_SESSION, IN_TAGGED_SESSION, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED,
+};
 use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{decrement_ttl, has_ports, put_header};
@@ -43,10 +45,10 @@ impl Plain {
         Plain { tuple, hash: 0, flow: FlowId::NONE }
     };
 
-    /// Reads a frame for `mac` with its IP header at `l3`.
+    /// Reads a frame for `mac` with such a header in front of IP's.
     #[inline(always)]
-    pub(super) fn read(frame: &[u8], l3: usize, mac: MacAddr) -> Option<Plain> {
-        let tuple = plain_tuple(frame, l3, mac.0)?;
+    pub(super) fn read(frame: &[u8], header: usize, mac: MacAddr) -> Option<Plain> {
+        let tuple = plain_tuple(frame, header, mac.0)?;
         Some(Plain { tuple, hash: tuple.hash(), flow: FlowId::NONE })
     }
 }
@@ -61,16 +63,18 @@ pub(super) fn receive<const PROFILED: bool>(
 ) {
     common::prefetch(&r.io.slab, batch);
     let common = Common::of(r, port, batch);
-    match usize::from(common.came.l3) {
+    match common.came.header() {
+        IN_SESSION => receive_at::<false, IN_SESSION>(r, now, port, common, batch),
+        IN_TAGGED_SESSION => receive_at::<false, IN_TAGGED_SESSION>(r, now, port, common, batch),
         TAGGED => receive_at::<PROFILED, TAGGED>(r, now, port, common, batch),
         TWICE_TAGGED => receive_at::<false, TWICE_TAGGED>(r, now, port, common, batch),
         _ => receive_at::<PROFILED, UNTAGGED>(r, now, port, common, batch),
     }
 }
 
-/// Forwards a batch of which most packets begin at `L3`.
+/// Forwards a batch of which most packets have such a header in front.
 #[inline(always)]
-fn receive_at<const PROFILED: bool, const L3: usize>(
+fn receive_at<const PROFILED: bool, const HEADER: usize>(
     r: &mut Router,
     now: Moment,
     port: InterfaceId,
@@ -81,7 +85,7 @@ fn receive_at<const PROFILED: bool, const L3: usize>(
     let mut plain = [Plain::NONE; Batch::CAPACITY];
     let mut are_all = true;
     for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
-        match common.read::<L3>(&r.io.slab, frame) {
+        match common.read::<HEADER>(&r.io.slab, frame) {
             Some(read) => {
                 r.v4.connections.flows().prefetch_bucket(read.hash);
                 *plain = read;
@@ -104,7 +108,7 @@ fn receive_at<const PROFILED: bool, const L3: usize>(
     }
     find_flows(r, &mut plain[..n]);
     for (plain, frame) in plain.iter().zip(batch.drain()) {
-        if let Err(frame) = replay::<PROFILED, L3>(r, now, plain, came, frame, &mut passed) {
+        if let Err(frame) = replay::<PROFILED, HEADER>(r, now, plain, came, frame, &mut passed) {
             flow::physical_in(r, now, port, frame);
         }
     }
@@ -115,10 +119,10 @@ impl Common {
     /// Reads a frame that came as most of its batch did; `None` for others, and where it is not
     /// plain.
     #[inline(always)]
-    pub(super) fn read<const L3: usize>(&self, slab: &Slab, frame: &Frame) -> Option<Plain> {
+    pub(super) fn read<const HEADER: usize>(&self, slab: &Slab, frame: &Frame) -> Option<Plain> {
         let bytes = slab.bytes(frame);
-        let is_common = !frame.has_offload() && self.has_tags::<L3>(bytes);
-        if is_common { Plain::read(bytes, L3, self.mac) } else { None }
+        let is_common = !frame.has_offload() && self.has_tags::<HEADER>(bytes);
+        if is_common { Plain::read(bytes, HEADER, self.mac) } else { None }
     }
 }
 
@@ -148,7 +152,7 @@ fn look_again(
     let all = plain.iter_mut().zip(others).zip(batch.as_mut_slice());
     for ((plain, came), frame) in all.filter(|((plain, _), _)| plain.tuple.protocol == 0) {
         if let Some((mac, of)) = lookup.find(frame)
-            && let Some(found) = Plain::read(r.io.slab.bytes(frame), usize::from(of.l3), mac)
+            && let Some(found) = Plain::read(r.io.slab.bytes(frame), of.header(), mac)
         {
             (*plain, *came) = (found, of);
             r.v4.connections.flows().prefetch_bucket(plain.hash);
@@ -170,9 +174,9 @@ pub(super) fn replay_any(
 }
 
 /// Does for the frame what its flow's recipe says; gives it back if there is none that fits.
-/// `L3`: where its header begins, if that is known beforehand; else 0.
+/// `HEADER`: what stands in front of it, if that is known beforehand; else 0.
 #[inline(always)]
-pub(super) fn replay<const PROFILED: bool, const L3: usize>(
+pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     r: &mut Router,
     now: Moment,
     plain: &Plain,
@@ -198,7 +202,7 @@ pub(super) fn replay<const PROFILED: bool, const L3: usize>(
     // Number 0, no recipe, is nobody's.
     let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
     let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
-    let l3 = if L3 == 0 { usize::from(came.l3) } else { L3 };
+    let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
     let len = frame.len();
     let bytes = r.io.slab.bytes_mut(&mut frame);
     let Some(&macs) = bytes.first_chunk::<12>() else { return Err(frame) };
@@ -280,10 +284,10 @@ pub(super) fn replay<const PROFILED: bool, const L3: usize>(
     }
     // Read before it is written: a wide load behind a narrow store to the same line waits for it.
     put_header(&r.io.slab, &mut frame, l3, rewrite);
-    let (port, egress) = (rewrite.port, rewrite.egress);
+    let (port, egress, left) = (rewrite.port, rewrite.egress, frame.len() - rewrite.len());
     rewrite.used_ms = now_ms;
     came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
-    passed.left(r, egress, len - l3, fast);
+    passed.left(r, egress, left, fast);
     if mark != Mark::NONE {
         r.io.mark = mark;
         r.transmit(port, frame, fast);
@@ -347,10 +351,11 @@ fn translate(ip: &mut [u8], old: &FiveTuple, new: &FiveTuple) {
 
 /// The 5-tuple of a packet that a recipe may fit; `None` for all others.
 #[inline(always)]
-fn plain_tuple(frame: &[u8], l3: usize, own_mac: [u8; 6]) -> Option<FiveTuple> {
+fn plain_tuple(frame: &[u8], header: usize, own_mac: [u8; 6]) -> Option<FiveTuple> {
+    let l3 = common::len_of(header);
     let macs = frame.first_chunk::<12>()?;
     let head = frame.get(l3 - 2..)?.first_chunk::<42>()?; // shorter ones are no Ethernet frames
-    if head[..3] != [0x08, 0x00, 0x45] {
+    if head[..3] != common::before_ip(header) {
         return None; // at once: whole batches may be tagged
     }
     let ip: &[u8; 40] = head[2..].first_chunk()?;

@@ -88,11 +88,11 @@ pub(crate) enum Unkept {
     Own,
     /// Rules of the bridge filter look at each frame on its way.
     BridgeFilter,
-    /// It came in by more bridges or tags than are remembered.
+    /// It came in by more bridges or tags than are remembered, or padded in a session.
     Links,
     /// A bridge does not know behind which port the neighbour is, or there are two bridges.
     Flooded,
-    /// It comes out of a tunnel, or goes into one.
+    /// It comes out of a tunnel, or goes into one, or into a session that is one or has MPPE.
     Tunnel,
     /// It belongs to no connection.
     Invalid,
@@ -135,7 +135,9 @@ pub(super) fn record(
     if p.arrival.is_none() || p.ingress == IngressId::NONE {
         return Err(Unkept::Links);
     }
-    if matches!(r.program.interface(hop.interface).kind, Kind::Tunnel { .. } | Kind::Session(_)) {
+    let is_encrypted =
+        r.program.session(hop.interface).is_some_and(|session| !session.has_header());
+    if matches!(r.program.interface(hop.interface).kind, Kind::Tunnel { .. }) || is_encrypted {
         return Err(Unkept::Tunnel);
     }
     let flow = match p.flow {
@@ -152,7 +154,7 @@ pub(super) fn record(
     if !p.fasttrack && r.v4.connections.mark_of(flow) != p.connection_mark {
         return Err(Unkept::Marked);
     }
-    let neighbour = r.v4.neighbours.find(hop.interface, hop.address);
+    let neighbour = r.neighbour(hop);
     let Some(neighbour) = neighbour.filter(|&id| r.v4.neighbours.mac(id).is_some()) else {
         return Err(Unkept::Neighbour);
     };
@@ -290,12 +292,19 @@ pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, layers: &Layers) -> Hop 
     match r.v4.routes.target(leaf) {
         Some(Target::Gateways(ways)) => {
             let (interface, address) = ways[ecmp_way(tuple.src, tuple.dst, ways.len())];
-            if let (1, Some(id)) = (ways.len(), r.v4.neighbours.find(interface, address)) {
+            let (is_one, hop) = (ways.len() == 1, Hop { interface, address });
+            if let (true, Some(id)) = (is_one, r.neighbour(hop)) {
                 r.v4.routes.set_neighbour(leaf, id); // for the fast path
             }
-            Hop { interface, address }
+            hop
         }
-        Some(&Target::Connected(interface)) => Hop { interface, address: tuple.dst },
+        Some(&Target::Connected(interface)) => {
+            if r.program.is_point_to_point(interface) {
+                let end = r.v4.neighbours.other_end(interface);
+                r.v4.routes.set_neighbour(leaf, end);
+            }
+            Hop { interface, address: tuple.dst }
+        }
         other => unreachable!("no next hop behind {other:?}"),
     }
 }
@@ -408,7 +417,10 @@ fn to_other_end(r: &mut Router, now: Moment, interface: InterfaceId, mut waiting
     let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
     bytes[..12].fill(0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-    in_depth(r, waiting.depth, |r| link_out(r, now, interface, waiting.frame, false));
+    if waiting.fast && r.ipv4_fast_path() {
+        r.count_fast_path(&waiting);
+    }
+    in_depth(r, waiting.depth, |r| link_out(r, now, interface, waiting.frame, waiting.fast));
 }
 
 /// Sends to a group, whose MAC address follows from its own (RFC 1112 §6.4).

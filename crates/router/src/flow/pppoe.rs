@@ -16,7 +16,7 @@ use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, W
 use crate::interface::ppp::machine::{End, Machine, Phase, Role};
 use crate::interface::ppp::mppe::Unread;
 use crate::interface::pppoe::state::Dial;
-use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
+use crate::interface::pppoe::{Concentrator, Dialer, Session, SessionAt};
 use crate::packet::Packet;
 use crate::program::Kind;
 use crate::router::Router;
@@ -75,6 +75,10 @@ fn session_in(r: &mut Router, now: Moment, mut p: Packet) {
     };
     let (interface, place) = (at.interface, at.session.place as usize);
     // Ethernet's padding is not the packet's.
+    let padded = p.frame.len() != 14 + 6 + len;
+    // Of a frame with a priority tag it does not tell the session, and how much was padded is the
+    // frame's own: nothing is learnt from these.
+    p.arrival = p.arrival.filter(|arrival| arrival.is_in_session() && !padded);
     p.frame.truncate(14 + 6 + len);
     let macs = r.io.slab.bytes(&p.frame).first_chunk::<12>().copied();
     p.frame.pull(6);
@@ -145,8 +149,9 @@ pub(super) fn packet_in(
         Err(malformed) => p.malformed = Some(malformed),
     }
     r.tell(|| Event::Decapsulated(interface));
-    // What its frame looked like on arrival does not tell the session: nothing is learnt from it.
-    p.arrival = None;
+    // Of what a session of another kind carries, it tells another session.
+    let learns = r.program.session(interface).is_some_and(Session::has_header);
+    p.arrival = p.arrival.filter(|_| learns);
     let len = p.frame.len() as u64 - 14;
     r.stats.interface_counts[interface.index()].rx.add(len);
     link_in(r, now, p, interface)
@@ -179,7 +184,6 @@ pub(super) fn session_out(
         return r.finish_out(frame, |r, frame| session_out(r, now, interface, at, frame, fast));
     }
     let session = &standing.session;
-    r.count_out(interface, frame.len() - 14, fast);
     let bytes = r.io.slab.bytes(&frame);
     let kind = match u16::from_be_bytes([bytes[12], bytes[13]]) {
         ETHERTYPE_IPV6 => IPV6,
@@ -191,6 +195,7 @@ pub(super) fn session_out(
         _ => usize::from(u16::from_be_bytes([bytes[16], bytes[17]])),
     };
     frame.truncate(14 + ip_len);
+    r.count_out(interface, frame.len() - 14, fast);
     // The Ethernet header's last two bytes become the protocol's.
     frame.pull(12);
     r.io.slab.bytes_mut(&mut frame)[..2].copy_from_slice(&kind.to_be_bytes());

@@ -15,10 +15,14 @@ use port::Frame;
 use wire::layers;
 use wire::vlan::{self, TAG_LEN, Tag};
 
+/// The Ethernet header that stands in front of what comes by an interface without one, for its form.
+const LINK: usize = 14;
+
 impl Router {
     /// The way of a packet that has come up to `interface`.
     pub(crate) fn enter(&mut self, p: &Packet, interface: InterfaceId) -> IngressId {
-        let cut = i32::from(p.arrived_len) - p.frame.len() as i32;
+        let link = if self.program.is_point_to_point(interface) { LINK } else { 0 };
+        let cut = i32::from(p.arrived_len) - p.frame.len() as i32 + link as i32;
         match i8::try_from(cut) {
             Ok(cut) => self.learnt.ingresses.above(p.ingress, interface, cut),
             Err(_) => IngressId::NONE,
@@ -76,6 +80,8 @@ impl Router {
     pub(crate) fn count_fast_in(&mut self, ingress: IngressId, len: usize) {
         let mut layers = self.learnt.ingresses.layers(ingress);
         let Some((top, least)) = layers.next() else { return };
+        let link = if self.program.is_point_to_point(top) { LINK } else { 0 };
+        let len = len - link;
         let counts = &mut self.stats.interface_counts;
         counts[top.index()].fast_rx.add(len as u64);
         for (interface, cut) in layers {
@@ -96,6 +102,7 @@ impl Router {
             id: p.ingress,
             mac: self.program.interface(p.in_interface).mac,
             learns: p.learns,
+            peer: arrival.is_in_session().then(|| self.src_mac(p)),
         };
         self.learnt.ingresses.learn(arrival, ingress);
     }

@@ -15,6 +15,7 @@ use super::InterfaceId;
 use std::collections::HashMap;
 use wire::MacAddr;
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
+use wire::pppoe::{ETHERTYPE_SESSION, OVERHEAD};
 
 /// A number of [`Ingresses`]; 0 is that of the router's own packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,19 +27,29 @@ impl IngressId {
 }
 
 /// What tells frames of different ways apart before anything is looked up: the port, up to two tags,
-/// and the virtual router whose address they have.
+/// the virtual router whose address they have, and the number of their PPPoE session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Arrival(u64);
+pub(crate) struct Arrival {
+    link: u64,
+    /// 0 if they have none, which no session with a number is.
+    session: u32,
+}
 
 impl Arrival {
     /// A port's untagged frames.
     #[inline(always)]
     pub(crate) fn untagged(port: InterfaceId) -> Arrival {
-        Arrival(u64::from(port.0) << 32)
+        Arrival { link: u64::from(port.0) << 32, session: 0 }
+    }
+
+    /// Whether they are of a PPPoE session.
+    #[inline]
+    pub(crate) fn is_in_session(self) -> bool {
+        self.session != 0
     }
 
     /// Of a frame, and where its network header begins; `None` for more than two tags, a tag cut
-    /// off, and a priority tag, which names no VLAN.
+    /// off, a priority tag, which names no VLAN, and what a session carries beside IPv4.
     #[inline]
     pub(crate) fn of(port: InterfaceId, frame: &[u8]) -> Option<(Arrival, usize)> {
         let mut key = u64::from(port.0);
@@ -52,8 +63,19 @@ impl Arrival {
             let service = match u16::from_be_bytes([a, b]) {
                 ETHERTYPE_VLAN => 0,
                 ETHERTYPE_SVLAN => 1,
-                // Two shifts for two tags, whatever came.
-                _ => return Some((Arrival(vrid | key << (16 * (2 - (at - 12) / 4))), at + 2)),
+                other => {
+                    // Two shifts for two tags, whatever came.
+                    let link = vrid | key << (16 * (2 - (at - 12) / 4));
+                    if other != ETHERTYPE_SESSION {
+                        return Some((Arrival { link, session: 0 }, at + 2));
+                    }
+                    let [0x11, 0, a, b, _, _, 0x00, 0x21] = *frame.get(at + 2..)?.first_chunk()?
+                    else {
+                        return None;
+                    };
+                    let session = 1 << 16 | u32::from(u16::from_be_bytes([a, b]));
+                    return Some((Arrival { link, session }, at + 2 + OVERHEAD));
+                }
             };
             let id = u64::from(u16::from_be_bytes([c, d]) & 0xfff);
             if at == 20 || id == 0 {
@@ -73,6 +95,21 @@ pub(crate) struct Ingress {
     pub(crate) mac: MacAddr,
     /// The bridge on the way, if its port is to learn hosts.
     pub(crate) learns: Option<Learns>,
+    /// The other end of the PPPoE session, whom its frames are from.
+    pub(crate) peer: Option<MacAddr>,
+}
+
+impl Ingress {
+    /// Whether a frame of its arrival, with its IP header at `l3`, came through it indeed: what claims to
+    /// be of a session is from its other end, and nothing is behind it. (What Ethernet has padded is cut
+    /// off on the slow path.)
+    #[inline]
+    pub(crate) fn takes(&self, frame: &[u8], l3: usize) -> bool {
+        let Some(peer) = self.peer else { return true };
+        let len = frame.get(l3 - 4..).and_then(|rest| rest.first_chunk().copied());
+        frame.get(6..12) == Some(&peer.0[..])
+            && len.is_some_and(|len| usize::from(u16::from_be_bytes(len)) == frame.len() + 2 - l3)
+    }
 }
 
 /// Where a frame's source is noted.
@@ -183,7 +220,8 @@ impl Ingresses {
     #[inline]
     fn place(&self, arrival: Arrival) -> usize {
         let mask = self.index.len() - 1;
-        let mut at = (arrival.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        let key = arrival.link ^ u64::from(arrival.session).rotate_left(40);
+        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
         while let Some((other, _)) = self.known.get((self.index[at] as usize).wrapping_sub(1)) {
             if *other == arrival {
                 break;

@@ -21,6 +21,7 @@ use crate::program::{Kind, Program};
 use std::collections::HashMap;
 use wire::MacAddr;
 use wire::layers::ETHERTYPE_IPV4;
+use wire::pppoe::{self, ETHERTYPE_SESSION};
 use wire::vlan::Tag;
 
 /// Room for the longest header: GRE over IPv4 over Ethernet.
@@ -35,6 +36,8 @@ pub struct Rewrite<A: Family = u32> {
     bytes: [u8; ROOM],
     /// How many of them are written; 0 if nothing is known.
     len: u8,
+    /// They end with PPPoE's header, which has the packet's length in it.
+    in_session: bool,
     /// The longest IP packet the out-interface takes.
     pub mtu: u16,
     /// The out-interface, as IP sees it.
@@ -57,6 +60,7 @@ impl<A: Family> Default for Rewrite<A> {
         Rewrite {
             bytes: [0; ROOM],
             len: 0,
+            in_session: false,
             mtu: 0,
             interface: InterfaceId::NONE,
             port: InterfaceId::NONE,
@@ -94,6 +98,12 @@ impl<A: Family> Rewrite<A> {
         usize::from(self.len)
     }
 
+    /// Whether the header ends with PPPoE's: its length, four bytes before the end, is the packet's and 2.
+    #[inline(always)]
+    pub(crate) fn is_in_session(&self) -> bool {
+        self.in_session
+    }
+
     /// Whether nothing is known: who needs it resolves it first.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
@@ -124,14 +134,23 @@ impl<A: Family> Rewrite<A> {
         let Some(way) = Way::walk(program, hosts, self.interface, mac) else { return false };
         let Some(egress) = egresses.number(&way.layers) else { return false };
         let own = program.interface(self.interface);
-        let len = 14 + 4 * way.tags.len();
-        self.bytes[..6].copy_from_slice(&mac.0);
-        self.bytes[6..12].copy_from_slice(&own.mac.0);
+        let len = way.header_len();
+        let (to, from) = way.macs;
+        self.bytes[..6].copy_from_slice(&to.0);
+        self.bytes[6..12].copy_from_slice(&from.0);
         for (n, tag) in way.tags.iter().rev().enumerate() {
             self.bytes[12 + 4 * n..14 + 4 * n].copy_from_slice(&tag.tpid.to_be_bytes());
             self.bytes[14 + 4 * n..16 + 4 * n].copy_from_slice(&tag.tci.0.to_be_bytes());
         }
-        self.bytes[len - 2..len].copy_from_slice(&A::ETHERTYPE.to_be_bytes());
+        let mut network = A::ETHERTYPE;
+        if let Some(id) = way.session {
+            let at = len - pppoe::OVERHEAD;
+            self.bytes[at - 2..at].copy_from_slice(&ETHERTYPE_SESSION.to_be_bytes());
+            self.bytes[at..len - 2].copy_from_slice(&pppoe::header(id, 0));
+            network = A::PPP;
+        }
+        self.bytes[len - 2..len].copy_from_slice(&network.to_be_bytes());
+        self.in_session = way.session.is_some();
         (self.len, self.mtu, self.port, self.egress) = (len as u8, own.mtu, way.port, egress);
         (self.bridge, self.hosts) = way.bridge.unwrap_or((NO_BRIDGE, 0));
         true
@@ -143,6 +162,10 @@ const MOST_TAGS: usize = (ROOM - 14) / 4;
 
 /// The way from an interface down to a port.
 struct Way {
+    /// Where frames go, and where they come from.
+    macs: (MacAddr, MacAddr),
+    /// The number of the PPPoE session it begins with.
+    session: Option<u16>,
     /// The innermost first.
     tags: Vec<Tag>,
     /// Each interface above the port, and how many bytes of header a frame has there.
@@ -153,7 +176,16 @@ struct Way {
 
 impl Way {
     fn walk(program: &Program, hosts: &[Hosts], from: InterfaceId, mac: MacAddr) -> Option<Way> {
-        let mut way = Way { tags: Vec::new(), layers: Vec::new(), port: from, bridge: None };
+        let own = program.interface(from).mac;
+        let mut way = Way {
+            // In front of what has no link's addresses they are for the form alone.
+            macs: if program.is_point_to_point(from) { Default::default() } else { (mac, own) },
+            session: None,
+            tags: Vec::new(),
+            layers: Vec::new(),
+            port: from,
+            bridge: None,
+        };
         loop {
             let interface = program.interface(way.port);
             if !interface.running || way.tags.len() > MOST_TAGS {
@@ -165,18 +197,29 @@ impl Way {
                 if program.is_shaped_above(way.port) && !is_tunnel {
                     break;
                 }
-                way.layers.push((way.port, 14 + 4 * way.tags.len() as u8));
+                let is_session = matches!(interface.kind, Kind::Session(_));
+                let len = if is_session { 0 } else { way.header_len() };
+                way.layers.push((way.port, len as u8));
             }
             match interface.kind {
                 Kind::Ethernet { .. } => break,
                 // Its outer packet has a way of its own.
-                Kind::Tunnel { .. } | Kind::Session(_) | Kind::Absent => return None,
+                Kind::Tunnel { .. } | Kind::Absent => return None,
+                Kind::Session(at) => {
+                    let session = &program.sessions.get(at)?.session;
+                    if !session.has_header() {
+                        return None;
+                    }
+                    way.macs = (session.peer, program.interface(session.on).mac);
+                    (way.session, way.port) = (Some(session.id), session.on);
+                }
                 Kind::Vrrp { on } => way.port = on,
                 Kind::Bond(at) => {
                     let mut header = [0; 14];
-                    header[..6].copy_from_slice(&mac.0);
-                    header[6..12].copy_from_slice(&program.interface(from).mac.0);
-                    let ether_type = way.tags.last().map_or(ETHERTYPE_IPV4, |tag| tag.tpid);
+                    header[..6].copy_from_slice(&way.macs.0.0);
+                    header[6..12].copy_from_slice(&way.macs.1.0);
+                    let network = way.session.map_or(ETHERTYPE_IPV4, |_| ETHERTYPE_SESSION);
+                    let ether_type = way.tags.last().map_or(network, |tag| tag.tpid);
                     header[12..].copy_from_slice(&ether_type.to_be_bytes());
                     way.port = program.bonds.get(at.0)?.slave_of(&header)?;
                 }
@@ -201,7 +244,7 @@ impl Way {
                         }
                     };
                     let vid = class.map_or(0, |(_, tci)| tci.id());
-                    let Decision::Port(to) = bridge.decide(way.port, mac, vid, hosts) else {
+                    let Decision::Port(to) = bridge.decide(way.port, way.macs.0, vid, hosts) else {
                         return None;
                     };
                     if let Some((vlans, tci)) = class
@@ -214,7 +257,11 @@ impl Way {
                 }
             }
         }
-        (way.tags.len() <= MOST_TAGS).then_some(way)
+        (way.header_len() <= ROOM).then_some(way)
+    }
+
+    fn header_len(&self) -> usize {
+        14 + 4 * self.tags.len() + self.session.map_or(0, |_| pppoe::OVERHEAD)
     }
 }
 

@@ -51,6 +51,9 @@ pub(crate) fn configure(
 ) -> VecDeque<Waiting> {
     let orphans = neighbours.retain(|neighbour, status| {
         let own = program.interface(neighbour.interface);
+        if status == Status::OtherEnd {
+            return own.running && program.is_point_to_point(own.id);
+        }
         let is_typed = typed.contains_key(&(neighbour.interface, neighbour.address));
         let is_there = if is_typed { own.enabled } else { own.running };
         is_there && is_typed == (status == Status::Permanent)

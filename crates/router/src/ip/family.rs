@@ -10,6 +10,8 @@ use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
 pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
     /// The EtherType of its packets.
     const ETHERTYPE: u16;
+    /// PPP's protocol number of its packets.
+    const PPP: u16;
     /// Whether an answer that is no longer sure is kept until it is used (RFC 4861 §7.3.2: stale).
     const LINGERS: bool;
 
@@ -22,6 +24,7 @@ pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
 
 impl Family for u32 {
     const ETHERTYPE: u16 = ETHERTYPE_IPV4;
+    const PPP: u16 = 0x0021;
     const LINGERS: bool = false;
 
     #[inline]
@@ -36,6 +39,7 @@ impl Family for u32 {
 
 impl Family for u128 {
     const ETHERTYPE: u16 = ETHERTYPE_IPV6;
+    const PPP: u16 = 0x0057;
     const LINGERS: bool = true;
 
     #[inline]

@@ -87,6 +87,8 @@ pub enum Status {
     Fed,
     /// Typed by the user.
     Permanent,
+    /// The one neighbour of an interface that leads to nobody else, and has no addresses but IP's.
+    OtherEnd,
 }
 
 impl Status {
@@ -98,7 +100,7 @@ impl Status {
             Status::Stale => "stale",
             Status::Delay => "delay",
             Status::Probe => "probe",
-            Status::Permanent => "permanent",
+            Status::Permanent | Status::OtherEnd => "permanent",
         }
     }
 }
@@ -208,6 +210,8 @@ pub struct Neighbours<A: Family = u32> {
     free: Vec<NeighbourId>,
     deadlines: BTreeSet<(Moment, NeighbourId)>,
     live: usize,
+    /// Of these, other ends: `max_entries` does not count them.
+    ends: usize,
     /// Those that have not answered yet, the oldest first, and those that meanwhile have.
     unresolved: VecDeque<(NeighbourId, Moment)>,
     /// What waited for those that had to make room.
@@ -232,6 +236,7 @@ impl<A: Family> Default for Neighbours<A> {
             live: 0,
             unresolved: VecDeque::new(),
             evicted: Vec::new(),
+            ends: 0,
             removed: false,
             round: 0,
             max_entries: 8192,
@@ -254,6 +259,7 @@ impl<A: Family> Neighbours<A> {
             live: self.live,
             unresolved: VecDeque::new(),
             evicted: Vec::new(),
+            ends: self.ends,
             removed: false,
             round: self.round,
             max_entries: self.max_entries,
@@ -353,6 +359,18 @@ impl<A: Family> Neighbours<A> {
         }
     }
 
+    /// The one neighbour of an interface that leads to nobody else: its rewrite follows from the interface.
+    pub(crate) fn other_end(&mut self, interface: InterfaceId) -> NeighbourId {
+        if let Some(id) = self.find(interface, A::default()) {
+            return id;
+        }
+        let id = self.make(interface, A::default());
+        self.ends += 1;
+        let entry = &mut self.entries[id.index()];
+        (entry.status, entry.mac) = (Status::OtherEnd, Some(MacAddr::default()));
+        id
+    }
+
     /// Keeps a frame until the neighbour answers; returns the one that had to make room.
     pub fn wait(&mut self, id: NeighbourId, waiting: Waiting) -> Option<Waiting> {
         let queue = &mut self.entries[id.index()].waiting;
@@ -429,7 +447,7 @@ impl<A: Family> Neighbours<A> {
             let used = self.rewrites[at].used_ms.wrapping_sub(now.as_millis_u32());
             let used_lately = u64::from(used.wrapping_neg()) <= self.timeout.as_millis() as u64;
             match self.entries[at].status {
-                Status::Permanent | Status::Fed => {}
+                Status::Permanent | Status::Fed | Status::OtherEnd => {}
                 Status::Reachable if A::LINGERS => {
                     self.entries[at].status = Status::Stale;
                     self.schedule(id, now + STALE);
@@ -464,6 +482,7 @@ impl<A: Family> Neighbours<A> {
     /// All entries, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = Neighbour<A>> {
         let entries = self.rewrites.iter().zip(&self.entries).skip(1);
+        let entries = entries.filter(|(_, entry)| entry.status != Status::OtherEnd);
         entries.filter(|(rewrite, _)| rewrite.interface.is_some()).map(|(rewrite, entry)| {
             let Rewrite { interface, address, used_ms, .. } = *rewrite;
             Neighbour { interface, address, mac: entry.mac, status: entry.status, used_ms }
@@ -505,9 +524,13 @@ impl<A: Family> Neighbours<A> {
     }
 
     fn create(&mut self, interface: InterfaceId, address: A) -> Option<NeighbourId> {
-        if self.live >= self.max_entries {
+        if self.live - self.ends >= self.max_entries {
             return None;
         }
+        Some(self.make(interface, address))
+    }
+
+    fn make(&mut self, interface: InterfaceId, address: A) -> NeighbourId {
         self.live += 1;
         if self.live * 2 > self.index.len() {
             self.grow();
@@ -527,7 +550,7 @@ impl<A: Family> Neighbours<A> {
             }
         };
         self.enter(id);
-        Some(id)
+        id
     }
 
     fn remove(&mut self, id: NeighbourId) -> VecDeque<Waiting> {
@@ -535,6 +558,7 @@ impl<A: Family> Neighbours<A> {
         self.removed = true;
         let old = std::mem::take(&mut self.rewrites[id.index()]);
         self.live -= 1;
+        self.ends -= usize::from(self.status(id) == Status::OtherEnd);
         self.free.push(id);
         // Backward-shift deletion: whatever stands behind the hole and wants to be before it moves.
         let mask = self.index.len() - 1;

@@ -227,7 +227,7 @@ impl Routes {
         if id == NextHopId::NONE { None } else { Some(&self.targets[usize::from(id.0)]) }
     }
 
-    /// Remembers the neighbour behind a one-gateway leaf, so that the fast path finds it.
+    /// Remembers the one neighbour behind a leaf, so that the fast path finds it.
     pub fn set_neighbour(&mut self, id: NextHopId, neighbour: NeighbourId) {
         self.leaves[usize::from(id.0)].neighbour = neighbour;
     }

@@ -4,6 +4,7 @@
 use crate::rig::{Rig, mac, own_mac};
 use router::discard::Discard;
 use router::interface::InterfaceId;
+use router::step::Step;
 use std::time::Duration;
 use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
@@ -180,6 +181,85 @@ fn a_session_carries_packets() {
     assert_eq!(out[0][54..58], [2, 4, 0x05, 0xac], "1452");
     assert_eq!(wire::layers::network(&out[0]).map(|layers| layers.l4), Ok(34));
     pair.balanced();
+}
+
+/// What both are told beside, and whether packets then count as FastPath.
+#[test]
+fn a_session_is_quick() {
+    let no_mss = "/ppp profile add name=p change-tcp-mss=no";
+    let vlan = "/interface vlan add name=v interface=ether2 vlan-id=7";
+    let bridge = "/interface bridge add name=v protocol-mode=none\n\
+                  /interface bridge port add bridge=v interface=ether2";
+    let filter = "/ip firewall filter add chain=forward connection-state=established";
+    let masquerade = "/ip firewall nat add chain=srcnat action=masquerade out-interface=pppoe-out1";
+    for (below, client, server, is_fast) in [
+        ("", no_mss, no_mss, true),
+        (vlan, no_mss, no_mss, true),
+        (bridge, no_mss, no_mss, true),
+        ("", "", "", false),
+        (vlan, masquerade, filter, false),
+        (bridge, masquerade, filter, false),
+        ("", no_mss, "/queue simple add target=10.9.0.0/24 max-limit=100M/100M", false),
+    ] {
+        let on = if below.is_empty() { "ether2" } else { "v" };
+        let with = |more: &str, script: &str| match more == no_mss {
+            true => format!("{no_mss}\n{script} profile=p"),
+            false => format!("{script}\n{more}"),
+        };
+        let named = |line: &str| line.replace("interface=ether2", &format!("interface={on}"));
+        let routes = "/ip route add dst-address=10.0.1.0/24 gateway=10.9.0.2";
+        let mut pair = Pair::new(
+            &with(client, &format!("{below}\n{} add-default-route=yes", named(CLIENT))),
+            &with(server, &format!("{below}\n{}\n{routes}\n{SECRET}", named(SERVER))),
+        );
+        assert!(pair.runs(), "{below} {:#?}", log(&pair.client));
+        for round in 0..8 {
+            let before = [&pair.client, &pair.server].map(|rig| rig.router.path_counts());
+            for rig in [&mut pair.client, &mut pair.server] {
+                rig.router.watch_steps();
+            }
+            let out = pair.pass(&datagram(&[round; 40]).build());
+            let there = out.first().unwrap_or_else(|| panic!("{below} {client} {server} {round}"));
+            let layers = wire::layers::parse(there).unwrap();
+            let back = craft::Frame {
+                src_mac: mac(2),
+                dst_mac: own_mac(1),
+                payload: &[round; 30],
+                ..craft::udp(layers.tuple.dst, 2000, layers.tuple.src, 1000)
+            };
+            pair.server.send(1, &back.build());
+            pair.settle();
+            let back = pair.client.take(1);
+            assert_eq!(back.iter().filter(|frame| frame[12..14] == [8, 0]).count(), 1, "{below}");
+            if round < 4 {
+                continue;
+            }
+            for (rig, was) in [&mut pair.client, &mut pair.server].into_iter().zip(before) {
+                let steps = rig.router.watch_steps();
+                let why = format!("{below} {client} {:?}", rig.router.program().unmet);
+                assert!(!steps.contains(&Step::PhysicalIn), "{why} {steps:?}");
+                let now = rig.router.path_counts();
+                let fast = now.ipv4_fast_path.packets - was.ipv4_fast_path.packets;
+                let replayed = now.replayed - was.replayed;
+                let expected = if is_fast { (2, 0) } else { (0, 2) };
+                let queued = server.contains("queue");
+                assert!(
+                    (fast, replayed) == expected || queued,
+                    "{below} {client} {fast} {replayed}"
+                );
+            }
+        }
+        if is_fast {
+            let fast = |rig: &Rig, name: &str| {
+                let counts = rig.router.interface_counts(id(rig, name).unwrap());
+                let [rx, tx] = [(counts.rx, counts.fast_rx), (counts.tx, counts.fast_tx)];
+                assert!(rx.0 == rx.1 && tx.0 == tx.1, "{name} {counts:?}");
+                assert_eq!((rx.0.bytes, tx.0.bytes), (8 * 58, 8 * 68), "{name}");
+            };
+            fast(&pair.client, "pppoe-out1");
+        }
+        pair.balanced();
+    }
 }
 
 /// What both are told, whether they come together, and what the logs must say.

@@ -8,6 +8,7 @@
 
 mod bridge;
 
+use crate::session::SECRET;
 use bridge::bridge_rule;
 use port::Capabilities;
 use proptest::prelude::*;
@@ -41,6 +42,8 @@ pub(crate) struct Configuration {
     slow: (u8, u8),
     /// The bridge has a spanning tree.
     tree: bool,
+    /// A PPPoE server is where the network behind this port is.
+    pub(crate) session: Option<u8>,
     /// Ether4 is the slave of a bond of this mode, which is in its place.
     bonded: Option<&'static str>,
     typed: Vec<String>,
@@ -56,9 +59,16 @@ impl Configuration {
             vlans: Vlans::Unaware,
             slow: (0, 0),
             tree: false,
+            session: None,
             bonded: None,
             typed,
         }
+    }
+
+    /// The same with a PPPoE server where the network behind a port is.
+    #[allow(dead_code)]
+    pub(crate) fn with_session(self, port: u8) -> Configuration {
+        Configuration { session: Some(port), ..self }
     }
 
     pub(crate) fn capabilities(&self) -> Vec<Capabilities> {
@@ -121,6 +131,7 @@ impl Configuration {
             let member = if below { &trunk } else { &port };
             if !bridged {
                 lines.push(format!("/ip address add address=10.0.{n}.254/24 interface={member}"));
+                lines.extend(self.server(n, member));
                 continue;
             }
             let pvid = if apart && !tagged { format!(" pvid=2{n}") } else { String::new() };
@@ -144,9 +155,17 @@ impl Configuration {
                 lines.push(format!("{add} vlan-ids={id} tagged={tagged}"));
             }
             lines.push(format!("/ip address add address=10.0.{n}.254/24 interface={on}"));
+            lines.extend(self.server(n, &on));
         }
         lines.extend(self.typed.iter().cloned());
         lines
+    }
+
+    /// The PPPoE server on the interface of a network, if it is there.
+    fn server(&self, n: u8, on: &str) -> Option<String> {
+        let add = "/interface pppoe-server server add keepalive-timeout=disabled";
+        let line = format!("{add} interface={on} authentication=pap\n{SECRET}");
+        (self.session == Some(n)).then_some(line)
     }
 }
 
@@ -164,11 +183,12 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let tree = select(vec![false, false, true]);
     let modes = ["active-backup", "balance-xor", "balance-rr", "broadcast"];
     let bonded = prop_oneof![3 => Just(None), 1 => select(modes.to_vec()).prop_map(Some)];
-    let layout = (bridged, tagged, vlans, slow, tree, bonded);
+    let session = prop_oneof![3 => Just(None), 1 => (1..=PORTS).prop_map(Some)];
+    let layout = (bridged, tagged, vlans, slow, tree, bonded, session);
     (layout, common, rules, queues).prop_map(
-        |((bridged, tagged, vlans, slow, tree, bonded), common, rules, queues)| {
+        |((bridged, tagged, vlans, slow, tree, bonded, session), common, rules, queues)| {
             let typed = [common, rules, queues].concat();
-            Configuration { bridged, tagged, vlans, slow, tree, bonded, typed }
+            Configuration { bridged, tagged, vlans, slow, tree, bonded, session, typed }
         },
     )
 }
@@ -237,6 +257,8 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/interface bonding set [find] mode=active-backup",
         "/interface ethernet disable ether4",
         "/interface vrrp set [find] priority=1",
+        "/interface pppoe-server server disable [find]",
+        "/ppp profile set [find] change-tcp-mss=yes",
         "/ip settings set ip-forward=no",
         "/ip settings set ip-forward=yes",
     ];
@@ -263,6 +285,8 @@ fn common() -> impl Strategy<Value = String> {
         "/ip firewall connection tracking set udp-timeout=2s udp-stream-timeout=5s",
         "/interface ethernet set ether2 mtu=600",
         "/interface ethernet set ether1 mtu=1400",
+        "/ppp profile set [find] change-tcp-mss=yes",
+        "/interface pppoe-server server set [find] max-mtu=1400",
         "/interface bridge set bridge1 ageing-time=5s",
         "/interface bridge port set [find interface=ether2] learn=no",
         "/interface bridge port set [find] horizon=1",
@@ -284,6 +308,7 @@ fn common() -> impl Strategy<Value = String> {
         "/ip route add dst-address=172.16.4.0/24 type=prohibit",
         "/ip route add dst-address=172.16.5.0/24 gateway=ether3",
         "/ip route add gateway=10.0.4.1",
+        "/ip route add gateway=172.16.7.1 distance=2",
         "/ip route add dst-address=10.0.2.2/32 gateway=10.0.3.2",
         "/ip route add dst-address=172.16.0.0/16 gateway=10.0.4.1 routing-mark=wan",
         "/ip route add gateway=10.0.3.1 routing-mark=wan",

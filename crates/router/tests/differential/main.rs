@@ -15,6 +15,7 @@ mod configuration;
 mod regressions;
 #[path = "../rig/mod.rs"]
 mod rig;
+mod session;
 mod traffic;
 
 use configuration::Configuration;
@@ -68,7 +69,7 @@ struct Pair {
 
 impl Pair {
     fn new(configuration: &Configuration) -> Pair {
-        let rigs = [true, false].map(|reference| {
+        let mut rigs = [true, false].map(|reference| {
             let mut rig = Rig::with_slab(&slab(reference), &configuration.capabilities());
             rig.router.set_reference(reference);
             for line in configuration.lines() {
@@ -78,6 +79,10 @@ impl Pair {
             }
             rig
         });
+        if let Some(port) = configuration.session {
+            let tag = traffic::tag_behind(&rigs[0], port);
+            session::dial(&mut rigs, port, tag.map(|tag| tag.id()));
+        }
         Pair { rigs, last: Vec::new() }
     }
 

@@ -7,6 +7,7 @@
 
 use crate::configuration::PORTS;
 use crate::rig::Rig;
+use crate::session;
 use proptest::prelude::*;
 use proptest::sample::select;
 use router::interface::tunnel::Carries;
@@ -43,6 +44,8 @@ pub(crate) struct Packet {
 #[derive(Clone, Copy, Debug)]
 enum Link {
     Router,
+    /// The router's end of a PPPoE session, if there is one.
+    Session,
     /// The virtual router.
     Virtual,
     /// The host itself: what a bridge forwards.
@@ -111,7 +114,7 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
     let net = || 1..=PORTS;
     let near = (net(), 1..4u8).prop_map(|(n, h)| host(n, h));
     let own = net().prop_map(|n| ip(10, 0, n, 254));
-    let far = (0..7u8).prop_map(|n| ip(172, 16, n, 1));
+    let far = (0..8u8).prop_map(|n| ip(172, 16, n, 1));
     let odd = select(vec![
         ip(10, 0, 2, 255),
         ip(10, 0, 2, 0),
@@ -133,7 +136,8 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
         1 => odd.prop_map(|address| (Some(address), 1)),
     ];
     let link = prop_oneof![
-        20 => Just(Link::Router),
+        16 => Just(Link::Router),
+        4 => Just(Link::Session),
         5 => Just(Link::Host),
         2 => Just(Link::Virtual),
         1 => select(vec![
@@ -259,13 +263,17 @@ impl Packet {
         let gateway = program.addresses.iter().find(|own| own.address == gateway);
         let own = gateway.map_or(port.mac, |own| program.interface(own.interface).mac);
         // Hosts tag their frames as the network behind the port expects it.
-        let trunk = program.names.find(&format!("trunk{}", self.port));
-        let vlan = self.vlan.or_else(|| match program.interface(trunk?).kind {
-            program::Kind::Vlan { tag, .. } => Some(tag.tci),
-            _ => None,
-        });
+        let vlan = self.vlan.or_else(|| tag_behind(rig, self.port as u8));
+        let session = program.sessions.list().first().map(|standing| &standing.session);
+        let session = session.filter(|_| matches!(self.link, Link::Session));
+        let src = match session {
+            Some(session) if !self.payload.is_multiple_of(4) => session.remote,
+            _ => self.src,
+        };
         let src_mac = mac_of(self.src);
+        let ends = session.map(|session| (program.interface(session.on).mac, session.peer));
         let (dst_mac, src_mac) = match self.link {
+            Link::Session => ends.unwrap_or((own, src_mac)),
             Link::Router => (own, src_mac),
             Link::Virtual => (wire::vrrp::mac(1), src_mac),
             Link::Host => (mac_of(self.dst), src_mac),
@@ -288,7 +296,7 @@ impl Packet {
             dst_mac,
             src_mac,
             vlan,
-            src: self.src,
+            src,
             dst: self.dst,
             tos: self.tos,
             ident: self.payload as u16,
@@ -299,7 +307,7 @@ impl Packet {
             ..Frame::default()
         };
         let router_ip = ip(10, 0, self.port as u8, 254);
-        let mut frame = match self.kind {
+        let frame = match self.kind {
             Kind::Udp(src_port, dst_port) => {
                 Frame { body: Body::Udp { src_port, dst_port }, ..template }.build()
             }
@@ -368,6 +376,22 @@ impl Packet {
                 frame
             }
         };
+        let whole = match self.cut {
+            Some(cut) => pieces(&frame, cut),
+            None => vec![frame],
+        };
+        let one = |frame: Vec<u8>| self.as_sent(frame, session.map(|session| session.id));
+        whole.into_iter().map(one).collect()
+    }
+
+    /// As it is on the wire: in its session, which may be padded, and damaged.
+    fn as_sent(&self, mut frame: Vec<u8>, session: Option<u16>) -> Vec<u8> {
+        if let Some(id) = session {
+            frame = session::wrap(&frame, id);
+            if self.payload.is_multiple_of(8) {
+                frame.resize(frame.len().max(60), 0);
+            }
+        }
         match self.broken {
             Some(Broken::IpChecksum) if frame.len() > 30 => frame[24] ^= 0x55,
             Some(Broken::L4Checksum) if frame.len() > 52 => frame[40] ^= 0x55,
@@ -375,10 +399,17 @@ impl Packet {
             Some(Broken::Truncated(len)) => frame.truncate(len),
             _ => {}
         }
-        match self.cut {
-            Some(cut) => pieces(&frame, cut),
-            None => vec![frame],
-        }
+        frame
+    }
+}
+
+/// The tag that hosts behind a port have: the network there expects it.
+pub(crate) fn tag_behind(rig: &Rig, port: u8) -> Option<Tci> {
+    let program = rig.router.program();
+    let trunk = program.names.find(&format!("trunk{port}"))?;
+    match program.interface(trunk).kind {
+        program::Kind::Vlan { tag, .. } => Some(tag.tci),
+        _ => None,
     }
 }
 
@@ -474,6 +505,9 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
 impl Answer {
     /// What the host behind a port sends when it gets this frame.
     pub(crate) fn to(self, port: usize, frame: &[u8]) -> Option<Vec<u8>> {
+        if let Some((inside, id)) = session::unwrap(frame) {
+            return Some(session::wrap(&self.to(port, &inside)?, id));
+        }
         let layers = layers::parse(frame).ok()?;
         let vlan = layers.vlan.map(Tci);
         let vlan = vlan.filter(|_| layers.l3 == 18);

@@ -8,6 +8,7 @@
 use crate::configuration::{self, Configuration};
 use crate::everything;
 use crate::rig::Rig;
+use crate::session;
 use crate::traffic::{self, Answer, Packet};
 use port::Slab;
 use proptest::prelude::*;
@@ -117,6 +118,10 @@ fn check(configuration: &Configuration, steps: &[Step]) -> Result<(), String> {
     for line in configuration.lines() {
         // Some are there already.
         let _ = rig.try_run(&line);
+    }
+    if let Some(port) = configuration.session {
+        let tag = traffic::tag_behind(&rig, port);
+        session::dial(std::slice::from_mut(&mut rig), port, tag.map(|tag| tag.id()));
     }
     let mut last = Vec::new();
     let mut story = String::new();

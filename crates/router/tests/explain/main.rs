@@ -12,6 +12,8 @@ mod comes_true;
 mod configuration;
 #[path = "../rig/mod.rs"]
 mod rig;
+#[path = "../differential/session.rs"]
+mod session;
 #[path = "../differential/traffic.rs"]
 #[allow(dead_code)]
 mod traffic;

@@ -76,6 +76,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether all that stands in front of its packets is a header, the same for all but for their length.
+    pub(crate) fn has_header(&self) -> bool {
+        self.on.is_some() && !self.encrypted
+    }
+
     /// Whether it is one of the router's servers.
     pub(crate) fn is_servers(&self) -> bool {
         self.item.0 >= ITEMS

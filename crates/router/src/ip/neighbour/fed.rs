@@ -51,7 +51,7 @@ impl Neighbours {
             entry.told = self.round;
             let later = entry.fed == Some(mac) && held != Some(mac);
             match entry.status {
-                Status::Permanent => {}
+                Status::Permanent | Status::OtherEnd => {}
                 Status::Fed if !sure => {
                     entry.status = Status::Reachable;
                     self.schedule(id, now + self.timeout);

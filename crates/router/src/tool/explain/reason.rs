@@ -121,7 +121,7 @@ impl Reason {
                 "filter by /ip firewall what is routed, and by chain forward what is bridged",
             ),
             Unkept::Links => (
-                "it came by two bridges, or with more than two tags",
+                "it came by two bridges, with more than two tags, or padded in a PPPoE session",
                 "put the address on an interface below",
             ),
             Unkept::Flooded => (
@@ -130,8 +130,8 @@ impl Reason {
                 "nothing: once the neighbour has sent a frame it will be faster",
             ),
             Unkept::Tunnel => (
-                "it comes out of a tunnel or goes into one",
-                "nothing: tunnels take the slow path as yet",
+                "it comes out of a tunnel or goes into one, or is encrypted",
+                "nothing: tunnels and MPPE take the slow path as yet",
             ),
             Unkept::Invalid => (
                 "it belongs to no connection",

@@ -1,0 +1,89 @@
+//! A PPPoE session to the router: who dials, and what its frames look like.
+//!
+//! ```text
+//! host 1 behind ether n: a router of ours ══ PADI … IPCP ══ both routers, which say the same
+//! 172.16.7.1 ─► [ MAC MAC | tag | 0x8864 11 00 id len | 0x0021 ] IP     wrap, unwrap
+//! ```
+
+use crate::rig::Rig;
+use port::{Capabilities, Slab};
+use std::cell::RefCell;
+use std::time::Duration;
+use wire::pppoe::{self, ETHERTYPE_SESSION, OVERHEAD, PPP_IPV4};
+
+/// What the servers are told, beside where they are.
+pub(crate) const SECRET: &str = "/ppp profile add name=p change-tcp-mss=no\n/ppp secret add name=bob password=secret profile=p \
+     local-address=172.16.7.254 remote-address=172.16.7.1";
+
+/// Dials by a port of all routers, whose frames there have this tag.
+pub(crate) fn dial(rigs: &mut [Rig], port: u8, vlan: Option<u16>) {
+    let mut client = Rig::with_slab(&slab(), &[Capabilities::default()]);
+    let on = if vlan.is_some() { "trunk" } else { "ether1" };
+    client.run(&format!("/interface ethernet set ether1 mac-address=06:00:00:00:0{port}:01"));
+    if let Some(id) = vlan {
+        client.run(&format!("/interface vlan add name=trunk interface=ether1 vlan-id={id}"));
+    }
+    client.run(&format!(
+        "/interface pppoe-client add interface={on} user=bob password=secret disabled=no"
+    ));
+    for _ in 0..40 {
+        let said = client.take(1);
+        for rig in rigs.iter_mut() {
+            for frame in &said {
+                rig.send(port.into(), frame);
+            }
+            rig.now = rig.now + Duration::from_millis(100);
+            rig.breathe();
+        }
+        for n in 1..=rigs[0].n_ports() {
+            let said: Vec<_> = rigs.iter_mut().map(|rig| rig.take(n)).collect();
+            assert!(said.windows(2).all(|two| two[0] == two[1]), "what a session begins with");
+            said[0].iter().filter(|_| n == port.into()).for_each(|frame| client.send(1, frame));
+        }
+        client.now = client.now + Duration::from_millis(100);
+        client.breathe();
+        // The client's last word is on its way.
+        if !rigs[0].router.program().sessions.list().is_empty() {
+            break;
+        }
+    }
+}
+
+/// A slab for clients: what one holds when it is dropped is lost.
+fn slab() -> Slab {
+    thread_local! {
+        static SLAB: RefCell<Slab> = RefCell::new(Slab::new(4096).unwrap());
+    }
+    SLAB.with_borrow_mut(|slab| {
+        if slab.frames_out() > slab.capacity() / 2 {
+            *slab = Slab::new(slab.capacity()).unwrap();
+        }
+        slab.clone()
+    })
+}
+
+/// A frame of IP as one of a session, whose header stands behind the tags.
+pub(crate) fn wrap(frame: &[u8], id: u16) -> Vec<u8> {
+    let Ok(layers) = wire::layers::parse(frame) else { return frame.to_vec() };
+    let (l3, end) = (usize::from(layers.l3), usize::from(layers.l3_end));
+    if layers.ether_type != wire::layers::ETHERTYPE_IPV4 {
+        return frame.to_vec();
+    }
+    let ip = &frame[l3..end];
+    let header = pppoe::header(id, ip.len() as u16 + 2);
+    let (session, ppp) = (ETHERTYPE_SESSION.to_be_bytes(), PPP_IPV4.to_be_bytes());
+    [&frame[..l3 - 2], &session, &header, &ppp, ip].concat()
+}
+
+/// The frame of IP that one of a session carries, and the session's number; `None` of any other.
+pub(crate) fn unwrap(frame: &[u8]) -> Option<(Vec<u8>, u16)> {
+    let tagged = frame.get(12..14)? == [0x81, 0x00];
+    let at = if tagged { 16 } else { 12 };
+    if frame.get(at..at + 2)? != ETHERTYPE_SESSION.to_be_bytes() {
+        return None;
+    }
+    let (id, ppp) = pppoe::session(&frame[at + 2..])?;
+    let ip = ppp.strip_prefix(&PPP_IPV4.to_be_bytes()[..])?;
+    assert!(frame.len() >= at + 2 + OVERHEAD + ip.len());
+    Some(([&frame[..at], &[0x08, 0x00], ip].concat(), id))
+}
