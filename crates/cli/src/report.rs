@@ -31,24 +31,21 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Can these numbers be? Rates above the wire, sums that do not add up, counters that wrapped,
-    /// layers that are none
+    /// Can these numbers be? Rates above the wire, layers that are ambiguous or contradict each other,
+    /// counters that wrapped
     ///
     /// Reads results of wirespeed, what iperf3 --json writes, and tables in CSV, parted by commas,
     /// semicolons or tabs. Columns that are known, by these names or what others call them: frame
     /// size with frames a second, bits a second or both (`Frame size [bytes]`, `Throughput (fps)`,
     /// `rate (kpps)`, `Mbps L3`, `L2 Gbit/s`, `% of line rate`, or `64 byte kpps` and so on), `Tx
-    /// (fps)`, `Rx (fps)` and `Loss (%)`; `Min Latency (us)`, `Avg …`, `Max …`; tx_packet, rx_packet,
-    /// lost_packet, duplicate_packet; packet_l3 with l3_mbps; tx_pps with tx_mbps; expression or
-    /// item with printed; packet_len, count, bytes; latency, count, percent; minute_values,
-    /// printed_sum; model with ports, mpps, max, typical; field with value (monitor-traffic,
-    /// speed-test); bytes with packets (WinBox). Cells of these that have no number are told.
+    /// (fps)`, `Rx (fps)` and `Loss (%)`; tx_packet, rx_packet, lost_packet, duplicate_packet;
+    /// packet_l3 with l3_mbps; tx_pps with tx_mbps. Cells of these that have no number are told.
     ///
     /// A file that cannot be checked is told, and the others are checked. Exits with 1 if something
     /// is wrong, with 2 if something could not be checked; what is only rounded, and a warning, is
     /// told and is no fault.
     Check {
-        /// The files; those of the same shape are compared, too
+        /// The files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// What the wires of a device carry together: 10G, 8x1G+2x10G, CCR1072=8x10G; a device is

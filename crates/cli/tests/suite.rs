@@ -172,14 +172,13 @@ fn runs_are_compared() {
 #[test]
 fn files_are_checked_each() {
     let folder = Folder::with("each", SMALL);
-    let table =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../report/data/check/S0-marketing-capacity.csv");
+    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/data/check/S4-interface-rates.csv");
     let (words, none) = (folder.write("words.csv", "a,b\n1,2\n"), folder.path("none.csv"));
     for (files, code, parts) in [
         (
             vec![words.as_str(), none.as_str(), table],
             1,
-            vec!["not checked", "cannot read", "not 4.6Gbps"],
+            vec!["not checked", "cannot read", "60 bytes a packet"],
         ),
         (vec![&none, &words], 3, vec!["not checked", "cannot read"]),
         (vec![&words], 2, vec!["no columns to check: there are `a`, `b`"]),

@@ -12,8 +12,8 @@
 //!                                                      └─ Live    a thread each, behind a Gate
 //! ```
 //!
-//! The one place where clocks are read and threads are started. Never computes a statistic (that is
-//! `measure`) and never draws (that is `report`).
+//! Clocks are read and threads are started here and in `daemon`, which is the product without the
+//! bench. Never computes a statistic (that is `measure`) and never draws (that is `report`).
 //! Missing: **outside boxes and DPDK as devices**.
 
 // The product, by the names it has here: boxes, their threads, the machine they are on.

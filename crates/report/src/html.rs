@@ -1,5 +1,7 @@
 //! Drawings of a page, as SVG in HTML. What else is on it is a [`Document`](crate::document::Document)'s.
 
+// Frame, grid and labels of all of them.
+mod svg;
 // Line charts.
 mod chart;
 // Distributions.

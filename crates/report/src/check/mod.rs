@@ -282,6 +282,9 @@ fn json_file(
         return Ok(());
     }
     let file = File::read(text).map_err(|error| error.to_string())?;
+    if matches!(file, File::Survey(_)) {
+        return Err("counts of captures, by `report pcap`: there is nothing to check".to_string());
+    }
     if let Some(why) = file.incomplete_because() {
         note(None, Kind::Ambiguous, format!("the run is incomplete: {why}"));
     }

@@ -285,7 +285,10 @@ fn of_bench(base: &[&Results], device: &[&Results], out: &mut String) -> Incompa
     let medium = |row: &Row| {
         let of = &row.medium;
         let rate = row.wire_mbps.map_or(String::new(), |mbps| format!(" of {mbps} Mbit/s"));
-        format!("{}{rate}, sent by {}, received by {}", of.wire, of.generator, of.receiver)
+        // What a frame cost them stands behind a colon, and is another number in each run.
+        let who = |text: &str| text.split(": ").next().unwrap_or_default().to_string();
+        let (sender, receiver) = (who(&of.generator), who(&of.receiver));
+        format!("{}{rate}, sent by {sender}, received by {receiver}", of.wire)
     };
     let cell = |row: &Row| (row.mode, row.configuration.clone(), row.frame_size, row.cores);
     for (i, row) in rows.iter().enumerate() {

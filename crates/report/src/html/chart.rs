@@ -11,6 +11,7 @@
 //! Colours are classes of the page's style sheet, so that the same drawing is read by day, by
 //! night and on paper; marks differ in shape, too, and lines in their dashes, for paper without colours.
 
+use super::svg::{LEFT, RIGHT, Svg};
 use crate::suite::{short, whole};
 use std::fmt::Write;
 
@@ -84,10 +85,6 @@ impl Series {
 
 /// Letters of a line's name.
 const ROOM: usize = 34;
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 90.0;
-/// Of the drawing; behind it stand the lines' names.
-const RIGHT: f64 = 610.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 318.0;
 const HEIGHT: f64 = 372.0;
@@ -126,46 +123,19 @@ impl Chart<'_> {
             Some(at) => LEFT + (at / widest).clamp(0.0, 1.0) * (RIGHT - LEFT),
             None => LEFT + (i as f64 + 0.5) * step,
         };
-        let mut svg = format!(
-            "{}<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">\n<title>{}</title>\
-             <desc>{}</desc>\n<text class=\"axis\" x=\"0\" y=\"14\">{}</text>\n",
-            begin(&self.title),
-            escape(&self.title),
-            escape(&self.in_words()),
-            escape(self.y_name),
-        );
+        let mut svg = Svg { words: self.in_words(), ..Svg::default() };
+        svg.text("axis", (0.0, 14.0), self.y_name);
         for &tick in &ticks {
-            let (y, text) = (y(tick), escape(&(self.show)(tick)));
-            let _ = writeln!(
-                svg,
-                "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>\
-                 <text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-                LEFT - 8.0,
-                y + 4.0
-            );
+            svg.level(y(tick), &(self.show)(tick));
         }
         let on_scale = |tick: &f64| (LEFT + tick / widest * (RIGHT - LEFT), whole(*tick));
         let places: Vec<(f64, String)> = match self.at.is_empty() {
             true => self.x.iter().enumerate().map(|(i, name)| (x(i), name.clone())).collect(),
             false => scale.iter().map(on_scale).collect(),
         };
-        for (x, name) in places {
-            let name = escape(&name);
-            let _ = writeln!(
-                svg,
-                "<text class=\"tick\" x=\"{x:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{name}</text>",
-                BOTTOM + 20.0
-            );
-        }
-        let _ = writeln!(
-            svg,
-            "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
-            (LEFT + RIGHT) / 2.0,
-            BOTTOM + 42.0,
-            escape(self.x_name)
-        );
-        self.lines(&mut svg, x, y);
-        svg + "</svg>\n" + &end(&self.caption)
+        svg.below((LEFT, BOTTOM), places, self.x_name);
+        self.lines(&mut svg.body, x, y);
+        svg.figure(&self.title, HEIGHT, &self.caption)
     }
 
     /// What the drawing shows, for who does not see it: each line's first and last point.

@@ -10,15 +10,13 @@
 //!
 //! Every interval is a step as wide as it is long. Never averages over intervals.
 
-use super::chart::{begin, end, escape, round_steps};
+use super::chart::round_steps;
+use super::svg::{LEFT, RIGHT, Svg};
 use crate::suite::{short, time, whole};
 use measure::series::Series;
 use measure::suite_result::{Cell, TrialRecord};
 use std::fmt::Write;
 
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 90.0;
-const RIGHT: f64 = 610.0;
 /// Above a panel, for its name.
 const HEAD: f64 = 38.0;
 
@@ -124,7 +122,7 @@ fn draw(title: &str, (interval_ns, n): (u64, usize), panels: &[Panel]) -> String
     let whole_time = n as f64 * interval_ns as f64;
     let x = |at: f64| LEFT + at / whole_time * (RIGHT - LEFT);
     let edges: Vec<f64> = (0..=n).map(|i| x(i as f64 * interval_ns as f64)).collect();
-    let (mut body, mut top, mut words) = (String::new(), 0.0, String::new());
+    let (mut svg, mut top) = (Svg::default(), 0.0);
     for panel in panels {
         let all = panel.came.iter().chain(panel.sent.iter().flatten()).copied();
         let limit = panel.limit.map(|(value, _)| value);
@@ -133,67 +131,29 @@ fn draw(title: &str, (interval_ns, n): (u64, usize), panels: &[Panel]) -> String
         let high = ticks[ticks.len() - 1];
         let (head, foot) = (top + HEAD, top + HEAD + panel.high);
         let y = |value: f64| foot - (value / high).clamp(0.0, 1.0) * panel.high;
-        let _ = writeln!(
-            body,
-            "<text class=\"axis\" x=\"0\" y=\"{:.0}\">{}</text>",
-            top + 18.0,
-            escape(&panel.name)
-        );
+        svg.text("axis", (0.0, top + 18.0), &panel.name);
         for tick in ticks {
-            let (y, text) = (y(tick), escape(&(panel.show)(tick)));
-            let _ = writeln!(
-                body,
-                "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/><text class=\"tick\" x=\"{:.0}\" \
-                 y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-                LEFT - 8.0,
-                y + 4.0
-            );
+            svg.level(y(tick), &(panel.show)(tick));
         }
-        let _ = writeln!(
-            body,
-            "<path class=\"area c0\" d=\"{}\"/>",
-            area(&panel.came, &edges, foot, y)
-        );
+        svg.path("area c0", &area(&panel.came, &edges, foot, y));
         if let Some(sent) = &panel.sent {
-            let _ = writeln!(body, "<path class=\"sent\" d=\"{}\"/>", steps(sent, &edges, y));
-            key(&mut body, head + 10.0, "sent", panel.names.0);
-            key(&mut body, head + 28.0, "area c0", panel.names.1);
+            svg.path("sent", &steps(sent, &edges, y));
+            key(&mut svg, head + 10.0, "sent", panel.names.0);
+            key(&mut svg, head + 28.0, "area c0", panel.names.1);
         } else {
-            let text = &panel.said;
-            let _ = writeln!(
-                body,
-                "<text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\">{}</text>",
-                RIGHT + 8.0,
-                head + 14.0,
-                escape(text)
-            );
-            let _ = write!(words, "{}: {text}. ", panel.name);
+            svg.text("tick", (RIGHT + 8.0, head + 14.0), &panel.said);
+            let _ = write!(svg.words, "{}: {}. ", panel.name, panel.said);
         }
         if let Some((value, name)) = panel.limit {
-            let y = y(value);
-            let _ = writeln!(body, "<path class=\"line reference\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>");
-            key(&mut body, head + 46.0, "line reference", name);
+            svg.path("line reference", &format!("M{LEFT} {:.1}H{RIGHT}", y(value)));
+            key(&mut svg, head + 46.0, "line reference", name);
         }
         top = foot;
     }
-    let (ticks, unit) = times(whole_time);
-    for (ns, text) in ticks {
-        let x = x(ns);
-        let _ = writeln!(
-            body,
-            "<text class=\"tick\" x=\"{x:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{text}</text>",
-            top + 20.0
-        );
-    }
-    let _ = writeln!(
-        body,
-        "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">time from the trial's \
-         beginning, {unit}</text>",
-        (LEFT + RIGHT) / 2.0,
-        top + 42.0
-    );
+    let (ticks, name) = times(whole_time);
+    svg.below((LEFT, top), ticks.into_iter().map(|(ns, text)| (x(ns), text)), &name);
     let caption = format!("{n} intervals of {}.", time(interval_ns as f64));
-    wrapped(title, &words, top + 56.0, &body, &caption)
+    svg.figure(title, top + 56.0, &caption)
 }
 
 /// The same of several cells, a strip each; empty if there is nothing to draw.
@@ -210,7 +170,7 @@ pub(super) fn strips(title: &str, cells: &[(String, &Cell)]) -> String {
     let letters = all.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let left = LEFT.max(letters.min(30) as f64 * 7.2 + 8.0);
     let x = |ns: f64| left + ns / longest as f64 * (RIGHT - left);
-    let (mut body, mut words) = (String::new(), String::new());
+    let mut svg = Svg::default();
     for (n, (name, (trial, series))) in all.iter().enumerate() {
         let foot = STRIP * (n + 1) as f64;
         let lengths = lengths(trial, series);
@@ -226,70 +186,31 @@ pub(super) fn strips(title: &str, cells: &[(String, &Cell)]) -> String {
             (0, None) => "none lost".to_string(),
             (lost, _) => format!("{} of {} lost", whole(lost as f64), whole(trial.sent as f64)),
         };
-        let _ = writeln!(
-            body,
-            "<path class=\"grid\" d=\"M{left} {foot}H{RIGHT}\"/><path class=\"area c0\" d=\"{}\"/>\
-             <path class=\"sent\" d=\"{}\"/><text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" \
-             text-anchor=\"end\">{}</text><text class=\"tick\" x=\"{right:.0}\" y=\"{:.1}\">at most {} \
-             sent a second</text><text class=\"tick\" x=\"{right:.0}\" y=\"{:.1}\">{}</text>",
-            area(&came, &edges, foot, y),
-            steps(&sent, &edges, y),
-            left - 8.0,
-            foot - 6.0,
-            escape(name),
-            foot - 20.0,
-            whole(sent.iter().copied().fold(0.0, f64::max)),
-            foot - 4.0,
-            escape(&below),
-            right = RIGHT + 8.0,
-        );
-        let _ = write!(words, "{name}: {below}. ");
+        svg.path("grid", &format!("M{left} {foot}H{RIGHT}"));
+        svg.path("area c0", &area(&came, &edges, foot, y));
+        svg.path("sent", &steps(&sent, &edges, y));
+        svg.before((left, foot - 6.0), name);
+        let highest = whole(sent.iter().copied().fold(0.0, f64::max));
+        svg.text("tick", (RIGHT + 8.0, foot - 20.0), &format!("at most {highest} sent a second"));
+        svg.text("tick", (RIGHT + 8.0, foot - 4.0), &below);
+        let _ = write!(svg.words, "{name}: {below}. ");
     }
     let bottom = STRIP * all.len() as f64;
-    let (ticks, unit) = times(longest as f64);
-    for (ns, text) in ticks {
-        let _ = writeln!(
-            body,
-            "<text class=\"tick\" x=\"{:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{text}</text>",
-            x(ns),
-            bottom + 20.0
-        );
-    }
-    let _ = writeln!(
-        body,
-        "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">time from the trial's \
-         beginning, {unit}</text>",
-        (left + RIGHT) / 2.0,
-        bottom + 42.0
-    );
+    let (ticks, axis) = times(longest as f64);
+    svg.below((left, bottom), ticks.into_iter().map(|(ns, text)| (x(ns), text)), &axis);
     let caption = "Dashed: what was sent in each interval, all ports together; the area: what came back. \
                    Each strip has its own height.";
-    wrapped(title, &words, bottom + 56.0, &body, caption)
+    svg.figure(title, bottom + 56.0, caption)
 }
 
-fn wrapped(title: &str, words: &str, height: f64, body: &str, caption: &str) -> String {
-    format!(
-        "{}<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<title>{}</title>\
-         <desc>{}</desc>\n{body}</svg>\n{}",
-        begin(title),
-        escape(title),
-        escape(words),
-        end(caption)
-    )
-}
-
-fn key(body: &mut String, y: f64, class: &str, name: &str) {
+fn key(svg: &mut Svg, y: f64, class: &str, name: &str) {
     let (from, to) = (RIGHT + 8.0, RIGHT + 34.0);
     let shape = match class.starts_with("area") {
         true => format!("M{from} {:.0}H{to}V{:.0}H{from}Z", y - 6.0, y + 4.0),
         false => format!("M{from} {y:.0}H{to}"),
     };
-    let _ = writeln!(
-        body,
-        "<path class=\"{class}\" d=\"{shape}\"/><text class=\"name\" x=\"{:.0}\" y=\"{:.0}\">{name}</text>",
-        to + 8.0,
-        y + 4.0
-    );
+    svg.path(class, &shape);
+    svg.text("name", (to + 8.0, y + 4.0), name);
 }
 
 /// A round number that is not below.
@@ -320,14 +241,15 @@ fn area(values: &[f64], edges: &[f64], foot: f64, y: impl Fn(f64) -> f64) -> Str
     path + &format!("V{foot:.1}Z")
 }
 
-/// Ticks of a time axis of so many nanoseconds, and their unit.
-fn times(ns: f64) -> (Vec<(f64, String)>, &'static str) {
+/// Ticks of a time axis of so many nanoseconds, and its name.
+fn times(ns: f64) -> (Vec<(f64, String)>, String) {
     let (unit, name) = match ns {
         ns if ns < 2e6 => (1e3, "µs"),
         ns if ns < 2e9 => (1e6, "ms"),
         _ => (1e9, "s"),
     };
     let ticks = round_steps(&[ns / unit]).into_iter().filter(|tick| tick * unit <= ns * 1.0001);
+    let name = format!("time from the trial's beginning, {name}");
     (ticks.map(|tick| (tick * unit, short(tick))).collect(), name)
 }
 

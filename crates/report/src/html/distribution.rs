@@ -9,7 +9,8 @@
 //! Heights are logarithmic: one frame in a million that was late is the one that matters, and on a
 //! linear scale it has no height.
 
-use super::chart::{COLOURS, begin, end, escape, shortened};
+use super::chart::{COLOURS, shortened};
+use super::svg::{LEFT, RIGHT, Svg};
 use crate::suite::time;
 use measure::histogram::at_quantile;
 use std::fmt::Write;
@@ -21,14 +22,10 @@ pub(super) struct Strip<'a> {
     pub(super) buckets: &'a [(u64, u64)],
 }
 
-const WIDTH: f64 = 860.0;
-/// Of the drawing, at least; before it stand the strips' names.
-const LEFT: f64 = 90.0;
 /// What a letter of a name takes.
 const LETTER: f64 = 7.2;
 /// Letters of a name, at most.
 const ROOM: usize = 30;
-const RIGHT: f64 = 610.0;
 const TOP: f64 = 24.0;
 /// A strip and the room above it.
 const STRIP: f64 = 50.0;
@@ -53,23 +50,11 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
         format!("{}: median {}, 99.9 % within {}.", strip.name, quantile(0.5), quantile(0.999))
     };
     let words: Vec<String> = strips.iter().map(said).collect();
-    let mut out = format!(
-        "{}<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<title>{}</title>\
-         <desc>{}</desc>\n<text class=\"axis\" x=\"0\" y=\"14\">how many (logarithmic height)</text>\n",
-        begin(title),
-        escape(title),
-        escape(&words.join(" "))
-    );
-    for power in low as i32..=high as i32 {
-        let ns = 10f64.powi(power);
-        let _ = writeln!(
-            out,
-            "<path class=\"grid\" d=\"M{x:.1} {TOP}V{bottom}\"/><text class=\"tick\" x=\"{x:.1}\" \
-             y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
-            bottom + 20.0,
-            round(ns),
-            x = x(ns as u64),
-        );
+    let mut svg = Svg { words: words.join(" "), ..Svg::default() };
+    svg.text("axis", (0.0, 14.0), "how many (logarithmic height)");
+    let powers = (low as i32..=high as i32).map(|power| 10f64.powi(power));
+    for ns in powers.clone() {
+        svg.path("grid", &format!("M{:.1} {TOP}V{bottom}", x(ns as u64)));
     }
     for (n, strip) in strips.iter().enumerate() {
         let foot = TOP + STRIP * (n + 1) as f64;
@@ -87,39 +72,19 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
             let tall = ((frames as f64 + 1.0).ln() / (tallest + 1.0).ln()) * HIGH;
             let _ = write!(path, "V{:.1}H{:.1}", foot - tall, left + step * (i + 1) as f64);
         }
-        let class = n % COLOURS;
-        let _ = writeln!(
-            out,
-            "<path class=\"area c{class}\" d=\"{path}V{foot:.1}Z\"/>\
-             <text class=\"tick\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            left - 8.0,
-            foot - 4.0,
-            escape(&shortened(&strip.name, ROOM))
-        );
+        svg.path(&format!("area c{}", n % COLOURS), &format!("{path}V{foot:.1}Z"));
+        svg.before((left, foot - 4.0), &shortened(&strip.name, ROOM));
         let quantile = |share| at_quantile(strip.buckets, share).unwrap_or(0);
         let (median, worst) = (quantile(0.5), quantile(0.999));
         for ns in [median, worst] {
-            let (x, head) = (x(ns), foot - HIGH - 4.0);
-            let _ = writeln!(out, "<path class=\"mark\" d=\"M{x:.1} {head:.1}V{foot:.1}\"/>");
+            svg.path("mark", &format!("M{:.1} {:.1}V{foot:.1}", x(ns), foot - HIGH - 4.0));
         }
-        let _ = writeln!(
-            out,
-            "<text class=\"tick\" x=\"{x:.0}\" y=\"{:.1}\">median {}</text><text class=\"tick\" \
-             x=\"{x:.0}\" y=\"{:.1}\">99.9 % within {}</text>",
-            foot - 20.0,
-            time(median as f64),
-            foot - 4.0,
-            time(worst as f64),
-            x = RIGHT + 8.0,
-        );
+        let beside = RIGHT + 8.0;
+        svg.text("tick", (beside, foot - 20.0), &format!("median {}", time(median as f64)));
+        svg.text("tick", (beside, foot - 4.0), &format!("99.9 % within {}", time(worst as f64)));
     }
-    let _ = writeln!(
-        out,
-        "<text class=\"axis\" x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\">time</text>",
-        (left + RIGHT) / 2.0,
-        bottom + 42.0
-    );
-    out + "</svg>\n" + &end(caption)
+    svg.below((left, bottom), powers.map(|ns| (x(ns as u64), round(ns))), "time");
+    svg.figure(title, height, caption)
 }
 
 /// A power of ten of nanoseconds.
