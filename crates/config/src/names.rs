@@ -5,7 +5,8 @@
 //! told   what the device has made itself: as it was when first asked for
 //! ```
 //!
-//! An index is thrown away when the configuration it was made of has been changed by others.
+//! An index is thrown away when the configuration it was made of has been changed by others. A session
+//! keeps it from one line to the next: of 25,000 queues it takes milliseconds to make.
 
 use crate::parse::pick;
 use crate::run::Run;
@@ -16,6 +17,36 @@ use std::collections::{BTreeMap, HashMap};
 /// Names by menu, as far as they were needed.
 #[derive(Default)]
 pub(crate) struct Index(HashMap<&'static str, Known>);
+
+/// What a session knows between two lines: names, and the configuration that has them. A copy of the
+/// session knows nothing.
+#[derive(Default)]
+pub(crate) struct Kept(Option<(Tree, Index)>);
+
+impl Clone for Kept {
+    fn clone(&self) -> Kept {
+        Kept::default()
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kept")
+    }
+}
+
+impl Kept {
+    pub(crate) fn new(tree: Tree, index: Index) -> Kept {
+        Kept(Some((tree, index)))
+    }
+
+    /// The names that still hold under this configuration.
+    pub(crate) fn take(&mut self, tree: &Tree) -> Index {
+        let Some((old, mut index)) = self.0.take() else { return Index::default() };
+        index.refresh(&old, tree);
+        index
+    }
+}
 
 #[derive(Default)]
 struct Known {

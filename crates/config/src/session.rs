@@ -12,6 +12,7 @@
 //!
 //! **Missing**: `edit`.
 
+use crate::names::Kept;
 use crate::run::Run;
 use crate::script::Datum;
 use crate::{Error, Host, ItemId, Language};
@@ -32,6 +33,8 @@ pub struct Session {
     pub(crate) globals: BTreeMap<String, Datum>,
     /// How many scripts it has run.
     pub(crate) scripts: u64,
+    /// Names that were needed before.
+    kept: Kept,
 }
 
 /// When the commands of a script take effect.
@@ -85,7 +88,15 @@ impl Session {
     /// A session at the root.
     pub fn new(language: Arc<Language>) -> Session {
         let (numbers, globals) = (Numbers::new(), BTreeMap::new());
-        Session { language, place: "", numbers, width: WIDTH, globals, scripts: 0 }
+        Session {
+            language,
+            place: "",
+            numbers,
+            width: WIDTH,
+            globals,
+            scripts: 0,
+            kept: Kept::default(),
+        }
     }
 
     /// The language spoken.
@@ -118,11 +129,13 @@ impl Session {
         self.scripts += 1;
         let session = self.clone();
         let mut run = Run::new(&session, how, host, out);
+        run.index = self.kept.take(&run.tree);
         let result = run.whole(|run| run.script(script));
         if result.is_ok() || how == How::Typed {
             (self.place, self.numbers) = (run.place, run.numbers);
             self.globals = run.variables.globals;
         }
+        self.kept = Kept::new(run.tree, run.index);
         result.map(Datum::into_reply).map_err(|error| error.locate(script))
     }
 }
