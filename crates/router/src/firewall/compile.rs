@@ -45,6 +45,9 @@ pub(crate) trait Table: Copy {
     /// Whether its packets are of IPv6.
     const V6: bool = false;
 
+    /// Whether the last word is what the end of a built-in chain means as well.
+    fn accepts(self) -> bool;
+
     /// An action that not all tables have.
     fn action(action: &str, item: &Item, marks: &MarkBook) -> Result<Possible<Self>, Invalid>;
 }

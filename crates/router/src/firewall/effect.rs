@@ -99,6 +99,7 @@ impl Effect {
             "mark-packet" => "new-packet-mark",
             "mark-connection" => "new-connection-mark",
             "mark-routing" => "new-routing-mark",
+            "route" => "route-dst",
             "change-dscp" => "new-dscp",
             "change-ttl" => "new-ttl",
             "change-mss" => "new-mss",
@@ -129,7 +130,7 @@ impl Effect {
             "strip-ipv4-options" => Some(Effect::StripOptions),
             "mark-packet" => Some(Effect::MarkPacket(mark(&marks.packet)?)),
             "mark-connection" => Some(Effect::MarkConnection(mark(&marks.connection)?)),
-            "mark-routing" => Some(Effect::MarkRouting(mark(&marks.routing)?)),
+            "mark-routing" | "route" => Some(Effect::MarkRouting(mark(&marks.routing)?)),
             "change-dscp" => number(value).map(Effect::Dscp),
             "change-ttl" => text(item, name).and_then(NewTtl::parse).map(Effect::Ttl),
             "change-mss" => match value {

@@ -12,6 +12,7 @@ use super::raw::{self, Raw};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::ip::facilities::ROUTE;
 use crate::ipv6::firewall as firewall6;
 use crate::router::Router;
 use crate::status::{RouterStatus, number};
@@ -57,6 +58,11 @@ pub(crate) static MANGLE: Facility = Facility {
     compile: |c| {
         c.remove_rules(&mangle::MENU);
         c.program.mangle = Arc::new(Mangle::compile(&mut setting(c)));
+        // Gateways of rules are routes.
+        let before = c.last_tree().map(mangle::gateways);
+        if !c.has_compiled(&ROUTE) && before.is_some_and(|old| old != mangle::gateways(c.tree)) {
+            (ROUTE.compile)(c);
+        }
     },
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),

@@ -140,6 +140,10 @@ impl Table for Last {
         Hook { name: "output", has_in: false, has_out: true },
     ];
 
+    fn accepts(self) -> bool {
+        self.0 == Decision::Accept
+    }
+
     fn action(action: &str, item: &Item, _: &MarkBook) -> Result<Possible<Last>, Invalid> {
         let step = match action {
             "accept" => Step::Stop(Last(Decision::Accept)),
@@ -190,6 +194,11 @@ impl Filter {
             decision: outcome.action.map_or(Decision::Accept, |Last(decision)| decision),
             fasttrack: outcome.passed(Effect::Fasttrack) && can_fasttrack,
         }
+    }
+
+    /// The rules.
+    pub(crate) fn rules(&self) -> &Ruleset<Last> {
+        &self.rules
     }
 
     /// Whether no rule is in force.

@@ -9,7 +9,9 @@
 //! Never drops, never looks up a route: a routing mark is read by the routing decision after it.
 //! What FastTrack carries comes by none of these boxes.
 //!
-//! **Missing**: `route`, `sniff-tzsp`, `sniff-pc`.
+//! `route` marks as well: with a table of its gateway's own, made where routes are compiled.
+//!
+//! **Missing**: `sniff-tzsp`, `sniff-pc`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::effect::{Effect, NEW_MSS, NEW_PRIORITY, NEW_TTL};
@@ -17,10 +19,12 @@ use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::mark::MarkBook;
 use crate::firewall::menu::{MATCHERS, NO_ACTION, RULES, TAIL, WORD, join};
+use crate::firewall::read::text;
 use crate::firewall::rule::{Books, Pause, Ruleset, Step, Walk};
 use crate::packet::View;
 use crate::recipe::Stage;
-use config::{Item, ItemId, Menu, Property, Type, Value};
+use config::{Item, ItemId, Menu, Property, Tree, Type, Value};
+use std::collections::BTreeSet;
 
 /// `/ip firewall mangle`.
 pub static MENU: Menu = Menu {
@@ -59,7 +63,7 @@ const HEAD: [Property; 15] = [
         "Whether the next rules are tried once an action has marked or edited.",
     )
     .default("yes"),
-    Property::missing("route-dst", "action=route is not built"),
+    Property::new("route-dst", GATEWAY, "action=route: the gateway, whatever routes say."),
     Property::missing("sniff-id", "use /tool sniffer"),
     Property::missing("sniff-target", "use /tool sniffer"),
     Property::missing("sniff-target-port", "use /tool sniffer"),
@@ -104,11 +108,24 @@ const ACTIONS: Type = Type::Only(
         "mark-routing",
         "passthrough",
         "return",
+        "route",
         "set-priority",
         "strip-ipv4-options",
     ],
     NO_ACTION,
 );
+
+/// An address: the name of its table.
+const GATEWAY: Type = Type::Custom(|text| match text.parse::<std::net::Ipv4Addr>() {
+    Ok(address) => Ok(Value::Text(address.to_string())),
+    Err(_) => Err("the gateway's address".to_string()),
+});
+
+/// The gateways that enabled rules send packets to.
+pub(crate) fn gateways(tree: &Tree) -> BTreeSet<&str> {
+    let rules = tree.enabled(MENU.path).filter(|rule| text(rule, "action") == Some("route"));
+    rules.filter_map(|rule| text(rule, "route-dst")).collect()
+}
 
 /// The chains in front of whose rules a dummy rule shows what FastTrack carries.
 pub(crate) const DUMMIES: [&str; 3] = ["prerouting", "forward", "postrouting"];
@@ -149,6 +166,10 @@ impl Table for Accept {
         Hook { name: "postrouting", has_in: false, has_out: true },
     ];
 
+    fn accepts(self) -> bool {
+        true
+    }
+
     fn action(action: &str, item: &Item, marks: &MarkBook) -> Result<Possible<Accept>, Invalid> {
         if action == "accept" {
             return Ok(Possible { step: Step::Stop(Accept), only: None });
@@ -157,6 +178,7 @@ impl Table for Accept {
         let last = item.get("passthrough") == Some(&Value::Bool(false));
         let ends = last && effect != Effect::Fasttrack;
         let only = match effect {
+            Effect::MarkRouting(_) if action == "route" => Some(("prerouting", "route")),
             Effect::MarkRouting(_) => Some(("prerouting,output", "mark-routing")),
             Effect::Fasttrack => Some(("prerouting,forward,postrouting", "fasttrack-connection")),
             _ => None,
@@ -189,6 +211,11 @@ impl Mangle {
             Pause::Do(effect) => Some(effect),
             Pause::End(_) => None,
         }
+    }
+
+    /// The rules.
+    pub(crate) fn rules(&self) -> &Ruleset<Accept> {
+        &self.rules
     }
 
     /// Whether no rule is in force.

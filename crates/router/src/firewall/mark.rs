@@ -120,6 +120,7 @@ const MENTIONS: &[(&str, Kind)] = &[
     ("connection-mark", Kind::Connection),
     ("new-routing-mark", Kind::Routing),
     ("routing-mark", Kind::Routing),
+    ("route-dst", Kind::Routing),
     ("table", Kind::Routing),
 ];
 

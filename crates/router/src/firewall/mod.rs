@@ -63,6 +63,8 @@ pub mod state;
 
 // Rules that no packet reaches.
 mod shadow;
+// What rules do to all packets at once.
+pub(crate) mod analyze;
 
 // Why rules did not match, for somebody who asks.
 pub(crate) mod told;

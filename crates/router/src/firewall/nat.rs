@@ -98,6 +98,10 @@ impl Table for NatVerdict {
         Hook { name: "srcnat", has_in: false, has_out: true },
     ];
 
+    fn accepts(self) -> bool {
+        matches!(self, NatVerdict::Accept | NatVerdict::None)
+    }
+
     fn action(action: &str, item: &Item, _: &MarkBook) -> Result<Possible<NatVerdict>, Invalid> {
         let addresses = match item.get("to-addresses") {
             Some(value) => Some(range(value).ok_or(Invalid::Unreadable("to-addresses"))?),
@@ -162,6 +166,11 @@ impl Nat {
     /// Walks the first packet of a connection through a built-in chain.
     pub fn run(&self, chain: NatChain, view: &View, books: &mut Books) -> NatVerdict {
         self.rules.run(chain as usize, view, books).action.unwrap_or(NatVerdict::None)
+    }
+
+    /// The rules.
+    pub(crate) fn rules(&self) -> &Ruleset<NatVerdict> {
+        &self.rules
     }
 
     /// Whether no rule is in force.

@@ -140,6 +140,10 @@ impl Table for Last {
         Hook { name: "output", has_in: false, has_out: true },
     ];
 
+    fn accepts(self) -> bool {
+        self == Last::Accept
+    }
+
     fn action(action: &str, _: &Item, _: &MarkBook) -> Result<Possible<Last>, Invalid> {
         let step = match action {
             "accept" => Step::Stop(Last::Accept),
@@ -169,6 +173,11 @@ impl Raw {
         let outcome = self.rules.run(chain as usize, view, books);
         let drop = outcome.action == Some(Last::Drop);
         RawVerdict { drop, notrack: outcome.passed(Effect::Notrack) }
+    }
+
+    /// The rules.
+    pub(crate) fn rules(&self) -> &Ruleset<Last> {
+        &self.rules
     }
 
     /// Whether no rule is in force.

@@ -288,7 +288,7 @@ impl<A: Copy + PartialEq> Ruleset<A> {
     }
 
     /// The chain of every rule.
-    fn chain_of_each(&self) -> Vec<usize> {
+    pub(crate) fn chain_of_each(&self) -> Vec<usize> {
         let mut chains = Vec::with_capacity(self.rules.len());
         for (number, chain) in self.chains.iter().enumerate() {
             chains.resize(chains.len() + chain.rules.len(), number);

@@ -19,6 +19,7 @@ use super::address::{Address, by_text};
 use super::menu::ROUTE;
 use super::route::{Candidate, Target};
 use super::rule;
+use crate::firewall::mangle;
 use crate::firewall::mark::{Mark, MarkBook};
 use crate::interface::tunnel::Keepalive;
 use crate::interface::tunnel::life::Life;
@@ -323,5 +324,21 @@ pub(crate) fn typed(
     runs: impl Fn(InterfaceId) -> bool,
 ) -> Vec<Typed> {
     let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
-    routes.filter_map(|item| Typed::read(item, names, marks, &runs)).collect()
+    let routes = routes.filter_map(|item| Typed::read(item, names, marks, &runs));
+    // Rules of mangle that name a gateway have a table of it each.
+    let rules = mangle::gateways(tree).into_iter().filter_map(|gateway| {
+        let address = gateway.parse::<std::net::Ipv4Addr>().ok()?;
+        let gateway = Gateway { address: address.into(), bound: InterfaceId::NONE };
+        Some(Typed {
+            table: marks.routing.find(&address.to_string())?,
+            prefix: Ipv4Prefix::new(0, 0),
+            distance: 1,
+            scope: 30,
+            target_scope: CONNECTED,
+            pref_src: 0,
+            check: None,
+            to: To::Gateways(vec![gateway]),
+        })
+    });
+    routes.chain(rules).collect()
 }

@@ -169,6 +169,10 @@ impl Table for Decision {
         ORDER.iter().position(|&matcher| matcher == name)
     }
 
+    fn accepts(self) -> bool {
+        matches!(self, Decision::Accept)
+    }
+
     fn action(action: &str, item: &Item, _: &MarkBook) -> Result<Possible<Decision>, Invalid> {
         let decision = match action {
             "accept" => Decision::Accept,

@@ -19,6 +19,8 @@
 
 // `/tool explain`: a packet's way through the router, in words.
 pub mod explain;
+// `/tool analyze`: rules that do nothing, and what a change of them changes.
+mod analyze;
 // The packet flow as a picture.
 pub mod picture;
 // `/tool profile`: what the router's time goes to.
@@ -57,6 +59,8 @@ use wire::Moment;
 pub(crate) static FACILITY: Facility = Facility {
     commands: &[
         (&explain::COMMAND, explain::start),
+        (&analyze::RULES, analyze::start_rules),
+        (&analyze::CHANGE, analyze::start_change),
         (&profile::COMMAND, |r, call, _, now| profile::start(r, call, now)),
         (&ping::PING, |r, call, _, now| ping::start(r, call, now)),
         (&ping::FLOOD_PING, |r, call, _, now| ping::start_flood(r, call, now)),

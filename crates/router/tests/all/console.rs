@@ -158,6 +158,8 @@ add target=10.0.2.7/32 disabled=yes
 /queue tree
 add name=up parent=wan max-limit=10M queue=fair
 /queue interface set ether2 queue=fair
+/ip firewall service-port set ftp disabled=yes ports=21,2121
+/ip firewall service-port set sip sip-direct-media=no sip-timeout=30m
 /tool sniffer set only-headers=yes memory-limit=2MiB memory-scroll=no file-name=\"a b.pcapng\" \\
     file-limit=20 filter-interface=wan,lan filter-mac-address=!06:00:00:00:00:01 \\
     filter-mac-protocol=ip,arp filter-ip-address=10.0.0.0/8,1.2.3.4 filter-ip-protocol=udp \\
@@ -301,6 +303,7 @@ add interface=ether4 bridge=lan edge=yes
 /interface bridge filter add chain=forward action=jump jump-target=nowhere
 /interface bridge nat add chain=srcnat action=jump jump-target=nowhere
 /interface ethernet disable ether4
+/ip firewall service-port disable irc
 /ip address
 add address=10.0.1.254/24 interface=ether1
 add address=10.0.2.254/24 interface=ether2
@@ -380,8 +383,14 @@ add name=lost target=off",
     let (here, there, router) = (ip(10, 0, 1, 1), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
     for frame in [
         craft::udp(here, 1000, there, 2000),
+        craft::udp(here, 1000, there, 5060),
         craft::tcp(here, 1000, there, 80, syn),
         craft::ping(here, there),
+        craft::Frame {
+            body: craft::Body::Ip { protocol: 47 },
+            payload: &[0x20, 1, 0x88, 0x0b, 0, 0, 0, 7],
+            ..craft::udp(here, 0, there, 0)
+        },
     ] {
         let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..frame };
         assert_eq!(rig.pass(1, &frame.build()).len(), 1, "{:?}", rig.router.discards());
@@ -542,9 +551,9 @@ fn counters_go_back_to_zero_one_by_one_and_all() {
 fn a_connection_can_be_ended() {
     let mut rig = busy();
     let count = "/ip firewall connection tracking get total-entries";
-    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "6", "those of DHCP and DNS, too");
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "8", "those of DHCP and DNS, too");
     rig.run("/ip firewall connection remove [find protocol=tcp]");
-    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "5");
+    assert_eq!(text(&mut rig, &format!(":put [{count}]")), "7");
     assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "*C0000003");
     rig.run("/ip firewall connection remove *C0000003");
     assert_eq!(text(&mut rig, ":put [/ip firewall connection find fasttrack]"), "");

@@ -3,6 +3,7 @@
 //! `cargo test -p router --test all nat::` runs one of them.
 
 mod address_lists;
+mod analyze;
 mod bonding;
 mod bridge_nat;
 mod bridging;

@@ -171,6 +171,15 @@ fn a_routing_mark_asks_its_table_and_then_main() {
             away,
             Some(2),
         ),
+        ("/ip firewall mangle add chain=prerouting action=route route-dst=10.0.3.1", away, Some(3)),
+        // A gateway that is not there, and one that another rule comes to have.
+        ("/ip firewall mangle add chain=prerouting action=route route-dst=10.9.9.9", away, Some(2)),
+        (
+            "/ip firewall mangle add chain=prerouting action=route route-dst=10.9.9.9
+             /ip firewall mangle set 0 route-dst=10.0.3.1",
+            away,
+            Some(3),
+        ),
         ("/ip route rule add src-address=10.0.1.0/24 table=wan", away, Some(3)),
         ("/ip route rule add src-address=10.0.9.0/24 table=wan", away, Some(2)),
         ("/ip route rule add interface=ether1 dst-address=192.0.2.0/24 table=wan", away, Some(3)),
@@ -197,6 +206,27 @@ fn a_routing_mark_asks_its_table_and_then_main() {
             assert!(want.is_none() || fast >= 2, "{script}: {after:?}");
         }
     }
+}
+
+/// A rule that names another gateway: its table is made when the rule is.
+#[test]
+fn a_rule_names_a_gateway() {
+    let mut rig = rig("");
+    let away = udp(ip(192, 0, 2, 1)).build();
+    let leaves = |rig: &mut Rig| rig.pass(1, &away).first().map(|(port, _)| *port);
+    assert_eq!(leaves(&mut rig), Some(2));
+    rig.run("/ip firewall mangle add chain=prerouting action=route route-dst=10.0.3.1");
+    for _ in 0..3 {
+        assert_eq!(leaves(&mut rig), Some(3));
+    }
+    rig.run("/ip firewall mangle set 0 route-dst=10.0.2.1");
+    assert_eq!(leaves(&mut rig), Some(2));
+    rig.run("/ip firewall mangle remove 0");
+    assert_eq!(leaves(&mut rig), Some(2));
+    assert!(rig.try_run("/ip firewall mangle add chain=prerouting action=route").is_err());
+    rig.run("/ip firewall mangle add chain=forward action=route route-dst=10.0.2.1");
+    let shown = rig.run("/ip firewall mangle print");
+    assert!(shown.contains("action=route is possible in prerouting only"), "{shown}");
 }
 
 #[test]

@@ -95,6 +95,11 @@ impl DynamicLists {
             || list.networks.iter().any(|(network, _)| network.contains(address))
     }
 
+    /// Whether a list has entries of this kind.
+    pub(crate) fn has(&self, list: ListKey) -> bool {
+        self.lists.contains_key(&list)
+    }
+
     /// Enters addresses, or begins their time anew. Without a timeout they stay.
     pub(crate) fn add(
         &mut self,

@@ -55,6 +55,12 @@ impl AddressSet {
         }
     }
 
+    /// The ranges, ascending; `None` of a set that is so large that it is kept otherwise.
+    pub(crate) fn ranges(&self) -> Option<impl Iterator<Item = (u32, u32)>> {
+        let lasts = self.lasts.iter().copied();
+        self.table.is_empty().then(|| self.firsts.iter().copied().zip(lasts))
+    }
+
     /// Whether no address is in the set.
     pub fn is_empty(&self) -> bool {
         self.firsts.is_empty() && self.table.is_empty()

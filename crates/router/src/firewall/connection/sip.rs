@@ -257,6 +257,23 @@ c=IN IP4 10.9.9.9
         assert_eq!(new, want.replace("Length: 160", &format!("Length: {crlf}")));
     }
 
+    proptest::proptest! {
+        /// Whatever comes, nothing breaks, and what is translated is translated once.
+        #[test]
+        fn hostile_text(pieces in proptest::collection::vec(proptest::sample::select(vec![
+            "INVITE sip:1.2.3.4 SIP/2.0", "SIP/2.0 200 OK", "\r\n", "\n", "\r\n\r\n", "Via: ", "m:", "é",
+            "10.0.1.1", "10.0.1.1:5060", "10.0.1.1:", ".", ":", "99999", "Content-Type: application/sdp",
+            "Content-Length: 7", "m=audio ", "m=", "c=IN IP4 ", "a=rtcp:", "8000", "65535", " ", "o=",
+        ]), 0..24)) {
+            let text = format!("SIP/2.0 200 OK\r\n{}", pieces.concat());
+            for text in [text, pieces.concat()] {
+                let _ = translate(text.as_bytes(), &[OWN, PEER], |_, (address, port)| {
+                    (port > 9).then_some((address ^ 1, port.wrapping_add(1)))
+                });
+            }
+        }
+    }
+
     #[test]
     fn what_stays() {
         for text in [

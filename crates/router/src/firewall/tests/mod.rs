@@ -44,7 +44,7 @@ impl Status for Checked {
 }
 
 /// ether1, ether2, and bridge1 with ether3 as its port.
-struct Fixture {
+pub(super) struct Fixture {
     session: Interpreter,
     names: Names,
     use_ip_firewall: bool,
@@ -63,7 +63,7 @@ struct Fixture {
 impl Fixture {
     /// # Panics
     /// If the script is refused.
-    fn new(script: &str) -> Fixture {
+    pub(super) fn new(script: &str) -> Fixture {
         let mut fixture = Fixture::empty();
         fixture.edit(script);
         fixture
@@ -162,7 +162,7 @@ impl Fixture {
         self.filter.run(chain, &packet.view(), &mut books)
     }
 
-    fn forward(&mut self, packet: &Packet) -> Decision {
+    pub(super) fn forward(&mut self, packet: &Packet) -> Decision {
         self.run(FilterChain::Forward, packet).decision
     }
 
@@ -188,8 +188,19 @@ impl Fixture {
         items.into_iter().map(|item| stats(item, &self.book, &self.counters)).collect()
     }
 
+    /// The compiled filter.
+    pub(super) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// What was typed.
+    pub(super) fn item(&self, id: ItemId) -> Option<&Item> {
+        let items = self.session.tree().items("/ip firewall filter").iter();
+        items.map(|item| &**item).find(|item| item.id == id)
+    }
+
     /// Packets the filter rules have counted, in their order.
-    fn packets(&self) -> Vec<u64> {
+    pub(super) fn packets(&self) -> Vec<u64> {
         self.counted().iter().map(|count| count.packets).collect()
     }
 
@@ -203,14 +214,14 @@ impl Fixture {
 
 /// A frame and what the flow knows about it.
 #[derive(Clone, Debug)]
-struct Packet {
-    frame: Vec<u8>,
-    layers: Layers,
-    in_interface: InterfaceId,
-    out_interface: InterfaceId,
+pub(super) struct Packet {
+    pub(super) frame: Vec<u8>,
+    pub(super) layers: Layers,
+    pub(super) in_interface: InterfaceId,
+    pub(super) out_interface: InterfaceId,
     in_bridge_port: InterfaceId,
     out_bridge_port: InterfaceId,
-    state: ConnectionState,
+    pub(super) state: ConnectionState,
     srcnat: bool,
     dstnat: bool,
     ingress_priority: Option<u8>,
@@ -218,7 +229,7 @@ struct Packet {
 
 impl Packet {
     /// From ether1 to ether2, new.
-    fn of(frame: &Frame) -> Packet {
+    pub(super) fn of(frame: &Frame) -> Packet {
         let frame = frame.build();
         let layers = layers::parse(&frame).expect("well-formed");
         Packet {

@@ -280,7 +280,7 @@ fn test(name: &'static str, value: &Value, names: &Names) -> Result<Test, Invali
         "802.3-sap" => facts::SAP,
         "802.3-type" => facts::SNAP_TYPE,
         "vlan-encap" => facts::VLAN_ENCAP,
-        "vlan-priority" => facts::VLAN_PRIORITY,
+        "vlan-priority" | "ingress-priority" => facts::VLAN_PRIORITY,
         "stp-type" => facts::STP_TYPE,
         "stp-flags" => facts::STP_FLAGS,
         "stp-port" => facts::STP_PORT,

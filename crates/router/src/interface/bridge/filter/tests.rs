@@ -234,6 +234,8 @@ fn every_matcher_matches_what_it_says() {
         ("arp-dst-mac-address=!00:00:00:00:00:00/FF:FF:FF:FF:FF:FF", ""),
         ("vlan-priority=1", "vlan"),
         ("vlan-priority=2-7", ""),
+        ("ingress-priority=1", "vlan"),
+        ("ingress-priority=!0", "vlan"),
         ("vlan-encap=ip", "vlan"),
         ("vlan-encap=!ip", ""),
         ("802.3-sap=0x42", "bpdu tcn"),
