@@ -155,7 +155,7 @@ fn sdp(
         address.split('/').next()?.parse::<Ipv4Addr>().ok().map(u32::from)
     };
     let is_media = |line: &&str| line.starts_with("m=");
-    let first = lines.iter().position(|line| is_media(line)).unwrap_or(lines.len());
+    let first = lines.iter().position(is_media).unwrap_or(lines.len());
     let of_session = lines[..first].iter().find_map(|line| address(line));
     let mut new = String::with_capacity(body.len() + 32);
     // The port of RTCP, as sent and as seen.
@@ -166,7 +166,7 @@ fn sdp(
         if is_media(line) && media < MOST_MEDIA {
             media += 1;
             let rest = &lines[n + 1..];
-            let end = rest.iter().position(|line| is_media(line)).unwrap_or(rest.len());
+            let end = rest.iter().position(is_media).unwrap_or(rest.len());
             let at = rest[..end].iter().find_map(|line| address(line)).or(of_session);
             let mut words: Vec<Cow<str>> = line.split(' ').map(Cow::Borrowed).collect();
             let port = words.get(1).and_then(|port| port.parse::<u16>().ok());
