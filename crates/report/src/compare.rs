@@ -74,9 +74,10 @@ pub fn compare(base: &[File], device: &[File]) -> Compared {
             let _ = writeln!(out, "incomplete: a run of {}: {why}", run.name());
         }
     }
-    let environments =
-        |side: &[&File]| side.iter().filter_map(|run| run.environment().cloned()).collect();
-    out += &differences(environments(base), environments(device));
+    let environments = |side: &[&File]| -> Vec<Environment> {
+        side.iter().filter_map(|run| run.environment().cloned()).collect()
+    };
+    out += &differences(&environments(base), &environments(device));
     Compared { text: out, ..tables }
 }
 
@@ -138,10 +139,10 @@ impl Verdicts {
 }
 
 /// Where and how the runs were made, as far as that differs.
-fn differences(base: Vec<Environment>, device: Vec<Environment>) -> String {
+fn differences(base: &[Environment], device: &[Environment]) -> String {
     let mut out = String::new();
     for (what, of) in DIFFERENCES {
-        let [a, b] = [&base, &device].map(|environments| {
+        let [a, b] = [base, device].map(|environments| {
             let mut all: Vec<String> = environments.iter().map(of).collect();
             all.sort();
             all.dedup();
@@ -158,7 +159,7 @@ fn differences(base: Vec<Environment>, device: Vec<Environment>) -> String {
         pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect()
     };
     let all = |side: &[Environment]| side.iter().flat_map(said).collect::<Vec<_>>();
-    let (here, there) = (all(&base), all(&device));
+    let (here, there) = (all(base), all(device));
     let mut told: Vec<&str> = Vec::new();
     for (name, _) in &here {
         let values = |side: &[(String, String)]| {
