@@ -23,10 +23,7 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip route vrf", "routers within the router"),
     ("/ip upnp, /ip proxy, /ip socks", "services"),
     ("/ipv6 dhcp-client, /ipv6 dhcp-relay, /ipv6 dhcp-server", "DHCPv6"),
-    (
-        "/ipv6 firewall connection, /ipv6 firewall mangle, /ipv6 firewall raw",
-        "more of IPv6's firewall",
-    ),
+    ("/ipv6 firewall nat", "NAT of IPv6"),
     ("/mpls", "MPLS"),
     ("/ppp aaa", "users of PPP at a RADIUS server"),
     ("/radius", "RADIUS"),

@@ -51,9 +51,20 @@ pub struct Extensions {
     pub any: bool,
     /// The fragment header, if there is one: the offset in bytes, and whether more follow.
     pub fragment: Option<(u16, bool)>,
+    /// What the pieces of a packet have in common (RFC 8200 §4.5).
+    pub identification: u32,
+    /// Where what the fragment header stands before begins, from the first byte of the IPv6 header.
+    pub fragment_end: u16,
+    /// The extension headers there are: a bit each of [`Extensions::NAMES`].
+    pub headers: u8,
     /// Where the type of a routing header stands that is 0, which nobody may obey (RFC 5095), while it
     /// has segments left.
     pub source_route: Option<u16>,
+}
+
+impl Extensions {
+    /// RouterOS's names of the bits of `headers`: `route` is the routing header, `frag` that of fragments.
+    pub const NAMES: [&'static str; 5] = ["hop", "dst", "route", "frag", "auth"];
 }
 
 /// Why extension headers cannot be walked.
@@ -170,9 +181,18 @@ impl<B: AsRef<[u8]>> Ipv6<B> {
                 header::FRAGMENT => {
                     let field = be16(this, 2);
                     found.fragment = Some((field & !7, field & 1 != 0));
+                    found.identification = be32(this, 4);
+                    found.fragment_end = (HEADER_LEN + at + len) as u16;
                 }
                 _ => {}
             }
+            found.headers |= match found.protocol {
+                header::HOP_BY_HOP => 1,
+                header::DESTINATION => 2,
+                header::ROUTING => 4,
+                header::FRAGMENT => 8,
+                _ => 16,
+            };
             (found.protocol, found.protocol_at) = (this[0], (HEADER_LEN + at) as u16);
             at += len;
             if found.fragment.is_some_and(|(offset, _)| offset != 0) {
