@@ -121,6 +121,7 @@ const MENTIONS: &[(&str, Kind)] = &[
     ("new-routing-mark", Kind::Routing),
     ("routing-mark", Kind::Routing),
     ("route-dst", Kind::Routing),
+    ("routing-table", Kind::Routing),
     ("table", Kind::Routing),
 ];
 

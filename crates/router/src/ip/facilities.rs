@@ -232,7 +232,7 @@ impl RouterStatus<'_> {
     fn route(&self, item: &Item, property: &str) -> Option<Value> {
         let program = &self.router.program;
         let runs = |interface| program.runs(interface);
-        let kind = |kind: &str| Some(Value::Bool(text(item, "type") == kind));
+        let kind = |kind: &str| Some(Value::Bool(menu::kind(menu::ROUTE.read(item)) == kind));
         match property {
             "active" => {
                 let read = menu::ROUTE.read(item);

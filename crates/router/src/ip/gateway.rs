@@ -16,7 +16,7 @@
 //! **Missing**: gateways behind routes that were fed, and BFD.
 
 use super::address::{Address, by_text};
-use super::menu::ROUTE;
+use super::menu::{ROUTE, kind, table_of};
 use super::route::{Candidate, Target};
 use super::rule;
 use crate::firewall::mangle;
@@ -127,7 +127,7 @@ impl Typed {
         runs: impl Fn(InterfaceId) -> bool,
     ) -> Option<Typed> {
         let Value::Cidr(address, len) = *item.value("dst-address") else { return None };
-        let to = match item.text("type").as_str() {
+        let to = match kind(item).as_str() {
             "blackhole" => To::Fixed(Some(Target::Blackhole)),
             "unreachable" => To::Fixed(Some(Target::Unreachable)),
             "prohibit" => To::Fixed(Some(Target::Prohibit)),
@@ -147,7 +147,7 @@ impl Typed {
             _ => None,
         };
         Some(Typed {
-            table: rule::table(&item.text("routing-mark"), marks)?,
+            table: rule::table(&table_of(item), marks)?,
             prefix: Ipv4Prefix::new(u32::from(address), len),
             distance: item.number("distance") as u8,
             scope: scope("scope", 30),

@@ -2,7 +2,7 @@
 //! (`routeros/H-ip.md`).
 
 use crate::firewall::menu::WORD;
-use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
+use config::{Access, Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
 use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
 
@@ -53,7 +53,7 @@ pub const ROUTE: Menu = Menu {
         Property::flag("rip", 'r', "Fed to the router, which has it from RIP."),
         Property::flag("bgp", 'b', "Fed to the router, which has it from BGP."),
         Property::flag("ospf", 'o', "Fed to the router, which has it from OSPF."),
-        Property::flag("blackhole", 'B', "Packets end here, silently.").beside(),
+        BLACKHOLE,
         Property::flag("unreachable", 'U', "Packets end here: host unreachable."),
         Property::flag("prohibit", 'P', "Packets end here: administratively prohibited."),
         Property::new("dst-address", Type::Cidr, "The network behind the route.")
@@ -86,7 +86,8 @@ pub const ROUTE: Menu = Menu {
              reach, for all routes.",
         )
         .default(""),
-        Property::only("routing-table", &WORD, &["main"], ONE_TABLE).default(""),
+        Property::new("routing-table", MARK, "The same, as version 7 calls it: main, or a mark.")
+            .default(""),
         Property::new("routing-mark", MARK, "The table it is in: packets with this mark ask it.")
             .default(""),
         Property::new("scope", SCOPE, "Which routes may have their gateways behind this one: with \
@@ -114,7 +115,13 @@ const TIMESTAMPS: Type = Type::Enum(&["disabled", "enabled", "random-offset"]);
 
 const NO_BFD: &str = "BFD is not built";
 const NO_SOURCE_ROUTE: &str = "packets with source routes are dropped";
-const ONE_TABLE: &str = "version 7's; routing-mark says which table a route is in";
+
+/// Version 6 shows it of routes with `type=blackhole`; version 7 has it in place of that.
+pub(crate) const BLACKHOLE: Property = Property {
+    access: Access::Optional,
+    ..Property::flag("blackhole", 'B', "Packets end here, silently; version 7's type=blackhole.")
+        .beside()
+};
 
 /// `/ip route rule`.
 pub const RULE: Menu = Menu {
@@ -138,6 +145,9 @@ pub const RULE: Menu = Menu {
     ],
     help: "Which routing table a packet asks; after them its routing mark's, and then main.",
 };
+
+/// `/routing rule`, as version 7 calls them.
+pub const RULE7: Menu = Menu { path: "/routing rule", ..RULE };
 
 /// A routing mark; none if empty.
 const MARK: Type = Type::Or(&[""], &WORD);
@@ -265,7 +275,13 @@ pub fn check_route(item: &Item) -> Result<(), String> {
         Some(Value::List(gateways)) => gateways.as_slice(),
         _ => &[],
     };
-    let unicast = ROUTE.read(item).text("type") == "unicast";
+    let read = ROUTE.read(item);
+    let table = read.text("routing-table");
+    let mark = read.text("routing-mark");
+    if !table.is_empty() && !mark.is_empty() && mark != table {
+        return Err(format!("failure: routing-table is {table}, but routing-mark {mark}"));
+    }
+    let unicast = kind(read) == "unicast";
     if unicast && gateways.is_empty() {
         return Err("missing value(s) of argument(s) gateway".to_string());
     }
@@ -274,6 +290,18 @@ pub fn check_route(item: &Item) -> Result<(), String> {
         return Err("failure: an interface as gateway must be the only one".to_string());
     }
     Ok(())
+}
+
+/// The table that a route is in, in either version's words.
+pub(crate) fn table_of(route: Read) -> String {
+    let mark = route.text("routing-mark");
+    if mark.is_empty() { route.text("routing-table") } else { mark }
+}
+
+/// What becomes of packets behind a route: its type, in either version's words.
+pub(crate) fn kind(route: Read) -> String {
+    let is_blackhole = matches!(route.opt("blackhole").as_deref(), Some(Value::Bool(true)));
+    if is_blackhole { "blackhole".to_string() } else { route.text("type") }
 }
 
 /// What a neighbour that is added or changed must not be.

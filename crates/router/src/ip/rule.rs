@@ -12,13 +12,14 @@
 //! asks the main table only.
 
 use super::fib::NextHopId;
-use super::menu::RULE;
+use super::menu::{RULE, RULE7};
 use super::route::Routes;
 use crate::facility::Facility;
 use crate::firewall::mark::{Mark, MarkBook};
+use crate::firewall::menu::WORD;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::interface::{InterfaceId, Names};
-use config::{Read, Tree, Value};
+use config::{Menu, MenuKind, Property, Read, Tree, Type, Value};
 use std::sync::Arc;
 use wire::Ipv4Prefix;
 
@@ -31,6 +32,24 @@ pub(crate) static FACILITY: Facility = Facility {
     relearn: true,
     ..Facility::of(&RULE)
 };
+
+/// `/routing rule`: version 7's, behind those of version 6.
+pub(crate) static ROUTING_RULE: Facility =
+    Facility { part_of: Some(&FACILITY), ..Facility::of(&RULE7) };
+
+/// `/routing table`: version 7 wants its tables named before they are spoken of.
+pub(crate) static ROUTING_TABLE: Facility = Facility::of(&Menu {
+    path: "/routing table",
+    kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("name", WORD, "Its name: what routing-table and routing marks say.")
+            .required()
+            .column(),
+        Property::only("fib", &Type::Bool, &["yes"], "packets ask every table that has routes")
+            .column(),
+    ],
+    help: "Names of routing tables; a route or a rule that speaks of one makes it as well.",
+});
 
 /// One rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +125,7 @@ pub(crate) fn decide(rules: &[Rule], routes: &Routes, query: &Query) -> Decision
 
 /// The enabled rules, in their order. One whose interface or table there is not is left out.
 fn compile(tree: &Tree, names: &Names, marks: &MarkBook) -> Arc<[Rule]> {
-    let enabled = tree.read(&RULE).filter(|item| !item.bool("disabled"));
+    let enabled = tree.read(&RULE).chain(tree.read(&RULE7)).filter(|item| !item.bool("disabled"));
     enabled.filter_map(|item| rule(item, names, marks)).collect()
 }
 

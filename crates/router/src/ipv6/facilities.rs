@@ -193,7 +193,8 @@ impl RouterStatus<'_> {
 
     fn route6(&self, item: &Item, property: &str) -> Option<Value> {
         let program = &self.router.program;
-        let kind = |kind: &str| Some(Value::Bool(text(item, "type") == kind));
+        let kind =
+            |kind: &str| Some(Value::Bool(crate::ip::menu::kind(menu::ROUTE.read(item)) == kind));
         match property {
             "active" => {
                 let mut routes = program.v6.routes.iter();

@@ -120,7 +120,7 @@ pub const ROUTE: Menu = Menu {
         Property::flag("dynamic", 'D', "Made by the router.").beside(),
         Property::flag("connect", 'C', "The network of an address of the router's.").beside(),
         Property::flag("static", 'S', "Typed."),
-        Property::flag("blackhole", 'B', "Packets end here, silently.").beside(),
+        crate::ip::menu::BLACKHOLE,
         Property::flag("unreachable", 'U', "Packets end here: address unreachable."),
         Property::flag("prohibit", 'P', "Packets end here: administratively prohibited."),
         Property::new("dst-address", Type::Cidr6, "The network behind the route.")

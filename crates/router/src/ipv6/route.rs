@@ -15,6 +15,7 @@ use super::fib::Fib;
 use super::found::Told;
 use super::menu::{ROUTE, gateway_by};
 use crate::interface::InterfaceId;
+use crate::ip::menu::kind;
 use crate::ip::route::Target;
 use crate::program::Program;
 use config::{ItemId, Read, Tree, Value};
@@ -114,7 +115,7 @@ pub(super) fn told_candidate(told: &Told, program: &Program) -> Candidate {
 
 fn candidate(item: Read, program: &Program) -> Option<Candidate> {
     let Value::Cidr6(address, len) = *item.value("dst-address") else { return None };
-    let target = match item.text("type").as_str() {
+    let target = match kind(item).as_str() {
         "blackhole" => Some(Target::Blackhole),
         "unreachable" => Some(Target::Unreachable),
         "prohibit" => Some(Target::Prohibit),

@@ -157,6 +157,10 @@ add name=a target=10.0.2.0/24,lan dst=wan max-limit=1M/2500k bucket-size=1/0.01 
 add target=10.0.2.7/32 disabled=yes
 /queue tree
 add name=up parent=wan max-limit=10M queue=fair
+/routing table add name=isp9 fib
+/routing rule add src-address=10.77.0.0/16 table=isp9
+/ip route add gateway=10.0.1.9 routing-table=isp9
+/ip route add blackhole dst-address=10.66.0.0/16 gateway=\"\"
 /queue interface set ether2 queue=fair
 /ip firewall service-port set ftp disabled=yes ports=21,2121
 /ip firewall service-port set sip sip-direct-media=no sip-timeout=30m

@@ -158,6 +158,32 @@ fn a_server_answers() {
     rig.balanced();
 }
 
+/// A client whose lease says so is in address lists, for as long as the address is its own.
+#[test]
+fn a_lease_is_in_its_address_lists() {
+    let mut rig = Rig::new(2, SERVER);
+    rig.run("/ip dhcp-server lease set [find address=10.0.0.99] address-lists=printers,slow");
+    const COUNT: &str = ":put [/ip firewall address-list print count-only where address=10.0.0.99]";
+    let mut check = |expected: &str, kind: Option<Kind>| {
+        if let Some(kind) = kind {
+            let address = ip(10, 0, 0, 99);
+            rig.ask(&said(0x63, kind, |message| match kind {
+                Kind::Release => message.ciaddr = address,
+                _ => want(address)(message),
+            }));
+        }
+        assert_eq!(rig.run(COUNT).trim(), expected, "{kind:?}");
+        rig.balanced();
+    };
+    check("0", None);
+    check("0", Some(Kind::Discover));
+    check("2", Some(Kind::Request));
+    check("0", Some(Kind::Release));
+    check("2", Some(Kind::Request));
+    rig.wait(Duration::from_secs(602));
+    assert_eq!(rig.run(COUNT).trim(), "0", "the lease is over");
+}
+
 #[test]
 fn answers_say_what_is_configured() {
     let mut rig = Rig::new(2, SERVER);

@@ -14,10 +14,9 @@ use super::record::{Connection, ConnectionId, Flags};
 use super::tcp::TcpState;
 use super::timers::{Rank, Timer};
 use super::tracking::Connections;
-use crate::ip::family::Family;
 use wire::Moment;
 
-impl<A: Family> Connections<A> {
+impl Connections {
     /// Ends a connection. False if there is none of this number.
     pub fn remove(&mut self, id: ConnectionId) -> bool {
         let Some(connection) = self.get(id) else { return false };
@@ -69,7 +68,7 @@ impl<A: Family> Connections<A> {
     }
 
     /// Ends the connections that were masqueraded by one of these addresses.
-    pub(crate) fn end_masqueraded(&mut self, addresses: &[A]) {
+    pub(crate) fn end_masqueraded(&mut self, addresses: &[u32]) {
         let is_gone = |connection: &Connection| {
             let flow = self.flow(connection.flow(Direction::Original));
             flow.flags & flow_flag::MASQUERADE != 0 && addresses.contains(&flow.new_src)

@@ -12,16 +12,15 @@
 //! then [`find`](FlowTable::find).
 //!
 //! Never decides what a packet means: that is [`Connections`]'.
-//! A flow of IPv6 has two lines, and is otherwise the same.
-//! Missing: **a zone or interface in the key**.
+//! Missing: **IPv6** (a key of two lines), **a zone or interface in the key**.
 //!
 //! [`Connections`]: crate::firewall::connection::Connections
 
 use super::ConnectionId;
 use super::index::Index;
-use crate::ip::family::Family;
 use crate::packet::ConnectionState;
 use wire::FiveTuple;
+use wire::layers::protocol;
 
 /// A flow's number, used again after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,11 +76,11 @@ pub mod flow_flag {
 /// One direction of a connection.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub struct Flow<A = u32> {
+pub struct Flow {
     /// Source address, as packets of this direction arrive.
-    pub src: A,
+    pub src: u32,
     /// Destination address.
-    pub dst: A,
+    pub dst: u32,
     /// Source port, or the ICMP identifier.
     pub src_port: u16,
     /// Destination port, or the ICMP identifier.
@@ -111,25 +110,25 @@ pub struct Flow<A = u32> {
     /// When the last packet came ([`wire::Moment::as_millis_u32`]).
     pub last_ms: u32,
     /// Source address after translation; the same if there is none.
-    pub new_src: A,
+    pub new_src: u32,
     /// Destination address after translation.
-    pub new_dst: A,
+    pub new_dst: u32,
     /// Source port after translation.
     pub new_src_port: u16,
     /// Destination port after translation.
     pub new_dst_port: u16,
 }
 
-const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Flow<u128>>() == 128);
+const _: () = assert!(size_of::<Flow>() == 64);
 
-impl<A: Family> Flow<A> {
+impl Flow {
     /// A flow whose packets arrive as `tuple` and leave as `new`.
     pub fn new(
-        tuple: FiveTuple<A>,
-        new: FiveTuple<A>,
+        tuple: FiveTuple,
+        new: FiveTuple,
         direction: Direction,
         connection: ConnectionId,
-    ) -> Flow<A> {
+    ) -> Flow {
         Flow {
             src: tuple.src,
             dst: tuple.dst,
@@ -155,7 +154,7 @@ impl<A: Family> Flow<A> {
 
     /// The 5-tuple of its packets as they arrive.
     #[inline]
-    pub const fn tuple(&self) -> FiveTuple<A> {
+    pub const fn tuple(&self) -> FiveTuple {
         FiveTuple {
             src: self.src,
             dst: self.dst,
@@ -167,7 +166,7 @@ impl<A: Family> Flow<A> {
 
     /// The 5-tuple of its packets as they leave.
     #[inline]
-    pub const fn translated(&self) -> FiveTuple<A> {
+    pub const fn translated(&self) -> FiveTuple {
         FiveTuple {
             src: self.new_src,
             dst: self.new_dst,
@@ -181,7 +180,7 @@ impl<A: Family> Flow<A> {
     /// translated, in either direction of the connection. For an ICMP error that goes along, give
     /// the error's own tuple.
     #[inline]
-    pub fn translate_destination(&self, mut tuple: FiveTuple<A>) -> FiveTuple<A> {
+    pub fn translate_destination(&self, mut tuple: FiveTuple) -> FiveTuple {
         if self.flags & flow_flag::DESTINATION != 0 {
             tuple.dst = self.new_dst;
             if tuple.protocol == self.protocol {
@@ -194,7 +193,7 @@ impl<A: Family> Flow<A> {
     /// What it becomes last: its source is translated. For an ICMP error that goes along, give
     /// the error's own tuple: whoever sent it is shown as the translated host is (RFC 5508 §4.2).
     #[inline]
-    pub fn translate_source(&self, mut tuple: FiveTuple<A>) -> FiveTuple<A> {
+    pub fn translate_source(&self, mut tuple: FiveTuple) -> FiveTuple {
         if self.flags & flow_flag::SOURCE != 0 {
             tuple.src = self.new_src;
             if tuple.protocol == self.protocol {
@@ -205,8 +204,8 @@ impl<A: Family> Flow<A> {
     }
 
     #[inline]
-    fn put_ports(&self, tuple: &mut FiveTuple<A>, port: u16, source: bool) {
-        if self.protocol == A::ICMP {
+    fn put_ports(&self, tuple: &mut FiveTuple, port: u16, source: bool) {
+        if self.protocol == protocol::ICMP {
             (tuple.src_port, tuple.dst_port) = (port, port); // one identifier stands for both
         } else if source {
             tuple.src_port = port;
@@ -245,8 +244,11 @@ impl<A: Family> Flow<A> {
     }
 
     #[inline(always)]
-    fn is(&self, tuple: &FiveTuple<A>) -> bool {
-        A::same(&self.tuple(), tuple)
+    fn is(&self, tuple: &FiveTuple) -> bool {
+        // Compared without branches between: they would be as hard to foresee as the tuple.
+        let differ = (self.src ^ tuple.src) | (self.dst ^ tuple.dst);
+        let ports = (self.src_port ^ tuple.src_port) | (self.dst_port ^ tuple.dst_port);
+        differ | u32::from(ports) | u32::from(self.protocol ^ tuple.protocol) == 0
     }
 
     fn live(&self) -> bool {
@@ -255,8 +257,8 @@ impl<A: Family> Flow<A> {
 }
 
 /// All flows.
-pub struct FlowTable<A = u32> {
-    flows: Vec<Flow<A>>,
+pub struct FlowTable {
+    flows: Vec<Flow>,
     /// Free places are chained by `recipe`.
     free: FlowId,
     live: usize,
@@ -264,10 +266,10 @@ pub struct FlowTable<A = u32> {
     index: Index,
 }
 
-impl<A: Family> FlowTable<A> {
+impl FlowTable {
     /// An empty table for at most `max` flows. Memory for all of them is asked for at once, so
     /// that nothing ever moves; the system provides it as it is touched.
-    pub fn new(max: usize) -> FlowTable<A> {
+    pub fn new(max: usize) -> FlowTable {
         let max = max.min(FlowId::NONE.index());
         let flows = Vec::with_capacity(max);
         FlowTable { flows, free: FlowId::NONE, live: 0, max, index: Index::new() }
@@ -309,7 +311,7 @@ impl<A: Family> FlowTable<A> {
 
     /// Stage 3: whether the candidate was right; else what [`find`](Self::find) says.
     #[inline(always)]
-    pub fn confirm(&self, candidate: FlowId, hash: u32, tuple: &FiveTuple<A>) -> Option<FlowId> {
+    pub fn confirm(&self, candidate: FlowId, hash: u32, tuple: &FiveTuple) -> Option<FlowId> {
         let right =
             self.flows.get(candidate.index()).is_some_and(|flow| flow.live() && flow.is(tuple));
         if right { Some(candidate) } else { self.find(hash, tuple) }
@@ -317,7 +319,7 @@ impl<A: Family> FlowTable<A> {
 
     /// The flow of this 5-tuple; `hash` is the tuple's.
     #[inline]
-    pub fn find(&self, hash: u32, tuple: &FiveTuple<A>) -> Option<FlowId> {
+    pub fn find(&self, hash: u32, tuple: &FiveTuple) -> Option<FlowId> {
         self.index.find(hash, |id| self.flows[id as usize].is(tuple)).map(FlowId)
     }
 
@@ -326,7 +328,7 @@ impl<A: Family> FlowTable<A> {
     /// # Panics
     /// If there never was one of this number.
     #[inline(always)]
-    pub fn flow(&self, id: FlowId) -> &Flow<A> {
+    pub fn flow(&self, id: FlowId) -> &Flow {
         &self.flows[id.index()]
     }
 
@@ -335,7 +337,7 @@ impl<A: Family> FlowTable<A> {
     /// # Panics
     /// If there never was one of this number.
     #[inline(always)]
-    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow<A> {
+    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow {
         &mut self.flows[id.index()]
     }
 
@@ -343,7 +345,7 @@ impl<A: Family> FlowTable<A> {
     ///
     /// # Errors
     /// [`Full`]: the most flows there may be, or (crafted tuples) no room for this hash.
-    pub fn insert(&mut self, flow: Flow<A>) -> Result<FlowId, Full> {
+    pub fn insert(&mut self, flow: Flow) -> Result<FlowId, Full> {
         if self.live == self.max {
             return Err(Full);
         }
@@ -359,9 +361,9 @@ impl<A: Family> FlowTable<A> {
         let flows = &self.flows;
         let hash_of = |id: u32| {
             let flow = &flows[id as usize];
-            flow.live().then(|| A::hash_of(&flow.tuple()))
+            flow.live().then(|| flow.tuple().hash())
         };
-        if self.index.insert(A::hash_of(&flow.tuple()), id.0, flows.len() as u32, hash_of) {
+        if self.index.insert(flow.tuple().hash(), id.0, flows.len() as u32, hash_of) {
             self.live += 1;
             return Ok(id);
         }
@@ -372,7 +374,7 @@ impl<A: Family> FlowTable<A> {
     /// Takes a flow away. Nothing happens if there is none of this number.
     pub fn remove(&mut self, id: FlowId) {
         if let Some(flow) = self.flows.get(id.index()).filter(|flow| flow.live()) {
-            self.index.remove(A::hash_of(&flow.tuple()), id.0);
+            self.index.remove(flow.tuple().hash(), id.0);
             self.live -= 1;
             self.release(id);
         }
@@ -391,13 +393,13 @@ impl<A: Family> FlowTable<A> {
     }
 
     /// The flow, if the number is in use.
-    pub fn get(&self, id: FlowId) -> Option<&Flow<A>> {
+    pub fn get(&self, id: FlowId) -> Option<&Flow> {
         self.flows.get(id.index()).filter(|flow| flow.live())
     }
 
     /// Bytes of memory: flows that are or were, and the index.
     pub fn bytes(&self) -> usize {
-        self.flows.len() * size_of::<Flow<A>>() + self.index.bytes()
+        self.flows.len() * size_of::<Flow>() + self.index.bytes()
     }
 }
 

@@ -103,7 +103,11 @@ pub(crate) const LEASE: Menu = Menu {
         Property::new("address", Type::Address, "The client's address.").required().wide(15),
         Property::new("mac-address", Type::Mac, "The client's MAC address.").wide(17),
         Property::new("client-id", Type::Custom(option::client_id), "What the client says it is."),
-        Property::only("address-lists", &Type::Text, &[""], NO_LISTS),
+        Property::new(
+            "address-lists",
+            Type::Text,
+            "The address is in these /ip firewall address-list, from when it is bound to its end.",
+        ),
         Property::new("server", SERVERS, "The server whose client it is.").default("all").column(),
         Property::new("lease-time", LEASE_TIME, "For how long; 0s: as the server has it.")
             .default("0s"),
@@ -243,5 +247,4 @@ const WORDS: Type = Type::Text;
 const BOOTP: &str = "static: BOOTP clients get typed leases. Kept otherwise: they get no others.";
 const NO_RADIUS: &str = "there is no RADIUS client";
 const NO_QUEUE: &str = "Kept: leases make no queues.";
-const NO_LISTS: &str = "leases add nothing to address lists";
 const NO_OPTIONS: &str = "clientid is sent, no host name, and no others";

@@ -27,7 +27,7 @@ use std::time::Duration;
 use wire::arp::ArpMessage;
 use wire::dhcp::{self, Kind, Message, option};
 use wire::layers::protocol;
-use wire::{Ipv4Prefix, MacAddr, Moment};
+use wire::{Ipv4Prefix, Ipv4Range, MacAddr, Moment};
 
 /// Who takes addresses from pools.
 const OWNER: &str = "DHCP";
@@ -309,6 +309,12 @@ fn bind(
         ..lease
     };
     r.services.leases.put(lease.clone());
+    if let (Some(typed), Some(alone)) = (typed, Ipv4Range::new(lease.address, lease.address)) {
+        for list in &typed.lists {
+            r.rules.lists.add(list, alone, Some(time), now);
+        }
+        r.follow_lists();
+    }
     answer(r, now, server, message, Some(Kind::Ack), Some(&lease));
     if server.add_arp && r.is_neighbour(server.interface, lease.address) {
         let (interface, address) = (server.interface, lease.address);
@@ -363,6 +369,13 @@ fn end(r: &mut Router, now: Moment, address: u32, server: &str) {
     let pools = r.program.pools.clone();
     let Some(lease) = r.services.leases.remove(address) else { return };
     r.services.used.free(&pools, address);
+    // Lists of a typed lease that is there no more end when the lease would have.
+    let typed = r.program.dhcp.typed.iter().find(|typed| Some(typed.id) == lease.typed);
+    if let (Some(typed), Some(alone)) = (typed, Ipv4Range::new(address, address)) {
+        let entries: Vec<_> = typed.lists.iter().map(|list| (list.clone(), alone)).collect();
+        r.rules.lists.remove(&entries);
+        r.follow_lists();
+    }
     if lease.state == State::Bound {
         let text = format!("{server} deassigned {} from {}", Ipv4Addr::from(address), lease.mac);
         r.stats.log.say(now, "dhcp,info", &text);

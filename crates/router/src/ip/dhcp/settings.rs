@@ -71,6 +71,8 @@ pub(crate) struct Typed {
     pub(crate) lease_time: Option<Duration>,
     pub(crate) always_broadcast: bool,
     pub(crate) blocked: bool,
+    /// The address lists that a bound client is in.
+    pub(crate) lists: Vec<String>,
     pub(crate) options: Vec<Custom>,
 }
 
@@ -204,6 +206,12 @@ fn typed(tree: &Tree, servers: &[(String, ItemId)], item: Read) -> Option<Typed>
         lease_time: Some(item.time("lease-time")).filter(|time| !time.is_zero()),
         always_broadcast: item.bool("always-broadcast"),
         blocked: item.bool("block-access"),
+        lists: item
+            .text("address-lists")
+            .split(',')
+            .filter(|l| !l.is_empty())
+            .map(str::to_string)
+            .collect(),
         options: customs(tree, &item, true),
     })
 }
