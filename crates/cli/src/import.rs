@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let shown = file.display().to_string();
         let bytes = std::fs::read(file)
             .map_err(|error| Failure::Environment(format!("reading {shown}: {error}")))?;
-        let surveyed = import::tolerant(&shown, &import::text(&bytes), serve::MENUS);
+        let surveyed =
+            import::tolerant(&shown, &import::text(&bytes), (serve::MENUS, Some(&serve::FACTORY)));
         let (surveyed, export) =
             surveyed.map_err(|error| Failure::Failed(format!("{shown}: {error}")))?;
         if arguments.tolerant {

@@ -88,6 +88,16 @@ const LINES: &[&str] = &[
         ip-dst=10.0.9.9 udp-dst-port=9\n\
      /tool traffic-generator stream add num=3 tx-template=t1 packet-size=100 pps=1000",
     "/tool traffic-generator raw-packet-template add name=r header=aabbcc special-footer=no",
+    "/routing table add name=by-isp3 fib\n\
+     /routing rule add src-address=10.7.0.0/16 action=lookup table=by-isp3\n\
+     /ip route add gateway=10.0.1.3 routing-table=by-isp3\n\
+     /ip route add blackhole dst-address=10.66.0.0/16",
+    "/system script add name=hello policy=read source=\":log info \\\"a b\\\"\\r\\n:put 1\"",
+    "/system scheduler add name=daily interval=1d start-date=jan/01/2024 start-time=03:30:00 \
+     on-event=hello policy=read,test",
+    "/tool netwatch add host=10.0.1.9 interval=10s up-script=\":log info up\"",
+    "/system note set note=\"Two\\r\\nlines.\" show-at-login=no",
+    "/ip proxy set enabled=no port=3128",
     "/system identity set name=\"our box\"",
     "/system clock set time-zone-name=Europe/Riga time-zone-autodetect=no",
 ];

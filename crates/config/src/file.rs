@@ -25,9 +25,9 @@ pub fn text_of_file(content: Vec<u8>) -> Result<String, &'static str> {
 }
 
 impl Run<'_> {
-    /// `import file-name=backup.rsc`, `import backup.rsc tolerant=yes`.
+    /// `import file-name=backup.rsc`, `import backup.rsc tolerant=yes confirm=5m`.
     pub(crate) fn import(&mut self, line: Line) -> Result<Reply, Error> {
-        let (mut file, mut tolerant) = (None, false);
+        let (mut file, mut tolerant, mut confirm) = (None, false, None);
         for word in line.words {
             match &word.name {
                 None if file.is_none() => file = Some(word),
@@ -38,8 +38,20 @@ impl Run<'_> {
                     let value = self.value_of(word, "tolerant", &Type::Bool, line.path)?;
                     tolerant = value == Value::Bool(true);
                 }
+                Some((name, Operator::Equal)) if name == "confirm" => {
+                    let Value::Time(within) =
+                        self.value_of(word, "confirm", &Type::Time, line.path)?
+                    else {
+                        return Err(Error::end_of_command(word.at));
+                    };
+                    if within.is_zero() || self.how == How::Import {
+                        let text = "failure: confirm is a time, and of no import within another";
+                        return Err(Error::new(word.value_at, text));
+                    }
+                    confirm = Some((within, word.value_at));
+                }
                 _ => {
-                    let help = "parameters are file-name, tolerant";
+                    let help = "parameters are file-name, tolerant, confirm";
                     return Err(Error::end_of_command(word.at).help(help));
                 }
             }
@@ -57,6 +69,7 @@ impl Run<'_> {
             (script, 0)
         };
         self.settle()?;
+        let before = confirm.map(|_| self.host.tree());
         self.descend(DEPTH, line.at)?;
         let place = std::mem::take(&mut self.place);
         let here = self.script;
@@ -73,6 +86,11 @@ impl Run<'_> {
         (self.place, self.script) = (place, here);
         self.depth -= DEPTH;
         result.map_err(|error| error.locate_in(&name, &script))?;
+        if let (Some((within, at)), Some(before)) = (confirm, before) {
+            self.host.go_back(before, within).map_err(|text| Error::new(at, text))?;
+            let within = Value::Time(within);
+            self.print_text(format!("\nwithout /confirm all goes back after {within}\n"));
+        }
         if kept > 0 {
             let kept = format!("\n{kept} lines without a meaning here are kept: /system inert\n");
             self.print_text(kept);

@@ -12,6 +12,7 @@
 //! forwarding goes on meanwhile.
 
 use crate::{Call, Item, Menu, Progress, Record, Status, Tree};
+use std::time::Duration;
 use wire::Moment;
 
 /// A device that scripts run on.
@@ -52,6 +53,15 @@ pub trait Host {
 
     /// Ends a change, committed or not.
     fn release(&mut self);
+
+    /// Goes back to this configuration after this time, unless `/confirm` comes before.
+    ///
+    /// # Errors
+    /// The device cannot.
+    fn go_back(&mut self, to: Tree, after: Duration) -> Result<(), String> {
+        let _ = (to, after);
+        Err("failure: this device cannot go back".to_string())
+    }
 
     /// Starts a command. `Again` means that it takes time and is to be polled; one at a time.
     ///

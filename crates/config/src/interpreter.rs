@@ -34,8 +34,8 @@
 //! that would go on for ever is interrupted.
 
 use crate::{
-    Call, Command, Error, Host, How, Language, Menu, Piece, Progress, Record, Reply, Session,
-    Status, Tree,
+    Call, Command, Error, Factory, Host, How, Language, Menu, Piece, Progress, Record, Reply,
+    Session, Status, Tree,
 };
 use std::sync::Arc;
 use wire::Moment;
@@ -72,6 +72,14 @@ impl Interpreter {
         let menus = language.menus().to_vec();
         let commands: Vec<_> = language.commands().iter().copied().chain(commands).collect();
         self.session = Session::new(Arc::new(Language::new(menus, commands)));
+        self
+    }
+
+    /// Brings what a device of this factory has from the beginning.
+    pub fn with_factory(mut self, factory: &'static Factory) -> Self {
+        let language = Language::clone(self.session.language()).with_factory(factory);
+        language.furnish(&mut self.tree);
+        self.session = Session::new(Arc::new(language));
         self
     }
 

@@ -73,9 +73,47 @@ pub(crate) fn civil(days: u64) -> (u64, u64, u64) {
     (year + era * 400 + next, month, day)
 }
 
+/// Months as RouterOS v6 writes them.
+pub(crate) const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// The day that a date names, counted from 1970-01-01: `jan/02/2024`, or `2024-01-02`.
+pub(crate) fn day_of(date: &str) -> Option<u64> {
+    let (year, month, day): (u64, u64, u64) = match date.split(['/', '-']).collect::<Vec<_>>()[..] {
+        [month, day, year] if date.contains('/') => {
+            let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
+            (year.parse().ok()?, month, day.parse().ok()?)
+        }
+        [year, month, day] => (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?),
+        _ => return None,
+    };
+    // Days grow with dates, so the one that is that date is found by halves.
+    let date = (1970..=9999).contains(&year).then_some((year, month, day))?;
+    let (mut from, mut to) = (0, 3_000_000);
+    while from < to {
+        let middle = (from + to) / 2;
+        if civil(middle) < date { from = middle + 1 } else { to = middle }
+    }
+    (civil(from) == date).then_some(from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_of_dates() {
+        for (date, expected) in [
+            ("jan/01/1970", Some(0)),
+            ("2000-02-29", Some(11_016)),
+            ("feb/29/2023", None),
+            ("jan/32/2023", None),
+            ("2024-13-01", None),
+            ("soon", None),
+        ] {
+            assert_eq!(day_of(date), expected, "{date}");
+        }
+    }
 
     #[test]
     fn known_days() {

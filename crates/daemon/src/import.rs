@@ -11,7 +11,7 @@
 use crate::node;
 use config::interpreter::Interpreter;
 use config::survey::{self, Tried, Verdict};
-use config::{Error, Item, Menu, Status, Tree};
+use config::{Error, Factory, Item, Menu, Status, Tree};
 use port::{Capabilities, Slab};
 use router::{PortInfo, Router};
 use serde::Serialize;
@@ -95,11 +95,14 @@ impl Status for Paper {
     }
 }
 
+/// Menus that are not the node's, and what a device has of them from the beginning: its server's.
+pub type Others = (&'static [&'static Menu], Option<&'static Factory>);
+
 /// Tries a file's commands on a device that has the ports it names.
 ///
 /// # Errors
 /// The script cannot be read, or there is no memory for a device.
-pub fn survey(file: &str, script: &str, others: &[&'static Menu]) -> Result<Surveyed, String> {
+pub fn survey(file: &str, script: &str, others: Others) -> Result<Surveyed, String> {
     tolerant(file, script, others).map(|(surveyed, _)| surveyed)
 }
 
@@ -110,7 +113,7 @@ pub fn survey(file: &str, script: &str, others: &[&'static Menu]) -> Result<Surv
 pub fn tolerant(
     file: &str,
     script: &str,
-    others: &[&'static Menu],
+    (others, factory): Others,
 ) -> Result<(Surveyed, String), String> {
     let slab = Slab::new(1024).map_err(|error| error.to_string())?;
     let ports = ports(script).into_iter().enumerate().map(|(at, name)| PortInfo {
@@ -122,6 +125,9 @@ pub fn tolerant(
     let menus = node::menus().into_iter().chain(others.iter().copied());
     let mut interpreter = Interpreter::new(menus).with_commands(node::commands());
     *interpreter.tree_mut() = router.factory_tree();
+    if let Some(factory) = factory {
+        interpreter = interpreter.with_factory(factory);
+    }
     let tried = survey::survey(script, &mut interpreter, &Paper);
     let tried = tried.map_err(|error: Error| error.to_string())?;
     // Rules that were accepted and can never match say so once they are compiled.

@@ -15,9 +15,9 @@
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::gate::{Gate, Turn, Wake, Work};
-use crate::node::{self, Node, Socket};
+use crate::node::{self, Errand, Node, Socket};
 use crate::underway::{Files, Underway, WIND_UP};
-use config::{Call, Host, Item, Menu, Progress, Record, Status, Tree};
+use config::{Call, Host, How, Item, Language, Menu, Progress, Record, Session, Status, Tree};
 use port::{MemoryPort, Port, affinity};
 use router::Link;
 use router::compiler::Compiler;
@@ -52,6 +52,8 @@ struct Shared {
     /// Whether interfaces have come to know something that the follower is to compile.
     news: AtomicBool,
     follower: OnceLock<Thread>,
+    /// What scripts that nobody types are written in.
+    language: OnceLock<Arc<Language>>,
 }
 
 /// The thread's own: what nobody else sees.
@@ -81,6 +83,9 @@ const NO_CABLE_SLEEP: Duration = Duration::from_millis(10);
 /// nothing at all a ping takes 33 µs in place of 11.
 pub(crate) const WOKEN_SPIN: Duration = Duration::from_micros(10);
 pub(crate) const WOKEN_YIELD: Duration = Duration::from_micros(40);
+
+/// How many scripts that nobody typed run at a time.
+const SCRIPTS: usize = 16;
 
 /// How long a session waits for another one's change.
 const EDIT: Duration = Duration::from_secs(10);
@@ -138,6 +143,7 @@ impl Live {
             alarm: alarm.clone(),
             news: AtomicBool::new(false),
             follower: OnceLock::new(),
+            language: OnceLock::new(),
         });
         let thread = thread::Builder::new().name(name).spawn({
             let shared = shared.clone();
@@ -201,7 +207,7 @@ impl Door {
     /// A session's way to the node.
     pub fn host(&self, files: Files, interrupt: Interrupt) -> LiveHost {
         let (shared, underway) = (self.0.clone(), Underway::new(files));
-        LiveHost { shared, underway, interrupt, edits: false, deadline: None }
+        LiveHost { shared, underway, interrupt, edits: false, reads_only: false, deadline: None }
     }
 
     /// Lets whoever is no session have the node, between two breaths.
@@ -255,14 +261,55 @@ impl Shared {
 
     /// The follower's thread: what interfaces find out by themselves (a tunnel's other end is gone) is
     /// compiled and applied like a change of a link.
-    fn follow(&self) {
+    fn follow(self: &Arc<Self>) {
+        let (mut scripts, interrupt) = (Vec::new(), Interrupt::default());
         while !self.stop.load(Ordering::Acquire) {
             if !self.news.swap(false, Ordering::AcqRel) {
                 thread::park();
                 continue;
             }
             self.heed(&mut lock(&self.compiler));
+            scripts.retain(|script: &JoinHandle<()>| !script.is_finished());
+            while let Ok(Some(errand)) = self.with(|node, _| node.take_errand()) {
+                scripts.extend(self.errand(errand, &interrupt, scripts.len()));
+            }
         }
+        interrupt.raise();
+        // What they have panicked of is theirs.
+        scripts.into_iter().for_each(|script| drop(script.join()));
+    }
+
+    /// Runs a script that nobody typed, on a thread of its own.
+    fn errand(
+        self: &Arc<Self>,
+        errand: Errand,
+        interrupt: &Interrupt,
+        running: usize,
+    ) -> Option<JoinHandle<()>> {
+        let door = Door(Arc::clone(self));
+        let mut host = door.host(Files::none(), interrupt.clone());
+        let errand = match errand {
+            Errand::Script(script) => script,
+            Errand::Back(tree) => {
+                let back = thread::Builder::new().name("back".to_string());
+                return back.spawn(move || host.take_back(&tree)).ok();
+            }
+        };
+        host.reads_only = !errand.writes;
+        let name = &errand.name;
+        if running >= SCRIPTS {
+            host.log("script,error", &format!("{name}: {SCRIPTS} scripts are running already"));
+            return None;
+        }
+        let language = self.language.get_or_init(|| Arc::new(node::language(&[])));
+        let mut session = Session::new(Arc::clone(language));
+        let script = thread::Builder::new().name("script".to_string()).spawn(move || {
+            let ran = session.run(&errand.source, How::Typed, &mut host, &mut |_| ());
+            if let Err(error) = ran {
+                host.log("script,error", &format!("{}: {}", errand.name, error.text));
+            }
+        });
+        script.ok()
     }
 
     /// Brings the node what its interfaces have found out, until there is nothing new: a change may
@@ -302,7 +349,9 @@ impl<P: Port> Work<Node> for Breather<'_, P> {
         let end = clock.now();
         node.breathed(self.last, end, received > 0);
         self.last = end;
-        if node.router().has_news() && !self.shared.news.swap(true, Ordering::AcqRel) {
+        if (node.router().has_news() || node.has_errands())
+            && !self.shared.news.swap(true, Ordering::AcqRel)
+        {
             self.shared.follower.get().inspect(|follower| follower.unpark());
         }
         if received > 0 {
@@ -413,6 +462,8 @@ pub struct LiveHost {
     interrupt: Interrupt,
     /// Whether it is the one that changes the configuration.
     edits: bool,
+    /// Whether it may change nothing: a script without that right.
+    reads_only: bool,
     deadline: Option<Moment>,
 }
 
@@ -421,6 +472,20 @@ impl LiveHost {
     pub fn until(mut self, deadline: Moment) -> LiveHost {
         self.deadline = Some(deadline);
         self
+    }
+}
+
+impl LiveHost {
+    /// Brings a configuration back that was not confirmed, as soon as no session is changing it.
+    fn take_back(&mut self, tree: &Tree) {
+        while self.edit().is_err() {
+            if self.interrupt.is_raised() || lock(&self.shared.failed).is_some() {
+                return;
+            }
+        }
+        // It was in force before, so it is accepted again.
+        let _ = self.commit(tree);
+        self.release();
     }
 }
 
@@ -448,6 +513,9 @@ impl Host for LiveHost {
     }
 
     fn edit(&mut self) -> Result<Tree, String> {
+        if self.reads_only {
+            return Err("not enough permissions (9)".to_string());
+        }
         if !self.edits {
             let editing = lock(&self.shared.editing);
             let (mut editing, _) = self
@@ -485,6 +553,10 @@ impl Host for LiveHost {
             *lock(&self.shared.editing) = false;
             self.shared.edited.notify_one();
         }
+    }
+
+    fn go_back(&mut self, to: Tree, after: Duration) -> Result<(), String> {
+        self.shared.with(|node, now| node.go_back(to, now + after))
     }
 
     fn start(&mut self, call: &Call) -> Result<Progress, String> {

@@ -13,10 +13,11 @@
 //! Never reads a clock, never starts a thread.
 
 use crate::live::Interrupt;
-use crate::node::{Node, Socket};
+use crate::node::{self, Errand, Node, Socket};
 use crate::underway::{Files, Underway, WIND_UP};
-use config::{Call, Host, Progress, Record, Status, Tree};
+use config::{Call, Host, How, Language, Progress, Record, Session, Status, Tree};
 use port::{SimulatedPort, Slab};
+use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
 
@@ -27,6 +28,10 @@ pub struct World {
     slab: Slab,
     /// Breaths so far.
     breaths: u64,
+    /// What scripts that nobody types are written in.
+    language: Option<Arc<Language>>,
+    /// Whether one of them is under way.
+    in_script: bool,
 }
 
 /// A node in its place.
@@ -60,7 +65,14 @@ impl World {
             let wired = wired.map(|(at, _)| at).collect();
             Place { node, sockets, wired, peers, due: Moment::ZERO, next: Moment::ZERO }
         });
-        World { now: Moment::ZERO, places: places.collect(), slab, breaths: 0 }
+        World {
+            now: Moment::ZERO,
+            places: places.collect(),
+            slab,
+            breaths: 0,
+            language: None,
+            in_script: false,
+        }
     }
 
     /// What time it is.
@@ -124,6 +136,8 @@ impl World {
         let place = &mut self.places[at];
         place.node.breathe(now, &mut place.sockets);
         place.node.breathed(now, now, true);
+        self.run_errand(at);
+        let place = &mut self.places[at];
         place.due = place.node.next_due(now);
         self.breaths += 1;
         self.places[at].look_ahead();
@@ -133,6 +147,34 @@ impl World {
         }
     }
 
+    /// Runs a script that nobody typed, within this moment: nothing in it waits.
+    fn run_errand(&mut self, at: usize) {
+        if self.in_script || !self.places[at].node.has_errands() {
+            return;
+        }
+        let now = self.now;
+        let errand = match self.places[at].node.take_errand() {
+            Some(Errand::Script(script)) => script,
+            Some(Errand::Back(tree)) => {
+                // It was in force before, so it is accepted again.
+                let _ = self.places[at].node.configure(&tree, now);
+                return;
+            }
+            None => return,
+        };
+        let language = self.language.get_or_insert_with(|| Arc::new(node::language(&[])));
+        let mut session = Session::new(Arc::clone(language));
+        self.in_script = true;
+        let mut host = self.host(at, Files::none(), Interrupt::default()).until(now);
+        host.reads_only = !errand.writes;
+        let ran = session.run(&errand.source, How::Typed, &mut host, &mut |_| ());
+        if let Err(error) = ran {
+            host.log("script,error", &format!("{}: {}", errand.name, error.text));
+        }
+        drop(host);
+        self.in_script = false;
+    }
+
     /// A session's way to a node.
     ///
     /// # Panics
@@ -140,7 +182,7 @@ impl World {
     pub fn host(&mut self, place: usize, files: Files, interrupt: Interrupt) -> WorldHost<'_> {
         assert!(place < self.places.len(), "no node {place}");
         let underway = Underway::new(files);
-        WorldHost { world: self, place, underway, interrupt, deadline: None }
+        WorldHost { world: self, place, underway, interrupt, reads_only: false, deadline: None }
     }
 }
 
@@ -157,6 +199,8 @@ pub struct WorldHost<'a> {
     place: usize,
     underway: Underway,
     interrupt: Interrupt,
+    /// Whether it may change nothing: a script without that right.
+    reads_only: bool,
     deadline: Option<Moment>,
 }
 
@@ -187,6 +231,9 @@ impl Host for WorldHost<'_> {
     }
 
     fn edit(&mut self) -> Result<Tree, String> {
+        if self.reads_only {
+            return Err("not enough permissions (9)".to_string());
+        }
         // There is no other session while this one runs.
         Ok(self.tree())
     }
@@ -202,6 +249,12 @@ impl Host for WorldHost<'_> {
     }
 
     fn release(&mut self) {}
+
+    fn go_back(&mut self, to: Tree, after: Duration) -> Result<(), String> {
+        let at = self.world.now + after;
+        self.world.node_mut(self.place).go_back(to, at);
+        Ok(())
+    }
 
     fn start(&mut self, call: &Call) -> Result<Progress, String> {
         let WorldHost { world, underway, place, .. } = self;

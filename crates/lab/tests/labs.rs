@@ -64,6 +64,14 @@ fn each_host_has_its_uplink() {
     assert!(report.passed(), "{transcript}");
 }
 
+/// Scripts that nobody types: netwatch's, the scheduler's.
+#[test]
+fn scripts_run_by_themselves() {
+    let yaml = std::fs::read_to_string(labs().join("netwatch.yaml")).unwrap();
+    let (report, transcript) = run(&plan(&yaml, Time::Virtual));
+    assert!(report.passed(), "{transcript}");
+}
+
 /// The article's labs, but a second each time is twenty milliseconds here. `BLESS=1` writes what is
 /// then to be committed.
 #[test]

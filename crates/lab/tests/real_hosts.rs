@@ -39,6 +39,13 @@ fn programs_work_through_two_routers() {
 }
 
 #[test]
+fn a_house_gets_its_addresses_and_names_from_the_router() {
+    if can_have_hosts(&["sysctl", "busybox", "dnsmasq", "python3", "curl"]) {
+        check("home.yaml", &[]);
+    }
+}
+
+#[test]
 fn the_home_router_shows_what_fasttrack_does() {
     if !can_have_hosts(&["sysctl", "ping", "curl", "python3", "dig", "iperf3"]) {
         return;

@@ -1,10 +1,13 @@
 //! Nodes and cables in virtual time: exact, and the same every time.
 
-use config::Interpreter;
+use config::{How, Interpreter, Session};
+use daemon::live::Interrupt;
+use daemon::underway::Files;
 use lab::node::{self, Environment, Node, Socket};
 use lab::world::World;
 use port::simulated::{self, Link};
 use port::{Batch, Pool, Port, SimulatedPort, Slab};
+use std::sync::Arc;
 use std::time::Duration;
 use wire::craft::{self, Frame, ip};
 use wire::{BitRate, MacAddr, Moment};
@@ -14,6 +17,41 @@ const DELAY: Duration = Duration::from_micros(10);
 fn cable() -> (SimulatedPort, SimulatedPort) {
     simulated::wire(Link { delay: DELAY, ..Link::new(BitRate::gbps(1.0)) }).unwrap()
 }
+
+/// An import that nobody confirms goes back; one that somebody does stays.
+#[test]
+fn an_import_goes_back_unless_it_is_confirmed() {
+    let home = std::env::temp_dir().join(format!("wirespeed-confirm-{}", std::process::id()));
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join("new.rsc"), "/system identity set name=new\n").unwrap();
+    let mut world = Chain::new().world;
+    let language = Arc::new(node::language(&[]));
+    for (then, after, expected) in [
+        ("", 4, "new"),
+        ("", 6, "r1"),
+        ("/system identity set name=later", 6, "r1"),
+        ("/confirm", 6, "new"),
+        ("/system identity set name=r1", 6, "r1"),
+    ] {
+        let mut session = Session::new(language.clone());
+        let import = if expected == "r1" && then.ends_with("r1") { "" } else { IMPORT };
+        let mut host = world.host(0, Files::of(home.clone()), Interrupt::default());
+        for script in [import, then] {
+            session.run(script, How::Typed, &mut host, &mut |_| ()).unwrap();
+        }
+        drop(host);
+        world.advance(world.now() + Duration::from_secs(after));
+        assert_eq!(node::name(world.node(0).tree()), expected, "{import}; {then}; {after} s");
+        world.advance(world.now() + Duration::from_secs(10));
+    }
+    let mut host = world.host(0, Files::none(), Interrupt::default());
+    let mut session = Session::new(language);
+    let refused = session.run("/confirm", How::Typed, &mut host, &mut |_| ()).unwrap_err();
+    assert!(refused.to_string().contains("there is nothing to confirm"), "{refused}");
+    std::fs::remove_dir_all(home).unwrap();
+}
+
+const IMPORT: &str = "/import new.rsc confirm=5s";
 
 /// Types a script on a node.
 fn load(world: &mut World, place: usize, script: &str) {

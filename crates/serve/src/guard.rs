@@ -86,6 +86,11 @@ impl Host for Guard<'_> {
         self.host.release();
     }
 
+    fn go_back(&mut self, to: Tree, after: Duration) -> Result<(), String> {
+        self.may(self.group != Group::Read)?;
+        self.host.go_back(to, after)
+    }
+
     fn start(&mut self, call: &Call) -> Result<Progress, String> {
         // What shows nothing is there for what it changes: reset-counters.
         let changes = matches!(call.command.display, Display::Nothing);

@@ -11,7 +11,7 @@ fn lines_have_verdicts() {
         /ip address add address=10.0.0.1/24 interface=nowhere\r\n\
         /ip firewall filter add chain=forward action=jump jump-target=gone\r\n\
         /ip service set telnet disabled=yes\r\n:put 1\r\n";
-    let surveyed = survey("a.rsc", &text(script.as_bytes()), &[]).unwrap();
+    let surveyed = survey("a.rsc", &text(script.as_bytes()), (&[], None)).unwrap();
     let lines: Vec<_> =
         surveyed.lines.iter().map(|l| (l.line, l.menu.as_str(), l.verdict)).collect();
     let expected = [
@@ -113,10 +113,10 @@ const SAMPLES: &[(&str, usize, &str)] = &[
 fn what_people_have_is_kept() {
     for (name, inert, script) in SAMPLES {
         let script = text(script.as_bytes());
-        let (surveyed, export) = tolerant(name, &script, &[]).unwrap();
+        let (surveyed, export) = tolerant(name, &script, (&[], None)).unwrap();
         assert_eq!(surveyed.total.percent(), 100, "{name}: {:#?}", surveyed.lines);
         assert_eq!(surveyed.total.inert, *inert, "{name}: {:#?}", surveyed.lines);
-        let (_, again) = tolerant(name, &export, &[]).unwrap();
+        let (_, again) = tolerant(name, &export, (&[], None)).unwrap();
         assert_eq!(again, export, "{name}");
         for line in surveyed.lines.iter().filter(|line| line.verdict == "inert") {
             assert!(export.contains(&format!("{}\n", line.menu)), "{name}: {export}");
@@ -154,7 +154,7 @@ fn what_packets_meet_is_not_inert() {
         "/system inert add menu=\"/ip firewall filter\" line=\"add chain=forward\"",
         "/system inert add menu=\"/lcd\" line=\"set a=b; /ip address remove 0\"",
     ] {
-        let surveyed = survey("a", line, &[]).unwrap();
+        let surveyed = survey("a", line, (&[], None)).unwrap();
         assert_eq!((surveyed.total.works, surveyed.total.inert), (0, 0), "{line}");
     }
 }

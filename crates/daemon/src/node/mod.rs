@@ -11,14 +11,18 @@
 //!
 //! Never waits, never reads a clock.
 
+mod errand;
+mod off;
 mod router_generator;
 mod socket;
 mod system;
 
+pub use errand::{Errand, Script};
 pub use socket::Socket;
 pub use system::Environment;
 
 use config::{Call, Item, ItemId, Language, Menu, Started, Status, Tree, Value};
+use errand::{Calendar, Errands, is_errands};
 use generator::Generator;
 use port::{Pool, Port, PortCounters, Slab};
 use router::compiler::{Change, Compiler};
@@ -36,6 +40,7 @@ pub struct Node {
     /// The generator's frames.
     pool: Pool,
     system: System,
+    errands: Errands,
     tree: Tree,
     /// Scratch: what the ports had sent before the generator did.
     before: Vec<PortCounters>,
@@ -45,12 +50,18 @@ pub struct Node {
 
 /// All menus of a node, those that others refer to first.
 pub fn menus() -> Vec<&'static Menu> {
-    router::MENUS.iter().copied().chain(generator::MENUS).chain(system::MENUS).collect()
+    let own = system::MENUS.into_iter().chain(errand::MENUS).chain(off::MENUS);
+    router::MENUS.iter().copied().chain(generator::MENUS).chain(own).collect()
 }
 
 /// All commands of its own.
 pub fn commands() -> Vec<&'static config::Command> {
-    router::COMMANDS.iter().chain(&generator::COMMANDS).copied().collect()
+    router::COMMANDS
+        .iter()
+        .chain(&generator::COMMANDS)
+        .copied()
+        .chain([&errand::RUN, &errand::CONFIRM])
+        .collect()
 }
 
 /// The language a node speaks, and these menus beside its own.
@@ -111,7 +122,8 @@ impl Node {
         tree.push(&IDENTITY, BTreeMap::from([("name", Value::Text(name.to_string()))]));
         let pool = slab.pool();
         let (generator, system) = (Generator::new(), System::new(environment, now));
-        let mut node = Node { router, generator, pool, system, tree, before, generates: false };
+        let (errands, generates) = (Errands::default(), false);
+        let mut node = Node { router, generator, pool, system, errands, tree, before, generates };
         node.generator.configure(&node.tree, now, &mut Around(&mut node.router));
         node
     }
@@ -127,6 +139,9 @@ impl Node {
     #[inline]
     pub fn breathe<P: Port>(&mut self, now: Moment, ports: &mut [P]) -> usize {
         self.generator.attend(now, &mut Around(&mut self.router));
+        if self.errands.due().is_some_and(|due| due <= now) {
+            self.errands.attend(&self.tree, &mut self.router, now);
+        }
         if self.generates != self.generator.is_running() {
             self.generates = !self.generates;
             self.close_fast_path(self.generates);
@@ -174,12 +189,22 @@ impl Node {
     /// When the next breath has something to do, if nothing is received until then.
     pub fn next_due(&self, now: Moment) -> Moment {
         let router = self.router.next_due(now);
-        self.generator.next_due(now).map_or(router, |due| due.max(now).min(router))
+        let beside = [self.generator.next_due(now), self.errand_due(now)].into_iter().flatten();
+        beside.fold(router, |first, due| due.max(now).min(first))
     }
 
     /// The same without the router's chores, if there is anything else.
     pub fn next_errand(&self, now: Moment) -> Option<Moment> {
-        [self.router.next_errand(now), self.generator.next_due(now)].into_iter().flatten().min()
+        let beside = [self.generator.next_due(now), self.errand_due(now)];
+        [self.router.next_errand(now)].into_iter().chain(beside).flatten().min()
+    }
+
+    /// When a script is due; one that waits to be run is, a little later, so that one that wants
+    /// itself again does not stop time.
+    fn errand_due(&self, now: Moment) -> Option<Moment> {
+        const SOON: std::time::Duration = std::time::Duration::from_millis(1);
+        let soon = self.errands.is_waiting().then(|| now + SOON);
+        [self.errands.due(), soon].into_iter().flatten().min()
     }
 
     /// The router.
@@ -243,6 +268,11 @@ impl Node {
         if router_generator::concerns(tree, &self.tree) {
             self.generator.configure(&self.tree, now, &mut Around(&mut self.router));
         }
+        if Errands::concerns(tree, &self.tree) {
+            let System { environment, started, .. } = &self.system;
+            let calendar = Calendar { started: *started, boot: environment.boot };
+            self.errands.configure(&self.tree, &mut self.router, calendar, now);
+        }
     }
 
     /// Starts one of the [`commands`].
@@ -252,6 +282,12 @@ impl Node {
     pub fn start(&mut self, call: &Call, now: Moment) -> Result<Started<Node>, String> {
         if is_generators(call.command.menu) {
             return generator::start(self, call, now);
+        }
+        if call.command.name == errand::CONFIRM.name {
+            return self.errands.confirm();
+        }
+        if is_errands(call.command.menu) {
+            return self.errands.run(&self.tree, call);
         }
         Ok(match self.router.start(call, &self.tree, now)? {
             Started::Done(reply) => Started::Done(reply),
@@ -266,8 +302,8 @@ impl Node {
 
     /// What the console shows now.
     pub fn status(&mut self, now: Moment) -> NodeStatus<'_> {
-        let Node { router, generator, system, .. } = self;
-        NodeStatus { router: router.status(now), generator, system, now }
+        let Node { router, generator, system, errands, .. } = self;
+        NodeStatus { router: router.status(now), generator, system, errands, now }
     }
 }
 
@@ -281,6 +317,7 @@ pub struct NodeStatus<'a> {
     router: RouterStatus<'a>,
     generator: &'a Generator,
     system: &'a System,
+    errands: &'a Errands,
     now: Moment,
 }
 
@@ -297,6 +334,9 @@ fn is_system(menu: &Menu) -> bool {
 
 impl Status for NodeStatus<'_> {
     fn value(&self, menu: &Menu, item: Option<&Item>, property: &str) -> Option<Value> {
+        if is_errands(menu.path) {
+            return self.errands.value(menu, item?, property, self.now);
+        }
         if is_system(menu) {
             return self.system.value(menu, property, self.now);
         }
@@ -308,6 +348,9 @@ impl Status for NodeStatus<'_> {
     }
 
     fn dynamic(&self, menu: &Menu) -> Vec<Item> {
+        if is_errands(menu.path) {
+            return Vec::new();
+        }
         if is_system(menu) {
             return self.system.dynamic(menu);
         }

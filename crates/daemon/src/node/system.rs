@@ -4,6 +4,7 @@
 //! /system identity      the name in the prompt
 //! /system resource      uptime, version, memory, processor; cpu: the load of each
 //! /system clock         boot time + what has passed
+//! /system note          what consoles show first
 //! ```
 //!
 //! What a box is made of is handed in ([`Environment`]), once by whoever has a real machine, as
@@ -53,7 +54,21 @@ impl Environment {
 }
 
 /// The menus of `/system`.
-pub(super) static MENUS: [&Menu; 5] = [&IDENTITY, &RESOURCE, &CPU, &CLOCK, &config::inert::MENU];
+pub(super) static MENUS: [&Menu; 6] =
+    [&IDENTITY, &RESOURCE, &CPU, &CLOCK, &NOTE, &config::inert::MENU];
+
+/// `/system note`.
+static NOTE: Menu = Menu {
+    path: "/system note",
+    kind: MenuKind::Settings,
+    properties: &[
+        Property::new("note", Type::Text, "What to know of the device."),
+        Property::new("show-at-login", Type::Bool, "Whether consoles show it when they begin.")
+            .default("yes"),
+        Property::only("show-at-cli-login", &Type::Bool, &["no"], "set show-at-login").default(""),
+    ],
+    help: "A note for whoever logs in.",
+};
 
 /// `/system identity`.
 pub(super) static IDENTITY: Menu = Menu {
@@ -123,7 +138,7 @@ const MACHINES: &str = "the time is the machine's; set it there";
 /// The state behind the menus.
 pub(super) struct System {
     pub(super) environment: Environment,
-    started: Moment,
+    pub(super) started: Moment,
     load: Load,
 }
 
@@ -218,10 +233,8 @@ fn clock(unix: u64) -> String {
 
 /// `jan/02/1970`, as RouterOS v6 writes it.
 fn date(unix: u64) -> String {
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let (year, month, day) = crate::clock::civil(unix / 86_400);
-    format!("{}/{day:02}/{year:04}", MONTHS[month as usize - 1])
+    format!("{}/{day:02}/{year:04}", crate::clock::MONTHS[month as usize - 1])
 }
 
 #[cfg(test)]

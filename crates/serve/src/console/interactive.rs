@@ -60,6 +60,10 @@ pub(super) fn run(options: Options, remote: Remote) -> Result<(), Failure> {
     let (place, identity) = ("/".to_string(), "MikroTik".to_string());
     let mut console = Console { options, remote, typed, colours, place, identity };
     console.identify();
+    if let Some(note) = console.note() {
+        writeln!(io::stdout(), "{note}\n")
+            .map_err(|error| Failure::Environment(format!("cannot write: {error}")))?;
+    }
     let mut initial = (String::new(), String::new());
     loop {
         let before = console.typed.lock().map(|typed| typed.before.clone()).unwrap_or_default();
@@ -236,6 +240,15 @@ impl Console {
             Some(remote) => act(remote),
             None => Err(Ended::Gone(Gone("there is none".to_string()))),
         }
+    }
+
+    /// `/system note`, if it is to be shown.
+    fn note(&self) -> Option<String> {
+        let mut remote = self.remote.borrow_mut();
+        let answer = remote.as_mut()?.call(Sentence::new("/system/note/print")).ok()?;
+        let said = |name| answer.records.first().and_then(|record| record.text(name));
+        let note = said("note").filter(|note| !note.is_empty())?;
+        said("show-at-login").is_some_and(|shown| shown == "true" || shown == "yes").then_some(note)
     }
 
     /// The device's name may have changed.

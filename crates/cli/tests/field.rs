@@ -1,0 +1,37 @@
+//! Configurations as they are in the field (`configs/field/`): what of each is taken, that it is
+//! exported, and that a device made of that export says the same.
+
+use daemon::import::{self, Count, Others};
+use std::path::PathBuf;
+
+const OTHERS: Others = (serve::MENUS, Some(&serve::FACTORY));
+
+/// The files, and how many of a hundred commands are taken at least: those that work, and those
+/// without a meaning here.
+const FILES: &[(&str, usize)] = &[];
+
+/// Of all commands together.
+const ALL: usize = 93;
+
+#[test]
+fn configurations_of_the_field_are_taken() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../configs/field");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), FILES.len(), "each file has its line");
+    let (mut total, mut faults) = (Count::default(), Vec::new());
+    for (name, at_least) in FILES {
+        let bytes = std::fs::read(folder.join(name)).unwrap();
+        let (surveyed, export) = import::tolerant(name, &import::text(&bytes), OTHERS).unwrap();
+        total.add(surveyed.total);
+        if surveyed.total.percent() < *at_least {
+            faults.push(format!("{name}: {:?}\n{:#?}", surveyed.total, surveyed.lines));
+        }
+        let (again, same) = import::tolerant(name, &export, OTHERS).unwrap();
+        let refused = |line: &&import::Line| ["missing", "refused"].contains(&line.verdict);
+        let refused: Vec<_> = again.lines.iter().filter(refused).collect();
+        if export != same || !refused.is_empty() {
+            faults.push(format!("{name} exported is another one: {refused:#?}\n{export}"));
+        }
+    }
+    assert!(total.percent() >= ALL, "{total:?}");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
