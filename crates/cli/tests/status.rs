@@ -20,10 +20,7 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip ipsec", "IPsec"),
     ("/ip route vrf", "routers within the router"),
     ("/ipv6 dhcp-client, /ipv6 dhcp-relay, /ipv6 dhcp-server", "DHCPv6"),
-    (
-        "/ipv6 firewall connection, /ipv6 firewall mangle, /ipv6 firewall raw",
-        "more of IPv6's firewall",
-    ),
+    ("/ipv6 firewall nat", "NAT of IPv6"),
     ("/mpls", "MPLS"),
     ("/radius", "RADIUS"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),

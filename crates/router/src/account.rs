@@ -96,7 +96,7 @@ impl Router {
         Held {
             neighbours: (self.v4.neighbours.waiting() + self.v6.neighbours.waiting()) as u64,
             queues: self.queues.waiting().map(Resume::len).sum(),
-            reassembly: self.v4.reassembly.frames() as u64,
+            reassembly: (self.v4.reassembly.frames() + self.v6.reassembly.frames()) as u64,
             outboxes: self.io.outboxes.iter().map(|outbox| outbox.frames().len() as u64).sum(),
         }
     }
@@ -109,6 +109,11 @@ impl Router {
     /// The connections.
     pub fn connections(&self) -> &Connections {
         &self.v4.connections
+    }
+
+    /// Those of IPv6.
+    pub fn connections6(&self) -> &Connections<u128> {
+        &self.v6.connections
     }
 
     /// What firewall rules have logged.

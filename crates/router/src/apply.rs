@@ -205,6 +205,10 @@ impl Router {
         if program.tracking != self.program.tracking {
             self.v4.connections.clear();
         }
+        self.v6.connections.configure(program.connection_settings);
+        if program.v6.tracking != self.program.v6.tracking {
+            self.v6.connections.clear();
+        }
         if change.interfaces {
             let ids = program.books.interfaces.len();
             self.stats.interface_counts.resize(ids, InterfaceCounts::default());

@@ -11,7 +11,7 @@
 use crate::discard::Discard;
 use crate::fast;
 use crate::firewall::address_list::dynamic::Moved;
-use crate::firewall::connection::{Flags, FlowId, Tracking};
+use crate::firewall::connection::{Connections, Flags, FlowId, NO_PIECES, New, Tracking};
 use crate::firewall::mark::{Mark, Marks};
 use crate::firewall::matcher::connection::Whole;
 use crate::firewall::rule;
@@ -19,10 +19,12 @@ use crate::firewall::translation;
 use crate::flow::{self, Cost, Hop, Resume, Unkept};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
-use crate::ip::neighbour::{NeighbourId, Request, Waiting};
+use crate::ip::family::Family;
+use crate::ip::neighbour::{NeighbourId, Neighbours, Request, Waiting};
 use crate::ip::route::Target;
 use crate::ip::{address, arp};
 use crate::packet::{ConnectionState, Ends, Packet, View};
+use crate::parts::{Learnt, Links, Stacked};
 use crate::program::{Interface, Kind, Program};
 use crate::queue::{Decision, Label};
 use crate::router::Router;
@@ -30,6 +32,7 @@ use crate::story::{Event, Made};
 use crate::trace::Trace;
 use port::{Frame, Pool};
 use wire::arp::ArpMessage;
+use wire::layers::ETHERTYPE_IPV6;
 use wire::{FiveTuple, Layers, MacAddr, Moment};
 
 impl Router {
@@ -39,6 +42,7 @@ impl Router {
             frame,
             layers,
             ends: Ends::default(),
+            headers: 0,
             next_header_at: 0,
             malformed: None,
             rest: Vec::new(),
@@ -58,6 +62,7 @@ impl Router {
             connection_state: ConnectionState::Untracked,
             flow: None,
             new: None,
+            new6: None,
             related: None,
             translated: None,
             marks: Marks::default(),
@@ -121,6 +126,11 @@ impl Router {
         &ip[..usize::from(ip[0] & 0x0f) * 4]
     }
 
+    /// From the IP header on, of either family.
+    pub(crate) fn ip_start<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
+        &self.io.slab.bytes(&p.frame)[usize::from(p.layers.l3)..]
+    }
+
     /// From the transport header on; empty if there is none.
     pub(crate) fn transport<'a>(&'a self, p: &'a Packet) -> &'a [u8] {
         let (l4, end) = (usize::from(p.layers.l4), usize::from(p.layers.l3_end));
@@ -163,20 +173,18 @@ impl Router {
     }
 
     /// What connection tracking makes of a packet.
-    pub(crate) fn track(&mut self, now: Moment, p: &Packet) -> Tracking {
-        let slab = &self.io.slab;
-        let frame = slab.bytes(&p.frame);
-        if p.frame.has_offload() {
-            return self.v4.connections.track_unfinished(now, frame, &p.layers);
-        }
+    pub(crate) fn track<F: Stacked>(&mut self, now: Moment, p: &Packet) -> Tracking<F> {
+        let slab = self.io.slab.clone();
+        let whole = (slab.bytes(&p.frame), &p.layers, F::tuple(p));
+        let connections = F::connections_mut(self);
         if p.rest.is_empty() {
-            return self.v4.connections.track(now, frame, &p.layers);
+            return connections.track_as(now, whole, p.frame.has_offload(), NO_PIECES);
         }
         let rest = p.rest.iter().map(|piece| {
             let start = usize::from(piece.layers.l3) + piece.header_len;
             &slab.bytes(&piece.frame)[start..usize::from(piece.layers.l3_end)]
         });
-        self.v4.connections.track_reassembled(now, frame, &p.layers, p.ip_len, rest)
+        connections.track_as(now, whole, false, Some((p.ip_len, rest)))
     }
 
     /// Shows a packet to rules.
@@ -186,17 +194,14 @@ impl Router {
         p: &mut Packet,
         run: impl FnOnce(&Program, &View, &mut rule::Books) -> T,
     ) -> T {
-        let connections = &self.v4.connections;
-        let (nat, mark) = match (p.flow, &p.new) {
-            (_, Some(new)) => (new.flags, new.mark),
-            (Some(flow), None) => (connections.flags_of(flow), connections.mark_of(flow)),
-            (None, None) => {
-                let mark = p.related.map_or(Mark::NONE, |flow| connections.mark_of(flow));
-                (Flags::default(), mark)
-            }
+        let of_v6 = p.layers.ether_type == ETHERTYPE_IPV6;
+        let (nat, mark) = match of_v6 {
+            false => known(&self.v4.connections, p, p.new.as_ref()),
+            true => known(&self.v6.connections, p, p.new6.as_ref()),
         };
         let view = View {
             ends: p.ends,
+            headers: p.headers,
             frame: self.io.slab.bytes(&p.frame),
             layers: &p.layers,
             ip_len: p.ip_len,
@@ -210,9 +215,10 @@ impl Router {
             marks: p.marks,
             connection_mark: mark,
             connection: Whole {
-                connections: Some(&self.v4.connections),
+                connections: (!of_v6).then_some(&self.v4.connections),
                 flow: p.flow.or(p.related),
                 new: p.new.as_ref(),
+                v6: of_v6.then_some((&self.v6.connections, p.new6.as_ref())),
             },
             ingress_priority: p.ingress_priority,
             routes: &self.v4.routes,
@@ -232,11 +238,20 @@ impl Router {
     /// What was learnt of addresses that came into a list, or left it, is asked again.
     #[inline]
     pub(crate) fn follow_lists(&mut self) {
-        match self.rules.lists.take_moved() {
+        let moved = self.rules.lists.take_moved();
+        self.ask_again(moved);
+        let moved = self.rules.lists6.take_moved();
+        self.ask_again(moved);
+    }
+
+    #[inline]
+    fn ask_again<A: Family>(&mut self, moved: Option<Moved<A>>) {
+        match moved {
             None => {}
             Some(Moved::All) => self.learnt.recipes.forget(),
             Some(Moved::Addresses(addresses)) => {
-                addresses.into_iter().for_each(|at| self.learnt.recipes.address_moved(at));
+                let folded = addresses.into_iter().map(A::folded);
+                folded.for_each(|at| self.learnt.recipes.address_moved(at));
             }
         }
     }
@@ -257,10 +272,14 @@ impl Router {
     }
 
     /// The flow that keeps a recipe for packets that are not tracked.
-    pub(crate) fn untracked_flow(&mut self, now: Moment, p: &Packet) -> Result<FlowId, Unkept> {
-        let (tuple, tracking) = (p.layers.tuple, self.program.tracking);
-        let connections = &mut self.v4.connections;
-        match connections.flows().find(tuple.hash(), &tuple) {
+    pub(crate) fn untracked_flow<F: Stacked>(
+        &mut self,
+        now: Moment,
+        p: &Packet,
+    ) -> Result<FlowId, Unkept> {
+        let (tuple, tracking) = (F::tuple(p), F::is_tracking(self));
+        let connections = F::connections_mut(self);
+        match connections.flows().find(F::hash_of(&tuple), &tuple) {
             Some(flow) if connections.is_untracked(flow) => Ok(flow),
             Some(_) => Err(Unkept::Tracked),
             None => connections.keep_untracked(tuple, now, tracking).ok_or(Unkept::Full),
@@ -298,11 +317,8 @@ impl Router {
 
     /// Makes sure that a neighbour's rewrite leads where a frame would go now; whether it has one.
     pub(crate) fn refresh(&mut self, id: NeighbourId) -> bool {
-        let Some(mac) = self.v4.neighbours.mac(id) else { return false };
-        let hosts = &self.link.hosts;
-        let rewrite = &mut self.v4.neighbours.rewrites_mut()[id.index()];
-        rewrite.is_fresh(hosts)
-            || rewrite.resolve(&self.program, hosts, &mut self.learnt.egresses, mac)
+        let (neighbours, links) = (&mut self.v4.neighbours, &self.link);
+        refreshed(neighbours, id, links, &self.program, &mut self.learnt)
     }
 
     pub(crate) fn send_arp_request(&mut self, now: Moment, request: Request) {
@@ -430,4 +446,34 @@ impl Router {
         let tag = if is_tagged { 4 } else { 0 };
         !frame.has_offload() && frame.len() > usize::from(longest) + tag
     }
+}
+
+/// The flags and the mark of a packet's connection.
+#[inline]
+fn known<F: Family>(
+    connections: &Connections<F>,
+    p: &Packet,
+    new: Option<&New<F>>,
+) -> (Flags, Mark) {
+    match (p.flow, new) {
+        (_, Some(new)) => (new.flags, new.mark),
+        (Some(flow), None) => (connections.flags_of(flow), connections.mark_of(flow)),
+        (None, None) => {
+            let mark = p.related.map_or(Mark::NONE, |flow| connections.mark_of(flow));
+            (Flags::default(), mark)
+        }
+    }
+}
+
+fn refreshed<F: Family>(
+    neighbours: &mut Neighbours<F>,
+    id: NeighbourId,
+    links: &Links,
+    program: &Program,
+    learnt: &mut Learnt,
+) -> bool {
+    let Some(mac) = neighbours.mac(id) else { return false };
+    let rewrite = &mut neighbours.rewrites_mut()[id.index()];
+    rewrite.is_fresh(&links.hosts)
+        || rewrite.resolve(program, &links.hosts, &mut learnt.egresses, mac)
 }

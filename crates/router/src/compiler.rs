@@ -395,6 +395,10 @@ impl Effect {
         if (old.tracking, old.stateless, &old.unmet) != (new.tracking, new.stateless, &new.unmet) {
             return Effect::All;
         }
+        let (old6, new6) = (&old.v6, &new.v6);
+        if !old6.flows_as(new6) {
+            return Effect::All;
+        }
         let max = Difference::MAX_GATES;
         let differences = || {
             let raw = old.raw.differences(&new.raw, max)?;

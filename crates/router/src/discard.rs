@@ -120,8 +120,6 @@ reasons! {
     PacketTooBig = "packet-too-big",
     /// A message of neighbour or listener discovery that came from afar, is damaged or contradicts itself.
     BadDiscovery = "bad-discovery",
-    /// An IPv6 fragment for the router itself: those are not put together.
-    FragmentForRouter = "fragment-for-router",
     /// A fragment whose datagram was not complete in time.
     ReassemblyTimeout = "reassembly-timeout",
     /// A fragment that overlaps another or exceeds 65,535 bytes.

@@ -425,7 +425,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, Discard::MartianSource);
     }
     r.at(Step::HotspotIn);
-    if let Some(flow) = fasttracked(r, &p) {
+    if let Some(flow) = fasttracked::<u32>(r, &p) {
         (p.flow, p.fasttrack) = (Some(flow), true);
     } else {
         r.at(Step::RawPrerouting);
@@ -434,7 +434,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         }
     }
     r.at(Step::TrackPrerouting);
-    let Some(mut p) = track(r, now, p) else { return };
+    let Some(mut p) = track::<u32>(r, now, p) else { return };
     if !p.fasttrack {
         r.at(Step::ManglePrerouting);
         mangle(r, now, MangleChain::Prerouting, &mut p);
@@ -503,7 +503,7 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
 /// INPUT: the packet is for the router itself.
 fn input(r: &mut Router, now: Moment, p: Packet) {
     // RFC 1122 §3.3.2: hosts reassemble, whether or not connections are tracked.
-    let whole = if p.layers.fragment { reassemble(r, now, p) } else { Some(p) };
+    let whole = if p.layers.fragment { reassemble::<u32>(r, now, p) } else { Some(p) };
     let Some(mut p) = whole else { return };
     p.fast = false;
     r.at(Step::MangleInput);
@@ -521,7 +521,7 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
 
 /// LOCAL IN: the packet has passed its queues.
 fn arrived(r: &mut Router, now: Moment, mut p: Packet) {
-    if let Err(why) = settle(r, &mut p).and_then(|()| confirm(r, now, &mut p)) {
+    if let Err(why) = settle(r, &mut p).and_then(|()| confirm::<u32>(r, now, &mut p)) {
         return r.discard(p, why);
     }
     r.at(Step::LocalIn);
@@ -543,7 +543,7 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, Discard::RawDrop);
     }
     r.at(Step::TrackOutput);
-    let Some(mut p) = track(r, now, p) else { return };
+    let Some(mut p) = track::<u32>(r, now, p) else { return };
     // What answers a translated connection is translated back, and may go another way then.
     if let Err(why) = dst_nat(r, now, &mut p) {
         return r.discard(p, why);
@@ -586,7 +586,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     if let Err(why) = src_nat(r, now, &mut p) {
         return r.discard(p, why);
     }
-    if let Err(why) = confirm(r, now, &mut p) {
+    if let Err(why) = confirm::<u32>(r, now, &mut p) {
         return r.discard(p, why);
     }
     let mut queues = Path::NONE;

@@ -81,6 +81,8 @@ pub struct View<'a> {
     pub layers: &'a Layers,
     /// Of IPv6: its addresses, which the layers have no room for.
     pub ends: Ends,
+    /// Of IPv6: its extension headers ([`wire::ipv6::Extensions::headers`]).
+    pub headers: u8,
     /// IP total length; of the whole datagram when it was reassembled.
     pub ip_len: u16,
     /// Where it came in: the bridge, for a member port. `NONE` for the router's own packets.
@@ -155,6 +157,8 @@ pub(crate) struct Packet {
     pub(crate) layers: Layers,
     /// Of an IPv6 packet whose headers were walked.
     pub(crate) ends: Ends,
+    /// Of such a packet: its extension headers ([`wire::ipv6::Extensions::headers`]).
+    pub(crate) headers: u8,
     /// Where its upper layer's protocol stands, from its first byte.
     pub(crate) next_header_at: u16,
     /// What is wrong with the headers above Ethernet: a bridge need not mind.
@@ -193,6 +197,8 @@ pub(crate) struct Packet {
     pub(crate) flow: Option<FlowId>,
     /// The connection it would begin.
     pub(crate) new: Option<New>,
+    /// The same of IPv6.
+    pub(crate) new6: Option<New<u128>>,
     /// For an ICMP error: the flow it goes along with.
     pub(crate) related: Option<FlowId>,
     /// The 5-tuple it leaves with, if its connection is translated.

@@ -16,7 +16,7 @@ use crate::account::Tally;
 use crate::counter::{Count, Counters};
 use crate::discard::{Discard, Discards};
 use crate::fast::verdicts::Verdicts;
-use crate::firewall::connection::Connections;
+use crate::firewall::connection::{Connections, New};
 use crate::firewall::log::Log;
 use crate::firewall::mark::Mark;
 use crate::flow::Resume;
@@ -31,20 +31,23 @@ use crate::interface::pppoe;
 use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
-use crate::ip::fragment::Reassembly;
+use crate::ip::family::Family;
+use crate::ip::fragment::{Collected, Fragment, Reassembly};
 use crate::ip::gateway::{Gateway, Probe};
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::Neighbours;
 use crate::ip::route::Routes;
 use crate::outbox::Outbox;
+use crate::packet::Packet;
 use crate::program::{BridgeAt, PortInfo, WayOut};
 use crate::recipe::Recipes;
+use crate::router::Router;
 use crate::trace::Trace;
 use port::{Batch, Frame, Pool, PortCounters, Slab};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use wire::Moment;
 use wire::bpdu::Bpdu;
+use wire::{FiveTuple, Ipv6, Layers, Moment};
 
 /// The frames: where they are, and where they come from and go.
 pub(crate) struct Io {
@@ -132,15 +135,113 @@ impl Stack {
 /// What IPv6 knows. Its routes are part of the program.
 pub(crate) struct Stack6 {
     pub(crate) neighbours: Neighbours<u128>,
+    pub(crate) connections: Connections<u128>,
+    pub(crate) reassembly: Reassembly<u128>,
     pub(crate) icmp_limit: RateLimit,
 }
 
-impl Default for Stack6 {
-    fn default() -> Stack6 {
+impl Stack6 {
+    /// A stack that knows nothing, with room for `max` connections.
+    pub(crate) fn new(max: usize) -> Stack6 {
         // All errors are limited, and nothing else (RFC 4443 §2.4 f).
         let mut icmp_limit = RateLimit::default();
         icmp_limit.mask = 0b1_1110;
-        Stack6 { neighbours: Neighbours::default(), icmp_limit }
+        Stack6 {
+            neighbours: Neighbours::default(),
+            connections: Connections::new(max),
+            reassembly: Reassembly::default(),
+            icmp_limit,
+        }
+    }
+}
+
+/// A family, and where what a router knows of it stands.
+pub(crate) trait Stacked: Family {
+    /// The connections.
+    fn connections(r: &Router) -> &Connections<Self>;
+    /// The same, to be written to.
+    fn connections_mut(r: &mut Router) -> &mut Connections<Self>;
+    /// Whether its connections are tracked.
+    fn is_tracking(r: &Router) -> bool;
+    /// A packet's tuple.
+    fn tuple(p: &Packet) -> FiveTuple<Self>;
+    /// The connection that a packet begins.
+    fn new_of(p: &mut Packet) -> &mut Option<New<Self>>;
+    /// Keeps a fragment until its datagram is complete.
+    fn collect(r: &mut Router, now: Moment, frame: Frame, of: &Layers) -> Collected;
+}
+
+impl Stacked for u32 {
+    #[inline(always)]
+    fn connections(r: &Router) -> &Connections {
+        &r.v4.connections
+    }
+
+    #[inline(always)]
+    fn connections_mut(r: &mut Router) -> &mut Connections {
+        &mut r.v4.connections
+    }
+
+    #[inline(always)]
+    fn is_tracking(r: &Router) -> bool {
+        r.program.tracking
+    }
+
+    #[inline(always)]
+    fn tuple(p: &Packet) -> FiveTuple {
+        p.layers.tuple
+    }
+
+    #[inline(always)]
+    fn new_of(p: &mut Packet) -> &mut Option<New> {
+        &mut p.new
+    }
+
+    fn collect(r: &mut Router, now: Moment, frame: Frame, of: &Layers) -> Collected {
+        r.v4.reassembly.collect(now, &r.io.slab, frame, *of)
+    }
+}
+
+impl Stacked for u128 {
+    #[inline(always)]
+    fn connections(r: &Router) -> &Connections<u128> {
+        &r.v6.connections
+    }
+
+    #[inline(always)]
+    fn connections_mut(r: &mut Router) -> &mut Connections<u128> {
+        &mut r.v6.connections
+    }
+
+    #[inline(always)]
+    fn is_tracking(r: &Router) -> bool {
+        r.program.v6.tracking
+    }
+
+    #[inline(always)]
+    fn tuple(p: &Packet) -> FiveTuple<u128> {
+        let FiveTuple { src_port, dst_port, protocol, .. } = p.layers.tuple;
+        FiveTuple { src: p.ends.src, dst: p.ends.dst, src_port, dst_port, protocol }
+    }
+
+    #[inline(always)]
+    fn new_of(p: &mut Packet) -> &mut Option<New<u128>> {
+        &mut p.new6
+    }
+
+    fn collect(r: &mut Router, now: Moment, frame: Frame, of: &Layers) -> Collected {
+        let bytes = &r.io.slab.bytes(&frame)[usize::from(of.l3)..];
+        // The flow has walked the headers before.
+        let walked = Ipv6::new(bytes).ok().and_then(|ip| Some((ip, ip.extensions().ok()?)));
+        let Some((ip, found)) = walked else { return Collected::Full(frame) };
+        let (offset, more) = found.fragment.unwrap_or_default();
+        let fragment = Fragment {
+            key: (ip.src().into(), ip.dst().into(), found.identification, 0),
+            offset: offset.into(),
+            header_len: found.fragment_end.into(),
+            last: !more,
+        };
+        r.v6.reassembly.put(now, frame, *of, fragment)
     }
 }
 

@@ -435,6 +435,7 @@ impl Program {
         let no_rules = no_rules && self.route_rules.is_empty() && !clamps;
         let nothing = !self.tracking && no_rules && !self.has_queues();
         self.stateless = nothing && self.settings.ip_forward;
+        self.v6.open_quick_ways(self.connection_settings.enabled, self.has_queues());
         let filtering = self.bridges.iter().any(|bridge| bridge.filtering.is_some());
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),

@@ -86,7 +86,7 @@ impl Router {
         let mut router = Router {
             program: Arc::new(Program::empty()),
             v4: Stack::new(max),
-            v6: Stack6::default(),
+            v6: Stack6::new(max),
             link: Links { histories, ..Links::default() },
             queues: Queues::default(),
             rules: RuleState::new(SEED),
@@ -112,6 +112,8 @@ impl Router {
         self.learnt.recipes.forget();
         self.v4.connections = Connections::new(max);
         self.v4.connections.configure(self.program.connection_settings);
+        self.v6.connections = Connections::new(max);
+        self.v6.connections.configure(self.program.connection_settings);
     }
 
     /// What the router comes with: the tree to start a configuration from.

@@ -537,6 +537,7 @@ fn walk(
     let interface = r.program.bridge(at).interface;
     let view = View {
         ends: crate::packet::Ends::default(),
+        headers: 0,
         frame: bytes,
         layers: &layers,
         ip_len: layers.l3_end.saturating_sub(layers.l3),

@@ -24,6 +24,7 @@ use crate::firewall::rule::{Chain, Rule, Ruleset, Step};
 use crate::firewall::state::SlotBook;
 use crate::firewall::told::Note;
 use crate::interface::Names;
+use crate::ipv6::firewall::ORDER as ORDER6;
 use config::{Item, ItemId, Tree, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -34,16 +35,6 @@ pub(crate) trait Table: Copy {
     const PATH: &'static str;
     /// The built-in chains, in order.
     const HOOKS: &'static [Hook];
-    /// The matchers that its rules have, in the order in which they are tried.
-    const ORDER: &'static [&'static str] = &ORDER;
-
-    /// A matcher's place in that order.
-    fn place(name: &str) -> Option<usize> {
-        matcher::place(name)
-    }
-
-    /// Whether its packets are of IPv6.
-    const V6: bool = false;
 
     /// Whether the last word is what the end of a built-in chain means as well.
     fn accepts(self) -> bool;
@@ -92,11 +83,24 @@ pub struct Setting<'a> {
 
 /// Compiles the enabled rules of a table. `gated` is false only to test that gates change nothing.
 pub(crate) fn compile<A: Table>(setting: &mut Setting, gated: bool) -> Ruleset<A> {
-    let numbered = setting.tree.items(A::PATH).iter().enumerate();
+    compile_of(setting, gated, (A::PATH, false))
+}
+
+/// The same of the menu of this path, which is of IPv6.
+pub(crate) fn compile6<A: Table>(setting: &mut Setting, path: &str) -> Ruleset<A> {
+    compile_of(setting, true, (path, true))
+}
+
+fn compile_of<A: Table>(
+    setting: &mut Setting,
+    gated: bool,
+    (path, v6): (&str, bool),
+) -> Ruleset<A> {
+    let numbered = setting.tree.items(path).iter().enumerate();
     let numbers: HashMap<ItemId, usize> = numbered.map(|(n, item)| (item.id, n)).collect();
-    let items: Vec<&Item> = setting.tree.enabled(A::PATH).collect();
+    let items: Vec<&Item> = setting.tree.enabled(path).collect();
     let mut around = Surroundings::of(setting);
-    around.v6 = A::V6;
+    around.v6 = v6;
     let mut compiler = Compiler::<A> {
         chains: Vec::new(),
         numbers: HashMap::new(),
@@ -157,13 +161,19 @@ impl<'a, A: Table> Compiler<'a, A> {
         let mut matchers = Vec::new();
         read::ipsec_policy(item)?;
         // A rule has a handful of properties, of fifty that are matchers.
-        let typed = item.values.iter().filter_map(|(name, value)| Some((A::place(name)?, value)));
+        // The order in which matchers are tried.
+        let order: &[&str] = if around.v6 { &ORDER6 } else { &ORDER };
+        let place = |name: &str| match around.v6 {
+            true => order.iter().position(|&matcher| matcher == name),
+            false => matcher::place(name),
+        };
+        let typed = item.values.iter().filter_map(|(name, value)| Some((place(name)?, value)));
         // Old exports say of some that they are empty: nothing is asked.
         let typed = typed.filter(|(_, value)| **value != Value::Text(String::new()));
         let mut typed: Vec<(usize, &Value)> = typed.collect();
         typed.sort_unstable_by_key(|(place, _)| *place);
         for (place, value) in typed {
-            matchers.push(around.matcher(A::ORDER[place], value, || slots.of(item.id))?);
+            matchers.push(around.matcher(order[place], value, || slots.of(item.id))?);
         }
         let step = match text(item, "action").unwrap_or("accept") {
             "passthrough" | "log" | "add-src-to-address-list" | "add-dst-to-address-list" => {

@@ -102,6 +102,7 @@ impl Effect {
             "route" => "route-dst",
             "change-dscp" => "new-dscp",
             "change-ttl" => "new-ttl",
+            "change-hop-limit" => "new-hop-limit",
             "change-mss" => "new-mss",
             "set-priority" => "new-priority",
             _ => return None,
@@ -132,7 +133,9 @@ impl Effect {
             "mark-connection" => Some(Effect::MarkConnection(mark(&marks.connection)?)),
             "mark-routing" | "route" => Some(Effect::MarkRouting(mark(&marks.routing)?)),
             "change-dscp" => number(value).map(Effect::Dscp),
-            "change-ttl" => text(item, name).and_then(NewTtl::parse).map(Effect::Ttl),
+            "change-ttl" | "change-hop-limit" => {
+                text(item, name).and_then(NewTtl::parse).map(Effect::Ttl)
+            }
             "change-mss" => match value {
                 Some(Value::Text(_)) => Some(Effect::Mss(NewMss::ClampToPmtu)),
                 value => number(value).map(|mss| Effect::Mss(NewMss::Set(mss))),

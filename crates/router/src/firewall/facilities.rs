@@ -121,8 +121,52 @@ pub(crate) static NAT: Facility = Facility {
 };
 
 /// `/ipv6 firewall address-list`.
-pub(crate) static ADDRESS_LIST6: Facility =
-    Facility { part_of: Some(&ADDRESS_LIST), ..Facility::of(&firewall6::ADDRESS_LIST) };
+pub(crate) static ADDRESS_LIST6: Facility = Facility {
+    part_of: Some(&ADDRESS_LIST),
+    check: |item, _| menu::check_entry(item),
+    rows: Rows::Few(entries::rows6),
+    commands: &[(&entries::ADD6, entries::add6), (&entries::REMOVE6, entries::remove6)],
+    ..Facility::of(&firewall6::ADDRESS_LIST)
+};
+
+/// `/ipv6 firewall raw`.
+pub(crate) static RAW6: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&firewall6::RAW);
+        c.program.v6.raw = Some(Arc::new(Raw::compile6(&mut setting(c), firewall6::RAW.path)));
+    },
+    check: |item, _| menu::check_of(item, "icmpv6"),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| {
+        Some(status.router.program.v6.raw.as_ref()?.invalid(item.id)?.to_string())
+    },
+    commands: &[
+        (&facility::reset(&firewall6::RAW), reset_rules),
+        (&facility::reset_all(&firewall6::RAW), reset_rules),
+    ],
+    ..Facility::of(&firewall6::RAW)
+};
+
+/// `/ipv6 firewall mangle`.
+pub(crate) static MANGLE6: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&firewall6::MANGLE);
+        let mangle = Mangle::compile6(&mut setting(c), firewall6::MANGLE.path);
+        c.program.v6.mangle = Some(Arc::new(mangle));
+    },
+    check: |item, _| menu::check_of(item, "icmpv6"),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| {
+        Some(status.router.program.v6.mangle.as_ref()?.invalid(item.id)?.to_string())
+    },
+    commands: &[
+        (&facility::reset(&firewall6::MANGLE), reset_rules),
+        (&facility::reset_all(&firewall6::MANGLE), reset_rules),
+    ],
+    ..Facility::of(&firewall6::MANGLE)
+};
 
 /// `/ipv6 firewall filter`.
 pub(crate) static FILTER6: Facility = Facility {

@@ -200,6 +200,11 @@ impl Mangle {
         Mangle { rules: compile::compile(setting, true) }
     }
 
+    /// Those of the menu of this path, which are of IPv6.
+    pub(crate) fn compile6(setting: &mut Setting, path: &str) -> Mangle {
+        Mangle { rules: compile::compile6(setting, path) }
+    }
+
     /// A walk through a built-in chain, before its first rule.
     pub(crate) fn enter(&self, chain: MangleChain) -> Walk {
         self.rules.enter(chain as usize)

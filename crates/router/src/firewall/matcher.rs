@@ -286,7 +286,7 @@ impl What {
                 (ttl.range.0 <= n && n <= ttl.range.1) != ttl.not
             }
             What::Dscp(dscp) => {
-                let tos = *view.ip().get(1)?;
+                let tos = tos(view)?;
                 trace.looked_at_tos(tos);
                 tos >> 2 == *dscp
             }
@@ -406,8 +406,16 @@ impl What {
                 matches
             }
             What::Time(hours) => books.state.clock.is(hours, books.now),
-            What::V6(what) => return what.holds(view, lists),
+            What::V6(what) => return what.holds(view, lists, books),
         })
+    }
+}
+
+/// The TOS byte, which IPv6 calls the traffic class.
+fn tos(view: &View) -> Option<u8> {
+    match view.ip() {
+        &[first, second, ..] if first >> 4 == 6 => Some(first << 4 | second >> 4),
+        ip => ip.get(1).copied(),
     }
 }
 

@@ -331,7 +331,7 @@ pub(crate) const fn join<const A: usize, const B: usize, const C: usize, const N
     c: [Property; C],
 ) -> [Property; N] {
     assert!(A + B + C == N);
-    let mut all = [c[0]; N];
+    let mut all = [a[0]; N];
     let mut i = 0;
     while i < N {
         all[i] = if i < A {

@@ -168,6 +168,11 @@ impl Raw {
         Raw { rules: compile::compile(setting, true) }
     }
 
+    /// Those of the menu of this path, which are of IPv6.
+    pub(crate) fn compile6(setting: &mut Setting, path: &str) -> Raw {
+        Raw { rules: compile::compile6(setting, path) }
+    }
+
     /// Walks a packet through a built-in chain.
     pub(crate) fn run(&self, chain: RawChain, view: &View, books: &mut Books) -> RawVerdict {
         let outcome = self.rules.run(chain as usize, view, books);

@@ -13,7 +13,7 @@ use crate::firewall::matcher::dst_limit::DstLimit;
 use crate::firewall::matcher::hours::Hours;
 use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::matcher::scan::Scan;
-use crate::firewall::matcher::v6::OfIpv6;
+use crate::firewall::matcher::v6::{Headers, OfIpv6};
 use crate::firewall::matcher::{Ipv4Options, List, Matcher, What};
 use crate::firewall::menu::{ALL_ETHERNET, ALL_VLAN, NAT_STATES};
 use crate::firewall::state::SlotId;
@@ -24,6 +24,7 @@ use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
+use wire::ipv6::header;
 use wire::{Ipv4Prefix, Ipv4Range, Ipv6Prefix};
 
 /// The text of a property; `None` if it is not set.
@@ -134,13 +135,17 @@ impl<'a> Surroundings<'a> {
             "out-bridge-port" => Some(What::OutBridgePort(self.bridge_port(name, text)?)),
             "in-bridge-port-list" => Some(What::InBridgePortList(self.bridge_ports(name, text)?)),
             "out-bridge-port-list" => Some(What::OutBridgePortList(self.bridge_ports(name, text)?)),
-            "protocol" => syntax::protocol_number(text).map(What::Protocol),
             "dst-address-list" if self.v6 => {
-                Some(What::V6(OfIpv6::DstAddressList(self.lists.find6(text))))
+                Some(What::V6(OfIpv6::DstAddressList(self.list6(text))))
             }
             "src-address-list" if self.v6 => {
-                Some(What::V6(OfIpv6::SrcAddressList(self.lists.find6(text))))
+                Some(What::V6(OfIpv6::SrcAddressList(self.list6(text))))
             }
+            "headers" => Headers::parse(text).map(OfIpv6::Headers).map(What::V6),
+            "protocol" if self.v6 && syntax::protocol_number(text) == Some(header::AH) => {
+                Some(What::V6(OfIpv6::Authenticated))
+            }
+            "protocol" => syntax::protocol_number(text).map(What::Protocol),
             "hop-limit" => Ttl::parse(text).map(OfIpv6::HopLimit).map(What::V6),
             "icmp-options" if self.v6 => {
                 IcmpOptions::parse(text).map(OfIpv6::IcmpOptions).map(What::V6)
@@ -221,6 +226,10 @@ impl<'a> Surroundings<'a> {
 
     fn list(&self, name: &str) -> List {
         List { set: self.lists.find(name), key: ListKey::of(name) }
+    }
+
+    fn list6(&self, name: &str) -> List {
+        List { set: self.lists.find6(name), key: ListKey::of(name) }
     }
 
     /// The interfaces of this name, as IP sees them.

@@ -47,6 +47,8 @@ pub struct RuleState {
     pub(crate) payloads: Payloads,
     /// The entries of address lists that are not configured.
     pub(crate) lists: DynamicLists,
+    /// Those of IPv6.
+    pub(crate) lists6: DynamicLists<u128>,
     /// The device's time of day.
     pub(crate) clock: Clock,
     /// Where to go on after `return`: the walk's stack, here for its memory.
@@ -88,6 +90,7 @@ impl RuleState {
             rates: Rates::default(),
             payloads: Payloads::default(),
             lists: DynamicLists::default(),
+            lists6: DynamicLists::default(),
             clock: Clock::default(),
             returns: Vec::new(),
             told: None,

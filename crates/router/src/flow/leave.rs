@@ -142,12 +142,12 @@ pub(super) fn record(
     }
     let flow = match p.flow {
         Some(flow) if p.fasttrack || r.v4.connections.is_settled(flow) => flow,
-        None if !r.program.tracking || p.notrack => r.untracked_flow(now, p)?,
+        None if !r.program.tracking || p.notrack => r.untracked_flow::<u32>(now, p)?,
         _ => return Err(Unkept::Unsettled),
     };
     // What a FastTracked connection sends by the regular way is counted apart, and the next packet
     // most likely takes the other way.
-    if Connections::fasttrack_allows(r.v4.connections.flow(flow)) && !p.fasttrack {
+    if Connections::<u32>::fasttrack_allows(r.v4.connections.flow(flow)) && !p.fasttrack {
         return Err(Unkept::Fasttrack);
     }
     // The next packet would find another mark than this one did.

@@ -5,10 +5,11 @@ use crate::firewall::mangle::MangleChain;
 use crate::firewall::mark::Mark;
 use crate::firewall::raw::RawChain;
 use crate::packet::Packet;
+use crate::parts::Stacked;
 use crate::router::Router;
 use crate::story::{Edit, Event, Table};
 use port::Frame;
-use wire::layers::protocol;
+use wire::layers::{ETHERTYPE_IPV6, protocol};
 use wire::{Ipv4, Layers, Moment, Tcp, TcpFlags};
 
 /// Walks a packet through a chain of `/ip firewall mangle`.
@@ -24,6 +25,29 @@ pub(super) fn mangle(r: &mut Router, now: Moment, chain: MangleChain, p: &mut Pa
         apply(r, p, effect);
     }
     r.tell_rules(Table::Mangle, chain.name());
+}
+
+/// The same of `/ipv6 firewall mangle`.
+pub(super) fn mangle6(r: &mut Router, now: Moment, chain: MangleChain, p: &mut Packet) {
+    let mangle = r.program.v6.mangle.clone().filter(|mangle| !mangle.is_empty());
+    let Some(mangle) = mangle else { return };
+    let mut walk = mangle.enter(chain);
+    while let Some(effect) =
+        r.with_view(now, p, |_, view, books| mangle.walk(&mut walk, view, books))
+    {
+        apply(r, p, effect);
+    }
+    r.tell_rules(Table::Mangle, chain.name());
+}
+
+/// Walks a packet through a chain of `/ipv6 firewall raw`; whether it goes on.
+pub(super) fn raw6(r: &mut Router, now: Moment, chain: RawChain, p: &mut Packet) -> bool {
+    let raw = r.program.v6.raw.clone().filter(|raw| !raw.is_empty());
+    let Some(raw) = raw else { return true };
+    let verdict = r.with_view(now, p, |_, view, books| raw.run(chain, view, books));
+    p.notrack = verdict.notrack;
+    r.tell_rules(Table::Raw, chain.name());
+    !verdict.drop
 }
 
 /// Walks a packet through a chain of `/ip firewall raw`; whether it goes on.
@@ -42,10 +66,11 @@ fn apply(r: &mut Router, p: &mut Packet, effect: Effect) {
     match effect {
         Effect::MarkPacket(mark) => p.marks.packet = mark,
         Effect::MarkRouting(mark) => p.marks.routing = mark,
-        Effect::MarkConnection(mark) => mark_connection(r, p, mark),
+        Effect::MarkConnection(mark) if is_ipv6(p) => mark_connection::<u128>(r, p, mark),
+        Effect::MarkConnection(mark) => mark_connection::<u32>(r, p, mark),
         Effect::Priority(new) => {
             let dscp = |r: &Router, p: &mut Packet| {
-                let tos = r.ip_header(p)[1];
+                let tos = tos(r, p);
                 p.trace.looked_at_tos(tos);
                 tos >> 2
             };
@@ -60,18 +85,24 @@ fn apply(r: &mut Router, p: &mut Packet, effect: Effect) {
             };
         }
         Effect::Dscp(dscp) => {
-            let was = r.ip_header(p)[1];
-            each_header(r, p, |ip| ip.set_tos(dscp << 2 | ip.tos() & 3));
+            let was = tos(r, p);
+            match is_ipv6(p) {
+                true => each_header6(r, p, |ip| set_traffic_class(ip, dscp << 2 | was & 3)),
+                false => each_header(r, p, |ip| ip.set_tos(dscp << 2 | ip.tos() & 3)),
+            }
             p.trace.edited.dscp = true;
             r.tell(|| Event::Edited(Edit::Dscp, u32::from(was >> 2), dscp.into()));
         }
         Effect::Ttl(new) => {
-            let was = r.ip_header(p)[8];
+            let was = r.ip_start(p)[if is_ipv6(p) { 7 } else { 8 }];
             let ttl = new.of(was);
             if !matches!(new, NewTtl::Set(_)) {
                 p.trace.looked_at_ttl(was);
             }
-            each_header(r, p, |ip| ip.set_ttl(ttl));
+            match is_ipv6(p) {
+                true => each_header6(r, p, |ip| ip[7] = ttl),
+                false => each_header(r, p, |ip| ip.set_ttl(ttl)),
+            }
             p.trace.edited.ttl = true;
             r.tell(|| Event::Edited(Edit::Ttl, was.into(), ttl.into()));
         }
@@ -83,7 +114,10 @@ fn apply(r: &mut Router, p: &mut Packet, effect: Effect) {
         Effect::StripOptions => strip_options(r, p),
         Effect::Fasttrack => {
             if let Some(flow) = p.flow {
-                r.v4.connections.set_fasttrack(flow);
+                match is_ipv6(p) {
+                    true => r.v6.connections.set_fasttrack(flow),
+                    false => r.v4.connections.set_fasttrack(flow),
+                }
                 r.tell(|| Event::MarkedFasttrack);
             }
         }
@@ -92,11 +126,35 @@ fn apply(r: &mut Router, p: &mut Packet, effect: Effect) {
 }
 
 /// Marks the packet's connection: the one it belongs to, begins or, being an error, is about.
-fn mark_connection(r: &mut Router, p: &mut Packet, mark: Mark) {
-    if let Some(new) = &mut p.new {
+fn mark_connection<F: Stacked>(r: &mut Router, p: &mut Packet, mark: Mark) {
+    if let Some(new) = F::new_of(p) {
         new.mark = mark;
     } else if let Some(flow) = p.flow.or(p.related) {
-        r.v4.connections.set_mark(flow, mark);
+        F::connections_mut(r).set_mark(flow, mark);
+    }
+}
+
+fn is_ipv6(p: &Packet) -> bool {
+    p.layers.ether_type == ETHERTYPE_IPV6
+}
+
+/// The TOS byte, or the traffic class.
+fn tos(r: &Router, p: &Packet) -> u8 {
+    let ip = r.ip_start(p);
+    if is_ipv6(p) { ip[0] << 4 | ip[1] >> 4 } else { ip[1] }
+}
+
+/// Writes DSCP and ECN into an IPv6 header.
+pub(crate) fn set_traffic_class(ip: &mut [u8], class: u8) {
+    ip[0] = 0x60 | class >> 4;
+    ip[1] = class << 4 | ip[1] & 0xf;
+}
+
+/// Edits the header of an IPv6 packet, and of all fragments it came in.
+fn each_header6(r: &mut Router, p: &mut Packet, edit: impl Fn(&mut [u8])) {
+    let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, piece.layers.l3));
+    for (frame, l3) in std::iter::once((&mut p.frame, p.layers.l3)).chain(rest) {
+        edit(&mut r.io.slab.bytes_mut(frame)[usize::from(l3)..]);
     }
 }
 
@@ -136,7 +194,7 @@ fn clamp_mss(r: &mut Router, p: &mut Packet, new: NewMss) {
         NewMss::ClampToPmtu => {
             let ways = [p.in_interface, p.out_interface].into_iter().filter(|way| way.is_some());
             let mtu = ways.map(|way| r.program.interface(way).mtu).min().unwrap_or(u16::MAX);
-            mtu.saturating_sub(40)
+            mtu.saturating_sub(if is_ipv6(p) { 60 } else { 40 })
         }
     };
     let (l4, end) = (usize::from(p.layers.l4), usize::from(p.layers.l3_end));

@@ -38,7 +38,9 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         r.queues.sample(now);
         r.tools.profiler.enter(Facility::Firewall);
         r.v4.connections.sweep(now, SWEEP);
+        r.v6.connections.sweep(now, SWEEP);
         r.rules.lists.expire(now);
+        r.rules.lists6.expire(now);
         r.follow_lists();
         r.tools.profiler.enter(Facility::Bridging);
         for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.link.hosts) {

@@ -6,20 +6,21 @@ use crate::firewall::connection::{Connections, FlowId};
 use crate::firewall::mark::Mark;
 use crate::ip::fragment::Collected;
 use crate::packet::Packet;
+use crate::parts::Stacked;
 use crate::router::Router;
 use crate::story::Event;
 use wire::Moment;
-use wire::layers::protocol;
+use wire::layers::{ETHERTYPE_IPV4, protocol};
 
 /// CONNECTION TRACKING: reassembles, finds the connection, and lets FastTracked packets leave the
 /// regular path. `None` if the packet is held back or gone.
-pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
+pub(super) fn track<F: Stacked>(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
     if let (true, Some(flow)) = (p.fasttrack, p.flow) {
-        r.v4.connections.flow_mut(flow).count(p.ip_len, now.as_millis_u32());
+        F::connections_mut(r).flow_mut(flow).count(p.ip_len, now.as_millis_u32());
         r.tell(|| Event::Fasttracked { flow });
         return Some(p);
     }
-    if !r.program.tracking {
+    if !F::is_tracking(r) {
         return Some(p);
     }
     p.fast = false;
@@ -28,17 +29,20 @@ pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet
         return Some(p);
     }
     if p.layers.fragment {
-        p = reassemble(r, now, p)?;
+        p = reassemble::<F>(r, now, p)?;
     }
-    help::arrive(r, &mut p);
-    let tracking = r.track(now, &p);
+    if F::ETHERTYPE == ETHERTYPE_IPV4 {
+        help::arrive(r, &mut p);
+    }
+    let tracking = r.track::<F>(now, &p);
     let (state, flow, related) = (tracking.state, tracking.flow, tracking.related);
     r.tell(|| Event::Tracked { state, flow, related });
     p.connection_state = tracking.state;
-    (p.flow, p.new, p.related) = (tracking.flow, tracking.new, tracking.related);
+    (p.flow, p.related) = (tracking.flow, tracking.related);
     let marked = p.flow.or(p.related);
-    let new = p.new.as_ref().map_or(Mark::NONE, |new| new.mark);
-    p.connection_mark = marked.map_or(new, |flow| r.v4.connections.mark_of(flow));
+    let new = tracking.new.as_ref().map_or(Mark::NONE, |new| new.mark);
+    *F::new_of(&mut p) = tracking.new;
+    p.connection_mark = marked.map_or(new, |flow| F::connections(r).mark_of(flow));
     if tracking.full {
         r.discard(p, Discard::ConnectionTableFull);
         return None;
@@ -48,28 +52,28 @@ pub(super) fn track(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet
 
 /// The flow of a packet that may take the FastTrack way. What may end a connection, or is out of
 /// the ordinary, stays on the regular path.
-pub(super) fn fasttracked(r: &Router, p: &Packet) -> Option<FlowId> {
+pub(super) fn fasttracked<F: Stacked>(r: &Router, p: &Packet) -> Option<FlowId> {
     const FIN_SYN_RST: u8 = 0x07;
-    let tuple = p.layers.tuple;
+    let tuple = F::tuple(p);
     let whole = !p.layers.fragment && p.rest.is_empty();
     let plain = p.fast && p.layers.l4 != 0 && whole && !p.layers.options;
     let flags = || r.transport(p).get(13).copied().unwrap_or(FIN_SYN_RST);
     let ends = tuple.protocol == protocol::TCP && flags() & FIN_SYN_RST != 0;
-    if !plain || ends || !r.fasttrack() || r.v4.connections.fasttracked() == 0 {
+    if !plain || ends || !r.fasttrack_of(F::ETHERTYPE) || F::connections(r).fasttracked() == 0 {
         return None;
     }
-    let flow = r.v4.connections.flows().find(tuple.hash(), &tuple)?;
-    Connections::fasttrack_allows(r.v4.connections.flow(flow)).then_some(flow)
+    let flow = F::connections(r).flows().find(F::hash_of(&tuple), &tuple)?;
+    Connections::<F>::fasttrack_allows(F::connections(r).flow(flow)).then_some(flow)
 }
 
 /// Collects a fragment; the packet goes on when its datagram is complete.
-pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
+pub(super) fn reassemble<F: Stacked>(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
     let (port, in_interface) = (p.port, p.in_interface);
-    let slab = r.io.slab.clone();
+    let (ends, next_header_at, headers, bound) = (p.ends, p.next_header_at, p.headers, p.bound);
     let (marks, notrack) = (p.marks, p.notrack);
     let (frame, trace) = (p.frame, p.trace);
     r.recycle(trace);
-    match r.v4.reassembly.collect(now, &slab, frame, p.layers) {
+    match F::collect(r, now, frame, &p.layers) {
         Collected::Held => {
             r.tell(|| Event::Collected);
             None
@@ -90,6 +94,8 @@ pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packe
             whole.layers.fragment = false;
             (whole.in_interface, whole.ip_len, whole.rest) = (in_interface, ip_len, pieces);
             (whole.marks, whole.notrack) = (marks, notrack);
+            (whole.ends, whole.headers, whole.bound) = (ends, headers, bound);
+            whole.next_header_at = next_header_at;
             Some(whole)
         }
     }
@@ -97,14 +103,20 @@ pub(super) fn reassemble(r: &mut Router, now: Moment, p: Packet) -> Option<Packe
 
 /// Enters the connection of a first packet that the router does not drop; and whom a packet that goes
 /// on announces.
-pub(super) fn confirm(r: &mut Router, now: Moment, p: &mut Packet) -> Result<(), Discard> {
+pub(super) fn confirm<F: Stacked>(
+    r: &mut Router,
+    now: Moment,
+    p: &mut Packet,
+) -> Result<(), Discard> {
     let mut flow = p.flow;
-    if let Some(new) = p.new.take() {
-        let entered = r.v4.connections.confirm(&new, now)?;
+    if let Some(new) = F::new_of(p).take() {
+        let entered = F::connections_mut(r).confirm(&new, now)?;
         r.tell(|| Event::Entered(entered));
         flow = Some(entered);
     }
-    if let Some(flow) = flow {
+    if F::ETHERTYPE != ETHERTYPE_IPV4 {
+        p.flow = flow;
+    } else if let Some(flow) = flow {
         help::heed(r, now, p, flow);
     }
     Ok(())

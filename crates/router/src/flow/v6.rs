@@ -6,8 +6,9 @@
 //!                          output ─────────────────────┘
 //! ```
 //!
-//! The boxes are those of IPv4; those that are not built yet for IPv6 (raw, connection tracking, mangle, NAT, queues) let
-//! every packet through.
+//! The boxes are those of IPv4, and what they call is the same: raw, connection tracking, mangle, filter.
+//! This is a line of its own because what lies between them differs: links' own addresses, groups, extension
+//! headers, no pieces made on the way. There is no NAT.
 
 // Neighbour discovery, and what else ICMPv6 brings to the router.
 mod discovery;
@@ -18,15 +19,21 @@ mod local;
 
 use super::leave::{Hop, in_depth};
 use super::link_out;
+use super::mangle::{mangle6, raw6};
+use super::track::{confirm, fasttracked, reassemble, track};
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
+use crate::firewall::mangle::MangleChain;
+use crate::firewall::raw::RawChain;
 use crate::interface::InterfaceId;
+use crate::ip::family::ports_of;
 use crate::ip::neighbour::{Request, Waiting, Want};
 use crate::ip::route::Target;
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
 use crate::router::Router;
 use crate::step::Step;
+use crate::story::Event;
 use local::{local_in, refuse};
 use rules::filter;
 use std::net::Ipv6Addr;
@@ -37,7 +44,6 @@ use wire::{Ipv6, Ipv6Prefix, Moment};
 
 /// ROUTING (box I): PREROUTING and the routing decision.
 pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
-    p.fast = false;
     if r.program.v6.settings.disabled || !r.program.v6.is_on(p.in_interface) {
         return r.discard(p, Discard::Ipv6Off);
     }
@@ -47,6 +53,20 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     };
     if is_martian_source(r, &p) && !discovery::is_conflict(r, &p) {
         return r.discard(p, Discard::MartianSource);
+    }
+    if let Some(flow) = fasttracked::<u128>(r, &p) {
+        (p.flow, p.fasttrack) = (Some(flow), true);
+    } else {
+        r.at(Step::RawPrerouting);
+        if !raw6(r, now, RawChain::Prerouting, &mut p) {
+            return r.discard(p, Discard::RawDrop);
+        }
+    }
+    r.at(Step::TrackPrerouting);
+    let Some(mut p) = track::<u128>(r, now, p) else { return };
+    if !p.fasttrack {
+        r.at(Step::ManglePrerouting);
+        mangle6(r, now, MangleChain::Prerouting, &mut p);
     }
     r.at(Step::RoutingDecision);
     let Ends { src, dst } = p.ends;
@@ -91,12 +111,11 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
 /// FORWARD: the packet is for somebody else.
 fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
     p.out_interface = hop.interface;
+    p.fast &= r.ipv6_fast_path() || p.fasttrack;
     r.at(Step::Ttl);
-    let limit = &mut r.io.slab.bytes_mut(&mut p.frame)[usize::from(p.layers.l3) + 7];
-    if *limit <= 1 {
+    if !decrement_hop_limit(r, &mut p) {
         return refuse(r, now, p, Discard::TtlExceeded, Error::HOP_LIMIT_EXCEEDED);
     }
-    *limit -= 1;
     if hop.interface == p.in_interface {
         discovery::redirect(r, now, &p, hop);
     }
@@ -104,18 +123,29 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
     if r.longest_piece(&p) > mtu {
         return refuse(r, now, p, Discard::PacketTooBig, Error::too_big(mtu));
     }
-    r.at(Step::FilterForward);
-    let Some(p) = filter(r, now, FilterChain::Forward, p) else { return };
+    if !p.fasttrack {
+        r.at(Step::MangleForward);
+        mangle6(r, now, MangleChain::Forward, &mut p);
+        r.at(Step::FilterForward);
+        let Some(p) = filter(r, now, FilterChain::Forward, p) else { return };
+        return postrouting(r, now, p, hop);
+    }
     postrouting(r, now, p, hop)
 }
 
 /// INPUT: the packet is for the router itself.
 fn input(r: &mut Router, now: Moment, p: Packet) {
-    if p.layers.fragment {
-        return r.discard(p, Discard::FragmentForRouter);
-    }
+    // RFC 8200 §4.5: whom it is for reassembles, whether or not connections are tracked.
+    let whole = if p.layers.fragment { reassemble::<u128>(r, now, p) } else { Some(p) };
+    let Some(mut p) = whole else { return };
+    p.fast = false;
+    r.at(Step::MangleInput);
+    mangle6(r, now, MangleChain::Input, &mut p);
     r.at(Step::FilterInput);
-    let Some(p) = filter(r, now, FilterChain::Input, p) else { return };
+    let Some(mut p) = filter(r, now, FilterChain::Input, p) else { return };
+    if let Err(why) = confirm::<u128>(r, now, &mut p) {
+        return r.discard(p, why);
+    }
     r.at(Step::LocalIn);
     local_in(r, now, p)
 }
@@ -126,36 +156,82 @@ fn output(r: &mut Router, now: Moment, mut p: Packet) {
     if let Err(why) = open(r, &mut p) {
         return r.discard(p, why);
     }
+    // The answer to a packet that came in pieces is whole, too.
+    p.layers.fragment &= p.rest.is_empty();
     r.at(Step::RoutingDecision);
     let (dst, bound) = (p.ends.dst, p.bound);
     let of_link = Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast();
+    let mut here = false;
     let hop = if of_link {
         bound.is_some().then_some(Hop { interface: bound, address: dst })
     } else {
         let program = r.program.clone();
         match program.v6.routes.lookup(dst) {
-            Some(Target::Local) => return input(r, now, p),
+            Some(Target::Local) => {
+                here = true;
+                None
+            }
             Some(target @ (Target::Connected(_) | Target::Gateways(_))) => {
                 Some(next_hop(target, p.ends))
             }
             _ => None,
         }
     };
-    let Some(hop) = hop else { return r.discard(p, Discard::NoRoute) };
-    p.out_interface = hop.interface;
+    if hop.is_none() && !here {
+        return r.discard(p, Discard::NoRoute);
+    }
+    p.out_interface = hop.map_or(InterfaceId::NONE, |hop| hop.interface);
+    r.at(Step::RawOutput);
+    if !raw6(r, now, RawChain::Output, &mut p) {
+        return r.discard(p, Discard::RawDrop);
+    }
+    r.at(Step::TrackOutput);
+    let Some(mut p) = track::<u128>(r, now, p) else { return };
+    p.out_interface = hop.map_or(InterfaceId::NONE, |hop| hop.interface);
+    r.at(Step::MangleOutput);
+    mangle6(r, now, MangleChain::Output, &mut p);
     r.at(Step::FilterOutput);
     let Some(p) = filter(r, now, FilterChain::Output, p) else { return };
-    postrouting(r, now, p, hop)
+    match hop {
+        Some(hop) => postrouting(r, now, p, hop),
+        None => input(r, now, p),
+    }
 }
 
 /// POSTROUTING, and box L: to the neighbour.
-fn postrouting(r: &mut Router, now: Moment, p: Packet, hop: Hop<u128>) {
-    let (frame, in_interface, ingress, l3) = (p.frame, p.in_interface, p.ingress, p.layers.l3);
-    let (fast, fasttrack, depth) = (false, false, r.link.depth);
+fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
+    if !p.fasttrack {
+        r.at(Step::ManglePostrouting);
+        mangle6(r, now, MangleChain::Postrouting, &mut p);
+    }
+    if let Err(why) = confirm::<u128>(r, now, &mut p) {
+        return r.discard(p, why);
+    }
+    let (in_interface, ingress, l3) = (p.in_interface, p.ingress, p.layers.l3);
+    let (fast, fasttrack, depth, mark) = (false, false, r.link.depth, p.marks.packet);
     r.recycle(p.trace);
-    let mark = crate::firewall::mark::Mark::NONE;
-    let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
-    to_neighbour(r, now, hop, waiting)
+    let rest = p.rest.into_iter().map(|piece| (piece.frame, piece.layers.l3));
+    for (frame, l3) in std::iter::once((p.frame, l3)).chain(rest) {
+        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
+        to_neighbour(r, now, hop, waiting);
+    }
+}
+
+/// Takes one from the hop limit of a packet and of the pieces it came in; no if it was 0 or 1 (RFC 8200 §3).
+fn decrement_hop_limit(r: &mut Router, p: &mut Packet) -> bool {
+    let mut was = 0;
+    let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, piece.layers.l3));
+    for (frame, l3) in std::iter::once((&mut p.frame, p.layers.l3)).chain(rest) {
+        let limit = &mut r.io.slab.bytes_mut(frame)[usize::from(l3) + 7];
+        was = *limit;
+        if was <= 1 {
+            return false;
+        }
+        *limit -= 1;
+    }
+    p.trace.ttl_taken = 1;
+    r.tell(|| Event::Ttl(was));
+    true
 }
 
 /// Walks a packet's headers, once; where its source route stands, if it has one.
@@ -172,19 +248,25 @@ fn open(r: &Router, p: &mut Packet) -> Result<Option<u16>, Discard> {
     layers.fragment = found.fragment.is_some_and(|(offset, more)| offset != 0 || more);
     layers.later_fragment = found.fragment.is_some_and(|(offset, _)| offset != 0);
     let upper = &ip.payload()[usize::from(found.end) - wire::ipv6::HEADER_LEN..];
-    let least = match found.protocol {
-        protocol::TCP => 20,
-        protocol::UDP | header::ICMPV6 => 8,
-        _ => 0,
-    };
-    let there = !layers.later_fragment && upper.len() >= least;
-    layers.l4 = if there { layers.l3 + found.end } else { 0 };
-    (layers.tuple.src_port, layers.tuple.dst_port) = match (found.protocol, upper) {
-        (protocol::TCP | protocol::UDP, &[a, b, c, d, ..]) if there => {
-            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+    let is_there = match (found.protocol, upper.get(4..8)) {
+        _ if layers.later_fragment => false,
+        // A first piece may end inside a TCP header, never before its ports.
+        (protocol::TCP, Some(_)) => {
+            let len = upper.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4);
+            len >= 20 && (len <= upper.len() || layers.fragment)
         }
-        _ => (0, 0),
+        (protocol::UDP, Some(&[a, b, ..])) => {
+            let len = usize::from(u16::from_be_bytes([a, b]));
+            len >= 8 && (len <= upper.len() || layers.fragment)
+        }
+        (header::ICMPV6, four) => four.is_some(),
+        (protocol::TCP | protocol::UDP, _) => false,
+        _ => true,
     };
+    layers.l4 = if is_there { layers.l3 + found.end } else { 0 };
+    let ports = is_there.then(|| ports_of(found.protocol, upper)).flatten();
+    (layers.tuple.src_port, layers.tuple.dst_port) = ports.unwrap_or_default();
+    p.headers = found.headers;
     layers.tuple.protocol = found.protocol;
     p.next_header_at = found.protocol_at;
     Ok(found.source_route)
@@ -270,6 +352,7 @@ fn solicit(r: &mut Router, now: Moment, request: Request<u128>) {
 
 /// Asks again, gives up, forgets.
 pub(super) fn timers(r: &mut Router, now: Moment) {
+    incomplete(r, now);
     let due = r.v6.neighbours.tick(now);
     r.v6.neighbours.take_removed();
     for request in due.requests {
@@ -301,5 +384,23 @@ pub(crate) fn local_out(r: &mut Router, now: Moment, frame: port::Frame, bound: 
             output(r, now, p)
         }
         Err(_) => r.discard_frame(frame, Discard::MalformedIpv6),
+    }
+}
+
+/// Gives up packets whose pieces did not all come, and says so if the first one did (RFC 8200 §4.5).
+fn incomplete(r: &mut Router, now: Moment) {
+    for pieces in r.v6.reassembly.expired(now) {
+        let mut pieces = pieces.into_iter();
+        let Some(first) = pieces.next() else { continue };
+        let mut p = r.packet(first.frame, first.layers, InterfaceId::NONE);
+        let _ = open(r, &mut p); // it was walked when it came
+        if p.layers.later_fragment {
+            r.discard(p, Discard::ReassemblyTimeout);
+        } else {
+            refuse(r, now, p, Discard::ReassemblyTimeout, Error::REASSEMBLY_EXCEEDED);
+        }
+        for piece in pieces {
+            r.discard_frame(piece.frame, Discard::ReassemblyTimeout);
+        }
     }
 }

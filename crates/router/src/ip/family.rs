@@ -1,10 +1,15 @@
 //! Address families: what IPv4 and IPv6 do alike is written once, over the type of an address.
 
+use crate::firewall::connection::{Connections, New};
 use std::fmt::Debug;
 use std::hash::Hash;
-use wire::MacAddr;
-use wire::icmpv6::{group_mac, solicited_node};
-use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+use wire::checksum::Sum;
+use wire::icmpv6::{self, group_mac, solicited_node};
+use wire::ipv6::header;
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
+use wire::{FiveTuple, Ipv4Prefix, Ipv4Range, Ipv6, Ipv6Prefix, MacAddr, icmp};
 
 /// An address of a family, in host order: `u32` of IPv4, `u128` of IPv6.
 pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
@@ -20,6 +25,93 @@ pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
 
     /// Whom to ask for an address that nobody has answered for.
     fn everybody(self) -> MacAddr;
+
+    /// Addresses that belong together.
+    type Block: Block<Self>;
+
+    /// An address, or 32 bits that are the same for the same one: to know whom something may concern.
+    fn folded(self) -> u32;
+
+    /// The protocol of its control messages.
+    const ICMP: u8;
+    /// How long the pieces of a datagram wait for each other.
+    const PATIENCE: Duration;
+
+    /// What connection tracking makes of a control message of this type.
+    fn control(kind: u8) -> Control;
+
+    /// [`FiveTuple::hash`].
+    fn hash_of(tuple: &FiveTuple<Self>) -> u32;
+
+    /// Whether two tuples are the same, without branches: they would be as hard to foresee as tuples.
+    fn same(one: &FiveTuple<Self>, other: &FiveTuple<Self>) -> bool;
+
+    /// What the checksum of a transport begins with.
+    fn pseudo_header(src: Self, dst: Self, protocol: u8, len: u16) -> Sum;
+
+    /// The tuple of a packet that an error quotes; `None` for a later fragment.
+    fn quoted(packet: &[u8]) -> Option<FiveTuple<Self>>;
+
+    /// Whether a connection that begins was announced by another one: then it is related.
+    fn meet(_: &mut Connections<Self>, _: &mut New<Self>, _now_ms: u32) -> bool {
+        false
+    }
+
+    /// As it is written, with a port or without.
+    fn written(self, port: Option<u16>) -> String;
+}
+
+/// Addresses from one to another: a range of IPv4, a prefix of IPv6.
+pub trait Block<A>: Copy + Eq + Debug {
+    /// The least of them.
+    fn least(&self) -> A;
+
+    /// The greatest of them.
+    fn greatest(&self) -> A;
+
+    /// A single one.
+    fn host(address: A) -> Self;
+}
+
+impl Block<u32> for Ipv4Range {
+    fn least(&self) -> u32 {
+        self.first()
+    }
+
+    fn greatest(&self) -> u32 {
+        self.last()
+    }
+
+    fn host(address: u32) -> Ipv4Range {
+        Ipv4Prefix::host(address).into()
+    }
+}
+
+impl Block<u128> for Ipv6Prefix {
+    fn least(&self) -> u128 {
+        self.bits()
+    }
+
+    fn greatest(&self) -> u128 {
+        self.last()
+    }
+
+    fn host(address: u128) -> Ipv6Prefix {
+        Ipv6Prefix::new(address, 128)
+    }
+}
+
+/// What a control message is to connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// It may begin one.
+    Query,
+    /// It is about a packet of one.
+    Error,
+    /// It has nothing to do with any: neighbours and groups of a link.
+    OfLink,
+    /// It belongs to one that is there, or nowhere.
+    Other,
 }
 
 impl Family for u32 {
@@ -34,6 +126,58 @@ impl Family for u32 {
 
     fn everybody(self) -> MacAddr {
         MacAddr::BROADCAST
+    }
+
+    type Block = Ipv4Range;
+
+    fn folded(self) -> u32 {
+        self
+    }
+
+    const ICMP: u8 = protocol::ICMP;
+    /// Linux's.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn control(kind: u8) -> Control {
+        match kind {
+            // Echo, timestamp, information and address mask requests (RFC 5508 §3.1).
+            8 | 13 | 15 | 17 => Control::Query,
+            _ if icmp::is_error(kind) => Control::Error,
+            _ => Control::Other,
+        }
+    }
+
+    #[inline(always)]
+    fn hash_of(tuple: &FiveTuple) -> u32 {
+        (*tuple).hash()
+    }
+
+    #[inline(always)]
+    fn same(one: &FiveTuple, other: &FiveTuple) -> bool {
+        let differ = (one.src ^ other.src) | (one.dst ^ other.dst);
+        let ports = (one.src_port ^ other.src_port) | (one.dst_port ^ other.dst_port);
+        differ | u32::from(ports) | u32::from(one.protocol ^ other.protocol) == 0
+    }
+
+    fn pseudo_header(src: u32, dst: u32, protocol: u8, len: u16) -> Sum {
+        match protocol {
+            protocol::ICMP => Sum::default(),
+            _ => Sum::pseudo_ipv4(src, dst, protocol, len),
+        }
+    }
+
+    fn quoted(packet: &[u8]) -> Option<FiveTuple> {
+        let quoted = layers::quoted(packet).ok()?;
+        (!quoted.later_fragment).then_some(quoted.tuple)
+    }
+
+    fn meet(connections: &mut Connections, new: &mut New, now_ms: u32) -> bool {
+        connections.meet(new, now_ms)
+    }
+
+    fn written(self, port: Option<u16>) -> String {
+        let address = Ipv4Addr::from(self);
+        port.map_or_else(|| address.to_string(), |port| format!("{address}:{port}"))
     }
 }
 
@@ -52,5 +196,87 @@ impl Family for u128 {
 
     fn everybody(self) -> MacAddr {
         group_mac(solicited_node(self.into()))
+    }
+
+    type Block = Ipv6Prefix;
+
+    fn folded(self) -> u32 {
+        FiveTuple { src: self, ..FiveTuple::default() }.folded().src
+    }
+
+    const ICMP: u8 = header::ICMPV6;
+    /// RFC 8200 §4.5.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn control(kind: u8) -> Control {
+        match kind {
+            icmpv6::kind::ECHO_REQUEST => Control::Query,
+            _ if icmpv6::is_error(kind) => Control::Error,
+            // Groups' listeners, routers, neighbours: as Linux.
+            130..=136 | 143 => Control::OfLink,
+            _ => Control::Other,
+        }
+    }
+
+    #[inline(always)]
+    fn hash_of(tuple: &FiveTuple<u128>) -> u32 {
+        (*tuple).hash()
+    }
+
+    #[inline(always)]
+    fn same(one: &FiveTuple<u128>, other: &FiveTuple<u128>) -> bool {
+        let differ = (one.src ^ other.src) | (one.dst ^ other.dst);
+        let ports = (one.src_port ^ other.src_port) | (one.dst_port ^ other.dst_port);
+        differ | u128::from(ports) | u128::from(one.protocol ^ other.protocol) == 0
+    }
+
+    fn pseudo_header(src: u128, dst: u128, protocol: u8, len: u16) -> Sum {
+        Sum::pseudo_ipv6(src.to_be_bytes(), dst.to_be_bytes(), protocol, len.into())
+    }
+
+    fn quoted(packet: &[u8]) -> Option<FiveTuple<u128>> {
+        // What is quoted is cut off: its headers are looked at as if what is there were all.
+        let mut start = [0; QUOTED];
+        let len = packet.len().min(QUOTED);
+        start[..len].copy_from_slice(&packet[..len]);
+        let payload = len.checked_sub(wire::ipv6::HEADER_LEN)?;
+        start[4..6].copy_from_slice(&(payload as u16).to_be_bytes());
+        let ip = Ipv6::new(&start[..len]).ok()?;
+        let found = ip.extensions().ok()?;
+        if found.fragment.is_some_and(|(offset, _)| offset != 0) {
+            return None;
+        }
+        let upper = &start[usize::from(found.end)..len];
+        let (src_port, dst_port) = ports_of(found.protocol, upper)?;
+        let protocol = found.protocol;
+        Some(FiveTuple { src: ip.src().into(), dst: ip.dst().into(), src_port, dst_port, protocol })
+    }
+
+    fn written(self, port: Option<u16>) -> String {
+        let address = Ipv6Addr::from(self);
+        port.map_or_else(|| address.to_string(), |port| format!("[{address}]:{port}"))
+    }
+}
+
+/// How much of what an error of IPv6 quotes is looked at: its ports are in it unless its extension
+/// headers are longer than anybody's.
+const QUOTED: usize = 256;
+
+/// The ports of an IPv6 packet, or what stands for them, as of IPv4; `None` if they are not there.
+/// `upper` is what follows the extension headers.
+pub(crate) fn ports_of(protocol: u8, upper: &[u8]) -> Option<(u16, u16)> {
+    match (protocol, upper) {
+        (protocol::TCP | protocol::UDP, &[a, b, c, d, ..]) => {
+            Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
+        }
+        (
+            header::ICMPV6,
+            &[icmpv6::kind::ECHO_REQUEST | icmpv6::kind::ECHO_REPLY, _, _, _, a, b, ..],
+        ) => {
+            let identifier = u16::from_be_bytes([a, b]);
+            Some((identifier, identifier))
+        }
+        (protocol::TCP | protocol::UDP, _) => None,
+        _ => Some((0, 0)),
     }
 }

@@ -1,4 +1,4 @@
-//! Fragmentation and reassembly (RFC 791 §3.2).
+//! Fragmentation of IPv4, and reassembly of either family (RFC 791 §3.2, RFC 8200 §4.5).
 //!
 //! Reassembly here collects, it does not copy: a complete datagram is its first fragment (with the
 //! transport header) and the list of the others, and goes through the packet flow as one packet.
@@ -7,10 +7,10 @@
 //!
 //! Never answers: a datagram that runs out of time is handed back for the ICMP error.
 
+use crate::ip::family::Family;
 use crate::packet::Packet;
 use port::{Frame, Pool, Slab};
 use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
 use wire::{Layers, Moment, checksum};
 
 /// Splits the IP packet at `l3` of `frame` into fragments of at most `mtu` bytes and hands each to
@@ -111,8 +111,9 @@ pub(crate) fn join(slab: &Slab, p: &Packet, out: &mut [u8]) -> bool {
     at == out.len() && l3 < end
 }
 
-/// What tells one datagram's fragments from another's (RFC 791 §3.2).
-type Key = (u32, u32, u16, u8);
+/// What tells one datagram's fragments from another's (RFC 791 §3.2, RFC 8200 §4.5): addresses,
+/// identification and, of IPv4, protocol.
+type Key<A> = (A, A, u32, u8);
 
 /// One datagram in pieces.
 #[derive(Debug)]
@@ -153,18 +154,34 @@ pub enum Collected {
 }
 
 /// Datagrams in pieces.
-#[derive(Debug, Default)]
-pub struct Reassembly {
-    datagrams: HashMap<Key, Datagram>,
+#[derive(Debug)]
+pub struct Reassembly<A = u32> {
+    datagrams: HashMap<Key<A>, Datagram>,
     /// In the order of their deadlines (the timeout is one constant).
-    order: VecDeque<(Moment, Key)>,
+    order: VecDeque<(Moment, Key<A>)>,
     frames: usize,
 }
 
-/// How long a datagram's pieces wait for each other: Linux's 30 s.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// The most frames kept, all datagrams together.
 const MAX_FRAMES: usize = 1024;
+
+impl<A> Default for Reassembly<A> {
+    fn default() -> Reassembly<A> {
+        Reassembly { datagrams: HashMap::new(), order: VecDeque::new(), frames: 0 }
+    }
+}
+
+/// What a fragment says of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragment<A> {
+    pub(crate) key: Key<A>,
+    /// Where its payload belongs.
+    pub(crate) offset: usize,
+    /// Its IP header's length, and of IPv6 that of all headers up to the fragment header's end.
+    pub(crate) header_len: usize,
+    /// No other one follows.
+    pub(crate) last: bool,
+}
 
 impl Reassembly {
     /// Takes in a fragment.
@@ -175,21 +192,34 @@ impl Reassembly {
         let field = u16::from_be_bytes([bytes[l3 + 6], bytes[l3 + 7]]);
         let id = u16::from_be_bytes([bytes[l3 + 4], bytes[l3 + 5]]);
         let offset = usize::from(field & 0x1fff) * 8;
-        let len = usize::from(layers.l3_end) - l3 - header_len;
         let last = field & 0x2000 == 0;
         let tuple = layers.tuple;
-        let key = (tuple.src, tuple.dst, id, tuple.protocol);
+        let key = (tuple.src, tuple.dst, u32::from(id), tuple.protocol);
+        self.put(now, frame, layers, Fragment { key, offset, header_len, last })
+    }
+}
+
+impl<A: Family> Reassembly<A> {
+    /// Takes in a fragment whose header was read.
+    pub(crate) fn put(
+        &mut self,
+        now: Moment,
+        frame: Frame,
+        layers: Layers,
+        Fragment { key, offset, header_len, last }: Fragment<A>,
+    ) -> Collected {
+        let len = usize::from(layers.l3_end) - usize::from(layers.l3) - header_len;
         if self.frames >= MAX_FRAMES {
             return Collected::Full(frame);
         }
-        let deadline = now + TIMEOUT;
+        let deadline = now + A::PATIENCE;
         let datagram = self.datagrams.entry(key).or_insert_with(|| {
             self.order.push_back((deadline, key));
             Datagram { pieces: Vec::new(), total: None, deadline }
         });
         let end = offset + len;
-        // RFC 791: all but the last carry multiples of 8 bytes; RFC 1858: pieces that overlap are
-        // an attack, not an accident.
+        // RFC 791: all but the last carry multiples of 8 bytes; RFC 1858, RFC 5722: pieces that
+        // overlap are an attack, not an accident.
         let contradiction = end + header_len > 65_535
             || (!last && (len == 0 || len % 8 != 0))
             || datagram.total.is_some_and(|total| end > total || (last && end != total))
@@ -235,7 +265,7 @@ impl Reassembly {
         self.frames
     }
 
-    fn take(&mut self, key: Key) -> Vec<Piece> {
+    fn take(&mut self, key: Key<A>) -> Vec<Piece> {
         let pieces = self.datagrams.remove(&key).map_or(Vec::new(), |d| d.pieces);
         self.frames -= pieces.len();
         pieces

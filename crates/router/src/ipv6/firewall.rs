@@ -1,146 +1,35 @@
-//! `/ipv6 firewall filter` and `/ipv6 firewall address-list`: who may pass.
+//! `/ipv6 firewall`: raw, mangle, filter, address lists, connections.
 //!
 //! ```text
-//! input:   routing decision ─► [filter input]   ─► the router itself
-//! forward: hop limit        ─► [filter forward] ─► to the neighbour
-//! output:  routing decision ─► [filter output]  ─► to the neighbour
+//! in ─► raw prerouting ─► conntrack ─► mangle prerouting ─► routing decision ┬► hop limit ─► mangle forward ─► [filter forward]
+//!                                                                            └► mangle input ─► [filter input]
+//! local out ─► routing decision ─► raw output ─► conntrack ─► mangle output ─► [filter output]
 //! ```
 //!
-//! The tables are IPv4's: chains, jumps, gates and counters; the matchers of addresses and ICMPv6 are
-//! IPv6's own.
+//! The tables are IPv4's: chains, jumps, gates, counters, raw and mangle altogether. The matchers of
+//! addresses, hop limit, extension headers and ICMPv6 are IPv6's own, and so are the filter's answers.
 //!
-//! Missing: **connection tracking**, **raw, mangle**, lists that rules fill, the matchers that are not in the menu.
+//! Missing: **NAT**, **routing marks** (there is one table of routes), the matchers that are not in the menu.
+
+// The property tables.
+mod menus;
+
+pub use menus::{ADDRESS_LIST, CONNECTION, FILTER, MANGLE, RAW};
+
+pub(crate) use menus::{ORDER, REJECT_WITH};
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
+use crate::firewall::effect::Effect;
 use crate::firewall::filter::FilterChain;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::mark::MarkBook;
-use crate::firewall::menu::{RULES, TAIL, WORD, join, matcher_named};
 use crate::firewall::read::text;
 use crate::firewall::rule::{Books, Ruleset, Step};
-use crate::firewall::syntax;
 use crate::ipv6::icmp::Error;
 use crate::packet::View;
-use config::{Item, ItemId, Menu, MenuKind, Property, Type};
+use config::{Item, ItemId};
 use wire::icmpv6::kind;
-
-/// `/ipv6 firewall filter`.
-pub static FILTER: Menu = Menu {
-    path: "/ipv6 firewall filter",
-    kind: RULES,
-    properties: &PROPERTIES,
-    help: "Who may pass by IPv6: rules over the packets of input, forward and output.",
-};
-
-/// `/ipv6 firewall address-list`.
-pub static ADDRESS_LIST: Menu = Menu {
-    path: "/ipv6 firewall address-list",
-    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
-    properties: &[
-        Property::new("list", WORD, "The list's name.").required().column(),
-        Property::new("address", Type::Cidr6, "An address or a prefix.").required().column(),
-        Property::missing("timeout", "entries of IPv6 stay until they are removed"),
-    ],
-    help: "Named sets of IPv6 addresses.",
-};
-
-/// The order in which a rule's matchers are tried.
-const ORDER: [&str; 21] = [
-    "in-interface",
-    "out-interface",
-    "in-interface-list",
-    "out-interface-list",
-    "protocol",
-    "src-mac-address",
-    "src-address",
-    "dst-address",
-    "dst-address-list",
-    "src-address-list",
-    "hop-limit",
-    "packet-size",
-    "dst-port",
-    "src-port",
-    "port",
-    "tcp-flags",
-    "icmp-options",
-    "random",
-    "nth",
-    "limit",
-    "time",
-];
-
-const MATCHERS: [Property; 24] = [
-    matcher_named("in-interface"),
-    matcher_named("out-interface"),
-    matcher_named("in-interface-list"),
-    matcher_named("out-interface-list"),
-    matcher_named("protocol"),
-    matcher_named("src-mac-address"),
-    Property::new("src-address", ADDRESS, "Source: an address or a prefix."),
-    Property::new("dst-address", ADDRESS, "Destination: an address or a prefix."),
-    matcher_named("dst-address-list"),
-    matcher_named("src-address-list"),
-    Property::new("hop-limit", HOP_LIMIT, "equal:N, less-than:N and so on."),
-    matcher_named("packet-size"),
-    matcher_named("dst-port"),
-    matcher_named("src-port"),
-    matcher_named("port"),
-    matcher_named("tcp-flags"),
-    Property::new("icmp-options", ICMP_OPTIONS, "ICMPv6 type:code or type:code-code."),
-    Property::missing("connection-state", "connections of IPv6 are not tracked"),
-    matcher_named("random"),
-    matcher_named("nth"),
-    matcher_named("limit"),
-    matcher_named("time"),
-    matcher_named("ipsec-policy"),
-    Property::missing("headers", "extension headers are walked, not matched"),
-];
-
-const ADDRESS: Type = Type::Negatable(&Type::Cidr6);
-const HOP_LIMIT: Type = Type::Custom(syntax::read_ttl);
-const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_options));
-
-/// The words of `reject-with`.
-const REJECT_WITH: &[&str] = &[
-    "icmp-no-route",
-    "icmp-admin-prohibited",
-    "icmp-address-unreachable",
-    "icmp-port-unreachable",
-    "tcp-reset",
-];
-
-const ACTIONS: Type = Type::Only(
-    &Type::Enum(&[
-        "accept",
-        "add-dst-to-address-list",
-        "add-src-to-address-list",
-        "drop",
-        "fasttrack-connection",
-        "jump",
-        "log",
-        "passthrough",
-        "reject",
-        "return",
-    ]),
-    &["accept", "drop", "jump", "log", "passthrough", "reject", "return"],
-    "this action is not built for IPv6",
-);
-
-const HEAD: [Property; 4] = [
-    Property::new("chain", WORD, "input, forward, output or a chain of your own.").required(),
-    Property::new("action", ACTIONS, "What to do with a packet that matches.").default("accept"),
-    Property::new("jump-target", WORD, "The chain to jump to."),
-    Property::new(
-        "reject-with",
-        Type::Enum(REJECT_WITH),
-        "What a rejected sender is told; icmp-no-route if not set.",
-    ),
-];
-
-/// What all tables have behind their matchers, but for the lists that rules fill.
-const END: [Property; 6] = [TAIL[0], TAIL[1], TAIL[4], TAIL[5], TAIL[6], TAIL[7]];
-
-static PROPERTIES: [Property; HEAD.len() + MATCHERS.len() + END.len()] = join(HEAD, MATCHERS, END);
+use wire::layers::protocol;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,12 +51,6 @@ impl Table for Decision {
         Hook { name: "forward", has_in: true, has_out: true },
         Hook { name: "output", has_in: false, has_out: true },
     ];
-    const ORDER: &'static [&'static str] = &ORDER;
-    const V6: bool = true;
-
-    fn place(name: &str) -> Option<usize> {
-        ORDER.iter().position(|&matcher| matcher == name)
-    }
 
     fn accepts(self) -> bool {
         matches!(self, Decision::Accept)
@@ -177,6 +60,9 @@ impl Table for Decision {
         let decision = match action {
             "accept" => Decision::Accept,
             "drop" => Decision::Drop,
+            "fasttrack-connection" => {
+                return Ok(Possible { step: Step::Do(Effect::Fasttrack), only: None });
+            }
             "reject" => match text(item, "reject-with").unwrap_or(REJECT_WITH[0]) {
                 "icmp-no-route" => Decision::Reject(Error::NO_ROUTE),
                 "icmp-admin-prohibited" => Decision::Reject(Error::PROHIBITED),
@@ -201,12 +87,15 @@ pub struct Filter {
 impl Filter {
     /// Compiles the enabled rules.
     pub fn compile(setting: &mut Setting) -> Filter {
-        Filter { rules: compile::compile(setting, true) }
+        Filter { rules: compile::compile6(setting, FILTER.path) }
     }
 
-    /// Walks a packet through a built-in chain.
-    pub fn run(&self, chain: FilterChain, view: &View, books: &mut Books) -> Decision {
-        self.rules.run(chain as usize, view, books).action.unwrap_or(Decision::Accept)
+    /// Walks a packet through a built-in chain; whether its connection is to be FastTracked, too.
+    pub fn run(&self, chain: FilterChain, view: &View, books: &mut Books) -> (Decision, bool) {
+        let outcome = self.rules.run(chain as usize, view, books);
+        let can_fasttrack = matches!(view.layers.protocol, protocol::TCP | protocol::UDP);
+        let fasttrack = outcome.passed(Effect::Fasttrack) && can_fasttrack;
+        (outcome.action.unwrap_or(Decision::Accept), fasttrack)
     }
 
     /// Whether no rule is in force.

@@ -40,6 +40,8 @@ impl Error {
     pub const PORT_UNREACHABLE: Error = Error::new(kind::UNREACHABLE, 4);
     /// The hop limit ran out in transit.
     pub const HOP_LIMIT_EXCEEDED: Error = Error::new(kind::TIME_EXCEEDED, 0);
+    /// A packet's pieces did not all come in time.
+    pub const REASSEMBLY_EXCEEDED: Error = Error::new(kind::TIME_EXCEEDED, 1);
 
     /// The next hop takes `mtu` bytes.
     pub const fn too_big(mtu: u16) -> Error {

@@ -12,7 +12,7 @@
 //! What goes on without packets that pass stands in `nd/` and `pool.rs`: it is done
 //! by timers, and what it finds out ([`found`]) is news to the compiler.
 //!
-//! Missing: **FastPath**, **connection tracking**, **reassembly**, **DHCPv6**, **queues but those
+//! Missing: **FastPath**, **DHCPv6**, **queues but those
 //! of interfaces**.
 
 // `/ipv6 address`: the router's own addresses.
@@ -39,6 +39,9 @@ pub mod settings;
 // What is done with these menus.
 pub(crate) mod facilities;
 
+use crate::firewall::connection::Enabled;
+use crate::firewall::mangle::Mangle;
+use crate::firewall::raw::Raw;
 use crate::interface::InterfaceId;
 use crate::ip::icmp::RateLimit;
 use crate::ip::route::Target;
@@ -71,11 +74,59 @@ pub struct Meant {
     pub(crate) found: Arc<Found>,
     /// `/ipv6 route`, and what is connected.
     pub routes: Arc<Routes>,
-    /// `/ipv6 firewall filter`; none while it has no rules.
+    /// `/ipv6 firewall raw`; none before it was compiled.
+    pub raw: Option<Arc<Raw>>,
+    /// `/ipv6 firewall mangle`; none before it was compiled.
+    pub mangle: Option<Arc<Mangle>>,
+    /// `/ipv6 firewall filter`; none before it was compiled.
     pub filter: Option<Arc<Filter>>,
+    /// Whether connections are tracked.
+    pub tracking: bool,
+    /// Whether a routed packet needs nothing but the FIB.
+    pub(crate) stateless: bool,
 }
 
 impl Meant {
+    /// Finds out whether connections are tracked, and whether the FIB is all a routed packet needs.
+    pub(crate) fn open_quick_ways(&mut self, tracking: Enabled, has_queues: bool) {
+        let rules = self.has_rules();
+        self.tracking = match tracking {
+            Enabled::Yes => true,
+            Enabled::No => false,
+            Enabled::Auto => rules,
+        };
+        self.stateless = !self.tracking && !rules && !has_queues && self.settings.forward;
+    }
+
+    /// Whether packets of flows fare the same with both: no table and no route was compiled anew.
+    pub(crate) fn flows_as(&self, other: &Meant) -> bool {
+        let same_tables = same(&self.raw, &other.raw)
+            && same(&self.mangle, &other.mangle)
+            && same(&self.filter, &other.filter);
+        same_tables
+            && Arc::ptr_eq(&self.routes, &other.routes)
+            && Arc::ptr_eq(&self.addresses, &other.addresses)
+            && self.settings == other.settings
+            && (self.tracking, self.stateless) == (other.tracking, other.stateless)
+    }
+
+    /// Whether there are rules of the firewall.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.raw.as_ref().is_some_and(|raw| !raw.is_empty())
+            || self.mangle.as_ref().is_some_and(|mangle| !mangle.is_empty())
+            || self.filter.as_ref().is_some_and(|filter| !filter.is_empty())
+    }
+
+    /// Whether packets may go in FastPath, and be counted there.
+    pub(crate) fn fast_path(&self) -> bool {
+        self.stateless && self.settings.allow_fast_path
+    }
+
+    /// Whether a FastTracked connection's packets may leave the regular path.
+    pub(crate) fn fasttrack(&self) -> bool {
+        self.tracking && self.settings.allow_fast_path
+    }
+
     /// Whether an interface takes part: it has an address of its link.
     pub(crate) fn is_on(&self, interface: InterfaceId) -> bool {
         self.addresses.iter().any(|own| own.interface == interface)
@@ -143,6 +194,13 @@ impl Default for State {
         redirects.mask = u32::MAX;
         let (links, used) = (BTreeMap::new(), pool::Used::default());
         State { links, used, found: Arc::default(), redirects }
+    }
+}
+
+fn same<T>(one: &Option<Arc<T>>, other: &Option<Arc<T>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (one, other) => one.is_none() && other.is_none(),
     }
 }
 

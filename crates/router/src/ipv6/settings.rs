@@ -12,6 +12,8 @@ pub struct Settings {
     pub forward: bool,
     /// Whether other routers are heard.
     pub accepts_advertisements: bool,
+    /// Whether they may go the quick ways, and be counted there.
+    pub allow_fast_path: bool,
     /// Entries of the table of neighbours.
     pub max_neighbor_entries: usize,
 }
@@ -35,6 +37,7 @@ impl Settings {
                 "no" => false,
                 _ => !forward,
             },
+            allow_fast_path: settings.bool("allow-fast-path"),
             max_neighbor_entries: settings.number("max-neighbor-entries") as usize,
         }
     }

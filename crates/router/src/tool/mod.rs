@@ -54,6 +54,7 @@ use sniffer::Capture;
 use std::time::Duration;
 use tap::Taps;
 use wire::Moment;
+use wire::layers::ETHERTYPE_IPV6;
 
 /// The tools that have no menu.
 pub(crate) static FACILITY: Facility = Facility {
@@ -131,6 +132,21 @@ impl Router {
     #[inline]
     pub fn fasttrack(&self) -> bool {
         self.program.fasttrack() && self.tools.closed.is_empty()
+    }
+
+    /// `ipv6-fast-path-active`.
+    #[inline]
+    pub fn ipv6_fast_path(&self) -> bool {
+        self.program.v6.fast_path() && self.tools.closed.is_empty()
+    }
+
+    /// Whether FastTrack is there for packets of this EtherType.
+    #[inline]
+    pub(crate) fn fasttrack_of(&self, ether_type: u16) -> bool {
+        match ether_type {
+            ETHERTYPE_IPV6 => self.program.v6.fasttrack() && self.tools.closed.is_empty(),
+            _ => self.fasttrack(),
+        }
     }
 
     /// `bridge-fast-path-active`.

@@ -65,12 +65,6 @@ impl Configuration {
         }
     }
 
-    /// The same with a PPPoE server where the network behind a port is.
-    #[allow(dead_code)]
-    pub(crate) fn with_session(self, port: u8) -> Configuration {
-        Configuration { session: Some(port), ..self }
-    }
-
     pub(crate) fn capabilities(&self) -> Vec<Capabilities> {
         let port = |n: u8| Capabilities {
             fast_path_rx: self.slow.0 >> n & 1 == 0,

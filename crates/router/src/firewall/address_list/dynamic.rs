@@ -15,12 +15,14 @@
 
 use crate::firewall::read::text;
 use crate::firewall::rule::Books;
+use crate::ip::family::{Block, Family};
 use crate::packet::View;
 use config::{Item, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
-use wire::{Ipv4Range, Moment};
+use wire::Moment;
+use wire::layers::ETHERTYPE_IPV6;
 
 /// A list, by a hash of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,40 +39,46 @@ impl ListKey {
 
 /// All entries, by list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DynamicLists {
-    lists: BTreeMap<ListKey, List>,
+pub(crate) struct DynamicLists<A: Family = u32> {
+    lists: BTreeMap<ListKey, List<A>>,
     /// Single addresses in all lists.
     n: usize,
     /// The second at which the first entry ends, or earlier.
     next: u32,
     /// Addresses that came into a list, or left it, since somebody took them.
-    moved: Vec<u32>,
+    moved: Vec<A>,
     /// So did networks.
     moved_many: bool,
     /// Entries there was no room for.
     pub(crate) refused: u64,
 }
 
-#[derive(Clone, Debug, Default)]
-struct List {
+#[derive(Clone, Debug)]
+struct List<A: Family> {
     name: String,
     /// When they end, in seconds.
-    singles: HashMap<u32, u32>,
-    networks: Vec<(Ipv4Range, u32)>,
+    singles: HashMap<A, u32>,
+    networks: Vec<(A::Block, u32)>,
+}
+
+impl<A: Family> Default for List<A> {
+    fn default() -> List<A> {
+        List { name: String::new(), singles: HashMap::new(), networks: Vec::new() }
+    }
 }
 
 /// An entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct Entry<'a, A: Family = u32> {
     pub(crate) list: &'a str,
-    pub(crate) address: Ipv4Range,
+    pub(crate) address: A::Block,
     /// `None` if it has no timeout.
     pub(crate) left: Option<Duration>,
 }
 
 /// What moved.
-pub(crate) enum Moved {
-    Addresses(Vec<u32>),
+pub(crate) enum Moved<A = u32> {
+    Addresses(Vec<A>),
     /// Whole networks.
     All,
 }
@@ -86,13 +94,16 @@ fn seconds(now: Moment) -> u32 {
     (now.as_nanos() / 1_000_000_000).min(u64::from(NEVER - 1)) as u32
 }
 
-impl DynamicLists {
+impl<A: Family> DynamicLists<A> {
     /// Whether an address is in a list.
     #[inline]
-    pub(crate) fn contains(&self, list: ListKey, address: u32) -> bool {
+    pub(crate) fn contains(&self, list: ListKey, address: A) -> bool {
         let Some(list) = self.lists.get(&list) else { return false };
         list.singles.contains_key(&address)
-            || list.networks.iter().any(|(network, _)| network.contains(address))
+            || list
+                .networks
+                .iter()
+                .any(|(network, _)| network.least() <= address && address <= network.greatest())
     }
 
     /// Whether a list has entries of this kind.
@@ -104,7 +115,7 @@ impl DynamicLists {
     pub(crate) fn add(
         &mut self,
         name: &str,
-        address: Ipv4Range,
+        address: A::Block,
         timeout: Option<Duration>,
         now: Moment,
     ) {
@@ -115,7 +126,7 @@ impl DynamicLists {
         if list.name.is_empty() {
             list.name = name.to_string();
         }
-        if address.first() != address.last() {
+        if address.least() != address.greatest() {
             let known = list.networks.iter().position(|(network, _)| *network == address);
             if let Some(known) = known {
                 list.networks[known].1 = end;
@@ -125,14 +136,14 @@ impl DynamicLists {
                 list.networks.push((address, end));
                 self.moved_many = true;
             }
-        } else if let Some(known) = list.singles.get_mut(&address.first()) {
+        } else if let Some(known) = list.singles.get_mut(&address.least()) {
             *known = end;
         } else if self.n == MAX {
             self.refused += 1;
         } else {
-            list.singles.insert(address.first(), end);
+            list.singles.insert(address.least(), end);
             self.n += 1;
-            self.moved.push(address.first());
+            self.moved.push(address.least());
         }
     }
 
@@ -146,20 +157,19 @@ impl DynamicLists {
     }
 
     /// Takes entries out.
-    pub(crate) fn remove(&mut self, entries: &[(String, Ipv4Range)]) {
+    pub(crate) fn remove(&mut self, entries: &[(String, A::Block)]) {
         self.take_out(|list, range, _| {
             !entries.iter().any(|(name, entry)| name == list && *entry == range)
         });
     }
 
     #[cold]
-    fn take_out(&mut self, stays: impl Fn(&str, Ipv4Range, u32) -> bool) {
+    fn take_out(&mut self, stays: impl Fn(&str, A::Block, u32) -> bool) {
         let (mut next, mut n) = (NEVER, 0);
         for list in self.lists.values_mut() {
             let (name, moved) = (&list.name, &mut self.moved);
             list.singles.retain(|&address, end| {
-                let stays =
-                    Ipv4Range::new(address, address).is_some_and(|at| stays(name, at, *end));
+                let stays = stays(name, A::Block::host(address), *end);
                 if stays {
                     next = next.min(*end);
                 } else {
@@ -182,7 +192,7 @@ impl DynamicLists {
 
     /// What moved since the last time; `None` if nothing.
     #[inline]
-    pub(crate) fn take_moved(&mut self) -> Option<Moved> {
+    pub(crate) fn take_moved(&mut self) -> Option<Moved<A>> {
         if self.moved.is_empty() && !self.moved_many {
             return None;
         }
@@ -192,20 +202,21 @@ impl DynamicLists {
     }
 
     /// All entries, by list and address.
-    pub(crate) fn entries(&self, now: Moment) -> Vec<Entry<'_>> {
+    pub(crate) fn entries(&self, now: Moment) -> Vec<Entry<'_, A>> {
         let now = seconds(now);
         let mut entries = Vec::with_capacity(self.n);
         for list in self.lists.values() {
-            let single =
-                |(&address, &end): (&u32, &u32)| Some((Ipv4Range::new(address, address)?, end));
-            let all = list.singles.iter().filter_map(single).chain(list.networks.iter().copied());
+            let single = |(&address, &end): (&A, &u32)| (A::Block::host(address), end);
+            let all = list.singles.iter().map(single).chain(list.networks.iter().copied());
             entries.extend(all.map(|(address, end)| Entry {
                 list: &list.name,
                 address,
                 left: (end != NEVER).then(|| Duration::from_secs(end.saturating_sub(now).into())),
             }));
         }
-        entries.sort_by_key(|entry| (entry.list, entry.address.first(), entry.address.last()));
+        entries.sort_by_key(|entry: &Entry<A>| {
+            (entry.list, entry.address.least(), entry.address.greatest())
+        });
         entries
     }
 }
@@ -235,10 +246,14 @@ impl AddTo {
 
     /// Adds the packet's address. Whoever's time begins anew with each packet has no recipe.
     pub(crate) fn run(&self, view: &View, books: &mut Books) {
-        let tuple = &view.layers.tuple;
-        let address = if self.source { tuple.src } else { tuple.dst };
-        let Some(single) = Ipv4Range::new(address, address) else { return };
         books.trace.once |= self.timeout.is_some();
+        if view.layers.ether_type == ETHERTYPE_IPV6 {
+            let address = if self.source { view.ends.src } else { view.ends.dst };
+            let single = Block::host(address);
+            return books.state.lists6.add(&self.list, single, self.timeout, books.now);
+        }
+        let tuple = &view.layers.tuple;
+        let single = Block::host(if self.source { tuple.src } else { tuple.dst });
         books.state.lists.add(&self.list, single, self.timeout, books.now);
     }
 }
@@ -246,6 +261,7 @@ impl AddTo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::Ipv4Range;
 
     fn at(seconds: u64) -> Moment {
         Moment::from_nanos(seconds * 1_000_000_000)
@@ -269,7 +285,7 @@ mod tests {
     #[test]
     fn entries_end_and_whoever_comes_again_stays() {
         let (mut lists, bad, good) =
-            (DynamicLists::default(), ListKey::of("bad"), ListKey::of("good"));
+            (DynamicLists::<u32>::default(), ListKey::of("bad"), ListKey::of("good"));
         let ten = Some(Duration::from_secs(10));
         for address in [1, 2] {
             lists.add("bad", single(address), ten, at(0));
@@ -295,7 +311,7 @@ mod tests {
 
     #[test]
     fn networks() {
-        let (mut lists, key) = (DynamicLists::default(), ListKey::of("nets"));
+        let (mut lists, key) = (DynamicLists::<u32>::default(), ListKey::of("nets"));
         let network = Ipv4Range::new(0x0a00_0000, 0x0a00_00ff).unwrap();
         lists.add("nets", network, Some(Duration::from_secs(5)), at(0));
         assert!(lists.contains(key, 0x0a00_0080) && !lists.contains(key, 0x0a00_0100));
@@ -307,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_million_and_no_more_with_less_than_24_bytes_each() {
-        let mut lists = DynamicLists::default();
+        let mut lists = DynamicLists::<u32>::default();
         for n in 0..1_000_000 + 100_000u32 {
             lists.add(
                 "flood",

@@ -14,9 +14,10 @@ use super::record::{Connection, ConnectionId, Flags};
 use super::tcp::TcpState;
 use super::timers::{Rank, Timer};
 use super::tracking::Connections;
+use crate::ip::family::Family;
 use wire::Moment;
 
-impl Connections {
+impl<A: Family> Connections<A> {
     /// Ends a connection. False if there is none of this number.
     pub fn remove(&mut self, id: ConnectionId) -> bool {
         let Some(connection) = self.get(id) else { return false };
@@ -68,7 +69,7 @@ impl Connections {
     }
 
     /// Ends the connections that were masqueraded by one of these addresses.
-    pub(crate) fn end_masqueraded(&mut self, addresses: &[u32]) {
+    pub(crate) fn end_masqueraded(&mut self, addresses: &[A]) {
         let is_gone = |connection: &Connection| {
             let flow = self.flow(connection.flow(Direction::Original));
             flow.flags & flow_flag::MASQUERADE != 0 && addresses.contains(&flow.new_src)

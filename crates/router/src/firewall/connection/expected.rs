@@ -24,6 +24,7 @@ use super::service::Service;
 use super::tracking::{Connections, New};
 
 use crate::firewall::mark::Mark;
+use crate::ip::family::Family;
 use wire::FiveTuple;
 use wire::layers::protocol;
 
@@ -224,7 +225,7 @@ impl Connections {
     }
 
     /// Whether a connection that begins was announced: then it is related, and has its translation.
-    pub(super) fn meet(&mut self, new: &mut New, now_ms: u32) -> bool {
+    pub(crate) fn meet(&mut self, new: &mut New, now_ms: u32) -> bool {
         if self.expected.is_empty() {
             return false;
         }
@@ -258,7 +259,9 @@ impl Connections {
         }
         true
     }
+}
 
+impl<A: Family> Connections<A> {
     /// A connection has ended: nobody waits for what it has announced.
     pub(super) fn forget_expected(&mut self, by: ConnectionId) {
         if !self.expected.is_empty() {

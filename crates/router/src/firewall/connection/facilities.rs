@@ -3,6 +3,8 @@
 use super::settings::Settings;
 use super::{ConnectionId, menu};
 use crate::facility::{self, DONE, Facility, Rows};
+use crate::ipv6::firewall as firewall6;
+use crate::parts::Stacked;
 use crate::router::Router;
 use crate::status::{BY_PLACE, RouterStatus, dynamic, number};
 use config::{Call, Command, Display, FIRST_AHEAD, Item, ItemId, Started, Tree, Unnamed, Value};
@@ -19,7 +21,7 @@ pub(crate) static TRACKING: Facility = Facility {
 
 /// `/ip firewall connection`.
 pub(crate) static CONNECTION: Facility = Facility {
-    rows: Rows::Many { page: connections_page, item: None },
+    rows: Rows::Many { page: connections_page::<u32>, item: None },
     commands: &[(
         &Command {
             menu: menu::CONNECTION.path,
@@ -29,15 +31,37 @@ pub(crate) static CONNECTION: Facility = Facility {
             display: Display::Nothing,
             help: "Ends connections; their next packets begin new ones.",
         },
-        remove,
+        remove::<u32>,
     )],
     ..Facility::of(&menu::CONNECTION)
 };
 
+/// `/ipv6 firewall connection`.
+pub(crate) static CONNECTION6: Facility = Facility {
+    rows: Rows::Many { page: connections_page::<u128>, item: None },
+    commands: &[(
+        &Command {
+            menu: firewall6::CONNECTION.path,
+            name: "remove",
+            unnamed: Unnamed::Items,
+            parameters: &[],
+            display: Display::Nothing,
+            help: "Ends connections; their next packets begin new ones.",
+        },
+        remove::<u128>,
+    )],
+    ..Facility::of(&firewall6::CONNECTION)
+};
+
 /// Ends connections.
-fn remove(r: &mut Router, call: &Call, tree: &Tree, _: Moment) -> Result<Started<Router>, String> {
+fn remove<F: Stacked>(
+    r: &mut Router,
+    call: &Call,
+    tree: &Tree,
+    _: Moment,
+) -> Result<Started<Router>, String> {
     for connection in facility::items(call, tree)?.into_iter().filter_map(connection) {
-        r.v4.connections.remove(connection);
+        F::connections_mut(r).remove(connection);
     }
     DONE
 }
@@ -49,9 +73,13 @@ fn connection(item: ItemId) -> Option<ConnectionId> {
 }
 
 /// `/ip firewall connection`, by place in the table: at most `max` behind an item.
-fn connections_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<Item> {
+fn connections_page<F: Stacked>(
+    status: &RouterStatus,
+    after: Option<ItemId>,
+    max: usize,
+) -> Vec<Item> {
     let from = after.and_then(connection).map_or(0, |ConnectionId(last)| last + 1);
-    let entries = status.router.v4.connections.list_from(ConnectionId(from), status.now);
+    let entries = F::connections(status.router).list_from(ConnectionId(from), status.now);
     let items = entries.take(max).map(|entry| {
         let mut values = entry.values();
         let timeout = Duration::from_secs(entry.timeout.as_secs());
@@ -69,7 +97,10 @@ impl RouterStatus<'_> {
     fn tracking(&self, property: &str) -> Option<Value> {
         let connections = &self.router.v4.connections;
         match property {
-            "total-entries" => Some(number(connections.len() as u64)),
+            "total-entries" => {
+                let of_both = connections.len() + self.router.v6.connections.len();
+                Some(number(of_both as u64))
+            }
             "max-entries" => Some(number(connections.max_entries() as u64)),
             _ => None,
         }

@@ -18,9 +18,10 @@ use super::flow::{Direction, Flow, FlowId, flow_flag};
 use super::record::{ConnectionId, Flags};
 use super::tracking::Connections;
 use crate::counter::Count;
+use crate::ip::family::Family;
 use wire::layers::protocol;
 
-impl Connections {
+impl<A: Family> Connections<A> {
     /// Marks a connection as fasttracked, as `action=fasttrack-connection` does for a packet of
     /// `flow`: the packet that is under way sets up its own direction, the other one takes one
     /// regular packet more. Nothing happens unless it is TCP or UDP.
@@ -46,7 +47,7 @@ impl Connections {
     /// Whether the flow's next packet may take the FastTrack way. SYN, FIN and RST should not:
     /// the connection's end is to be seen.
     #[inline(always)]
-    pub fn fasttrack_allows(flow: &Flow) -> bool {
+    pub fn fasttrack_allows(flow: &Flow<A>) -> bool {
         flow.flags & flow_flag::FASTTRACK != 0
     }
 

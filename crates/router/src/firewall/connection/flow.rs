@@ -12,15 +12,16 @@
 //! then [`find`](FlowTable::find).
 //!
 //! Never decides what a packet means: that is [`Connections`]'.
-//! Missing: **IPv6** (a key of two lines), **a zone or interface in the key**.
+//! A flow of IPv6 has two lines, and is otherwise the same.
+//! Missing: **a zone or interface in the key**.
 //!
 //! [`Connections`]: crate::firewall::connection::Connections
 
 use super::ConnectionId;
 use super::index::Index;
+use crate::ip::family::Family;
 use crate::packet::ConnectionState;
 use wire::FiveTuple;
-use wire::layers::protocol;
 
 /// A flow's number, used again after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,11 +77,11 @@ pub mod flow_flag {
 /// One direction of a connection.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub struct Flow {
+pub struct Flow<A = u32> {
     /// Source address, as packets of this direction arrive.
-    pub src: u32,
+    pub src: A,
     /// Destination address.
-    pub dst: u32,
+    pub dst: A,
     /// Source port, or the ICMP identifier.
     pub src_port: u16,
     /// Destination port, or the ICMP identifier.
@@ -110,25 +111,25 @@ pub struct Flow {
     /// When the last packet came ([`wire::Moment::as_millis_u32`]).
     pub last_ms: u32,
     /// Source address after translation; the same if there is none.
-    pub new_src: u32,
+    pub new_src: A,
     /// Destination address after translation.
-    pub new_dst: u32,
+    pub new_dst: A,
     /// Source port after translation.
     pub new_src_port: u16,
     /// Destination port after translation.
     pub new_dst_port: u16,
 }
 
-const _: () = assert!(size_of::<Flow>() == 64);
+const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Flow<u128>>() == 128);
 
-impl Flow {
+impl<A: Family> Flow<A> {
     /// A flow whose packets arrive as `tuple` and leave as `new`.
     pub fn new(
-        tuple: FiveTuple,
-        new: FiveTuple,
+        tuple: FiveTuple<A>,
+        new: FiveTuple<A>,
         direction: Direction,
         connection: ConnectionId,
-    ) -> Flow {
+    ) -> Flow<A> {
         Flow {
             src: tuple.src,
             dst: tuple.dst,
@@ -154,7 +155,7 @@ impl Flow {
 
     /// The 5-tuple of its packets as they arrive.
     #[inline]
-    pub const fn tuple(&self) -> FiveTuple {
+    pub const fn tuple(&self) -> FiveTuple<A> {
         FiveTuple {
             src: self.src,
             dst: self.dst,
@@ -166,7 +167,7 @@ impl Flow {
 
     /// The 5-tuple of its packets as they leave.
     #[inline]
-    pub const fn translated(&self) -> FiveTuple {
+    pub const fn translated(&self) -> FiveTuple<A> {
         FiveTuple {
             src: self.new_src,
             dst: self.new_dst,
@@ -180,7 +181,7 @@ impl Flow {
     /// translated, in either direction of the connection. For an ICMP error that goes along, give
     /// the error's own tuple.
     #[inline]
-    pub fn translate_destination(&self, mut tuple: FiveTuple) -> FiveTuple {
+    pub fn translate_destination(&self, mut tuple: FiveTuple<A>) -> FiveTuple<A> {
         if self.flags & flow_flag::DESTINATION != 0 {
             tuple.dst = self.new_dst;
             if tuple.protocol == self.protocol {
@@ -193,7 +194,7 @@ impl Flow {
     /// What it becomes last: its source is translated. For an ICMP error that goes along, give
     /// the error's own tuple: whoever sent it is shown as the translated host is (RFC 5508 §4.2).
     #[inline]
-    pub fn translate_source(&self, mut tuple: FiveTuple) -> FiveTuple {
+    pub fn translate_source(&self, mut tuple: FiveTuple<A>) -> FiveTuple<A> {
         if self.flags & flow_flag::SOURCE != 0 {
             tuple.src = self.new_src;
             if tuple.protocol == self.protocol {
@@ -204,8 +205,8 @@ impl Flow {
     }
 
     #[inline]
-    fn put_ports(&self, tuple: &mut FiveTuple, port: u16, source: bool) {
-        if self.protocol == protocol::ICMP {
+    fn put_ports(&self, tuple: &mut FiveTuple<A>, port: u16, source: bool) {
+        if self.protocol == A::ICMP {
             (tuple.src_port, tuple.dst_port) = (port, port); // one identifier stands for both
         } else if source {
             tuple.src_port = port;
@@ -244,11 +245,8 @@ impl Flow {
     }
 
     #[inline(always)]
-    fn is(&self, tuple: &FiveTuple) -> bool {
-        // Compared without branches between: they would be as hard to foresee as the tuple.
-        let differ = (self.src ^ tuple.src) | (self.dst ^ tuple.dst);
-        let ports = (self.src_port ^ tuple.src_port) | (self.dst_port ^ tuple.dst_port);
-        differ | u32::from(ports) | u32::from(self.protocol ^ tuple.protocol) == 0
+    fn is(&self, tuple: &FiveTuple<A>) -> bool {
+        A::same(&self.tuple(), tuple)
     }
 
     fn live(&self) -> bool {
@@ -257,8 +255,8 @@ impl Flow {
 }
 
 /// All flows.
-pub struct FlowTable {
-    flows: Vec<Flow>,
+pub struct FlowTable<A = u32> {
+    flows: Vec<Flow<A>>,
     /// Free places are chained by `recipe`.
     free: FlowId,
     live: usize,
@@ -266,10 +264,10 @@ pub struct FlowTable {
     index: Index,
 }
 
-impl FlowTable {
+impl<A: Family> FlowTable<A> {
     /// An empty table for at most `max` flows. Memory for all of them is asked for at once, so
     /// that nothing ever moves; the system provides it as it is touched.
-    pub fn new(max: usize) -> FlowTable {
+    pub fn new(max: usize) -> FlowTable<A> {
         let max = max.min(FlowId::NONE.index());
         let flows = Vec::with_capacity(max);
         FlowTable { flows, free: FlowId::NONE, live: 0, max, index: Index::new() }
@@ -311,7 +309,7 @@ impl FlowTable {
 
     /// Stage 3: whether the candidate was right; else what [`find`](Self::find) says.
     #[inline(always)]
-    pub fn confirm(&self, candidate: FlowId, hash: u32, tuple: &FiveTuple) -> Option<FlowId> {
+    pub fn confirm(&self, candidate: FlowId, hash: u32, tuple: &FiveTuple<A>) -> Option<FlowId> {
         let right =
             self.flows.get(candidate.index()).is_some_and(|flow| flow.live() && flow.is(tuple));
         if right { Some(candidate) } else { self.find(hash, tuple) }
@@ -319,7 +317,7 @@ impl FlowTable {
 
     /// The flow of this 5-tuple; `hash` is the tuple's.
     #[inline]
-    pub fn find(&self, hash: u32, tuple: &FiveTuple) -> Option<FlowId> {
+    pub fn find(&self, hash: u32, tuple: &FiveTuple<A>) -> Option<FlowId> {
         self.index.find(hash, |id| self.flows[id as usize].is(tuple)).map(FlowId)
     }
 
@@ -328,7 +326,7 @@ impl FlowTable {
     /// # Panics
     /// If there never was one of this number.
     #[inline(always)]
-    pub fn flow(&self, id: FlowId) -> &Flow {
+    pub fn flow(&self, id: FlowId) -> &Flow<A> {
         &self.flows[id.index()]
     }
 
@@ -337,7 +335,7 @@ impl FlowTable {
     /// # Panics
     /// If there never was one of this number.
     #[inline(always)]
-    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow {
+    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow<A> {
         &mut self.flows[id.index()]
     }
 
@@ -345,7 +343,7 @@ impl FlowTable {
     ///
     /// # Errors
     /// [`Full`]: the most flows there may be, or (crafted tuples) no room for this hash.
-    pub fn insert(&mut self, flow: Flow) -> Result<FlowId, Full> {
+    pub fn insert(&mut self, flow: Flow<A>) -> Result<FlowId, Full> {
         if self.live == self.max {
             return Err(Full);
         }
@@ -361,9 +359,9 @@ impl FlowTable {
         let flows = &self.flows;
         let hash_of = |id: u32| {
             let flow = &flows[id as usize];
-            flow.live().then(|| flow.tuple().hash())
+            flow.live().then(|| A::hash_of(&flow.tuple()))
         };
-        if self.index.insert(flow.tuple().hash(), id.0, flows.len() as u32, hash_of) {
+        if self.index.insert(A::hash_of(&flow.tuple()), id.0, flows.len() as u32, hash_of) {
             self.live += 1;
             return Ok(id);
         }
@@ -374,7 +372,7 @@ impl FlowTable {
     /// Takes a flow away. Nothing happens if there is none of this number.
     pub fn remove(&mut self, id: FlowId) {
         if let Some(flow) = self.flows.get(id.index()).filter(|flow| flow.live()) {
-            self.index.remove(flow.tuple().hash(), id.0);
+            self.index.remove(A::hash_of(&flow.tuple()), id.0);
             self.live -= 1;
             self.release(id);
         }
@@ -393,13 +391,13 @@ impl FlowTable {
     }
 
     /// The flow, if the number is in use.
-    pub fn get(&self, id: FlowId) -> Option<&Flow> {
+    pub fn get(&self, id: FlowId) -> Option<&Flow<A>> {
         self.flows.get(id.index()).filter(|flow| flow.live())
     }
 
     /// Bytes of memory: flows that are or were, and the index.
     pub fn bytes(&self) -> usize {
-        self.flows.len() * size_of::<Flow>() + self.index.bytes()
+        self.flows.len() * size_of::<Flow<A>>() + self.index.bytes()
     }
 }
 

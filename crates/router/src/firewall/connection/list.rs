@@ -8,24 +8,24 @@ use super::tracking::Connections;
 use crate::counter::Count;
 use crate::firewall::mark::Mark;
 use crate::firewall::syntax;
+use crate::ip::family::Family;
 use config::Value;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::layers::protocol;
 use wire::{FiveTuple, Moment};
 
 /// A connection, as it stands at one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct Entry<A = u32> {
     /// Its number.
     pub id: ConnectionId,
     /// Its flags.
     pub flags: Flags,
     /// The first packet as it came.
-    pub original: FiveTuple,
+    pub original: FiveTuple<A>,
     /// The replies as they come.
-    pub reply: FiveTuple,
+    pub reply: FiveTuple<A>,
     /// Type and code of the first packet, if it was ICMP.
     pub icmp: Option<(u8, u8)>,
     /// `connection-mark`, by number.
@@ -42,31 +42,31 @@ pub struct Entry {
     pub fasttrack: [Count; 2],
 }
 
-impl Connections {
+impl<A: Family> Connections<A> {
     /// All connections in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
         self.iter_from(ConnectionId(0))
     }
 
     /// All connections, in the order of their numbers.
-    pub fn list(&self, now: Moment) -> impl Iterator<Item = Entry> {
+    pub fn list(&self, now: Moment) -> impl Iterator<Item = Entry<A>> {
         self.list_from(ConnectionId(0), now)
     }
 
     /// Those from a number on.
-    pub fn list_from(&self, from: ConnectionId, now: Moment) -> impl Iterator<Item = Entry> {
+    pub fn list_from(&self, from: ConnectionId, now: Moment) -> impl Iterator<Item = Entry<A>> {
         self.iter_from(from).map(move |(id, connection)| self.describe(id, connection, now))
     }
 
     /// One of them.
-    pub fn entry(&self, id: ConnectionId, now: Moment) -> Option<Entry> {
+    pub fn entry(&self, id: ConnectionId, now: Moment) -> Option<Entry<A>> {
         self.get(id).map(|connection| self.describe(id, connection, now))
     }
 
-    fn describe(&self, id: ConnectionId, connection: &Connection, now: Moment) -> Entry {
+    fn describe(&self, id: ConnectionId, connection: &Connection, now: Moment) -> Entry<A> {
         let both = [Direction::Original, Direction::Reply];
         let [original, reply] = both.map(|direction| self.flow(connection.flow(direction)));
-        let has_icmp = original.protocol == protocol::ICMP;
+        let has_icmp = original.protocol == A::ICMP;
         let has_tcp = original.protocol == protocol::TCP;
         Entry {
             id,
@@ -84,7 +84,7 @@ impl Connections {
     }
 }
 
-impl Entry {
+impl<A: Family> Entry<A> {
     /// The properties of [`CONNECTION`](super::menu::CONNECTION), as far as they have a value.
     pub fn values(&self) -> BTreeMap<&'static str, Value> {
         let mut values = BTreeMap::new();
@@ -139,10 +139,6 @@ impl Entry {
     }
 }
 
-fn address(protocol: u8, address: u32, port: u16) -> String {
-    let address = Ipv4Addr::from(address);
-    match protocol {
-        protocol::TCP | protocol::UDP => format!("{address}:{port}"),
-        _ => address.to_string(),
-    }
+fn address<A: Family>(protocol: u8, address: A, port: u16) -> String {
+    address.written(matches!(protocol, protocol::TCP | protocol::UDP).then_some(port))
 }

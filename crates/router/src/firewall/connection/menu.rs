@@ -47,11 +47,11 @@ const TRACKING_PROPERTIES: [Property; Class::ALL.len() + 6] = {
     all[at + 1] = Property::new("total-entries", count, "Connections now.").read_only();
     all[at + 2] = Property::new("max-entries", count, "Connections at most.").read_only();
     all[at + 3] = Property::missing("active-ipv4", "version 7's; read enabled");
-    all[at + 4] = Property::missing("active-ipv6", "version 7's; IPv6 is not tracked");
+    all[at + 4] = Property::missing("active-ipv6", "version 7's; read enabled");
     all
 };
 
-const CONNECTION_PROPERTIES: [Property; 32] = [
+pub(crate) const CONNECTION_PROPERTIES: [Property; 32] = [
     Property::flag("expected", 'E', "Announced by another connection, to a helper."),
     Property::flag("seen-reply", 'S', "Traffic was seen in both directions."),
     Property::flag("assured", 'A', "Kept when the table is full."),

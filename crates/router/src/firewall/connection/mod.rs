@@ -22,7 +22,7 @@
 //! anyway.
 //!
 //! Never drops a packet; never reads a clock; allocates nothing per packet.
-//! Missing: **orig-rate** and **repl-rate**, **IPv6**; ICMP queries are told apart by identifier only, not by type.
+//! Missing: **orig-rate** and **repl-rate**; ICMP queries are told apart by identifier only, not by type.
 //!
 //! [`Connections::track`]: crate::firewall::connection::Connections::track
 //! [`Connections::translate`]: crate::firewall::connection::Connections::translate
@@ -87,6 +87,7 @@ pub use record::{Connection, ConnectionId, Flags};
 pub use settings::{Class, Enabled, Settings, Timeouts};
 pub use tcp::TcpState;
 pub use timers::Rank;
+pub(crate) use tracking::NO_PIECES;
 pub use tracking::{Connections, Counts, New, Tracking};
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use super::flow::{Direction, FlowId};
 use super::tcp::TcpState;
 use super::{Connection, Connections};
+use crate::ip::family::Family;
 use wire::FiveTuple;
 use wire::layers::protocol;
 
-impl Connections {
+impl<A: Family> Connections<A> {
     /// IP bytes of both directions of a flow's connection.
     pub(crate) fn bytes_of(&self, flow: FlowId) -> Option<u64> {
         let connection = self.get(self.flow(flow).connection)?;
@@ -15,21 +16,21 @@ impl Connections {
 
     /// What tells a flow's connection from all others: its first packet's tuple, and when it left
     /// ([`wire::Moment::as_millis_u32`]).
-    pub(crate) fn key_of(&self, flow: FlowId) -> Option<(FiveTuple, u32)> {
+    pub(crate) fn key_of(&self, flow: FlowId) -> Option<(FiveTuple<A>, u32)> {
         let connection = self.get(self.flow(flow).connection)?;
         let original = self.flow(connection.flow(Direction::Original));
         Some((original.tuple(), connection.created_ms))
     }
 
     /// Whether the connection of this key has not ended.
-    pub(crate) fn lives(&self, (original, created_ms): &(FiveTuple, u32)) -> bool {
+    pub(crate) fn lives(&self, (original, created_ms): &(FiveTuple<A>, u32)) -> bool {
         self.of_original(original).is_some_and(|connection| connection.created_ms == *created_ms)
             || self.behind.is_some()
     }
 
     /// Whether `connection-limit` counts a connection that began with this tuple: it is there, and
     /// TCP has not closed it.
-    pub(crate) fn counts(&self, original: &FiveTuple) -> bool {
+    pub(crate) fn counts(&self, original: &FiveTuple<A>) -> bool {
         match self.of_original(original) {
             Some(connection) if original.protocol == protocol::TCP => {
                 !matches!(connection.tcp.state, TcpState::TimeWait | TcpState::Close)
@@ -40,8 +41,8 @@ impl Connections {
         }
     }
 
-    fn of_original(&self, original: &FiveTuple) -> Option<&Connection> {
-        let flow = self.table.find(original.hash(), original)?;
+    fn of_original(&self, original: &FiveTuple<A>) -> Option<&Connection> {
+        let flow = self.table.find(A::hash_of(original), original)?;
         let flow = self.flow(flow);
         self.get(flow.connection).filter(|_| flow.direction() == Direction::Original)
     }

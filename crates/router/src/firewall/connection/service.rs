@@ -12,10 +12,11 @@
 use super::facilities::TRACKING;
 use super::flow::{Direction, Flow};
 use crate::facility::Facility;
+use crate::ip::family::Family;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wire::layers::protocol;
+use wire::layers::{ETHERTYPE_IPV4, protocol};
 
 /// `/ip firewall service-port`.
 pub(crate) static MENU: Menu = Menu {
@@ -196,7 +197,10 @@ impl Services {
     }
 
     /// The helper that a flow's packets have.
-    pub(crate) fn of(&self, flow: &Flow) -> Option<Service> {
+    pub(crate) fn of<A: Family>(&self, flow: &Flow<A>) -> Option<Service> {
+        if A::ETHERTYPE != ETHERTYPE_IPV4 {
+            return None; // helpers speak of addresses of IPv4
+        }
         self.at(
             flow.protocol,
             match flow.direction() {

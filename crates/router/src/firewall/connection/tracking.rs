@@ -13,21 +13,22 @@ use super::trial::Behind;
 use crate::counter::Count;
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
+use crate::ip::family::{Control, Family};
 use crate::packet::ConnectionState;
 use std::collections::HashMap;
-use wire::layers::{ETHERTYPE_IPV4, protocol};
-use wire::{FiveTuple, Layers, Moment, icmp, layers};
+use wire::layers::protocol;
+use wire::{FiveTuple, Layers, Moment, icmp};
 
 /// What tracking says of a packet.
 #[derive(Clone, Debug)]
-pub struct Tracking {
+pub struct Tracking<A = u32> {
     /// What `connection-state` sees.
     pub state: ConnectionState,
     /// The packet's flow, if it has one. It has been counted there.
     pub flow: Option<FlowId>,
     /// What would be entered if the packet left the router. To be translated, then given to
     /// [`Connections::confirm`].
-    pub new: Option<New>,
+    pub new: Option<New<A>>,
     /// For an ICMP error: the flow the error goes along with, opposite to the packet it is about.
     /// It is translated as that flow is, and the quoted packet becomes
     /// `flow.translated().reversed()`.
@@ -38,11 +39,11 @@ pub struct Tracking {
 
 /// A connection that is not entered yet.
 #[derive(Clone, Debug)]
-pub struct New {
+pub struct New<A = u32> {
     /// The first packet as it came.
-    pub original: FiveTuple,
+    pub original: FiveTuple<A>,
     /// The first packet as it is to leave; changed by [`Connections::translate`].
-    pub translated: FiveTuple,
+    pub translated: FiveTuple<A>,
     /// `SRCNAT` and `DSTNAT`, as far as it was translated.
     pub flags: Flags,
     /// It is to end when the router loses the address that is its new source.
@@ -96,8 +97,8 @@ pub struct Counts {
 }
 
 /// All connections of a router.
-pub struct Connections {
-    pub(super) table: FlowTable,
+pub struct Connections<A = u32> {
+    pub(super) table: FlowTable<A>,
     pub(super) slab: Vec<Connection>,
     pub(super) free: ConnectionId,
     pub(super) live: usize,
@@ -117,16 +118,23 @@ pub struct Connections {
     /// Of connections whose text was rewritten: how their sequence numbers differ, by direction.
     pub(super) shifts: HashMap<ConnectionId, [Shift; 2]>,
     /// The real table, when this one is a trial's.
-    pub(super) behind: Option<Box<Behind>>,
+    pub(super) behind: Option<Box<Behind<A>>>,
 }
 
-const INVALID: Tracking =
-    Tracking { state: ConnectionState::Invalid, flow: None, new: None, related: None, full: false };
+impl<A> Tracking<A> {
+    const INVALID: Tracking<A> = Tracking {
+        state: ConnectionState::Invalid,
+        flow: None,
+        new: None,
+        related: None,
+        full: false,
+    };
+}
 
-impl Connections {
+impl<A: Family> Connections<A> {
     /// An empty table for `max_entries` connections. Memory for all of them (256 bytes each) is
     /// asked for at once, and provided by the system as it is touched.
-    pub fn new(max_entries: usize) -> Connections {
+    pub fn new(max_entries: usize) -> Connections<A> {
         let max = max_entries.min(FlowId::NONE.0 as usize / 2);
         Connections {
             // Untracked flows have what is beyond two for each connection.
@@ -175,19 +183,19 @@ impl Connections {
 
     /// The flows, for the fast path to probe.
     #[inline(always)]
-    pub fn flows(&self) -> &FlowTable {
+    pub fn flows(&self) -> &FlowTable<A> {
         &self.table
     }
 
     /// A flow.
     #[inline(always)]
-    pub fn flow(&self, id: FlowId) -> &Flow {
+    pub fn flow(&self, id: FlowId) -> &Flow<A> {
         self.table.flow(id)
     }
 
     /// A flow, to keep a recipe in or to count a packet.
     #[inline(always)]
-    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow {
+    pub fn flow_mut(&mut self, id: FlowId) -> &mut Flow<A> {
         self.table.flow_mut(id)
     }
 
@@ -238,43 +246,39 @@ impl Connections {
         self.table.bytes() + self.slab.len() * size_of::<Connection>() + Timers::BYTES
     }
 
-    /// Finds out what a packet belongs to. `layers` are `frame`'s, their tuple is the packet's as
-    /// it came. A fragment is invalid: datagrams are put together before.
-    pub fn track(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
-        self.judge(&Packet::new(now, frame, layers, None), layers.fragment)
-    }
-
-    /// [`track`](Self::track) for a packet whose transport checksum is yet to be written.
-    pub fn track_unfinished(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
-        self.judge(&Packet::new(now, frame, layers, Some(true)), layers.fragment)
-    }
-
-    /// [`track`](Self::track) for a datagram that came in pieces: `frame` and `layers` are its
-    /// first fragment's, `len` is the whole datagram's IP length, `rest` are the payloads of its
-    /// other fragments in order.
-    pub fn track_reassembled<'a>(
+    /// Finds out what a packet of this tuple belongs to: `layers` are `frame`'s. Its transport checksum
+    /// may be `unfinished`: yet to be written. Of a datagram that came in pieces `frame` and `layers`
+    /// are its first fragment's, and `rest` is the whole one's IP length, and the payloads of its other
+    /// fragments in order.
+    pub(crate) fn track_as<'a>(
         &mut self,
         now: Moment,
-        frame: &[u8],
-        layers: &Layers,
-        len: u16,
-        rest: impl IntoIterator<Item = &'a [u8]>,
-    ) -> Tracking {
-        let mut packet = Packet { len, ..Packet::new(now, frame, layers, None) };
+        (frame, layers, tuple): (&[u8], &Layers, FiveTuple<A>),
+        unfinished: bool,
+        rest: Option<(u16, impl IntoIterator<Item = &'a [u8]>)>,
+    ) -> Tracking<A> {
+        let known = unfinished.then_some(true);
+        let mut packet = Packet::new(now, frame, layers, tuple, known);
+        let Some((len, rest)) = rest else { return self.judge(&packet, layers.fragment) };
+        packet.len = len;
         packet.checksum_ok = Some(packet.checksum_over(rest));
         self.judge(&packet, layers.later_fragment)
     }
 
-    fn judge(&mut self, packet: &Packet<'_>, is_piece: bool) -> Tracking {
+    fn judge(&mut self, packet: &Packet<'_, A>, is_piece: bool) -> Tracking<A> {
         let layers = packet.layers;
-        let tracking = if layers.ether_type != ETHERTYPE_IPV4 || is_piece {
-            INVALID
-        } else if packet.is_icmp_error() {
-            self.icmp_error(packet)
+        let tracking = if layers.ether_type != A::ETHERTYPE || is_piece {
+            Tracking::INVALID
         } else {
-            match self.table.find(layers.tuple.hash(), &layers.tuple) {
-                Some(flow) => self.follow(flow, packet),
-                None => self.begin(packet),
+            match packet.control() {
+                Some(Control::Error) => self.icmp_error(packet),
+                Some(Control::OfLink) => {
+                    Tracking { state: ConnectionState::Untracked, ..Tracking::INVALID }
+                }
+                _ => match self.table.find(A::hash_of(&packet.tuple), &packet.tuple) {
+                    Some(flow) => self.follow(flow, packet),
+                    None => self.begin(packet),
+                },
             }
         };
         self.counts.invalid += u64::from(tracking.state == ConnectionState::Invalid);
@@ -282,7 +286,7 @@ impl Connections {
     }
 
     /// A packet of a flow that is known.
-    fn follow(&mut self, id: FlowId, packet: &Packet<'_>) -> Tracking {
+    fn follow(&mut self, id: FlowId, packet: &Packet<'_, A>) -> Tracking<A> {
         let flow = *self.table.flow(id);
         let direction = flow.direction();
         let Some(connection) = self.slab.get_mut(flow.connection.index()) else {
@@ -297,11 +301,11 @@ impl Connections {
         let assured = connection.flags.has(Flags::ASSURED);
         let fasttrack = connection.flags.has(Flags::FASTTRACK);
         let state = flow.state();
-        let known = Tracking { state, flow: Some(id), ..INVALID };
+        let known = Tracking { state, flow: Some(id), ..Tracking::INVALID };
         let mut class = connection.class;
         match flow.protocol {
             protocol::TCP => {
-                let Some(segment) = packet.segment() else { return INVALID };
+                let Some(segment) = packet.segment() else { return Tracking::INVALID };
                 if fasttrack {
                     connection.tcp.forget_windows();
                 }
@@ -316,7 +320,7 @@ impl Connections {
                             }
                             return known;
                         }
-                        Verdict::Invalid => return INVALID,
+                        Verdict::Invalid => return Tracking::INVALID,
                         Verdict::Reopen => {
                             self.remove(flow.connection);
                             return self.begin(packet);
@@ -342,7 +346,8 @@ impl Connections {
                 let is_call = self.settings.services.of(&flow) == Some(Service::Sip);
                 class = if is_call { Class::Sip } else { Class::UdpStream };
             }
-            protocol::UDP | protocol::ICMP => {}
+            protocol::UDP => {}
+            of if of == A::ICMP => {}
             _ if seen_reply => connection.flags.set(Flags::ASSURED),
             _ => {}
         }
@@ -381,30 +386,31 @@ impl Connections {
     }
 
     /// A packet no flow is known for.
-    fn begin(&mut self, packet: &Packet<'_>) -> Tracking {
-        let tuple = packet.layers.tuple;
+    fn begin(&mut self, packet: &Packet<'_, A>) -> Tracking<A> {
+        let tuple = packet.tuple;
         let mut tcp = Tcp::default();
         let class = match tuple.protocol {
             protocol::TCP => {
                 let opened = packet
                     .segment()
                     .and_then(|segment| Tcp::open(&segment, self.settings.loose_tcp));
-                let Some(opened) = opened else { return INVALID };
+                let Some(opened) = opened else { return Tracking::INVALID };
                 tcp = opened;
                 tcp.class(false, &self.settings.timeouts)
             }
             protocol::UDP => Class::Udp,
-            // Echo, timestamp, information and address mask requests (RFC 5508 §3.1).
-            protocol::ICMP if matches!(packet.icmp()[0], 8 | 13 | 15 | 17) => Class::Icmp,
-            protocol::ICMP => return INVALID,
+            of if of == A::ICMP => match packet.control() {
+                Some(Control::Query) => Class::Icmp,
+                _ => return Tracking::INVALID,
+            },
             _ => Class::Generic,
         };
         if !packet.checksum_ok() {
-            return INVALID;
+            return Tracking::INVALID;
         }
         if !self.has_room() {
             self.counts.full += 1;
-            return Tracking { full: true, ..INVALID };
+            return Tracking { full: true, ..Tracking::INVALID };
         }
         let mut new = New {
             original: tuple,
@@ -415,30 +421,31 @@ impl Connections {
             announced: None,
             len: packet.len,
             class,
-            icmp: if tuple.protocol == protocol::ICMP { packet.icmp() } else { [0; 2] },
+            icmp: if tuple.protocol == A::ICMP { packet.icmp() } else { [0; 2] },
             tcp,
         };
-        let state = match self.meet(&mut new, packet.now_ms) {
+        let state = match A::meet(self, &mut new, packet.now_ms) {
             true => ConnectionState::Related,
             false => ConnectionState::New,
         };
-        Tracking { state, new: Some(new), ..INVALID }
+        Tracking { state, new: Some(new), ..Tracking::INVALID }
     }
 
     /// An ICMP error: it belongs to the connection of the packet it quotes.
-    fn icmp_error(&mut self, packet: &Packet<'_>) -> Tracking {
+    fn icmp_error(&mut self, packet: &Packet<'_, A>) -> Tracking<A> {
         let quoted = packet.transport().get(icmp::HEADER_LEN..);
-        let quoted = quoted.and_then(|quoted| layers::quoted(quoted).ok());
-        let Some(quoted) = quoted.filter(|quoted| !quoted.later_fragment) else { return INVALID };
+        let Some(quoted) = quoted.and_then(A::quoted) else { return Tracking::INVALID };
         if !packet.checksum_ok() {
-            return INVALID;
+            return Tracking::INVALID;
         }
-        let along = quoted.tuple.reversed();
-        match self.table.find(along.hash(), &along) {
-            Some(flow) if self.table.flow(flow).connection != ConnectionId::NONE => {
-                Tracking { state: ConnectionState::Related, related: Some(flow), ..INVALID }
-            }
-            _ => INVALID,
+        let along = quoted.reversed();
+        match self.table.find(A::hash_of(&along), &along) {
+            Some(flow) if self.table.flow(flow).connection != ConnectionId::NONE => Tracking {
+                state: ConnectionState::Related,
+                related: Some(flow),
+                ..Tracking::INVALID
+            },
+            _ => Tracking::INVALID,
         }
     }
 
@@ -447,7 +454,7 @@ impl Connections {
     /// # Errors
     /// [`Discard::ConnectionClash`]: one of its tuples was taken since it was tracked.
     /// [`Discard::ConnectionTableFull`]: the room there was has been taken.
-    pub fn confirm(&mut self, new: &New, now: Moment) -> Result<FlowId, Discard> {
+    pub fn confirm(&mut self, new: &New<A>, now: Moment) -> Result<FlowId, Discard> {
         let reply = new.translated.reversed();
         if self.is_taken(&new.original) || self.is_taken(&reply) {
             self.counts.clashes += 1;
@@ -565,7 +572,7 @@ impl Connections {
         let flags = connection.flags;
         let one_way = !flags.has(Flags::SEEN_REPLY) && flow.direction() == Direction::Original;
         !flags.has(Flags::DYING)
-            && flow.protocol != protocol::ICMP // what its type says is looked at each time
+            && flow.protocol != A::ICMP // what its type says is looked at each time
             && self.settings.services.of(flow).is_none()
             && (one_way || flags.has(Flags::ASSURED))
     }
@@ -575,3 +582,33 @@ impl Connections {
         &self.settings.timeouts
     }
 }
+
+impl Connections {
+    /// Finds out what a packet belongs to. `layers` are `frame`'s, their tuple is the packet's as
+    /// it came. A fragment is invalid: datagrams are put together before.
+    pub fn track(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
+        self.track_as(now, (frame, layers, layers.tuple), false, NO_PIECES)
+    }
+
+    /// [`track`](Self::track) for a packet whose transport checksum is yet to be written.
+    pub fn track_unfinished(&mut self, now: Moment, frame: &[u8], layers: &Layers) -> Tracking {
+        self.track_as(now, (frame, layers, layers.tuple), true, NO_PIECES)
+    }
+
+    /// [`track`](Self::track) for a datagram that came in pieces: `frame` and `layers` are its
+    /// first fragment's, `len` is the whole datagram's IP length, `rest` are the payloads of its
+    /// other fragments in order.
+    pub fn track_reassembled<'a>(
+        &mut self,
+        now: Moment,
+        frame: &[u8],
+        layers: &Layers,
+        len: u16,
+        rest: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Tracking {
+        self.track_as(now, (frame, layers, layers.tuple), false, Some((len, rest)))
+    }
+}
+
+/// A packet came whole.
+pub(crate) const NO_PIECES: Option<(u16, [&[u8]; 0])> = None;

@@ -9,18 +9,19 @@ use super::flow::{Direction, Flow, FlowId};
 use super::record::{Connection, ConnectionId};
 use super::timers::Rank;
 use super::tracking::Connections;
+use crate::ip::family::Family;
 use wire::{FiveTuple, Moment};
 
 /// The real table, and which of its flows have copies.
-pub(super) struct Behind {
-    real: Connections,
+pub(super) struct Behind<A = u32> {
+    real: Connections<A>,
     copied: Vec<FlowId>,
 }
 
-impl Behind {
+impl<A: Family> Behind<A> {
     /// Whether somebody has the tuple who has no copy.
-    pub(super) fn is_taken(&self, tuple: &FiveTuple) -> bool {
-        let found = self.real.table.find(tuple.hash(), tuple);
+    pub(super) fn is_taken(&self, tuple: &FiveTuple<A>) -> bool {
+        let found = self.real.table.find(A::hash_of(tuple), tuple);
         found.is_some_and(|flow| !self.copied.contains(&flow) && !self.real.is_untracked(flow))
     }
 }
@@ -28,24 +29,28 @@ impl Behind {
 /// Connections that a trial may begin.
 const ROOM: usize = 16;
 
-impl Connections {
+impl<A: Family> Connections<A> {
     /// Whether a packet of this tuple belongs to a connection.
-    pub(crate) fn is_taken(&self, tuple: &FiveTuple) -> bool {
-        let found = self.table.find(tuple.hash(), tuple);
+    pub(crate) fn is_taken(&self, tuple: &FiveTuple<A>) -> bool {
+        let found = self.table.find(A::hash_of(tuple), tuple);
         found.is_some_and(|flow| !self.is_untracked(flow))
             || self.behind.as_ref().is_some_and(|behind| behind.is_taken(tuple))
     }
 
     /// A small table with copies of the connections that packets of these tuples belong to, before
     /// the real one.
-    pub(crate) fn in_front_of(real: Connections, tuples: &[FiveTuple], now: Moment) -> Connections {
+    pub(crate) fn in_front_of(
+        real: Connections<A>,
+        tuples: &[FiveTuple<A>],
+        now: Moment,
+    ) -> Connections<A> {
         let mut trial = Connections::new(ROOM);
         trial.configure(*real.settings());
         trial.fasttracked = real.fasttracked;
         trial.expected.clone_from(&real.expected);
         let mut copied = Vec::new();
         for tuple in tuples {
-            let Some(found) = real.table.find(tuple.hash(), tuple) else { continue };
+            let Some(found) = real.table.find(A::hash_of(tuple), tuple) else { continue };
             if copied.contains(&found) {
                 continue;
             }
@@ -69,19 +74,19 @@ impl Connections {
     }
 
     /// The real table again, as it was.
-    pub(crate) fn real(self) -> Option<Connections> {
+    pub(crate) fn real(self) -> Option<Connections<A>> {
         self.behind.map(|behind| behind.real)
     }
 
     /// What the sender of a tuple would send next on its TCP connection: sequence number and
     /// acknowledgement. `None` if there is no connection.
-    pub(crate) fn next_segment(&self, tuple: &FiveTuple) -> Option<(u32, u32)> {
-        let flow = self.table.flow(self.table.find(tuple.hash(), tuple)?);
+    pub(crate) fn next_segment(&self, tuple: &FiveTuple<A>) -> Option<(u32, u32)> {
+        let flow = self.table.flow(self.table.find(A::hash_of(tuple), tuple)?);
         let connection = self.get(flow.connection)?;
         Some(connection.tcp.next_of(flow.direction()))
     }
 
-    fn copy(&mut self, real: &Connections, from: ConnectionId, was: &Connection, now: Moment) {
+    fn copy(&mut self, real: &Connections<A>, from: ConnectionId, was: &Connection, now: Moment) {
         let id = self.next_id();
         let mut connection = was.clone();
         for direction in [Direction::Original, Direction::Reply] {
@@ -98,7 +103,7 @@ impl Connections {
         self.timers.insert(&mut self.slab, id, rank, deadline);
     }
 
-    fn keep_copy(&mut self, flow: Flow) {
+    fn keep_copy(&mut self, flow: Flow<A>) {
         if self.table.insert(flow).is_ok() {
             self.untracked += 1;
         }

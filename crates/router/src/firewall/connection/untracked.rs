@@ -8,18 +8,19 @@
 use super::flow::{Direction, Flow, FlowId};
 use super::record::ConnectionId;
 use super::tracking::Connections;
+use crate::ip::family::Family;
 use crate::packet::ConnectionState;
 use wire::{FiveTuple, Moment};
 
 /// How long an untracked flow is kept without packets.
 const UNTRACKED_IDLE_MS: u32 = 10_000;
 
-impl Connections {
+impl<A: Family> Connections<A> {
     /// Keeps a flow for its recipe alone. `None` if there is no room, or, while others are
     /// `tracking`, none that connections may not want. Forgotten when idle for ten seconds.
     pub fn keep_untracked(
         &mut self,
-        tuple: FiveTuple,
+        tuple: FiveTuple<A>,
         now: Moment,
         tracking: bool,
     ) -> Option<FlowId> {
@@ -40,9 +41,9 @@ impl Connections {
     }
 
     /// Forgets the untracked flow of a tuple that a connection is about to have.
-    pub(super) fn give_way(&mut self, tuple: &FiveTuple) {
+    pub(super) fn give_way(&mut self, tuple: &FiveTuple<A>) {
         if self.untracked > 0
-            && let Some(flow) = self.table.find(tuple.hash(), tuple)
+            && let Some(flow) = self.table.find(A::hash_of(tuple), tuple)
         {
             self.remove_untracked(flow);
         }
@@ -64,7 +65,7 @@ impl Connections {
             self.untracked_at = if self.untracked_at >= end { 0 } else { self.untracked_at };
             let id = FlowId(self.untracked_at);
             self.untracked_at += 1;
-            let idle = |flow: &Flow| now_ms.wrapping_sub(flow.last_ms) >= UNTRACKED_IDLE_MS;
+            let idle = |flow: &Flow<A>| now_ms.wrapping_sub(flow.last_ms) >= UNTRACKED_IDLE_MS;
             if self.table.get(id).is_some_and(idle) {
                 self.remove_untracked(id);
             }

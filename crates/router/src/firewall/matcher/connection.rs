@@ -19,6 +19,8 @@ pub struct Whole<'a> {
     pub flow: Option<FlowId>,
     /// The connection that the packet begins.
     pub new: Option<&'a New>,
+    /// Of IPv6, in place of the others: all connections, and the one that the packet begins.
+    pub v6: Option<(&'a Connections<u128>, Option<&'a New<u128>>)>,
 }
 
 /// What tells a connection from all others, also from one of the same tuple after it: the tuple of
@@ -48,6 +50,12 @@ impl Whole<'_> {
 
     /// IP bytes of both directions; `ip_len` is that of the packet, which counts.
     pub(crate) fn bytes(&self, ip_len: u16) -> Option<u64> {
+        if let Some((connections, new)) = self.v6 {
+            return match (new, self.flow) {
+                (Some(_), _) => Some(u64::from(ip_len)),
+                (None, flow) => connections.bytes_of(flow?),
+            };
+        }
         match (self.new, self.flow, self.connections) {
             (Some(_), ..) => Some(u64::from(ip_len)),
             (None, Some(flow), Some(connections)) => connections.bytes_of(flow),

@@ -1,40 +1,104 @@
 //! What only packets of IPv6 are asked for: their addresses, the hop limit, ICMPv6.
 
 use crate::firewall::address_list::AddressLists;
-use crate::firewall::syntax::{IcmpOptions, Ttl};
+use crate::firewall::matcher::List;
+use crate::firewall::rule::Books;
+use crate::firewall::syntax::{self, IcmpOptions, Ttl};
 use crate::packet::View;
+use config::Value;
 use std::net::Ipv6Addr;
 use wire::Ipv6Prefix;
-use wire::ipv6::header::ICMPV6;
+use wire::ipv6::header::{self, ICMPV6};
 
 /// What is compared with what.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum OfIpv6 {
     SrcAddress(Ipv6Prefix),
     DstAddress(Ipv6Prefix),
-    /// By its number in [`AddressLists`].
-    SrcAddressList(u32),
-    DstAddressList(u32),
+    SrcAddressList(List),
+    DstAddressList(List),
     HopLimit(Ttl),
     IcmpOptions(IcmpOptions),
+    Headers(Headers),
+    /// `protocol=ipsec-ah`: its header lies before the upper layer's.
+    Authenticated,
 }
+
+/// `headers`: which headers there are. Bits are those of [`Headers::NAMES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Headers {
+    wanted: u8,
+    /// These and no others.
+    exact: bool,
+}
+
+impl Headers {
+    /// The extension headers, as [`wire::ipv6::Extensions::headers`] has them, and what they end with: an
+    /// encrypted packet, nothing, or any protocol.
+    const NAMES: [&str; 8] = ["hop", "dst", "route", "frag", "auth", "esp", "none", "proto"];
+
+    /// Reads `header,header:contains` and `header:exact`.
+    pub(crate) fn parse(text: &str) -> Option<Headers> {
+        let (names, how) = text.split_once(':').unwrap_or((text, "exact"));
+        let exact = match how {
+            "exact" => true,
+            "contains" => false,
+            _ => return None,
+        };
+        let bit = |name: &str| Headers::NAMES.iter().position(|&other| other == name);
+        let wanted = names.split(',').try_fold(0, |set, name| Some(set | 1 << bit(name)?))?;
+        Some(Headers { wanted, exact })
+    }
+
+    /// What a packet has.
+    fn of(view: &View) -> u8 {
+        let end = match view.layers.protocol {
+            ESP => 5,
+            header::NONE => 6,
+            _ => 7,
+        };
+        view.headers | 1 << end
+    }
+}
+
+/// Reads `headers`.
+pub(crate) fn read_headers(text: &str) -> Result<Value, String> {
+    let expected = "hop, dst, route, frag, auth, esp, none, proto, and :contains or :exact";
+    syntax::keep(text, Headers::parse(text).is_some(), expected)
+}
+
+/// Encapsulating security payload (RFC 4303).
+const ESP: u8 = 50;
+/// The bit of [`Headers`] for authentication.
+const AUTH: u8 = 1 << 4;
 
 impl OfIpv6 {
     /// Whether it holds; `None` if the packet has nothing to look at.
-    pub(super) fn holds(&self, view: &View, lists: &AddressLists) -> Option<bool> {
+    pub(super) fn holds(
+        &self,
+        view: &View,
+        lists: &AddressLists,
+        books: &mut Books,
+    ) -> Option<bool> {
         Some(match self {
             OfIpv6::SrcAddress(prefix) => prefix.contains(view.ends.src),
             OfIpv6::DstAddress(prefix) => prefix.contains(view.ends.dst),
-            OfIpv6::SrcAddressList(list) => lists.has6(*list, view.ends.src),
-            OfIpv6::DstAddressList(list) => lists.has6(*list, view.ends.dst),
+            OfIpv6::SrcAddressList(list) => has(*list, view.ends.src, lists, books),
+            OfIpv6::DstAddressList(list) => has(*list, view.ends.dst, lists, books),
             OfIpv6::HopLimit(limit) => {
                 let n = *view.ip().get(7)?;
+                books.trace.looked_at_ttl(n);
                 (limit.range.0 <= n && n <= limit.range.1) != limit.not
             }
             OfIpv6::IcmpOptions(want) => {
                 let [kind, code] = icmp(view)?;
                 kind == want.kind && want.codes.0 <= code && code <= want.codes.1
             }
+            OfIpv6::Headers(want) => {
+                let has = Headers::of(view);
+                if want.exact { has == want.wanted } else { has & want.wanted == want.wanted }
+            }
+            OfIpv6::Authenticated => view.headers & AUTH != 0,
         })
     }
 
@@ -47,6 +111,8 @@ impl OfIpv6 {
             OfIpv6::DstAddressList(_) => "dst-address-list",
             OfIpv6::HopLimit(_) => "hop-limit",
             OfIpv6::IcmpOptions(_) => "icmp-options",
+            OfIpv6::Headers(_) => "headers",
+            OfIpv6::Authenticated => "protocol",
         }
     }
 
@@ -64,6 +130,11 @@ impl OfIpv6 {
                 let [kind, code] = icmp(view)?;
                 format!("{kind}:{code}")
             }
+            OfIpv6::Headers(_) | OfIpv6::Authenticated => {
+                let has = Headers::of(view);
+                let there = (0..8).filter(|bit| has >> bit & 1 == 1);
+                there.map(|bit| Headers::NAMES[bit]).collect::<Vec<_>>().join(",")
+            }
         })
     }
 
@@ -73,9 +144,16 @@ impl OfIpv6 {
             OfIpv6::SrcAddress(prefix) | OfIpv6::DstAddress(prefix) => not && prefix.len() == 0,
             OfIpv6::HopLimit(limit) => !limit.not && limit.range.0 > limit.range.1,
             OfIpv6::IcmpOptions(options) => !not && options.codes.0 > options.codes.1,
-            OfIpv6::SrcAddressList(_) | OfIpv6::DstAddressList(_) => false,
+            OfIpv6::SrcAddressList(_)
+            | OfIpv6::DstAddressList(_)
+            | OfIpv6::Headers(_)
+            | OfIpv6::Authenticated => false,
         }
     }
+}
+
+fn has(list: List, address: u128, lists: &AddressLists, books: &Books) -> bool {
+    lists.has6(list.set, address) || books.state.lists6.contains(list.key, address)
 }
 
 fn icmp(view: &View) -> Option<[u8; 2]> {

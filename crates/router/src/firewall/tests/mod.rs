@@ -252,6 +252,7 @@ impl Packet {
 
     fn view(&self) -> View<'_> {
         View {
+            headers: 0,
             ends: crate::packet::Ends::default(),
             frame: &self.frame,
             layers: &self.layers,

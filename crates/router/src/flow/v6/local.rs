@@ -12,6 +12,7 @@ use crate::router::Router;
 use crate::story::{Event, Made};
 use std::net::Ipv6Addr;
 use wire::Moment;
+use wire::checksum::Delta;
 use wire::icmpv6::{self, kind};
 use wire::ipv6::header;
 use wire::layers::protocol;
@@ -42,8 +43,12 @@ fn icmp_in(r: &mut Router, now: Moment, p: Packet) {
     let Some(&[kind, ..]) = message.first_chunk::<8>() else {
         return r.discard(p, Discard::MalformedTransport);
     };
-    if !icmpv6::is_intact(src, dst, message) {
+    if p.rest.is_empty() && !icmpv6::is_intact(src, dst, message) {
         return r.discard(p, Discard::MalformedTransport);
+    }
+    if !p.rest.is_empty() && kind != kind::ECHO_REQUEST {
+        // RFC 6980: neighbours are not discovered in pieces.
+        return r.discard(p, Discard::BadFragment);
     }
     match kind {
         kind::ECHO_REQUEST if icmp::is_host(p.ends.src) => echo_reply(r, now, p),
@@ -67,14 +72,27 @@ fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
         false => Some(dst),
     };
     let Some(own) = own else { return r.discard(p, Discard::NoListener) };
-    let (l3, l4, end) = (p.layers.l3.into(), usize::from(p.layers.l4), p.layers.l3_end.into());
-    let bytes: &mut [u8] = &mut r.io.slab.bytes_mut(&mut p.frame)[..end];
-    let ip: &mut [u8] = &mut bytes[l3..];
-    ip[7] = 64;
-    ip[8..24].copy_from_slice(&own.to_be_bytes());
-    ip[24..40].copy_from_slice(&src.to_be_bytes());
-    bytes[l4] = kind::ECHO_REPLY;
-    icmpv6::fill_checksum(own.into(), src.into(), &mut bytes[l4..]);
+    let slab = r.io.slab.clone();
+    let rest = p.rest.iter_mut().map(|piece| (&mut piece.frame, piece.layers.l3));
+    for (frame, l3) in std::iter::once((&mut p.frame, p.layers.l3)).chain(rest) {
+        let ip = &mut slab.bytes_mut(frame)[l3.into()..];
+        ip[7] = 64;
+        ip[8..24].copy_from_slice(&own.to_be_bytes());
+        ip[24..40].copy_from_slice(&src.to_be_bytes());
+    }
+    let (l4, end) = (usize::from(p.layers.l4), p.layers.l3_end.into());
+    let message = &mut slab.bytes_mut(&mut p.frame)[l4..end];
+    message[0] = kind::ECHO_REPLY;
+    if p.rest.is_empty() {
+        icmpv6::fill_checksum(own.into(), src.into(), message);
+    } else {
+        // Of addresses, only another order: the sum changes by the type alone.
+        let sum = u16::from_be_bytes([message[2], message[3]]);
+        let types = [kind::ECHO_REQUEST, kind::ECHO_REPLY].map(|kind| u16::from(kind) << 8);
+        let sum = Delta::default().u16(types[0], types[1]).apply(sum);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+    }
+    (p.flow, p.related, p.new6) = (None, None, None);
     p.bound = p.in_interface;
     (p.port, p.in_interface) = (InterfaceId::NONE, InterfaceId::NONE);
     p.connection_state = ConnectionState::Untracked;

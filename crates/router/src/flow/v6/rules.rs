@@ -18,8 +18,13 @@ pub(super) fn filter(
 ) -> Option<Packet> {
     let filter = r.program.v6.filter.clone().filter(|filter| !filter.is_empty());
     let Some(filter) = filter else { return Some(p) };
-    let decision = r.with_view(now, &mut p, |_, view, books| filter.run(chain, view, books));
+    let (decision, fasttrack) =
+        r.with_view(now, &mut p, |_, view, books| filter.run(chain, view, books));
     r.tell_rules(Table::Filter, chain.name());
+    if let (true, Some(flow)) = (fasttrack, p.flow) {
+        r.v6.connections.set_fasttrack(flow);
+        r.tell(|| Event::MarkedFasttrack);
+    }
     match decision {
         Decision::Accept => return Some(p),
         Decision::Drop => r.discard(p, Discard::FilterDrop),

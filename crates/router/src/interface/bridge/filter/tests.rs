@@ -84,6 +84,7 @@ impl Bench {
         let none = InterfaceId::NONE;
         let view = View {
             ends: crate::packet::Ends::default(),
+            headers: 0,
             frame,
             layers: &layers,
             ip_len: 0,
