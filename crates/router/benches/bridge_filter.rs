@@ -59,6 +59,7 @@ fn filter(c: &mut Criterion) {
             let layers = layers::parse(&frame).expect("a frame");
             let view = View {
                 ends: router::packet::Ends::default(),
+                headers: 0,
                 frame: &frame,
                 layers: &layers,
                 ip_len: 46,
