@@ -68,6 +68,12 @@ const LINES: &[&str] = &[
     "/ipv6 address add address=2001:db8:1::1/64 interface=ether1 advertise=no",
     "/ipv6 pool add name=six prefix=2001:db8:40::/48 prefix-length=64\n\
      /ipv6 address add address=::1 from-pool=six interface=ether3",
+    "/ipv6 pool add name=seven prefix=2001:db8:50::/48 prefix-length=56\n\
+     /ipv6 dhcp-server option add name=dns code=23 value=0x20010db8000000000000000000000053\n\
+     /ipv6 dhcp-server option sets add name=all options=dns\n\
+     /ipv6 dhcp-server add name=s interface=ether3 address-pool=seven dhcp-option-set=all\n\
+     /ipv6 dhcp-server binding add address=2001:db8:50:100::/56 duid=0x0001 server=s",
+    "/ipv6 dhcp-client add interface=ether4 request=prefix pool-name=isp add-default-route=yes",
     "/ipv6 nd set [find default=yes] ra-interval=20s-1m dns=2001:db8::53 advertise-dns=no",
     "/ipv6 nd add interface=ether2 managed-address-configuration=yes ra-preference=low",
     "/ipv6 nd prefix add prefix=2001:db8:1::/64 interface=ether1 autonomous=no",

@@ -19,7 +19,7 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
     ("/ip route vrf", "routers within the router"),
-    ("/ipv6 dhcp-client, /ipv6 dhcp-relay, /ipv6 dhcp-server", "DHCPv6"),
+    ("/ipv6 dhcp-relay", "DHCPv6 from elsewhere"),
     ("/ipv6 firewall nat", "NAT of IPv6"),
     ("/mpls", "MPLS"),
     ("/radius", "RADIUS"),

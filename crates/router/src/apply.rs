@@ -27,6 +27,7 @@ use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::route::TooManyTargets;
 use crate::ip::{arp, dhcp, dns};
+use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd, pool};
 use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
@@ -250,13 +251,21 @@ impl Router {
         if !same_nd {
             nd::advertise::resign(self, now, &change.program);
         }
+        let same_dhcp6 = Arc::ptr_eq(&self.program.v6.dhcp, &change.program.v6.dhcp);
+        if !same_dhcp6 {
+            dhcp6::client::resign(self, now, &change.program);
+        }
+        let same_pools = Arc::ptr_eq(&self.program.v6.pools, &change.program.v6.pools);
+        let same_wants = Arc::ptr_eq(&self.program.v6.wants, &change.program.v6.wants);
         std::mem::swap(&mut self.program, &mut change.program);
         if !same_nd {
             self.services.due = now;
         }
-        if !Arc::ptr_eq(&self.program.v6.pools, &change.program.v6.pools)
-            || !Arc::ptr_eq(&self.program.v6.wants, &change.program.v6.wants)
-        {
+        if !same_dhcp6 || !same_pools {
+            dhcp6::server::adopt(self);
+            self.services.due = now;
+        }
+        if !same_dhcp6 || !same_pools || !same_wants {
             pool::settle(self);
             found::note(self);
         }

@@ -6,6 +6,7 @@ use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::{dhcp, dns, icmp};
+use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd};
 use crate::router::Router;
 use crate::tool::profile::Facility;
@@ -114,6 +115,8 @@ fn services(r: &mut Router, now: Moment) {
         dhcp::server::tick(r, now),
         dhcp::client::tick(r, now),
         dns::resolver::tick(r, now),
+        dhcp6::client::tick(r, now),
+        dhcp6::server::tick(r, now),
         nd::tick(r, now),
     ];
     found::note(r);

@@ -4,8 +4,8 @@
 //! nd (duplicates, advertisements), DHCPv6 (addresses, prefixes), pools ─► [Found] ─► news ─► the compiler
 //! ```
 
-use super::nd;
 use super::pool::Pool;
+use super::{dhcp, nd};
 use crate::interface::InterfaceId;
 use crate::ip::route::Target;
 use crate::router::Router;
@@ -53,6 +53,8 @@ pub(crate) struct Told {
 pub(crate) fn note(r: &mut Router) {
     let mut found = Found { taken: r.services.v6.used.taken(), ..Found::default() };
     nd::tell(r, &mut found);
+    dhcp::client::tell(r, &mut found);
+    dhcp::server::tell(r, &mut found);
     if *r.services.v6.found != found {
         r.services.v6.found = Arc::new(found);
     }

@@ -9,10 +9,10 @@
 //! A change compiles all routes and swaps them with the program; packets take the slow path
 //! (`flow/v6.rs`).
 //!
-//! What goes on without packets that pass stands in `nd/` and `pool.rs`: it is done
+//! What goes on without packets that pass stands in `nd/`, `dhcp/` and `pool.rs`: it is done
 //! by timers, and what it finds out ([`found`]) is news to the compiler.
 //!
-//! Missing: **FastPath**, **DHCPv6**, **queues but those
+//! Missing: **FastPath**, **queues but those
 //! of interfaces**.
 
 // `/ipv6 address`: the router's own addresses.
@@ -21,6 +21,8 @@ pub mod address;
 pub mod fib;
 // `/ipv6 firewall`: who may pass.
 pub mod firewall;
+// DHCPv6: prefixes and addresses, asked for and given out.
+pub(crate) mod dhcp;
 // What the router has found out by itself.
 pub(crate) mod found;
 // ICMPv6 messages a router sends.
@@ -68,6 +70,8 @@ pub struct Meant {
     pub(crate) pools: pool::Pools,
     /// The addresses that have their prefix of a pool.
     pub(crate) wants: Arc<[pool::Want]>,
+    /// `/ipv6 dhcp-client` and `/ipv6 dhcp-server`.
+    pub(crate) dhcp: Arc<dhcp::settings::Settings>,
     /// `/ipv6 nd`.
     pub(crate) nd: Arc<nd::settings::Settings>,
     /// What the router had found out when this was compiled.
@@ -182,6 +186,10 @@ pub(crate) struct State {
     pub(crate) links: BTreeMap<InterfaceId, nd::State>,
     /// Prefixes of pools.
     pub(crate) used: pool::Used,
+    /// DHCPv6 clients, by item.
+    pub(crate) clients: BTreeMap<config::ItemId, dhcp::client::Machine>,
+    /// What DHCPv6 servers have given out.
+    pub(crate) bindings: dhcp::server::Bindings,
     /// What was found out.
     pub(crate) found: Arc<Found>,
     /// How many redirects may go out.
@@ -192,8 +200,14 @@ impl Default for State {
     fn default() -> State {
         let mut redirects = RateLimit::default();
         redirects.mask = u32::MAX;
-        let (links, used) = (BTreeMap::new(), pool::Used::default());
-        State { links, used, found: Arc::default(), redirects }
+        State {
+            links: BTreeMap::new(),
+            used: pool::Used::default(),
+            clients: BTreeMap::new(),
+            bindings: dhcp::server::Bindings::default(),
+            found: Arc::default(),
+            redirects,
+        }
     }
 }
 

@@ -139,6 +139,16 @@ add address=::1 from-pool=six interface=lan
 /ipv6 route
 add dst-address=2001:db8:9::/48 gateway=2001:db8:1::9,fe80::1%wan distance=7
 add dst-address=2001:db8:8::/48 type=prohibit
+/ipv6 dhcp-server option
+add name=dns6 code=23 value=\"'2001:db8::53'\"
+/ipv6 dhcp-server option sets
+add name=all6 options=dns6
+/ipv6 dhcp-server
+add name=s6 interface=lan address-pool=six lease-time=1h dhcp-option=dns6 dhcp-option-set=all6 preference=9
+/ipv6 dhcp-server binding
+add address=2001:db8:40:100::/64 duid=0x00030001020000000099 iaid=7 server=s6 life-time=1d comment=b
+/ipv6 dhcp-client
+add interface=voice request=prefix,address pool-name=isp6 prefix-hint=::/56 add-default-route=yes disabled=yes
 /ipv6 nd
 set [ find default=yes ] ra-interval=20s-1m dns=2001:db8::53 hop-limit=64
 add interface=lan managed-address-configuration=yes ra-preference=low mtu=1480
@@ -329,6 +339,14 @@ add dst-address=10.7.0.0/16 type=blackhole
 add dst-address=10.6.0.0/16 type=unreachable
 /ipv6 pool
 add name=six prefix=2001:db8:40::/48 prefix-length=64
+/ipv6 pool
+add name=p56 prefix=2001:db8:5000::/40 prefix-length=56
+add name=a128 prefix=2001:db8:60::/64 prefix-length=128
+/ipv6 dhcp-server option add name=dns6 code=23 value=\"'2001:db8::53''2001:db8::54'\"
+/ipv6 dhcp-server
+add name=s6 interface=ether8 address-pool=a128 prefix-pool=p56 dhcp-option=dns6
+add name=x6 interface=off
+/ipv6 dhcp-client add interface=ether7 request=address,prefix pool-name=mine
 /ipv6 nd add interface=off
 /ipv6 nd prefix add prefix=2001:db8:9::/64 interface=off
 /ipv6 address

@@ -22,6 +22,7 @@ mod fuzz_regression;
 mod helpers;
 mod icmp;
 mod ipv6;
+mod ipv6_dhcp;
 mod ipv6_firewall;
 mod ipv6_nd;
 #[path = "../../../port/tests/left_out/mod.rs"]

@@ -4,9 +4,9 @@
 use super::{discovery, local_out, output};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
-use crate::ipv6::address;
 use crate::ipv6::icmp::{self, Error};
 use crate::ipv6::nd::autoconf;
+use crate::ipv6::{address, dhcp};
 use crate::packet::{ConnectionState, Ends, Packet};
 use crate::router::Router;
 use crate::story::{Event, Made};
@@ -22,6 +22,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     r.tell(|| Event::Local);
     if p.layers.protocol == header::ICMPV6 {
         return icmp_in(r, now, p);
+    }
+    if dhcp::is_asked(&r.program, &p) {
+        return dhcp::receive(r, now, p);
     }
     if Ipv6Addr::from(p.ends.dst).is_multicast() {
         return r.discard(p, Discard::NoListener);

@@ -1,13 +1,13 @@
 //! What users write of options: `0x0a0b`, `'10.0.0.1'`, `'160'`, `s'text'`, one behind the other.
 
 use config::Value;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The most an option's data are long.
 const MAX: usize = 255;
 
 /// A `value` of `/ip dhcp-server option`.
-pub(super) fn value(text: &str) -> Result<Value, String> {
+pub(crate) fn value(text: &str) -> Result<Value, String> {
     match bytes(text) {
         Some(_) => Ok(Value::Text(text.to_string())),
         None => Err("0x…, 'an address or a number', s'text', at most 255 bytes".to_string()),
@@ -15,7 +15,7 @@ pub(super) fn value(text: &str) -> Result<Value, String> {
 }
 
 /// The bytes of such a value.
-pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
     let (mut rest, mut all) = (text, Vec::new());
     while !rest.is_empty() {
         if let Some(hex) = rest.strip_prefix("0x") {
@@ -36,9 +36,11 @@ pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
         let (inner, behind) = rest.trim_start_matches('s').strip_prefix('\'')?.split_once('\'')?;
         rest = behind;
         let address = inner.parse::<Ipv4Addr>().ok();
+        let address6 = inner.parse::<Ipv6Addr>().ok().filter(|_| !is_text);
         let number = inner.parse::<u8>().ok();
         match (is_text, address, number) {
             (false, Some(address), _) => all.extend(address.octets()),
+            _ if address6.is_some() => all.extend(address6.iter().flat_map(Ipv6Addr::octets)),
             (false, _, Some(number)) => all.push(number),
             _ => all.extend(inner.as_bytes()),
         }

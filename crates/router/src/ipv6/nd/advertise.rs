@@ -6,10 +6,10 @@
 //! goes ─► a last one with lifetime 0; a prefix that goes is told three times as not preferred any more
 //! ```
 
+use super::say;
 use super::settings::{Advertised, Link, Prefix};
-use super::{autoconf, say};
 use crate::interface::InterfaceId;
-use crate::ipv6::{ALL_NODES, address};
+use crate::ipv6::{ALL_NODES, address, dhcp};
 
 use crate::packet::Ends;
 use crate::program::Program;
@@ -64,7 +64,7 @@ pub(super) fn tick(
         state.next = soon(r, now, state.last, advertised);
     }
     if now >= state.next {
-        let Some(message) = message(r, link.interface, advertised, &state.gone) else {
+        let Some(message) = message(r, now, link.interface, advertised, &state.gone) else {
             // Its link's address is a duplicate: nobody may be told by another (RFC 4861 §4.2).
             state.next = now + INITIAL;
             return Some(state.next);
@@ -104,6 +104,7 @@ pub(crate) fn asked(r: &mut Router, now: Moment, interface: InterfaceId) {
 /// What is told now; `None` without an address of the link.
 fn message(
     r: &Router,
+    now: Moment,
     interface: InterfaceId,
     advertised: &Advertised,
     gone: &[(Prefix, u8)],
@@ -117,15 +118,18 @@ fn message(
         valid_s,
         preferred_s,
     };
-    let told = advertised
-        .prefixes
-        .iter()
-        .map(|prefix| info(prefix, prefix.valid_s, prefix.preferred_s.min(prefix.valid_s)));
+    let told = advertised.prefixes.iter().map(|prefix| {
+        // What was delegated is not told for longer than it is ours (RFC 8415 §18.2.10.1).
+        let left = dhcp::client::left(r, now, prefix.prefix);
+        let (preferred, valid) = left.unwrap_or((u32::MAX, u32::MAX));
+        let valid = valid.min(prefix.valid_s);
+        info(prefix, valid, preferred.min(prefix.preferred_s).min(valid))
+    });
     let gone = gone.iter().map(|(prefix, _)| info(prefix, LAST_S.min(prefix.valid_s), 0));
     let own = r.program.interface(interface);
     let lifetime_s = if r.program.v6.settings.forward { advertised.lifetime_s } else { 0 };
     let dns = match advertised.dns.is_empty() && advertised.advertise_dns {
-        true => autoconf::dns_servers(r),
+        true => dhcp::dns_servers(r),
         false => advertised.dns.clone(),
     };
     let most = advertised.interval.1.as_secs() as u32;
@@ -165,7 +169,7 @@ pub(crate) fn resign(r: &mut Router, now: Moment, next: &Program) {
         }
         let gone: Vec<_> = advertised.prefixes.iter().map(|prefix| (*prefix, 1)).collect();
         let last = Advertised { lifetime_s: 0, prefixes: Vec::new(), ..advertised.clone() };
-        if let Some(message) = message(r, interface, &last, &gone) {
+        if let Some(message) = message(r, now, interface, &last, &gone) {
             send(r, now, interface, &message);
         }
     }

@@ -3,6 +3,7 @@
 use super::menu::{self, DEFAULT, ND, PREFIX};
 use super::settings::Settings;
 use crate::facility::{Facility, Rows};
+use crate::ipv6::dhcp::facilities as dhcp;
 use crate::ipv6::facilities as ipv6;
 use crate::status::{Numbers, RouterStatus, Values, dynamic, text};
 use config::{Item, Value};
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 /// `/ipv6 nd`, which compiles all of them.
 pub(crate) static FACILITY: Facility = Facility {
-    after: &[&ipv6::ADDRESS],
+    after: &[&ipv6::ADDRESS, &dhcp::SERVER],
     compile: |c| {
         let settings = Settings::compile(c.tree, &c.program);
         if *c.program.v6.nd != settings {

@@ -106,13 +106,17 @@ fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> 
     };
     let advertises = item.map(|item| advertised(&item, prefixes));
     let accepts = v6.settings.accepts_advertisements && advertises.is_none();
-    let is_used = own.iter().any(|own| own.item.is_some() || !own.is_link_local());
+    let (client, server) = (v6.dhcp.client_on(interface), v6.dhcp.server_on(interface));
+    let is_used = client.is_some()
+        || server.is_some()
+        || own.iter().any(|own| own.item.is_some() || !own.is_link_local());
     if !is_used && advertises.is_none() && !accepts {
         return None;
     }
     let mut groups = vec![ALL_ROUTERS];
     let used = v6.addresses.iter().filter(|own| own.interface == interface);
     groups.extend(used.map(|own| u128::from(solicited_node(own.address.into()))));
+    groups.extend(server.map(|_| u128::from(wire::dhcp6::SERVERS)));
     groups.sort_unstable();
     groups.dedup();
     let own = own.into_iter().map(|own| Own { address: own.address, probes: !own.no_dad });
