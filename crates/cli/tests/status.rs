@@ -10,11 +10,7 @@ use std::path::PathBuf;
 const MISSING: &[(&str, &str)] = &[
     ("/interface 6to4", "tunnels of IPv6 in IPv4"),
     ("/interface ethernet switch", "switch chips"),
-    (
-        "/interface l2tp-client, /interface l2tp-server, /interface pptp-client, /interface \
-      pptp-server",
-        "PPP over anything but Ethernet",
-    ),
+    ("/interface pptp-client, /interface pptp-server", "PPP in GRE, agreed upon by TCP"),
     ("/ip dhcp-relay", "DHCP from elsewhere"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
@@ -22,7 +18,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/ipv6 dhcp-relay", "DHCPv6 from elsewhere"),
     ("/ipv6 firewall nat", "NAT of IPv6"),
     ("/mpls", "MPLS"),
-    ("/radius", "RADIUS"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/tool traffic-monitor", "tools"),
     ("/user ssh-keys", "keys of users"),

@@ -71,6 +71,12 @@ reasons! {
     BadPppoeCookie = "bad-pppoe-cookie",
     /// A PPPoE request, and `max-sessions` is reached.
     TooManySessions = "too-many-sessions",
+    /// An answer of RADIUS that nobody waits for, or that does not know the secret.
+    BadRadius = "bad-radius",
+    /// An L2TP datagram that is cut off, contradicts itself, or comes out of its turn.
+    MalformedL2tp = "malformed-l2tp",
+    /// An L2TP tunnel whose other end does not know its secret.
+    BadL2tpProof = "bad-l2tp-proof",
     /// An encrypted packet of a session that cannot be read: late, behind a lost one, or not encrypted in
     /// the way that was agreed upon.
     Undecryptable = "undecryptable",

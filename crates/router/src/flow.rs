@@ -34,10 +34,11 @@ mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
-// PPP: what is common, L2TP's tunnels, PPPoE's sessions.
+// PPP: what is common, L2TP's tunnels, PPPoE's sessions, RADIUS.
 mod l2tp;
 mod ppp;
 mod pppoe;
+pub(crate) mod radius;
 // Into a tunnel's outer packet, and out of it.
 mod tunnel;
 // The NAT boxes.
@@ -85,13 +86,12 @@ use wire::{Layers, Moment, checksum};
 pub(crate) use checks::{is_martian_source, is_own_source};
 pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
-pub(crate) use local::local_out;
 pub(crate) use port_queue::send_by_queue;
-pub(crate) use ppp::end_sessions;
 pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
+pub(crate) use {local::local_out, ppp::end_sessions};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {

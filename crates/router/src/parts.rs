@@ -19,12 +19,13 @@ use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::{Connections, New};
 use crate::firewall::log::Log;
 use crate::firewall::mark::Mark;
-use crate::flow::Resume;
+use crate::flow::{Resume, radius};
 use crate::interface::InterfaceId;
 use crate::interface::bonding;
 use crate::interface::bridge::hosts::Hosts;
 use crate::interface::bridge::stp::Stp;
 use crate::interface::ingress::Ingresses;
+use crate::interface::l2tp;
 use crate::interface::link::History;
 use crate::interface::ppp::calls::Calls;
 use crate::interface::pppoe;
@@ -268,6 +269,10 @@ pub(crate) struct Links {
     pub(crate) calls: Calls,
     /// PPPoE's clients, and what its servers know.
     pub(crate) pppoe: pppoe::state::State,
+    /// What RADIUS is asked.
+    pub(crate) radius: radius::State,
+    /// L2TP's tunnels.
+    pub(crate) l2tp: l2tp::state::State,
     /// The open ones of them.
     pub(crate) sessions: Arc<[pppoe::Session]>,
     /// The interfaces that run by what they know themselves.

@@ -22,7 +22,9 @@ use crate::firewall::state::SlotBook;
 use crate::interface::bonding::{Bond, BondAt};
 use crate::interface::bridge::filter::Chain;
 use crate::interface::bridge::{self, Bridge};
+use crate::interface::l2tp::L2tp;
 use crate::interface::menu::ETHERNET;
+use crate::interface::ppp::aaa::Aaa;
 use crate::interface::ppp::users::Users;
 use crate::interface::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use crate::interface::tunnel::{Carries, TunnelAt, Tunnels};
@@ -231,6 +233,10 @@ pub struct Program {
     pub bonds: Vec<Bond>,
     /// PPPoE's clients and servers.
     pub(crate) pppoe: Arc<Pppoe>,
+    /// L2TP's clients and its server.
+    pub(crate) l2tp: Arc<L2tp>,
+    /// RADIUS.
+    pub(crate) aaa: Arc<Aaa>,
     /// The open sessions.
     pub sessions: Arc<Sessions>,
     /// Who may log in by PPP.
@@ -372,6 +378,8 @@ impl Program {
             vrrps,
             bonds,
             pppoe: Arc::default(),
+            l2tp: Arc::default(),
+            aaa: Arc::default(),
             sessions: Arc::default(),
             users: Arc::default(),
             opened: Arc::default(),
@@ -405,6 +413,7 @@ impl Program {
         (self.names, self.bridges, self.tunnels) = (names, bridges, tunnels);
         (self.vrrps, self.bonds) = (interfaces.vrrps, interfaces.bonds);
         (self.pppoe, self.sessions) = (interfaces.pppoe.into(), interfaces.sessions.into());
+        (self.l2tp, self.aaa) = (interfaces.l2tp.into(), interfaces.aaa.into());
     }
 
     /// Leads whatever leaves by an interface with queue trees through them.

@@ -46,6 +46,10 @@ pub mod mld;
 pub mod tcp;
 // The UDP header.
 pub mod udp;
+// Who may log in, asked of another host.
+pub mod radius;
+// PPP in UDP.
+pub mod l2tp;
 // Whether several links are one.
 pub mod lacp;
 // Which of several routers has an address.

@@ -3,7 +3,7 @@
 
 use super::leave::{Hop, to_neighbour};
 use super::rules::bridge_accepts;
-use super::{link_out, output, reason, tunnel_in, vrrp};
+use super::{l2tp, link_out, output, radius, reason, tunnel_in, vrrp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
@@ -29,6 +29,12 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
+    }
+    if l2tp::is_asked(r, &p) {
+        return l2tp::receive(r, now, p);
+    }
+    if radius::is_asked(r, &p) {
+        return radius::receive(r, now, p);
     }
     if dns::resolver::is_asked(r, &p) {
         return dns::resolver::receive(r, now, p);

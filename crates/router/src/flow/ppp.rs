@@ -6,6 +6,7 @@
 //! ticks ─► [tick]: who is silent, idle, too long there, or has lost his server
 //! ```
 
+use super::radius::{self, Status};
 use super::{l2tp, pppoe};
 use crate::interface::ppp::calls::{Call, Carrier, Owner};
 use crate::interface::ppp::machine::{Admitted, End, Machine, Pass, Phase, Proof, Role, Said};
@@ -52,6 +53,9 @@ fn attempt(r: &mut Router, now: Moment, place: usize, user: &str, proof: &Proof)
     let (service, caller) = (call.carrier.service(), call.carrier.caller());
     let attempt = Attempt { user, proof, profile: &profile, service, caller: &caller };
     let verdict = r.program.users.admit(attempt);
+    if verdict == Err(Refusal::Unknown) && r.program.aaa.uses_radius {
+        return radius::ask(r, now, place, user, proof);
+    }
     decided(r, now, place, user, verdict);
 }
 
@@ -89,6 +93,7 @@ pub(super) fn decided(
     {
         let text = match why {
             Refusal::Unknown | Refusal::Wrong => format!("user {user} authentication failed"),
+            Refusal::Timeout => format!("user {user} authentication failed - radius timeout"),
             Refusal::Caller => format!("user {user} authentication failed - caller id"),
             Refusal::NoAddress => {
                 format!("user {user}: could not determine local or remote address")
@@ -216,6 +221,7 @@ fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str)
     }
     let text = format!("{user} logged in, {} from {caller}", Ipv4Addr::from(remote));
     r.stats.log.say(now, &format!("{topics},account"), &text);
+    radius::tell(r, now, place, Status::Start, Default::default(), None);
     let Some(grant) = grant else { return };
     if let (Some(list), Some(range)) = (&grant.terms.address_list, Ipv4Range::new(remote, remote)) {
         r.rules.lists.add(list, range, None, now);
@@ -261,6 +267,11 @@ pub(super) fn hang_up(r: &mut Router, now: Moment, place: usize) {
             call.carrier.caller()
         );
         r.stats.log.say(now, &format!("{topics},account"), &text);
+        let why = match call.machine.phase() {
+            Phase::Down(why) => Some(why),
+            _ => None,
+        };
+        radius::tell(r, now, place, Status::Stop, counts, why);
     }
     let Some(call) = r.link.calls.remove(place) else { return };
     match call.carrier {
@@ -284,6 +295,15 @@ fn traffic(r: &Router, place: usize) -> [(u64, u64); 2] {
     counts.map_or(Default::default(), |counts| {
         [counts.rx, counts.tx].map(|count| (count.packets, count.bytes))
     })
+}
+
+/// What carried a call is gone.
+pub(super) fn lost(r: &mut Router, now: Moment, place: usize) {
+    let Some(call) = r.link.calls.get(place) else { return };
+    let topics = format!("{},ppp,info", call.carrier.service());
+    let text = format!("{}: terminating... - {}", call.name, End::Terminated.name());
+    r.stats.log.say(now, &topics, &text);
+    hang_up(r, now, place);
 }
 
 /// Ends the calls of which this is so.
@@ -389,7 +409,22 @@ fn limits(r: &mut Router, now: Moment, place: usize) -> Result<Option<Moment>, E
     let Some(grant) = call.grant.clone() else { return Ok(None) };
     let terms = &grant.terms;
     let mut next = terms.session_timeout.map(|timeout| call.since + timeout);
-    if next.is_some_and(|end| now >= end) {
+    let interim = terms.interim.or(r.program.aaa.interim).filter(|_| r.program.aaa.tells());
+    let told = call.told;
+    if let Some(interim) = interim {
+        let due = told.max(call.since) + interim.max(SAMPLE);
+        if now >= due {
+            let counts = traffic(r, place);
+            radius::tell(r, now, place, Status::Interim, counts, None);
+            if let Some(call) = r.link.calls.get_mut(place) {
+                call.told = now;
+            }
+        }
+        let due = if now >= due { now + interim.max(SAMPLE) } else { due };
+        next = Some(next.map_or(due, |next| next.min(due)));
+    }
+    let ends = terms.session_timeout.zip(r.link.calls.get(place).map(|call| call.since));
+    if ends.is_some_and(|(timeout, since)| now >= since + timeout) {
         return Err(End::SessionTimeout);
     }
     if terms.idle_timeout.is_none() && terms.limits == [0; 2] {

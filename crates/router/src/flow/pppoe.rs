@@ -8,7 +8,7 @@
 //! ticks     ─► [tick]: who dials
 //! ```
 
-use super::ppp::{self, hang_up};
+use super::ppp;
 use super::{l2tp, link_in, link_out};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
@@ -347,10 +347,7 @@ fn discovery_in(r: &mut Router, now: Moment, p: Packet) {
         Code::Pads => given(r, now, on, src, &said),
         Code::Padt => match r.link.calls.find(Wire::Pppoe(on, said.session, src)) {
             Some(place) => {
-                let name = r.link.calls.get(place).map_or(String::new(), |call| call.name.clone());
-                let text = format!("{name}: terminating... - {}", End::Terminated.name());
-                say_log(r, now, "pppoe,ppp,info", &text);
-                hang_up(r, now, place);
+                ppp::lost(r, now, place);
                 Ok(())
             }
             None => Err(Discard::UnknownSession),

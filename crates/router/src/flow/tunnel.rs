@@ -25,7 +25,7 @@ use wire::{Moment, Tcp, TcpFlags, checksum};
 
 /// How deep tunnels may lie in each other, in and out together: a packet that comes by two and
 /// leaves by two is not rare.
-const MOST: u8 = 6;
+pub(super) const MOST: u8 = 6;
 
 /// Puts a frame of a tunnel into its outer packet, which the router then sends as its own.
 pub(super) fn encapsulate(
@@ -158,7 +158,7 @@ fn too_long(
 }
 
 /// The frame with `n` bytes more in front; or another one with its bytes, if there is no room.
-fn with_room(r: &mut Router, mut frame: Frame, n: usize) -> Option<Frame> {
+pub(super) fn with_room(r: &mut Router, mut frame: Frame, n: usize) -> Option<Frame> {
     if r.io.slab.push(&mut frame, n) {
         return Some(frame);
     }
@@ -291,7 +291,7 @@ fn clamp_mss(r: &mut Router, interface: InterfaceId, p: &mut Packet) {
 }
 
 /// A datagram that came in pieces, in one: what is inside has headers of its own.
-fn in_one_piece(r: &mut Router, p: Packet) -> Option<Packet> {
+pub(super) fn in_one_piece(r: &mut Router, p: Packet) -> Option<Packet> {
     if p.rest.is_empty() {
         return Some(p);
     }

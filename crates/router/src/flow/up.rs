@@ -5,7 +5,7 @@
 //! chores, a change ─► [look] ─► the ticks of each ─► Links::up, ::sessions ─► news ─► Compiler::set_up
 //! ```
 
-use super::{bonding, gateway, ppp, pppoe, tunnel, vrrp};
+use super::{bonding, gateway, l2tp, ppp, pppoe, radius, tunnel, vrrp};
 use crate::ip::gateway::Gateway;
 use crate::program::Kind;
 use crate::router::Router;
@@ -28,7 +28,9 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
     due = bonding::tick(r, now, &mut up, due);
     let mut silent = BTreeSet::new();
     due = pppoe::tick(r, now, due);
+    due = l2tp::tick(r, now, due);
     due = ppp::tick(r, now, due);
+    due = radius::tick(r, now, due);
     due = gateway::tick(r, now, &mut silent, due);
     r.link.up_due = tell_sessions(r, now, due);
     if *r.v4.silent != silent {

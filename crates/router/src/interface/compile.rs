@@ -5,8 +5,11 @@ use super::bonding::menu::BONDING;
 use super::bonding::{Bond, BondAt};
 use super::bridge::menu::BRIDGE;
 use super::bridge::{self, Bridge};
+use super::l2tp::L2tp;
+use super::l2tp::menu::CLIENT as L2TP_CLIENT;
 use super::list;
 use super::menu::ETHERNET;
+use super::ppp::aaa::Aaa;
 use super::pppoe::menu::CLIENT;
 use super::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use super::tunnel::{self, Carries, Tunnel, Tunnels};
@@ -69,6 +72,8 @@ pub(crate) struct Interfaces {
     pub(crate) vrrps: Vec<Vrrp>,
     pub(crate) bonds: Vec<Bond>,
     pub(crate) pppoe: Pppoe,
+    pub(crate) l2tp: L2tp,
+    pub(crate) aaa: Aaa,
     pub(crate) sessions: Sessions,
 }
 
@@ -144,7 +149,7 @@ impl Interfaces {
             let id = ids.of(item.id());
             names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
         }
-        for item in tree.read(&CLIENT) {
+        for item in tree.read(&CLIENT).chain(tree.read(&L2TP_CLIENT)) {
             names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Ppp);
         }
         for session in open.iter().filter(|session| session.is_servers()) {
@@ -164,8 +169,8 @@ impl Interfaces {
             let id = names.find(name)?;
             by_id.get(id.index()).filter(|lower| lower.enabled).map(|lower| (id, lower.mtu))
         };
-        let pppoe = Pppoe::read(tree, below);
-        let sessions = put_sessions(tree, open, ids, &pppoe, &mut by_id);
+        let (pppoe, l2tp) = (Pppoe::read(tree, below), L2tp::read(tree));
+        let sessions = put_sessions(tree, open, ids, (&pppoe, &l2tp), &mut by_id);
         let port = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } if interface.running => port as u16,
             _ => u16::MAX,
@@ -192,6 +197,8 @@ impl Interfaces {
             vrrps,
             bonds,
             pppoe,
+            l2tp,
+            aaa: Aaa::read(tree),
             sessions,
         }
     }
@@ -346,14 +353,15 @@ fn put_sessions(
     tree: &Tree,
     open: &[Session],
     ids: &mut InterfaceIds,
-    pppoe: &Pppoe,
+    (pppoe, l2tp): (&Pppoe, &L2tp),
     by_id: &mut [Interface],
 ) -> Sessions {
     let mut sessions = Sessions::default();
-    for item in tree.read(&CLIENT) {
+    for item in tree.read(&CLIENT).chain(tree.read(&L2TP_CLIENT)) {
         let id = ids.of(item.id());
         let dialer = pppoe.dialers.iter().find(|dialer| dialer.item == item.id());
-        let mtu = dialer.map_or(0, |dialer| dialer.mru);
+        let client = l2tp.clients.iter().find(|client| client.item == item.id());
+        let mtu = dialer.map(|dialer| dialer.mru).or(client.map(|client| client.mru)).unwrap_or(0);
         by_id[id.index()] = Interface {
             id,
             name: item.name().to_owned(),

@@ -82,7 +82,9 @@ impl RouterStatus<'_> {
                     Kind::Bond(_) => "bond",
                     Kind::Absent => "absent",
                     Kind::Session(_) => match item.dynamic {
+                        true if interface.name.starts_with("<l2tp-") => "l2tp-in",
                         true => "pppoe-in",
+                        false if self.router.program.l2tp.is_client(item.id) => "l2tp-out",
                         false => "pppoe-out",
                     },
                 }

@@ -29,6 +29,8 @@ pub(crate) mod ppp;
 
 // `/interface pppoe-client` and `pppoe-server`: PPP in Ethernet frames.
 pub mod pppoe;
+// L2TP.
+pub(crate) mod l2tp;
 
 // `/interface list`: sets of interfaces.
 pub mod list;

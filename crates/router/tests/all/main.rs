@@ -25,6 +25,7 @@ mod ipv6;
 mod ipv6_dhcp;
 mod ipv6_firewall;
 mod ipv6_nd;
+mod l2tp;
 #[path = "../../../port/tests/left_out/mod.rs"]
 mod left_out;
 mod links;
@@ -35,10 +36,12 @@ mod offload;
 mod pages;
 mod ping;
 mod pppoe;
+mod pppoe_many;
 mod print;
 mod priority_tags;
 mod profile;
 mod queue_interfaces;
+mod radius;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod routes;

@@ -12,12 +12,12 @@ use wire::pppoe::{self, Code, Discovery, tag};
 use wire::{MacAddr, TcpFlags};
 
 /// A client and a server, joined by their second ports, and a host at each one's first.
-struct Pair {
-    client: Rig,
-    server: Rig,
+pub(crate) struct Pair {
+    pub(crate) client: Rig,
+    pub(crate) server: Rig,
     /// What passed between them: whether from the client, and the frame.
-    seen: Vec<(bool, Vec<u8>)>,
-    cut: bool,
+    pub(crate) seen: Vec<(bool, Vec<u8>)>,
+    pub(crate) cut: bool,
 }
 
 const CLIENT: &str = "/interface pppoe-client add interface=ether2 user=bob password=secret";
@@ -27,7 +27,7 @@ const SECRET: &str = "/ppp secret add name=bob password=secret local-address=10.
 
 impl Pair {
     /// `$` in the scripts is the customary beginning of the client, the server and its secret.
-    fn new(client: &str, server: &str) -> Pair {
+    pub(crate) fn new(client: &str, server: &str) -> Pair {
         let client = client.replace("$C", CLIENT);
         let server = server.replace("$S", SERVER).replace("$P", SECRET);
         let mut pair =
@@ -47,7 +47,7 @@ impl Pair {
         pair
     }
 
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         loop {
             let mut moved = false;
             self.client.breathe();
@@ -73,7 +73,7 @@ impl Pair {
         }
     }
 
-    fn wait(&mut self, seconds: u64) {
+    pub(crate) fn wait(&mut self, seconds: u64) {
         for _ in 0..seconds * 10 {
             for rig in [&mut self.client, &mut self.server] {
                 rig.now = rig.now + Duration::from_millis(100);
@@ -87,7 +87,7 @@ impl Pair {
     }
 
     /// Sends from the client's host; what comes out at the server's.
-    fn pass(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         self.server.take(1);
         self.client.take(1);
         self.seen.clear();
@@ -97,7 +97,7 @@ impl Pair {
         all.into_iter().filter(|frame| frame[12..14] != [0x08, 0x06]).collect()
     }
 
-    fn balanced(&mut self) {
+    pub(crate) fn balanced(&mut self) {
         for rig in [&mut self.client, &mut self.server] {
             rig.take(1);
             let frames = rig.router.frames();
@@ -107,22 +107,22 @@ impl Pair {
     }
 }
 
-fn id(rig: &Rig, name: &str) -> Option<InterfaceId> {
+pub(crate) fn id(rig: &Rig, name: &str) -> Option<InterfaceId> {
     rig.router.program().names.find(name)
 }
 
-fn counts(rig: &Rig, name: &str) -> [(u64, u64); 2] {
+pub(crate) fn counts(rig: &Rig, name: &str) -> [(u64, u64); 2] {
     let counts = rig.router.interface_counts(id(rig, name).expect("the interface"));
     [(counts.rx.packets, counts.rx.bytes), (counts.tx.packets, counts.tx.bytes)]
 }
 
-fn log(rig: &Rig) -> Vec<String> {
+pub(crate) fn log(rig: &Rig) -> Vec<String> {
     let lines = rig.router.log().iter();
     lines.map(|line| line.display(|_| None).to_string()).collect()
 }
 
 /// From the client's host to the server's.
-fn datagram(payload: &[u8]) -> craft::Frame<'_> {
+pub(crate) fn datagram(payload: &[u8]) -> craft::Frame<'_> {
     craft::Frame {
         src_mac: mac(1),
         dst_mac: own_mac(1),

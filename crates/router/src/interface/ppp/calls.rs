@@ -38,7 +38,6 @@ pub(crate) enum Owner {
 pub(crate) enum Carrier {
     /// Frames of this interface, with this number, to and from this host.
     Pppoe { on: InterfaceId, id: u16, peer: MacAddr },
-    #[expect(dead_code, reason = "its tunnels come with a commit of their own")]
     /// A tunnel of L2TP, by its number here, and the session's in it: here and at the other end.
     L2tp { tunnel: u16, id: u16, peer_id: u16, peer: u32 },
 }
@@ -102,6 +101,8 @@ pub(crate) struct Call {
     pub(crate) mppe: Option<Box<Mppe>>,
     /// Packets that have passed, and when that was last seen to change.
     pub(crate) passed: (u64, Moment),
+    /// When RADIUS was told last.
+    pub(crate) told: Moment,
     /// It counts among the half-open ones.
     pub(crate) half_open: bool,
     /// When it is looked at again: [`Calls::wait`] says so.
@@ -127,6 +128,7 @@ impl Call {
             service: String::new(),
             mppe: None,
             passed: (0, now),
+            told: Moment::ZERO,
             due: None,
         }
     }

@@ -6,6 +6,8 @@
 //!                                                                 a queue, lists
 //! ```
 
+// `/radius` and `/ppp aaa`.
+pub(crate) mod aaa;
 // Sessions, and those that are to be, as they happen.
 pub(crate) mod calls;
 // One end of a link.

@@ -104,7 +104,11 @@ pub(crate) fn keys(hash: &[u8; 16], nt_response: &[u8], is_server: bool) -> Keys
 
 /// The key behind version 1, one for both directions (RFC 3079 §2.3).
 pub(crate) fn keys_v1(hash: &[u8; 16], challenge: &[u8; 8]) -> Keys {
-    let twice = hash_of_hash(hash);
+    keys_v1_of(&hash_of_hash(hash), challenge)
+}
+
+/// The same of the hash's own hash, which is what RADIUS tells.
+pub(crate) fn keys_v1_of(twice: &[u8; 16], challenge: &[u8; 8]) -> Keys {
     let digest =
         Sha1::new().chain_update(twice).chain_update(twice).chain_update(challenge).finalize();
     let key = std::array::from_fn(|n| digest[n]);

@@ -54,6 +54,10 @@ pub(crate) struct Terms {
     pub(crate) routes: Vec<(Ipv4Prefix, u32, u8)>,
     /// Bytes from him and to him; 0 is any number.
     pub(crate) limits: [u64; 2],
+    /// RADIUS has let him in; what it wants to be told with each account, and how often.
+    pub(crate) by_radius: bool,
+    pub(crate) class: Option<Vec<u8>>,
+    pub(crate) interim: Option<Duration>,
 }
 
 /// A profile as compiled.
@@ -108,6 +112,8 @@ pub(crate) enum Refusal {
     Caller,
     /// There are no addresses for him.
     NoAddress,
+    /// Nobody answers who would know.
+    Timeout,
 }
 
 /// Who logs in, and how.
@@ -181,6 +187,15 @@ impl Users {
     }
 }
 
+impl Users {
+    /// What somebody gets of a profile alone.
+    pub(crate) fn offer(&self, profile: &str) -> Offer {
+        let profile = self.profile(profile);
+        let Profile { local, remote, terms } = Profile::clone(&profile);
+        Offer { local, remote, terms }
+    }
+}
+
 impl Profile {
     /// What one of those says that always are.
     fn built_in(name: &str) -> Profile {
@@ -234,6 +249,7 @@ impl Profile {
                 wins: two("wins-server"),
                 routes: Vec::new(),
                 limits: [0; 2],
+                ..Terms::default()
             },
         }
     }

@@ -33,16 +33,16 @@ pub(crate) fn client(status: &RouterStatus, item: &Item, property: &str) -> Opti
 }
 
 impl Call {
-    fn uptime(&self, now: Moment) -> Value {
+    pub(crate) fn uptime(&self, now: Moment) -> Value {
         Value::Time(Duration::from_secs((now - self.since.min(now)).as_secs()))
     }
 
-    fn encoding(&self) -> Value {
+    pub(crate) fn encoding(&self) -> Value {
         Value::Text(self.machine.encryption().map_or("", |(send, _)| send.name()).to_string())
     }
 }
 
-fn open<'a>(status: &'a RouterStatus) -> impl Iterator<Item = (&'a Call, ItemId)> {
+pub(crate) fn open<'a>(status: &'a RouterStatus) -> impl Iterator<Item = (&'a Call, ItemId)> {
     let standing = status.router.program.sessions.list().iter();
     standing.filter_map(|standing| {
         let call = status.router.link.calls.get(standing.session.place as usize)?;

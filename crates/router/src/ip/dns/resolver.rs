@@ -224,7 +224,7 @@ fn ask(r: &mut Router, now: Moment, program: &Program, pending: &mut Pending) ->
 }
 
 /// The router's address toward a server; `None` if no route leads there.
-fn own_address(r: &Router, toward: u32) -> Option<u32> {
+pub(crate) fn own_address(r: &Router, toward: u32) -> Option<u32> {
     let addresses = &r.program.addresses;
     match r.v4.routes.target(r.v4.routes.lookup(toward))? {
         Target::Connected(interface) => address::source(addresses, *interface, toward),

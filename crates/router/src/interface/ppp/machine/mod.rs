@@ -90,6 +90,8 @@ pub(crate) enum End {
     IdleTimeout,
     /// `limit-bytes-in`, `limit-bytes-out`.
     Limit,
+    /// The server that checks passwords wants it so.
+    Disconnected,
 }
 
 impl End {
@@ -107,6 +109,7 @@ impl End {
             End::SessionTimeout => "session timeout",
             End::IdleTimeout => "idle timeout",
             End::Limit => "traffic limit reached",
+            End::Disconnected => "disconnect requested by radius",
         }
     }
 }

@@ -24,14 +24,11 @@ impl Machine {
             self.given.encryption = *encryption;
         }
         self.phase = Phase::Network;
-        self.ask_ipcp(now, out);
-        if !self.ipv6cp.off {
-            self.ask_ipv6cp(now, out);
-        }
         match self.may_encrypt() {
             true => self.ask_ccp(now, out),
             false => self.no_encryption(out),
         }
+        self.opened(now, out);
     }
 
     pub(super) fn may_encrypt(&self) -> bool {
@@ -49,6 +46,13 @@ impl Machine {
     /// Whether all is there that packets need.
     pub(super) fn opened(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
         let settled = self.ccp.off || self.ccp.is_open();
+        if settled && self.phase == Phase::Network && self.ipcp.tries == 0 {
+            // pppd hears of addresses only when it is encrypted.
+            self.ask_ipcp(now, out);
+            if !self.ipv6cp.off {
+                self.ask_ipv6cp(now, out);
+            }
+        }
         if !self.ipcp.is_open() || !settled || self.phase != Phase::Network {
             return;
         }

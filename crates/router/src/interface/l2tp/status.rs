@@ -1,0 +1,24 @@
+//! What is shown of L2TP's sessions.
+
+use crate::interface::ppp::calls::Carrier;
+use crate::interface::pppoe::status::open;
+use crate::status::{RouterStatus, Values, dynamic};
+use config::{Item, Value};
+
+/// `/interface l2tp-server`.
+pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
+    let text = |text: &str| Value::Text(text.to_string());
+    let sessions = open(status);
+    let sessions = sessions.filter(|(call, _)| matches!(call.carrier, Carrier::L2tp { .. }));
+    let rows = sessions.map(|(call, item)| {
+        let values = Values::from([
+            ("name", text(&call.name)),
+            ("user", text(call.machine.user())),
+            ("client-address", text(&call.carrier.caller())),
+            ("encoding", call.encoding()),
+            ("uptime", call.uptime(status.now)),
+        ]);
+        dynamic(item, values)
+    });
+    rows.collect()
+}
