@@ -51,12 +51,14 @@ fn a_kernel_of_its_own_behind_our_router() {
 /// Linux's pppd lets us in, and we let it in.
 #[test]
 fn pppd_either_way() {
-    if !can_have_machines() || !can_have_hosts(&["pppd", "pppoe-server"]) {
-        return;
+    for (lab, program) in [("pppoe.yaml", "pppoe-server"), ("l2tp.yaml", "xl2tpd")] {
+        if !can_have_machines() || !can_have_hosts(&["pppd", program]) {
+            return;
+        }
+        let yaml = std::fs::read_to_string(labs().join(lab)).unwrap();
+        let (report, transcript) = run(&patient(&yaml));
+        assert!(report.passed(), "{transcript}");
     }
-    let yaml = std::fs::read_to_string(labs().join("pppoe.yaml")).unwrap();
-    let (report, transcript) = run(&patient(&yaml));
-    assert!(report.passed(), "{transcript}");
 }
 
 /// Each of these is as on a host, whose tests are in `hosts.rs`.

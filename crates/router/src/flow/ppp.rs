@@ -143,7 +143,13 @@ fn grant(r: &mut Router, user: &str, offer: Offer) -> Result<Grant, Refusal> {
         }
         return Err(Refusal::NoAddress);
     }
-    Ok(Grant { local, remote, of_pool: [local_pooled, remote_pooled], terms: offer.terms })
+    Ok(Grant {
+        user: user.to_string(),
+        local,
+        remote,
+        of_pool: [local_pooled, remote_pooled],
+        terms: offer.terms,
+    })
 }
 
 /// Gives back what a grant has taken.
@@ -187,6 +193,7 @@ fn moved_on(r: &mut Router, now: Moment, place: usize, before: Phase) {
         Phase::Establish if before == Phase::Open => {
             r.stats.log.say(now, &topics, &format!("{name}: disconnected"));
             r.link.calls.changed = true;
+            logged_out(r, now, place);
             if let Some(call) = r.link.calls.get_mut(place) {
                 call.mppe = None;
                 let grant = call.grant.take();
@@ -253,26 +260,7 @@ fn leave_lists(r: &mut Router, _: Moment, grant: Option<&Grant>) {
 pub(super) fn hang_up(r: &mut Router, now: Moment, place: usize) {
     let Some(call) = r.link.calls.get(place) else { return };
     let topics = format!("{},ppp,info", call.carrier.service());
-    if call.grant.is_some() && !call.is_client() && !call.machine.user().is_empty() {
-        let counts = traffic(r, place);
-        let Some(call) = r.link.calls.get(place) else { return };
-        let text = format!(
-            "{} logged out, {} {} {} {} {} from {}",
-            call.machine.user(),
-            (now - call.since.min(now)).as_secs(),
-            counts[0].1,
-            counts[1].1,
-            counts[0].0,
-            counts[1].0,
-            call.carrier.caller()
-        );
-        r.stats.log.say(now, &format!("{topics},account"), &text);
-        let why = match call.machine.phase() {
-            Phase::Down(why) => Some(why),
-            _ => None,
-        };
-        radius::tell(r, now, place, Status::Stop, counts, why);
-    }
+    logged_out(r, now, place);
     let Some(call) = r.link.calls.remove(place) else { return };
     match call.carrier {
         Carrier::Pppoe { .. } => pppoe::hung_up(r, now, &call),
@@ -281,6 +269,32 @@ pub(super) fn hang_up(r: &mut Router, now: Moment, place: usize) {
     leave_lists(r, now, call.grant.as_deref());
     r.stats.log.say(now, &topics, &format!("{}: disconnected", call.name));
     r.link.up_due = now;
+}
+
+/// Says what a user's session was, if it was one.
+fn logged_out(r: &mut Router, now: Moment, place: usize) {
+    let Some(call) = r.link.calls.get(place) else { return };
+    let Some(grant) = call.grant.clone().filter(|_| !call.is_client() && !call.half_open) else {
+        return;
+    };
+    let [rx, tx] = traffic(r, place);
+    let text = format!(
+        "{} logged out, {} {} {} {} {} from {}",
+        grant.user,
+        (now - call.since.min(now)).as_secs(),
+        rx.1,
+        tx.1,
+        rx.0,
+        tx.0,
+        call.carrier.caller()
+    );
+    let topics = format!("{},ppp,info,account", call.carrier.service());
+    let why = match call.machine.phase() {
+        Phase::Down(why) => Some(why),
+        _ => None,
+    };
+    r.stats.log.say(now, &topics, &text);
+    radius::tell(r, now, place, Status::Stop, [rx, tx], why);
 }
 
 /// Packets and bytes of a session: received, and sent.

@@ -94,8 +94,7 @@ pub(super) fn tell(
     }
     let Some(call) = r.link.calls.get(place).filter(|call| !call.is_client()) else { return };
     let Some(grant) = call.grant.clone() else { return };
-    let user = call.machine.user().to_string();
-    let mut attributes = described(r, call, &user);
+    let mut attributes = described(r, call, &grant.user);
     let mut put = |kind: u8, number: u64| {
         attributes.push((kind, (number as u32).to_be_bytes().to_vec()));
     };

@@ -31,6 +31,7 @@ use crate::ip::neighbour::{Request, Waiting, Want};
 use crate::ip::route::Target;
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
+use crate::program::Kind;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
@@ -40,7 +41,7 @@ use std::net::Ipv6Addr;
 use wire::icmpv6::group_mac;
 use wire::ipv6::{BadExtensions, header};
 use wire::layers::{self, ETHERTYPE_IPV6, protocol};
-use wire::{Ipv6, Ipv6Prefix, Moment};
+use wire::{Ipv6, Ipv6Prefix, MacAddr, Moment};
 
 /// ROUTING (box I): PREROUTING and the routing decision.
 pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
@@ -306,11 +307,16 @@ fn next_hop(target: &Target<u128>, ends: Ends) -> Hop<u128> {
 
 /// Writes the Ethernet header and sends, or lets the frame wait until the neighbour has answered.
 fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Waiting) {
-    if !r.program.runs(hop.interface) || r.program.is_point_to_point(hop.interface) {
+    let session = matches!(r.program.interface(hop.interface).kind, Kind::Session(_));
+    let carried = session || !r.program.is_point_to_point(hop.interface);
+    if !r.program.runs(hop.interface) || !carried {
         return r.discard_frame(waiting.frame, Discard::InterfaceDown);
     }
     let group = Ipv6Addr::from(hop.address);
-    let mac = if group.is_multicast() {
+    let mac = if session {
+        // There is one other end, whatever its address.
+        MacAddr::default()
+    } else if group.is_multicast() {
         group_mac(group)
     } else {
         match r.v6.neighbours.want(now, hop.interface, hop.address) {

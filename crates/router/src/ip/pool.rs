@@ -34,6 +34,9 @@ pub(crate) const POOL: Menu = Menu {
     help: "Ranges of addresses to give out.",
 };
 
+/// The name of a pool.
+pub(crate) const A_POOL: Type = Type::Reference(&[POOL.path]);
+
 /// `/ip pool used`.
 pub(crate) const USED: Menu = Menu {
     path: "/ip pool used",

@@ -57,11 +57,18 @@ pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Addres
         let network = Ipv6Prefix::new(address, 64);
         Address::made(address, network, interface.id)
     });
+    // Of sessions, those that both ends have agreed upon.
+    let sessions = program.sessions.list().iter().filter_map(|standing| {
+        let (own, _) = standing.session.identifiers?;
+        let address = 0xfe80 << 112 | u128::from(u64::from_be_bytes(own));
+        let (network, interface) = (Ipv6Prefix::new(address, 64), standing.interface);
+        Some(Address::made(address, network, interface))
+    });
     let typed = tree.read(&ADDRESS).filter(|item| !item.bool("disabled"));
     let given = found.addresses.iter();
     let given = given.map(|given| Address::made(given.address, given.network, given.interface));
     let given = given.filter(|own| program.is_enabled(own.interface));
-    let all = own.chain(typed.filter_map(|item| one(item, program, found))).chain(given);
+    let all = own.chain(sessions).chain(typed.filter_map(|item| one(item, program, found))).chain(given);
     all.partition(|own| !found.duplicates.contains(&(own.interface, own.address)))
 }
 

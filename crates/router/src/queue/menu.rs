@@ -101,7 +101,9 @@ const TARGET: Type = Type::Either(&[Type::Cidr, crate::interface::menu::ANY_INTE
 const COUNT: Type = Type::Number(0, i64::MAX);
 const RATES: Type = Type::Pair(&Type::Rate);
 const PRIORITY: Type = Type::Number(1, 8);
-const PARENT: Type = Type::Or(&["none"], &Type::Reference(&["/queue simple"]));
+const PARENT: Type = Type::Or(&["none"], &A_QUEUE);
+/// The name of a queue.
+pub(crate) const A_QUEUE: Type = Type::Reference(&["/queue simple"]);
 
 /// Names of marks; an empty text is none, which is any packet.
 pub(super) const MARKS: Type = Type::Or(&[""], &Type::List(&crate::firewall::menu::WORD));

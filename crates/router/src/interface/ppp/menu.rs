@@ -6,6 +6,8 @@ use super::users::{Users, routes};
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::list::LIST_NAME;
 use crate::interface::pppoe::status::active;
+use crate::ip::pool::A_POOL;
+use crate::queue::menu::A_QUEUE;
 use crate::queue::types::KINDS;
 use crate::router::Router;
 use config::{
@@ -115,9 +117,8 @@ pub(crate) static PROFILE: Menu = Menu {
 
 const CHOICE: Type = Type::Enum(&["default", "no", "yes"]);
 const MUST: Type = Type::Enum(&["default", "no", "required", "yes"]);
-const END: Type = Type::Either(&[Type::Address, Type::Reference(&["/ip pool"])]);
+const END: Type = Type::Either(&[Type::Address, A_POOL]);
 const SERVERS: Type = Type::List(&Type::Address);
-const A_QUEUE: Type = Type::Reference(&["/queue simple"]);
 const PLACE: Type = Type::Or(&["bottom", "first"], &A_QUEUE);
 
 /// A line of rates, kept as it was typed.

@@ -92,6 +92,8 @@ pub(crate) struct Offer {
 /// What he has.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grant {
+    /// Whose it is.
+    pub(crate) user: String,
     /// The router's end.
     pub(crate) local: u32,
     /// His.
