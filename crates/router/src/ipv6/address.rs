@@ -62,7 +62,8 @@ pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Addres
         let (own, _) = standing.session.identifiers?;
         let address = 0xfe80 << 112 | u128::from(u64::from_be_bytes(own));
         let (network, interface) = (Ipv6Prefix::new(address, 64), standing.interface);
-        Some(Address::made(address, network, interface))
+        // Both ends know of each other's: nobody else is to be asked.
+        Some(Address { no_dad: true, ..Address::made(address, network, interface) })
     });
     let typed = tree.read(&ADDRESS).filter(|item| !item.bool("disabled"));
     let given = found.addresses.iter();
