@@ -69,7 +69,8 @@ pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Addres
     let given = found.addresses.iter();
     let given = given.map(|given| Address::made(given.address, given.network, given.interface));
     let given = given.filter(|own| program.is_enabled(own.interface));
-    let all = own.chain(sessions).chain(typed.filter_map(|item| one(item, program, found))).chain(given);
+    let all =
+        own.chain(sessions).chain(typed.filter_map(|item| one(item, program, found))).chain(given);
     all.partition(|own| !found.duplicates.contains(&(own.interface, own.address)))
 }
 

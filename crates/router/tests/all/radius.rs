@@ -142,7 +142,7 @@ fn users_that_another_host_knows() {
 #[test]
 fn another_server() {
     let server = format!(
-        "/ppp profile add name=p local-address=10.9.0.1\n$S default-profile=p\n\
+        "/ppp profile add name=p local-address=10.9.0.1\n$S authentication=chap default-profile=p\n\
          /radius add service=ppp address=10.0.2.9 secret=x\n{RADIUS}"
     );
     let mut pair = Pair::new("$C", &server);
