@@ -12,8 +12,8 @@
 use config::{Menu, MenuKind, Property, Type};
 
 /// Their menus.
-pub(super) static MENUS: [&Menu; 9] =
-    [&PROXY, &SOCKS, &UPNP, &TRAFFIC_FLOW, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP, &PPP_AAA];
+pub(super) static MENUS: [&Menu; 8] =
+    [&PROXY, &SOCKS, &UPNP, &TRAFFIC_FLOW, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP];
 
 const NO: &[&str] = &["no"];
 
@@ -157,16 +157,4 @@ static SSTP: Menu = service(
         kept("verify-client-certificate").default("no"),
     ],
     "The SSTP server, which is off.",
-);
-
-static PPP_AAA: Menu = service(
-    "/ppp aaa",
-    &[
-        Property::only("use-radius", &Type::Bool, NO, "users are those of /ppp secret"),
-        kept("accounting").default("yes"),
-        kept("interim-update").default("0s"),
-        kept("use-circuit-id-in-nas-port-id").default("no"),
-        kept("enable-ipv6-accounting").default("no"),
-    ],
-    "Users of PPP at a RADIUS server, who are not asked.",
 );
